@@ -1,0 +1,125 @@
+"""What a host answers: results of commands, files, links, folders, environment. No host ever raises for a missing thing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+Problem = Literal["", "missing", "denied", "too-large", "io-error", "not-recorded"]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """The content of a file, or why there is none. `problem` is empty when `text` is the content."""
+
+    text: str = ""
+    problem: Problem = ""
+
+    @property
+    def ok(self) -> bool:
+        return not self.problem
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A finished, missing, killed or timed-out command. `rc` is None unless it exited by itself."""
+
+    argv: tuple[str, ...]
+    rc: int | None = None
+    stdout: str = ""
+    stderr: str = ""
+    missing: bool = False
+    timed_out: bool = False
+    signal: int | None = None
+    truncated: bool = False
+    not_recorded: bool = False
+    seconds: float = 0.0
+
+    @property
+    def ok(self) -> bool:
+        return self.rc == 0
+
+    @property
+    def answered(self) -> bool:
+        """It ended by itself, with whatever status."""
+        return self.rc is not None
+
+    def why_not(self) -> str:
+        """The reason (model.facts.REASONS) for which this command taught nothing."""
+        if self.not_recorded:
+            return "not recorded"
+        if self.missing:
+            return "tool missing"
+        if self.timed_out:
+            return f"timeout: {self.argv[0]}"
+        if self.signal is not None:
+            return f"crashed: {self.argv[0]} died with signal {self.signal}"
+        if self.truncated:
+            return f"too large: output of {self.argv[0]}"
+        if self.rc not in (0, None):
+            return f"unparsable: {self.argv[0]} exited with {self.rc}"
+        return "unparsable"
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """Permissions of a path: `mode` as ls prints it (crw-rw----), owner and group names and ids where known."""
+
+    mode: str
+    owner: str
+    group: str
+    uid: int | None = None
+    gid: int | None = None
+
+
+class Host(Protocol):
+    """The door. Every probe asks through it, so that every probe replays."""
+
+    origin: Literal["live", "capture"]
+    platform: str
+    """linux, wsl2, windows, macos or container: what a recording says, or what the live kernel is (linux, windows, macos)."""
+    complete: bool
+    """True where 'not found' may be believed as recorded; live hosts are complete."""
+    quick: bool
+    """True: no process is to be started; `run` answers not_recorded ('not inspected')."""
+
+    def run(self, argv: Sequence[str], *, timeout: float = 5.0, limit: int = 4_000_000) -> Ran: ...
+    def run_child(
+        self, argv: Sequence[str], *, timeout: float, limit: int, env: Mapping[str, str], stdin_text: str = "", niced: bool = True
+    ) -> Ran:
+        """A process of the target environment: nothing is remembered; `env` is added to the environment. Captures answer not_recorded."""
+        ...
+
+    def python_environment(self) -> dict[str, Any] | None:
+        """What a capture says of the target Python environment (python.json); None on a live host."""
+        ...
+
+    def read(self, path: str, *, limit: int = 1_000_000) -> Text: ...
+    def exists(self, path: str) -> bool: ...
+    def knows(self, path: str) -> bool:
+        """False where a capture cannot tell whether the path is there; live hosts always know."""
+        ...
+
+    def listdir(self, path: str) -> list[str]:
+        """Names in a folder, sorted; empty where there is none."""
+        ...
+
+    def readlink(self, path: str) -> str | None:
+        """The target as written, or None."""
+        ...
+
+    def realpath(self, path: str) -> str: ...
+    def mode(self, path: str) -> Mode | None: ...
+    def may_open(self, path: str) -> bool | None:
+        """Whether this user may open the path for reading and writing; None where that cannot be told."""
+        ...
+
+    def env(self, name: str) -> str | None: ...
+    def env_names(self, prefix: str) -> list[str]:
+        """Names of environment variables that begin with `prefix`."""
+        ...
+
+    def remaining(self) -> float:
+        """Seconds left of the budget."""
+        ...
