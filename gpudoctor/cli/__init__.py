@@ -1,0 +1,123 @@
+"""The command line. Importing this imports click only; a command's module loads when the command runs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+import click
+
+from gpudoctor import __version__
+
+COMMANDS = {
+    "check": ("gpudoctor.cli.check:command", "what is broken first on this machine, and what to do"),
+    "capture": ("gpudoctor.cli.capture:command", "record this machine so that it can be looked at elsewhere"),
+    "list": ("gpudoctor.cli.listing:command", "the checks, devices, facts and stacks that are known"),
+    "show": ("gpudoctor.cli.show:command", "one check or stack: what it means, why, and on what ground"),
+    "lint": ("gpudoctor.cli.lint:command", "for authors: find mistakes in check files, compare recorded machines"),
+    "new": ("gpudoctor.cli.new:command", "for authors: start a check file"),
+    "completion": ("gpudoctor.cli.completion:command", "print a completion script for bash, zsh or fish"),
+}
+OK, FINDINGS, USAGE, BUG, UNKNOWN, INTERRUPTED = 0, 1, 2, 3, 4, 130
+
+
+class Commands(click.Group):
+    """Knows its commands by name; their modules load late."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[cmd_name][0].partition(":")
+        command = getattr(import_module(module), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise click.UsageError(f"there is no command '{_printable(args[0])}'{nearest(args[0], COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="gpudoctor", message="%(prog)s %(version)s")
+@click.pass_context
+def group(ctx: click.Context) -> None:
+    """Why does this GPU not do deep learning, and what is the one thing to do?
+
+    Start with: gpudoctor check
+    """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """The console script. Every way out has its exit status and at most one line on standard error."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    sys.exit(run(arguments))
+
+
+def run(arguments: list[str]) -> int:
+    try:
+        status = group.main(args=arguments, prog_name="gpudoctor", standalone_mode=False)
+        sys.stdout.flush()
+        return status if isinstance(status, int) else OK
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return USAGE
+    except click.UsageError as error:
+        place = error.ctx.command_path if error.ctx else "gpudoctor"
+        _complain(f"{error.format_message()} (see: {place} --help)")
+        return USAGE
+    except click.ClickException as error:
+        _complain(error.format_message())
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        _complain("interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:
+        _hush()
+        return OK
+    except Exception as error:
+        if "-v" in arguments or "--verbose" in arguments:
+            raise_to = import_module("traceback")
+            raise_to.print_exc()
+        last = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        _complain(f"a bug in gpudoctor {__version__}, please report it with the output of the same command and -v: {last}")
+        return BUG
+
+
+class BadInput(click.ClickException):
+    """What the user gave cannot be used; the message says what to do instead."""
+
+    exit_code = USAGE
+
+
+def nearest(word: str, choices: Sequence[str] | dict[str, tuple[str, str]]) -> str:
+    """'; did you mean …?' for a near miss."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, list(choices), n=1)
+    return f"; did you mean '{near[0]}'?" if near else ""
+
+
+def _complain(text: str) -> None:
+    click.echo(f"gpudoctor: {_printable(' '.join(text.split()))}", err=True)
+
+
+def _printable(text: str) -> str:
+    return text if text.isprintable() else "".join(char if char.isprintable() else "?" for char in text)
+
+
+def _hush() -> None:
+    """The reader of our output went away: nothing more can be said, and the interpreter must not try at its end."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,66 @@
+"""Where text goes: standard output, or a file that is either the old one or the whole new one."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import tempfile
+
+import click
+
+from gpudoctor.cli import BadInput
+from gpudoctor.reporters.layout import Terminal
+
+
+def terminal(no_color: bool = False, *, to_file: bool = False) -> Terminal:
+    """What standard output can show; a file gets 80 columns without colour."""
+    encoding = (getattr(sys.stdout, "encoding", None) or "ascii").lower().replace("-", "")
+    unicode = to_file or encoding.startswith("utf")
+    if to_file or not sys.stdout.isatty():
+        return Terminal(width=80, colour=False, unicode=unicode)
+    import shutil
+
+    plain = no_color or bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+    return Terminal(width=shutil.get_terminal_size().columns, colour=not plain, unicode=unicode)
+
+
+def deliver(text: str, path: str | None) -> None:
+    """To `path`, or to standard output without one ('-' too)."""
+    if path in (None, "-"):
+        click.echo(text, nl=False)
+    else:
+        assert path is not None
+        write(text, path)
+
+
+def write(text: str, path: str) -> None:
+    """Atomic for regular files: a run that is cut off leaves the old content."""
+    try:
+        if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode) and not os.path.isdir(path):
+            with open(path, "w", encoding="utf-8") as device:
+                device.write(text)
+            return
+        target = os.path.realpath(path)
+        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".gpudoctor-")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(temporary, _mode_for(target))
+            os.replace(temporary, target)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+    except OSError as error:
+        raise BadInput(f"{path} cannot be written ({error.strerror}); give -o another file") from error
+
+
+def _mode_for(target: str) -> int:
+    """The mode of the file that is replaced, else what the user's umask allows."""
+    if os.path.exists(target):
+        return stat.S_IMODE(os.stat(target).st_mode)
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

@@ -1,0 +1,222 @@
+"""The screen: which machine, how far each stack gets, what is broken first, what to do, what nobody looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpudoctor.model.check import LAYERS
+from gpudoctor.model.report import Finding, LayerResult, Report, StackResult
+from gpudoctor.reporters.escape import visible
+from gpudoctor.reporters.layout import Line, Span, Terminal, hanging, joined, wrapped
+
+WORDS = {"ok": "ok", "warning": "warning", "broken": "BROKEN", "unknown": "unknown", "not-reached": "not reached"}
+STYLES = {"ok": "good", "warning": "warn", "broken": "bad", "unknown": "warn", "not-reached": "dim"}
+SHOWN = 3
+"""Ladders on a screen without -v."""
+
+
+def render(report: Report, terminal: Terminal | None = None, *, verbose: bool = False, quiet: bool = False, stack: str | None = None) -> str:
+    """The whole screen. `quiet` leaves out ladders and hints; `stack` is the only one to show."""
+    terminal = terminal or Terminal()
+    width = min(max(terminal.width, 40), 100)
+    parts = [list(_head(report, width))]
+    if not quiet:
+        parts += list(_ladders(report, width, verbose, stack))
+    parts += list(_findings(report, width, verbose))
+    parts.append(list(_tail(report, width, quiet)))
+    lines = [line for part in parts if part for line in (*part, ())]
+    return terminal.draw(lines[:-1])
+
+
+def name(layer: str) -> str:
+    return layer.replace("-", " ")
+
+
+def _head(report: Report, width: int) -> Iterator[Line]:
+    if report.incomplete:
+        yield from hanging((Span("incomplete: ", "warn"),), "; ".join(report.incomplete), width)
+    head = report.headline
+    machine = head.get("machine") or ("no GPU found" if _no_gpu(report) else "")
+    for text in joined([machine, *(head.get(key, "") for key in ("os", "kernel", "python"))], width, indent=2):
+        yield (Span(text, "bold"),)
+    if _no_gpu(report):
+        yield ()
+        yield from hanging((), looked_for(report), width)
+
+
+def _no_gpu(report: Report) -> bool:
+    return "gpus" in report.facts and not report.facts["gpus"]
+
+
+def looked_for(report: Report) -> str:
+    """No GPU is said with what was looked at: 'none here' and 'could not see' are two answers."""
+    facts = report.facts
+    pci, platform = facts.get("pci"), facts.get("platform")
+    devices = pci.get("devices") if isinstance(pci, dict) else None
+    kind = platform.get("kind") if isinstance(platform, dict) else None
+    if devices:
+        return f"No GPU among the {len(devices)} devices of the PCI bus."
+    if kind == "wsl2":
+        return "No GPU: there is no /dev/dxg, the way by which WSL reaches one."
+    place = {"container": "this container", "windows": "this Windows", "macos": "this Mac"}.get(str(kind), "this machine")
+    if kind in ("windows", "macos"):
+        return f"No GPU among the display adapters of {place}."
+    return f"No PCI bus is visible on {place} (virtual machines and containers may hide it), so a card could not be seen from here."
+
+
+def _ladders(report: Report, width: int, verbose: bool, only: str | None) -> Iterator[list[Line]]:
+    stacks = [stack for stack in report.stacks if only in (None, stack.stack) and (only or verbose or stack.verdict != "not-applicable")]
+    stacks.sort(key=lambda stack: not stack.used)
+    shown: list[StackResult] = []
+    folded: list[StackResult] = []
+    absent = []
+    for stack in stacks:
+        if not (only or verbose) and stack.verdict == "incomplete" and not stack.used:
+            absent.append(stack.stack)
+        elif not (only or verbose) and (len(shown) >= SHOWN or _same_trouble(stack, shown)):
+            folded.append(stack)
+        else:
+            shown.append(stack)
+    for stack in shown:
+        yield list(_ladder(stack, width))
+    notes: list[Line] = []
+    for verdict in dict.fromkeys(_verdict(stack) for stack in folded):
+        names = ", ".join(stack.stack for stack in folded if _verdict(stack) == verdict)
+        notes += hanging((Span(f"Also {verdict}: ", "dim"),), names, width)
+    if absent:
+        notes += hanging((Span("Not installed: ", "dim"),), ", ".join(absent), width)
+    if notes:
+        yield notes
+
+
+def _same_trouble(stack: StackResult, shown: list[StackResult]) -> bool:
+    """An unused stack that stops at the rung where one on the screen stops teaches nothing new."""
+    return not stack.used and stack.broken_layer is not None and any(other.broken_layer == stack.broken_layer for other in shown)
+
+
+def _verdict(stack: StackResult) -> str:
+    if stack.verdict == "broken":
+        return f"broken at {name(stack.broken_layer or '')}".removesuffix(" at ")
+    if stack.verdict == "unknown":
+        unknown = next((rung.layer for rung in stack.layers if rung.status == "unknown"), "")
+        return f"unknown from {name(unknown)} on" if unknown else "unknown"
+    return {"ok": "ok", "incomplete": "not installed", "not-applicable": "no device for it"}[stack.verdict]
+
+
+def _ladder(stack: StackResult, width: int) -> Iterator[Line]:
+    style = {"broken": "bad", "ok": "good"}.get(stack.verdict, "dim")
+    title, verdict = visible(stack.title), _verdict(stack)
+    gap = max(width - len(title) - len(verdict), 2)
+    yield (Span(title, "bold"), Span(" " * gap), Span(verdict, style))
+    if stack.verdict == "not-applicable":
+        return
+    layers = list(stack.layers)
+    while layers:
+        rung = layers.pop(0)
+        missed = [rung.layer]
+        while _plainly_missed(rung) and layers and _plainly_missed(layers[0]):
+            missed.append(layers.pop(0).layer)
+        yield from _rung(rung, missed, width)
+
+
+def _plainly_missed(rung: LayerResult) -> bool:
+    return rung.status == "not-reached" and not rung.detail
+
+
+def _rung(rung: LayerResult, missed: list[str], width: int) -> list[Line]:
+    word = Span(f"  {WORDS.get(rung.status, rung.status):<12} ", STYLES.get(rung.status, ""))
+    if _plainly_missed(rung):
+        return [(word, Span(name(missed[0]) + (f" … {name(missed[-1])}" if len(missed) > 1 else ""), "dim"))]
+    column = max(len(name(layer)) for layer in LAYERS) + 1
+    detail = rung.detail or ("could not be told" if rung.status == "unknown" else "")
+    return hanging((word, Span(f"{name(rung.layer):<{column}} ")), detail, width)
+
+
+def _findings(report: Report, width: int, verbose: bool) -> Iterator[list[Line]]:
+    numbers: dict[str, int] = {}
+    for finding in report.findings:
+        if finding.severity != "info":
+            numbers[finding.key] = len(numbers) + 1
+            yield list(_finding(finding, numbers, width, verbose))
+    infos = [finding for finding in report.findings if finding.severity == "info"]
+    if infos:
+        yield [line for finding in infos for line in _info(finding, width, verbose)]
+
+
+def _finding(finding: Finding, numbers: dict[str, int], width: int, verbose: bool) -> Iterator[Line]:
+    style = "bad" if finding.severity == "error" else "warn"
+    doubt = finding.confidence if finding.severity == "error" else f"{finding.severity}, {finding.confidence}"
+    yield from hanging((Span(f"{numbers[finding.key]:<3}", style),), finding.title, width, style="bold", last=doubt)
+    margin = Span("   ")
+    if finding.explanation:
+        yield from hanging((margin,), finding.explanation, width)
+    if finding.caused_by in numbers:
+        yield from hanging((margin,), f"It follows from {numbers[finding.caused_by]}: mend that first.", width)
+    if len(finding.subjects) > 1:
+        yield from hanging((margin, Span("on     ", "dim")), ", ".join(finding.subjects), width)
+    if verbose:
+        for seen in finding.evidence:
+            yield from hanging((margin, Span("seen   ", "dim")), seen, width, style="dim")
+    yield from _advice(finding, width, margin)
+    yield from hanging((margin, Span("more   ", "dim")), "    ".join((f"gpudoctor show {finding.id}", *finding.sources[:2])), width, style="dim")
+
+
+def _advice(finding: Finding, width: int, margin: Span) -> Iterator[Line]:
+    advice = finding.advice
+    text = advice.text + (" Then reboot." if advice.needs_reboot and "reboot" not in advice.text.lower() else "")
+    label = "do     "
+    if text:
+        yield from hanging((margin, Span(label, "good")), text, width)
+        label = " " * len(label)
+    for command in advice.commands:
+        yield margin, Span(label, "good"), Span(f"$ {visible(command)}", "command")  # one line: to be copied
+        label = " " * len(label)
+    for variable, value in advice.env.items():
+        yield margin, Span(label, "good"), Span(f"$ export {visible(variable)}={visible(value)}", "command")
+        label = " " * len(label)
+
+
+def _info(finding: Finding, width: int, verbose: bool) -> Iterator[Line]:
+    yield from hanging((Span("Also: ", "dim"),), finding.title, width)
+    margin = Span("      ")
+    if verbose:
+        yield from hanging((margin,), finding.explanation, width)
+        yield from _advice(finding, width, margin)
+    yield margin, Span(f"gpudoctor show {finding.id}", "dim")
+
+
+def _tail(report: Report, width: int, quiet: bool) -> Iterator[Line]:
+    if report.not_looked_at and not quiet:
+        yield from hanging((Span("Not looked at: ", "dim"),), "; ".join(report.not_looked_at) + ".", width, style="dim")
+    if not any(finding.severity != "info" for finding in report.findings):
+        yield (Span(_nothing_wrong(report), "" if report.incomplete else "good"),)
+    if not quiet:
+        lead, command = next_step(report)
+        if len(lead) + len(command) + 1 > width:
+            yield from ((Span(text),) for text in wrapped(lead, width))
+            yield (Span(f"  {command}", "command"),)
+        else:
+            yield Span(f"{lead} "), Span(command, "command")
+
+
+def _nothing_wrong(report: Report) -> str:
+    if _no_gpu(report):
+        return "Nothing else to report."
+    if report.incomplete or any(stack.verdict == "unknown" for stack in report.stacks):
+        return "Nothing wrong was found in what could be looked at."
+    return "Nothing wrong was found."
+
+
+def next_step(report: Report) -> tuple[str, str]:
+    """What to say, and the command to run next."""
+    serious = [finding for finding in report.findings if finding.severity != "info"]
+    if serious:
+        first = serious[0]
+        if first.advice.commands:
+            return "Next:", visible(first.advice.commands[0])
+        return "Next:", f"gpudoctor show {first.id}"
+    if report.incomplete:
+        return "Next, with more time:", "gpudoctor check --budget 120"
+    if _no_gpu(report):
+        return "Next, on the machine with the GPU:", "gpudoctor capture -o machine.tar.gz"
+    return "Next, for the evidence:", "gpudoctor check -v"

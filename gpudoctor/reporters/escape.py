@@ -1,0 +1,47 @@
+"""Strings of the examined machine are not to be trusted: what a terminal would obey is taken out before they are shown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any
+
+# CSI, then OSC/DCS/APC strings with their end, then the remaining two-character escapes.
+_SEQUENCE = re.compile(r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?|\x1b[ -/]*[0-~]?")
+
+
+def visible(text: str, *, multiline: bool = False) -> str:
+    """`text` without terminal sequences, control, bidirectional and zero-width characters; white space becomes a space.
+
+    With `multiline` line feeds and tabs stay.
+    """
+    if text.isprintable():
+        return text
+    keep = "\n\t" if multiline else ""
+    cleaned = []
+    for char in _SEQUENCE.sub("", text):
+        if char.isprintable() or char in keep:
+            cleaned.append(char)
+        elif char.isspace():
+            cleaned.append(" ")
+        elif "\ud800" <= char <= "\udfff":
+            cleaned.append("\N{REPLACEMENT CHARACTER}")
+    return "".join(cleaned)
+
+
+def plain(value: Any) -> Any:
+    """`value` as JSON can hold it: strings visible, keys strings, numbers finite, anything foreign as its text."""
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    if isinstance(value, str):
+        return visible(value, multiline=True)
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {visible(str(key)): plain(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(inner) for inner in value]
+    if isinstance(value, (set, frozenset)):
+        return [plain(inner) for inner in sorted(value, key=str)]
+    return visible(str(value), multiline=True)
