@@ -1,0 +1,271 @@
+"""What nvidia-smi says, in each of its forms. Pure: texts in, plain tables out.
+
+The XML form is read by a small reader of our own: it knows no entities and no external documents, so a recording cannot
+make it expand or fetch anything.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from gpudoctor.model.facts import Unknown
+
+_TAG = re.compile(r"<(/?)([A-Za-z_][\w.\-]*)([^<>]*?)(/?)>|<[!?][^>]*>|([^<]+)")
+_ENTITIES = {"&lt;": "<", "&gt;": ">", "&quot;": '"', "&apos;": "'", "&amp;": "&"}
+_DEPTH = 30
+_NOTHING = ("", "n/a", "[n/a]", "not supported", "[not supported]", "none", "unknown error", "[unknown error]", "gpu is lost", "[gpu is lost]")
+
+ERRORS = (
+    r"Failed to initialize NVML: [^\n]*",
+    r"NVIDIA-SMI has failed because[^\n]*",
+    r"No devices were found[^\n]*",
+    r"Unable to determine the device handle for (?:gpu|GPU)[^\n]*",
+    r"NVIDIA-SMI couldn't find[^\n]*",
+    r"Insufficient Permissions[^\n]*",
+    r"[^\n]*GPU is lost[^\n]*",
+    r"[^\n]*error while loading shared libraries[^\n]*",
+    r"[^\n]*Function Not Found[^\n]*",
+)
+
+
+def parse_error(text: str) -> str | None:
+    """The sentence with which nvidia-smi says why it cannot answer."""
+    for pattern in ERRORS:
+        found = re.search(pattern, text)
+        if found:
+            return found.group(0).strip()
+    return None
+
+
+def parse_nvml_version(text: str) -> str | None:
+    """The library version that a mismatch message names: 'NVML library version: 550.54'."""
+    found = re.search(r"NVML library version:\s*([\d.]+)", text)
+    return found.group(1) if found else None
+
+
+def parse_header(text: str) -> dict[str, str]:
+    """Driver and CUDA versions from the table's head; newer drivers write 'CUDA UMD Version'."""
+    found: dict[str, str] = {}
+    for key, pattern in (
+        ("driver", r"(?:Driver Version|KMD Version|Driver\s+KMD Version)\s*:\s*(\d[\d.]*)"),
+        ("cuda", r"CUDA (?:UMD )?Version\s*:\s*(\d+\.\d+)"),
+        ("smi", r"NVIDIA-SMI (\d[\d.]*)"),
+    ):
+        match = re.search(pattern, text)
+        if match:
+            found[key] = match.group(1)
+    return found
+
+
+def parse_list(text: str) -> list[dict[str, Any]]:
+    """`nvidia-smi -L`: one GPU a line, MIG devices indented below."""
+    rows: list[dict[str, Any]] = []
+    for line in text.splitlines():
+        gpu = re.match(r"GPU (\d+): (.+?) \(UUID: ([^)]*)\)", line)
+        if gpu:
+            rows.append({"index": int(gpu[1]), "name": gpu[2], "uuid": gpu[3], "mig_instances": 0})
+        elif rows and re.match(r"\s+MIG .*Device\s+\d+:", line):
+            rows[-1]["mig_instances"] += 1
+    return rows
+
+
+def parse_query(text: str) -> list[dict[str, Any]]:
+    """The csv form with index,name,uuid,bus id,driver,memory,capability."""
+    rows = []
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.split(", ")]
+        if len(cells) < 7 or not cells[0].isdigit():
+            continue
+        name = ", ".join(cells[1:-5])
+        uuid, bus, driver, memory, capability = cells[-5:]
+        rows.append({
+            "index": int(cells[0]), "name": name, "uuid": uuid, "address": pci_address(bus), "driver_version": driver,
+            "memory_bytes": int(memory) * 2**20 if memory.isdigit() else Unknown("not recorded"),
+            "compute_capability": capability if re.fullmatch(r"\d+\.\d+", capability) else Unknown("not recorded"),
+        })  # fmt: skip
+    return rows
+
+
+def pci_address(bus: str) -> str:
+    """'00000000:0A:00.0' is 0000:0a:00.0 in sysfs."""
+    found = re.fullmatch(r"0*([0-9A-Fa-f]{4}):([0-9A-Fa-f]{2}):([0-9A-Fa-f]{2})\.([0-7])", bus.strip())
+    return f"{found[1]}:{found[2]}:{found[3]}.{found[4]}".lower() if found else bus.strip().lower()
+
+
+def parse_xml(text: str) -> dict[str, Any] | None:
+    """Nested tables; an element that occurs twice becomes a list; None for what is not nvidia-smi's document."""
+    if "<nvidia_smi_log" not in text or "<!ENTITY" in text[: text.find("<nvidia_smi_log")]:
+        return None
+    root: dict[str, Any] = {}
+    stack: list[tuple[str, dict[str, Any], list[str]]] = [("", root, [])]
+    for closing, name, attributes, empty, chars in _TAG.findall(text):
+        if chars:
+            stack[-1][2].append(chars)
+        elif closing:
+            if len(stack) < 2 or stack[-1][0] != name:
+                return None
+            _, inner, said = stack.pop()
+            _add(stack[-1][1], name, inner or _unescape("".join(said)).strip())
+        elif name:
+            table: dict[str, Any] = {}
+            given = re.search(r'id="([^"]*)"', attributes)
+            if given:
+                table["@id"] = given.group(1)
+            if empty:
+                _add(stack[-1][1], name, table or "")
+            elif len(stack) > _DEPTH:
+                return None
+            else:
+                stack.append((name, table, []))
+    log = root.get("nvidia_smi_log")
+    return log if len(stack) == 1 and isinstance(log, dict) else None
+
+
+def _add(into: dict[str, Any], name: str, value: Any) -> None:
+    if name not in into:
+        into[name] = value
+    elif isinstance(into[name], list):
+        into[name].append(value)
+    else:
+        into[name] = [into[name], value]
+
+
+def _unescape(text: str) -> str:
+    for entity, char in _ENTITIES.items():
+        text = text.replace(entity, char)
+    return text
+
+
+def parse_plain(text: str) -> dict[str, Any] | None:
+    """`nvidia-smi -q`: indented 'Key : value' lines, as the same tables with the XML form's names where they agree."""
+    if "NVSMI LOG" not in text:
+        return None
+    root: dict[str, Any] = {"gpu": []}
+    stack: list[tuple[int, dict[str, Any]]] = [(-1, root)]
+    for line in text.splitlines():
+        if not line.strip() or line.startswith("=="):
+            continue
+        depth = len(line) - len(line.lstrip())
+        gpu = re.match(r"GPU ([0-9A-Fa-f:.]+)\s*$", line)
+        if gpu:
+            stack = [(-1, root), (0, {"@id": gpu.group(1)})]
+            root["gpu"].append(stack[-1][1])
+            continue
+        while len(stack) > 1 and depth <= stack[-1][0]:
+            stack.pop()
+        key, colon, value = line.partition(" : ")
+        name = re.sub(r"\W+", "_", key.strip().lower()).strip("_")
+        if colon:
+            stack[-1][1][name] = value.strip()
+        elif len(stack) <= _DEPTH:
+            inner: dict[str, Any] = {}
+            stack[-1][1][name] = inner
+            stack.append((depth, inner))
+    return root if root["gpu"] else None
+
+
+def as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [] if value in (None, "") else [value]
+
+
+def look(table: Any, *paths: str) -> str | None:
+    """The first of these dotted paths that holds a value other than N/A."""
+    for path in paths:
+        here: Any = table
+        for part in path.split("."):
+            here = here.get(part) if isinstance(here, dict) else None
+        if isinstance(here, str) and here.strip().lower() not in _NOTHING and "deprecated" not in here:
+            return here.strip()
+    return None
+
+
+def number(text: str | None) -> float | None:
+    found = re.match(r"-?\d+(?:\.\d+)?", text or "")
+    return float(found.group(0)) if found else None
+
+
+def _whole(text: str | None) -> Any:
+    value = number(text)
+    return Unknown("not recorded") if value is None else int(value)
+
+
+def _text(text: str | None) -> Any:
+    return Unknown("not recorded") if text is None else text
+
+
+def _sum(table: Any, *paths: str) -> Any:
+    counts = [int(n) for n in (number(look(table, path)) for path in paths) if n is not None]
+    return sum(counts) if counts else Unknown("not recorded")
+
+
+def device(table: dict[str, Any], index: int) -> dict[str, Any]:
+    """One <gpu> (or one GPU of the plain form) as a record."""
+    reasons = {}
+    for group in ("clocks_event_reasons", "clocks_throttle_reasons"):
+        if isinstance(table.get(group), dict):
+            reasons = table[group]
+    active = sorted(
+        re.sub(r"^clocks_(event|throttle)_reasons?_", "", key)
+        for key, value in reasons.items()
+        if value == "Active" and isinstance(key, str)
+    )
+    draw = ("gpu_power_readings", "power_readings")
+    limit = number(look(table, *(f"{d}.current_power_limit" for d in draw), *(f"{d}.power_limit" for d in draw)))
+    normal = number(look(table, *(f"{d}.default_power_limit" for d in draw)))
+    mig = table.get("mig_devices")
+    instances = len(as_list(mig.get("mig_device"))) if isinstance(mig, dict) else 0
+    volatile, remapped = "ecc_errors.volatile", "remapped_rows"
+    memory = number(look(table, "fb_memory_usage.total"))
+    processes = table.get("processes")
+    address = look(table, "pci.pci_bus_id", "pci.bus_id", "@id") or ""
+    return {
+        "index": index,
+        "name": _text(look(table, "product_name")),
+        "architecture": _text(look(table, "product_architecture")),
+        "uuid": _text(look(table, "uuid", "gpu_uuid")),
+        "address": pci_address(address) if address else Unknown("not recorded"),
+        "pci_device_id": _text(look(table, "pci.pci_device_id", "pci.device_id")),
+        "memory_bytes": Unknown("not recorded") if memory is None else int(memory) * 2**20,
+        "mig_mode": _text(look(table, "mig_mode.current_mig", "mig_mode.current")),
+        "mig_pending": _text(look(table, "mig_mode.pending_mig", "mig_mode.pending")),
+        "mig_instances": instances,
+        "compute_mode": _text(look(table, "compute_mode")),
+        "persistence": _text(look(table, "persistence_mode")),
+        "driver_model": _text(look(table, "driver_model.current_dm", "driver_model.current")),
+        "virtualization": _text(look(table, "gpu_virtualization_mode.virtualization_mode")),
+        "license": _text(look(table, "vgpu_software_licensed_product.license_status")),
+        "pstate": _text(look(table, "performance_state")),
+        "temperature": _whole(look(table, "temperature.gpu_temp", "temperature.gpu_current_temp")),
+        "power_limit": Unknown("not recorded") if limit is None else limit,
+        "power_limit_default": Unknown("not recorded") if normal is None else normal,
+        "power_limit_share": limit / normal if limit and normal else Unknown("not recorded"),
+        "throttle_reasons": active,
+        "link_generation": _whole(look(table, "pci.pci_gpu_link_info.pcie_gen.current_link_gen")),
+        "link_generation_max": _whole(look(table, "pci.pci_gpu_link_info.pcie_gen.max_link_gen")),
+        "link_width": _whole(look(table, "pci.pci_gpu_link_info.link_widths.current_link_width")),
+        "link_width_max": _whole(look(table, "pci.pci_gpu_link_info.link_widths.max_link_width")),
+        "ecc_mode": _text(look(table, "ecc_mode.current_ecc", "ecc_mode.current")),
+        "ecc_errors": _sum(
+            table, f"{volatile}.sram_uncorrectable", f"{volatile}.dram_uncorrectable", f"{volatile}.sram_uncorrectable_parity",
+            f"{volatile}.sram_uncorrectable_secded", f"{volatile}.double_bit.total",
+        ),
+        "remap_pending": _yes(look(table, f"{remapped}.remapped_row_pending", f"{remapped}.pending", "retired_pages.pending_retirement")),
+        "remap_failed": _yes(look(table, f"{remapped}.remapped_row_failure", f"{remapped}.remapping_failure_occurred")),
+        "fabric_state": _text(look(table, "fabric.state")),
+        "fabric_status": _text(look(table, "fabric.status")),
+        "recovery_action": _text(look(table, "gpu_recovery_action")),
+        "gsp": _text(look(table, "gsp_firmware_version")),
+        "processes": len(as_list(processes.get("process_info"))) if isinstance(processes, dict) else 0,
+    }  # fmt: skip
+
+
+def _yes(text: str | None) -> Any:
+    if text is None:
+        return Unknown("not recorded")
+    return text.lower() in ("yes", "1", "true", "pending")
+
+
+def devices(log: dict[str, Any]) -> list[dict[str, Any]]:
+    """Every GPU of a parsed document, in nvidia-smi's order."""
+    return [device(table, index) for index, table in enumerate(as_list(log.get("gpu"))) if isinstance(table, dict)]
