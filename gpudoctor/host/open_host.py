@@ -5,12 +5,16 @@ from __future__ import annotations
 from gpudoctor.host.base import Host
 
 
-def open_host(capture: str | None, budget: float = 30.0, quick: bool = False) -> Host:
+def open_host(capture: str | None, budget: float = 30.0, quick: bool = False, python: str | None = None) -> Host:
     """Raises CaptureError (one line) where the capture cannot be read."""
     if capture is not None:
         from gpudoctor.host.recorded import open_recorded
 
-        return open_recorded(capture, quick=quick, budget=budget)
+        recorded = open_recorded(capture, quick=quick, budget=budget)
+        recorded.target_python = python
+        return recorded
     from gpudoctor.host.local import LocalHost
 
-    return LocalHost(budget=budget, quick=quick)
+    local = LocalHost(budget=budget, quick=quick)
+    local.target_python = python
+    return local

@@ -1,0 +1,93 @@
+"""The use cases: the one module that wires host, probes, catalogue and engine together."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from gpudoctor import __version__
+from gpudoctor.catalog.loader import load_catalogue
+from gpudoctor.engine.diagnose import diagnose, in_reading_order
+from gpudoctor.engine.ladders import first_broken, ladder, quieten, used_stacks
+from gpudoctor.engine.summary import fact_tree, headline, not_looked_at
+from gpudoctor.gather import vocabulary
+from gpudoctor.gather.collect import Gathered, gather
+from gpudoctor.host.base import Host
+from gpudoctor.host.open_host import open_host
+from gpudoctor.model.check import Catalogue
+from gpudoctor.model.report import Finding, Report, StackResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckRequest:
+    """What `check` was asked. `budget` in seconds; None is 30, or 3 with `quick`."""
+
+    capture: str | None = None
+    python: str | None = None
+    quick: bool = False
+    budget: float | None = None
+    stack: str | None = None
+    checks: Sequence[str] = ()
+    ignore: frozenset[str] = field(default_factory=frozenset)
+
+
+def catalogue(extra: Sequence[str] = ()) -> Catalogue:
+    """All checks and stacks. Raises catalog.structure.DataError."""
+    return load_catalogue(vocabulary.items(), extra)
+
+
+def open_for(request: CheckRequest) -> Host:
+    """The machine to look at. Raises host.base.CaptureError for a recording that cannot be read."""
+    budget = request.budget if request.budget is not None else (3.0 if request.quick else 30.0)
+    return open_host(request.capture, budget, request.quick, request.python)
+
+
+def check(request: CheckRequest, progress: Callable[[str], None] | None = None) -> Report:
+    """Look, then judge."""
+    host = open_for(request)
+    knowledge = catalogue(request.checks)
+    return judge(gather(host, progress), knowledge, request, host.origin)
+
+
+def judge(gathered: Gathered, knowledge: Catalogue, request: CheckRequest, origin: str) -> Report:
+    """Facts and catalogue to a report: pure but for the clock."""
+    facts = gathered.facts
+    used = used_stacks(knowledge.stacks, facts)
+    found, traces = diagnose(knowledge.checks, facts, request.ignore)
+    wanted = used | {request.stack} if request.stack else used
+    findings = in_reading_order(quieten(found, used, request.stack), wanted)
+    ladders = [ladder(stack, facts, findings, stack.stack in used) for stack in knowledge.stacks]
+    if request.stack:
+        ladders.sort(key=lambda result: result.stack != request.stack)
+    unread, incomplete = not_looked_at(facts, vocabulary.specs(), gathered.incidents)
+    return Report(
+        tool_version=__version__, created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), origin=origin,
+        facts=fact_tree(facts, vocabulary.specs()), stacks=tuple(_in_order(ladders, findings)), findings=tuple(findings),
+        summary=_summary(findings, ladders), headline=headline(facts), not_looked_at=unread, incomplete=incomplete,
+        traces=tuple(traces), catalogue_version=knowledge.version,
+    )  # fmt: skip
+
+
+def _in_order(ladders: Sequence[StackResult], findings: Sequence[Finding]) -> list[StackResult]:
+    """Used ones first, among them those that the first findings name; not applicable ones last."""
+    named = [stack for finding in findings if finding.severity == "error" for stack in finding.stacks]
+
+    def rank(result: StackResult) -> tuple[object, ...]:
+        return (result.verdict == "not-applicable", not result.used, named.index(result.stack) if result.stack in named else len(named))
+
+    return sorted(ladders, key=rank)
+
+
+def _summary(findings: Sequence[Finding], ladders: Sequence[StackResult]) -> dict[str, object]:
+    count = {severity: sum(finding.severity == severity for finding in findings) for severity in ("error", "warning", "info")}
+    unknown = sum(
+        rung.status == "unknown" and rung.layer not in ("compute", "performance")
+        for result in ladders if result.verdict != "not-applicable" for rung in result.layers
+    )  # fmt: skip
+    return {
+        "errors": count["error"], "warnings": count["warning"], "infos": count["info"], "unknown": unknown,
+        "first_broken": first_broken(findings, ladders),
+    }  # fmt: skip
+
+

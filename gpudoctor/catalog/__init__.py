@@ -1,0 +1,1 @@
+"""The knowledge base: loading, linting, compiling check and stack files."""

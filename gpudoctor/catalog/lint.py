@@ -1,0 +1,134 @@
+"""Rules for data files beyond their structure: names that exist, sources, examples that do what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from gpudoctor.lang.conditions import did_you_mean, facts_of
+from gpudoctor.lang.templates import fields_of
+from gpudoctor.model.check import Check, Stack
+from gpudoctor.model.condition import Condition, Some
+from gpudoctor.model.facts import Absent, Facts, FactSpec, Known, Unknown
+
+_SOURCE_FORMS = ("https://", "http://")
+_CURES = ("use-", "avoid-", "fix-", "check-")
+
+
+def lint(checks: Iterable[Check], stacks: Iterable[Stack], specs: Mapping[str, FactSpec]) -> list[str]:
+    """`topic/id.toml: key: message` for everything that is wrong; empty where all is well."""
+    checks, stacks = list(checks), list(stacks)
+    ids, stack_ids = [check.id for check in checks], [stack.stack for stack in stacks]
+    problems = [f"{check.topic}/{check.id}.toml: id: '{check.id}' exists twice" for check in checks if ids.count(check.id) > 1]
+    for check in checks:
+        problems += [f"{check.topic}/{check.id}.toml: {line}" for line in lint_check(check, specs, ids, stack_ids)]
+    for stack in stacks:
+        conditions = [stack.applicable, *(rung.ok for rung in stack.rungs), *([stack.used] if stack.used else [])]
+        names = {name for condition in conditions for name in facts_of(condition)}
+        names |= {name for rung in stack.rungs for name in fields_of(rung.detail) | fields_of(rung.missing)}
+        scope = {specs[some.of].item for condition in conditions for some in _somes(condition) if some.of in specs}
+        problems += [f"{stack.stack}/stack.toml: {line}" for line in _unknown_facts(names, specs, scope)]
+    return problems
+
+
+def lint_check(check: Check, specs: Mapping[str, FactSpec], ids: list[str], stack_ids: list[str]) -> list[str]:
+    problems = []
+    conditions = [c for c in (check.applies, check.problem, check.suspect, *(v.when for v in check.variants)) if c is not None]
+    names = {name for condition in conditions for name in facts_of(condition)} | _template_fields(check)
+    scope = {specs[some.of].item for condition in conditions for some in _somes(condition) if some.of in specs}
+    scope |= {check.item} - {""}
+    problems += _unknown_facts(names, specs, scope)
+    problems += [f"caused_by: no check '{name}'{did_you_mean(name, ids)}" for name in check.caused_by if name not in ids]
+    problems += [f"excludes: no check '{name}'{did_you_mean(name, ids)}" for name in check.excludes if name not in ids]
+    problems += [f"stacks: no stack '{name}'{did_you_mean(name, stack_ids)}" for name in check.stacks if name not in stack_ids]
+    if check.id.startswith(_CURES):
+        problems.append("id: name the trouble, not the cure")
+    if not check.sources:
+        problems.append("source: at least one [[source]] with ref, date and says")
+    for source in check.sources:
+        if not (source.ref.startswith(_SOURCE_FORMS) or "/" in source.ref):
+            problems.append(f"source: {source.ref!r} is neither an address nor owner/repo#number")
+    outcomes = {example.expect for example in check.examples}
+    if "problem" not in outcomes:
+        problems.append("example: none that is a problem")
+    if not outcomes & {"ok", "not-applicable"}:
+        problems.append("example: none that is fine")
+    return problems
+
+
+def example_facts(check: Check, given: Mapping[str, Any]) -> Facts:
+    """The facts of an example; what is not given stays unknown. {unknown = "why"} and {absent = true} stand for themselves."""
+    facts = Facts()
+    for name, value in given.items():
+        facts.set(name, _example_value(value))
+    return facts
+
+
+def _example_value(value: Any) -> Known | Absent | Unknown:
+    if isinstance(value, Mapping) and set(value) == {"unknown"}:
+        return Unknown(str(value["unknown"]))
+    if isinstance(value, Mapping) and set(value) == {"absent"}:
+        return Absent("example")
+    if isinstance(value, Mapping):
+        return Known({key: _example_inner(inner) for key, inner in value.items()}, "example")
+    if isinstance(value, list):
+        return Known([_example_record(item) for item in value], "example")
+    return Known(value, "example")
+
+
+def _example_record(item: Any) -> Any:
+    return {key: _example_inner(inner) for key, inner in item.items()} if isinstance(item, Mapping) else item
+
+
+def _example_inner(value: Any) -> Any:
+    if isinstance(value, Mapping) and set(value) in ({"unknown"}, {"absent"}):
+        return _example_value(value)
+    return value
+
+
+def _somes(condition: Condition) -> list[Some]:
+    if isinstance(condition, Some):
+        return [condition, *_somes(condition.where)]
+    return [some for part in getattr(condition, "parts", ()) for some in _somes(part)]
+
+
+def _template_fields(check: Check) -> set[str]:
+    advices = [check.advice, *(_Texts(variant.replaces) for variant in check.variants)]
+    texts = [check.title, check.explanation, check.subject or ""]
+    for advice in advices:
+        texts += [advice.text, *advice.commands, *advice.env.values()]
+    return {name for text in texts for name in fields_of(text)}
+
+
+class _Texts:
+    """A variant's replacements seen as advice."""
+
+    def __init__(self, replaces: Mapping[str, Any]) -> None:
+        self.text: str = replaces.get("text", "")
+        self.commands: tuple[str, ...] = tuple(replaces.get("commands", ()))
+        self.env: Mapping[str, str] = replaces.get("env", {})
+
+
+def _unknown_facts(names: Iterable[str], specs: Mapping[str, FactSpec], scope: set[str]) -> list[str]:
+    """A name is known where a spec has it, is a map above it, or it is a field of an item in scope."""
+    fields = {spec.item: spec.fields for spec in specs.values() if spec.item}
+    problems = []
+    for name in sorted(names):
+        head, _, rest = name.partition(".")
+        if head in scope and rest:
+            allowed = fields.get(head, {})
+            if allowed and rest.split(".")[0] not in allowed:
+                problems.append(f"fact: '{head}' has no field '{rest}'{did_you_mean(rest, allowed)}")
+        elif not _in_vocabulary(name, specs):
+            problems.append(f"fact: '{name}' is not in the vocabulary{did_you_mean(name, specs)}")
+    return problems
+
+
+def _in_vocabulary(name: str, specs: Mapping[str, FactSpec]) -> bool:
+    if name in specs:
+        return True
+    while "." in name:
+        name = name.rpartition(".")[0]
+        if name in specs and specs[name].kind == "map":
+            return True
+    return False

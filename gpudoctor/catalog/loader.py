@@ -1,0 +1,132 @@
+"""The catalogue: from the bundle where there is a fresh one, else from the TOML files, plus further folders."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from gpudoctor.catalog import paths
+from gpudoctor.catalog.structure import DataError, check_from, stack_from
+from gpudoctor.model.check import Catalogue, Check, Stack
+
+FORMAT = 2
+
+
+def load_catalogue(items: Mapping[str, str], extra: Iterable[str] = ()) -> Catalogue:
+    """`items` maps records facts to item names. Raises DataError for a file that cannot be used."""
+    tables = _tables()
+    checks = [check_from(entry["table"], entry["file"], entry["topic"], items) for entry in tables["checks"]]
+    stacks = [stack_from(entry["table"], entry["file"], items) for entry in tables["stacks"]]
+    for folder in extra:
+        more_checks, more_stacks = read_folder(Path(folder), items)
+        checks, stacks = checks + more_checks, stacks + more_stacks
+    ids = [check.id for check in checks]
+    for name in {name for name in ids if ids.count(name) > 1} if len(set(ids)) < len(ids) else ():
+        raise DataError(f"check '{name}' exists twice; ids are unique, rename the one in the further folder")
+    return Catalogue(checks=tuple(checks), stacks=tuple(stacks), version=tables["version"])
+
+
+def read_folder(folder: Path, items: Mapping[str, str]) -> tuple[list[Check], list[Stack]]:
+    """Checks and stacks of one folder <topic>/<id>.toml, examples included."""
+    if not folder.is_dir():
+        raise DataError(f"{folder}: no such folder; a catalogue is a folder of <topic>/<id>.toml files")
+    checks, stacks = [], []
+    for entry in read_tables(folder):
+        if entry["stack"]:
+            stacks.append(stack_from(entry["table"], entry["file"], items))
+        else:
+            checks.append(check_from(entry["table"], entry["file"], entry["topic"], items))
+    return checks, stacks
+
+
+def read_tables(folder: Path) -> list[dict[str, Any]]:
+    """Every file of a catalogue folder as a raw table."""
+    return [
+        {"file": f"{path.parent.name}/{path.name}", "topic": path.parent.name, "stack": path.name == "stack.toml", "table": read_toml(path)}
+        for path in paths.files_of(folder)
+    ]
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    try:
+        import tomllib
+    except ModuleNotFoundError:  # Python 3.10
+        import tomli as tomllib  # type: ignore[import-not-found,no-redef]
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise DataError(f"{path.parent.name}/{path.name}: no TOML: {error}") from error
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror}") from error
+
+
+def compile_bundle(folder: Path) -> dict[str, Any]:
+    """What the wheel carries: raw tables without examples (tests alone need those)."""
+    entries = read_tables(folder)
+    for entry in entries:
+        entry["table"].pop("example", None)
+        for source in entry["table"].get("source", []):
+            source["date"] = str(source.get("date", ""))
+    digest = hashlib.sha256(json.dumps(entries, sort_keys=True, default=str).encode()).hexdigest()[:12]
+    return {
+        "format": FORMAT,
+        "version": f"{len(entries)} files, {digest}",
+        "checks": [entry for entry in entries if not entry["stack"]],
+        "stacks": [entry for entry in entries if entry["stack"]],
+    }
+
+
+def _tables() -> dict[str, Any]:
+    folder = paths.checkout_checks()
+    if folder is None:
+        return _read_bundle(paths.BUNDLE)
+    key = _key_of(folder)
+    cache = paths.cached_bundle()
+    try:
+        bundle = json.loads(cache.read_text(encoding="utf-8"))
+        if isinstance(bundle, dict) and bundle.get("key") == key:
+            return bundle
+    except (OSError, ValueError):
+        pass
+    bundle = {**compile_bundle(folder), "key": key}
+    _write_cache(cache, bundle)
+    return bundle
+
+
+def _read_bundle(path: Path) -> dict[str, Any]:
+    try:
+        bundle = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path}: the compiled catalogue cannot be read ({error}); reinstall gpudoctor") from error
+    if not isinstance(bundle, dict) or bundle.get("format") != FORMAT:
+        raise DataError(f"{path}: the compiled catalogue is of another version; reinstall gpudoctor")
+    return bundle
+
+
+def _key_of(folder: Path) -> str:
+    """Names, sizes and times of all files: a stat each, no read."""
+    listed = [str(FORMAT), str(folder)]
+    for topic in sorted(os.scandir(folder), key=lambda entry: entry.name):
+        if topic.is_dir():
+            for entry in sorted(os.scandir(topic.path), key=lambda entry: entry.name):
+                if entry.name.endswith(".toml"):
+                    stat = entry.stat()
+                    listed.append(f"{topic.name}/{entry.name} {stat.st_size} {stat.st_mtime_ns}")
+    return hashlib.sha256("\n".join(listed).encode()).hexdigest()
+
+
+def _write_cache(path: Path, bundle: Mapping[str, Any]) -> None:
+    """Best effort, atomic: a read-only home costs time, nothing else."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(bundle, file)
+        os.replace(temporary, path)
+    except OSError:
+        pass

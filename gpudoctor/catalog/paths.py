@@ -1,0 +1,25 @@
+"""Where the knowledge lies: beside the package in a checkout, inside it as one bundle in a wheel."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parent.parent
+BUNDLE = PACKAGE / "data" / "catalogue.json"
+
+
+def checkout_checks() -> Path | None:
+    """The folder `checks/` of a checkout or editable install; None in a wheel."""
+    folder = PACKAGE.parent / "checks"
+    return folder if folder.is_dir() and (PACKAGE.parent / "pyproject.toml").is_file() else None
+
+
+def cached_bundle() -> Path:
+    """Where an editable install keeps its bundle, made on first use."""
+    root = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return Path(root) / "gpudoctor" / "catalogue.json"
+
+
+def files_of(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.glob("*/*.toml"))

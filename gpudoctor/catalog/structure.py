@@ -1,0 +1,151 @@
+"""Strict tables to models: every error names the file, the key path and, where it can, what was meant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gpudoctor.lang.conditions import ConditionError, did_you_mean, parse
+from gpudoctor.model.check import (
+    CONFIDENCES, LAYERS, OUTCOMES, RECIPES, SEVERITIES,
+    Advice, Check, Example, Rung, Source, Stack, Variant,
+)  # fmt: skip
+from gpudoctor.model.condition import Condition
+
+
+class DataError(ValueError):
+    """A data file that cannot be used: `file: key: what was wrong, what was expected`."""
+
+
+_CHECK_KEYS = {
+    "id": str, "title": str, "severity": str, "layer": str, "stacks": list, "for_each": str, "subject": str, "confidence": str,
+    "explanation": str, "caused_by": list, "excludes": list, "applies": dict, "problem": dict, "suspect": dict, "advice": dict,
+    "variant": list, "source": list, "example": list,
+}  # fmt: skip
+_ADVICE_KEYS = {"text": str, "commands": list, "env": dict, "recipe": str, "needs_reboot": bool}
+_NAMES = {str: "a text", list: "a list", dict: "a table", bool: "true or false"}
+
+
+class Reader:
+    """Reads the tables of one file; `items` maps records facts to the name of an item."""
+
+    def __init__(self, file: str, items: Mapping[str, str]) -> None:
+        self.file, self.items = file, items
+
+    def fail(self, key: str, message: str) -> DataError:
+        return DataError(f"{self.file}: {key}: {message}")
+
+    def keys(self, table: Any, allowed: Mapping[str, type], where: str, required: tuple[str, ...]) -> Mapping[str, Any]:
+        if not isinstance(table, Mapping):
+            raise self.fail(where, f"expected a table, found {type(table).__name__}")
+        prefix = f"{where}." if where else ""
+        for key, value in table.items():
+            if key not in allowed:
+                raise self.fail(prefix + key, f"unknown key{did_you_mean(key, allowed)}")
+            if not isinstance(value, allowed[key]):
+                raise self.fail(prefix + key, f"expected {_NAMES[allowed[key]]}, found {value!r} (quote texts)")
+        for key in required:
+            if key not in table:
+                raise self.fail(prefix + key, "is missing")
+        return table
+
+    def words(self, table: Mapping[str, Any], key: str, where: str = "") -> tuple[str, ...]:
+        values = table.get(key, [])
+        if not all(isinstance(value, str) for value in values):
+            raise self.fail(f"{where}{key}", "expected a list of texts")
+        return tuple(values)
+
+    def one_of(self, value: str, choices: tuple[str, ...], key: str) -> str:
+        if value not in choices:
+            raise self.fail(key, f"{value!r} is none of {', '.join(choices)}{did_you_mean(value, choices)}")
+        return value
+
+    def condition(self, table: Any, key: str) -> Condition:
+        try:
+            return parse(table, key, self.items)
+        except ConditionError as error:
+            raise DataError(f"{self.file}: {error}") from error
+
+    def optional_condition(self, table: Mapping[str, Any], key: str) -> Condition | None:
+        return self.condition(table[key], key) if key in table else None
+
+
+def check_from(table: Mapping[str, Any], file: str, topic: str, items: Mapping[str, str]) -> Check:
+    read = Reader(file, items)
+    required = ("id", "title", "severity", "layer", "stacks", "explanation", "problem", "advice")
+    read.keys(table, _CHECK_KEYS, "", required)
+    for_each = table.get("for_each")
+    if for_each is not None and for_each not in items:
+        raise read.fail("for_each", f"'{for_each}' is no records fact{did_you_mean(for_each, items)}")
+    return Check(
+        id=table["id"], topic=topic, title=table["title"], explanation=" ".join(table["explanation"].split()),
+        severity=read.one_of(table["severity"], SEVERITIES, "severity"),
+        layer=read.one_of(table["layer"], LAYERS, "layer"),
+        confidence=read.one_of(table.get("confidence", "certain"), CONFIDENCES, "confidence"),
+        stacks=read.words(table, "stacks"), for_each=for_each, item=items[for_each] if for_each else "", subject=table.get("subject"),
+        caused_by=read.words(table, "caused_by"), excludes=read.words(table, "excludes"),
+        applies=read.optional_condition(table, "applies"), problem=read.condition(table["problem"], "problem"),
+        suspect=read.optional_condition(table, "suspect"), advice=_advice(read, table["advice"]),
+        variants=tuple(_variant(read, entry, number) for number, entry in enumerate(table.get("variant", []))),
+        sources=tuple(_source(read, entry, number) for number, entry in enumerate(table.get("source", []))),
+        examples=tuple(_example(read, entry, number) for number, entry in enumerate(table.get("example", []))),
+    )  # fmt: skip
+
+
+def _advice(read: Reader, table: Any) -> Advice:
+    read.keys(table, _ADVICE_KEYS, "advice", ("text",))
+    return Advice(**_advice_values(read, table, "advice."))
+
+
+def _advice_values(read: Reader, table: Mapping[str, Any], where: str) -> dict[str, Any]:
+    values: dict[str, Any] = dict(table)
+    if "text" in table:
+        values["text"] = " ".join(table["text"].split())
+    if "commands" in table:
+        values["commands"] = read.words(table, "commands", where)
+    if "recipe" in table:
+        read.one_of(table["recipe"], RECIPES, f"{where}recipe")
+    if not all(isinstance(value, str) for value in table.get("env", {}).values()):
+        raise read.fail(f"{where}env", "expected texts as values (quote them)")
+    return values
+
+
+def _variant(read: Reader, table: Any, number: int) -> Variant:
+    where = f"variant[{number}]"
+    read.keys(table, {**_ADVICE_KEYS, "when": dict}, where, ("when",))
+    replaces = _advice_values(read, {key: value for key, value in table.items() if key != "when"}, f"{where}.")
+    return Variant(when=read.condition(table["when"], f"{where}.when"), replaces=replaces)
+
+
+def _source(read: Reader, table: Any, number: int) -> Source:
+    where = f"source[{number}]"
+    if not isinstance(table, Mapping):
+        raise read.fail(where, "expected a table")
+    table = {key: str(value) if key == "date" else value for key, value in table.items()}
+    read.keys(table, {"ref": str, "date": str, "says": str}, where, ("ref", "date"))
+    return Source(**table)
+
+
+def _example(read: Reader, table: Any, number: int) -> Example:
+    where = f"example[{number}]"
+    read.keys(table, {"name": str, "expect": str, "facts": dict}, where, ("name", "expect", "facts"))
+    read.one_of(table["expect"], OUTCOMES, f"{where}.expect")
+    return Example(name=table["name"], expect=table["expect"], facts=table["facts"])
+
+
+def stack_from(table: Mapping[str, Any], file: str, items: Mapping[str, str]) -> Stack:
+    read = Reader(file, items)
+    read.keys(table, {"stack": str, "title": str, "applicable": dict, "used": dict, "rung": list}, "", ("stack", "title", "applicable", "rung"))
+    rungs = tuple(_rung(read, entry, number) for number, entry in enumerate(table["rung"]))
+    order = [LAYERS.index(rung.layer) for rung in rungs]
+    if order != sorted(set(order)):
+        raise read.fail("rung", f"layers must come once each, in the order {', '.join(LAYERS)}")
+    return Stack(stack=table["stack"], title=table["title"], applicable=read.condition(table["applicable"], "applicable"),
+                 used=read.optional_condition(table, "used"), rungs=rungs)  # fmt: skip
+
+
+def _rung(read: Reader, table: Any, number: int) -> Rung:
+    where = f"rung[{number}]"
+    read.keys(table, {"layer": str, "ok": dict, "detail": str, "missing": str}, where, ("layer", "ok"))
+    return Rung(layer=read.one_of(table["layer"], LAYERS, f"{where}.layer"), ok=read.condition(table["ok"], f"{where}.ok"),
+                detail=table.get("detail", ""), missing=table.get("missing", ""))  # fmt: skip

@@ -1,0 +1,17 @@
+"""What a derivation is: facts computed from facts, so that live machines, captures and pasted text share them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from gpudoctor.model.facts import Fact, Facts, FactSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """`derive(facts)` yields (name, fact). Run in the order of `derived.ALL`, after the probes."""
+
+    name: str
+    provides: tuple[FactSpec, ...]
+    derive: Callable[[Facts], Iterable[tuple[str, Fact]]]

@@ -1,0 +1,1 @@
+"""Facts and catalogue to findings and ladders: pure, no I/O."""

@@ -1,0 +1,147 @@
+"""Catalogue and facts to findings: evaluate every check, fill its texts, fold consequences, order for reading."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gpudoctor.lang.evaluate import evaluate
+from gpudoctor.lang.templates import fill
+from gpudoctor.model.check import CONFIDENCES, LAYERS, SEVERITIES, Check
+from gpudoctor.model.condition import Verdict
+from gpudoctor.model.facts import Facts, Known, Unknown
+from gpudoctor.model.report import FilledAdvice, Finding, Trace
+
+OBSERVED = ("visible", "compute", "performance")
+
+
+def outcomes(check: Check, facts: Facts) -> Iterable[tuple[Trace, Facts]]:
+    """The outcome of a check, once per item of its `for_each`."""
+    if check.for_each is None:
+        yield _trace(check, facts, check.layer), facts
+        return
+    fact = facts.get(check.for_each)
+    if isinstance(fact, Unknown):
+        unknown = Verdict("unknown", f"{check.for_each} is known", f"unknown: {fact.reason}")
+        yield Trace(check=check.id, subject=check.for_each, outcome="undetermined", applies=unknown, problem=None), facts
+        return
+    items = fact.value if isinstance(fact, Known) and isinstance(fact.value, (list, tuple)) else []
+    for item in items:
+        if isinstance(item, Mapping):
+            scoped = facts.with_item(check.item, item)
+            yield _trace(check, scoped, _subject(item)), scoped
+
+
+def _subject(item: Mapping[str, Any]) -> str:
+    return str(next((item[key] for key in ("address", "id", "name", "file", "path") if item.get(key)), "?"))
+
+
+def _trace(check: Check, facts: Facts, subject: str) -> Trace:
+    if check.subject:
+        subject = fill(check.subject, facts)
+    applies = evaluate(check.applies, facts) if check.applies else None
+    problem = evaluate(check.problem, facts)
+    suspect = evaluate(check.suspect, facts) if check.suspect else None
+    return Trace(check=check.id, subject=subject, outcome=_outcome(applies, problem, suspect), applies=applies, problem=problem, suspect=suspect)
+
+
+def _outcome(applies: Verdict | None, problem: Verdict, suspect: Verdict | None) -> str:
+    if applies and applies.truth == "false":
+        return "not-applicable"
+    if applies and applies.truth == "unknown":
+        return "undetermined"
+    if problem.truth == "true" or (suspect and suspect.truth == "true"):
+        return "problem"
+    return "ok" if problem.truth == "false" else "undetermined"
+
+
+@dataclass(slots=True)
+class _Fired:
+    check: Check
+    findings: list[Finding]
+
+
+def diagnose(checks: Iterable[Check], facts: Facts, ignored: frozenset[str] = frozenset()) -> tuple[list[Finding], list[Trace]]:
+    """All findings, merged per check, consequences linked to their causes; not yet in order."""
+    fired: dict[str, _Fired] = {}
+    traces: list[Trace] = []
+    for check in checks:
+        for trace, scoped in outcomes(check, facts):
+            traces.append(trace)
+            if trace.outcome == "problem" and check.id not in ignored:
+                fired.setdefault(check.id, _Fired(check, [])).findings.append(_finding(check, trace, scoped))
+    silent = {name: other for name, fire in fired.items() for other in fire.check.excludes if other in fired}
+    traces = [replace(trace, excluded_by=silent.get(trace.check)) if trace.outcome == "problem" else trace for trace in traces]
+    merged = {name: _merge(fire.findings) for name, fire in fired.items() if name not in silent}
+    return _link(merged, {name: fire.check for name, fire in fired.items()}), traces
+
+
+def _finding(check: Check, trace: Trace, facts: Facts) -> Finding:
+    advice = check.advice
+    for variant in check.variants:
+        if evaluate(variant.when, facts).truth == "true":
+            advice = replace(advice, **variant.replaces)
+            break
+    certain = trace.problem is not None and trace.problem.truth == "true"
+    confidence = max(check.confidence, "certain" if certain else "likely", key=CONFIDENCES.index)
+    severity = check.severity
+    if confidence == "possible" and severity == "error":
+        severity = "warning"
+    leaves = [leaf for verdict in (trace.problem, trace.applies, trace.suspect) if verdict for leaf in verdict.leaves()]
+    confirmed = [leaf for leaf in leaves if leaf.truth == "true"]
+    return Finding(
+        id=check.id, key="", subjects=(trace.subject,), severity=severity, layer=check.layer, stacks=check.stacks,
+        title=fill(check.title, facts), explanation=fill(check.explanation, facts), confidence=confidence,
+        evidence=tuple(dict.fromkeys(f"{leaf.text.split(' ')[0]}: {leaf.seen}" + (f" ({leaf.source})" if leaf.source else "")
+                                     for leaf in confirmed if leaf.seen not in ("", "absent"))),
+        advice=FilledAdvice(
+            text=fill(advice.text, facts), commands=tuple(fill(command, facts) for command in advice.commands),
+            env={name: fill(value, facts) for name, value in advice.env.items()}, recipe=advice.recipe, needs_reboot=advice.needs_reboot,
+        ),
+        sources=tuple(source.ref for source in check.sources), confirmed=len(confirmed),
+    )  # fmt: skip
+
+
+def _merge(findings: list[Finding]) -> Finding:
+    """One finding of several items: the texts of the first, all subjects, all commands and evidence once each."""
+    first = findings[0]
+    subjects = tuple(dict.fromkeys(subject for finding in findings for subject in finding.subjects))
+    if len(findings) > 1:
+        commands = tuple(dict.fromkeys(command for finding in findings for command in finding.advice.commands))
+        others = {finding.title for finding in findings} - {first.title}
+        first = replace(
+            first, subjects=subjects, title=first.title + (f" (and {len(subjects) - 1} more)" if others else ""),
+            evidence=tuple(dict.fromkeys(line for finding in findings for line in finding.evidence)),
+            advice=replace(first.advice, commands=commands), confirmed=max(finding.confirmed for finding in findings),
+        )  # fmt: skip
+    digest = hashlib.sha256("\n".join(sorted(subjects)).encode()).hexdigest()[:8]
+    return replace(first, key=f"{first.id}-{digest}")
+
+
+def _link(merged: Mapping[str, Finding], checks: Mapping[str, Check]) -> list[Finding]:
+    """caused_by from the files; besides, what is only observed follows from a fault below it on the same stack."""
+    faults = sorted((f for f in merged.values() if f.severity == "error"), key=lambda f: LAYERS.index(f.layer))
+    linked = []
+    for finding in merged.values():
+        cause = next((merged[name] for name in checks[finding.id].caused_by if name in merged), None)
+        if cause is None and finding.layer in OBSERVED and finding.severity != "info":
+            below = (f for f in faults if LAYERS.index(f.layer) < LAYERS.index(finding.layer))
+            cause = next((f for f in below if set(f.stacks) & set(finding.stacks)), None)
+        linked.append(replace(finding, caused_by=cause.key) if cause else finding)
+    return linked
+
+
+def in_reading_order(findings: Iterable[Finding], used: frozenset[str]) -> list[Finding]:
+    """Causes before consequences, faults before hints, stacks in use first; then confidence, the lower layer first among
+    faults, the number of confirmed conditions, id."""
+
+    def rank(finding: Finding) -> tuple[object, ...]:
+        layer = LAYERS.index(finding.layer) if finding.severity == "error" else 0
+        return (
+            finding.caused_by is not None, SEVERITIES.index(finding.severity), not used & set(finding.stacks),
+            CONFIDENCES.index(finding.confidence), layer, -finding.confirmed, finding.id,
+        )  # fmt: skip
+
+    return sorted(findings, key=rank)

@@ -1,0 +1,104 @@
+"""Stacks, facts and findings to ladders: which rung holds, which is broken, which was not reached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from gpudoctor.engine.diagnose import OBSERVED
+from gpudoctor.lang.evaluate import evaluate
+from gpudoctor.lang.templates import fill
+from gpudoctor.model.check import LAYERS, Rung, Stack
+from gpudoctor.model.facts import Facts
+from gpudoctor.model.report import Finding, LayerResult, StackResult
+
+TORCH_ON_GPU = frozenset({"torch-cuda", "torch-rocm", "torch-xpu", "ipex", "torch-directml", "pytorch-directml", "torch-opencl", "torch-mps"})
+
+
+def used_stacks(stacks: Iterable[Stack], facts: Facts) -> frozenset[str]:
+    """Stacks whose framework the target environment holds."""
+    return frozenset(stack.stack for stack in stacks if stack.used is not None and evaluate(stack.used, facts).truth == "true")
+
+
+def quieten(findings: Iterable[Finding], used: frozenset[str], asked: str | None = None) -> list[Finding]:
+    """A fault of a stack that nobody uses beside one that somebody does is a note: no red cross for what nobody asked for.
+
+    A stack given by `--stack` counts as used.
+    """
+    wanted = used | {asked} if asked else used
+    torch_in_use = bool(wanted & TORCH_ON_GPU)
+    other_in_use = bool(wanted - {"torch-cpu"})
+
+    def unasked(finding: Finding) -> bool:
+        stacks = set(finding.stacks)
+        if not stacks or stacks & wanted:
+            return False
+        return torch_in_use or (other_in_use and not stacks & TORCH_ON_GPU)
+
+    return [replace(f, severity="info") if f.severity != "info" and unasked(f) else f for f in findings]
+
+
+def ladder(stack: Stack, facts: Facts, findings: Sequence[Finding], used: bool) -> StackResult:
+    """One stack. After the lowest rung that does not hold, rungs that must be observed are 'not reached'.
+
+    A fault on a layer that the stack does not declare is a rung all the same.
+    """
+    mine = [finding for finding in findings if stack.stack in finding.stacks]
+    applicable = evaluate(stack.applicable, facts).truth
+    if applicable == "false" and not (used and any(finding.severity == "error" for finding in mine)):
+        return StackResult(stack=stack.stack, title=stack.title, verdict="not-applicable", used=used, layers=())
+    rungs = {rung.layer: rung for rung in stack.rungs}
+    layers: list[LayerResult] = []
+    verdict = "ok"
+    for layer in LAYERS:
+        here = [finding for finding in mine if finding.layer == layer]
+        if layer in rungs or any(finding.severity == "error" for finding in here):
+            result = _rung(layer, rungs.get(layer), facts, here, verdict)
+            layers.append(result)
+            verdict = _verdict(verdict, result.status, layer)
+    if applicable == "unknown" and verdict == "incomplete":
+        verdict = "unknown"
+    return StackResult(stack=stack.stack, title=stack.title, verdict=verdict, used=used, layers=tuple(layers))
+
+
+def _rung(layer: str, rung: Rung | None, facts: Facts, findings: Sequence[Finding], so_far: str) -> LayerResult:
+    stopped = so_far in ("broken", "incomplete")
+    fault = next((finding for finding in findings if finding.severity == "error"), None)
+    if fault is not None and not (stopped and layer in OBSERVED):
+        return LayerResult(layer=layer, status="broken", detail=fault.title)
+    truth = evaluate(rung.ok, facts).truth if rung else "unknown"
+    if stopped and (layer in OBSERVED or truth != "true"):
+        return LayerResult(layer=layer, status="not-reached", detail="")
+    if truth == "true":
+        warned = next((finding for finding in findings if finding.severity == "warning"), None)
+        if warned is not None:
+            return LayerResult(layer=layer, status="warning", detail=warned.title)
+        return LayerResult(layer=layer, status="ok", detail=fill(rung.detail, facts) if rung else "")
+    if truth == "false":
+        return LayerResult(layer=layer, status="not-reached", detail=fill(rung.missing, facts) if rung else "")
+    return LayerResult(layer=layer, status="unknown", detail="")
+
+
+def _verdict(so_far: str, status: str, layer: str) -> str:
+    """A fault decides, wherever a lower rung could not be read or is not installed; else the lowest rung that is not ok.
+
+    Computation and speed are for `validate`: unmeasured, they decide nothing.
+    """
+    if so_far == "broken" or status in ("ok", "warning"):
+        return so_far
+    if status == "broken":
+        return "broken"
+    if so_far != "ok" or (status == "unknown" and layer in ("compute", "performance")):
+        return so_far
+    return "unknown" if status == "unknown" else "incomplete"
+
+
+def first_broken(findings: Sequence[Finding], ladders: Sequence[StackResult]) -> str | None:
+    """`stack/layer` of the first error whose stack is in use, else of the first broken ladder."""
+    broken = {result.stack: result for result in ladders if result.verdict == "broken"}
+    for finding in findings:
+        if finding.severity == "error":
+            mine = [result for name, result in broken.items() if name in finding.stacks and result.used]
+            if mine:
+                return f"{mine[0].stack}/{mine[0].broken_layer}"
+    return next((f"{result.stack}/{result.broken_layer}" for result in broken.values()), None)

@@ -1,0 +1,1 @@
+"""Runs probes and derivations into one set of facts."""

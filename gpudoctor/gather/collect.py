@@ -1,0 +1,78 @@
+"""Runs all probes, then all derivations. A probe that fails is a gap in the facts, never the end of the run."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from gpudoctor.gather import vocabulary
+from gpudoctor.host.base import Host
+from gpudoctor.model.facts import Facts, Known, Unknown
+from gpudoctor.probes._probe import Probe
+
+Progress = Callable[[str], None]
+
+
+@dataclass(slots=True)
+class Gathered:
+    facts: Facts
+    incidents: list[str] = field(default_factory=list)
+    """Probes that crashed or ran out of time, one line each."""
+
+
+def gather(host: Host, progress: Progress | None = None) -> Gathered:
+    """Probes in order; slow ones (processes, frameworks) each in a thread of their own from their place in the order on.
+
+    The slow ones see the facts known when they start. What is not there at the deadline is `unknown: out of time`.
+    """
+    gathered = Gathered(Facts())
+    running: list[tuple[Probe, threading.Thread, Gathered]] = []
+    for probe in vocabulary.all_probes():
+        if probe.slow and host.quick:
+            _leave_out(probe, gathered, "not inspected")
+        elif probe.slow and host.origin == "live":
+            own = Gathered(Facts(dict(gathered.facts.items())))
+            result = Gathered(Facts())
+            thread = threading.Thread(target=_run, args=(probe, host, own.facts, result), daemon=True, name=probe.name)
+            thread.start()
+            running.append((probe, thread, result))
+        else:
+            _run(probe, host, gathered.facts, gathered)
+        if progress:
+            progress(probe.name)
+    for probe, thread, result in running:
+        thread.join(max(0.1, host.remaining() + 0.7))
+        if thread.is_alive():
+            gathered.incidents.append(f"{probe.name}: out of time")
+            _leave_out(probe, gathered, "out of time")
+        for name, fact in list(result.facts.items()):
+            gathered.facts.set(name, fact)
+        gathered.incidents += result.incidents
+    derive(gathered)
+    return gathered
+
+
+def derive(gathered: Gathered) -> None:
+    for derivation in vocabulary.all_derivations():
+        try:
+            for name, fact in derivation.derive(gathered.facts):
+                gathered.facts.set(name, fact)
+        except Exception as error:  # one of the two broad excepts: a gap in the facts, not the end
+            gathered.incidents.append(f"{derivation.name}: {type(error).__name__}: {error}")
+
+
+def _run(probe: Probe, host: Host, known: Facts, into: Gathered) -> None:
+    try:
+        for name, fact in probe.collect(host, known):
+            into.facts.set(name, fact)
+            known.set(name, fact)
+    except Exception as error:
+        into.incidents.append(f"{probe.name}: {type(error).__name__}: {error}")
+        _leave_out(probe, into, f"probe crashed: {probe.name}")
+
+
+def _leave_out(probe: Probe, gathered: Gathered, reason: str) -> None:
+    for spec in probe.provides:
+        if not isinstance(gathered.facts.get(spec.name), Known):
+            gathered.facts.set(spec.name, Unknown(reason))

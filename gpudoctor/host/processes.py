@@ -1,0 +1,296 @@
+"""Starting a process that may hang, flood, crash or leave children behind, and being done with it in time.
+
+Each process gets its own session and a marker in its environment. At the end its whole group is killed; what escaped with
+setsid is found again because this process is made the reaper of orphans (Linux) and by the marker, which children inherit.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import IO, TYPE_CHECKING
+
+from gpudoctor.host.base import Ran
+
+if TYPE_CHECKING:
+    import subprocess
+
+MARKER = "GPUDOCTOR_RUN"
+_CHUNK = 65536
+_DRAIN = 0.2
+"""Seconds that output may still come after the process itself has ended."""
+_numbers = itertools.count(1)
+_reaper_lock = threading.Lock()
+_reaper: bool | None = None
+_POSIX = os.name == "posix"
+
+
+def execute(
+    argv: Sequence[str],
+    program: str,
+    *,
+    timeout: float,
+    limit: int,
+    env: Mapping[str, str],
+    stdin_text: str = "",
+    niced: bool = True,
+) -> Ran:
+    """Run `program` with `argv` until it ends, its time is over, or it printed more than `limit` bytes on a stream."""
+    import subprocess
+
+    key = tuple(argv)
+    marker = f"{os.getpid()}.{next(_numbers)}"
+    began = time.monotonic()
+    _become_reaper()
+    with contextlib.ExitStack() as stack:
+        stdin: int | IO[bytes] = subprocess.DEVNULL
+        if stdin_text:
+            import tempfile
+
+            stdin = stack.enter_context(tempfile.TemporaryFile())
+            stdin.write(stdin_text.encode("utf-8", "replace"))
+            stdin.seek(0)
+        try:
+            process = subprocess.Popen(
+                list(argv),
+                executable=program,
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                env={**env, MARKER: marker},
+                cwd="/" if _POSIX else None,
+                start_new_session=_POSIX,
+                creationflags=0 if _POSIX else getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+            )
+        except FileNotFoundError:
+            return Ran(key, missing=True)
+        except (OSError, ValueError) as error:
+            return Ran(key, rc=126, stderr=str(error), seconds=time.monotonic() - began)
+    ended = False
+    try:
+        if niced:
+            _nice(process.pid)
+        streams = _Streams(process, limit)
+        ended = streams.follow(began + timeout)
+    finally:
+        _end(process, marker, forced=not ended)
+    seconds = round(time.monotonic() - began, 3)
+    stdout, stderr = streams.texts()
+    if not ended:
+        over = streams.flooded
+        return Ran(key, stdout=stdout, stderr=stderr, timed_out=not over, truncated=over, seconds=seconds)
+    code = process.returncode
+    died = code < 0 and _POSIX
+    return Ran(key, None if died else code, stdout, stderr, signal=-code if died else None, truncated=streams.flooded, seconds=seconds)
+
+
+class _Streams:
+    """Both outputs of a process, each up to `limit` bytes."""
+
+    def __init__(self, process: subprocess.Popen[bytes], limit: int) -> None:
+        self._process, self._limit = process, limit
+        self._parts: dict[str, bytearray] = {"stdout": bytearray(), "stderr": bytearray()}
+        self.flooded = False
+
+    def texts(self) -> tuple[str, str]:
+        out, err = (bytes(self._parts[name][: self._limit]).decode("utf-8", "replace") for name in ("stdout", "stderr"))
+        return out, err
+
+    def follow(self, deadline: float) -> bool:
+        """True where the process ended by itself, in time and without flooding."""
+        return self._follow_posix(deadline) if _POSIX else self._follow_threads(deadline)
+
+    def _take(self, name: str, data: bytes) -> None:
+        self._parts[name] += data
+        if len(self._parts[name]) > self._limit:
+            self.flooded = True
+
+    def _follow_posix(self, deadline: float) -> bool:
+        import selectors
+
+        with selectors.DefaultSelector() as selector:
+            for name in ("stdout", "stderr"):
+                pipe = getattr(self._process, name)
+                os.set_blocking(pipe.fileno(), False)
+                selector.register(pipe, selectors.EVENT_READ, name)
+            pause, gone = 0.002, False
+            while True:
+                left = deadline - time.monotonic()
+                if self.flooded or left <= 0:
+                    return gone and not self.flooded
+                if not selector.get_map():
+                    if gone or _has_ended(self._process.pid):
+                        return True
+                    time.sleep(min(pause, left))
+                    pause = min(pause * 1.5, 0.05)
+                    continue
+                for event, _ in selector.select(min(pause, left)):
+                    data = self._read(event.fd)
+                    if data:
+                        self._take(event.data, data)
+                        pause = 0.002
+                    elif data is not None:
+                        selector.unregister(event.fileobj)
+                pause = min(pause * 1.5, 0.05)
+                if not gone and selector.get_map() and _has_ended(self._process.pid):
+                    gone, deadline = True, min(deadline, time.monotonic() + _DRAIN)  # a grandchild holds the pipe
+
+    @staticmethod
+    def _read(descriptor: int) -> bytes | None:
+        try:
+            return os.read(descriptor, _CHUNK)
+        except BlockingIOError:
+            return None
+        except OSError:
+            return b""
+
+    def _follow_threads(self, deadline: float) -> bool:
+        def pump(name: str, pipe: IO[bytes]) -> None:
+            with contextlib.suppress(OSError, ValueError):
+                while not self.flooded:
+                    data = pipe.read(_CHUNK)
+                    if not data:
+                        return
+                    self._take(name, data)
+
+        readers = [threading.Thread(target=pump, args=(name, getattr(self._process, name)), daemon=True) for name in self._parts]
+        for reader in readers:
+            reader.start()
+        while time.monotonic() < deadline and not self.flooded and self._process.poll() is None:
+            time.sleep(0.01)
+        if self._process.poll() is None or self.flooded:
+            return False
+        for reader in readers:
+            reader.join(_DRAIN)
+        return True
+
+
+def _has_ended(pid: int) -> bool:
+    """Whether the child is dead, without reaping it: while it is a zombie its number and group cannot be given away."""
+    try:
+        return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
+    except OSError:
+        return True
+
+
+def _nice(pid: int) -> None:
+    if _POSIX:
+        with contextlib.suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, pid, 10)
+
+
+def _end(process: subprocess.Popen[bytes], marker: str, forced: bool) -> None:
+    """Kill the group and every descendant that left it, reap, and close the pipes."""
+    import signal
+
+    if not _POSIX:
+        _kill_tree(process.pid)
+        with contextlib.suppress(OSError):
+            process.kill()
+    else:
+        found = [] if sys.platform == "linux" or not forced else _tree(process.pid)
+        with contextlib.suppress(OSError):
+            os.killpg(process.pid, signal.SIGKILL)
+        for other in found:
+            _kill(other)
+    import subprocess
+
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(1.0)  # a process in uninterruptible sleep does not even die of SIGKILL
+    if sys.platform == "linux":
+        for _ in range(20):
+            if not _kill_escaped(marker, everywhere=forced):
+                break
+    for pipe in (process.stdout, process.stderr):
+        if pipe is not None:
+            with contextlib.suppress(OSError):
+                pipe.close()
+
+
+def _kill(pid: int) -> None:
+    import signal
+
+    with contextlib.suppress(OSError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def _tree(pid: int) -> list[int]:
+    try:
+        import psutil
+
+        return [child.pid for child in psutil.Process(pid).children(recursive=True)]
+    except Exception:
+        return []
+
+
+def _kill_tree(pid: int) -> None:
+    import signal
+
+    for child in _tree(pid):
+        with contextlib.suppress(OSError):
+            os.kill(child, getattr(signal, "SIGKILL", signal.SIGTERM))
+
+
+def _become_reaper() -> None:
+    """Orphans of our children become our children (Linux, prctl PR_SET_CHILD_SUBREAPER), so that they can be found."""
+    global _reaper
+    if _reaper is not None or sys.platform != "linux":
+        return
+    with _reaper_lock:
+        try:
+            import ctypes
+
+            _reaper = ctypes.CDLL(None).prctl(36, 1, 0, 0, 0) == 0
+        except (OSError, AttributeError, ImportError):
+            _reaper = False
+
+
+def _kill_escaped(marker: str, everywhere: bool) -> bool:
+    """Kill what still carries the marker; True where something did. Without force only adopted orphans are looked at."""
+    wanted = f"{MARKER}={marker}".encode()
+    killed = False
+    for pid in _all_processes() if everywhere or not _reaper else _adopted():
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as handle:
+                ours = wanted in handle.read(1 << 20).split(b"\0")
+        except OSError:
+            continue
+        if ours:
+            killed = True
+            _kill(pid)
+            with contextlib.suppress(OSError):
+                os.waitpid(pid, 0 if _is_child(pid) else os.WNOHANG)
+    return killed
+
+
+def _is_child(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as handle:
+            return int(handle.read().rpartition(b")")[2].split()[1]) == os.getpid()
+    except (OSError, ValueError, IndexError):
+        return False
+
+
+def _all_processes() -> Iterator[int]:
+    with contextlib.suppress(OSError):
+        for name in os.listdir("/proc"):
+            if name.isdigit() and int(name) != os.getpid():
+                yield int(name)
+
+
+def _adopted() -> list[int]:
+    """Our children, of every thread."""
+    found: list[int] = []
+    try:
+        for thread in os.listdir("/proc/self/task"):
+            with open(f"/proc/self/task/{thread}/children", encoding="ascii") as handle:
+                found += [int(pid) for pid in handle.read().split()]
+    except (OSError, ValueError):
+        return list(_all_processes())
+    return found

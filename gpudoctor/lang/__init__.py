@@ -1,0 +1,1 @@
+"""The condition language: pure functions over facts."""

@@ -1,0 +1,37 @@
+"""Fills {fact.name} in texts. Values are data: what they hold is never read as a template again."""
+
+from __future__ import annotations
+
+import re
+
+from gpudoctor.lang.evaluate import shown
+from gpudoctor.model.facts import Absent, Facts, Known
+
+_FIELD = re.compile(r"\{([a-z_][A-Za-z0-9_.\-]*)\}")
+
+
+def fields_of(template: str) -> set[str]:
+    return set(_FIELD.findall(template))
+
+
+def fill(template: str, facts: Facts) -> str:
+    """Unknown facts read 'unknown', absent ones 'none'. Names with _bytes read as GiB or MiB."""
+
+    def value(found: re.Match[str]) -> str:
+        fact = facts.get(found[1])
+        if isinstance(fact, Known):
+            if found[1].endswith("_bytes") and isinstance(fact.value, int):
+                return size(fact.value)
+            return shown(fact.value)
+        return "none" if isinstance(fact, Absent) else "unknown"
+
+    return _FIELD.sub(value, template)
+
+
+def size(number: int) -> str:
+    """16 GB reads '16 GiB' here: powers of two, no decimals from 10 on."""
+    for unit, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if number >= factor:
+            amount = number / factor
+            return f"{amount:.0f} {unit}" if amount >= 10 or amount == int(amount) else f"{amount:.1f} {unit}"
+    return f"{number} B"

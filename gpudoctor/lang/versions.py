@@ -1,0 +1,50 @@
+"""Version schemes: dotted (kernels, drivers, packages: leading integers as tuples) and the release part of PEP 440.
+
+`packaging` loads late: most conditions never need it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+_EPOCH = re.compile(r"^\d+:")
+_NUMBERS = re.compile(r"\d+(?:\.\d+)*")
+
+
+def dotted(text: Any) -> tuple[int, ...] | None:
+    """The leading integers: '5.19.0-35-generic' is (5, 19, 0); a Debian epoch and a leading v are left out; else None."""
+    if not isinstance(text, str):
+        return None
+    found = _NUMBERS.match(_EPOCH.sub("", text.strip()).lstrip("vV"))
+    if not found or len(found[0]) > 80:
+        return None
+    return tuple(int(part) for part in found[0].split("."))
+
+
+def compare_dotted(left: tuple[int, ...], right: tuple[int, ...]) -> int:
+    """-1, 0 or 1, missing places counting as nought: 6.2 equals 6.2.0."""
+    width = max(len(left), len(right))
+    padded_left, padded_right = left + (0,) * (width - len(left)), right + (0,) * (width - len(right))
+    return (padded_left > padded_right) - (padded_left < padded_right)
+
+
+def in_release(text: Any, specifier: str) -> bool | None:
+    """Whether the release part of a PEP 440 version is in `specifier`; None for what is no version.
+
+    '2.1.0a0+29c30b1' counts as 2.1.0 and '2.8.0.dev…+xpu' as 2.8.0: the question is which changes a build contains.
+    """
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        version = Version(str(text))
+    except InvalidVersion:
+        parts = dotted(text)
+        if parts is None:
+            return None
+        version = Version(".".join(map(str, parts)))
+    try:
+        return SpecifierSet(specifier).contains(Version(version.base_version), prereleases=True)
+    except InvalidSpecifier as error:
+        raise ValueError(f"{specifier!r} is no version specifier: {error}") from error

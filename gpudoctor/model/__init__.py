@@ -1,0 +1,1 @@
+"""Plain data: facts, checks, stacks, findings, reports. No behaviour beyond small look-ups, no I/O."""

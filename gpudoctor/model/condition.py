@@ -1,0 +1,52 @@
+"""The tree of a condition, and what evaluating it showed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, Union
+
+Truth = Literal["true", "false", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One test of one fact. `other` is the second fact of a `_fact` operator."""
+
+    fact: str
+    operator: str
+    value: Any = None
+    other: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """all, any or not (one part)."""
+
+    kind: Literal["all", "any", "not"]
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Some:
+    """True where one item of the records fact `of` satisfies `where`, whose leaves name `item.field`."""
+
+    of: str
+    item: str
+    where: Condition
+
+
+Condition = Union[Leaf, Group, Some]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The truth of a condition with that of its parts. `seen` says for a leaf what the fact was."""
+
+    truth: Truth
+    text: str
+    seen: str = ""
+    source: str = ""
+    parts: tuple[Verdict, ...] = ()
+
+    def leaves(self) -> list[Verdict]:
+        return [leaf for part in self.parts for leaf in part.leaves()] if self.parts else [self]

@@ -1,0 +1,133 @@
+"""Facts: what is known of a machine, what is known to be absent, and what could not be learnt, with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Union
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A value that was read. `source` is the file or command it came from."""
+
+    value: Any
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """Somebody looked, and it is not there."""
+
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Nobody could tell. `reason` is one of REASONS, with an optional detail after a colon."""
+
+    reason: str = "not probed"
+
+
+REASONS = (
+    "not probed", "not recorded", "tool missing", "permission denied", "timeout", "unparsable", "too large",
+    "io error", "probe crashed", "device busy", "not in the text", "conflicting", "newer than this table", "out of time",
+    "crashed", "not inspected",
+)  # fmt: skip
+
+Fact = Union[Known, Absent, Unknown]
+
+
+@dataclass(frozen=True, slots=True)
+class FactSpec:
+    """One entry of the vocabulary.
+
+    kind: bool, int, float, text, list (of text), version (PEP 440), dotted (kernel, driver: leading integers),
+    records (a list of tables, `item` is what checks call one of them, `fields` its fields),
+    map (names to values; `complete` facts answer 'absent' for a name that is not in it).
+    privacy: public, identifying, secret.
+    """
+
+    name: str
+    kind: str
+    meaning: str
+    privacy: str = "public"
+    item: str = ""
+    fields: Mapping[str, str] = field(default_factory=dict)
+
+
+_MISSING = Unknown("not probed")
+
+
+class Facts:
+    """A set of facts by dotted name. Looking into a map (`python.distributions.torch`) works by longest prefix.
+
+    In maps and records: a value of None means 'known absent'; an `Unknown` stands for itself; a missing key is absent
+    in a map, and unknown in a record.
+    """
+
+    def __init__(self, initial: Mapping[str, Fact] | None = None) -> None:
+        self._facts: dict[str, Fact] = dict(initial or {})
+
+    def set(self, name: str, fact: Fact) -> None:
+        self._facts[name] = fact
+
+    def get(self, name: str) -> Fact:
+        found = self._facts.get(name)
+        if found is not None:
+            return found
+        head, rest = name, ""
+        while "." in head:
+            head, _, last = head.rpartition(".")
+            rest = f"{last}.{rest}" if rest else last
+            found = self._facts.get(head)
+            if isinstance(found, Known) and isinstance(found.value, Mapping):
+                return look_into(found.value, rest, found.source)
+            if found is not None:
+                return found if not isinstance(found, Known) else Unknown("unparsable")
+        return _MISSING
+
+    def value(self, name: str, default: Any = None) -> Any:
+        """The value where known, else `default`."""
+        found = self.get(name)
+        return found.value if isinstance(found, Known) else default
+
+    def known(self, name: str) -> bool:
+        return isinstance(self.get(name), Known)
+
+    def names(self) -> list[str]:
+        return sorted(self._facts)
+
+    def items(self) -> Iterator[tuple[str, Fact]]:
+        return iter(sorted(self._facts.items()))
+
+    def with_item(self, name: str, record: Mapping[str, Any]) -> Facts:
+        """The same facts, and one record of a collection under `name`: `gpu.vendor` is its field."""
+        scoped = Facts(self._facts)
+        for key, value in record.items():
+            scoped.set(f"{name}.{key}", as_fact(value))
+        return scoped
+
+
+def as_fact(value: Any, source: str = "") -> Fact:
+    """None is absent, a fact is itself, anything else is known."""
+    if value is None:
+        return Absent(source)
+    if isinstance(value, (Known, Absent, Unknown)):
+        return value
+    return Known(value, source)
+
+
+def look_into(mapping: Mapping[str, Any], path: str, source: str) -> Fact:
+    """The value at a dotted path; keys may hold dots themselves (longest key wins)."""
+    if path in mapping:
+        return as_fact(mapping[path], source)
+    head = path
+    while "." in head:
+        head = head.rpartition(".")[0]
+        if head in mapping:
+            inner = mapping[head]
+            if isinstance(inner, Mapping):
+                return look_into(inner, path[len(head) + 1 :], source)
+            return Absent(source) if inner is None else as_fact(inner) if isinstance(inner, (Unknown, Absent)) else Unknown("unparsable")
+    return Absent(source)

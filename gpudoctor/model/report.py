@@ -1,0 +1,97 @@
+"""What comes out: findings, ladders and the report (gpudoctor.report/1 of the contract)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpudoctor.model.condition import Verdict
+
+SCHEMA = "gpudoctor.report/1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilledAdvice:
+    """Advice with the facts at hand filled in."""
+
+    text: str
+    commands: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    recipe: str | None = None
+    needs_reboot: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One cause on this machine. `caused_by` is the key of the finding that it follows from."""
+
+    id: str
+    key: str
+    subjects: tuple[str, ...]
+    severity: str
+    layer: str
+    stacks: tuple[str, ...]
+    title: str
+    explanation: str
+    confidence: str
+    evidence: tuple[str, ...]
+    advice: FilledAdvice
+    sources: tuple[str, ...]
+    caused_by: str | None = None
+    confirmed: int = 0
+    """Number of leaves that were seen to hold: more confirmed conditions are read first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayerResult:
+    layer: str
+    status: str
+    """ok, warning, broken, unknown or not-reached"""
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StackResult:
+    stack: str
+    title: str
+    verdict: str
+    """ok, broken, incomplete, unknown or not-applicable"""
+    used: bool
+    layers: tuple[LayerResult, ...]
+
+    @property
+    def broken_layer(self) -> str | None:
+        return next((rung.layer for rung in self.layers if rung.status == "broken"), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """How one check came to its outcome, per subject: for --why."""
+
+    check: str
+    subject: str
+    outcome: str
+    applies: Verdict | None
+    problem: Verdict | None
+    suspect: Verdict | None = None
+    excluded_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    tool_version: str
+    created: str
+    origin: str
+    facts: Mapping[str, Any]
+    """The tree of known facts; unknown ones are left out, known absences are None."""
+    stacks: tuple[StackResult, ...]
+    findings: tuple[Finding, ...]
+    summary: Mapping[str, Any]
+    headline: Mapping[str, str] = field(default_factory=dict)
+    """machine, os, kernel, python: what the first line of a screen says."""
+    not_looked_at: tuple[str, ...] = ()
+    incomplete: tuple[str, ...] = ()
+    traces: tuple[Trace, ...] = ()
+    catalogue_version: str = ""
+    redactions: Mapping[str, int] = field(default_factory=dict)

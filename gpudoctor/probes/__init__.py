@@ -1,0 +1,9 @@
+"""What to ask the machine, one module per subject. `ALL` is the order in which they run."""
+
+ALL = (
+    "machine", "kernel", "environment", "wsl", "windows", "macos", "container", "user", "packages", "libraries",
+    "pci", "gpus", "memory", "filesystems", "kernel_log",
+    "python_env",
+    "nvidia", "amd", "intel", "intel_oneapi", "opencl", "graphcore", "directml",
+    "frameworks",
+)  # fmt: skip
