@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gpudoctor.lang.conditions import did_you_mean, facts_of
 from gpudoctor.lang.templates import fields_of
 from gpudoctor.model.check import Check, Stack
-from gpudoctor.model.condition import Condition, Some
+from gpudoctor.model.condition import Condition, Leaf, Some
 from gpudoctor.model.facts import Absent, Facts, FactSpec, Known, Unknown
 
 _SOURCE_FORMS = ("https://", "http://")
@@ -38,6 +39,7 @@ def lint_check(check: Check, specs: Mapping[str, FactSpec], ids: list[str], stac
     scope = {specs[some.of].item for condition in conditions for some in _somes(condition) if some.of in specs}
     scope |= {check.item} - {""}
     problems += _unknown_facts(names, specs, scope)
+    problems += [f"matches: /{pattern}/ {fault}" for c in conditions for pattern in _patterns(c) if (fault := slow_pattern(pattern))]
     problems += [f"caused_by: no check '{name}'{did_you_mean(name, ids)}" for name in check.caused_by if name not in ids]
     problems += [f"excludes: no check '{name}'{did_you_mean(name, ids)}" for name in check.excludes if name not in ids]
     problems += [f"stacks: no stack '{name}'{did_you_mean(name, stack_ids)}" for name in check.stacks if name not in stack_ids]
@@ -86,6 +88,45 @@ def _example_inner(value: Any) -> Any:
     return value
 
 
+def slow_pattern(pattern: str) -> str | None:
+    """Why a pattern could take more than linear time: an unbounded repeat inside another, or a wide counted gap."""
+    from importlib import import_module
+
+    parser: Any = import_module("re._parser" if sys.version_info >= (3, 11) else "sre_parse")
+
+    def walk(tree: Any, repeated: bool) -> str | None:
+        for operation, argument in tree:
+            name = str(operation)
+            if name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
+                low, high, inner = argument
+                unbounded = high is parser.MAXREPEAT
+                if not unbounded and high > 200:
+                    return f"counts up to {high}: at most 200"
+                if unbounded and repeated:
+                    return "repeats a repeat without bound: rewrite it without the nesting"
+                fault = walk(inner, repeated or unbounded)
+            elif name == "SUBPATTERN":
+                fault = walk(argument[-1], repeated)
+            elif name == "BRANCH":
+                fault = next((found for branch in argument[1] if (found := walk(branch, repeated))), None)
+            elif name in ("GROUPREF", "GROUPREF_EXISTS"):
+                fault = "refers back to a group: no linear-time matcher can"
+            else:
+                fault = None
+            if fault:
+                return fault
+        return None
+
+    return walk(parser.parse(pattern), False)
+
+
+def _patterns(condition: Condition) -> list[str]:
+    if isinstance(condition, Leaf):
+        return [condition.value] if condition.operator == "matches" else []
+    parts = (condition.where,) if isinstance(condition, Some) else condition.parts
+    return [pattern for part in parts for pattern in _patterns(part)]
+
+
 def _somes(condition: Condition) -> list[Some]:
     if isinstance(condition, Some):
         return [condition, *_somes(condition.where)]
@@ -93,20 +134,11 @@ def _somes(condition: Condition) -> list[Some]:
 
 
 def _template_fields(check: Check) -> set[str]:
-    advices = [check.advice, *(_Texts(variant.replaces) for variant in check.variants)]
-    texts = [check.title, check.explanation, check.subject or ""]
-    for advice in advices:
-        texts += [advice.text, *advice.commands, *advice.env.values()]
+    texts = [check.title, check.explanation, check.subject or "", check.advice.text, *check.advice.commands, *check.advice.env.values()]
+    for variant in check.variants:
+        given = variant.replaces
+        texts += [given.get("text", ""), *given.get("commands", ()), *given.get("env", {}).values()]
     return {name for text in texts for name in fields_of(text)}
-
-
-class _Texts:
-    """A variant's replacements seen as advice."""
-
-    def __init__(self, replaces: Mapping[str, Any]) -> None:
-        self.text: str = replaces.get("text", "")
-        self.commands: tuple[str, ...] = tuple(replaces.get("commands", ()))
-        self.env: Mapping[str, str] = replaces.get("env", {})
 
 
 def _unknown_facts(names: Iterable[str], specs: Mapping[str, FactSpec], scope: set[str]) -> list[str]:
