@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 
 from gpudoctor import __version__
 from gpudoctor.catalog.loader import load_catalogue
+from gpudoctor.catalog.policy import read_policy
+from gpudoctor.catalog.structure import DataError
+from gpudoctor.engine.demands import weigh
 from gpudoctor.engine.diagnose import diagnose, in_reading_order
 from gpudoctor.engine.ladders import first_broken, ladder, quieten, used_stacks
 from gpudoctor.engine.summary import fact_tree, headline, not_looked_at
@@ -15,8 +18,18 @@ from gpudoctor.gather import vocabulary
 from gpudoctor.gather.collect import Gathered, gather
 from gpudoctor.host.base import Host
 from gpudoctor.host.open_host import open_host
-from gpudoctor.model.check import Catalogue
+from gpudoctor.host.stores import CaptureError
+from gpudoctor.lang.conditions import did_you_mean
+from gpudoctor.model.check import Catalogue, Demand
 from gpudoctor.model.report import Finding, Report, StackResult
+
+
+class RequestError(ValueError):
+    """A request that names what does not exist."""
+
+
+BAD_INPUT = (CaptureError, DataError, RequestError)
+"""What a caller shows as one line: something that was given cannot be used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +42,8 @@ class CheckRequest:
     budget: float | None = None
     stack: str | None = None
     checks: Sequence[str] = ()
+    expect: str | None = None
+    """A policy file: what must be true of the machine."""
     ignore: frozenset[str] = field(default_factory=frozenset)
 
 
@@ -47,16 +62,28 @@ def check(request: CheckRequest, progress: Callable[[str], None] | None = None) 
     """Look, then judge."""
     host = open_for(request)
     knowledge = catalogue(request.checks)
-    return judge(gather(host, progress), knowledge, request, host.origin)
+    _refuse_unknown_names(request, knowledge)
+    demands = read_policy(request.expect, vocabulary.items()) if request.expect else ()
+    return judge(gather(host, progress), knowledge, request, host.origin, demands)
 
 
-def judge(gathered: Gathered, knowledge: Catalogue, request: CheckRequest, origin: str) -> Report:
+def _refuse_unknown_names(request: CheckRequest, knowledge: Catalogue) -> None:
+    stacks, checks = [stack.stack for stack in knowledge.stacks], [check.id for check in knowledge.checks]
+    if request.stack is not None and request.stack not in stacks:
+        raise RequestError(f"there is no stack '{request.stack}'{did_you_mean(request.stack, stacks)}; gpudoctor list stacks names them")
+    for name in sorted(request.ignore):
+        if name not in checks:
+            raise RequestError(f"there is no check '{name}' to ignore{did_you_mean(name, checks)}; gpudoctor list checks names them")
+
+
+def judge(gathered: Gathered, knowledge: Catalogue, request: CheckRequest, origin: str, demands: Sequence[Demand] = ()) -> Report:
     """Facts and catalogue to a report: pure but for the clock."""
     facts = gathered.facts
     used = used_stacks(knowledge.stacks, facts)
     found, traces = diagnose(knowledge.checks, facts, request.ignore)
+    unmet, undetermined = weigh(demands, facts)
     wanted = used | {request.stack} if request.stack else used
-    findings = in_reading_order(quieten(found, used, request.stack), wanted)
+    findings = in_reading_order(quieten(found, used, request.stack) + unmet, wanted)
     ladders = [ladder(stack, facts, findings, stack.stack in used) for stack in knowledge.stacks]
     if request.stack:
         ladders.sort(key=lambda result: result.stack != request.stack)
@@ -65,7 +92,7 @@ def judge(gathered: Gathered, knowledge: Catalogue, request: CheckRequest, origi
         tool_version=__version__, created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), origin=origin,
         facts=fact_tree(facts, vocabulary.specs()), stacks=tuple(_in_order(ladders, findings)), findings=tuple(findings),
         summary=_summary(findings, ladders), headline=headline(facts), not_looked_at=unread, incomplete=incomplete,
-        traces=tuple(traces), catalogue_version=knowledge.version,
+        traces=tuple(traces), catalogue_version=knowledge.version, undetermined=tuple(undetermined),
     )  # fmt: skip
 
 
@@ -89,5 +116,3 @@ def _summary(findings: Sequence[Finding], ladders: Sequence[StackResult]) -> dic
         "errors": count["error"], "warnings": count["warning"], "infos": count["info"], "unknown": unknown,
         "first_broken": first_broken(findings, ladders),
     }  # fmt: skip
-
-

@@ -107,6 +107,17 @@ class Stack:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Demand:
+    """One [[demand]] of a policy (`check --expect`): what must be true of the machine."""
+
+    name: str
+    that: Condition
+    advice: str = ""
+    layer: str = "device"
+    stacks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Catalogue:
     """Everything that is known: checks and stacks. `version` and `date` go into reports."""
 

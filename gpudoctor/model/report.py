@@ -95,3 +95,5 @@ class Report:
     traces: tuple[Trace, ...] = ()
     catalogue_version: str = ""
     redactions: Mapping[str, int] = field(default_factory=dict)
+    undetermined: tuple[str, ...] = ()
+    """Demands of a policy that could not be judged."""
