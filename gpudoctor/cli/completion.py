@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+
 @click.command("completion")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from gpudoctor.model.check import LAYERS
 from gpudoctor.model.report import Finding, LayerResult, Report, StackResult
@@ -15,15 +15,23 @@ SHOWN = 3
 """Ladders on a screen without -v."""
 
 
-def render(report: Report, terminal: Terminal | None = None, *, verbose: bool = False, quiet: bool = False, stack: str | None = None) -> str:
-    """The whole screen. `quiet` leaves out ladders and hints; `stack` is the only one to show."""
+def render(
+    report: Report,
+    terminal: Terminal | None = None,
+    *,
+    verbose: bool = False,
+    quiet: bool = False,
+    stack: str | None = None,
+    ignored: Mapping[str, str] | None = None,
+) -> str:
+    """The whole screen. `quiet` leaves out ladders and hints; `stack` is the only one to show; `ignored` were left out, and why."""
     terminal = terminal or Terminal()
     width = min(max(terminal.width, 40), 100)
     parts = [list(_head(report, width))]
     if not quiet:
         parts += list(_ladders(report, width, verbose, stack))
     parts += list(_findings(report, width, verbose))
-    parts.append(list(_tail(report, width, quiet)))
+    parts.append(list(_tail(report, width, quiet, ignored or {})))
     lines = [line for part in parts if part for line in (*part, ())]
     return terminal.draw(lines[:-1])
 
@@ -36,12 +44,22 @@ def _head(report: Report, width: int) -> Iterator[Line]:
     if report.incomplete:
         yield from hanging((Span("incomplete: ", "warn"),), "; ".join(report.incomplete), width)
     head = report.headline
-    machine = head.get("machine") or ("no GPU found" if _no_gpu(report) else "")
-    for text in joined([machine, *(head.get(key, "") for key in ("os", "kernel", "python"))], width, indent=2):
+    machine = "No GPU seen" if _no_gpu(report) else head.get("machine", "")
+    kernel = f"kernel {head['kernel']}" if head.get("kernel") else ""
+    for text in joined([machine, head.get("os", ""), kernel, _python(head)], width, indent=2):
         yield (Span(text, "bold"),)
     if _no_gpu(report):
         yield ()
         yield from hanging((), looked_for(report), width)
+
+
+def _python(head: Mapping[str, str]) -> str:
+    """Which environment was looked at and why that one."""
+    where, why = head.get("python_executable", ""), head.get("python_why", "")
+    text = " ".join(
+        part for part in (f"Python {head.get('python', '')}".strip(), f"at {where}" if where else "", f"({why})" if why else "") if part
+    )
+    return text if head.get("python") or where else ""
 
 
 def _no_gpu(report: Report) -> bool:
@@ -158,7 +176,8 @@ def _finding(finding: Finding, numbers: dict[str, int], width: int, verbose: boo
         for seen in finding.evidence:
             yield from hanging((margin, Span("seen   ", "dim")), seen, width, style="dim")
     yield from _advice(finding, width, margin)
-    yield from hanging((margin, Span("more   ", "dim")), "    ".join((f"gpudoctor show {finding.id}", *finding.sources[:2])), width, style="dim")
+    more = "  ".join((f"gpudoctor show {finding.id}", *finding.sources[:2]))
+    yield from hanging((margin, Span("more   ", "dim")), more, width, style="dim")
 
 
 def _advice(finding: Finding, width: int, margin: Span) -> Iterator[Line]:
@@ -185,7 +204,12 @@ def _info(finding: Finding, width: int, verbose: bool) -> Iterator[Line]:
     yield margin, Span(f"gpudoctor show {finding.id}", "dim")
 
 
-def _tail(report: Report, width: int, quiet: bool) -> Iterator[Line]:
+def _tail(report: Report, width: int, quiet: bool, ignored: Mapping[str, str]) -> Iterator[Line]:
+    silenced = {trace.check for trace in report.traces if trace.outcome == "problem"} & set(ignored)
+    for check in sorted(silenced):
+        yield from hanging((Span("Ignored: ", "dim"),), f"{check} ({ignored[check]})", width, style="dim")
+    if report.undetermined:
+        yield from hanging((Span("Could not be told: ", "warn"),), "; ".join(report.undetermined), width)
     if report.not_looked_at and not quiet:
         yield from hanging((Span("Not looked at: ", "dim"),), "; ".join(report.not_looked_at) + ".", width, style="dim")
     if not any(finding.severity != "info" for finding in report.findings):

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from gpudoctor.model.report import SCHEMA, Finding, Report, StackResult
 from gpudoctor.reporters.escape import plain
 
 
-def document(report: Report) -> dict[str, Any]:
-    """The report as plain dictionaries and lists."""
+def document(report: Report, ignored: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """The report as plain dictionaries and lists. `ignored`: ids that were left out, each with its reason."""
     whole = plain(
         {
             "schema": SCHEMA,
@@ -25,6 +26,8 @@ def document(report: Report) -> dict[str, Any]:
             "summary": report.summary,
             "not_looked_at": report.not_looked_at,
             "incomplete": report.incomplete,
+            "undetermined": report.undetermined,
+            "ignored": ignored or {},
             "redactions": report.redactions,
         }
     )
@@ -32,9 +35,9 @@ def document(report: Report) -> dict[str, Any]:
     return whole
 
 
-def render(report: Report) -> str:
+def render(report: Report, ignored: Mapping[str, str] | None = None) -> str:
     """One document, ASCII only (so that no terminal can be misled by it), ending with a line feed."""
-    return dumps(document(report))
+    return dumps(document(report, ignored))
 
 
 def dumps(value: Any) -> str:

@@ -10,7 +10,7 @@ from gpudoctor.reporters.escape import visible
 
 SGR = {"good": "32", "bad": "1;31", "warn": "33", "dim": "2", "bold": "1", "command": "36"}
 
-_ASCII = str.maketrans({"·": "-", "…": "...", "–": "-", "—": "-", "→": "->", "’": "'", "‘": "'", "“": '"', "”": '"', "×": "x", "™": "", "®": ""})
+_ASCII = str.maketrans({"·": "-", "…": "...", "–": "-", "—": "-", "→": "->", "’": "'", "‘": "'", "×": "x", "™": "", "®": ""})
 
 
 @dataclass(frozen=True, slots=True)

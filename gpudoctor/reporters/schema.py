@@ -16,7 +16,7 @@ def load() -> dict[str, Any]:
 
 def complaints(document: Any) -> list[str]:
     """What the schema holds against a document, one line each; needs `pip install gpudoctor[schema]`."""
-    from jsonschema import Draft202012Validator
+    from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
     errors = sorted(Draft202012Validator(load()).iter_errors(document), key=lambda error: list(map(str, error.absolute_path)))
     return [f"{'/'.join(map(str, error.absolute_path)) or '(top)'}: {error.message}" for error in errors]

@@ -1,0 +1,138 @@
+"""gpudoctor check: look at this machine (or a recorded one), judge, say it, and map the exit status."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gpudoctor.cli import FINDINGS, OK, UNKNOWN, BadInput
+
+if TYPE_CHECKING:
+    from gpudoctor.model.report import Report
+
+
+@click.command("check")
+@click.option("--quick", is_flag=True, help="Read files only: nothing is started, no framework is imported (3 s at most).")
+@click.option("--budget", type=click.FloatRange(min=0.1, max=3600), metavar="SECONDS", help="Time for everything (30; 3 with --quick).")
+@click.option("--python", metavar="PATH", help="The interpreter or environment to look at; default: the active one, ./.venv, python3.")
+@click.option("--capture", metavar="PATH", help="Look at a recorded machine instead of this one.")
+@click.option("--stack", metavar="NAME", help="Show this stack only; exit 4 where one of its rungs cannot be told.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="What to write.")
+@click.option("-o", "--output", metavar="FILE", help="Write there instead of to standard output, whole or not at all.")
+@click.option(
+    "--fail-on", type=click.Choice(["error", "warning", "unknown", "never"]), default="error", help="From which level on to exit 1 (error)."
+)
+@click.option("--exit-style", type=click.Choice(["npd", "nagios", "slurm"]), help="Status and one line as that engine reads them.")
+@click.option("--expect", metavar="FILE", help="A policy: [[demand]] tables of what must be true; exit 4 where one cannot be told.")
+@click.option("--checks", multiple=True, metavar="DIR", help="A further folder of checks; may be repeated.")
+@click.option("--ignore", multiple=True, metavar="ID", help="Leave out this check; with reasons: [ignore] in ./gpudoctor.toml.")
+@click.option("--why", metavar="ID", help="Show how this check came to its outcome instead of the report.")
+@click.option("--offline/--online", default=True, help="check opens no socket either way.")
+@click.option("--no-color", is_flag=True, help="No colour, as with NO_COLOR set or in a pipe.")
+@click.option("-v", "--verbose", is_flag=True, help="All ladders and the evidence.")
+@click.option("-q", "--quiet", is_flag=True, help="Findings only.")
+def command(**given: Any) -> int:
+    """What is broken first on this machine, and the one thing to do.
+
+    Looks at the devices, drivers, permissions, runtimes and the frameworks of the target Python environment,
+    and asks for no rights that you do not have.
+    """
+    from gpudoctor import app
+    from gpudoctor.cli.project import ignored
+
+    reasons = ignored(given["ignore"], project_file=given["capture"] is None)
+    request = app.CheckRequest(
+        capture=given["capture"],
+        python=given["python"],
+        quick=given["quick"],
+        budget=given["budget"],
+        stack=given["stack"],
+        checks=given["checks"],
+        expect=given["expect"],
+        ignore=frozenset(reasons),
+    )
+    progress = Progress(on=sys.stderr.isatty() and not given["quiet"] and not given["quick"])
+    try:
+        report = app.check(request, progress)
+    except app.BAD_INPUT as error:
+        raise BadInput(str(error)) from error
+    finally:
+        progress.clear()
+    if given["why"]:
+        from gpudoctor.cli.why import show
+
+        return show(report, given["why"], given["form"], given["output"])
+    return _say(report, given, reasons)
+
+
+def _say(report: Report, given: Mapping[str, Any], ignored: Mapping[str, str]) -> int:
+    from gpudoctor.cli.output import deliver, terminal
+
+    if given["form"] == "json":
+        from gpudoctor.reporters import json_report
+
+        text = json_report.render(report, ignored)
+    else:
+        from gpudoctor.reporters import console
+
+        place = terminal(given["no_color"], to_file=given["output"] not in (None, "-"))
+        text = console.render(report, place, verbose=given["verbose"], quiet=given["quiet"], stack=given["stack"], ignored=ignored)
+    if given["exit_style"] is None:
+        deliver(text, given["output"])
+        return status(report, given["fail_on"], given["stack"])
+    from gpudoctor.cli.exit_style import answer
+
+    line, code = answer(report, given["exit_style"], given["fail_on"], given["stack"])
+    if given["output"]:
+        deliver(text, given["output"])
+    elif given["form"] == "json":
+        deliver(text, None)
+    click.echo(line, err=given["form"] == "json" and not given["output"])
+    return code
+
+
+def status(report: Report, fail_on: str, stack: str | None) -> int:
+    """The exit status: a fault outweighs what could not be told."""
+    summary = report.summary
+    unknown = unanswered(report, stack)
+    levels = {
+        "error": summary["errors"],
+        "warning": summary["errors"] + summary["warnings"],
+        "unknown": summary["errors"] + summary["warnings"] + summary["unknown"] + len(report.incomplete),
+        "never": 0,
+    }
+    if levels[fail_on]:
+        return FINDINGS
+    return UNKNOWN if unknown and fail_on != "never" else OK
+
+
+def unanswered(report: Report, stack: str | None) -> list[str]:
+    """What was asked for by name and could not be told: demands of a policy, rungs of the stack of --stack."""
+    rungs = [
+        f"{result.stack}/{rung.layer}"
+        for result in report.stacks
+        if result.stack == stack and result.verdict == "unknown"
+        for rung in result.layers
+        if rung.status == "unknown"
+    ]
+    return [*report.undetermined, *rungs]
+
+
+class Progress:
+    """One line on standard error that is wiped at the end."""
+
+    def __init__(self, on: bool) -> None:
+        self.on = on
+
+    def __call__(self, name: str) -> None:
+        if self.on:
+            sys.stderr.write(f"\r\x1b[Klooking at {name.replace('_', ' ')} …")
+            sys.stderr.flush()
+
+    def clear(self) -> None:
+        if self.on:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
