@@ -10,11 +10,27 @@ from gpudoctor.host.base import Host
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 
 _LIBRARY_FOLDERS = (
-    "/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib/aarch64-linux-gnu", "/usr/lib", "/usr/lib/x86_64-linux-gnu/nvidia/current",
-    "/usr/lib64/nvidia", "/usr/local/nvidia/lib64", "/usr/local/nvidia/lib",
-)  # fmt: skip
+    "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib64",
+    "/usr/lib/aarch64-linux-gnu",
+    "/usr/lib",
+    "/usr/lib/x86_64-linux-gnu/nvidia/current",
+    "/usr/lib64/nvidia",
+    "/usr/local/nvidia/lib64",
+    "/usr/local/nvidia/lib",
+)
 _CUDA_LIBRARY = re.compile(r"lib(cudnn\w*|cublas(Lt)?|cudart|nvJitLink|cusparse|cusolver|cufft|nccl|nvrtc|cuda|nvidia-ml)\.so(\.\d.*)?$")
-_MODULE_FOLDERS = ("updates/dkms", "updates", "extra", "extra/nvidia", "kernel/drivers/video", "weak-updates/nvidia", "nvidia", "misc", "extramodules")
+_MODULE_FOLDERS = (
+    "updates/dkms",
+    "updates",
+    "extra",
+    "extra/nvidia",
+    "kernel/drivers/video",
+    "weak-updates/nvidia",
+    "nvidia",
+    "misc",
+    "extramodules",
+)
 
 
 def parse_dkms(text: str) -> list[dict[str, str]]:
@@ -61,7 +77,9 @@ def _libcuda(host: Host, facts: Facts) -> Iterator[tuple[str, Fact]]:
     if path:
         real = library_version(host.realpath(path)) or library_version(host.readlink(path) or "")
     if real is None:
-        versions = [(library_version(name), folder) for folder in folders for name in host.listdir(folder) if name.startswith("libcuda.so.")]
+        versions = [
+            (library_version(name), folder) for folder in folders for name in host.listdir(folder) if name.startswith("libcuda.so.")
+        ]
         numbered = [(version, folder) for version, folder in versions if version]
         if numbered:
             real = numbered[-1][0]
@@ -119,7 +137,10 @@ def _toolkit(host: Host) -> Iterator[tuple[str, Fact]]:
     if nvcc.missing:
         nvcc = host.run(("/usr/local/cuda/bin/nvcc", "--version"))
     version = parse_nvcc(nvcc.stdout) if nvcc.ok else None
-    yield "nvidia.nvcc.version", Known(version, "nvcc --version") if version else Absent("nvcc") if nvcc.missing else Unknown(nvcc.why_not())
+    yield (
+        "nvidia.nvcc.version",
+        Known(version, "nvcc --version") if version else Absent("nvcc") if nvcc.missing else Unknown(nvcc.why_not()),
+    )
     for name in ("version.json", "version.txt"):
         text = host.read(f"/usr/local/cuda/{name}")
         found = parse_toolkit(text.text) if text.ok else None
@@ -145,7 +166,9 @@ def _bare(version: str) -> str:
 
 def _services(host: Host, facts: Facts) -> Iterator[tuple[str, Fact]]:
     packages = facts.value("packages")
-    manager = _package(packages, r"nvidia-fabric-?manager(-\d+)?|nvidia-fabricmanager|nvlink.*fabricmanager.*|cuda-drivers-fabricmanager-\d+")
+    manager = _package(
+        packages, r"nvidia-fabric-?manager(-\d+)?|nvidia-fabricmanager|nvlink.*fabricmanager.*|cuda-drivers-fabricmanager-\d+"
+    )
     toolkit = _package(packages, r"nvidia-container-toolkit(-base)?")
     known = isinstance(packages, Mapping)
     nothing: Fact = Absent("packages") if known else Unknown("not recorded")
@@ -174,7 +197,9 @@ def _loader_path(host: Host) -> Iterator[tuple[str, Fact]]:
         return
     entries = [entry.rstrip("/") for entry in path.split(":") if entry.strip("/")]
     named = [entry for entry in entries if re.search(r"cuda-?\d*(\.\d+)?(/|$)|cudnn|/cuda", entry) and "site-packages" not in entry]
-    found = [f"{entry}/{name}" for entry in entries if "site-packages" not in entry for name in host.listdir(entry) if _CUDA_LIBRARY.match(name)]
+    found = [
+        f"{entry}/{name}" for entry in entries if "site-packages" not in entry for name in host.listdir(entry) if _CUDA_LIBRARY.match(name)
+    ]
     stubs = [entry for entry in entries if re.search(r"cuda[^:]*/stubs$", entry)]
     yield "nvidia.loader_path.cuda", Known(named, "LD_LIBRARY_PATH")
     yield "nvidia.loader_path.libraries", Known(found, "LD_LIBRARY_PATH")

@@ -14,7 +14,18 @@ from gpudoctor.model.facts import Unknown
 _TAG = re.compile(r"<(/?)([A-Za-z_][\w.\-]*)([^<>]*?)(/?)>|<[!?][^>]*>|([^<]+)")
 _ENTITIES = {"&lt;": "<", "&gt;": ">", "&quot;": '"', "&apos;": "'", "&amp;": "&"}
 _DEPTH = 30
-_NOTHING = ("", "n/a", "[n/a]", "not supported", "[not supported]", "none", "unknown error", "[unknown error]", "gpu is lost", "[gpu is lost]")
+_NOTHING = (
+    "",
+    "n/a",
+    "[n/a]",
+    "not supported",
+    "[not supported]",
+    "none",
+    "unknown error",
+    "[unknown error]",
+    "gpu is lost",
+    "[gpu is lost]",
+)
 
 ERRORS = (
     r"Failed to initialize NVML: [^\n]*",
@@ -79,11 +90,17 @@ def parse_query(text: str) -> list[dict[str, Any]]:
             continue
         name = ", ".join(cells[1:-5])
         uuid, bus, driver, memory, capability = cells[-5:]
-        rows.append({
-            "index": int(cells[0]), "name": name, "uuid": uuid, "address": pci_address(bus), "driver_version": driver,
-            "memory_bytes": int(memory) * 2**20 if memory.isdigit() else Unknown("not recorded"),
-            "compute_capability": capability if re.fullmatch(r"\d+\.\d+", capability) else Unknown("not recorded"),
-        })  # fmt: skip
+        rows.append(
+            {
+                "index": int(cells[0]),
+                "name": name,
+                "uuid": uuid,
+                "address": pci_address(bus),
+                "driver_version": driver,
+                "memory_bytes": int(memory) * 2**20 if memory.isdigit() else Unknown("not recorded"),
+                "compute_capability": capability if re.fullmatch(r"\d+\.\d+", capability) else Unknown("not recorded"),
+            }
+        )
     return rows
 
 
@@ -247,8 +264,12 @@ def device(table: dict[str, Any], index: int) -> dict[str, Any]:
         "link_width_max": _whole(look(table, "pci.pci_gpu_link_info.link_widths.max_link_width")),
         "ecc_mode": _text(look(table, "ecc_mode.current_ecc", "ecc_mode.current")),
         "ecc_errors": _sum(
-            table, f"{volatile}.sram_uncorrectable", f"{volatile}.dram_uncorrectable", f"{volatile}.sram_uncorrectable_parity",
-            f"{volatile}.sram_uncorrectable_secded", f"{volatile}.double_bit.total",
+            table,
+            f"{volatile}.sram_uncorrectable",
+            f"{volatile}.dram_uncorrectable",
+            f"{volatile}.sram_uncorrectable_parity",
+            f"{volatile}.sram_uncorrectable_secded",
+            f"{volatile}.double_bit.total",
         ),
         "remap_pending": _yes(look(table, f"{remapped}.remapped_row_pending", f"{remapped}.pending", "retired_pages.pending_retirement")),
         "remap_failed": _yes(look(table, f"{remapped}.remapped_row_failure", f"{remapped}.remapping_failure_occurred")),
@@ -257,7 +278,7 @@ def device(table: dict[str, Any], index: int) -> dict[str, Any]:
         "recovery_action": _text(look(table, "gpu_recovery_action")),
         "gsp": _text(look(table, "gsp_firmware_version")),
         "processes": len(as_list(processes.get("process_info"))) if isinstance(processes, dict) else 0,
-    }  # fmt: skip
+    }
 
 
 def _yes(text: str | None) -> Any:

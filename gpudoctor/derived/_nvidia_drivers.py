@@ -1,0 +1,97 @@
+"""Which driver package to install for these cards on this distribution, in its own words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from gpudoctor.model.facts import Fact, Facts, Known, Unknown
+
+_CURRENT = 580
+"""The production branch that serves Maxwell to Blackwell and CUDA 13."""
+
+_FAMILIES = {
+    "ubuntu": ("ubuntu", "linuxmint", "pop", "zorin", "elementary", "neon", "tuxedo"),
+    "debian": ("debian", "kali", "raspbian", "devuan", "mx"),
+    "fedora": ("fedora", "nobara", "bazzite"),
+    "rhel": ("rhel", "centos", "rocky", "almalinux", "ol", "amzn"),
+    "arch": ("arch", "manjaro", "endeavouros", "cachyos", "garuda"),
+    "suse": ("opensuse", "opensuse-leap", "opensuse-tumbleweed", "sles", "suse"),
+    "nixos": ("nixos",),
+}
+
+
+def distribution(facts: Facts) -> str | None:
+    """The family whose packages this system uses."""
+    like = facts.value("os.id_like")
+    names = [facts.value("os.id"), *(like if isinstance(like, list) else str(like or "").split())]
+    for name in names:
+        for family, members in _FAMILIES.items():
+            if name in members:
+                return family
+    return None
+
+
+def package(family: str, branch: int, is_open: bool) -> tuple[str, str]:
+    """Package and command for a branch."""
+    if family == "ubuntu":
+        name = f"nvidia-driver-{branch}-open" if is_open else f"nvidia-driver-{branch}"
+        return name, f"sudo apt install {name}"
+    if family == "debian":
+        if branch < _CURRENT:
+            return f"nvidia-tesla-{branch}-driver", f"sudo apt install linux-headers-amd64 nvidia-tesla-{branch}-driver"
+        name = "nvidia-open-kernel-dkms" if is_open else "nvidia-kernel-dkms"
+        return "nvidia-driver", f"sudo apt install linux-headers-amd64 {name} nvidia-driver"
+    if family == "fedora":
+        name = "akmod-nvidia" if branch >= _CURRENT else f"akmod-nvidia-{branch}xx"
+        cuda = "xorg-x11-drv-nvidia-cuda" if branch >= _CURRENT else f"xorg-x11-drv-nvidia-{branch}xx-cuda"
+        return name, f"sudo dnf install {name} {cuda}"
+    if family == "rhel":
+        name = "nvidia-open" if is_open else f"cuda-drivers-{branch}"
+        return name, f"sudo dnf install {name}"
+    if family == "arch":
+        if is_open:
+            return "nvidia-open-dkms", "sudo pacman -S nvidia-open-dkms nvidia-utils linux-headers"
+        return f"nvidia-{branch}xx-dkms", f"yay -S nvidia-{branch}xx-dkms nvidia-{branch}xx-utils"
+    if family == "suse":
+        if is_open:
+            name = "nvidia-open-driver-G06-signed-kmp-default"
+        else:
+            name = "nvidia-driver-G06-kmp-default" if branch >= _CURRENT else "nvidia-driver-G05-kmp-default"
+        return name, f"sudo zypper install {name}"
+    name = f"hardware.nvidia.open = {'true' if is_open else 'false'};"
+    return name, f'services.xserver.videoDrivers = [ "nvidia" ]; {name}'
+
+
+_HEADERS = {
+    "ubuntu": "sudo apt install linux-headers-$(uname -r)",
+    "debian": "sudo apt install linux-headers-$(uname -r)",
+    "fedora": "sudo dnf install kernel-devel-$(uname -r)",
+    "rhel": "sudo dnf install kernel-devel-$(uname -r)",
+    "arch": "sudo pacman -S linux-headers",
+    "suse": "sudo zypper install kernel-default-devel",
+}
+_INITRAMFS = {
+    "ubuntu": "sudo update-initramfs -u",
+    "debian": "sudo update-initramfs -u",
+    "arch": "sudo mkinitcpio -P",
+}
+
+
+def advice(facts: Facts, cards: list[dict[str, Any]]) -> Iterator[tuple[str, Fact]]:
+    lasts = [card["branch_last"] for card in cards if isinstance(card.get("branch_last"), int)]
+    known = [card for card in cards if "family" in card]
+    branch = min([_CURRENT, *lasts])
+    family = distribution(facts)
+    yield "nvidia.want.branch", Known(branch) if known else Unknown("not recorded")
+    if family is None or not cards:
+        for name in ("package", "command", "headers", "initramfs"):
+            yield f"nvidia.want.{name}", Unknown("not recorded")
+        return
+    is_open = bool(known) and all(card.get("open") for card in known)
+    name, command = package(family, branch, is_open)
+    yield "nvidia.want.package", Known(name)
+    yield "nvidia.want.command", Known(command)
+    headers = _HEADERS.get(family)
+    yield "nvidia.want.headers", Known(headers) if headers else Unknown("not recorded")
+    yield "nvidia.want.initramfs", Known(_INITRAMFS.get(family, "sudo dracut --force"))
