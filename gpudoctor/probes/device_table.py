@@ -1,0 +1,65 @@
+"""What a PCI device id says: product, generation, compute capability, gfx target, first kernel. From gpudoctor/data/devices-*.toml."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+from gpudoctor.host._toml import loads
+
+VENDORS = {"8086": "intel", "10de": "nvidia", "1002": "amd", "1d95": "graphcore", "106b": "apple", "1414": "microsoft"}
+_TABLES = {"8086": "devices-intel", "10de": "devices-nvidia", "1002": "devices-amd", "1d95": "devices-graphcore"}
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """Fields are None where the table does not say."""
+
+    name: str | None = None
+    generation: str | None = None
+    arch: str | None = None
+    kind: str | None = None
+    compute_capability: str | None = None
+    gfx: str | None = None
+    min_kernel: str | None = None
+    memory_bytes: int | None = None
+    drivers: tuple[str, ...] = ()
+
+
+def lookup(vendor_id: str, device_id: str) -> Device | None:
+    """The device; None for an id that no row covers."""
+    table = _TABLES.get(vendor_id.lower())
+    if table is None:
+        return None
+    try:
+        number = int(device_id, 16)
+    except ValueError:
+        return None
+    exact, ranges = _index(table)
+    row = exact.get(number)
+    if row is not None:
+        return row
+    for first, last, device in ranges:
+        if first <= number <= last:
+            return device
+    return None
+
+
+@lru_cache(maxsize=8)
+def _index(table: str) -> tuple[dict[int, Device], tuple[tuple[int, int, Device], ...]]:
+    data: dict[str, Any] = loads(files("gpudoctor").joinpath("data", f"{table}.toml").read_text(encoding="utf-8"))
+    exact: dict[int, Device] = {}
+    ranges: list[tuple[int, int, Device]] = []
+    for family in data.get("family", ()):
+        common = {key: family[key] for key in ("generation", "arch", "kind", "compute_capability", "gfx", "min_kernel") if key in family}
+        common["drivers"] = tuple(family.get("drivers", ()))
+        for device_id, name in family.get("devices", {}).items():
+            gigabytes = family.get("memory_gb", {}).get(device_id)
+            exact[int(device_id, 16)] = Device(name=name, memory_bytes=gigabytes * 2**30 if gigabytes else None, **common)
+        for device_id in family.get("ids", ()):
+            exact.setdefault(int(device_id, 16), Device(**common))
+        for first, last in family.get("ranges", ()):
+            ranges.append((int(first, 16), int(last, 16), Device(**common)))
+    return exact, tuple(ranges)
