@@ -9,6 +9,10 @@ from typing import Any, Literal, Protocol
 Problem = Literal["", "missing", "denied", "too-large", "io-error", "not-recorded"]
 
 
+class CaptureError(Exception):
+    """A recorded machine that cannot be read or written: one line, with the file, what is wrong and what was expected."""
+
+
 @dataclass(frozen=True, slots=True)
 class Text:
     """The content of a file, or why there is none. `problem` is empty when `text` is the content."""
@@ -83,6 +87,9 @@ class Host(Protocol):
     """True where 'not found' may be believed as recorded; live hosts are complete."""
     quick: bool
     """True: no process is to be started; `run` answers not_recorded ('not inspected')."""
+
+    target_python: str | None
+    """What --python said."""
 
     def run(self, argv: Sequence[str], *, timeout: float = 5.0, limit: int = 4_000_000) -> Ran: ...
     def run_child(

@@ -25,6 +25,7 @@ class LocalHost:
 
     def __init__(self, budget: float = 30.0, quick: bool = False) -> None:
         self.quick = quick
+        self.target_python: str | None = None
         self.platform = {"win32": "windows", "darwin": "macos"}.get(sys.platform, "linux")
         self._deadline = time.monotonic() + budget
         self._lock = threading.Lock()
@@ -96,6 +97,13 @@ class LocalHost:
 
     def exists(self, path: str) -> bool:
         return os.path.exists(path)
+
+    def size(self, path: str) -> int | None:
+        """Bytes in a file; recorded machines do not know them."""
+        try:
+            return os.stat(path).st_size
+        except (OSError, ValueError):
+            return None
 
     def knows(self, path: str) -> bool:
         try:

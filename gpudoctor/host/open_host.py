@@ -11,7 +11,7 @@ def open_host(capture: str | None, budget: float = 30.0, quick: bool = False, py
         from gpudoctor.host.recorded import open_recorded
 
         recorded = open_recorded(capture, quick=quick, budget=budget)
-        recorded.target_python = python
+        recorded.target_python = python or recorded.target_python
         return recorded
     from gpudoctor.host.local import LocalHost
 

@@ -4,20 +4,25 @@ Beside the files of the contract, captures that gpudoctor itself made may hold (
 `absent.toml`   `paths = [...]`: somebody looked there, and nothing was there;
 `folders.toml`  `"/dev/dri" = ["card0", "renderD128"]`: the whole listing of a folder that was asked for;
 `realpaths.toml` `"/asked/path" = "/where/it/leads"`;
-`modes.toml`    an entry may say `may_open = true`, what the kernel answered (ACLs included).
+`modes.toml`    an entry may say `may_open = true`, what the kernel answered (ACLs included);
+`machine.toml`  `host` (the platform as the live host called it) and `target` (what --python said);
+`commands.jsonl` lines of `gpudoctor-child` and a digest: what our own children in the target environment said.
 """
 
 from __future__ import annotations
 
-import json
 import posixpath
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
+from gpudoctor import __version__
 from gpudoctor.host.access import acl_marked, listed_modes, may_open_by_mode, parse_id
-from gpudoctor.host.base import Mode, Problem, Ran, Text
-from gpudoctor.host.stores import MAX_FILE, CaptureError, Store, open_store
+from gpudoctor.host.base import CaptureError, Mode, Problem, Ran, Text
+from gpudoctor.host.capture_text import read_commands, read_python, read_toml, typed
+from gpudoctor.host.recording import CHILD, child_digest
+from gpudoctor.host.stores import Store, open_store
 
 __all__ = ["CaptureError", "RecordedHost", "open_recorded"]
 
@@ -35,24 +40,29 @@ def open_recorded(path: str, *, quick: bool = False, budget: float = 30.0) -> Re
 class RecordedHost:
     """Answers from a capture. Complete captures say 'not recorded' for what they lack; others say 'not there'."""
 
-    origin: Literal["live", "capture"] = "capture"
-
     def __init__(self, store: Store, *, quick: bool = False, budget: float = 30.0) -> None:
         self._store = store
         self.quick = quick
+        self.target_python: str | None = None
         self._budget = budget
-        machine = _toml(store, "machine.toml", required=True)
+        machine = read_toml(store, "machine.toml", required=True)
         if machine.get("format") != 1:
             raise CaptureError(f"{store.where}: machine.toml: format is {machine.get('format')!r}, expected 1")
         self.machine: Mapping[str, Any] = machine
-        self.complete = _typed(store, "machine.toml", "complete", machine.get("complete", False), bool)
-        self.platform = _typed(store, "machine.toml", "platform", machine.get("platform", "linux"), str)
+        self.complete = typed(store, "machine.toml", "complete", machine.get("complete", False), bool)
+        self.platform = typed(store, "machine.toml", "platform", machine.get("platform", "linux"), str)
         if self.platform not in PLATFORMS:
             raise CaptureError(f"{store.where}: machine.toml: platform is {self.platform[:40]!r}, expected one of {', '.join(PLATFORMS)}")
+        # Our own recording, made by this very version: all that probes ask was asked, so they may treat it like the machine.
+        self.exact = self.complete and machine.get("recorder") == f"gpudoctor {__version__}"
+        self.origin: Literal["live", "capture"] = "live" if self.exact else "capture"
+        if self.exact:
+            self.platform = str(machine.get("host", self.platform))
+            self.target_python = str(machine["target"]) if machine.get("target") else None
         self.title = str(machine.get("title", ""))
-        self.python: dict[str, Any] | None = _python(store)
-        self._commands = _commands(store)
-        self._env = {name: _typed(store, "env.toml", name, value, str) for name, value in _toml(store, "env.toml").items()}
+        self.python: dict[str, Any] | None = read_python(store)
+        self._commands = read_commands(store)
+        self._env = {name: typed(store, "env.toml", name, value, str) for name, value in read_toml(store, "env.toml").items()}
         self._files: dict[str, str] = {}
         self._unreadable: dict[str, str] = {}
         self._folded: dict[str, str] = {}
@@ -65,31 +75,32 @@ class RecordedHost:
 
     def _index(self) -> None:
         store = self._store
-        links = {self._norm(k): _typed(store, "links.toml", k, v, str) for k, v in _toml(store, "links.toml").items()}
+        links = {self._norm(k): typed(store, "links.toml", k, v, str) for k, v in read_toml(store, "links.toml").items()}
         for name, target in store.links().items():
             if name.startswith("files/"):
                 links.setdefault(self._norm(name[5:]), target)
         for name in store.names():
             if name.startswith("files/"):
                 self._files[self._norm(name[5:])] = name
-        self._links = links
+        self._links: dict[str, str] = links
         self._modes: dict[str, Mapping[str, Any]] = {}
-        for key, value in _toml(store, "modes.toml").items():
-            self._modes[self._norm(key)] = _typed(store, "modes.toml", key, value, dict)
-        for key, value in _toml(store, "unreadable.toml").items():
-            self._unreadable[self._norm(key)] = _typed(store, "unreadable.toml", key, value, str)
+        for key, value in read_toml(store, "modes.toml").items():
+            self._modes[self._norm(key)] = typed(store, "modes.toml", key, value, dict)
+        for key, value in read_toml(store, "unreadable.toml").items():
+            self._unreadable[self._norm(key)] = typed(store, "unreadable.toml", key, value, str)
         self._folders: dict[str, list[str]] = {}
-        for key, value in _toml(store, "folders.toml").items():
-            listing = _typed(store, "folders.toml", key, value, list)
+        for key, value in read_toml(store, "folders.toml").items():
+            listing = typed(store, "folders.toml", key, value, list)
             self._folders[self._norm(key)] = [str(name) for name in listing]
-        absent = _typed(store, "absent.toml", "paths", _toml(store, "absent.toml").get("paths", []), list)
+        absent = typed(store, "absent.toml", "paths", read_toml(store, "absent.toml").get("paths", []), list)
         self._absent = {self._norm(str(path)) for path in absent}
-        self._realpaths = {self._norm(k): str(v) for k, v in _toml(store, "realpaths.toml").items()}
+        self._realpaths = {self._norm(k): str(v) for k, v in read_toml(store, "realpaths.toml").items()}
         for path in (*self._files, *links, *self._modes):
             self._adopt(path)
-        for path in self._unreadable:
-            if self._unreadable[path] != "missing":
-                self._adopt(path)
+        self._known_there = {path for path, why in self._unreadable.items() if why != "missing"}
+        self._known_there.update(self._norm(posixpath.join(path, name)) for path, names in self._folders.items() for name in names)
+        for path in self._known_there:
+            self._adopt(path)
         for path in self._folders:
             self._adopt(posixpath.join(path, "."), leaf=False)
 
@@ -129,14 +140,14 @@ class RecordedHost:
         """Where a path leads; None for a loop. What is recorded under the very path wins over following its links."""
         path = self._norm(path)
         for _ in range(_MAX_HOPS):
-            if path in self._files or path in self._unreadable or path in self._folders or self._children.get(path):
+            if path in self._files or path in self._unreadable or path in self._folders or path in self._modes or self._children.get(path):
                 return path
             followed = self._follow_one(path)
             if followed is None:
                 return self._folded.get(path.lower(), path) if self.platform == "windows" else path
-            if len(followed) > 65536:
-                return None
             path = followed
+            if len(path) > 65536:
+                return None
         return None
 
     def _follow_one(self, path: str) -> str | None:
@@ -154,10 +165,7 @@ class RecordedHost:
     def _is_there(self, resolved: str | None) -> bool:
         if resolved is None or resolved in self._absent:
             return False
-        return resolved in self._files or resolved in self._children or resolved in self._modes or resolved in self._blocked()
-
-    def _blocked(self) -> dict[str, str]:
-        return {path: why for path, why in self._unreadable.items() if why != "missing"} if self._unreadable else {}
+        return resolved in self._files or resolved in self._children or resolved in self._modes or resolved in self._known_there
 
     def _knows_missing(self, resolved: str) -> bool:
         """Whether 'it is not there' may be believed of a path that nothing records."""
@@ -191,8 +199,9 @@ class RecordedHost:
     def run_child(
         self, argv: Sequence[str], *, timeout: float, limit: int, env: Mapping[str, str], stdin_text: str = "", niced: bool = True
     ) -> Ran:
-        """A recorded machine runs nothing; what its frameworks said is in `python_environment()`."""
-        return Ran(tuple(argv), not_recorded=True)
+        """A recorded machine runs nothing: what such a child said when it was recorded, if it did."""
+        found = None if self.quick else self._commands.get((CHILD, child_digest(argv, stdin_text)))
+        return Ran(tuple(argv), not_recorded=True) if found is None else replace(found, argv=tuple(argv))
 
     def read(self, path: str, *, limit: int = 1_000_000) -> Text:
         resolved = self._resolve(path)
@@ -249,7 +258,7 @@ class RecordedHost:
     def mode(self, path: str) -> Mode | None:
         resolved = self._resolve(path)
         entry = self._modes.get(resolved or "")
-        if entry is None:
+        if entry is None or "mode" not in entry:
             return self._from_listings().get(resolved or "")
         uid, gid = entry.get("uid"), entry.get("gid")
         return Mode(
@@ -292,110 +301,5 @@ class RecordedHost:
         return self._budget
 
     def python_environment(self) -> dict[str, Any] | None:
-        """What the capture says of the target environment (python.json)."""
-        return self.python
-
-
-def _bytes(store: Store, name: str, required: bool = False) -> bytes | None:
-    if name in store.links():
-        raise CaptureError(f"{store.where}: {name} is a link, expected a file")
-    if store.size(name) < 0:
-        if required:
-            raise CaptureError(f"{store.where}: not a capture: {name} is missing")
-        return None
-    content = store.read(name, MAX_FILE + 1)
-    if content is None:
-        raise CaptureError(f"{store.where}: {name} cannot be read")
-    if len(content) > MAX_FILE:
-        raise CaptureError(f"{store.where}: {name} is larger than {MAX_FILE >> 20} MiB")
-    return content
-
-
-def _toml(store: Store, name: str, required: bool = False) -> dict[str, Any]:
-    content = _bytes(store, name, required)
-    if content is None:
-        return {}
-    from gpudoctor.host._toml import loads
-
-    try:
-        return loads(content.decode("utf-8", "replace"))
-    except (ValueError, RecursionError) as error:
-        raise CaptureError(f"{store.where}: {name}: {(str(error).splitlines() or ['not TOML'])[0][:200]} (expected TOML)") from None
-
-
-def _json(store: Store, name: str, text: str, at: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        reason = (str(error).splitlines() or ["not JSON"])[0][:200]
-        raise CaptureError(f"{store.where}: {name}{at}: {reason} (expected JSON)") from None
-
-
-def _python(store: Store) -> dict[str, Any] | None:
-    content = _bytes(store, "python.json")
-    if content is None:
-        return None
-    value = _printable(_json(store, "python.json", content.decode("utf-8", "replace"), ""))
-    if value is not None and not isinstance(value, dict):
-        raise CaptureError(f"{store.where}: python.json: a {type(value).__name__}, expected an object")
-    return value
-
-
-def _commands(store: Store) -> dict[tuple[str, ...], Ran]:
-    content = _bytes(store, "commands.jsonl")
-    found: dict[tuple[str, ...], Ran] = {}
-    for number, line in enumerate((content or b"").split(b"\n"), 1):
-        if not line.strip():
-            continue
-        at = f" line {number}"
-        entry = _printable(_json(store, "commands.jsonl", line.decode("utf-8", "replace"), at))
-        ran = _ran(entry)
-        if isinstance(ran, str):
-            raise CaptureError(f"{store.where}: commands.jsonl{at}: {ran}")
-        found[ran.argv] = ran
-    return found
-
-
-def _ran(entry: Any) -> Ran | str:
-    """The command of one line, or what is wrong with the line."""
-    if not isinstance(entry, dict):
-        return f"a {type(entry).__name__}, expected an object"
-    argv = entry.get("argv")
-    if not isinstance(argv, list) or not argv or not all(isinstance(word, str) for word in argv):
-        return "argv is not a list of text"
-    for key, kinds in (("rc", int), ("signal", int), ("stdout", str), ("stderr", str), ("seconds", (int, float))):
-        if entry.get(key) is not None and (not isinstance(entry[key], kinds) or isinstance(entry[key], bool)):
-            return f"{key} is {str(entry[key])[:40]!r}, expected {'a number' if kinds is not str else 'text'}"
-    missing, timed_out, signal = entry.get("missing") is True, entry.get("timed_out") is True, entry.get("signal")
-    rc = None if missing or timed_out or signal is not None else entry.get("rc")
-    if rc is None and not missing and not timed_out and signal is None and entry.get("truncated") is not True:
-        return "neither rc nor missing, timed_out or signal"
-    return Ran(
-        tuple(argv),
-        rc=rc,
-        stdout=entry.get("stdout") or "",
-        stderr=entry.get("stderr") or "",
-        missing=missing,
-        timed_out=timed_out,
-        signal=signal,
-        truncated=entry.get("truncated") is True,
-        seconds=float(entry.get("seconds") or 0.0),
-    )
-
-
-def _printable(value: Any) -> Any:
-    """The same without lone surrogates, which JSON can hold and nothing can print."""
-    if isinstance(value, str):
-        return value if value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
-    if isinstance(value, list):
-        return [_printable(item) for item in value]
-    if isinstance(value, dict):
-        return {_printable(key): _printable(item) for key, item in value.items()}
-    return value
-
-
-def _typed(store: Store, name: str, key: str, value: Any, kind: type) -> Any:
-    if not isinstance(value, kind):
-        words = {bool: "true or false", str: "text", dict: "a table", list: "a list"}
-        raise CaptureError(f"{store.where}: {name}: {key[:120]} is {str(value)[:40]!r}, expected {words[kind]}")
-    return value
+        """What the capture says of the target environment (python.json); an exact one holds the files themselves."""
+        return None if self.exact else self.python

@@ -11,13 +11,11 @@ import stat
 from collections.abc import Iterator
 from typing import IO, Protocol
 
+from gpudoctor.host.base import CaptureError
+
 MAX_ENTRIES = 300_000
 MAX_TOTAL = 512 * 1024 * 1024
 MAX_FILE = 64 * 1024 * 1024
-
-
-class CaptureError(Exception):
-    """A recorded machine that cannot be read: one line, with the file, what is wrong and what was expected."""
 
 
 class Store(Protocol):
