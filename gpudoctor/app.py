@@ -64,7 +64,7 @@ def check(request: CheckRequest, progress: Callable[[str], None] | None = None) 
     knowledge = catalogue(request.checks)
     _refuse_unknown_names(request, knowledge)
     demands = read_policy(request.expect, vocabulary.items()) if request.expect else ()
-    return judge(gather(host, progress), knowledge, request, host.origin, demands)
+    return judge(gather(host, progress), knowledge, request, "capture" if request.capture else host.origin, demands)
 
 
 def _refuse_unknown_names(request: CheckRequest, knowledge: Catalogue) -> None:
