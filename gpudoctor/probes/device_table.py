@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -45,6 +46,24 @@ def lookup(vendor_id: str, device_id: str) -> Device | None:
         if first <= number <= last:
             return device
     return None
+
+
+def lookup_name(vendor: str, name: str) -> Device | None:
+    """The device that a driver calls by this name: 'Intel(R) Arc(TM) A770 Graphics'. The longest fitting name of the table counts."""
+    table = next((_TABLES[vendor_id] for vendor_id, known in VENDORS.items() if known == vendor and vendor_id in _TABLES), None)
+    if table is None:
+        return None
+    wanted = _plain(name)
+    best: tuple[int, Device] | None = None
+    for device in _index(table)[0].values():
+        plain = _plain(device.name or "")
+        if plain and re.search(rf"\b{re.escape(plain)}\b", wanted) and (best is None or len(plain) > best[0]):
+            best = (len(plain), device)
+    return best[1] if best else None
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"\((?:R|TM|C)\)|®|™|\bNVIDIA\b|\bAMD\b|\bIntel\b", " ", name, flags=re.IGNORECASE)).strip().lower()
 
 
 @lru_cache(maxsize=8)

@@ -19,7 +19,8 @@ RELEVANT = (
     "OS", "SystemRoot", "USERPROFILE", "PROCESSOR_ARCHITECTURE", "CUPY_CACHE_DIR", "TRITON_CACHE_DIR",
 )  # fmt: skip
 PREFIXES = (
-    "CUDA_", "CUDNN_", "CUBLAS_", "NCCL_", "NVIDIA_", "NVCC_", "NV_", "HIP_", "ROCR_", "ROC_", "HSA_", "RCCL_", "MIOPEN_", "GPU_", "AMDGPU_",
+    "CUDA_", "CUDNN_", "CUBLAS_", "NCCL_", "NVIDIA_", "NVCC_", "NV_", "HIP_", "ROCR_", "ROC_", "HSA_", "RCCL_", "MIOPEN_",
+    "GPU_", "AMDGPU_",
     "ONEAPI_", "ZE_", "ZES_", "ZET_", "ZEL_", "SYCL_", "UR_", "PI_", "IPEX_", "DNNL_", "ONEDNN_", "CCL_", "BIGDL_", "OPENVINO_", "INTEL_",
     "OCL_", "OPENCL_", "POCL_", "RUSTICL_", "LIBGL_", "MESA_", "DXCORE_", "DML_", "TFDML_", "DIRECTML_",
     "POPLAR_", "POPART_", "POPTORCH_", "IPUOF_", "GCDA_", "GC_", "VIPU_", "GRAPHCORE_", "POPSDK_",

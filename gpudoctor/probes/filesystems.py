@@ -14,7 +14,9 @@ DATA_VARIABLES = (
     "DATASET_DIR", "DATASET_PATH", "DATASET", "DATA_DIR", "DATA_PATH", "DATA_ROOT", "IMAGENET_DIR", "TFDS_DATA_DIR", "FIFTYONE_DATASET_DIR",
     "HF_DATASETS_CACHE", "HF_HOME", "TORCH_HOME", "KAGGLEHUB_CACHE", "KERAS_HOME",
 )  # fmt: skip
-NETWORK = ("nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "lustre", "beegfs", "ceph", "glusterfs", "fuse.glusterfs", "fuse.gcsfuse", "fuse.s3fs")
+NETWORK = (
+    "nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "ceph", "glusterfs", "fuse.glusterfs", "fuse.gcsfuse", "fuse.s3fs",
+)  # fmt: skip
 WINDOWS_DRIVE = re.compile(r"^/mnt/[a-z](/|$)")
 
 

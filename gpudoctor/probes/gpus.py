@@ -9,7 +9,7 @@ from typing import Any
 from gpudoctor.host.base import Host
 from gpudoctor.model.facts import Facts, FactSpec, Known, Unknown
 from gpudoctor.probes._probe import Collected, Probe
-from gpudoctor.probes.device_table import VENDORS, Device, lookup
+from gpudoctor.probes.device_table import VENDORS, Device, lookup, lookup_name
 from gpudoctor.probes.pci import DEVICES, is_device_of_interest, parse_regions, parse_resource
 from gpudoctor.probes.presence import there
 
@@ -17,13 +17,20 @@ VIRTUAL = frozenset(("1a03", "102b", "1b36", "1af4", "1013", "15ad", "1234", "80
 """Vendors (and single devices) whose display adapters are those of management controllers and virtual machines."""
 PCI_IDS = ("/usr/share/misc/pci.ids", "/usr/share/hwdata/pci.ids")
 FIELDS = {
-    "index": "int", "address": "text", "vendor": "text", "pci_id": "text", "name": "text", "kind": "text", "generation": "text", "arch": "text",
+    "index": "int", "address": "text", "vendor": "text", "pci_id": "text", "name": "text", "kind": "text",
+    "generation": "text", "arch": "text",
     "compute_capability": "dotted", "gfx": "text", "min_kernel": "dotted", "driver": "text", "driver_candidates": "list", "node": "text",
     "card_node": "text", "access": "bool", "node_group": "text", "node_mode": "text", "bar_bytes": "int", "memory_bytes": "int",
     "link_speed": "text", "link_width": "int", "link_speed_max": "text", "link_width_max": "int", "numa_node": "int", "class": "text",
     "known_id": "bool",
 }  # fmt: skip
 UNSEEN = Unknown("not recorded")
+STORE = (
+    ("intel", r"iigd_dch|igdlh|iigd_ext|cui_dch"),
+    ("nvidia", r"nv[a-z_]*\.inf|nv_disp|nvlt|nvmii|nvdm"),
+    ("amd", r"u\d{7}\.inf|c\d{7}\.inf|amd"),
+)
+VENDOR_NAMES = {"intel": "Intel", "nvidia": "NVIDIA", "amd": "AMD"}
 
 
 def parse_pci_ids(text: str, wanted: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
@@ -57,15 +64,15 @@ def drm_nodes(host: Host) -> dict[str, dict[str, str]]:
         link = host.readlink(f"/sys/class/drm/{name}/device") if kind else None
         if kind and link is None:
             link = host.realpath(f"/sys/class/drm/{name}/device")
-        address = re.findall(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]", link or "")
-        if kind and address:
-            found.setdefault(address[-1], {})[kind] = f"/dev/dri/{name}"
+        addresses = re.findall(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]", link or "")
+        if kind and addresses:
+            found.setdefault(addresses[-1], {})[kind] = f"/dev/dri/{name}"
     for name in host.listdir("/dev/dri/by-path"):
         parts = re.fullmatch(r"pci-([0-9a-f:.]+)-(card|render)", name)
         link = host.readlink(f"/dev/dri/by-path/{name}")
         if parts and link:
             found.setdefault(parts[1], {}).setdefault("node" if parts[2] == "render" else "card_node", f"/dev/dri/{link.rpartition('/')[2]}")
-    for address in [name for name in host.listdir(DEVICES) if name not in found]:
+    for address in (name for name in host.listdir(DEVICES) if name not in found):
         for name in host.listdir(f"{DEVICES}/{address}/drm"):
             kind = "node" if name.startswith("renderD") else "card_node" if re.fullmatch(r"card\d+", name) else ""
             if kind:
@@ -89,7 +96,7 @@ def _text(host: Host, path: str) -> Any:
     return host.read(path, limit=64).text.strip() or UNSEEN
 
 
-def candidates(driver: str | None, modules: list[str], device: Device | None, loaded: Any) -> list[str]:
+def candidates(modules: list[str], device: Device | None) -> list[str]:
     """Kernel drivers that could take the device: what lspci names, then what the table names."""
     names = [*modules, *(device.drivers if device else ())]
     return [name for number, name in enumerate(names) if name not in names[:number]]
@@ -105,11 +112,12 @@ def from_pci(host: Host, facts: Facts) -> list[dict[str, Any]]:
     regions: dict[str, int] | None = None
     gpus: list[dict[str, Any]] = []
     for record in records:
-        gpu = describe(record["vendor_id"], record["device_id"], record.get("name") or names.get((record["vendor_id"], record["device_id"]), ""))
+        ids = (record["vendor_id"], record["device_id"])
+        gpu = describe(*ids, record.get("name") or names.get(ids, ""))
         address, folder = record["address"], f"{DEVICES}/{record['address']}"
         gpu.update(address=address, driver=record.get("driver"), index=len(gpus))
         gpu["class"] = record.get("class", "")
-        gpu["driver_candidates"] = candidates(record.get("driver"), record.get("modules", []), lookup(record["vendor_id"], record["device_id"]), None)
+        gpu["driver_candidates"] = candidates(record.get("modules", []), lookup(*ids))
         bar = parse_resource(host.read(f"{folder}/resource").text)
         if bar is None and gpu["vendor"] in ("intel", "nvidia", "amd"):
             if regions is None:
@@ -131,7 +139,8 @@ def from_pci(host: Host, facts: Facts) -> list[dict[str, Any]]:
 
 def _audio_or_bridge(record: dict[str, Any]) -> bool:
     """Processing accelerators that compute nothing for GPU stacks: Intel's data movers and NPUs."""
-    return record["vendor_id"] == "8086" and str(record.get("class", "")).startswith(("12", "0b40")) and lookup("8086", record["device_id"]) is None
+    other = str(record.get("class", "")).startswith(("12", "0b40"))
+    return record["vendor_id"] == "8086" and other and lookup("8086", record["device_id"]) is None
 
 
 def _names(host: Host, records: list[dict[str, Any]]) -> dict[tuple[str, str], str]:
@@ -152,12 +161,18 @@ def _own_name(record: dict[str, Any]) -> str | None:
 
 def describe(vendor_id: str, device_id: str, said: str = "") -> dict[str, Any]:
     """What the tables say of a device, with the name that the machine gave where it is a better one."""
-    device = lookup(vendor_id, device_id) or Device()
     said = "" if re.fullmatch(r"Device(?: [0-9a-f]{4})?", said) else short_name(said)
-    unknown = Unknown("newer than this table")
     vendor = VENDORS.get(vendor_id, "other")
+    gpu = described(lookup(vendor_id, device_id) or Device(), vendor)
+    gpu.update(pci_id=f"{vendor_id}:{device_id}", name=gpu["name"] or said or f"{vendor} device {device_id}")
+    return gpu
+
+
+def described(device: Device, vendor: str) -> dict[str, Any]:
+    """The fields that follow from a row of the tables."""
+    unknown = Unknown("newer than this table")
     return {
-        "vendor": vendor, "pci_id": f"{vendor_id}:{device_id}", "name": device.name or said or f"{vendor} device {device_id}",
+        "vendor": vendor, "name": device.name,
         "kind": device.kind, "generation": device.generation or unknown, "arch": device.arch or unknown,
         "compute_capability": device.compute_capability or (unknown if vendor == "nvidia" else None),
         "gfx": device.gfx or (unknown if vendor == "amd" else None), "min_kernel": device.min_kernel or unknown,
@@ -204,10 +219,13 @@ def from_adapters(host: Host, facts: Facts, node: str | None) -> list[dict[str, 
             gpu.update(vendor=adapter["vendor"], pci_id=Unknown("not recorded"))
         else:
             continue
-        gpu.update(index=len(gpus), address=gpu["name"], driver=Unknown("not probed"), driver_candidates=[], bar_bytes=Unknown("not probed"))
+        gpu.update(index=len(gpus), address=gpu["name"], driver=Unknown("not probed"), driver_candidates=[])
+        gpu["bar_bytes"] = Unknown("not probed")
         gpu["driver_version"] = adapter.get("driver_version")
-        if isinstance(adapter.get("memory_bytes"), int) and not isinstance(gpu["memory_bytes"], int) and adapter["memory_bytes"] < 4293918720:
-            gpu["memory_bytes"] = adapter["memory_bytes"]
+        # Windows counts in 32 bits: from 4 GB on the number is only a lower bound.
+        memory = adapter.get("memory_bytes")
+        if isinstance(memory, int) and memory < 4293918720 and not isinstance(gpu["memory_bytes"], int):
+            gpu["memory_bytes"] = memory
         gpu["kind"] = gpu["kind"] or "discrete"
         gpu.update(node=Unknown("not probed"), card_node=None, access=Unknown("not probed"), node_group=None, node_mode=None)
         if node is not None:
@@ -220,11 +238,33 @@ def from_adapters(host: Host, facts: Facts, node: str | None) -> list[dict[str, 
 def from_apple(facts: Facts) -> list[dict[str, Any]]:
     gpus: list[dict[str, Any]] = []
     for adapter in facts.value("macos.adapters", []):
-        gpus.append({"index": len(gpus), "address": adapter["name"], "vendor": adapter["vendor"], "name": adapter["name"],
-                     "kind": "integrated" if adapter["vendor"] in ("apple", "intel") else "discrete", "generation": adapter.get("metal") or UNSEEN,
-                     "memory_bytes": adapter.get("memory_bytes") or UNSEEN, "node": Unknown("not probed"), "access": Unknown("not probed"),
-                     "driver": Unknown("not probed"), "driver_candidates": []})  # fmt: skip
+        unseen = Unknown("not probed")
+        gpus.append({
+            "index": len(gpus), "address": adapter["name"], "vendor": adapter["vendor"], "name": adapter["name"],
+            "kind": "integrated" if adapter["vendor"] in ("apple", "intel") else "discrete",
+            "generation": adapter.get("metal") or UNSEEN, "memory_bytes": adapter.get("memory_bytes") or UNSEEN,
+            "node": unseen, "access": unseen, "driver": unseen, "driver_candidates": [],
+        })  # fmt: skip
     return gpus
+
+
+def _only_named(vendor: str, name: str, index: int) -> dict[str, Any]:
+    """A GPU of which only vendor and name are known."""
+    device = lookup_name(vendor, name)
+    gpu = describe("0000", "0000", name) if device is None else described(device, vendor)
+    gpu.update(vendor=vendor, name=name, index=index, address=name, pci_id=UNSEEN, driver=UNSEEN, driver_candidates=[])
+    gpu.update(node=UNSEEN, access=UNSEEN, card_node=None, node_group=None, node_mode=None)
+    return gpu
+
+
+def from_driver_store(host: Host) -> list[dict[str, Any]]:
+    """In WSL2 without PowerShell: the vendors whose Windows drivers are mounted below /usr/lib/wsl/drivers."""
+    vendors = []
+    for folder in host.listdir("/usr/lib/wsl/drivers"):
+        vendor = next((vendor for vendor, pattern in STORE if re.match(pattern, folder)), None)
+        if vendor and vendor not in vendors:
+            vendors.append(vendor)
+    return [_only_named(vendor, f"{VENDOR_NAMES[vendor]} GPU", number) for number, vendor in enumerate(vendors)]
 
 
 def from_nvidia_smi(host: Host) -> list[dict[str, Any]]:
@@ -233,10 +273,7 @@ def from_nvidia_smi(host: Host) -> list[dict[str, Any]]:
     for command in ("nvidia-smi", "/usr/lib/wsl/lib/nvidia-smi"):
         said = host.run([command, "-L"])
         for name in re.findall(r"^GPU \d+: (.+?) \(UUID", said.stdout, re.MULTILINE):
-            gpu = describe("10de", "0000", name)
-            gpu.update(name=name, index=len(gpus), address=f"GPU {len(gpus)}", pci_id=UNSEEN, kind="discrete", driver=UNSEEN, driver_candidates=[],
-                       node=UNSEEN, access=UNSEEN, card_node=None, node_group=None, node_mode=None)  # fmt: skip
-            gpus.append(gpu)
+            gpus.append(_only_named("nvidia", name, len(gpus)))
         if gpus:
             break
     return gpus
@@ -252,9 +289,10 @@ def collect(host: Host, facts: Facts) -> Collected:
         gpus = from_adapters(host, facts, node)
         known = facts.known("windows.adapters")
         if not gpus and not known:
-            gpus = from_nvidia_smi(host)
+            gpus = from_nvidia_smi(host) or from_driver_store(host)
             for gpu in gpus:
-                gpu["node"] = node or UNSEEN
+                allowed = host.may_open(node) if node else None
+                gpu.update(node=node or UNSEEN, access=UNSEEN if allowed is None else allowed)
     else:
         gpus = from_pci(host, facts)
         known = bool(facts.value("bus.pci.visible", False))

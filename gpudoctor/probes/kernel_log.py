@@ -46,4 +46,8 @@ def collect(host: Host, facts: Facts) -> Collected:
     yield "kernel.log", Unknown(reason)
 
 
-PROBE = Probe("kernel_log", (FactSpec("kernel.log", "list", "kernel log lines about GPUs, firmware and memory", privacy="identifying"),), collect)
+PROBE = Probe(
+    "kernel_log",
+    (FactSpec("kernel.log", "list", "kernel log lines about GPUs, firmware and memory", privacy="identifying"),),
+    collect,
+)

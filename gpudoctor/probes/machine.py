@@ -103,7 +103,8 @@ def _linux(host: Host, kind: str) -> Collected:
 
 def _machine_by_files(host: Host) -> str | None:
     cpu = host.read("/proc/cpuinfo").text
-    for folder, machine in (("/lib/x86_64-linux-gnu", "x86_64"), ("/lib/aarch64-linux-gnu", "aarch64"), ("/lib64/ld-linux-x86-64.so.2", "x86_64")):
+    loaders = (("/lib/x86_64-linux-gnu", "x86_64"), ("/lib/aarch64-linux-gnu", "aarch64"), ("/lib64/ld-linux-x86-64.so.2", "x86_64"))
+    for folder, machine in loaders:
         if host.exists(folder):
             return machine
     return "x86_64" if "GenuineIntel" in cpu or "AuthenticAMD" in cpu else "aarch64" if "CPU implementer" in cpu else None
@@ -133,7 +134,8 @@ def _windows(host: Host) -> Collected:
     parts = version.split(".")
     yield "windows.build", Known(int(parts[2])) if len(parts) > 2 and parts[2].isdigit() else from_run(said, None)
     machine = host.env("PROCESSOR_ARCHITECTURE")
-    yield "platform.machine", Known({"AMD64": "x86_64"}.get(machine, machine.lower()), "PROCESSOR_ARCHITECTURE") if machine else Unknown("not recorded")
+    named = {"AMD64": "x86_64"}.get(machine, machine.lower()) if machine else ""
+    yield "platform.machine", Known(named, "PROCESSOR_ARCHITECTURE") if named else Unknown("not recorded")
 
 
 def _macos(host: Host) -> Collected:

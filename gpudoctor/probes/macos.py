@@ -23,11 +23,11 @@ def parse_displays(text: str) -> list[dict[str, Any]] | None:
     for item in said.get("SPDisplaysDataType", []) if isinstance(said, dict) else []:
         name = str(item.get("sppci_model") or item.get("_name") or "GPU")
         maker = str(item.get("spdisplays_vendor") or name).lower()
-        vendor = next((word for word in ("apple", "amd", "intel", "nvidia") if word in maker), "apple" if "apple" in name.lower() else "other")
+        vendor = next((word for word in ("apple", "amd", "intel", "nvidia") if word in f"{maker} {name.lower()}"), "other")
         size = _BYTES.search(str(item.get("spdisplays_vram") or item.get("_spdisplays_vram") or ""))
         found.append({
             "name": name, "vendor": vendor, "cores": item.get("sppci_cores"),
-            "metal": str(item.get("spdisplays_mtlgpufamilysupport") or item.get("spdisplays_metal") or "").removeprefix("spdisplays_") or None,
+            "metal": str(item.get("spdisplays_mtlgpufamilysupport") or "").removeprefix("spdisplays_") or None,
             "memory_bytes": int(size[1]) * (2**30 if size[2].upper() == "GB" else 2**20) if size else None,
         })  # fmt: skip
     return found

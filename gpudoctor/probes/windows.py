@@ -12,8 +12,8 @@ from gpudoctor.probes._probe import Collected, Probe, from_run
 
 ADAPTERS = ("-NoProfile", "-Command", "Get-CimInstance Win32_VideoController | ConvertTo-Json")
 _IDS = re.compile(r"VEN_([0-9A-F]{4})&DEV_([0-9A-F]{4})", re.IGNORECASE)
-_VENDORS = (("nvidia", "nvidia"), ("advanced micro", "amd"), ("amd", "amd"), ("radeon", "amd"), ("intel", "intel"), ("qualcomm", "qualcomm"),
-            ("microsoft", "microsoft"))  # fmt: skip
+_VENDORS = (("nvidia", "nvidia"), ("advanced micro", "amd"), ("amd", "amd"), ("radeon", "amd"), ("intel", "intel"),
+            ("qualcomm", "qualcomm"), ("microsoft", "microsoft"))  # fmt: skip
 _BY_ID = {"10de": "nvidia", "1002": "amd", "8086": "intel", "1414": "microsoft", "5143": "qualcomm", "4d4f4351": "qualcomm"}
 
 
@@ -79,8 +79,8 @@ PROBE = Probe(
     (
         FactSpec(
             "windows.adapters", "records", "display adapters as Windows lists them", item="adapter",
-            fields={"name": "text", "vendor": "text", "pci_id": "text", "driver_version": "dotted", "memory_bytes": "int", "error_code": "int",
-                    "status": "text", "driver_date": "text"},
+            fields={"name": "text", "vendor": "text", "pci_id": "text", "driver_version": "dotted", "memory_bytes": "int",
+                    "error_code": "int", "status": "text", "driver_date": "text"},
         ),
         FactSpec("windows.driver.nvidia", "dotted", "version of NVIDIA's Windows driver as Windows counts it, such as 31.0.15.5186"),
         FactSpec("windows.driver.intel", "dotted", "version of Intel's Windows graphics driver"),
