@@ -1,19 +1,15 @@
-"""Runs a check's own examples: what each must say against what it says."""
+"""A check against the facts of one of its own examples."""
 
 from __future__ import annotations
 
 from gpudoctor.engine.diagnose import outcomes
-from gpudoctor.model.check import Check, Example
+from gpudoctor.model.check import Check
 from gpudoctor.model.facts import Facts
+
+_WEIGHT = ("problem", "undetermined", "ok", "not-applicable")
 
 
 def outcome_of(check: Check, facts: Facts) -> str:
-    """One outcome over all items: a problem wherever one is, then undetermined, ok, not-applicable."""
+    """The weightiest outcome over all items; no item at all is 'not-applicable'."""
     seen = {trace.outcome for trace, _ in outcomes(check, facts)}
-    return next((outcome for outcome in ("problem", "undetermined", "ok") if outcome in seen), "not-applicable")
-
-
-def failing(check: Check, example: Example, facts: Facts) -> str | None:
-    """None where the example holds, else the sentence that says what came instead."""
-    got = outcome_of(check, facts)
-    return None if got == example.expect else f"example '{example.name}': expected {example.expect}, got {got}"
+    return next((outcome for outcome in _WEIGHT if outcome in seen), "not-applicable")

@@ -1,0 +1,53 @@
+"""gpudoctor lint: mistakes in check files, and what a changed catalogue says of recorded machines."""
+
+from __future__ import annotations
+
+import click
+
+from gpudoctor.cli import FINDINGS, OK, BadInput
+
+
+@click.group("lint")
+def command() -> None:
+    """For authors: find mistakes in check files, compare recorded machines."""
+
+
+@command.command("checks")
+@click.argument("check_id", metavar="[ID]", required=False)
+@click.option("--checks", multiple=True, metavar="DIR", help="A further folder of checks; may be repeated.")
+def checks(check_id: str | None, checks: tuple[str, ...]) -> int:
+    """Names, sources, conditions and examples of every check (or one); exit 1 with file, key and hint."""
+    from gpudoctor import app, authoring
+
+    try:
+        problems = authoring.lint_folders(checks, check_id)
+    except app.BAD_INPUT as error:
+        raise BadInput(str(error)) from error
+    for line in problems:
+        click.echo(line)
+    return FINDINGS if problems else OK
+
+
+@command.command("machines")
+@click.option("--machines", required=True, metavar="DIR", help="Recorded machines: folders with machine.toml, .tar.gz or .zip.")
+@click.option("--base", required=True, metavar="DIR", help="The checks as they were: a folder of <topic>/<id>.toml.")
+@click.option("--checks", multiple=True, metavar="DIR", help="A further folder of checks beside the present ones.")
+def machines(machines: str, base: str, checks: tuple[str, ...]) -> int:
+    """Which findings appear and vanish on recorded machines; exit 1 where any does."""
+    from gpudoctor import app, authoring
+    from gpudoctor.reporters.escape import visible
+
+    changed = total = 0
+    try:
+        for one in authoring.compare_machines(machines, base, checks):
+            total += 1
+            lines = [f"  + {key}" for key in one.appear] + [f"  - {key}" for key in one.vanish]
+            if one.first_before != one.first_now:
+                lines.append(f"  first broken: {one.first_before or 'nothing'}, now {one.first_now or 'nothing'}")
+            if lines:
+                changed += 1
+                click.echo(visible("\n".join([one.machine, *lines]), multiline=True))
+    except app.BAD_INPUT as error:
+        raise BadInput(str(error)) from error
+    click.echo(f"{changed} of {total} recorded machines change", err=True)
+    return FINDINGS if changed else OK

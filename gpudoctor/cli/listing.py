@@ -1,0 +1,152 @@
+"""gpudoctor list: what is known, readable by people and programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from gpudoctor.cli import FINDINGS, OK, BadInput
+
+_FORMAT = click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="What to write.")
+_OUTPUT = click.option("-o", "--output", metavar="FILE", help="Write there instead of to standard output.")
+_CHECKS = click.option("--checks", "extra", multiple=True, metavar="DIR", help="A further folder of checks; may be repeated.")
+
+
+@click.group("list")
+def command() -> None:
+    """What is known: checks, devices, facts, stacks, recipes, workloads."""
+
+
+@command.command("checks")
+@_FORMAT
+@_OUTPUT
+@_CHECKS
+@click.option("--test", metavar="ID", help="Run the examples of this check instead; exit 1 where one does not hold.")
+def checks(form: str, output: str | None, extra: Sequence[str], test: str | None) -> int:
+    """Every check: id, severity, layer, title."""
+    from gpudoctor import app
+
+    try:
+        if test:
+            return _test(test, form, output, extra)
+        known = app.catalogue(extra).checks
+    except app.BAD_INPUT as error:
+        raise BadInput(str(error)) from error
+    rows = [
+        {
+            "id": check.id,
+            "topic": check.topic,
+            "severity": check.severity,
+            "layer": check.layer,
+            "stacks": check.stacks,
+            "title": check.title,
+        }
+        for check in sorted(known, key=lambda check: (check.topic, check.id))
+    ]
+    return _show("checks", rows, ("id", "severity", "layer"), form, output)
+
+
+@command.command("stacks")
+@_FORMAT
+@_OUTPUT
+@_CHECKS
+def stacks(form: str, output: str | None, extra: Sequence[str]) -> int:
+    """Every stack: name, what it stands for, the rungs of its ladder."""
+    from gpudoctor import app
+
+    try:
+        known = app.catalogue(extra).stacks
+    except app.BAD_INPUT as error:
+        raise BadInput(str(error)) from error
+    rows = [{"stack": stack.stack, "title": stack.title, "layers": [rung.layer for rung in stack.rungs]} for stack in known]
+    return _show("stacks", rows, ("stack", "title"), form, output)
+
+
+@command.command("facts")
+@_FORMAT
+@_OUTPUT
+def facts(form: str, output: str | None) -> int:
+    """The vocabulary that checks and policies may use, with kinds and fields."""
+    from gpudoctor.gather import vocabulary
+
+    rows = [
+        {"fact": spec.name, "kind": spec.kind, "item": spec.item or None, "fields": dict(spec.fields), "meaning": spec.meaning}
+        for _, spec in sorted(vocabulary.specs().items())
+    ]
+    return _show("facts", rows, ("fact", "kind", "meaning"), form, output)
+
+
+@command.command("devices")
+@_FORMAT
+@_OUTPUT
+@click.option("--capture", metavar="PATH", help="The devices of a recorded machine.")
+def devices(form: str, output: str | None, capture: str | None) -> int:
+    """The GPUs and accelerators of this machine (or a recorded one), as checks see them; nothing is started."""
+    from gpudoctor import app
+
+    try:
+        report = app.check(app.CheckRequest(capture=capture, quick=True))
+    except app.BAD_INPUT as error:
+        raise BadInput(str(error)) from error
+    rows = [row for row in report.facts.get("gpus") or [] if isinstance(row, dict)]
+    return _show(
+        "devices",
+        rows,
+        ("address", "vendor", "name", "driver", "node"),
+        form,
+        output,
+        none="No GPU was seen; gpudoctor check says where it looked.",
+    )
+
+
+@command.command("recipes")
+@_FORMAT
+@_OUTPUT
+def recipes(form: str, output: str | None) -> int:
+    """Install recipes: none yet."""
+    return _show("recipes", [], (), form, output, none="There are no recipes yet: what to do stands in each finding (gpudoctor show ID).")
+
+
+@command.command("workloads")
+@_FORMAT
+@_OUTPUT
+def workloads(form: str, output: str | None) -> int:
+    """Workloads that measure a device: none yet."""
+    return _show("workloads", [], (), form, output, none="There are no workloads yet: nothing measures a device.")
+
+
+def _show(kind: str, rows: Sequence[dict[str, Any]], columns: Sequence[str], form: str, output: str | None, none: str = "None.") -> int:
+    """`rows` as {kind: [...]}, or the named columns side by side."""
+    from gpudoctor.cli.output import deliver
+    from gpudoctor.reporters.escape import visible
+    from gpudoctor.reporters.json_report import dumps
+
+    if form == "json":
+        deliver(dumps({kind: rows}), output)
+        return OK
+    cells = [[visible(str(row.get(column) if row.get(column) is not None else "-")) for column in columns] for row in rows]
+    widths = [max((len(line[place]) for line in cells), default=0) for place in range(len(columns))]
+    lines = ["  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip() for line in cells]
+    deliver("\n".join(lines or [none]) + "\n", output)
+    return OK
+
+
+def _test(check_id: str, form: str, output: str | None, extra: Sequence[str]) -> int:
+    from gpudoctor import authoring
+    from gpudoctor.cli.output import deliver
+    from gpudoctor.reporters.json_report import dumps
+
+    check = authoring.with_examples(check_id, extra)
+    tried = authoring.run_examples(check)
+    if form == "json":
+        rows = [{"example": one.example, "expected": one.expected, "outcome": one.outcome, "holds": one.holds} for one in tried]
+        deliver(dumps({"check": check_id, "examples": rows}), output)
+    else:
+        lines = [
+            f"{'ok  ' if one.holds else 'FAIL'}  {one.example}: {one.outcome}" + ("" if one.holds else f", expected {one.expected}")
+            for one in tried
+        ]
+        deliver("\n".join(lines or ["no examples: add [[example]] tables, one that is a problem and one that is ok"]) + "\n", output)
+    return OK if tried and all(one.holds for one in tried) else FINDINGS

@@ -1,0 +1,38 @@
+"""gpudoctor new check: a file to start from."""
+
+from __future__ import annotations
+
+import click
+
+from gpudoctor.cli import OK, BadInput
+
+
+@click.group("new")
+def command() -> None:
+    """For authors: start a check file."""
+
+
+@command.command("check")
+@click.argument("check_id", metavar="ID")
+@click.option("--topic", required=True, help="The folder under checks/: what the trouble is about.")
+@click.option("--stack", default="torch-cuda", show_default=True, help="A stack that it breaks.")
+@click.option("--checks", metavar="DIR", help="The catalogue to write into; default: that of this checkout.")
+def check(check_id: str, topic: str, stack: str, checks: str | None) -> int:
+    """Write checks/TOPIC/ID.toml with comments; then fill it and run `gpudoctor list checks --test ID`."""
+    from datetime import date
+    from pathlib import Path
+
+    from gpudoctor import app, authoring
+    from gpudoctor.catalog.scaffold import scaffold
+
+    try:
+        folder = Path(checks) if checks else authoring.folders(())[0]
+        path = scaffold(folder, topic, check_id, stack, date.today().isoformat())
+    except app.BAD_INPUT as error:
+        raise BadInput(str(error)) from error
+    except OSError as error:
+        raise BadInput(f"{error.filename} cannot be written ({error.strerror}); give --checks another folder") from error
+    click.echo(
+        f"{path}\nNext: fill in what says TODO, then gpudoctor list checks --test {check_id}{f' --checks {checks}' if checks else ''}"
+    )
+    return OK

@@ -1,0 +1,144 @@
+"""gpudoctor show: one check, stack or fact in full."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gpudoctor.cli import OK, BadInput, nearest
+
+if TYPE_CHECKING:
+    from gpudoctor.model.check import Check, Stack
+    from gpudoctor.model.facts import FactSpec
+
+
+@click.command("show")
+@click.argument("name", metavar="ID")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="What to write.")
+@click.option("-o", "--output", metavar="FILE", help="Write there instead of to standard output.")
+@click.option("--checks", "extra", multiple=True, metavar="DIR", help="A further folder of checks; may be repeated.")
+def command(name: str, form: str, output: str | None, extra: Sequence[str]) -> int:
+    """One check or stack (gpudoctor list …), one fact, or the schema of reports: gpudoctor.report/1."""
+    from gpudoctor import app
+    from gpudoctor.cli.output import deliver
+    from gpudoctor.gather import vocabulary
+    from gpudoctor.reporters import schema
+    from gpudoctor.reporters.json_report import dumps
+
+    if name == "gpudoctor.report/1":
+        deliver(dumps(schema.load()), output)
+        return OK
+    try:
+        knowledge = app.catalogue(extra)
+    except app.BAD_INPUT as error:
+        raise BadInput(str(error)) from error
+    check = next((check for check in knowledge.checks if check.id == name), None)
+    stack = next((stack for stack in knowledge.stacks if stack.stack == name), None)
+    fact = vocabulary.specs().get(name)
+    if check:
+        table, lines = _check_table(check), _check_lines(check)
+    elif stack:
+        table, lines = _stack_table(stack), _stack_lines(stack)
+    elif fact:
+        table, lines = asdict(fact), _fact_lines(fact)
+    else:
+        names = [*(check.id for check in knowledge.checks), *(stack.stack for stack in knowledge.stacks), *vocabulary.specs()]
+        raise BadInput(f"there is no check, stack or fact '{name}'{nearest(name, names)}; gpudoctor list checks names them")
+    deliver(dumps(table) if form == "json" else "\n".join(lines) + "\n", output)
+    return OK
+
+
+def _check_table(check: Check) -> dict[str, Any]:
+    from gpudoctor.lang.conditions import english, facts_of
+
+    conditions = {"applies": check.applies, "problem": check.problem, "suspect": check.suspect}
+    return {
+        "id": check.id,
+        "topic": check.topic,
+        "title": check.title,
+        "severity": check.severity,
+        "layer": check.layer,
+        "stacks": check.stacks,
+        "explanation": check.explanation,
+        "for_each": check.for_each,
+        **{name: english(condition) if condition else None for name, condition in conditions.items()},
+        "facts": sorted({name for condition in conditions.values() if condition for name in facts_of(condition)}),
+        "advice": asdict(check.advice),
+        "variants": [{"when": english(variant.when), **variant.replaces} for variant in check.variants],
+        "caused_by": check.caused_by,
+        "excludes": check.excludes,
+        "sources": [asdict(source) for source in check.sources],
+    }
+
+
+def _check_lines(check: Check) -> Iterator[str]:
+    table = _check_table(check)
+    yield f"{check.id}   {check.severity}, {check.layer}, {', '.join(check.stacks)}"
+    yield check.title
+    yield ""
+    yield from _block("why", check.explanation)
+    if check.for_each:
+        yield from _block("for each", f"{check.item} of {check.for_each}")
+    for label, key in (("applies", "applies"), ("fires", "problem"), ("suspects", "suspect")):
+        if table[key]:
+            yield from _block(label, table[key])
+    yield from _advice("do", table["advice"])
+    for variant in table["variants"]:
+        yield from _advice(f"if {variant.pop('when')}", variant)
+    for label, names in (("follows", check.caused_by), ("silences", check.excludes)):
+        if names:
+            yield from _block(label, ", ".join(names))
+    for source in check.sources:
+        yield from _block("source", f"{source.ref} ({source.date}) {source.says}")
+
+
+def _advice(label: str, advice: dict[str, Any]) -> Iterator[str]:
+    wide = len(label) > 8
+    if wide:
+        yield from _block("", label + ":")
+    yield from _block("" if wide else label, advice.get("text", ""))
+    for command in advice.get("commands") or ():
+        yield f"{'':10}$ {command}"
+    for variable, value in (advice.get("env") or {}).items():
+        yield f"{'':10}$ export {variable}={value}"
+
+
+def _stack_table(stack: Stack) -> dict[str, Any]:
+    from gpudoctor.lang.conditions import english
+
+    return {
+        "stack": stack.stack,
+        "title": stack.title,
+        "applicable": english(stack.applicable),
+        "used": english(stack.used) if stack.used else None,
+        "rungs": [{"layer": rung.layer, "ok": english(rung.ok), "detail": rung.detail, "missing": rung.missing} for rung in stack.rungs],
+    }
+
+
+def _stack_lines(stack: Stack) -> Iterator[str]:
+    table = _stack_table(stack)
+    yield f"{stack.stack}   {stack.title}"
+    yield ""
+    yield from _block("for", table["applicable"])
+    if table["used"]:
+        yield from _block("in use", table["used"])
+    for rung in table["rungs"]:
+        yield from _block(rung["layer"], f"ok where {rung['ok']}", 15)
+
+
+def _fact_lines(spec: FactSpec) -> Iterator[str]:
+    yield f"{spec.name}   {spec.kind}"
+    yield from _block("is", spec.meaning)
+    for name, kind in spec.fields.items():
+        yield f"{'':10}{spec.item}.{name}  {kind}"
+
+
+def _block(label: str, text: str, indent: int = 10) -> Iterator[str]:
+    from gpudoctor.reporters.layout import wrapped
+
+    if text:
+        for number, line in enumerate(wrapped(text, 80 - indent)):
+            yield f"{label if number == 0 else '':<{indent}}{line}"
