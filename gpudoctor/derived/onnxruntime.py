@@ -67,11 +67,13 @@ def missing_libraries(facts: Facts, cuda: str, cudnn: str) -> list[str] | None:
     for library, package in _CUDA_LIBRARIES.items():
         wheels = (f"nvidia-{package}-cu{cuda}", f"nvidia-{package}") if cuda == "13" else (f"nvidia-{package}-cu{cuda}",)
         name = soname(library, cuda, cudnn)
-        if library == "cudnn" and not any(name in libraries for name in (name,)):
+        if name in libraries:
+            continue
+        if library == "cudnn":
             held = next((str(v) for w in wheels if isinstance(v := listing.get(w), str)), None)
             if held is None or not held.startswith(f"{cudnn}."):
                 missing.append(name)
-        elif name not in libraries and not any(wheel in listing for wheel in wheels):
+        elif not any(wheel in listing for wheel in wheels):
             missing.append(name)
     torch = distribution(facts, "torch") or ""
     bundled = re.search(r"\+cu(\d\d)", torch)
