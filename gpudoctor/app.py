@@ -16,9 +16,8 @@ from gpudoctor.engine.ladders import first_broken, ladder, quieten, used_stacks
 from gpudoctor.engine.summary import fact_tree, headline, not_looked_at
 from gpudoctor.gather import vocabulary
 from gpudoctor.gather.collect import Gathered, gather
-from gpudoctor.host.base import Host
+from gpudoctor.host.base import CaptureError, Host
 from gpudoctor.host.open_host import open_host
-from gpudoctor.host.stores import CaptureError
 from gpudoctor.lang.conditions import did_you_mean
 from gpudoctor.model.check import Catalogue, Demand
 from gpudoctor.model.report import Finding, Report, StackResult

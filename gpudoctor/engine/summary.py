@@ -54,7 +54,8 @@ def headline(facts: Facts) -> dict[str, str]:
         counted = ["no PCI bus visible"]
     elif not counted and count:
         counted = [f"no GPU among the {count} devices of the PCI bus"]
-    os_name = " ".join(str(facts.value(name)) for name in ("os.name", "os.version") if facts.value(name))
+    os_name, version = str(facts.value("os.name") or ""), str(facts.value("os.version") or "")
+    os_name = os_name if version in os_name else f"{os_name} {version}".strip()
     kind = facts.value("platform.kind")
     memory = facts.value("memory.total_bytes")
     return {
