@@ -1,0 +1,91 @@
+"""Real environments from the package index, kept outside the clone and keyed by what they hold."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import venv
+from collections.abc import Sequence
+from pathlib import Path
+
+WANTED: dict[str, tuple[tuple[str, ...], ...]] = {
+    # each inner tuple is one run of `pip install`
+    "torch-cpu": (("torch==2.13.0", "numpy"),),
+    "ipex-beside-torch": (("torch==2.13.0", "numpy", "psutil", "packaging"), ("--no-deps", "intel-extension-for-pytorch==2.8.0")),
+    "torchvision-of-another-torch": (("torch==2.13.0", "numpy", "pillow"), ("--no-deps", "torchvision==0.25.0")),
+    "onnxruntime": (("onnxruntime==1.24.1",),),
+    "onnxruntime-twice": (("onnxruntime==1.24.1",), ("--no-deps", "onnxruntime-openvino==1.24.1")),
+    "openvino": (("openvino==2025.4.1",),),
+    "bare": (),
+    # its newest wheels are for Python 3.10; the files are all that the diagnosis reads
+    "torch-directml": (
+        ("--no-deps", "--only-binary=:all:", "--python-version", "3.10", "--platform", "manylinux2010_x86_64",
+         "--target", "{site}", "torch-directml==0.2.5.dev240914"),
+    ),
+}  # fmt: skip
+
+
+def cache() -> Path:
+    chosen = os.environ.get("GPUDOCTOR_TEST_CACHE")
+    return Path(chosen) if chosen else Path.home() / ".cache" / "gpudoctor-tests"
+
+
+def folder(name: str) -> Path:
+    key = hashlib.sha256(repr((sys.version_info[:2], sys.prefix, WANTED[name])).encode()).hexdigest()[:12]
+    return cache() / f"{name}-{key}"
+
+
+def site_packages(environment: Path) -> Path:
+    return environment / "lib" / f"python{sys.version_info[0]}.{sys.version_info[1]}" / "site-packages"
+
+
+def _install(environment: Path, run: Sequence[str]) -> None:
+    words = [word.format(site=site_packages(environment)) for word in run]
+    pip = [sys.executable, "-m", "pip", "--python", str(environment / "bin" / "python")]
+    subprocess.run([*pip, "install", "--quiet", "--disable-pip-version-check", *words], check=True, timeout=900)
+
+
+def build(name: str) -> Path:
+    """The environment, made when it is not there yet. A half-made one is thrown away."""
+    environment = folder(name)
+    done = environment / ".complete"
+    if done.exists():
+        return environment
+    shutil.rmtree(environment, ignore_errors=True)
+    environment.parent.mkdir(parents=True, exist_ok=True)
+    venv.create(environment, with_pip=False, symlinks=True)
+    for run in WANTED[name]:
+        _install(environment, run)
+    done.write_text("")
+    return environment
+
+
+def linked_copy(source: Path, target: Path) -> Path:
+    """A copy whose files are hard links: cheap, and a file that is replaced in it stays whole in the source."""
+    shutil.copytree(source, target, symlinks=True, copy_function=_link_or_copy)
+    return target
+
+
+def _link_or_copy(source: str, target: str) -> str:
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except OSError:
+        shutil.copy2(source, target, follow_symlinks=False)
+    return target
+
+
+def cut_off(path: Path, share: float = 0.5) -> None:
+    """Replace a file by its beginning, as an interrupted installation or a full disk leaves it."""
+    size = path.stat().st_size
+    with path.open("rb") as whole:
+        beginning = whole.read(int(size * share))
+    path.unlink()
+    path.write_bytes(beginning)
+
+
+if __name__ == "__main__":
+    for wanted in sys.argv[1:] or sorted(WANTED):
+        print(wanted, build(wanted), flush=True)  # noqa: T201
