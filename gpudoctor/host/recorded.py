@@ -28,6 +28,8 @@ __all__ = ["CaptureError", "RecordedHost", "open_recorded"]
 
 PLATFORMS = ("linux", "wsl2", "windows", "macos", "container")
 _MAX_HOPS = 40
+_COARSE = frozenset({"/", "/sys", "/sys/class", "/sys/bus", "/sys/module", "/sys/devices", "/proc", "/usr", "/usr/lib", "/var", "/home"})
+"""Folders of which a hand-made machine holds some subfolders: a missing one proves nothing unless files lie beside it."""
 _PROBLEMS: dict[str, Problem] = {"denied": "denied", "io-error": "io-error", "too-large": "too-large", "missing": "missing"}
 _DRIVE = re.compile(r"^/?([A-Za-z]):(?=/|$)")
 
@@ -171,17 +173,15 @@ class RecordedHost:
         """Whether 'it is not there' may be believed of a path that nothing records."""
         if resolved in self._absent:
             return True
-        folder = posixpath.dirname(resolved)
-        if folder in self._folders or (not self.complete and self._children.get(folder)):
-            return True
-        # A folder above it that holds recorded files, and not the next step of this path.
+        folder = resolved
         while folder != "/":
             folder = posixpath.dirname(folder)
-            if folder in self._children:
-                return folder in self._folders or (not self.complete and folder in self._holds_files)
             if folder in self._absent:
                 return True
-        return any(resolved.startswith(path.rstrip("/") + "/") for path in self._absent)
+            if folder in self._folders or self._children.get(folder):  # it exists, and lacks the next step of this path
+                said = folder in self._folders
+                return said or (not self.complete and (folder in self._holds_files or folder not in _COARSE))
+        return False
 
     # what a Host answers
 

@@ -155,13 +155,16 @@ class _Counted:
     """A stream that refuses to give more than MAX_TOTAL bytes: what an archive promises about sizes proves nothing."""
 
     def __init__(self, inner: IO[bytes], where: str) -> None:
-        self._inner, self._where, self._left = inner, where, MAX_TOTAL
+        self._inner, self._where, self._left, self._empty = inner, where, MAX_TOTAL, 0
 
     def read(self, size: int = -1) -> bytes:
         data = self._inner.read(min(size, 1 << 20) if size >= 0 else 1 << 20)
         self._left -= len(data)
         if self._left < 0:
             raise CaptureError(f"{self._where}: more than {MAX_TOTAL >> 20} MiB unpacked")
+        self._empty = 0 if data else self._empty + 1
+        if self._empty > 100:  # a header that promises a petabyte would have tarfile skip through nothing for years
+            raise EOFError("it ends inside an entry")
         return data
 
 
