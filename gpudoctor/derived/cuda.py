@@ -9,6 +9,7 @@ from typing import Any
 from gpudoctor.derived._cuda_wheels import wheel_facts
 from gpudoctor.derived._derivation import Derivation
 from gpudoctor.derived._tables import table
+from gpudoctor.derived.nvidia import CARD_FIELDS
 from gpudoctor.lang.versions import compare_dotted, dotted
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 
@@ -162,6 +163,10 @@ def _tensorflow(facts: Facts) -> Iterator[tuple[str, Fact]]:
     newer = Unknown(f"newer than this table ({table('cuda-tensorflow')['date']})")
     for name in ("cuda", "cudnn", "python_first", "python_last"):
         yield f"tensorflow.{name}", Known(row[name]) if row else newer
+    python = ".".join(str(facts.value("python.version", "")).split(".")[:2])
+    if row and dotted(python):
+        fits = not _older(python, row["python_first"]) and not _older(row["python_last"], python)
+        yield "tensorflow.python_ok", Known(fits, "python.version")
     if row:
         yield "tensorflow.driver_ok", driver_serves(facts, row["cuda"])
         yield "tensorflow.driver_floor", Known(floor_of(row["cuda"], facts.value("platform.kind")))
@@ -245,7 +250,7 @@ DERIVATION = Derivation(
             "records",
             "nvidia.cards with what the installed torch can do on them",
             item="card",
-            fields={"torch": "runs, jit, too-new, too-old", "compute_capability": "8.6", "name": "product name", "sm": "sm_86"},
+            fields={**CARD_FIELDS, "torch": "runs, jit, too-new, too-old"},
         ),
         FactSpec("cuda.served", "bool", "the installed torch has code for one of the cards"),
         FactSpec("cuda.pick.flavour", "text", "wheel flavour that fits cards and driver"),
@@ -258,6 +263,7 @@ DERIVATION = Derivation(
         FactSpec("tensorflow.cudnn", "dotted", "cuDNN that it loads"),
         FactSpec("tensorflow.python_first", "dotted", "oldest Python with a wheel"),
         FactSpec("tensorflow.python_last", "dotted", "newest Python with a wheel"),
+        FactSpec("tensorflow.python_ok", "bool", "this Python has a wheel of it"),
         FactSpec("tensorflow.driver_ok", "bool", "the driver reaches the floor of that CUDA"),
         FactSpec("tensorflow.driver_floor", "dotted", "oldest driver for it"),
         FactSpec("tensorflow.libraries", "text", "where CUDA libraries for TensorFlow are: wheels, system, none"),

@@ -217,7 +217,7 @@ def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
     yield from advice(facts, rows)
 
 
-_CARD = {
+CARD_FIELDS = {
     "index": "number",
     "address": "PCI address",
     "name": "product name",
@@ -241,7 +241,7 @@ _CARD = {
 DERIVATION = Derivation(
     name="nvidia",
     provides=(
-        FactSpec("nvidia.cards", "records", "NVIDIA cards by bus and nvidia-smi", item="card", fields=_CARD),
+        FactSpec("nvidia.cards", "records", "NVIDIA cards by bus and nvidia-smi", item="card", fields=CARD_FIELDS),
         FactSpec("nvidia.in_use", "dotted", "driver version in use (the kernel module's; on Windows and WSL the Windows driver's)"),
         FactSpec("nvidia.branch", "int", "its branch: 570"),
         FactSpec("nvidia.count", "int", "number of NVIDIA GPUs"),
@@ -266,6 +266,8 @@ DERIVATION = Derivation(
         FactSpec("nvidia.dkms.built", "bool", "DKMS installed the module for the running kernel"),
         FactSpec("cuda.visible", "text", "what CUDA_VISIBLE_DEVICES leaves: ok, hidden, invalid, out-of-range, repeated"),
         FactSpec("nvidia.driver_packages", "list", "installed driver packages"),
+        FactSpec("nvidia.package_branches", "list", "branches of the installed driver packages"),
+        FactSpec("nvidia.package_branches_count", "int", "how many branches that are"),
         FactSpec("nvidia.packages_open", "bool", "a driver package is of the open flavour"),
         FactSpec("nvidia.want.branch", "int", "driver branch to install for these cards"),
         FactSpec("nvidia.want.package", "text", "its package on this distribution"),

@@ -58,6 +58,13 @@ def _nodes(host: Host) -> Fact:
     return Known([f"/dev/{name}" for name in names if re.fullmatch(r"nvidia(\d+|ctl|-uvm|-uvm-tools|-modeset|-caps)", name)], "/dev")
 
 
+def _access(host: Host) -> Fact:
+    answers = [host.may_open(path) for path in ("/dev/nvidiactl", "/dev/nvidia0") if host.exists(path)]
+    if not answers:
+        return Absent("/dev")
+    return Known(False, "/dev") if False in answers else Unknown("not recorded") if None in answers else Known(True, "/dev")
+
+
 def _smi(host: Host) -> Iterator[tuple[str, Fact]]:
     from gpudoctor.probes import nvidia_smi as smi
 
@@ -129,6 +136,7 @@ def collect(host: Host, facts: Facts) -> Collected:
     if host.platform != "windows":
         yield from _kernel_module(host, facts)
         yield "nvidia.nodes", _nodes(host)
+        yield "nvidia.access", _access(host)
     yield from install_facts(host, facts)
     yield from _smi(host)
 
@@ -178,6 +186,7 @@ PROBE = Probe(
         FactSpec("nvidia.kernel_module.version", "dotted", "version of the loaded kernel module"),
         FactSpec("nvidia.kernel_module.open", "bool", "the loaded module is the open flavour"),
         FactSpec("nvidia.nodes", "list", "/dev/nvidia* device nodes"),
+        FactSpec("nvidia.access", "bool", "this user may open /dev/nvidiactl and /dev/nvidia0"),
         FactSpec("nvidia.smi.tool", "text", "the nvidia-smi that answered"),
         FactSpec("nvidia.smi.error", "text", "why nvidia-smi cannot answer; absent when it works"),
         FactSpec("nvidia.nvml.version", "dotted", "user-mode version named by a mismatch message"),
