@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from reports import ARC, FOLLOWS, HINT, KERNEL, report, stack
+
+from gpudoctor.reporters.console import looked_for, render
+from gpudoctor.reporters.layout import Terminal
+
+GOOD = {"errors": 0, "warnings": 0, "infos": 0, "unknown": 0, "first_broken": None}
+
+
+def test_the_screen_says_machine_ladder_finding_and_the_next_command() -> None:
+    screen = render(report())
+    assert screen.startswith("Arc A770 · Ubuntu 22.04 · kernel 5.19.0-35 · Python 3.10.12 (active)\n")
+    assert "broken at kernel driver\n" in screen
+    assert "  BROKEN       kernel driver  Linux 5.19 is too old for Arc A770\n" in screen
+    assert "  not reached  device node … visible\n" in screen
+    assert "$ sudo apt install linux-generic-hwe-22.04\n" in screen
+    assert "Then reboot." in screen
+    assert "It follows from 1: mend that first." in screen
+    assert "Also: IPEX is archived" in screen
+    assert "Not looked at: kernel log (needs root)." in screen
+    assert screen.endswith("Next: sudo apt install linux-generic-hwe-22.04\n")
+
+
+def test_eighty_columns_hold_whatever_the_texts_are() -> None:
+    long = replace(KERNEL, title="word " * 40, explanation="and more words " * 60, subjects=("0000:03:00.0",) * 30)
+    screen = render(report(findings=(long, replace(HINT, title="hint " * 50)), not_looked_at=("kernel log " * 30,)), verbose=True)
+    assert max(map(len, screen.splitlines())) <= 80
+
+
+def test_a_command_stays_in_one_line() -> None:
+    command = "sudo apt-get install " + " ".join(f"package-number-{number}" for number in range(12))
+    screen = render(report(findings=(replace(KERNEL, advice=replace(KERNEL.advice, commands=(command,))),)))
+    assert f"$ {command}\n" in screen
+
+
+def test_no_colour_without_a_terminal_and_the_same_words_with_it() -> None:
+    import re
+
+    plain, coloured = render(report()), render(report(), Terminal(colour=True))
+    assert "\x1b" not in plain
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
+
+
+def test_a_terminal_without_unicode_gets_ascii() -> None:
+    assert render(report(), Terminal(unicode=False)).isascii()
+
+
+def test_texts_of_the_machine_cannot_drive_the_terminal() -> None:
+    evil = "\x1b]0;owned\x07Arc\x1b[2J\u202e\nA770"
+    screen = render(report(headline={"machine": evil}, findings=(replace(KERNEL, title=evil, explanation=evil),), not_looked_at=(evil,)))
+    assert not {char for char in screen if not char.isprintable()} - {"\n"}
+    assert "owned" not in screen
+
+
+def test_no_gpu_says_what_was_looked_at_and_advises_no_driver() -> None:
+    nothing = report(facts={"gpus": [], "pci": {"devices": [{}, {}, {}]}}, findings=(), stacks=(), summary=GOOD, not_looked_at=())
+    screen = render(nothing)
+    assert "No GPU among the 3 devices of the PCI bus." in screen
+    assert "driver" not in screen
+    blind = report(facts={"gpus": [], "platform": {"kind": "container"}}, findings=(), stacks=(), summary=GOOD)
+    assert looked_for(blind).startswith("No PCI bus is visible on this container")
+
+
+def test_unknown_gpus_are_not_called_none() -> None:
+    assert "No GPU" not in render(report(facts={}, findings=(), stacks=(), summary=GOOD, headline={"machine": "", "os": "Debian"}))
+
+
+def test_what_is_not_installed_is_one_line() -> None:
+    screen = render(report(stacks=(stack(), stack("openvino", "incomplete", False), stack("jax", "incomplete", False)), findings=(KERNEL,)))
+    assert "Not installed: openvino, jax" in screen
+    assert "torch is not installed" not in screen
+
+
+def test_not_applicable_stacks_are_never_shown_and_equal_trouble_is_folded() -> None:
+    stacks = (stack("ipex", used=False), stack("torch-xpu"), stack("opencl", used=False), stack("poplar", "not-applicable", False))
+    screen = render(report(stacks=stacks))
+    assert screen.index("PyTorch by torch-xpu") < screen.index("Also broken at kernel driver: ipex, opencl")
+    assert "poplar" not in screen
+    assert "PyTorch by opencl" in render(report(stacks=stacks), verbose=True)
+
+
+def test_incomplete_comes_first() -> None:
+    assert render(report(incomplete=("torch not inspected (15 s)",))).startswith("incomplete: torch not inspected (15 s)\n")
+
+
+def test_quiet_is_findings_only() -> None:
+    screen = render(report(), quiet=True)
+    assert "kernel driver" not in screen.splitlines()[2]
+    assert "Next:" not in screen
+
+
+def test_an_ignored_check_that_would_fire_is_named_with_its_reason() -> None:
+    from gpudoctor.model.report import Trace
+
+    fired = Trace(check="archived", subject="", outcome="problem", applies=None, problem=None)
+    quiet_one = replace(fired, check="other", outcome="ok")
+    screen = render(report(findings=(KERNEL, FOLLOWS), traces=(fired, quiet_one)), ignored={"archived": "we know", "other": "x"})
+    assert "Ignored: archived (we know)" in screen
+    assert "other" not in screen
+
+
+def test_a_healthy_machine_ends_well() -> None:
+    fine = report(findings=(), stacks=(), facts={"gpus": [ARC]}, summary=GOOD, not_looked_at=())
+    assert "Nothing wrong was found." in render(fine)

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_arrows_go_downwards() -> None:
+    code = "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports(no_cache=True))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout
+
+
+def test_no_file_outgrows_its_reader() -> None:
+    long = {
+        str(path.relative_to(ROOT)): lines
+        for path in (ROOT / "gpudoctor").rglob("*.py")
+        if (lines := len(path.read_text().splitlines())) >= 400
+    }
+    assert long == {}
+
+
+def test_readme_names_only_commands_that_exist() -> None:
+    import re
+
+    from gpudoctor.cli import COMMANDS
+
+    texts = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "checks/README.md")]
+    named = {
+        word for text in texts for word in re.findall(r"gpudoctor ([a-z]+)\b", text.read_text()) if word not in ("lives", "carries", "was")
+    }
+    assert named <= set(COMMANDS), named - set(COMMANDS)
