@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from gpudoctor.derived._derivation import Derivation
@@ -84,7 +84,8 @@ def newer_than_table(version: str, newest: str) -> bool:
 
 def _ipex(facts: Facts) -> Iterator[tuple[str, Fact]]:
     found = version_of(facts, "intel-extension-for-pytorch")
-    told = ("torch.expected", "torch.fits", "python.fits", "python.range", "oneapi.expected", "oneapi.system", "oneapi.fits", "install")
+    told = ("torch.expected", "torch.fits", "python.fits", "python.range", "oneapi.expected", "oneapi.system", "oneapi.fits", "oneapi.same_year",
+            "install")  # fmt: skip
     names = tuple(f"ipex.{name}" for name in told)
     if not isinstance(found, Known):
         for name in ("ipex.version", "ipex.build", *names):
@@ -116,16 +117,21 @@ def _ipex(facts: Facts) -> Iterator[tuple[str, Fact]]:
         yield "ipex.python.fits", Known(answer, "ipex-torch.toml")
     yield "ipex.oneapi.expected", Known(row["oneapi"], "ipex-torch.toml")
     yield "ipex.oneapi.system", Known(row["oneapi_system"], "ipex-torch.toml")
-    yield "ipex.oneapi.fits", _oneapi_fits(facts, row)
+    yield "ipex.oneapi.fits", _oneapi_fits(facts, row, minor)
+    yield "ipex.oneapi.same_year", _oneapi_fits(facts, row, year)
 
 
-def _oneapi_fits(facts: Facts, row: Mapping[str, Any]) -> Fact:
+def year(version: str) -> str:
+    return version.partition(".")[0]
+
+
+def _oneapi_fits(facts: Facts, row: Mapping[str, Any], part: Callable[[str], str]) -> Fact:
     """Of the activated oneAPI, else of the installed ones: is the release there that this IPEX links?"""
     active = facts.value("oneapi.active")
     versions = [active] if isinstance(active, str) else facts.value("oneapi.installed")
     if not versions:
         return Unknown("not recorded")
-    return Known(any(minor(str(version)) == row["oneapi"] for version in versions), "ipex-torch.toml")
+    return Known(any(part(str(version)) == part(row["oneapi"]) for version in versions), "ipex-torch.toml")
 
 
 def _torch(facts: Facts) -> Iterator[tuple[str, Fact]]:
@@ -181,6 +187,7 @@ DERIVATION = Derivation(
         FactSpec("ipex.oneapi.expected", "text", "the oneAPI release that this IPEX links"),
         FactSpec("ipex.oneapi.system", "bool", "this IPEX links the oneAPI of the machine and brings none"),
         FactSpec("ipex.oneapi.fits", "bool", "the oneAPI that is activated, or installed, is that release"),
+        FactSpec("ipex.oneapi.same_year", "bool", "it is at least of that year: libsycl has the name that this IPEX links"),
         FactSpec("ipex.install", "text", "the command that installs this IPEX with its torch"),
         FactSpec("torch.xpu.bundled", "bool", "this torch brings its oneAPI run time"),
         FactSpec("torch.xpu.triton.expected", "text", "the Triton that this torch belongs with"),
