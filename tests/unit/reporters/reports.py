@@ -16,12 +16,14 @@ KERNEL = Finding(
     advice=FilledAdvice(text="Install a newer kernel.", commands=("sudo apt install linux-generic-hwe-22.04",), needs_reboot=True),
     sources=("intel/compute-runtime#610",),
 )  # fmt: skip
-FOLLOWS = replace(KERNEL, id="no-device-listed", key="no-device-listed-2", title="sycl-ls lists no GPU", layer="visible", caused_by=KERNEL.key)
+FOLLOWS = replace(KERNEL, id="no-device-listed", key="no-device-listed-2", title="sycl-ls lists no GPU", layer="visible")
+FOLLOWS = replace(FOLLOWS, caused_by=KERNEL.key)
 HINT = replace(KERNEL, id="archived", key="archived-3", severity="info", title="IPEX is archived")
 
 
 def stack(name: str = "torch-xpu", verdict: str = "broken", used: bool = True) -> StackResult:
-    rungs = [("device", "ok", "Arc A770"), ("kernel-driver", "broken", KERNEL.title), ("device-node", "not-reached", ""), ("visible", "not-reached", "")]
+    missed = [("device-node", "not-reached", ""), ("visible", "not-reached", "")]
+    rungs = [("device", "ok", "Arc A770"), ("kernel-driver", "broken", KERNEL.title), *missed]
     if verdict != "broken":
         rungs = [("device", "ok", "Arc A770"), ("framework", "not-reached", "torch is not installed")]
     layers = tuple(LayerResult(layer=layer, status=status, detail=detail) for layer, status, detail in rungs)
