@@ -19,9 +19,9 @@ FORMAT = 2
 
 def load_catalogue(items: Mapping[str, str], extra: Iterable[str] = ()) -> Catalogue:
     """`items` maps records facts to item names. Raises DataError for a file that cannot be used."""
-    tables = _tables()
-    checks = [check_from(entry["table"], entry["file"], entry["topic"], items) for entry in tables["checks"]]
-    stacks = [stack_from(entry["table"], entry["file"], items) for entry in tables["stacks"]]
+    tables = _tables(items)
+    checks = [check_from(entry["table"], entry["file"], entry["topic"], items, trusted=True) for entry in tables["checks"]]
+    stacks = [stack_from(entry["table"], entry["file"], items, trusted=True) for entry in tables["stacks"]]
     for folder in extra:
         more_checks, more_stacks = read_folder(Path(folder), items)
         checks, stacks = checks + more_checks, stacks + more_stacks
@@ -81,7 +81,7 @@ def compile_bundle(folder: Path) -> dict[str, Any]:
     }
 
 
-def _tables() -> dict[str, Any]:
+def _tables(items: Mapping[str, str]) -> dict[str, Any]:
     folder = paths.checkout_checks()
     if folder is None:
         return _read_bundle(paths.BUNDLE)
@@ -94,6 +94,7 @@ def _tables() -> dict[str, Any]:
     except (OSError, ValueError):
         pass
     bundle = {**compile_bundle(folder), "key": key}
+    read_folder(folder, items)  # raises before anything wrong is kept
     _write_cache(cache, bundle)
     return bundle
 

@@ -7,8 +7,18 @@ from typing import Any
 
 from gpudoctor.lang.conditions import ConditionError, did_you_mean, parse
 from gpudoctor.model.check import (
-    CONFIDENCES, LAYERS, OUTCOMES, RECIPES, SEVERITIES,
-    Advice, Check, Example, Rung, Source, Stack, Variant,
+    CONFIDENCES,
+    LAYERS,
+    OUTCOMES,
+    RECIPES,
+    SEVERITIES,
+    Advice,
+    Check,
+    Example,
+    Rung,
+    Source,
+    Stack,
+    Variant,
 )  # fmt: skip
 from gpudoctor.model.condition import Condition
 
@@ -27,10 +37,10 @@ _NAMES = {str: "a text", list: "a list", dict: "a table", bool: "true or false"}
 
 
 class Reader:
-    """Reads the tables of one file; `items` maps records facts to the name of an item."""
+    """Reads the tables of one file; `items` maps records facts to the name of an item; `trusted` as in lang.conditions."""
 
-    def __init__(self, file: str, items: Mapping[str, str]) -> None:
-        self.file, self.items = file, items
+    def __init__(self, file: str, items: Mapping[str, str], trusted: bool) -> None:
+        self.file, self.items, self.trusted = file, items, trusted
 
     def fail(self, key: str, message: str) -> DataError:
         return DataError(f"{self.file}: {key}: {message}")
@@ -62,7 +72,7 @@ class Reader:
 
     def condition(self, table: Any, key: str) -> Condition:
         try:
-            return parse(table, key, self.items)
+            return parse(table, key, self.items, self.trusted)
         except ConditionError as error:
             raise DataError(f"{self.file}: {error}") from error
 
@@ -70,8 +80,8 @@ class Reader:
         return self.condition(table[key], key) if key in table else None
 
 
-def check_from(table: Mapping[str, Any], file: str, topic: str, items: Mapping[str, str]) -> Check:
-    read = Reader(file, items)
+def check_from(table: Mapping[str, Any], file: str, topic: str, items: Mapping[str, str], trusted: bool = False) -> Check:
+    read = Reader(file, items, trusted)
     required = ("id", "title", "severity", "layer", "stacks", "explanation", "problem", "advice")
     read.keys(table, _CHECK_KEYS, "", required)
     for_each = table.get("for_each")
@@ -133,8 +143,8 @@ def _example(read: Reader, table: Any, number: int) -> Example:
     return Example(name=table["name"], expect=table["expect"], facts=table["facts"])
 
 
-def stack_from(table: Mapping[str, Any], file: str, items: Mapping[str, str]) -> Stack:
-    read = Reader(file, items)
+def stack_from(table: Mapping[str, Any], file: str, items: Mapping[str, str], trusted: bool = False) -> Stack:
+    read = Reader(file, items, trusted)
     read.keys(table, {"stack": str, "title": str, "applicable": dict, "used": dict, "rung": list}, "", ("stack", "title", "applicable", "rung"))
     rungs = tuple(_rung(read, entry, number) for number, entry in enumerate(table["rung"]))
     order = [LAYERS.index(rung.layer) for rung in rungs]
