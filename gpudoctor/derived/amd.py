@@ -47,6 +47,14 @@ def _covered(gfx: str, rocm: str | None, arch_list: Any, packages: list[str]) ->
     return wheels.covers(rocm, gfx, packages) if rocm else Unknown("not recorded")
 
 
+def _wrong(gfx: str | None, override: str | None) -> bool | Unknown:
+    """The override names another generation: gfx1030 for a gfx1100 cannot run."""
+    shown = wheels.pretended(override) if override else None
+    if not shown:
+        return False
+    return shown[:-2] != gfx[:-2] if gfx else _UNSAID
+
+
 def describe(gpu: dict[str, Any], facts: Facts, discrete: bool) -> dict[str, Any]:
     """One AMD GPU as the checks want it."""
     gfx = _real_gfx(gpu, facts)
@@ -71,13 +79,14 @@ def describe(gpu: dict[str, Any], facts: Facts, discrete: bool) -> dict[str, Any
         "address": gpu.get("address"), "name": gpu.get("name"), "gfx": gfx or _UNSAID, "kind": kind, "driver": gpu.get("driver", _UNSAID),
         "node": gpu.get("node", _UNSAID), "main": not (discrete and kind == "integrated"), "native": native, "served": served,
         "override": wanted if wanted else (None if gfx else _UNSAID), "override_helps": helps, "override_risky": bool(row.get("risky")),
-        "pretends": wheels.pretended(override) if override else None, "state": row.get("state", "served") if gfx else _UNSAID,
+        "pretends": wheels.pretended(override) if override else None, "override_wrong": _wrong(gfx, override), "state": row.get("state", "served") if gfx else _UNSAID,
         "first_rocm": row.get("first") or (None if gfx else _UNSAID), "last_rocm": row.get("last") or (None if gfx else _UNSAID),
         "min_kernel": row.get("kernel") or gpu.get("min_kernel") or (None if gfx else _UNSAID), "wheels": bool(row.get("wheels")),
         "system_too_old": bool(row.get("first") and wheels.older(system, row["first"])) if gfx and system else _UNSAID,
         "system_too_new": bool(row.get("last") and wheels.older(wheels.line(row["last"]), wheels.line(system))) if gfx and system else _UNSAID,
         "wheel_too_new": bool(row.get("last") and wheels.older(wheels.line(row["last"]), wheels.line(rocm))) if gfx and rocm else _UNSAID,
-        "kernel_too_old": bool(row.get("kernel") and wheels.older(kernel, row["kernel"])) if gfx and kernel else _UNSAID,
+        "kernel_too_old": _UNSAID if not (gfx and kernel)
+        else bool(row.get("kernel") and wheels.older(kernel, row["kernel"])) and facts.value("amd.driver.dkms") is not True,
         "index": wheels.index_for(_text(facts.value("torch.base_version")), gfx),
         "native_wheel": f"torch {first[0]} from https://download.pytorch.org/whl/rocm{first[1]}" if first
         else "AMD's own wheels" if row.get("wheels") else "no newer wheel",
@@ -130,16 +139,24 @@ def derive(facts: Facts) -> Iterable[tuple[str, Fact]]:
         yield "torch.rocm", Known(rocm, "torch.local")
     elif facts.known("torch.build") or isinstance(facts.get("torch.version"), Absent):
         yield "torch.rocm", Absent("torch.local")
-    if not isinstance(gpus, Known):
+    if not isinstance(gpus, Known) and not facts.value("rocm.agents"):
         for name in ("amd.gpus", "amd.igpu_first", "amd.hidden", "amd.libraries_shadowed"):
             yield name, Unknown(gpus.reason) if isinstance(gpus, Unknown) else Unknown("not recorded")
         return
-    amd = [g for g in gpus.value if isinstance(g, dict) and g.get("vendor") == "amd"]
+    if isinstance(gpus, Known):
+        amd = [g for g in gpus.value if isinstance(g, dict) and g.get("vendor") == "amd"]
+    else:  # a pasted rocminfo: its agents are the GPUs, under the name that an override gives them
+        shown = {} if not facts.known("env.HSA_OVERRIDE_GFX_VERSION") else {"gfx": _UNSAID}
+        amd = [{"address": f"agent {a.get('index')}", "name": a.get("name"), "gfx": a.get("gfx"), "kind": _UNSAID, **shown}
+               for a in facts.value("rocm.agents", []) if isinstance(a, dict)]  # fmt: skip
     discrete = any(g.get("kind") in ("discrete", "accelerator") for g in amd)
     records = [describe(g, facts, discrete) for g in amd]
     yield "amd.gpus", Known(records, "gpus")
     gfx = sorted({r["gfx"] for r in records if r["main"] and isinstance(r["gfx"], str)})
     yield "amd.gfx", Known(gfx, "gpus")
+    yield "amd.cards", Known(sum(1 for r in records if r["kind"] != "integrated"), "gpus")
+    versions = facts.value("rocm.versions")
+    yield "rocm.several", Known(len(versions) > 1, "/opt") if versions is not None else Unknown("not recorded")
     yield "torch.rocm_index", Known(wheels.index_for(_text(facts.value("torch.base_version")), gfx[0] if len(gfx) == 1 else None), "rocm-torch")
     agents = facts.value("rocm.agents")
     nodes = facts.value("amd.kfd.nodes")
@@ -164,6 +181,8 @@ DERIVATION = Derivation(
         FactSpec("torch.rocm", "dotted", "the ROCm for which torch was built"),
         FactSpec("torch.rocm_index", "text", "PyTorch's index of ROCm wheels for this torch release"),
         FactSpec("amd.gfx", "list", "targets of the AMD GPUs that matter"),
+        FactSpec("amd.cards", "int", "AMD GPUs that are not integrated"),
+        FactSpec("rocm.several", "bool", "more than one ROCm under /opt"),
         FactSpec("amd.igpu_first", "bool", "ROCm's first device is the integrated GPU although a card is there"),
         FactSpec("amd.hidden", "text", "how an environment variable hides every AMD GPU"),
         FactSpec("amd.libraries_shadowed", "text", "folder in LD_LIBRARY_PATH with another ROCm than torch's own"),
@@ -174,7 +193,7 @@ DERIVATION = Derivation(
                 "node": "render node", "main": "not an integrated GPU beside a card", "native": "torch holds kernels for the target",
                 "served": "torch holds kernels for the target as it is shown (override included)", "override": "the known override",
                 "override_helps": "torch holds kernels for what the override shows", "override_risky": "the targets differ in instructions",
-                "pretends": "target that the set override shows", "state": "served, maintenance, dropped, never",
+                "pretends": "target that the set override shows", "override_wrong": "the set override shows another generation", "state": "served, maintenance, dropped, never",
                 "first_rocm": "first ROCm that knows it", "last_rocm": "last ROCm that serves it", "min_kernel": "first kernel",
                 "wheels": "AMD builds wheels for it", "system_too_old": "installed ROCm is older than the target",
                 "system_too_new": "installed ROCm dropped the target", "wheel_too_new": "torch's ROCm dropped the target",
