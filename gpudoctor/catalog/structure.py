@@ -39,7 +39,7 @@ _NAMES = {str: "a text", list: "a list", dict: "a table", bool: "true or false"}
 class Reader:
     """Reads the tables of one file; `items` maps records facts to the name of an item; `trusted` as in lang.conditions."""
 
-    def __init__(self, file: str, items: Mapping[str, str], trusted: bool) -> None:
+    def __init__(self, file: str, items: Mapping[str, str], trusted: bool = False) -> None:
         self.file, self.items, self.trusted = file, items, trusted
 
     def fail(self, key: str, message: str) -> DataError:
