@@ -96,10 +96,10 @@ class RecordedHost:
             self._folders[self._norm(key)] = [str(name) for name in listing]
         absent = typed(store, "absent.toml", "paths", read_toml(store, "absent.toml").get("paths", []), list)
         self._absent = {self._norm(str(path)) for path in absent}
-        self._realpaths = {self._norm(k): str(v) for k, v in read_toml(store, "realpaths.toml").items()}
+        self._realpaths = {self._norm(k) if k.startswith("/") else k: str(v) for k, v in read_toml(store, "realpaths.toml").items()}
         for path in (*self._files, *links, *self._modes):
             self._adopt(path)
-        self._known_there = {path for path, why in self._unreadable.items() if why != "missing"}
+        self._known_there = {path for path, why in self._unreadable.items() if why != "missing" and path not in self._absent}
         self._known_there.update(self._norm(posixpath.join(path, name)) for path, names in self._folders.items() for name in names)
         for path in self._known_there:
             self._adopt(path)
@@ -247,7 +247,7 @@ class RecordedHost:
         return None if folder is None else self._links.get(posixpath.join(folder, posixpath.basename(normal)))
 
     def realpath(self, path: str) -> str:
-        said = self._realpaths.get(self._norm(path))
+        said = self._realpaths.get(self._norm(path) if path.startswith("/") else path)
         if said is not None:
             return said
         resolved = self._resolve(path)

@@ -70,7 +70,9 @@ class RecordingHost:
         before = self.recording.texts.get(path)
         if text.problem != "not-recorded" and (before is None or not before.ok):
             self.recording.texts[path] = text
-        if text.problem not in ("missing", "not-recorded"):
+        if text.problem == "io-error" and not self._inner.exists(path):  # a loop of links
+            self.recording.there[path] = False
+        elif text.problem not in ("missing", "not-recorded"):
             self._note_mode(path)
         return text
 

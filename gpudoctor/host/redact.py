@@ -45,7 +45,7 @@ _SECRET_FIELD = re.compile(
     re.IGNORECASE,
 )
 _CREDENTIALS = re.compile(r"([a-z][a-z0-9+.-]{1,20}://)([^\s/@\"'<>]{1,200})@", re.IGNORECASE)
-_EMAIL = re.compile(r"(?<![\w.+-])[A-Za-z0-9][\w.+-]{0,63}@(?:[A-Za-z0-9-]{1,63}\.){1,5}[A-Za-z]{2,12}(?![\w-])")
+_EMAIL = re.compile(r"(?<![\w.+-])(?!git@)[A-Za-z0-9][\w.+-]{0,63}@(?:[A-Za-z0-9-]{1,63}\.){1,5}[A-Za-z]{2,12}(?![\w-])")
 _MAC = re.compile(
     r"(?<![\w:.-])[0-9a-f]{2}(?:([:-])[0-9a-f]{2})(?:\1[0-9a-f]{2}){4}(?:(?:\1[0-9a-f]{2}){2}|(?:\1[0-9a-f]{2}){14})?(?![\w:-])",
     re.IGNORECASE,
