@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -43,6 +44,8 @@ def command(**given: Any) -> int:
     from gpudoctor import app
     from gpudoctor.cli.project import ignored
 
+    if given["python"] and given["capture"] is None and not os.path.lexists(os.path.expanduser(given["python"])):
+        raise BadInput(f"--python {given['python']}: no such interpreter or environment folder; give one that exists")
     reasons = ignored(given["ignore"], project_file=given["capture"] is None)
     request = app.CheckRequest(
         capture=given["capture"],

@@ -91,7 +91,7 @@ def _ladders(report: Report, width: int, verbose: bool, only: str | None) -> Ite
     for stack in stacks:
         if not (only or verbose) and stack.verdict == "incomplete" and not stack.used:
             absent.append(stack.stack)
-        elif not (only or verbose) and (len(shown) >= SHOWN or _same_trouble(stack, shown)):
+        elif not (only or verbose) and (len(shown) >= SHOWN or _teaches_nothing(stack, shown)):
             folded.append(stack)
         else:
             shown.append(stack)
@@ -107,9 +107,13 @@ def _ladders(report: Report, width: int, verbose: bool, only: str | None) -> Ite
         yield notes
 
 
-def _same_trouble(stack: StackResult, shown: list[StackResult]) -> bool:
-    """An unused stack that stops at the rung where one on the screen stops teaches nothing new."""
-    return not stack.used and stack.broken_layer is not None and any(other.broken_layer == stack.broken_layer for other in shown)
+def _teaches_nothing(stack: StackResult, shown: list[StackResult]) -> bool:
+    """An unused stack that stops where one on the screen stops, or of which no rung could be told."""
+    if stack.used:
+        return False
+    if stack.broken_layer is not None:
+        return any(other.broken_layer == stack.broken_layer for other in shown)
+    return all(rung.status in ("unknown", "not-reached") for rung in stack.layers)
 
 
 def _verdict(stack: StackResult) -> str:

@@ -63,6 +63,7 @@ def test_alone_it_prints_short_help(capsys: pytest.CaptureFixture[str]) -> None:
         (["check", "--quick", "--ignore", "no-such-check"], "no-such-check"),
         (["check", "--quick", "--expect", "/nowhere.toml"], "[[demand]]"),
         (["check", "--quick", "--checks", "/nowhere"], "/nowhere"),
+        (["check", "--quick", "--python", "/nowhere/python"], "/nowhere/python"),
         (["show", "no-such-thing"], "gpudoctor list checks"),
         (["check", "\x1b[31m"], "gpudoctor"),
     ],

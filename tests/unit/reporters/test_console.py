@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from reports import ARC, FOLLOWS, HINT, KERNEL, report, stack
 
+from gpudoctor.model.report import LayerResult, StackResult
 from gpudoctor.reporters.console import looked_for, render
 from gpudoctor.reporters.layout import Terminal
 
@@ -80,6 +81,14 @@ def test_not_applicable_stacks_are_never_shown_and_equal_trouble_is_folded() -> 
     assert screen.index("PyTorch by torch-xpu") < screen.index("Also broken at kernel driver: ipex, opencl")
     assert "poplar" not in screen
     assert "PyTorch by opencl" in render(report(stacks=stacks), verbose=True)
+
+
+def test_a_stack_of_which_nothing_could_be_told_gets_no_ladder() -> None:
+    blind = StackResult(
+        stack="opencl", title="OpenCL", verdict="unknown", used=False, layers=(LayerResult(layer="device", status="unknown", detail=""),)
+    )
+    assert "Also unknown from device on: opencl" in render(report(stacks=(stack(), blind)))
+    assert "could not be told" in render(report(stacks=(replace(blind, used=True),)))
 
 
 def test_incomplete_comes_first() -> None:
