@@ -68,7 +68,7 @@ def describe(gpu: dict[str, Any], facts: Facts, discrete: bool) -> dict[str, Any
     native: Any = _covered(gfx, rocm, arch_list, packages) if gfx else _UNSAID
     served: Any = _covered(effective, rocm, arch_list, packages) if effective else _UNSAID
     wanted = _text(row.get("override"))
-    helps: Any = _UNSAID
+    helps: Any = False if gfx and not wanted else _UNSAID
     if wanted and native is False:
         helps = _covered(wheels.pretended(wanted) or "", rocm, arch_list, packages)
     system = _text(facts.value("rocm.version"))

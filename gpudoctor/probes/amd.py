@@ -240,7 +240,7 @@ def _rocminfo(host: Host, facts: dict[str, Fact]) -> None:
     if not ran.answered:
         facts["rocm.agents"] = facts["rocm.rocminfo.error"] = Unknown(ran.why_not())
         return
-    facts["rocm.agents"] = Known(agents, "rocminfo") if agents is not None else Unknown("unparsable")
+    facts["rocm.agents"] = Known(agents, "rocminfo") if agents is not None else Known([], "rocminfo") if error else Unknown("unparsable")
     facts["rocm.rocminfo.error"] = Known(error, "rocminfo") if error else Absent("rocminfo")
     if error and "Permission denied" in error and not isinstance(facts.get("amd.kfd.access"), Known):
         facts["amd.kfd.access"] = Known(False, "rocminfo")
