@@ -190,7 +190,8 @@ def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
     names = ("nvidia.driver.version",) if platform in ("wsl2", "windows") else ("nvidia.kernel_module.version", "nvidia.driver.version")
     version = next((facts.value(name) for name in names if facts.known(name)), None)
     branch = _branch(version)
-    yield "nvidia.in_use", Known(version) if version else Unknown("not recorded")
+    unloaded = platform in ("linux", "container") and facts.value("nvidia.module.loaded") is False
+    yield "nvidia.in_use", Known(version) if version else Absent("nvidia.module.loaded") if unloaded else Unknown("not recorded")
     yield "nvidia.branch", Known(branch) if branch else Unknown("not recorded")
     module, library = facts.get("nvidia.kernel_module.version"), facts.get("nvidia.libcuda_version")
     if isinstance(module, Known) and isinstance(library, Known):
