@@ -54,7 +54,8 @@ def box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return box
 
 
-PATHS = ("", "text", "binary", "large", "unasked.so.1", "link", "link/below", "dangling", "loop", "loop/x", "sub", "sub/empty", "sub/empty/x", "fifo",
+PATHS = ("", "text", "binary", "large", "unasked.so.1", "link", "link/below", "dangling", "loop", "loop/x", "sub", "sub/empty",
+    "sub/empty/x", "fifo",
          "none", "none/x", "text/x", "home", "home/alice")  # fmt: skip
 QUESTIONS = ("read", "exists", "listdir", "readlink", "realpath", "mode", "may_open", "knows")
 

@@ -54,10 +54,14 @@ def test_replaced(redactor: Redactor, before: str, after: str) -> None:
 
 KEPT = (
     "0000:03:00.0 VGA compatible controller [0300]: Intel Corporation DG2 [8086:56a0] (rev 08)",
-    "nvidia-curand-cu12 10.3.5.147", "libcudart.so.12.4.127", "31.0.101.4502", "torch==2.8.0+cu126", "NVIDIA-SMI 550.54.15", "10.0.22631.4317",
-    "Linux version 6.8.0 (buildd@lcy02-amd64-042)", "Serial Number : N/A", "Serial Number : 0", "http://127.0.0.1:8080", "libalice.so.1", "alice-utils 1.2",
-    "1.0+alice", "alice.so", "malice", "wonderlands", "/usr/lib/x86_64-linux-gnu/libze_intel_gpu.so.1.3.26241.33", "00000000-0000-0000-0000-000000000000",
-    "CL_DEVICE_NAME  Intel(R) Arc(TM) A770 Graphics", "sm_80 sm_86 sm_90", "12:30:45", "[    1.234567] i915 0000:03:00.0: GuC firmware", "git@github.com:",
+    "nvidia-curand-cu12 10.3.5.147", "libcudart.so.12.4.127", "31.0.101.4502", "torch==2.8.0+cu126", "NVIDIA-SMI 550.54.15",
+    "10.0.22631.4317",
+    "Linux version 6.8.0 (buildd@lcy02-amd64-042)", "Serial Number : N/A", "Serial Number : 0", "http://127.0.0.1:8080",
+    "libalice.so.1", "alice-utils 1.2",
+    "1.0+alice", "alice.so", "malice", "wonderlands", "/usr/lib/x86_64-linux-gnu/libze_intel_gpu.so.1.3.26241.33",
+    "00000000-0000-0000-0000-000000000000",
+    "CL_DEVICE_NAME  Intel(R) Arc(TM) A770 Graphics", "sm_80 sm_86 sm_90", "12:30:45",
+    "[    1.234567] i915 0000:03:00.0: GuC firmware", "git@github.com:",
     "root=/dev/nvme0n1p2", "tokenizers 0.19", "token count: 4", "max_tokens=5", "version 2023.15.3.0.20_160000", "pip @ 24.0",
 )  # fmt: skip
 
@@ -104,7 +108,8 @@ def test_values_in_tables(redactor: Redactor) -> None:
         "serial": "N/A",
     }
     assert redactor.value(value) == {
-        "board_serial": "serial-1", "path": "/home/user/x", "n": 3, "list": ["user"], "/home/user": None, "api_key": "<secret>", "serial": "N/A",
+        "board_serial": "serial-1", "path": "/home/user/x", "n": 3, "list": ["user"], "/home/user": None, "api_key": "<secret>",
+        "serial": "N/A",
     }  # fmt: skip
     assert redactor.counts["user"] == 3
 
@@ -116,7 +121,10 @@ def test_raw_changes_nothing() -> None:
 
 def test_names_of_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("USER", "carol")
-    passwd = "root:x:0:0:root:/root:/bin/sh\ndaemon:x:1:1::/:/bin/false\ndave:x:1001:1001:Dave Bowman,,,:/home/dave:/bin/sh\nbroken\nnobody:x:65534:1::/:/x\n"
+    passwd = (
+        "root:x:0:0:root:/root:/bin/sh\ndaemon:x:1:1::/:/bin/false\ndave:x:1001:1001:Dave Bowman,,,:/home/dave:/bin/sh\n"
+        "broken\nnobody:x:65534:1::/:/x\n"
+    )
     users, hosts = system_names(lambda _: passwd)
     assert {"carol", "dave", "Dave Bowman"} <= set(users) and not {"daemon", "root", "nobody"} & set(users)
     assert hosts
