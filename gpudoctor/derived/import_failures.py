@@ -1,0 +1,75 @@
+"""Why a framework could not be imported, by family: the words of an exception, the signal that ended it, the time that ran out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from gpudoctor.derived._tables import table
+
+FAMILIES = (
+    # the first that matches wins; the group 'what' is the library, symbol or version
+    ("glibcxx", r"version [`'](?P<what>(?:GLIBCXX|CXXABI)_[\d.]+)' not found"),
+    ("glibc", r"version [`'](?P<what>GLIBC_[\d.]+)' not found"),
+    ("numpy-abi", r"(?P<what>_ARRAY_API not found|compiled using NumPy 1\.x cannot be run|numpy\.dtype size changed|numpy\.core\.multiarray failed)"),
+    ("missing-library", r"(?P<what>[\w+.-]+\.so[\w.]*): cannot open shared object file"),
+    ("missing-library", r"(?:Could not load dynamic library|Could not load library) '?(?P<what>[\w+.-]+\.so[\w.]*)"),
+    ("missing-dll", r"\[WinError 126\][^\n]*?(?:loading \"?(?P<what>[^\"\n]+\.dll))?"),
+    ("damaged", r"(?P<what>[\w./+-]+\.so[\w.]*): (?:file too short|invalid ELF header|undefined section|ELF load command|cannot read file data)"),
+    ("stack", r"(?P<what>[\w./+-]+\.so[\w.]*): cannot enable executable stack"),
+    ("symbol", r"undefined symbol: (?P<what>\w+)"),
+    ("version-demand", r"(?P<what>[^\n]*(?:needs to work with PyTorch|requires PyTorch|requires torch)[^\n]*)"),
+    ("circular", r"(?P<what>partially initialized module '\w+')"),
+    ("architecture", r"(?P<what>incompatible architecture \(have '[^']+', need '[^']+'\)|wrong ELF class: \w+)"),
+    ("missing-module", r"No module named '(?P<what>[\w.]+)'"),
+)  # fmt: skip
+
+
+def classify(error: Mapping[str, Any]) -> tuple[str, str]:
+    """The family and the thing that it is about."""
+    kind, name, message = (str(error.get(key) or "") for key in ("kind", "name", "message"))
+    if kind == "timeout":
+        return "timeout", ""
+    if kind == "signal":
+        label = name or message
+        illegal = re.search(r"SIGILL|^4$|signal 4\b|Illegal instruction", label)
+        return ("illegal-instruction" if illegal else "killed" if re.search(r"SIGKILL|^9$|signal 9\b", label) else "crash"), name
+    for family, pattern in FAMILIES:
+        match = re.search(pattern, message)
+        if match:
+            return family, match["what"] or ""
+    return "exception", name
+
+
+def remedy(library: str, manager: str, executable: str) -> str:
+    """One command or sentence that brings a missing library."""
+    for row in table("python-libraries")["library"]:
+        if library == row["name"] or library.startswith(f"{row['name']}.") or (row["name"] == "libpython" and library.startswith("libpython")):
+            install = {"apt": "sudo apt install {}", "dnf": "sudo dnf install {}", "pacman": "sudo pacman -S {}"}
+            if row.get(manager):
+                return install[manager].format(row[manager])
+            if row.get("pip"):
+                return f"{executable or 'python'} -m pip install \"{row['pip']}\""
+            if row.get("apt"):
+                return install["apt"].format(row["apt"])
+            return str(row.get("hint", ""))
+    return ""
+
+
+def failures(frameworks: Mapping[str, Any], manager: str, executable: str) -> list[dict[str, Any]]:
+    """One record per framework that did not import."""
+    found = []
+    for name, said in sorted(frameworks.items()):
+        error = said.get("error") if isinstance(said, Mapping) else None
+        if not isinstance(error, Mapping):
+            continue
+        family, what = classify(error)
+        message = str(error.get("message") or "").strip()
+        found.append({
+            "framework": name, "kind": str(error.get("kind") or ""), "name": str(error.get("name") or ""), "family": family,
+            "what": what or "unknown", "message": message[:2000], "first_line": message.split("\n")[0][:200],
+            "imported": bool(said.get("imported")),
+            "remedy": remedy(what, manager, executable) or None if family == "missing-library" else None,
+        })  # fmt: skip
+    return found
