@@ -39,7 +39,7 @@ _SECRETS = re.compile(
     re.DOTALL,
 )
 _SECRET_FIELD = re.compile(
-    r"((?:\b|_)(?:password|passwd|passphrase|secret|api[_-]?key|access[_-]?key|auth[_-]?token|access[_-]?token|token)[\"']?\s*[=:]\s*[\"']?)"
+    r"((?:\b|_)(?:password|passwd|passphrase|secret|api[_-]?key|access[_-]?key|auth[_-]?token|access[_-]?token|token)[\"']?\s*[=:](?!=)\s*[\"']?)"
     r"([^\s\"'&,;<>]{4,})"
     r"|(\bauthorization:\s*(?:bearer|basic|token)\s+)(\S+)",
     re.IGNORECASE,
@@ -63,9 +63,10 @@ _UUID = re.compile(r"(?<![\w-])((?:GPU|MIG)-)?([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{
 _AMD_UUID = re.compile(r"(?<![\w-])GPU-([0-9a-f]{16})(?![\w-])", re.IGNORECASE)
 _SERIAL = re.compile(
     r"((?:\bdevice serial number |(?:\b|_)(?:serial(?:[ _-]?(?:number|no|num))?|s/n|unique[ _]id|asset[ _]?tag)[\"']?"
-    r"[ \t]*(?:\([^)\n]*\))?[ \t]*(?:[:=>][ \t]*)+[\"']?))([^\s\"'<>,}]+)",
+    r"[ \t]*(?:\([^)\n]*\))?[ \t]*(?:[:=>](?!=)[ \t]*)+[\"']?))([^\s\"'<>,}]+)",
     re.IGNORECASE,
 )
+_SERIAL_KEY = re.compile(r"(^|[_ -])serial([_ -]?(number|no|num))?$")
 _ID_NAME = re.compile(r"(?<=\()[^()\s]+(?=\))")
 _ID_LINE = re.compile(r"\buid=\d+\([^\n]*")
 _UNAME = re.compile(r"^((?:Linux|Darwin) )(\S+)(?= \d+\.\d+)", re.MULTILINE)
@@ -136,12 +137,17 @@ class Redactor:
 
     def _field(self, key: str, value: Any) -> Any:
         lowered = key.lower()
+        if lowered == "distributions" and isinstance(value, dict):  # packages may be called serial, token or secret
+            return self._packages(value)
         if self.active and isinstance(value, str) and value.lower() not in _NOTHING:
-            if "serial" in lowered:
+            if _SERIAL_KEY.search(lowered):
                 return self._count("serial", f"serial-{self._number('serial', value)}")
             if re.search(r"password|passwd|secret|api_?key|(^|_)token$", lowered):
                 return self._count("secret", "<secret>")
         return self.value(value)
+
+    def _packages(self, value: dict[Any, Any]) -> dict[Any, Any]:
+        return {name: item if isinstance(item, str) and item[:1].isdigit() else self.value(item) for name, item in value.items()}
 
     def _people(self, text: str) -> str:
         text = _HOME.sub(self._home, text)

@@ -114,6 +114,12 @@ def test_values_in_tables(redactor: Redactor) -> None:
     assert redactor.counts["user"] == 3
 
 
+def test_packages_called_like_secrets(redactor: Redactor) -> None:
+    value = {"distributions": {"serial": "0.0.97", "ast-serialize": "0.13.1", "token": "1.0", "x": {"version": "1.2"}}, "serializer": "abc"}
+    assert redactor.value(value) == value
+    assert redactor.text("serial==0.0.97 token==1.0.0 pyserial==3.5") == "serial==0.0.97 token==1.0.0 pyserial==3.5"
+
+
 def test_raw_changes_nothing() -> None:
     text = f"/home/alice {UUID} token=abcdefgh"
     assert Redactor().text(text) == text and Redactor().counts == {}
