@@ -84,8 +84,8 @@ def newer_than_table(version: str, newest: str) -> bool:
 
 def _ipex(facts: Facts) -> Iterator[tuple[str, Fact]]:
     found = version_of(facts, "intel-extension-for-pytorch")
-    told = ("torch.expected", "torch.fits", "python.fits", "python.range", "oneapi.expected", "oneapi.system", "oneapi.fits", "oneapi.same_year",
-            "install")  # fmt: skip
+    told = ("torch.expected", "torch.fits", "python.fits", "python.range", "oneapi.expected", "oneapi.system", "oneapi.fits",
+            "oneapi.same_year", "install.packages", "install.index")  # fmt: skip
     names = tuple(f"ipex.{name}" for name in told)
     if not isinstance(found, Known):
         for name in ("ipex.version", "ipex.build", *names):
@@ -107,8 +107,10 @@ def _ipex(facts: Facts) -> Iterator[tuple[str, Fact]]:
         yield "ipex.torch.fits", Known(answer, "ipex-torch.toml") if answer is not None else Unknown("newer than this table")
     else:
         yield "ipex.torch.fits", torch if isinstance(torch, Unknown) else Absent("torch is not installed")
-    install = str(row["install"]) if row and row["install"] else f"python -m pip install 'torch=={minor(version)}.*' --index-url https://download.pytorch.org/whl/cpu"
-    yield "ipex.install", Known(install, "ipex-torch.toml")
+    packages = row["packages"] if row and row["packages"] else f"'torch=={minor(version)}.*'"
+    index = row["index"] if row and row["packages"] else f"--index-url https://download.pytorch.org/whl/{build}"
+    yield "ipex.install.packages", Known(packages, "ipex-torch.toml")
+    yield "ipex.install.index", Known(index, "ipex-torch.toml")
     if row is None:
         return
     python = facts.value("python.version")
@@ -188,7 +190,8 @@ DERIVATION = Derivation(
         FactSpec("ipex.oneapi.system", "bool", "this IPEX links the oneAPI of the machine and brings none"),
         FactSpec("ipex.oneapi.fits", "bool", "the oneAPI that is activated, or installed, is that release"),
         FactSpec("ipex.oneapi.same_year", "bool", "it is at least of that year: libsycl has the name that this IPEX links"),
-        FactSpec("ipex.install", "text", "the command that installs this IPEX with its torch"),
+        FactSpec("ipex.install.packages", "text", "what pip installs for this IPEX with its torch"),
+        FactSpec("ipex.install.index", "text", "and from where"),
         FactSpec("torch.xpu.bundled", "bool", "this torch brings its oneAPI run time"),
         FactSpec("torch.xpu.triton.expected", "text", "the Triton that this torch belongs with"),
         FactSpec("torch.xpu.triton.fits", "bool", "the installed one is it"),
