@@ -147,12 +147,16 @@ def python_range(torch: str) -> tuple[str, str] | None:
 
 def newest_torch_for(python: str) -> str:
     """The newest torch in the table with wheels for this Python; empty where the table is older than the Python."""
-    fitting = [r["version"] for r in table("python-partners")["torch"] if numbers(r["python"][0]) <= numbers(python)[:2] <= numbers(r["python"][1])]
+    fitting = [
+        r["version"] for r in table("python-partners")["torch"] if numbers(r["python"][0]) <= numbers(python)[:2] <= numbers(r["python"][1])
+    ]
     return str(fitting[-1]) if fitting else ""
 
 
 def cuda_majors(names: Iterable[str]) -> list[str]:
-    return sorted({match[1] for name in names for match in [re.match(r"^nvidia-(?:cublas|cuda-runtime|cudnn|cufft)-cu(\d\d)$", name)] if match})
+    return sorted(
+        {match[1] for name in names for match in [re.match(r"^nvidia-(?:cublas|cuda-runtime|cudnn|cufft)-cu(\d\d)$", name)] if match}
+    )
 
 
 def foreign_libraries(frameworks: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -217,7 +221,9 @@ def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
         yield f"python.{family}", Known(installed(names, family), "python.distributions")
     yield from _families(facts, names)
     yield "python.damaged", Known(_each(packages), "RECORD")
-    twice = [{"name": name, "versions": ", ".join(map(str, v)), "last": str(v[-1])} for name, v in sorted(names.items()) if isinstance(v, list)]
+    twice = [
+        {"name": name, "versions": ", ".join(map(str, v)), "last": str(v[-1])} for name, v in sorted(names.items()) if isinstance(v, list)
+    ]
     yield "python.twice", Known(twice, "python.distributions")
     yield "python.needs_cuda", Known(_needs_cuda(names), "python.distributions")
     yield "python.cuda_majors", Known(cuda_majors(names), "python.distributions")
@@ -240,7 +246,9 @@ def _families(facts: Facts, names: dict[str, Any]) -> Iterator[tuple[str, Fact]]
 
 
 def _needs_cuda(names: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return [{"name": name, "version": one_version(names[name]), "needs": need} for name, need in NEED_CUDA.items() if need and name in names]
+    return [
+        {"name": name, "version": one_version(names[name]), "needs": need} for name, need in NEED_CUDA.items() if need and name in names
+    ]
 
 
 def _python_fit(facts: Facts, torch: str) -> Iterator[tuple[str, Fact]]:
@@ -266,7 +274,10 @@ def _mac(facts: Facts) -> Iterator[tuple[str, Fact]]:
     model = str(facts.value("cpu.model") or "")
     apple = "apple" in model.lower() or "apple" in (facts.value("gpu.vendors") or [])
     if translated == Known(True, "sysctl.proc_translated") or (machine == "x86_64" and apple):
-        yield "python.rosetta", Known(True, "sysctl.proc_translated" if isinstance(translated, Known) and translated.value else "wheel tags")
+        yield (
+            "python.rosetta",
+            Known(True, "sysctl.proc_translated" if isinstance(translated, Known) and translated.value else "wheel tags"),
+        )
     elif isinstance(translated, Known) or machine:
         yield "python.rosetta", Known(False, "sysctl.proc_translated")
     else:
@@ -287,7 +298,10 @@ def _both(facts: Facts, names: Mapping[str, Any]) -> Fact:
 
 
 def _specs() -> tuple[FactSpec, ...]:
-    plain = [FactSpec(f"python.{f}", "list", f"installed distributions of the {f.partition('_')[0]} kind: at most one is right") for f in FAMILIES]
+    plain = [
+        FactSpec(f"python.{f}", "list", f"installed distributions of the {f.partition('_')[0]} kind: at most one is right")
+        for f in FAMILIES
+    ]
     counts = [FactSpec(f"python.{f}_count", "int", f"how many of python.{f}") for f in FAMILIES]
     return (*plain, *counts, *SPECS)
 
