@@ -79,11 +79,13 @@ def describe(gpu: dict[str, Any], facts: Facts, discrete: bool) -> dict[str, Any
         "address": gpu.get("address"), "name": gpu.get("name"), "gfx": gfx or _UNSAID, "kind": kind, "driver": gpu.get("driver", _UNSAID),
         "node": gpu.get("node", _UNSAID), "main": not (discrete and kind == "integrated"), "native": native, "served": served,
         "override": wanted if wanted else (None if gfx else _UNSAID), "override_helps": helps, "override_risky": bool(row.get("risky")),
-        "pretends": wheels.pretended(override) if override else None, "override_wrong": _wrong(gfx, override), "state": row.get("state", "served") if gfx else _UNSAID,
+        "pretends": wheels.pretended(override) if override else None, "override_wrong": _wrong(gfx, override),
+        "state": row.get("state", "served") if gfx else _UNSAID,
         "first_rocm": row.get("first") or (None if gfx else _UNSAID), "last_rocm": row.get("last") or (None if gfx else _UNSAID),
         "min_kernel": row.get("kernel") or gpu.get("min_kernel") or (None if gfx else _UNSAID), "wheels": bool(row.get("wheels")),
         "system_too_old": bool(row.get("first") and wheels.older(system, row["first"])) if gfx and system else _UNSAID,
-        "system_too_new": bool(row.get("last") and wheels.older(wheels.line(row["last"]), wheels.line(system))) if gfx and system else _UNSAID,
+        "system_too_new": bool(row.get("last") and wheels.older(wheels.line(row["last"]), wheels.line(system))) if gfx and system
+        else _UNSAID,
         "wheel_too_new": bool(row.get("last") and wheels.older(wheels.line(row["last"]), wheels.line(rocm))) if gfx and rocm else _UNSAID,
         "kernel_too_old": _UNSAID if not (gfx and kernel)
         else bool(row.get("kernel") and wheels.older(kernel, row["kernel"])) and facts.value("amd.driver.dkms") is not True,
@@ -157,7 +159,10 @@ def derive(facts: Facts) -> Iterable[tuple[str, Fact]]:
     yield "amd.cards", Known(sum(1 for r in records if r["kind"] != "integrated"), "gpus")
     versions = facts.value("rocm.versions")
     yield "rocm.several", Known(len(versions) > 1, "/opt") if versions is not None else Unknown("not recorded")
-    yield "torch.rocm_index", Known(wheels.index_for(_text(facts.value("torch.base_version")), gfx[0] if len(gfx) == 1 else None), "rocm-torch")
+    yield (
+        "torch.rocm_index",
+        Known(wheels.index_for(_text(facts.value("torch.base_version")), gfx[0] if len(gfx) == 1 else None), "rocm-torch"),
+    )
     agents = facts.value("rocm.agents")
     nodes = facts.value("amd.kfd.nodes")
     count = len(agents) if agents else len(nodes) if nodes else None
@@ -193,7 +198,8 @@ DERIVATION = Derivation(
                 "node": "render node", "main": "not an integrated GPU beside a card", "native": "torch holds kernels for the target",
                 "served": "torch holds kernels for the target as it is shown (override included)", "override": "the known override",
                 "override_helps": "torch holds kernels for what the override shows", "override_risky": "the targets differ in instructions",
-                "pretends": "target that the set override shows", "override_wrong": "the set override shows another generation", "state": "served, maintenance, dropped, never",
+                "pretends": "target that the set override shows", "override_wrong": "the set override shows another generation",
+                "state": "served, maintenance, dropped, never",
                 "first_rocm": "first ROCm that knows it", "last_rocm": "last ROCm that serves it", "min_kernel": "first kernel",
                 "wheels": "AMD builds wheels for it", "system_too_old": "installed ROCm is older than the target",
                 "system_too_new": "installed ROCm dropped the target", "wheel_too_new": "torch's ROCm dropped the target",

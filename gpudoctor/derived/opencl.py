@@ -11,10 +11,20 @@ from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 
 _MAKERS = ("nvidia", "amd", "intel")
 _SERVED_BY = {
-    "nvidia": {"nvidia", "rusticl", "clover", "clvk"}, "amd": {"amd", "rusticl", "clover", "clvk"}, "intel": {"intel", "rusticl", "clover", "beignet", "clvk"},
+    "nvidia": {"nvidia", "rusticl", "clover", "clvk"}, "amd": {"amd", "rusticl", "clover", "clvk"}, "intel": {"intel", "rusticl",
+    "clover", "beignet", "clvk"},
 }  # fmt: skip
 _GALLIUM = {"amd": "radeonsi", "intel": "iris", "nvidia": "nouveau"}
-_OPENCL_USERS = ("pyopencl", "pytorch-ocl", "pytorch_ocl", "plaidml", "plaidml-keras", "pyopencl-blas", "siliconcompiler-opencl", "dlprimitives")
+_OPENCL_USERS = (
+    "pyopencl",
+    "pytorch-ocl",
+    "pytorch_ocl",
+    "plaidml",
+    "plaidml-keras",
+    "pyopencl-blas",
+    "siliconcompiler-opencl",
+    "dlprimitives",
+)
 _UNSAID = Unknown("not recorded")
 
 
@@ -85,9 +95,15 @@ def derive(facts: Facts) -> Iterable[tuple[str, Fact]]:
             yield name, unknown
     else:
         yield "opencl.kinds", Known(sorted({d["type"] for d in devices if isinstance(d.get("type"), str)}), "opencl.devices")
-        yield "opencl.names", Known([f"{d['name']} ({d['type'] if isinstance(d['type'], str) else 'kind unknown'})" for d in devices], "opencl.devices")
+        yield (
+            "opencl.names",
+            Known([f"{d['name']} ({d['type'] if isinstance(d['type'], str) else 'kind unknown'})" for d in devices], "opencl.devices"),
+        )
         first = devices[0].get("type") if devices else None
-        yield "opencl.first_type", Known(first, "opencl.devices") if isinstance(first, str) else Absent("opencl.devices") if not devices else _UNSAID
+        yield (
+            "opencl.first_type",
+            Known(first, "opencl.devices") if isinstance(first, str) else Absent("opencl.devices") if not devices else _UNSAID,
+        )
         yield "opencl.gpu_seen", Known(any(d.get("type") == "gpu" for d in devices), "opencl.devices")
         gpu = next((d for d in devices if d.get("type") == "gpu"), None)
         yield "opencl.gpu_index", Known(gpu["index"], "opencl.devices") if gpu and "index" in gpu else Absent("opencl.devices")
@@ -104,7 +120,10 @@ def derive(facts: Facts) -> Iterable[tuple[str, Fact]]:
     yield "opencl.active_icds", Known(len(active), "opencl.icds") if icds is not None else _UNSAID
     loaders = facts.value("opencl.loaders")
     private = [p for p in loaders or [] if not p.startswith(("/usr/lib", "/lib", "/run/opengl-driver"))]
-    yield "opencl.private_loader", Known(private[0], "opencl.loaders") if private else Absent("opencl.loaders") if loaders is not None else _UNSAID
+    yield (
+        "opencl.private_loader",
+        Known(private[0], "opencl.loaders") if private else Absent("opencl.loaders") if loaders is not None else _UNSAID,
+    )
 
 
 DERIVATION = Derivation(

@@ -9,8 +9,12 @@ from typing import Any
 from gpudoctor.model.facts import Unknown
 
 _UNSAID = Unknown("not recorded")
-_CPU_NAMES = re.compile(r"^(pthread|cpu|basic|llvmpipe|softpipe)\b|\b(llvmpipe|Xeon|EPYC|Ryzen|Core\(TM\)|Pentium|Celeron)\b|CPU|\bProcessor\b", re.I)
-_GPU_NAMES = re.compile(r"\b(GPU|Graphics|GeForce|Radeon|Quadro|Tesla|Arc|Iris|Instinct|RTX|GTX|NVIDIA|radeonsi|iris)\b|^gfx\d|^\w+:\w+|navi", re.I)
+_CPU_NAMES = re.compile(
+    r"^(pthread|cpu|basic|llvmpipe|softpipe)\b|\b(llvmpipe|Xeon|EPYC|Ryzen|Core\(TM\)|Pentium|Celeron)\b|CPU|\bProcessor\b", re.I
+)
+_GPU_NAMES = re.compile(
+    r"\b(GPU|Graphics|GeForce|Radeon|Quadro|Tesla|Arc|Iris|Instinct|RTX|GTX|NVIDIA|radeonsi|iris)\b|^gfx\d|^\w+:\w+|navi", re.I
+)
 
 
 def device_type(text: Any) -> str | None:
@@ -42,7 +46,15 @@ def vendor_of(platform: str, name: str, vendor: str, vendor_id: int | None, kind
     by_id = {0x10DE: "nvidia", 0x1002: "amd", 0x8086: "intel", 0x13B5: "arm", 0x5143: "qualcomm", 0x106B: "apple"}
     if vendor_id in by_id:
         return by_id[vendor_id]
-    words = (("nvidia", "nvidia"), ("geforce", "nvidia"), ("advanced micro", "amd"), ("amd", "amd"), ("radeon", "amd"), ("intel", "intel"), ("gfx", "amd"))
+    words = (
+        ("nvidia", "nvidia"),
+        ("geforce", "nvidia"),
+        ("advanced micro", "amd"),
+        ("amd", "amd"),
+        ("radeon", "amd"),
+        ("intel", "intel"),
+        ("gfx", "amd"),
+    )
     return next((maker for word, maker in words if word in text), "other")
 
 
@@ -56,7 +68,8 @@ def _device(platform: str, fields: dict[str, Any]) -> dict[str, Any]:
     return {
         "platform": platform, "name": name, "type": kind, "maker": str(fields.get("vendor") or "") or _UNSAID,
         "vendor": vendor_of(platform, name, str(fields.get("vendor") or ""), vendor_id if isinstance(vendor_id, int) else None, kind),
-        "version": str(fields.get("version") or "").strip() or _UNSAID, "driver_version": str(fields.get("driver_version") or "").strip() or _UNSAID,
+        "version": str(fields.get("version") or "").strip() or _UNSAID,
+        "driver_version": str(fields.get("driver_version") or "").strip() or _UNSAID,
         "memory_bytes": _number(fields.get("memory_bytes")), "max_alloc_bytes": _number(fields.get("max_alloc_bytes")),
         "compute_units": _number(fields.get("compute_units")), "board": str(fields.get("board") or "").strip() or _UNSAID,
         "address": fields.get("address") or _UNSAID,
@@ -159,7 +172,9 @@ def parse_raw(text: str) -> tuple[list[dict[str, Any]], dict[str, str]] | None:
         devices = []
         for raw in raws:
             fields: dict[str, Any] = {key: raw.get(prop) for key, prop in _KEYS.items()}
-            fields["vendor_id"] = int(raw["CL_DEVICE_VENDOR_ID"], 0) if re.match(r"0x[0-9a-fA-F]+$", raw.get("CL_DEVICE_VENDOR_ID", "")) else None
+            fields["vendor_id"] = (
+                int(raw["CL_DEVICE_VENDOR_ID"], 0) if re.match(r"0x[0-9a-fA-F]+$", raw.get("CL_DEVICE_VENDOR_ID", "")) else None
+            )
             fields["address"] = next((a for key in _TOPOLOGY if (a := _address(raw.get(key)))), None)
             devices.append(_device(platform["name"], fields))
         out.append(_platform(platform["name"], platform.get("CL_PLATFORM_VENDOR", ""), platform.get("CL_PLATFORM_VERSION", ""), devices))
@@ -167,9 +182,12 @@ def parse_raw(text: str) -> tuple[list[dict[str, Any]], dict[str, str]] | None:
 
 
 _PLAIN = {
-    "Device Name": "name", "Device Vendor": "vendor", "Device Vendor ID": "vendor_id", "Device Version": "version", "Driver Version": "driver_version",
-    "Device Type": "type", "Global memory size": "memory_bytes", "Max memory allocation": "max_alloc_bytes", "Max compute units": "compute_units",
-    "Device Extensions": "extensions", "Device Board Name (AMD)": "board", "Device PCI bus info (KHR)": "address", "Device Topology (AMD)": "address",
+    "Device Name": "name", "Device Vendor": "vendor", "Device Vendor ID": "vendor_id", "Device Version": "version",
+    "Driver Version": "driver_version",
+    "Device Type": "type", "Global memory size": "memory_bytes", "Max memory allocation": "max_alloc_bytes",
+    "Max compute units": "compute_units",
+    "Device Extensions": "extensions", "Device Board Name (AMD)": "board", "Device PCI bus info (KHR)": "address",
+    "Device Topology (AMD)": "address",
     "Device OpenCL C features": "features",
 }  # fmt: skip
 
@@ -242,7 +260,12 @@ def parse_child(text: str) -> tuple[list[dict[str, Any]], str] | None:
     if not isinstance(data, dict):
         return None
     platforms = [
-        _platform(str(p.get("name", "")), str(p.get("vendor", "")), str(p.get("version", "")), [_device(str(p.get("name", "")), d) for d in p.get("devices", [])])
+        _platform(
+            str(p.get("name", "")),
+            str(p.get("vendor", "")),
+            str(p.get("version", "")),
+            [_device(str(p.get("name", "")), d) for d in p.get("devices", [])],
+        )
         for p in data.get("platforms", [])
         if isinstance(p, dict)
     ]

@@ -133,14 +133,18 @@ def parse_amd_smi_static(text: str) -> list[dict[str, Any]] | None:
     for entry in data:
         if not isinstance(entry, dict):
             continue
-        asic, bus, driver = (entry.get(k) if isinstance(entry.get(k), dict) else {} for k in ("asic", "bus", "driver"))
-        assert isinstance(asic, dict) and isinstance(bus, dict) and isinstance(driver, dict)
+        asic, bus, driver = (_inner(entry, key) for key in ("asic", "bus", "driver"))
         gfx = str(asic.get("target_graphics_version") or "")
         cards.append({
             "index": entry.get("gpu"), "name": str(asic.get("market_name") or ""), "address": str(bus.get("bdf") or "").lower(),
             "gfx": gfx if gfx.startswith("gfx") else Unknown("not recorded"), "driver_version": driver.get("version"),
         })  # fmt: skip
     return cards
+
+
+def _inner(entry: dict[str, Any], key: str) -> dict[str, Any]:
+    value = entry.get(key)
+    return value if isinstance(value, dict) else {}
 
 
 def parse_amd_smi_version(text: str) -> dict[str, str] | None:
@@ -319,7 +323,8 @@ PROBE = Probe(
         FactSpec("amd.driver.dkms", "bool", "amdgpu comes from AMD's DKMS package"),
         FactSpec(
             "amd.devices", "records", "cards by amd-smi or rocm-smi", item="amd_device",
-            fields={"index": "number", "name": "card", "address": "PCI address", "gfx": "target", "driver_version": "driver", "vbios": "VBIOS"},
+            fields={"index": "number", "name": "card", "address": "PCI address", "gfx": "target", "driver_version": "driver",
+            "vbios": "VBIOS"},
         ),
         FactSpec("rocm.version", "dotted", "installed ROCm"),
         FactSpec("rocm.versions", "list", "every ROCm under /opt"),

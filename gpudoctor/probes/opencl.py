@@ -13,12 +13,15 @@ from gpudoctor.probes._probe import Collected, Probe
 
 _VENDORS = "/etc/OpenCL/vendors"
 _LIBRARY_FOLDERS = (
-    "/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/lib64", "/usr/lib", "/usr/local/lib",
-    "/usr/lib/x86_64-linux-gnu/nvidia/current", "/usr/lib/x86_64-linux-gnu/intel-opencl", "/usr/lib64/intel-opencl", "/run/opengl-driver/lib",
+    "/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/lib64", "/usr/lib",
+    "/usr/local/lib",
+    "/usr/lib/x86_64-linux-gnu/nvidia/current", "/usr/lib/x86_64-linux-gnu/intel-opencl", "/usr/lib64/intel-opencl",
+    "/run/opengl-driver/lib",
     "/usr/lib/wsl/lib",
 )  # fmt: skip
 _BY_LIBRARY = (
-    ("nvidia-opencl", "nvidia"), ("rusticl", "rusticl"), ("mesaopencl", "clover"), ("amdocl", "amd"), ("igdrcl", "intel"), ("intelocl", "intel-cpu"),
+    ("nvidia-opencl", "nvidia"), ("rusticl", "rusticl"), ("mesaopencl", "clover"), ("amdocl", "amd"), ("igdrcl", "intel"),
+    ("intelocl", "intel-cpu"),
     ("alteracl", "fpga"), ("beignet", "beignet"), ("libcl.so", "beignet"), ("pocl", "pocl"), ("clvk", "clvk"), ("mali", "arm"),
 )  # fmt: skip
 
@@ -92,7 +95,8 @@ def _icds(host: Host, facts: Facts) -> tuple[list[dict[str, Any]], list[str]]:
             records.append({
                 "file": path, "library": library or Unknown("permission denied" if text.problem == "denied" else "not recorded"),
                 "exists": _library(host, facts, library) if text.ok else Unknown("not recorded"), "active": active,
-                "vendor": icd_kind(library, path), "readable": text.problem != "denied", "clean": clean if text.ok else Unknown("not recorded"),
+                "vendor": icd_kind(library, path), "readable": text.problem != "denied", "clean": clean if text.ok
+                else Unknown("not recorded"),
             })  # fmt: skip
     for library in (host.env("OCL_ICD_FILENAMES") or "").split(":"):
         if library:
@@ -176,7 +180,9 @@ def collect(host: Host, facts: Facts) -> Collected:
         crashed = reason.startswith(("timeout", "crashed"))
         found["opencl.error"] = Known(reason, source) if crashed else Unknown(reason)
     else:
-        devices = [dict(d, index=i, platform_index=n) for i, (n, d) in enumerate((n, d) for n, p in enumerate(platforms) for d in p["devices"])]
+        devices = [
+            dict(d, index=i, platform_index=n) for i, (n, d) in enumerate((n, d) for n, p in enumerate(platforms) for d in p["devices"])
+        ]
         found["opencl.platforms"] = Known(platforms, source)
         found["opencl.devices"] = Known(devices, source)
         found["opencl.error"] = Absent(source)
@@ -187,7 +193,8 @@ _DEVICE_FIELDS = {
     "index": "number over all platforms (ocl:N)", "platform_index": "platform number", "platform": "platform name", "name": "device name",
     "type": "gpu, cpu or accelerator", "vendor": "nvidia, amd, intel, cpu, other", "maker": "vendor text", "version": "OpenCL version text",
     "driver_version": "driver", "memory_bytes": "global memory", "max_alloc_bytes": "largest buffer", "compute_units": "compute units",
-    "board": "card name", "address": "PCI address", "fp64": "double precision", "fp16": "half precision", "collectives": "work-group reductions",
+    "board": "card name", "address": "PCI address", "fp64": "double precision", "fp16": "half precision",
+    "collectives": "work-group reductions",
 }  # fmt: skip
 PROBE = Probe(
     name="opencl",
@@ -199,7 +206,8 @@ PROBE = Probe(
         FactSpec(
             "opencl.icds", "records", "files that register OpenCL drivers", item="icd",
             fields={
-                "file": "path", "library": "library named in it", "exists": "the library is there", "active": "the system's loader reads it",
+                "file": "path", "library": "library named in it", "exists": "the library is there",
+                "active": "the system's loader reads it",
                 "vendor": "nvidia, amd, intel, intel-cpu, fpga, rusticl, clover, pocl, beignet, clvk, arm, other",
                 "readable": "this user may read it", "clean": "one line, no carriage return",
             },
