@@ -147,7 +147,7 @@ def _unknown_facts(names: Iterable[str], specs: Mapping[str, FactSpec], scope: s
     problems = []
     for name in sorted(names):
         head, _, rest = name.partition(".")
-        if head in scope and rest:
+        if head in scope and rest and name not in specs:
             allowed = fields.get(head, {})
             if allowed and rest.split(".")[0] not in allowed:
                 problems.append(f"fact: '{head}' has no field '{rest}'{did_you_mean(rest, allowed)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -17,6 +18,7 @@ LINUX_DRIVERS = {
 EXACT = ("nvidia-driver", "nvidia-utils", "nvidia-dkms", "nvidia-open-dkms", "libcuda1", "nvidia")
 HARMLESS = ("nvidia-container-", "nvidia-cuda-", "nvidia-driver-assistant", "amdgpu-dkms-firmware", "nvidia-settings", "nvidia-docker")
 WSL_LIB = "/usr/lib/wsl/lib"
+PCI_VENDORS = {"intel": "8086", "nvidia": "10de", "amd": "1002"}
 
 
 def linux_drivers(packages: Iterable[str], vendor: str) -> list[str]:
@@ -52,7 +54,7 @@ def _named_by_runtime(gpu: dict[str, Any], facts: Facts) -> dict[str, Any]:
     """In WSL2 a GPU may be known by its vendor only: OpenCL and SYCL tell the name."""
     if gpu.get("name") != {"intel": "Intel GPU", "nvidia": "NVIDIA GPU", "amd": "AMD GPU"}.get(str(gpu.get("vendor"))):
         return gpu
-    from gpudoctor.probes.device_table import lookup_name
+    from gpudoctor.probes.device_table import lookup, lookup_name
 
     devices = [*(facts.value("opencl.devices") or []), *(facts.value("sycl.devices") or []), *(facts.value("nvidia.devices") or [])]
     for device in devices:
@@ -60,6 +62,11 @@ def _named_by_runtime(gpu: dict[str, Any], facts: Facts) -> dict[str, Any]:
         if device.get("type") not in (None, "gpu"):
             continue
         row = lookup_name(str(gpu["vendor"]), name)
+        # A runtime without a name of its own prints the device id: 'Intel(R) Graphics [0x56a0]'.
+        by_id = re.search(r"\[0x([0-9a-f]{4})\]", name, re.IGNORECASE)
+        if row is None and by_id:
+            row = lookup(PCI_VENDORS[str(gpu["vendor"])], by_id[1])
+            name = row.name or name if row else name
         if row is not None:
             extra = {key: getattr(row, key) for key in ("generation", "arch", "kind", "compute_capability", "gfx", "min_kernel")}
             return {**gpu, **{key: value for key, value in extra.items() if value}, "name": name, "address": name, "known_id": True}

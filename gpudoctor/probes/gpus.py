@@ -71,8 +71,9 @@ def drm_nodes(host: Host) -> dict[str, dict[str, str]]:
         parts = re.fullmatch(r"pci-([0-9a-f:.]+)-(card|render)", name)
         link = host.readlink(f"/dev/dri/by-path/{name}")
         if parts and link:
-            found.setdefault(parts[1], {}).setdefault("node" if parts[2] == "render" else "card_node", f"/dev/dri/{link.rpartition('/')[2]}")
-    for address in (name for name in host.listdir(DEVICES) if name not in found):
+            kind = "node" if parts[2] == "render" else "card_node"
+            found.setdefault(parts[1], {}).setdefault(kind, f"/dev/dri/{link.rpartition('/')[2]}")
+    for address in set(host.listdir(DEVICES)) - set(found):
         for name in host.listdir(f"{DEVICES}/{address}/drm"):
             kind = "node" if name.startswith("renderD") else "card_node" if re.fullmatch(r"card\d+", name) else ""
             if kind:

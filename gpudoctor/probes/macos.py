@@ -9,6 +9,7 @@ from typing import Any
 from gpudoctor.host.base import Host
 from gpudoctor.model.facts import Facts, FactSpec, Known
 from gpudoctor.probes._probe import Collected, Probe, from_run
+from gpudoctor.probes.windows import ADAPTER_FIELDS
 
 _BYTES = re.compile(r"(\d+)\s*(MB|GB)", re.IGNORECASE)
 
@@ -54,7 +55,7 @@ PROBE = Probe(
     (
         FactSpec(
             "macos.adapters", "records", "graphics adapters of a Mac", item="adapter",
-            fields={"name": "text", "vendor": "text", "cores": "text", "metal": "text", "memory_bytes": "int"},
+            fields=ADAPTER_FIELDS,
         ),
         FactSpec("macos.chip", "text", "processor, such as Apple M2"),
         FactSpec("macos.apple_silicon", "bool", "whether the processor is Apple's"),

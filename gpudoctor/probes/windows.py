@@ -16,6 +16,11 @@ _VENDORS = (("nvidia", "nvidia"), ("advanced micro", "amd"), ("amd", "amd"), ("r
             ("qualcomm", "qualcomm"), ("microsoft", "microsoft"))  # fmt: skip
 _BY_ID = {"10de": "nvidia", "1002": "amd", "8086": "intel", "1414": "microsoft", "5143": "qualcomm", "4d4f4351": "qualcomm"}
 
+ADAPTER_FIELDS = {
+    "name": "text", "vendor": "text", "pci_id": "text", "driver_version": "dotted", "memory_bytes": "int", "error_code": "int",
+    "status": "text", "driver_date": "text", "cores": "text", "metal": "text",
+}  # fmt: skip
+
 
 def parse_adapters(text: str) -> list[dict[str, Any]] | None:
     """One object or a list of them. AdapterRAM is a 32-bit number: 4 GB and more read 4293918720 or less, so it is a lower bound."""
@@ -79,8 +84,7 @@ PROBE = Probe(
     (
         FactSpec(
             "windows.adapters", "records", "display adapters as Windows lists them", item="adapter",
-            fields={"name": "text", "vendor": "text", "pci_id": "text", "driver_version": "dotted", "memory_bytes": "int",
-                    "error_code": "int", "status": "text", "driver_date": "text"},
+            fields=ADAPTER_FIELDS,
         ),
         FactSpec("windows.driver.nvidia", "dotted", "version of NVIDIA's Windows driver as Windows counts it, such as 31.0.15.5186"),
         FactSpec("windows.driver.intel", "dotted", "version of Intel's Windows graphics driver"),
