@@ -12,11 +12,11 @@ FAMILIES = (
     # the first that matches wins; the group 'what' is the library, symbol or version
     ("glibcxx", r"version [`'](?P<what>(?:GLIBCXX|CXXABI)_[\d.]+)' not found"),
     ("glibc", r"version [`'](?P<what>GLIBC_[\d.]+)' not found"),
-    ("numpy-abi", r"(?P<what>_ARRAY_API not found|compiled using NumPy 1\.x cannot be run|numpy\.dtype size changed|numpy\.core\.multiarray failed)"),
+    ("numpy-abi", r"(?P<what>_ARRAY_API not found|compiled using NumPy 1\.x cannot|numpy\.dtype size changed|numpy\.core\.multiarray)"),
     ("missing-library", r"(?P<what>[\w+.-]+\.so[\w.]*): cannot open shared object file"),
     ("missing-library", r"(?:Could not load dynamic library|Could not load library) '?(?P<what>[\w+.-]+\.so[\w.]*)"),
     ("missing-dll", r"\[WinError 126\][^\n]*?(?:loading \"?(?P<what>[^\"\n]+\.dll))?"),
-    ("damaged", r"(?P<what>[\w./+-]+\.so[\w.]*): (?:file too short|invalid ELF header|undefined section|ELF load command|cannot read file data)"),
+    ("damaged", r"(?P<what>[\w./+-]+\.so[\w.]*): (?:file too short|invalid ELF header|ELF load command|cannot read file data)"),
     ("stack", r"(?P<what>[\w./+-]+\.so[\w.]*): cannot enable executable stack"),
     ("symbol", r"undefined symbol: (?P<what>\w+)"),
     ("version-demand", r"(?P<what>[^\n]*(?:needs to work with PyTorch|requires PyTorch|requires torch)[^\n]*)"),

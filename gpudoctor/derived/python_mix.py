@@ -22,7 +22,7 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
     "tensorflow_family": (
         "tensorflow-cpu", "tensorflow-gpu", "tensorflow-rocm", "tensorflow-directml", "tf-nightly", "tensorflow", "tensorflow-macos",
     ),
-    "triton_family": ("triton", "pytorch-triton-xpu", "triton-xpu", "pytorch-triton-rocm", "pytorch-triton", "triton-windows", "triton-rocm"),
+    "triton_family": ("triton", "pytorch-triton-xpu", "triton-xpu", "pytorch-triton-rocm", "triton-windows", "triton-rocm"),
     "torch_family": ("torch", "pytorch-directml", "torch-nightly"),
     "opencl_family": ("ocl-icd-system", "ocl-icd", "khronos-opencl-icd-loader", "ocl-icd-wrapper"),
     "bitsandbytes_family": ("bitsandbytes", "bitsandbytes-windows", "bitsandbytes-cuda116", "bitsandbytes-cuda117", "bitsandbytes-rocm"),
@@ -313,16 +313,16 @@ SPECS = (
     FactSpec("python.damaged", "records", "distributions with files gone or cut", item="damaged", fields={
         "name": "name", "version": "version", "public": "version to install again", "file": "the first such file", "count": "how many"}),
     FactSpec("python.twice", "records", "distributions recorded twice in one folder", item="double", fields={
-        "name": "name", "versions": "versions", "last": "the newest"}),
+        "name": "name", "versions": "versions", "last": "newest"}),
     FactSpec("python.needs_cuda", "records", "packages with kernels for CUDA or ROCm only", item="package", fields={
         "name": "name", "version": "version", "needs": "what they need"}),
     FactSpec("python.import_failures", "records", "frameworks that did not import", item="failure", privacy="identifying", fields={
         "framework": "module", "kind": "exception, signal, timeout", "name": "exception or signal", "family": "glibcxx, symbol …",
         "what": "library or symbol", "message": "text", "first_line": "its first line", "imported": "it failed after the import",
         "remedy": "what brings the library"}),
-    FactSpec("python.foreign_libraries", "records", "libraries loaded from elsewhere than the wheels", item="library", privacy="identifying",
-             fields={"framework": "module", "soname": "name", "path": "where from", "origin": "kind of place", "twice": "the wheel has its own"}),
-    FactSpec("python.stale_paths", "records", "path variables that lead into another Python", item="stale", privacy="identifying", fields={
+    FactSpec("python.foreign_libraries", "records", "libraries not from the wheels", item="library", privacy="identifying",
+             fields={"framework": "module", "soname": "name", "path": "from", "origin": "kind of place", "twice": "as the wheel"}),
+    FactSpec("python.stale_paths", "records", "entries that lead into another Python", item="stale", privacy="identifying", fields={
         "variable": "name", "path": "entry", "why": "whose it is"}),
     FactSpec("python.onnxruntime_keep", "text", "the onnxruntime package that serves this machine"),
     FactSpec("python.onnxruntime_names", "text", "the onnxruntime packages in one line"),

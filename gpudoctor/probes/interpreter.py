@@ -139,8 +139,8 @@ def _from_path(host: Host, path: str, why: str) -> Environment:
             return target
         path = found
     path = _absolute(host, path).rstrip("/") or "/"
-    folder = host.listdir(path)
-    if folder or host.exists(f"{path}/pyvenv.cfg"):
+    # "name/." is there for folders only, empty ones too
+    if host.exists(f"{path}/."):
         target.prefix, target.executable = path, _python_of(host, path)
         if not target.executable:
             target.error = f"{path} holds no Python interpreter"

@@ -1,0 +1,43 @@
+"""Each test here runs `gpudoctor check` as a person does, on an environment that pip really made."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from environments import build
+
+Report = dict[str, Any]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.real)
+
+
+@pytest.fixture(scope="session")
+def environment() -> Callable[[str], Path]:
+    def get(name: str) -> Path:
+        try:
+            return build(name)
+        except (subprocess.SubprocessError, OSError) as error:
+            pytest.skip(f"no environment {name}: {error}")
+
+    return get
+
+
+@pytest.fixture
+def check() -> Callable[..., Report]:
+    def run(target: Path, *options: str) -> Report:
+        argv = [sys.executable, "-m", "gpudoctor", "check", "--python", str(target), "--format", "json", "--budget", "90", *options]
+        ran = subprocess.run(argv, capture_output=True, text=True, timeout=120)
+        assert ran.returncode in (0, 1), ran.stderr
+        return dict(json.loads(ran.stdout))
+
+    return run
