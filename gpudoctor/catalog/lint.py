@@ -98,7 +98,7 @@ def slow_pattern(pattern: str) -> str | None:
         for operation, argument in tree:
             name = str(operation)
             if name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
-                low, high, inner = argument
+                _, high, inner = argument
                 unbounded = high is parser.MAXREPEAT
                 if not unbounded and high > 200:
                     return f"counts up to {high}: at most 200"

@@ -145,7 +145,9 @@ def _example(read: Reader, table: Any, number: int) -> Example:
 
 def stack_from(table: Mapping[str, Any], file: str, items: Mapping[str, str], trusted: bool = False) -> Stack:
     read = Reader(file, items, trusted)
-    read.keys(table, {"stack": str, "title": str, "applicable": dict, "used": dict, "rung": list}, "", ("stack", "title", "applicable", "rung"))
+    read.keys(
+        table, {"stack": str, "title": str, "applicable": dict, "used": dict, "rung": list}, "", ("stack", "title", "applicable", "rung")
+    )
     rungs = tuple(_rung(read, entry, number) for number, entry in enumerate(table["rung"]))
     order = [LAYERS.index(rung.layer) for rung in rungs]
     if order != sorted(set(order)):

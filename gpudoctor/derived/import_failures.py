@@ -61,6 +61,16 @@ def remedy(library: str, manager: str, executable: str) -> str:
     return ""
 
 
+STACKS = {
+    "torch": ("torch-cuda", "torch-rocm", "torch-xpu", "ipex", "torch-mps", "torch-cpu",
+              "torch-directml", "pytorch-directml", "torch-opencl", "poplar"),
+    "intel_extension_for_pytorch": ("ipex",), "torch_directml": ("torch-directml",), "pytorch_ocl": ("torch-opencl",),
+    "poptorch": ("poplar",), "tensorflow": ("tensorflow", "tensorflow-directml"), "onnxruntime": ("onnxruntime",),
+    "openvino": ("openvino",), "jax": ("jax",), "bitsandbytes": (), "xformers": (),
+}  # fmt: skip
+"""Which stacks stand on a framework: a failing torch_directml breaks no other one."""
+
+
 def failures(frameworks: Mapping[str, Any], manager: str, executable: str) -> list[dict[str, Any]]:
     """One record per framework that did not import."""
     found = []
@@ -71,7 +81,8 @@ def failures(frameworks: Mapping[str, Any], manager: str, executable: str) -> li
         family, what = classify(error)
         message = str(error.get("message") or "").strip()
         found.append({
-            "framework": name, "kind": str(error.get("kind") or ""), "name": str(error.get("name") or ""), "family": family,
+            "framework": name, "stacks": list(STACKS.get(name, ())), "kind": str(error.get("kind") or ""),
+            "name": str(error.get("name") or ""), "family": family,
             "what": what or "unknown", "message": message[:2000], "first_line": message.split("\n")[0][:200],
             "imported": bool(said.get("imported")),
             "remedy": remedy(what, manager, executable) or None if family == "missing-library" else None,

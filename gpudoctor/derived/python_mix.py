@@ -319,7 +319,7 @@ SPECS = (
     FactSpec("python.import_failures", "records", "frameworks that did not import", item="failure", privacy="identifying", fields={
         "framework": "module", "kind": "exception, signal, timeout", "name": "exception or signal", "family": "glibcxx, symbol …",
         "what": "library or symbol", "message": "text", "first_line": "its first line", "imported": "it failed after the import",
-        "remedy": "what brings the library"}),
+        "remedy": "what brings the library", "stacks": "stacks that stand on it"}),
     FactSpec("python.foreign_libraries", "records", "libraries not from the wheels", item="library", privacy="identifying",
              fields={"framework": "module", "soname": "name", "path": "from", "origin": "kind of place", "twice": "as the wheel"}),
     FactSpec("python.stale_paths", "records", "entries that lead into another Python", item="stale", privacy="identifying", fields={

@@ -44,7 +44,9 @@ def _trace(check: Check, facts: Facts, subject: str) -> Trace:
     applies = evaluate(check.applies, facts) if check.applies else None
     problem = evaluate(check.problem, facts)
     suspect = evaluate(check.suspect, facts) if check.suspect else None
-    return Trace(check=check.id, subject=subject, outcome=_outcome(applies, problem, suspect), applies=applies, problem=problem, suspect=suspect)
+    return Trace(
+        check=check.id, subject=subject, outcome=_outcome(applies, problem, suspect), applies=applies, problem=problem, suspect=suspect
+    )
 
 
 def _outcome(applies: Verdict | None, problem: Verdict, suspect: Verdict | None) -> str:
@@ -92,7 +94,7 @@ def _finding(check: Check, trace: Trace, facts: Facts) -> Finding:
     leaves = [leaf for verdict in (trace.problem, trace.applies, trace.suspect) if verdict for leaf in verdict.leaves()]
     confirmed = [leaf for leaf in leaves if leaf.truth == "true"]
     return Finding(
-        id=check.id, key="", subjects=(trace.subject,), severity=severity, layer=check.layer, stacks=check.stacks,
+        id=check.id, key="", subjects=(trace.subject,), severity=severity, layer=check.layer, stacks=_stacks(check, facts),
         title=fill(check.title, facts), explanation=fill(check.explanation, facts), confidence=confidence,
         evidence=tuple(dict.fromkeys(f"{leaf.text.split(' ')[0]}: {leaf.seen}" + (f" ({leaf.source})" if leaf.source else "")
                                      for leaf in confirmed if leaf.seen not in ("", "absent"))),
@@ -104,6 +106,12 @@ def _finding(check: Check, trace: Trace, facts: Facts) -> Finding:
     )  # fmt: skip
 
 
+def _stacks(check: Check, facts: Facts) -> tuple[str, ...]:
+    """Those of the check, or the part of them that the item at hand names in its field `stacks`."""
+    named = facts.value(f"{check.item}.stacks") if check.item else None
+    return tuple(stack for stack in check.stacks if stack in named) if isinstance(named, (list, tuple)) else check.stacks
+
+
 def _merge(findings: list[Finding]) -> Finding:
     """One finding of several items: the texts of the first, all subjects, all commands and evidence once each."""
     first = findings[0]
@@ -113,6 +121,7 @@ def _merge(findings: list[Finding]) -> Finding:
         others = {finding.title for finding in findings} - {first.title}
         first = replace(
             first, subjects=subjects, title=first.title + (f" (and {len(subjects) - 1} more)" if others else ""),
+            stacks=tuple(dict.fromkeys(stack for finding in findings for stack in finding.stacks)),
             evidence=tuple(dict.fromkeys(line for finding in findings for line in finding.evidence)),
             advice=replace(first.advice, commands=commands), confirmed=max(finding.confirmed for finding in findings),
         )  # fmt: skip

@@ -12,7 +12,9 @@ from gpudoctor.model.check import LAYERS, Rung, Stack
 from gpudoctor.model.facts import Facts
 from gpudoctor.model.report import Finding, LayerResult, StackResult
 
-TORCH_ON_GPU = frozenset({"torch-cuda", "torch-rocm", "torch-xpu", "ipex", "torch-directml", "pytorch-directml", "torch-opencl", "torch-mps"})
+TORCH_ON_GPU = frozenset(
+    {"torch-cuda", "torch-rocm", "torch-xpu", "ipex", "torch-directml", "pytorch-directml", "torch-opencl", "torch-mps"}
+)
 
 
 def used_stacks(stacks: Iterable[Stack], facts: Facts) -> frozenset[str]:

@@ -80,7 +80,9 @@ def not_looked_at(facts: Facts, specs: Mapping[str, FactSpec], incidents: Sequen
     for name, fact in facts.items():
         if isinstance(fact, Unknown) and fact.reason.split(":")[0] in _TELL:
             reasons.setdefault(fact.reason, []).append(name)
-    unread = [f"{_subject(names, specs)} ({'needs root' if reason == 'permission denied' else reason})" for reason, names in reasons.items()]
+    unread = [
+        f"{_subject(names, specs)} ({'needs root' if reason == 'permission denied' else reason})" for reason, names in reasons.items()
+    ]
     late = [f"{_subject(names, specs)} not inspected ({reason})" for reason, names in reasons.items() if reason.split(":")[0] in _LATE]
     crashed = [incident for incident in incidents if not incident.endswith("out of time")]
     return tuple(unread + crashed), tuple(late)
@@ -88,4 +90,6 @@ def not_looked_at(facts: Facts, specs: Mapping[str, FactSpec], incidents: Sequen
 
 def _subject(names: Sequence[str], specs: Mapping[str, FactSpec]) -> str:
     spec = specs.get(names[0])
-    return spec.meaning.split(":")[0].split(",")[0] if len(names) == 1 and spec else ", ".join(dict.fromkeys(n.split(".")[0] for n in names))
+    return (
+        spec.meaning.split(":")[0].split(",")[0] if len(names) == 1 and spec else ", ".join(dict.fromkeys(n.split(".")[0] for n in names))
+    )

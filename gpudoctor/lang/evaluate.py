@@ -36,9 +36,7 @@ def _some(condition: Some, facts: Facts) -> Verdict:
     if isinstance(fact, Unknown):
         return Verdict("unknown", english(condition), f"unknown: {fact.reason}")
     items = fact.value if isinstance(fact, Known) and isinstance(fact.value, (list, tuple)) else []
-    parts = tuple(
-        evaluate(condition.where, facts.with_item(condition.item, item)) for item in items if isinstance(item, Mapping)
-    )
+    parts = tuple(evaluate(condition.where, facts.with_item(condition.item, item)) for item in items if isinstance(item, Mapping))
     if not parts:
         return Verdict("false", english(condition), "none")
     return Verdict(_combine(Group("any", ()), [part.truth for part in parts]), f"some of {condition.of}", parts=parts)
@@ -87,7 +85,7 @@ def shown(value: Any) -> str:
     if isinstance(value, Mapping):
         text = str(value.get("name") or value.get("address") or ", ".join(map(str, value)))
     elif isinstance(value, (list, tuple)):
-        text = ", ".join(shown(item) for item in value)
+        text = ", ".join(shown(item) for item in value) or "none"
     else:
         text = str(value)
     return text if len(text) <= 160 else text[:157] + "…"

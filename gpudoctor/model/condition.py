@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, Union
+from typing import Any, Literal
 
 Truth = Literal["true", "false", "unknown"]
 
@@ -35,7 +35,7 @@ class Some:
     where: Condition
 
 
-Condition = Union[Leaf, Group, Some]
+Condition = Leaf | Group | Some
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Union
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ REASONS = (
     "crashed", "not inspected",
 )  # fmt: skip
 
-Fact = Union[Known, Absent, Unknown]
+Fact = Known | Absent | Unknown
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,8 +66,17 @@ def test_excluded_and_ignored_checks_are_silent():
     assert [f.id for f in diagnose(checks, facts(), frozenset({"exact"}))[0]] == ["general"]
 
 
+def test_an_item_that_names_its_stacks_breaks_no_other_one():
+    check = make("fails", for_each="gpus", problem={"fact": "gpu.bad", "is": True}, stacks=["torch-xpu", "openvino", "opencl"])
+    gpus = [{"name": "a", "bad": True, "stacks": ["openvino"]}, {"name": "b", "bad": True, "stacks": ["opencl", "unlisted"]}]
+    assert diagnose([check], facts(gpus=gpus))[0][0].stacks == ("openvino", "opencl")
+    assert diagnose([check], facts(gpus=[{"name": "a", "bad": True}]))[0][0].stacks == check.stacks
+
+
 def test_a_variant_replaces_only_what_it_gives():
-    check = make("a", advice={"text": "do", "commands": ["apt"]}, variant=[{"when": {"fact": "os.id", "is": "fedora"}, "commands": ["dnf"]}])
+    check = make(
+        "a", advice={"text": "do", "commands": ["apt"]}, variant=[{"when": {"fact": "os.id", "is": "fedora"}, "commands": ["dnf"]}]
+    )
     fedora = diagnose([check], facts(**{"os.id": "fedora"}))[0][0].advice
     assert (fedora.text, fedora.commands) == ("do", ("dnf",))
     assert diagnose([check], facts(**{"os.id": "debian"}))[0][0].advice.commands == ("apt",)
