@@ -13,6 +13,28 @@ class CaptureError(Exception):
     """A recorded machine that cannot be read or written: one line, with the file, what is wrong and what was expected."""
 
 
+LONGEST_LINE = 8_000
+FLOOD_KEPT = 4_000
+PAYLOAD_MARK = "@gpudoctor "
+"""Begins a line of JSON from one of our own payloads."""
+_STRUCTURED = ("{", "[", "<")
+
+
+def bounded(text: str, flooded: bool = False) -> str:
+    """What a parser may be shown: of a flood the beginning, of an endless line the beginning; JSON and XML as they are.
+
+    Line-oriented parsers then take linear time, whatever a tool or a recording holds.
+    """
+    if flooded:
+        return text[:FLOOD_KEPT]
+    if len(text) <= LONGEST_LINE or text.lstrip()[:1] in _STRUCTURED:
+        return text
+    lines = text.split("\n")
+    if max(map(len, lines)) <= LONGEST_LINE:
+        return text
+    return "\n".join(line if line.startswith(PAYLOAD_MARK) else line[:LONGEST_LINE] for line in lines)
+
+
 @dataclass(frozen=True, slots=True)
 class Text:
     """The content of a file, or why there is none. `problem` is empty when `text` is the content."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from gpudoctor.host.base import CaptureError, Ran
+from gpudoctor.host.base import CaptureError, Ran, bounded
 from gpudoctor.host.stores import MAX_FILE, Store
 
 
@@ -86,8 +86,8 @@ def _ran(entry: Any) -> Ran | str:
     return Ran(
         tuple(argv),
         rc=rc,
-        stdout=entry.get("stdout") or "",
-        stderr=entry.get("stderr") or "",
+        stdout=bounded(entry.get("stdout") or "", entry.get("truncated") is True),
+        stderr=bounded(entry.get("stderr") or "", entry.get("truncated") is True),
         missing=missing,
         timed_out=timed_out,
         signal=signal,

@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, TYPE_CHECKING
 
-from gpudoctor.host.base import Ran
+from gpudoctor.host.base import Ran, bounded
 
 if TYPE_CHECKING:
     import subprocess
@@ -81,7 +81,7 @@ def execute(
     finally:
         _end(process, marker, forced=not ended)
     seconds = round(time.monotonic() - began, 3)
-    stdout, stderr = streams.texts()
+    stdout, stderr = (bounded(text, streams.flooded) for text in streams.texts())
     if not ended:
         over = streams.flooded
         return Ran(key, stdout=stdout, stderr=stderr, timed_out=not over, truncated=over, seconds=seconds)

@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from gpudoctor import __version__
 from gpudoctor.host.access import acl_marked, listed_modes, may_open_by_mode, parse_id
-from gpudoctor.host.base import CaptureError, Mode, Problem, Ran, Text
+from gpudoctor.host.base import CaptureError, Mode, Problem, Ran, Text, bounded
 from gpudoctor.host.capture_text import read_commands, read_python, read_toml, typed
 from gpudoctor.host.recording import CHILD, child_digest
 from gpudoctor.host.stores import Store, open_store
@@ -193,7 +193,7 @@ class RecordedHost:
         if found is None:
             return Ran(key, not_recorded=True) if self.complete else Ran(key, missing=True)
         if len(found.stdout) > limit:
-            return Ran(key, rc=None, stdout=found.stdout[:limit], stderr=found.stderr, truncated=True, seconds=found.seconds)
+            return Ran(key, rc=None, stdout=bounded(found.stdout, True), stderr=found.stderr, truncated=True, seconds=found.seconds)
         return found
 
     def run_child(

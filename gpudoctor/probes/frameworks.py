@@ -7,11 +7,10 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from gpudoctor.host.base import Host, Ran
+from gpudoctor.host.base import PAYLOAD_MARK, Host, Ran
 from gpudoctor.model.facts import Fact, Facts, FactSpec, Known, Unknown
 from gpudoctor.probes._probe import Probe
 
-MARK = "@gpudoctor "
 OWN_LIMIT = 60.0
 MEMORY_PER_CHILD = 1_500_000_000
 FRAMEWORKS: Mapping[str, tuple[str, ...]] = {
@@ -58,9 +57,9 @@ def parse_child(ran: Ran, name: str) -> dict[str, Any] | Unknown:
     said: dict[str, Any] = {}
     stages: list[str] = []
     for line in ran.stdout.splitlines():
-        if line.startswith(MARK):
+        if line.startswith(PAYLOAD_MARK):
             try:
-                part = json.loads(line[len(MARK) :])
+                part = json.loads(line[len(PAYLOAD_MARK) :])
             except ValueError:
                 continue
             if isinstance(part, dict):

@@ -27,25 +27,26 @@ _NOTHING = (
     "[gpu is lost]",
 )
 
-ERRORS = (
-    r"Failed to initialize NVML: [^\n]*",
-    r"NVIDIA-SMI has failed because[^\n]*",
-    r"No devices were found[^\n]*",
-    r"Unable to determine the device handle for (?:gpu|GPU)[^\n]*",
-    r"NVIDIA-SMI couldn't find[^\n]*",
-    r"Insufficient Permissions[^\n]*",
-    r"[^\n]*GPU is lost[^\n]*",
-    r"[^\n]*error while loading shared libraries[^\n]*",
-    r"[^\n]*Function Not Found[^\n]*",
+ERRORS = (  # the words, and whether the sentence begins before them
+    ("Failed to initialize NVML: ", False),
+    ("NVIDIA-SMI has failed because", False),
+    ("No devices were found", False),
+    ("Unable to determine the device handle for ", False),
+    ("NVIDIA-SMI couldn't find", False),
+    ("Insufficient Permissions", False),
+    ("GPU is lost", True),
+    ("error while loading shared libraries", True),
+    ("Function Not Found", True),
 )
 
 
 def parse_error(text: str) -> str | None:
     """The sentence with which nvidia-smi says why it cannot answer."""
-    for pattern in ERRORS:
-        found = re.search(pattern, text)
-        if found:
-            return found.group(0).strip()
+    for pattern, whole_line in ERRORS:
+        at = text.find(pattern)
+        if at >= 0:
+            begin = text.rfind("\n", 0, at) + 1 if whole_line else at
+            return text[begin:].split("\n", 1)[0].strip()
     return None
 
 

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.derived.import_failures import classify, failures
-from gpudoctor.host.base import Ran
+from gpudoctor.host.base import PAYLOAD_MARK, Ran
 from gpudoctor.model.facts import Unknown
-from gpudoctor.probes.frameworks import MARK, parse_child, payload
+from gpudoctor.probes.frameworks import parse_child, payload
 
 
 def line(**said: object) -> str:
-    return f"{MARK}{json.dumps(said)}\n"
+    return f"{PAYLOAD_MARK}{json.dumps(said)}\n"
 
 
 def test_stages_are_joined() -> None:
