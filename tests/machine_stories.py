@@ -31,6 +31,18 @@ def amd(name: str, ids: str, **given: str) -> Machine:
 
 
 SYSTEM_CUDA = libcuda("/usr/lib/x86_64-linux-gnu/libcuda.so.1", "system")
+TWO_CUDNN = [
+    *SYSTEM_CUDA,
+    {"soname": "libtorch_cuda.so", "path": "/home/user/venv/lib/python3.12/site-packages/torch/lib/libtorch_cuda.so", "origin": "wheel"},
+    {"soname": "libcudnn.so.9", "path": "/home/user/venv/lib/python3.12/site-packages/nvidia/cudnn/lib/libcudnn.so.9", "origin": "wheel"},
+    {"soname": "libcudnn.so.9", "path": "/usr/local/cuda/lib64/libcudnn.so.9", "origin": "toolkit"},
+]
+
+
+def torch_blind(libraries: list[dict[str, str]]) -> dict[str, object]:
+    return {"torch": {**SEEN, "version": "2.7.1", "devices": [], "libraries": libraries}}
+
+
 SIGNAL = {
     "torch": {"imported": False, "version": "2.7.1", "error": {"kind": "signal", "name": "SIGSEGV", "message": "signal 11"}, "devices": []}
 }
@@ -41,6 +53,10 @@ MACHINES = (
     .pci("0000:4d:00.0", "8086:56c0", kind="0x038000", driver="i915")
     .environment_of(XPU_WHEEL),
     linux("rtx4090-healthy").nvidia().environment_of(CUDA_WHEEL, torch_sees("NVIDIA GeForce RTX 4090", libraries=SYSTEM_CUDA)),
+    linux("rtx4090-stub-libcuda")
+    .nvidia()
+    .environment_of(CUDA_WHEEL, torch_blind(libcuda("/usr/local/cuda-12.8/targets/x86_64-linux/lib/stubs/libcuda.so.1", "stub"))),
+    linux("rtx4090-cudnn-of-the-toolkit").nvidia().environment_of(CUDA_WHEEL, torch_sees("NVIDIA GeForce RTX 4090", libraries=TWO_CUDNN)),
     linux("rtx4090-torch-crashes").nvidia().environment_of(CUDA_WHEEL, SIGNAL),
     linux("rtx4090-torch-not-inspected").nvidia().environment_of(CUDA_WHEEL),
     linux("rtx4090-smi-times-out").nvidia().run("nvidia-smi", timed_out=True).environment_of(CUDA_WHEEL),
@@ -119,9 +135,13 @@ EXPECTED: dict[str, tuple[list[str], str, dict[str, str]]] = {
     "rtx4090-ort-two-wheels": (
         ["onnxruntime-packages-overwrite-each-other"], "onnxruntime/framework", {"onnxruntime": "broken"},
     ),
+    "rtx4090-stub-libcuda": (["cuda-stub-on-loader-path"], "torch-cuda/user-driver", {"torch-cuda": "broken"}),
+    "rtx4090-cudnn-of-the-toolkit": ([], "", {"torch-cuda": "ok"}),
     "rx7600-no-override": ([], "", {"torch-rocm": "unknown"}),
 }  # fmt: skip
+ALSO = {"rtx4090-cudnn-of-the-toolkit": ["framework-libraries-from-elsewhere"]}
 for machine in MACHINES:
     if machine.name in EXPECTED:
         errors, first, verdicts = EXPECTED[machine.name]
-        machine.expect(errors, first, **{name.replace("-", "_"): verdict for name, verdict in verdicts.items()})
+        hints = ALSO.get(machine.name, ())
+        machine.expect(errors, first, hints, **{name.replace("-", "_"): verdict for name, verdict in verdicts.items()})

@@ -67,14 +67,14 @@ def test_floods(tools: Path) -> None:
     began = time.monotonic()
     ran = LocalHost().run(["clinfo"], timeout=20, limit=100_000)
     assert time.monotonic() - began < 5
-    assert ran.truncated and not ran.timed_out and len(ran.stdout) == 100_000
+    assert ran.truncated and not ran.timed_out and 0 < len(ran.stdout) < 100_000
     assert ran.why_not().startswith("too large")
 
 
 def test_floods_errors(tools: Path) -> None:
     tool(tools, "clinfo", "exec yes >&2")
     ran = LocalHost().run(["clinfo"], timeout=20, limit=100_000)
-    assert ran.truncated and len(ran.stderr) == 100_000
+    assert ran.truncated and 0 < len(ran.stderr) < 100_000
 
 
 def test_random_bytes(tools: Path) -> None:
