@@ -50,20 +50,31 @@ def _seen(gpu: dict[str, Any], devices: list[dict[str, Any]], alone: bool) -> bo
     return bool(own) and (alone or len(addresses) < len(own))
 
 
+def _serving(gpu: dict[str, Any], unseen: bool) -> set[str]:
+    """Kinds of ICD files that can serve this GPU: Mesa's drivers do not drive a card of NVIDIA's own module, Clover only what it lists."""
+    kinds = set(_SERVED_BY[str(gpu["vendor"])])
+    if gpu.get("driver") == "nvidia":
+        kinds -= {"rusticl", "clover"}
+    return kinds - {"clover"} if unseen else kinds
+
+
 def _gpus(facts: Facts, devices: list[dict[str, Any]] | None, icds: list[dict[str, Any]] | None) -> list[dict[str, Any]]:
     physical = [g for g in facts.value("gpus", []) if isinstance(g, dict) and g.get("vendor") in _MAKERS]
     working = {i["vendor"] for i in icds or [] if i.get("active") and i.get("exists") is not False and i.get("readable")}
+    broken = {i["vendor"]: i for i in icds or [] if i.get("active") and i.get("exists") is False and isinstance(i.get("library"), str)}
     records = []
     for gpu in physical:
         vendor = str(gpu["vendor"])
         text, command = install_of(vendor, facts)
         same = sum(1 for g in physical if g["vendor"] == vendor)
+        seen = _UNSAID if devices is None else _seen(gpu, devices, same == 1)
         records.append({
             "address": gpu.get("address"), "name": gpu.get("name"), "vendor": vendor, "kind": gpu.get("kind", _UNSAID),
             "driver": gpu.get("driver", _UNSAID), "access": gpu.get("access", _UNSAID), "node_group": gpu.get("node_group", _UNSAID),
-            "seen": _UNSAID if devices is None else _seen(gpu, devices, same == 1),
-            "registered": _UNSAID if icds is None else bool(working & _SERVED_BY[vendor]),
+            "seen": seen, "registered": _UNSAID if icds is None else bool(working & _serving(gpu, seen is False)),
             "own_registered": _UNSAID if icds is None else vendor in working,
+            "broken_icd": _UNSAID if icds is None else broken.get(vendor, {}).get("file"),
+            "broken_library": _UNSAID if icds is None else broken.get(vendor, {}).get("library"),
             "package": text, "install": command, "gallium": _GALLIUM[vendor],
         })  # fmt: skip
     return records
@@ -135,6 +146,7 @@ DERIVATION = Derivation(
                 "address": "PCI address", "name": "card", "vendor": "maker", "kind": "discrete or integrated", "driver": "kernel driver",
                 "access": "its render node is open to this user", "node_group": "group of the node", "seen": "OpenCL lists it",
                 "registered": "a usable ICD file serves its maker", "own_registered": "the maker's own ICD file is there",
+                "broken_icd": "ICD file of the maker whose library is missing", "broken_library": "that library",
                 "package": "what to install", "install": "command", "gallium": "Mesa's driver name",
             },
         ),

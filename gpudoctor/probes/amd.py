@@ -12,6 +12,11 @@ from gpudoctor.probes._probe import Collected, Probe
 
 _KFD = "/dev/kfd"
 _TOPOLOGY = "/sys/class/kfd/kfd/topology/nodes"
+_BLACKLIST = re.compile(
+    r"^\s*(?:blacklist\s+amdgpu|install\s+amdgpu\s+/(?:usr/)?bin/(?:false|true))\s*(?:#.*)?$|"
+    r"\b(?:modprobe\.|module_|rd\.driver\.)blacklist=(?:\S*,)?amdgpu(?:,|\s|$)",
+    re.MULTILINE,
+)
 _ROCMINFO_ERRORS = (
     r"Unable to open /dev/kfd[^\n]*",
     r"ROCk module is NOT loaded[^\n]*",
@@ -262,8 +267,25 @@ def _package_version(facts: Facts) -> str | None:
     return None
 
 
+def blacklisting_line(text: str) -> bool:
+    """Whether a file of modprobe.d, or the kernel's command line, keeps amdgpu from loading."""
+    return bool(_BLACKLIST.search(text))
+
+
+def _blacklisted(host: Host, facts: Facts) -> Fact:
+    if blacklisting_line(str(facts.value("kernel.cmdline", "") or "")):
+        return Known("the kernel command line", "/proc/cmdline")
+    for folder in ("/etc/modprobe.d", "/usr/lib/modprobe.d", "/lib/modprobe.d"):
+        for name in host.listdir(folder):
+            file = host.read(f"{folder}/{name}", limit=100_000) if name.endswith(".conf") else None
+            if file is not None and file.ok and blacklisting_line(file.text):
+                return Known(f"{folder}/{name}", folder)
+    return Absent("/etc/modprobe.d")
+
+
 def collect(host: Host, facts: Facts) -> Collected:
     found = _kfd(host)
+    found["amd.blacklisted"] = _blacklisted(host, facts)
     installed = _installations(host)
     packaged = _package_version(facts)
     gpus = facts.value("gpus", [])
@@ -319,6 +341,7 @@ PROBE = Probe(
                 "simd_count": "SIMD units", "device_id": "PCI device id",
             },
         ),
+        FactSpec("amd.blacklisted", "text", "the file, or the kernel command line, that keeps amdgpu from loading"),
         FactSpec("amd.driver.version", "dotted", "version of the amdgpu driver package (absent file: the kernel's own)"),
         FactSpec("amd.driver.dkms", "bool", "amdgpu comes from AMD's DKMS package"),
         FactSpec(
@@ -341,5 +364,5 @@ PROBE = Probe(
         ),
     ),
     collect=collect,
-    needs=("gpus", "packages"),
+    needs=("gpus", "packages", "kernel.cmdline"),
 )  # fmt: skip

@@ -8,6 +8,8 @@ from gpudoctor.probes._probe import Collected, Probe
 
 DPKG_QUERY = ("dpkg-query", "-W", "-f=${db:Status-Abbrev}\\t${binary:Package}\\t${Version}\\n")
 RPM_QUERY = ("rpm", "-qa", "--queryformat", "%{NAME} %{VERSION}-%{RELEASE} %{ARCH}\\n")
+# A package whose installation script failed (a DKMS build, say) lies on the disk all the same.
+_PRESENT = (" installed", " half-configured", " triggers-awaited", " triggers-pending")
 
 
 def parse_dpkg_status(text: str) -> dict[str, str]:
@@ -22,7 +24,7 @@ def parse_dpkg_status(text: str) -> dict[str, str]:
                 version = line[9:].strip()
             elif line.startswith("Status: "):
                 status = line
-        if name and version and status.split()[-1:] != ["not-installed"] and (not status or status.endswith(" installed")):
+        if name and version and status.split()[-1:] != ["not-installed"] and (not status or status.endswith(_PRESENT)):
             found[name] = version
     return found
 
@@ -31,7 +33,7 @@ def parse_dpkg_query(text: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for line in text.splitlines():
         parts = line.split("\t")
-        if len(parts) == 3 and parts[0][1:2] == "i":
+        if len(parts) == 3 and parts[0][1:2] in ("i", "F", "W", "t"):
             found[parts[1].partition(":")[0]] = parts[2].strip()
     return found
 
