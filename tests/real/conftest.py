@@ -27,7 +27,7 @@ def environment() -> Callable[[str], Path]:
         try:
             return build(name)
         except (subprocess.SubprocessError, OSError) as error:
-            pytest.skip(f"no environment {name}: {error}")
+            pytest.fail(f"the environment {name} could not be built from the package index: {error}")
 
     return get
 

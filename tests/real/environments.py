@@ -34,7 +34,7 @@ def cache() -> Path:
 
 
 def folder(name: str) -> Path:
-    key = hashlib.sha256(repr((sys.version_info[:2], sys.prefix, WANTED[name])).encode()).hexdigest()[:12]
+    key = hashlib.sha256(repr((sys.version_info[:2], sys.base_prefix, WANTED[name])).encode()).hexdigest()[:12]
     return cache() / f"{name}-{key}"
 
 
