@@ -142,3 +142,11 @@ def test_a_card_and_its_wheel(gfx: str, override: str | None, local: str, native
 def test_hidden_devices(env: dict[str, str], hidden: bool) -> None:
     facts = Facts({"gpus": Known([]), "env": Known(env), "rocm.agents": Known([{"gfx": "gfx1100"}])})
     assert isinstance(dict(derived.derive(facts))["amd.hidden"], Known) is hidden
+
+
+def test_a_line_that_keeps_amdgpu_from_loading() -> None:
+    assert amd.blacklisting_line("# comment\nblacklist amdgpu\n")
+    assert amd.blacklisting_line("install amdgpu /bin/false")
+    assert amd.blacklisting_line("quiet modprobe.blacklist=nouveau,amdgpu nosplash")
+    assert not amd.blacklisting_line("#blacklist amdgpu\nblacklist radeon\nblacklist amdgpufoo\n")
+    assert not amd.blacklisting_line("modprobe.blacklist=nouveau amdgpu.dc=1")

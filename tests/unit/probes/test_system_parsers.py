@@ -164,3 +164,10 @@ def test_wsl_conf_and_native_module() -> None:
     assert parse_ini("[gpu]\nenabled = False # no\n")["gpu.enabled"] == "false"
     names = ["torch_directml_native.cpython-310-x86_64-linux-gnu.so", "torch_directml_native.cp312-win_amd64.pyd"]
     assert parse_native(names) == ["3.10", "3.12"]
+
+
+def test_a_package_whose_dkms_build_failed_is_there_all_the_same() -> None:
+    block = "Package: amdgpu-dkms\nStatus: install ok {}\nVersion: 1:6.2\n"
+    assert parse_dpkg_status(block.format("half-configured")) == {"amdgpu-dkms": "1:6.2"}
+    assert parse_dpkg_status(block.format("config-files")) == {}
+    assert parse_dpkg_query("iF \tamdgpu-dkms\t1:6.2\nrc \tgone\t1\n") == {"amdgpu-dkms": "1:6.2"}
