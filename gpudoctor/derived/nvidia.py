@@ -149,6 +149,14 @@ def _dkms(facts: Facts) -> Fact:
     return Known(release in kernels.value, "dkms status")
 
 
+def _installed_branch(facts: Facts) -> int | None:
+    """The branch of the driver packages: it says what an unloaded module would be. None where they disagree."""
+    packages = facts.value("packages")
+    names = packages if isinstance(packages, Mapping) else {}
+    found = {int(hit[1]) for name in names if (hit := re.match(r"nvidia-(?:driver|dkms)-(\d{3})\b", name))}
+    return found.pop() if len(found) == 1 else None
+
+
 def _packages(facts: Facts) -> Iterator[tuple[str, Fact]]:
     packages = facts.value("packages")
     if not isinstance(packages, Mapping):
@@ -189,7 +197,7 @@ def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
     platform = facts.value("platform.kind")
     names = ("nvidia.driver.version",) if platform in ("wsl2", "windows") else ("nvidia.kernel_module.version", "nvidia.driver.version")
     version = next((facts.value(name) for name in names if facts.known(name)), None)
-    branch = _branch(version)
+    branch = _branch(version) or _installed_branch(facts)
     unloaded = platform in ("linux", "container") and facts.value("nvidia.module.loaded") is False
     yield "nvidia.in_use", Known(version) if version else Absent("nvidia.module.loaded") if unloaded else Unknown("not recorded")
     yield "nvidia.branch", Known(branch) if branch else Unknown("not recorded")
