@@ -65,7 +65,8 @@ def ladder(stack: Stack, facts: Facts, findings: Sequence[Finding], used: bool) 
 
 def _rung(layer: str, rung: Rung | None, facts: Facts, findings: Sequence[Finding], so_far: str) -> LayerResult:
     stopped = so_far in ("broken", "incomplete")
-    fault = next((finding for finding in findings if finding.severity == "error"), None)
+    follows = so_far == "broken"  # a consequence of the fault below is not one more
+    fault = next((f for f in findings if f.severity == "error" and not (follows and f.caused_by)), None)
     if fault is not None and not (stopped and layer in OBSERVED):
         return LayerResult(layer=layer, status="broken", detail=fault.title)
     truth = evaluate(rung.ok, facts).truth if rung else "unknown"

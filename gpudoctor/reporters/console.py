@@ -170,10 +170,12 @@ def _finding(finding: Finding, numbers: dict[str, int], width: int, verbose: boo
     doubt = finding.confidence if finding.severity == "error" else f"{finding.severity}, {finding.confidence}"
     yield from hanging((Span(f"{numbers[finding.key]:<3}", style),), finding.title, width, style="bold", last=doubt)
     margin = Span("   ")
-    if finding.explanation:
-        yield from hanging((margin,), finding.explanation, width)
     if finding.caused_by in numbers:
         yield from hanging((margin,), f"It follows from {numbers[finding.caused_by]}: mend that first.", width)
+        if not verbose:
+            return
+    if finding.explanation:
+        yield from hanging((margin,), finding.explanation, width)
     if len(finding.subjects) > 1:
         yield from hanging((margin, Span("on     ", "dim")), ", ".join(finding.subjects), width)
     if verbose:

@@ -113,6 +113,12 @@ def test_the_lowest_fault_breaks_a_stack_and_observed_rungs_are_not_reached():
     assert climb(found, has=True, driver=False, torch=True) == ("broken", ["broken", "ok", "not-reached", "not-reached"])
 
 
+def test_a_consequence_above_the_fault_is_not_one_more_broken_rung():
+    checks = [make("kernel", layer="kernel-driver"), make("follows", caused_by=["kernel"])]
+    found = diagnose(checks, facts())[0]
+    assert climb(found, has=True, driver=False, torch=False)[1] == ["broken", "not-reached", "not-reached", "not-reached"]
+
+
 def test_a_fault_on_a_layer_that_the_stack_does_not_declare_is_still_a_rung():
     found = diagnose([make("loader", layer="runtime")], facts())[0]
     assert climb(found, has=True, driver=True, torch=True)[1] == ["ok", "broken", "ok", "not-reached", "not-reached"]
