@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from gpudoctor.lang.conditions import english
 from gpudoctor.lang.evaluate import evaluate
 from gpudoctor.lang.templates import fill
-from gpudoctor.model.check import Demand
+from gpudoctor.model.check import Advice, Demand
 from gpudoctor.model.facts import Facts
-from gpudoctor.model.report import FilledAdvice, Finding
+from gpudoctor.model.report import Finding
 
 
 def weigh(demands: Iterable[Demand], facts: Facts) -> tuple[list[Finding], list[str]]:
@@ -34,5 +34,5 @@ def _finding(demand: Demand, seen: tuple[str, ...], facts: Facts) -> Finding:
         id="demand-not-met", key=f"demand-not-met-{digest}", subjects=(demand.name,), severity="error", layer=demand.layer,
         stacks=demand.stacks, title=f"Not as demanded: {fill(demand.name, facts)}",
         explanation=f"The policy demands: {english(demand.that)}.", confidence="certain", evidence=seen,
-        advice=FilledAdvice(text=advice), sources=(),
+        advice=Advice(text=advice), sources=(),
     )  # fmt: skip

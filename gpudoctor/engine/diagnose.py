@@ -9,10 +9,10 @@ from typing import Any
 
 from gpudoctor.lang.evaluate import evaluate
 from gpudoctor.lang.templates import fill
-from gpudoctor.model.check import CONFIDENCES, LAYERS, SEVERITIES, Check
+from gpudoctor.model.check import CONFIDENCES, LAYERS, SEVERITIES, Advice, Check
 from gpudoctor.model.condition import Verdict
 from gpudoctor.model.facts import Facts, Known, Unknown
-from gpudoctor.model.report import FilledAdvice, Finding, Trace
+from gpudoctor.model.report import Finding, Trace
 
 OBSERVED = ("visible", "compute", "performance")
 
@@ -98,7 +98,7 @@ def _finding(check: Check, trace: Trace, facts: Facts) -> Finding:
         title=fill(check.title, facts), explanation=fill(check.explanation, facts), confidence=confidence,
         evidence=tuple(dict.fromkeys(f"{leaf.text.split(' ')[0]}: {leaf.seen}" + (f" ({leaf.source})" if leaf.source else "")
                                      for leaf in confirmed if leaf.seen not in ("", "absent"))),
-        advice=FilledAdvice(
+        advice=Advice(
             text=fill(advice.text, facts), commands=tuple(fill(command, facts) for command in advice.commands),
             env={name: fill(value, facts) for name, value in advice.env.items()}, recipe=advice.recipe, needs_reboot=advice.needs_reboot,
         ),

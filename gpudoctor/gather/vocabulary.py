@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import import_module
-from importlib.util import find_spec
 
 from gpudoctor import derived, probes
 from gpudoctor.derived._derivation import Derivation
@@ -14,14 +13,12 @@ from gpudoctor.probes._probe import Probe
 
 def all_probes() -> Iterator[Probe]:
     for name in probes.ALL:
-        if find_spec(f"gpudoctor.probes.{name}"):
-            yield import_module(f"gpudoctor.probes.{name}").PROBE
+        yield import_module(f"gpudoctor.probes.{name}").PROBE
 
 
 def all_derivations() -> Iterator[Derivation]:
     for name in derived.ALL:
-        if find_spec(f"gpudoctor.derived.{name}"):
-            yield import_module(f"gpudoctor.derived.{name}").DERIVATION
+        yield import_module(f"gpudoctor.derived.{name}").DERIVATION
 
 
 def specs() -> dict[str, FactSpec]:

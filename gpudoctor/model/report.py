@@ -6,20 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from gpudoctor.model.check import Advice
 from gpudoctor.model.condition import Verdict
 
 SCHEMA = "gpudoctor.report/1"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FilledAdvice:
-    """Advice with the facts at hand filled in."""
-
-    text: str
-    commands: tuple[str, ...] = ()
-    env: Mapping[str, str] = field(default_factory=dict)
-    recipe: str | None = None
-    needs_reboot: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +26,8 @@ class Finding:
     explanation: str
     confidence: str
     evidence: tuple[str, ...]
-    advice: FilledAdvice
+    advice: Advice
+    """With the facts at hand filled in."""
     sources: tuple[str, ...]
     caused_by: str | None = None
     confirmed: int = 0

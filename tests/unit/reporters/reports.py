@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from gpudoctor.model.report import FilledAdvice, Finding, LayerResult, Report, StackResult
+from gpudoctor.model.check import Advice
+from gpudoctor.model.report import Finding, LayerResult, Report, StackResult
 
 ARC = {"vendor": "intel", "pci_id": "8086:56a0", "name": "Arc A770", "driver": None, "node": None}
 
@@ -13,7 +14,7 @@ KERNEL = Finding(
     id="kernel-too-old", key="kernel-too-old-1", subjects=("0000:03:00.0",), severity="error", layer="kernel-driver",
     stacks=("torch-xpu",), title="Linux 5.19 is too old for Arc A770", explanation="The driver of 5.19 does not know 8086:56a0.",
     confidence="certain", evidence=("kernel.release: 5.19.0-35 (/proc/sys/kernel/osrelease)",),
-    advice=FilledAdvice(text="Install a newer kernel.", commands=("sudo apt install linux-generic-hwe-22.04",), needs_reboot=True),
+    advice=Advice(text="Install a newer kernel.", commands=("sudo apt install linux-generic-hwe-22.04",), needs_reboot=True),
     sources=("intel/compute-runtime#610",),
 )  # fmt: skip
 FOLLOWS = replace(KERNEL, id="no-device-listed", key="no-device-listed-2", title="sycl-ls lists no GPU", layer="visible")
