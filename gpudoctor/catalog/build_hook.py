@@ -1,4 +1,4 @@
-"""Puts the compiled catalogue into the wheel: `checks/` lies beside the package and is not part of it.
+"""Puts the compiled catalogue and recipes into the wheel: `checks/` and `recipes/` lie beside the package, outside it.
 
 An editable install gets none; it reads the folder of its checkout.
 """
@@ -24,15 +24,17 @@ class CatalogueHook(BuildHookInterface):  # type: ignore[type-arg]
         sys.path.insert(0, str(root))
         try:
             from gpudoctor.catalog.loader import compile_bundle
+            from gpudoctor.catalog.recipes import compile_recipes
         finally:
             sys.path.remove(str(root))
         bundle = compile_bundle(root / "checks")
         if not bundle["checks"]:
             raise RuntimeError(f"{root / 'checks'} holds no checks: a wheel without knowledge must not be built")
         self._folder = tempfile.TemporaryDirectory()
-        compiled = Path(self._folder.name) / "catalogue.json"
-        compiled.write_text(json.dumps(bundle, separators=(",", ":")), encoding="utf-8")
-        build_data["force_include"][str(compiled)] = "gpudoctor/data/catalogue.json"
+        for name, content in (("catalogue.json", bundle), ("recipes.json", compile_recipes(root / "recipes"))):
+            compiled = Path(self._folder.name) / name
+            compiled.write_text(json.dumps(content, separators=(",", ":")), encoding="utf-8")
+            build_data["force_include"][str(compiled)] = f"gpudoctor/data/{name}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         if hasattr(self, "_folder"):

@@ -7,11 +7,21 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent.parent
 BUNDLE = PACKAGE / "data" / "catalogue.json"
+RECIPE_BUNDLE = PACKAGE / "data" / "recipes.json"
 
 
 def checkout_checks() -> Path | None:
     """The folder `checks/` of a checkout or editable install; None in a wheel."""
-    folder = PACKAGE.parent / "checks"
+    return _of_checkout("checks")
+
+
+def checkout_recipes() -> Path | None:
+    """The folder `recipes/` of the same; None in a wheel."""
+    return _of_checkout("recipes")
+
+
+def _of_checkout(name: str) -> Path | None:
+    folder = PACKAGE.parent / name
     return folder if folder.is_dir() and (PACKAGE.parent / "pyproject.toml").is_file() else None
 
 

@@ -33,7 +33,7 @@ _CHECK_KEYS = {
     "variant": list, "source": list, "example": list,
 }  # fmt: skip
 _ADVICE_KEYS = {"text": str, "commands": list, "env": dict, "recipe": str, "needs_reboot": bool}
-_NAMES = {str: "a text", list: "a list", dict: "a table", bool: "true or false"}
+_NAMES: dict[Any, str] = {str: "a text", list: "a list", dict: "a table", bool: "true or false"}
 
 
 class Reader:
@@ -45,7 +45,7 @@ class Reader:
     def fail(self, key: str, message: str) -> DataError:
         return DataError(f"{self.file}: {key}: {message}")
 
-    def keys(self, table: Any, allowed: Mapping[str, type], where: str, required: tuple[str, ...]) -> Mapping[str, Any]:
+    def keys(self, table: Any, allowed: Mapping[str, Any], where: str, required: tuple[str, ...]) -> Mapping[str, Any]:
         if not isinstance(table, Mapping):
             raise self.fail(where, f"expected a table, found {type(table).__name__}")
         prefix = f"{where}." if where else ""
@@ -53,7 +53,7 @@ class Reader:
             if key not in allowed:
                 raise self.fail(prefix + key, f"unknown key{did_you_mean(key, allowed)}")
             if not isinstance(value, allowed[key]):
-                raise self.fail(prefix + key, f"expected {_NAMES[allowed[key]]}, found {value!r} (quote texts)")
+                raise self.fail(prefix + key, f"expected {_NAMES.get(allowed[key], 'a number')}, found {value!r} (quote texts)")
         for key in required:
             if key not in table:
                 raise self.fail(prefix + key, "is missing")
@@ -97,7 +97,7 @@ def check_from(table: Mapping[str, Any], file: str, topic: str, items: Mapping[s
         applies=read.optional_condition(table, "applies"), problem=read.condition(table["problem"], "problem"),
         suspect=read.optional_condition(table, "suspect"), advice=_advice(read, table["advice"]),
         variants=tuple(_variant(read, entry, number) for number, entry in enumerate(table.get("variant", []))),
-        sources=tuple(_source(read, entry, number) for number, entry in enumerate(table.get("source", []))),
+        sources=tuple(source_from(read, entry, number) for number, entry in enumerate(table.get("source", []))),
         examples=tuple(_example(read, entry, number) for number, entry in enumerate(table.get("example", []))),
     )  # fmt: skip
 
@@ -127,7 +127,7 @@ def _variant(read: Reader, table: Any, number: int) -> Variant:
     return Variant(when=read.condition(table["when"], f"{where}.when"), replaces=replaces)
 
 
-def _source(read: Reader, table: Any, number: int) -> Source:
+def source_from(read: Reader, table: Any, number: int) -> Source:
     where = f"source[{number}]"
     if not isinstance(table, Mapping):
         raise read.fail(where, "expected a table")

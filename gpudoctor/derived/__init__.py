@@ -1,3 +1,6 @@
 """Facts computed from facts: pure, no host. `ALL` is the order in which they run."""
 
-ALL = ("torch_build", "system", "python_mix", "ipex", "intel", "nvidia", "cuda", "amd", "opencl", "graphcore", "onnxruntime", "directml")
+ALL = (
+    "torch_build", "system", "python_mix", "ipex", "intel", "nvidia", "cuda", "amd", "opencl", "graphcore", "onnxruntime", "directml",
+    "setup",
+)  # fmt: skip

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from gpudoctor.gather import vocabulary
 from gpudoctor.host.base import Host
-from gpudoctor.model.facts import Facts, Known, Unknown
+from gpudoctor.model.facts import Fact, Facts, Known, Unknown
 from gpudoctor.probes._probe import Probe
 
 Progress = Callable[[str], None]
@@ -21,12 +21,13 @@ class Gathered:
     """Probes that crashed or ran out of time, one line each."""
 
 
-def gather(host: Host, progress: Progress | None = None) -> Gathered:
+def gather(host: Host, progress: Progress | None = None, given: Mapping[str, Fact] | None = None) -> Gathered:
     """Probes in order; slow ones (processes, frameworks) each in a thread of their own from their place in the order on.
 
     The slow ones see the facts known when they start. What is not there at the deadline is `unknown: out of time`.
+    `given`: facts that nobody probes, such as what a person asked of `setup`.
     """
-    gathered = Gathered(Facts())
+    gathered = Gathered(Facts(given))
     running: list[tuple[Probe, threading.Thread, Gathered]] = []
     for probe in vocabulary.all_probes():
         if probe.slow and host.quick:

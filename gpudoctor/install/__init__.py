@@ -1,0 +1,1 @@
+"""From a recipe to a changed machine: plan, journal, apply, verify, resume, undo."""
