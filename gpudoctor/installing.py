@@ -1,0 +1,142 @@
+"""The use cases of `setup`: plan, apply, resume, undo, history, recommend. Wires facts, recipes, plan, journal and machine together."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from gpudoctor import app
+from gpudoctor.advise.choose import choose
+from gpudoctor.catalog.recipes import load_book
+from gpudoctor.gather import vocabulary
+from gpudoctor.gather.collect import Gathered, gather
+from gpudoctor.host.base import Host
+from gpudoctor.host.open_host import open_host
+from gpudoctor.install.kinds._kind import Look
+from gpudoctor.install.planner import plan as make_plan
+from gpudoctor.lang.conditions import did_you_mean
+from gpudoctor.model.check import RECIPES
+from gpudoctor.model.facts import Absent, Fact, Known
+from gpudoctor.model.plan import Plan, Refusal
+from gpudoctor.model.recipe import Address, Recipe, RecipeBook
+from gpudoctor.model.report import Report
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetupRequest:
+    """What `setup` was asked. `name` is that of a recipe (model.check.RECIPES)."""
+
+    name: str
+    capture: str | None = None
+    torch: str | None = None
+    python_version: str | None = None
+    purpose: str | None = None
+    folder: str | None = None
+    """Where the person put what only a person can download."""
+    env: str | None = None
+    bundle: str | None = None
+    mirrors: Mapping[str, Any] = field(default_factory=dict)
+    allow_removal: bool = False
+    budget: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A plan with what it was made of: the report is the check before."""
+
+    plan: Plan
+    report: Report
+    look: Look
+
+
+def book() -> RecipeBook:
+    """All recipes and addresses. Raises catalog.structure.DataError."""
+    return load_book(vocabulary.items())
+
+
+def plan_setup(request: SetupRequest, progress: Progress | None = None) -> Planned:
+    """Looks at the machine and plans; changes nothing. Raises app.BAD_INPUT."""
+    recipes = book()
+    if request.name not in RECIPES:
+        near = did_you_mean(request.name, RECIPES)
+        raise app.RequestError(f"there is no recipe '{request.name}'{near}; gpudoctor list recipes names them")
+    host, env = _open(request)
+    gathered = gather(host, progress, _asked(request, host, env))
+    return plan_from(request, recipes, gathered, host, env)
+
+
+def plan_from(request: SetupRequest, recipes: RecipeBook, gathered: Gathered, host: Host, env: str) -> Planned:
+    """The same from facts at hand: pure but for what kinds read from the host."""
+    facts = gathered.facts
+    report = app.judge(gathered, app.catalogue(), app.CheckRequest(capture=request.capture), host.origin)
+    options = {
+        "torch": request.torch, "python_version": request.python_version, "purpose": request.purpose, "folder": request.folder,
+        "bundle": request.bundle, "allow_removal": request.allow_removal, "user": facts.value("setup.user"),
+        "insecure": sorted(name for name in request.mirrors),
+    }  # fmt: skip
+    look = Look(facts=facts, host=host, addresses=_addresses(recipes, request), env=env, options=options)
+
+    def chooser(name: str) -> tuple[Recipe | None, tuple[str, ...]]:
+        choice = choose(recipes, name, facts)
+        return choice.recipe, choice.others
+
+    recipe, others = chooser(request.name)
+    machine = " · ".join(text for text in report.headline.values() if text)
+    if recipe is None:
+        advice = "; ".join(others) or "gpudoctor list recipes shows what there is"
+        refusal = Refusal(title=f"no recipe '{request.name}' serves this machine", advice=advice)
+        plan = Plan(
+            name=request.name, recipe="", title=request.name, stack="", compute="", machine=machine, env="", steps=(), refusals=(refusal,)
+        )  # fmt: skip
+    else:
+        plan = make_plan(recipe, look, chooser, machine)
+    return Planned(replace(plan, mends=_mends(plan, report)), report, look)
+
+
+def _open(request: SetupRequest) -> tuple[Host, str]:
+    """The machine, and the folder of the environment: the one that is there already is the one looked at."""
+    wanted = os.path.abspath(os.path.expanduser(request.env)) if request.env and not request.capture else request.env
+    target = wanted if wanted and not request.capture and os.path.isdir(wanted) else None
+    host = open_host(request.capture, request.budget, False, target)
+    if wanted:
+        return host, wanted
+    default = f"{_home(host)}/gpudoctor/{request.name}"
+    if not request.capture and os.path.isdir(default):
+        host = open_host(None, request.budget, False, default)
+    return host, default
+
+
+def _home(host: Host) -> str:
+    if host.origin == "live":
+        return os.path.expanduser("~").replace("\\", "/")
+    return host.env("HOME") or "/home/user"
+
+
+def _asked(request: SetupRequest, host: Host, env: str) -> dict[str, Fact]:
+    """The request as facts (derived/setup.py names them)."""
+    asked: dict[str, Fact] = {"setup.name": Known(request.name, "command line"), "setup.env": Known(env, "--env")}
+    for name, value in (("torch", request.torch), ("python_version", request.python_version), ("folder", request.folder)):
+        asked[f"setup.{name}"] = Known(value, "command line") if value else Absent("command line")
+    asked["setup.purpose"] = Known(request.purpose or "training", "--for")
+    user = host.env("SUDO_USER") or host.env("USER") or host.env("LOGNAME")
+    asked["setup.user"] = Known(user, "environment") if user else Known("root", "environment")
+    return asked
+
+
+def _addresses(recipes: RecipeBook, request: SetupRequest) -> Mapping[str, Address]:
+    return recipes.addresses
+
+
+def _mends(plan: Plan, report: Report) -> tuple[str, ...]:
+    """Keys of the errors that this plan is there to end: of its stack, on a layer that one of its steps changes."""
+    layers = {step.layer for step in plan.todo}
+    return tuple(
+        finding.key for finding in report.findings
+        if finding.severity == "error" and plan.stack in finding.stacks and finding.layer in layers
+    )  # fmt: skip
+
+
