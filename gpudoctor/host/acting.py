@@ -20,8 +20,8 @@ class ActFailed(Exception):
 class NeedsRoot(ActFailed):
     """There is no way to become root here: `commands` are what a person with the rights must run."""
 
-    def __init__(self, commands: Sequence[Sequence[str]]) -> None:
-        super().__init__("this needs root rights, and sudo is not here", "run the commands as root, then gpudoctor setup --resume")
+    def __init__(self, commands: Sequence[Sequence[str]], why: str = "sudo is not here") -> None:
+        super().__init__(f"this needs root rights, and {why}", "run the commands as root, then gpudoctor setup --resume")
         self.commands = tuple(tuple(argv) for argv in commands)
 
 
@@ -36,8 +36,11 @@ class Done:
 class Machine(Protocol):
     """The machine that a run changes. Everything a kind does goes through here."""
 
-    look: Host
-    """Reads of the present state; nothing is remembered."""
+    @property
+    def look(self) -> Host:
+        """Reads of the present state; nothing is remembered."""
+        ...
+
     is_root: bool
     offline: bool
     """No network may be used (an offline bundle is)."""
@@ -87,6 +90,19 @@ class Machine(Protocol):
         ...
 
     def rename(self, source: str, target: str) -> None: ...
+    def list_tree(self, path: str) -> dict[str, str]:
+        """Paths below a folder to what each is (host.snapshots): two looks compare equal where nothing changed."""
+        ...
+
+    def snapshot_tree(self, source: str, target: str) -> None:
+        """A copy by hard links, links kept; `target` is there only once it is whole."""
+        ...
+
+    def restore_tree(self, snapshot: str, target: str, after: Mapping[str, str] | None = None) -> tuple[str, ...]:
+        """Makes `target` what the snapshot holds, but keeps what is not as `after` (of list_tree) says: that changed since."""
+        ...
+
+    def drop_snapshot(self, snapshot: str) -> None: ...
     def fetch(self, url: str, *, limit: int = 5_000_000_000) -> bytes:
         """A small document (a key), whole. Raises ActFailed with the reason. Never used when `offline`."""
         ...
