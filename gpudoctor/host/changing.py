@@ -1,0 +1,386 @@
+"""The live machine, being changed. See host/acting.py for what each method promises."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from gpudoctor.host import files
+from gpudoctor.host.acting import ActFailed, Done, NeedsRoot
+from gpudoctor.host.base import Host
+from gpudoctor.host.children import CHILD, Child, end, living, wait_for, wait_for_lock
+from gpudoctor.host.downloading import PART, download, fetch
+from gpudoctor.host.local import LocalHost, find_program
+
+__all__ = ["ActingHost", "end", "living", "wait_for", "wait_for_lock"]
+
+OUTPUT = 64 * 1024
+"""Bytes of output that a caller gets; all of it is in the log."""
+ANSWER = 64 * 1024 * 1024
+"""Bytes of an answer (`ask`) that are read."""
+LONGEST_FINISH = 7200.0
+"""Seconds before which a process that must finish is not stopped by any limit."""
+_ROOT_FOLDER = os.path.abspath(os.sep)
+_SBIN = ("/usr/local/sbin", "/usr/sbin", "/sbin")
+_ROOT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy")
+_LEADS_ASTRAY = frozenset(
+    "LANGUAGE PYTHONPATH PYTHONHOME PYTHONSTARTUP PYTHONUSERBASE VIRTUAL_ENV PIP_TARGET PIP_PREFIX PIP_ROOT PIP_USER PIP_PYTHON".split()
+)
+"""Variables of the person that would send a child to another place than the plan says."""
+_ESCAPES = re.compile(r"\x1b(\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|.)")
+_PASSWORD = re.compile(r"(://)[^/@\s]+@")
+_COMPLAINT = re.compile(r"(E: |error\b|.*\bERROR\b|fatal\b|dpkg: error)", re.I)
+
+
+class ActingHost:
+    """Changes this machine, one thing at a time. Not for several threads."""
+
+    def __init__(
+        self,
+        look: Host,
+        *,
+        log: Path,
+        offline: bool = False,
+        progress: Callable[[str], None] | None = None,
+        on_child: Callable[[int, int, bool, Sequence[str]], None] | None = None,
+        on_child_end: Callable[[int], None] | None = None,
+        sudo: str | None = None,
+    ) -> None:
+        """`on_child`: number, start time in ticks, finish, argv, while the child waits behind its gate; `on_child_end`: once it
+        is reaped. `sudo`: its path; None: as PATH says; empty: there is none."""
+        self.is_root = os.name == "posix" and os.geteuid() == 0
+        self.offline = offline
+        self._look, self._log = look, log
+        self._progress, self._on_child, self._on_child_end = progress, on_child, on_child_end
+        self._sudo = find_program("sudo", os.environ.get("PATH", os.defpath)) if sudo is None else sudo
+        self._unfinished = files.Unfinished(log.parent)
+        self._tidied = False
+        log.parent.mkdir(parents=True, exist_ok=True)
+
+    @property
+    def look(self) -> Host:
+        if not isinstance(self._look, LocalHost):
+            return self._look
+        fresh = LocalHost(budget=float("inf"))  # one host remembers what commands answered
+        fresh.target_python = self._look.target_python
+        return fresh
+
+    def say(self, text: str) -> None:
+        if self._progress is not None:
+            self._progress(text)
+
+    # processes
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        root: bool = False,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+        check: bool = True,
+        finish: bool = False,
+        advice: str = "",
+        limit: float = 7200.0,
+    ) -> Done:
+        self._tidy()
+        with self._log_file(argv) as log:
+            begin = os.fstat(log).st_size
+            rc = self._run(argv, root, env, cwd, finish, limit, log, log, begin)
+            output = _tail(self._log, begin, OUTPUT)
+        if check and rc != 0:
+            lines = [line for line in map(_shown, re.split(r"[\r\n]+", output)) if line]
+            complaints = [line for line in lines if _COMPLAINT.match(line)] or lines
+            reason = f"{os.path.basename(argv[0])} {_ending(rc)}" + (f": {complaints[-1]}" if complaints else "")
+            raise ActFailed(reason, advice, "\n".join(lines[-20:]))
+        return Done(rc, output)
+
+    def ask(self, argv: Sequence[str], *, root: bool = False, env: Mapping[str, str] | None = None, limit: float = 120.0) -> Done:
+        rc, answer = self._ask(argv, root, env, limit)
+        return Done(rc, answer.decode("utf-8", "replace"))
+
+    def _ask(self, argv: Sequence[str], root: bool, env: Mapping[str, str] | None, limit: float) -> tuple[int, bytes]:
+        with self._log_file(argv) as log, tempfile.TemporaryFile(dir=self._log.parent) as answer:
+            rc = self._run(argv, root, env, None, False, limit, answer.fileno(), log, None)
+            answer.seek(0)
+            return rc, answer.read(ANSWER)
+
+    def _run(
+        self,
+        argv: Sequence[str],
+        root: bool,
+        env: Mapping[str, str] | None,
+        cwd: str | None,
+        finish: bool,
+        limit: float,
+        output: int,
+        errors: int,
+        begin: int | None,
+    ) -> int:
+        """`begin`: where in the log its output begins; None: it only reads, and is not journaled."""
+        words, environment = self._command(argv, root, dict(env or {}))
+        program = find_program(words[0], environment["PATH"])
+        if program is None:
+            os.write(errors, f"{words[0]}: not found on PATH\n".encode("utf-8", "replace"))
+            return 127
+        try:
+            child = Child(words, program, env=environment, cwd=cwd or _ROOT_FOLDER, output=output, errors=errors)
+        except OSError as error:
+            raise ActFailed(f"{argv[0]} cannot be started: {error.strerror or error}") from None
+        told, late = False, False
+        try:
+            if begin is not None and self._on_child is not None:
+                told = True
+                self._on_child(child.pid, child.start, finish, tuple(argv))
+            child.release()
+            late = not self._follow(child, max(limit, LONGEST_FINISH) if finish else limit, begin)
+            if late:
+                child.end(self._sudo)
+        except BaseException:
+            self._see_off(child, finish, os.path.basename(argv[0]))
+            raise
+        finally:
+            rc = child.reap()
+            if told and self._on_child_end is not None:
+                self._on_child_end(child.pid)
+        if late:
+            raise ActFailed(f"{os.path.basename(argv[0])} took longer than {_span(limit)} and was ended", "look at the log, then try again")
+        return rc
+
+    def _follow(self, child: Child, limit: float, begin: int | None) -> bool:
+        """True where it ended within `limit` seconds."""
+        until, pause, shown, last = time.monotonic() + limit, 0.005, 0.0, ""
+        while not child.has_ended():
+            now = time.monotonic()
+            if now >= until:
+                return False
+            if begin is not None and self._progress is not None and now - shown >= 0.1:
+                shown = now
+                line = next((line for line in map(_shown, reversed(re.split(r"[\r\n]+", _tail(self._log, begin, 4096)))) if line), "")
+                if line and line != last:
+                    last = line
+                    self._progress(line)
+            time.sleep(min(pause, until - now))
+            pause = min(pause * 1.5, 0.1)
+        return True
+
+    def _see_off(self, child: Child, finish: bool, name: str) -> None:
+        """After an interruption: what must finish is waited for, whatever comes; anything else is ended."""
+        child.shut()
+        if not finish:
+            child.end(self._sudo)
+            return
+        while not child.has_ended():
+            try:
+                self.say(f"{name} must not be stopped in the middle: waiting for it to end")
+                time.sleep(0.5)
+            except KeyboardInterrupt:
+                continue
+
+    def _command(self, argv: Sequence[str], root: bool, given: dict[str, str]) -> tuple[list[str], dict[str, str]]:
+        """What is really started, with its environment. Raises NeedsRoot."""
+        environment = {name: value for name, value in os.environ.items() if name not in _LEADS_ASTRAY}
+        environment["LC_ALL"] = "C"
+        path = environment.get("PATH", os.defpath).split(os.pathsep)
+        environment["PATH"] = os.pathsep.join(path + ([folder for folder in _SBIN if folder not in path] if os.name == "posix" else []))
+        if not root or self.is_root:
+            return list(argv), {**environment, **given}
+        program = find_program(argv[0], _ROOT_PATH) or argv[0]
+        settings = {name: value for name, value in os.environ.items() if name.lower() in _PROXIES}
+        settings |= {"LC_ALL": "C", "PATH": _ROOT_PATH, **given}
+        sudo = self._become_root(argv, given)
+        words = [f"{name}={value}" for name, value in settings.items()]
+        return [sudo, "-n", "--", "env", f"{CHILD}=", *words, program, *argv[1:]], environment
+
+    def _become_root(self, argv: Sequence[str], given: Mapping[str, str]) -> str:
+        """The path of sudo, once it does what it is told without asking. It asks for the password at the terminal."""
+        command = [*(["env", *(f"{name}={value}" for name, value in given.items())] if given else []), *argv]
+        if not self._sudo:
+            raise NeedsRoot([command])
+        if self._sudo_is_ready(self._sudo):
+            return self._sudo
+        if not _has_terminal():
+            raise NeedsRoot([command], "sudo asks for a password, and there is no terminal to ask at")
+        self.say("sudo asks for your password")
+        if subprocess.run([self._sudo, "-v"], check=False).returncode != 0:
+            raise NeedsRoot([command], "sudo did not accept you")
+        if not self._sudo_is_ready(self._sudo):
+            raise NeedsRoot([command], "sudo asks for the password each time")
+        return self._sudo
+
+    @staticmethod
+    def _sudo_is_ready(sudo: str) -> bool:
+        quiet = subprocess.DEVNULL
+        try:
+            return subprocess.run([sudo, "-n", "true"], stdin=quiet, stdout=quiet, stderr=quiet, timeout=60, check=False).returncode == 0
+        except (OSError, subprocess.TimeoutExpired):
+            return False
+
+    @contextlib.contextmanager
+    def _log_file(self, argv: Sequence[str]) -> Iterator[int]:
+        descriptor = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o600)
+        try:
+            line = _PASSWORD.sub(r"\1***@", shlex.join(argv))
+            os.write(descriptor, f"\n# {time.strftime('%Y-%m-%d %H:%M:%S')} {line}\n".encode("utf-8", "replace"))
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+    # files
+
+    def read(self, path: str, *, root: bool = False) -> bytes | None:
+        self._tidy()
+        try:
+            return files.read(path)
+        except PermissionError as error:
+            if not root or self.is_root:
+                raise _failed(path, "read", error) from None
+        except OSError as error:
+            raise _failed(path, "read", error) from None
+        rc, content = self._ask(["cat", "--", path], True, None, 120.0)
+        if rc == 0:
+            return content
+        if self._ask(["test", "-e", path], True, None, 120.0)[0] == 1:
+            return None
+        raise ActFailed(f"{path} cannot be read, not even as root")
+
+    def write(self, path: str, content: bytes, *, mode: int | None = None, root: bool = False, owner: str | None = None) -> None:
+        """Without `mode` and `owner` those of the file that is there stay; a new one gets 0o644."""
+        self._tidy()
+        with _telling(path, "written"):
+            path = files.goal(path)
+            with self._unfinished.noted(files.beside(path)):
+                if root and not self.is_root:
+                    self._write_as_root(path, content, mode, owner)
+                else:
+                    files.write(path, content, mode, owner)
+
+    def _write_as_root(self, path: str, content: bytes, mode: int | None, owner: str | None) -> None:
+        rc, answer = self._ask(["stat", "-L", "-c", "%a %u:%g", "--", path], True, None, 120.0)
+        was = answer.decode("ascii", "replace").split() if rc == 0 else ["644", "0:0"]
+        user, _, group = (owner or was[1]).partition(":")
+        bits = was[0] if mode is None else f"{mode:o}"
+        with tempfile.NamedTemporaryFile(dir=self._log.parent) as staged:
+            staged.write(content)
+            staged.flush()
+            new = files.beside(path)
+            grouping = ["-g", group] if group else []
+            self._do_as_root(["install", "-T", "-m", bits, "-o", user, *grouping, "--", staged.name, new], path)
+            self._do_as_root(["sync", "--", new], path)
+            self._do_as_root(["mv", "-T", "-f", "--", new, path], path)
+
+    def _do_as_root(self, argv: Sequence[str], path: str) -> None:
+        begin = self._log.stat().st_size if self._log.exists() else 0
+        if self._ask(argv, True, None, 120.0)[0] != 0:
+            lines = [line for line in map(_shown, _tail(self._log, begin, 4096).splitlines()) if line]
+            raise ActFailed(f"{path}: {lines[-1] if lines else argv[0] + ' failed'}")
+
+    def remove(self, path: str, *, root: bool = False) -> None:
+        self._tidy()
+        if root and not self.is_root:
+            self._do_as_root(["rm", "-f", "--", path], path)
+            return
+        with _telling(path, "removed"):
+            files.remove(path)
+            files.remove(path + PART)
+
+    def make_folder(self, path: str, *, mode: int = 0o755, root: bool = False) -> None:
+        if root and not self.is_root:
+            if not os.path.isdir(path):
+                self._do_as_root(["mkdir", "-m", f"{mode:o}", "--", path], path)
+            return
+        with _telling(path, "made"):
+            files.make_folder(path, mode)
+
+    def remove_empty_folder(self, path: str, *, root: bool = False) -> bool:
+        if root and not self.is_root:
+            self._ask(["rmdir", "--", path], True, None, 120.0)
+            return self._ask(["test", "-e", path], True, None, 120.0)[0] == 1
+        with _telling(path, "removed"):
+            return files.remove_empty_folder(path)
+
+    def remove_tree(self, path: str) -> None:
+        with _telling(path, "removed"):
+            files.remove_tree(path)
+
+    def rename(self, source: str, target: str) -> None:
+        with _telling(source, "renamed"):
+            os.replace(source, target)
+            files.sync_folder(target)
+
+    def _tidy(self) -> None:
+        """What a doctor that was killed left half-written is removed, before anything else is done."""
+        if self._tidied:
+            return
+        self._tidied = True
+        left = self._unfinished.left()
+        if left is None:
+            return
+        try:
+            files.remove(left)
+        except OSError:
+            with contextlib.suppress(ActFailed):
+                self._do_as_root(["rm", "-f", "--", left], left)
+        self._unfinished.forget()
+
+    # network
+
+    def fetch(self, url: str, *, limit: int = 5_000_000_000) -> bytes:
+        return fetch(url, offline=self.offline, limit=limit)
+
+    def download(self, url: str, path: str, *, sha256: str, size: int | None = None) -> None:
+        with _telling(path, "written"):
+            download(url, path, offline=self.offline, sha256=sha256, size=size, say=self.say)
+
+
+def _failed(path: str, what: str, error: OSError) -> ActFailed:
+    return ActFailed(f"{path} cannot be {what}: {error.strerror or error}")
+
+
+@contextlib.contextmanager
+def _telling(path: str, what: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise _failed(path, what, error) from None
+
+
+def _tail(log: Path, begin: int, most: int) -> str:
+    """The last `most` bytes of what the log holds from `begin` on."""
+    with open(log, "rb") as handle:
+        end_ = handle.seek(0, os.SEEK_END)
+        handle.seek(max(begin, end_ - most))
+        return handle.read(most).decode("utf-8", "replace")
+
+
+def _shown(line: str) -> str:
+    """A line of a program as it may be shown: no escapes, no control characters, not endless."""
+    text = _ESCAPES.sub("", line[:4096])
+    return "".join(letter if letter.isprintable() else " " for letter in text).strip()[:200]
+
+
+def _ending(rc: int) -> str:
+    return f"died of signal {-rc}" if rc < 0 else f"ended with status {rc}"
+
+
+def _span(seconds: float) -> str:
+    return f"{seconds / 60:.0f} min" if seconds >= 120 else f"{seconds:g} s"
+
+
+def _has_terminal() -> bool:
+    if sys.platform == "win32":
+        return False
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_CLOEXEC))
+    except OSError:
+        return False
+    return True
