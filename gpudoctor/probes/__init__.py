@@ -3,7 +3,7 @@
 ALL = (
     "machine", "kernel", "environment", "wsl", "windows", "macos", "container", "user", "packages", "libraries",
     "pci", "gpus", "memory", "filesystems", "kernel_log",
-    "python_env",
+    "python_env", "interpreters",
     "nvidia", "amd", "intel", "intel_oneapi", "opencl", "graphcore", "directml",
     "frameworks",
 )  # fmt: skip
