@@ -1,9 +1,10 @@
-"""The project file gpudoctor.toml of the current folder: checks that a project leaves out, each with its reason."""
+"""What a person keeps in files: gpudoctor.toml of the current folder, and config.toml of their own (mirrors alone)."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from typing import Any
 
 from gpudoctor.cli import BadInput
 
@@ -12,26 +13,50 @@ NAME = "gpudoctor.toml"
 
 def ignored(given: Iterable[str], *, project_file: bool = True) -> dict[str, str]:
     """Ids to leave out and why. A recorded machine is judged without this folder's file."""
-    reasons = _from_file() if project_file and os.path.isfile(NAME) else {}
+    reasons = _table(NAME, ("ignore", "mirrors")).get("ignore", {}) if project_file else {}
+    if not isinstance(reasons, dict) or not all(isinstance(reason, str) and reason.strip() for reason in reasons.values()):
+        raise BadInput(f'{NAME}: [ignore] takes id = "reason", and no reason may be empty')
     return {**reasons, **dict.fromkeys(given, "--ignore")}
 
 
-def _from_file() -> dict[str, str]:
+def mirrors(given: Iterable[str]) -> dict[str, Any]:
+    """[mirrors] of the person's config.toml, then of the project, then --mirror NAME=URL; the last one counts."""
+    found: dict[str, Any] = {}
+    for path, keys in ((_config(), ("mirrors",)), (NAME, ("ignore", "mirrors"))):
+        table = _table(path, keys).get("mirrors", {})
+        if not isinstance(table, dict):
+            raise BadInput(f'{path}: mirrors: expected a table [mirrors] with NAME = "url"')
+        found.update(table)
+    for entry in given:
+        name, equals, url = entry.partition("=")
+        if not equals or not name.strip() or not url.strip():
+            raise BadInput(f"--mirror {entry}: expected NAME=URL, such as pypi=https://mirror.example/simple")
+        found[name.strip()] = url.strip()
+    return found
+
+
+def _config() -> str:
+    root = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
+    return os.path.join(root, "gpudoctor", "config.toml")
+
+
+def _table(path: str, keys: tuple[str, ...]) -> dict[str, Any]:
+    """The content of a file, empty where there is none."""
+    if not os.path.isfile(path):
+        return {}
     try:
         import tomllib
     except ModuleNotFoundError:  # Python 3.10
         import tomli as tomllib  # type: ignore[import-not-found,no-redef]
     try:
-        with open(NAME, "rb") as file:
-            table = tomllib.load(file)
+        with open(path, "rb") as file:
+            table: dict[str, Any] = tomllib.load(file)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadInput(f"{NAME}: no TOML: {error}") from error
+        raise BadInput(f"{path}: no TOML: {error}") from error
     except OSError as error:
-        raise BadInput(f"{NAME}: {error.strerror}") from error
-    unknown = sorted(set(table) - {"ignore"})
+        raise BadInput(f"{path}: {error.strerror}") from error
+    unknown = sorted(set(table) - set(keys))
     if unknown:
-        raise BadInput(f"{NAME}: unknown key '{unknown[0]}'; it may hold [ignore] with id = \"reason\"")
-    reasons = table.get("ignore", {})
-    if not isinstance(reasons, dict) or not all(isinstance(reason, str) and reason.strip() for reason in reasons.values()):
-        raise BadInput(f'{NAME}: [ignore] takes id = "reason", and no reason may be empty')
-    return reasons
+        what = " and ".join(f"[{key}]" for key in keys)
+        raise BadInput(f"{path}: unknown key '{unknown[0]}'; it may hold {what}")
+    return table
