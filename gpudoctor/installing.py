@@ -1,4 +1,4 @@
-"""The use cases of `setup`: plan, apply, resume, undo, history, recommend. Wires facts, recipes, plan, journal and machine together."""
+"""The use cases of `setup` before anything is changed: look, choose, plan, recommend."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from gpudoctor.gather.collect import Gathered, gather
 from gpudoctor.host.base import Host
 from gpudoctor.host.open_host import open_host
 from gpudoctor.install.kinds._kind import Look
+from gpudoctor.install.mirrors import MirrorError, apply_mirrors, given_mirrors
 from gpudoctor.install.planner import plan as make_plan
 from gpudoctor.lang.conditions import did_you_mean
 from gpudoctor.model.check import RECIPES
@@ -39,7 +40,10 @@ class SetupRequest:
     """Where the person put what only a person can download."""
     env: str | None = None
     bundle: str | None = None
-    mirrors: Mapping[str, Any] = field(default_factory=dict)
+    mirrors: tuple[str, ...] = ()
+    """NAME=URL, as on the command line."""
+    mirror_config: Mapping[str, Any] = field(default_factory=dict)
+    """The table [mirrors] of configuration files."""
     allow_removal: bool = False
     budget: float = 60.0
 
@@ -72,13 +76,14 @@ def plan_setup(request: SetupRequest, progress: Progress | None = None) -> Plann
 def plan_from(request: SetupRequest, recipes: RecipeBook, gathered: Gathered, host: Host, env: str) -> Planned:
     """The same from facts at hand: pure but for what kinds read from the host."""
     facts = gathered.facts
+    addresses = _addresses(recipes, request)
     report = app.judge(gathered, app.catalogue(), app.CheckRequest(capture=request.capture), host.origin)
     options = {
         "torch": request.torch, "python_version": request.python_version, "purpose": request.purpose, "folder": request.folder,
         "bundle": request.bundle, "allow_removal": request.allow_removal, "user": facts.value("setup.user"),
-        "insecure": sorted(name for name in request.mirrors),
+        "mirrored": sorted(name for name, address in addresses.items() if address != recipes.addresses[name]),
     }  # fmt: skip
-    look = Look(facts=facts, host=host, addresses=_addresses(recipes, request), env=env, options=options)
+    look = Look(facts=facts, host=host, addresses=addresses, env=env, options=options)
 
     def chooser(name: str) -> tuple[Recipe | None, tuple[str, ...]]:
         choice = choose(recipes, name, facts)
@@ -128,7 +133,10 @@ def _asked(request: SetupRequest, host: Host, env: str) -> dict[str, Fact]:
 
 
 def _addresses(recipes: RecipeBook, request: SetupRequest) -> Mapping[str, Address]:
-    return recipes.addresses
+    try:
+        return apply_mirrors(recipes.addresses, given_mirrors(request.mirrors), request.mirror_config)
+    except MirrorError as error:
+        raise app.RequestError(str(error)) from error
 
 
 def _mends(plan: Plan, report: Report) -> tuple[str, ...]:
@@ -138,5 +146,3 @@ def _mends(plan: Plan, report: Report) -> tuple[str, ...]:
         finding.key for finding in report.findings
         if finding.severity == "error" and plan.stack in finding.stacks and finding.layer in layers
     )  # fmt: skip
-
-

@@ -19,19 +19,14 @@ def ignored(given: Iterable[str], *, project_file: bool = True) -> dict[str, str
     return {**reasons, **dict.fromkeys(given, "--ignore")}
 
 
-def mirrors(given: Iterable[str]) -> dict[str, Any]:
-    """[mirrors] of the person's config.toml, then of the project, then --mirror NAME=URL; the last one counts."""
+def mirrors() -> dict[str, Any]:
+    """[mirrors] of the person's config.toml, then of the project file; the last one counts."""
     found: dict[str, Any] = {}
     for path, keys in ((_config(), ("mirrors",)), (NAME, ("ignore", "mirrors"))):
         table = _table(path, keys).get("mirrors", {})
         if not isinstance(table, dict):
             raise BadInput(f'{path}: mirrors: expected a table [mirrors] with NAME = "url"')
         found.update(table)
-    for entry in given:
-        name, equals, url = entry.partition("=")
-        if not equals or not name.strip() or not url.strip():
-            raise BadInput(f"--mirror {entry}: expected NAME=URL, such as pypi=https://mirror.example/simple")
-        found[name.strip()] = url.strip()
     return found
 
 

@@ -1,0 +1,296 @@
+"""gpudoctor setup: show the plan, ask once, carry it out, verify; resume, undo, history; recommend without a name."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gpudoctor.cli import FINDINGS, OK, BadInput
+
+if TYPE_CHECKING:
+    from gpudoctor.installing import Planned, SetupRequest
+    from gpudoctor.model.plan import Plan
+    from gpudoctor.setup_runs import Outcome
+
+FORMATS = ("text", "json", "sh", "dockerfile", "ansible")
+
+
+@click.command("setup")
+@click.argument("name", metavar="[STACK]", required=False)
+@click.option("--plan", "only_plan", is_flag=True, help="Show the plan and stop: nothing is changed.")
+@click.option("--yes", is_flag=True, help="Do not ask before the first act.")
+@click.option("--env", metavar="PATH", help="The Python environment: a new one is made there (default: ~/gpudoctor/STACK).")
+@click.option("--torch", metavar="VERSION", help="This release of torch (or IPEX) instead of the one that fits best.")
+@click.option("--python-version", metavar="VERSION", help="This Python for the new environment, such as 3.12.")
+@click.option(
+    "--for",
+    "purpose",
+    type=click.Choice(["training", "inference", "torch", "tensorflow", "onnxruntime"]),
+    help="What it is to be used for.",
+)
+@click.option("--folder", metavar="DIR", help="Where you put what only you can download (an SDK behind a login, a release file).")
+@click.option("--resume", is_flag=True, help="Go on with the run that stopped: after a reboot, a crash, a lost network.")
+@click.option("--undo", is_flag=False, flag_value="last", metavar="[RUN]", help="Take a run back (the last one).")
+@click.option("--history", is_flag=True, help="What was set up and taken back here.")
+@click.option(
+    "--mirror", multiple=True, metavar="NAME=URL", help="Another place for a repository or index; or [mirrors] in a configuration file."
+)
+@click.option("--make-bundle", metavar="DIR", help="Download all that the plan needs into DIR, for a machine without a network.")
+@click.option("--offline-bundle", metavar="DIR", help="Install from such a folder; no socket is opened.")
+@click.option("--allow-removal", is_flag=True, help="Let a step remove packages that stand in its way (the plan names them).")
+@click.option("--capture", metavar="PATH", help="Plan for a recorded machine; only with --plan or a --format.")
+@click.option(
+    "--format", "form", type=click.Choice(FORMATS), default="text", help="Write the plan as this; anything but text changes nothing."
+)
+@click.option("-o", "--output", metavar="FILE", help="Write the plan there instead of to standard output.")
+@click.option("--no-color", is_flag=True, help="No colour, as with NO_COLOR set or in a pipe.")
+@click.option("-v", "--verbose", is_flag=True, help="Every command of every step.")
+@click.option("-q", "--quiet", is_flag=True, help="Only the end.")
+def command(**given: Any) -> int:
+    """Set a stack up: plan, apply, verify; and take it back.
+
+    Without STACK it says which one serves this machine best, and why. STACK is one of ipex, torch-xpu, intel-driver, directml, opencl,
+    torch-opencl, poplar, openvino, onnxruntime, cuda, rocm, tensorflow, jax, mps, cpu.
+    """
+    from gpudoctor import app
+
+    chosen = [name for name in ("resume", "undo", "history") if given[name]]
+    if len(chosen) > 1 or (chosen and given["name"]):
+        raise BadInput(f"--{chosen[0]} stands alone; a STACK or a second of --resume, --undo, --history does not go with it")
+    screen = Screen(given)
+    try:
+        if given["history"]:
+            return _history(given)
+        if given["resume"]:
+            return _resume(screen)
+        if given["undo"]:
+            return _undo(given, screen)
+        return _set_up(given, screen) if given["name"] else _recommend(given, screen)
+    except app.BAD_INPUT as error:
+        raise BadInput(str(error)) from error
+    finally:
+        screen.clear()
+
+
+def _request(given: Mapping[str, Any]) -> SetupRequest:
+    from gpudoctor.cli.project import mirrors
+    from gpudoctor.installing import SetupRequest
+
+    for name in ("torch", "python_version"):
+        if given[name] and not all(part.isdigit() for part in given[name].split("+")[0].split(".")):
+            raise BadInput(f"--{name.replace('_', '-')} {given[name]}: expected a version such as {'2.8' if name == 'torch' else '3.12'}")
+    folder = os.path.abspath(os.path.expanduser(given["folder"])) if given["folder"] and not given["capture"] else given["folder"]
+    return SetupRequest(
+        name=given["name"], capture=given["capture"], torch=given["torch"], python_version=given["python_version"],
+        purpose=given["purpose"], folder=folder, env=given["env"], bundle=given["offline_bundle"], mirrors=given["mirror"],
+        mirror_config=mirrors(), allow_removal=given["allow_removal"],
+    )  # fmt: skip
+
+
+def _set_up(given: Mapping[str, Any], screen: Screen) -> int:
+    from gpudoctor import installing
+
+    if given["capture"] and not (given["only_plan"] or given["form"] != "text"):
+        raise BadInput("a recorded machine can be planned for, not changed; add --plan, or --format sh, dockerfile, ansible or json")
+    request = _request(given)
+    planned = installing.plan_setup(request, screen.looking)
+    screen.clear()
+    if given["form"] != "text" or given["only_plan"]:
+        return _write_plan(planned, given, screen)
+    screen.show_plan(planned.plan)
+    if planned.plan.refusals:
+        return FINDINGS
+    if given["make_bundle"]:
+        screen.say_line(installing.make_bundle(planned, given["make_bundle"], screen))
+        return OK
+    return _apply(planned, request, given, screen)
+
+
+def _apply(planned: Planned, request: SetupRequest, given: Mapping[str, Any], screen: Screen) -> int:
+    from gpudoctor import installing, setup_runs
+
+    problems = installing.look_ahead(planned, request, screen)
+    screen.clear()
+    if problems:
+        screen.show_problems(problems)
+        return FINDINGS
+    if planned.plan.todo and not given["yes"] and not screen.confirm(planned.plan):
+        screen.say_line("Nothing was changed.")
+        return OK
+    return screen.end(setup_runs.apply(planned.plan, screen, offline=bool(request.bundle)))
+
+
+def _write_plan(planned: Planned, given: Mapping[str, Any], screen: Screen) -> int:
+    from gpudoctor import __version__
+    from gpudoctor.cli.output import deliver
+
+    form, plan = given["form"], planned.plan
+    today = time.strftime("%Y-%m-%d", time.gmtime())
+    if form == "text":
+        text = screen.plan_text(plan)
+    elif form == "json":
+        from gpudoctor.reporters import plan_json
+
+        text = plan_json.render(plan, __version__)
+    else:
+        if plan.refusals:
+            raise BadInput(f"there is no plan to write: {plan.refusals[0].title}; {plan.refusals[0].advice}")
+        from importlib import import_module
+
+        name = {"sh": "plan_shell", "dockerfile": "plan_dockerfile", "ansible": "plan_ansible"}[form]
+        text = import_module(f"gpudoctor.reporters.{name}").render(plan, __version__, today)
+    deliver(text, given["output"])
+    return FINDINGS if plan.refusals else OK
+
+
+def _resume(screen: Screen) -> int:
+    from gpudoctor import setup_runs
+
+    return screen.end(setup_runs.resume(screen))
+
+
+def _undo(given: Mapping[str, Any], screen: Screen) -> int:
+    from gpudoctor import setup_runs
+
+    if given["undo"] != "last" and not given["undo"].isdigit():
+        raise BadInput(f"--undo {given['undo']}: expected the number of a run; gpudoctor setup --history lists them")
+    return screen.end(setup_runs.undo(None if given["undo"] == "last" else int(given["undo"]), screen))
+
+
+def _history(given: Mapping[str, Any]) -> int:
+    from gpudoctor import setup_runs
+    from gpudoctor.cli.output import deliver, terminal
+    from gpudoctor.reporters import plan_text
+    from gpudoctor.reporters.json_report import dumps
+
+    runs = [
+        {
+            "id": row.id, "name": row.name, "started": row.started, "status": row.state, "note": row.note, "env": row.plan.env,
+            "steps": [{"title": step.title, "state": done.state} for step, done in zip(row.plan.steps, row.steps, strict=True)],
+            "kept": [step.note for step in row.steps if step.state == "kept"],
+        }
+        for row in setup_runs.history()
+    ]  # fmt: skip
+    if given["form"] == "json":
+        deliver(dumps({"runs": runs}), given["output"])
+    else:
+        place = terminal(given["no_color"], to_file=given["output"] not in (None, "-"))
+        deliver(place.draw(plan_text.history(runs, place)), given["output"])
+    return OK
+
+
+def _recommend(given: Mapping[str, Any], screen: Screen) -> int:
+    from gpudoctor import installing
+    from gpudoctor.cli.output import deliver, terminal
+    from gpudoctor.reporters import recommendation_text
+    from gpudoctor.reporters.json_report import dumps
+
+    found = installing.recommend_for(given["capture"], given["purpose"], screen.looking)
+    screen.clear()
+    if given["form"] == "json":
+        from dataclasses import asdict
+
+        deliver(dumps(asdict(found)), given["output"])
+    else:
+        place = terminal(given["no_color"], to_file=given["output"] not in (None, "-"))
+        deliver(recommendation_text.render(found, place), given["output"])
+    return OK if found.first else FINDINGS
+
+
+class Screen:
+    """What the person sees while something runs (install.runner.Watcher): one moving line on a terminal, nothing of it in a pipe."""
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        from gpudoctor.cli.output import terminal
+
+        self._given = given
+        self._place = terminal(given["no_color"], to_file=given["output"] not in (None, "-"))
+        self._moving = sys.stderr.isatty() and not given["quiet"]
+        self._quiet = given["quiet"]
+
+    # progress
+
+    def looking(self, name: str) -> None:
+        self.says(f"looking at {name.replace('_', ' ')}")
+
+    def says(self, text: str) -> None:
+        if self._moving:
+            from gpudoctor.reporters.escape import visible
+
+            width = max(self._place.width - 3, 20)
+            sys.stderr.write(f"\r\x1b[K{visible(' '.join(text.split()))[:width]} …")
+            sys.stderr.flush()
+
+    def clear(self) -> None:
+        if self._moving:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+    # steps
+
+    def begins(self, step: Any, total: int) -> None:
+        if not self._quiet:
+            from gpudoctor.reporters import plan_text
+
+            self._draw(plan_text.step_begins(step, total, self._place))
+
+    def ends(self, step: Any, seconds: float) -> None:
+        if not self._quiet:
+            from gpudoctor.reporters import plan_text
+
+            self._draw(plan_text.step_done(step, seconds, self._place))
+
+    def undoes(self, step: Any, total: int) -> None:
+        if not self._quiet:
+            from gpudoctor.reporters import plan_text
+
+            self._draw(plan_text.step_undone(step, total, self._place))
+
+    def end(self, outcome: Outcome) -> int:
+        from gpudoctor.reporters import plan_text
+
+        if outcome.step is not None and outcome.state == "failed":
+            self._draw(plan_text.step_failed(outcome.step, outcome.text, outcome.advice, outcome.tail, self._place))
+        elif outcome.step is not None:
+            self._draw(plan_text.waiting(outcome.step, outcome.text, outcome.commands, self._place))
+        else:
+            self._draw(plan_text.finished(outcome.state, outcome.text, outcome.advice, outcome.kept, self._place))
+        return OK if outcome.succeeded else FINDINGS
+
+    # plans
+
+    def plan_text(self, plan: Plan) -> str:
+        from gpudoctor.reporters import plan_text
+
+        return plan_text.render(plan, self._place, verbose=self._given["verbose"])
+
+    def show_plan(self, plan: Plan) -> None:
+        if not self._quiet:
+            click.echo(self.plan_text(plan), nl=False)
+
+    def show_problems(self, problems: list[str]) -> None:
+        for problem in problems:
+            self.say_line(f"cannot begin: {problem}")
+        self.say_line("Nothing was changed.")
+
+    def confirm(self, plan: Plan) -> bool:
+        if not sys.stdin.isatty():
+            raise BadInput("nobody is there to be asked; add --yes to apply this plan, or --plan to see it only")
+        root = sum(step.root for step in plan.todo)
+        return click.confirm(f"Carry out {len(plan.todo)} steps{f', {root} of them as root' if root else ''}?", default=False)
+
+    def say_line(self, text: str) -> None:
+        from gpudoctor.reporters.escape import visible
+
+        self.clear()
+        click.echo(visible(text))
+
+    def _draw(self, lines: Any) -> None:
+        self.clear()
+        click.echo(self._place.draw(lines), nl=False)
+        sys.stdout.flush()

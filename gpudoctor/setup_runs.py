@@ -1,0 +1,211 @@
+"""The use cases of `setup` that change the machine: apply, resume, undo, verify; and the history of it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from gpudoctor import __version__, app
+from gpudoctor.host import children
+from gpudoctor.host.changing import ActingHost
+from gpudoctor.host.local import LocalHost, find_program
+from gpudoctor.install.first_computation import Computed, compute
+from gpudoctor.install.journal import Child, Journal, JournalError, RunRow, state_folder
+from gpudoctor.install.runner import Stopped, Watcher, carry_out, take_back
+from gpudoctor.model.plan import Plan, PlannedStep
+from gpudoctor.model.report import Report
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run ended. state: done, unverified, failed, waiting, undone, kept, nothing. `text` is one line."""
+
+    run: int
+    state: str
+    text: str
+    step: PlannedStep | None = None
+    advice: str = ""
+    tail: str = ""
+    commands: tuple[tuple[str, ...], ...] = ()
+    kept: tuple[str, ...] = ()
+
+    @property
+    def succeeded(self) -> bool:
+        return self.state in ("done", "undone", "nothing")
+
+
+def open_journal() -> Journal:
+    """Raises app.RequestError where it cannot be used."""
+    try:
+        return Journal(state_folder())
+    except JournalError as error:
+        raise app.RequestError(str(error)) from error
+
+
+def apply(plan: Plan, watcher: Watcher, *, offline: bool = False) -> Outcome:
+    """Journals the plan and carries it out. The person was asked before."""
+    with _alone(open_journal()) as journal:
+        left = journal.unfinished()
+        if left is not None:
+            raise app.RequestError(
+                f"run {left.id} ({left.name}) is not finished ({left.state}); gpudoctor setup --resume goes on with it, "
+                f"gpudoctor setup --undo {left.id} takes it back"
+            )
+        run = journal.start(plan, __version__)
+        return _go_on(run, plan, journal, watcher, offline)
+
+
+def resume(watcher: Watcher) -> Outcome:
+    """Goes on with the last run that is not finished; an undo that was cut off goes on as an undo."""
+    with _alone(open_journal()) as journal:
+        left = journal.unfinished()
+        if left is None:
+            return Outcome(0, "nothing", "there is nothing to resume")
+        _settle(left.id, journal, watcher)
+        if left.state == "undoing":
+            return _take_back(left, journal, watcher)
+        return _go_on(left.id, left.plan, journal, watcher, False)
+
+
+def undo(number: int | None, watcher: Watcher) -> Outcome:
+    """Takes back run `number`, or the last one that changed something and was not taken back."""
+    with _alone(open_journal()) as journal:
+        rows = [row for row in journal.runs() if row.id == number] if number is not None else [
+            row for row in journal.runs() if row.state not in ("undone", "kept") and any(step.before is not None for step in row.steps)
+        ]  # fmt: skip
+        if not rows:
+            if number is not None:
+                raise app.RequestError(f"there is no run {number}; gpudoctor setup --history lists them")
+            return Outcome(0, "nothing", "there is nothing to undo")
+        row = rows[-1]
+        later = [other.id for other in journal.runs() if other.id > row.id and other.state not in ("undone", "kept", "nothing")]
+        if later:
+            watcher.says(f"runs {', '.join(map(str, later))} came after run {row.id}; what they share with it stays")
+        _settle(row.id, journal, watcher)
+        return _take_back(row, journal, watcher)
+
+
+def history() -> list[RunRow]:
+    """All runs, oldest first; nothing is created by looking."""
+    if not (state_folder() / "journal.sqlite").is_file():
+        return []
+    journal = open_journal()
+    try:
+        return journal.runs()
+    finally:
+        journal.close()
+
+
+@contextlib.contextmanager
+def _alone(journal: Journal) -> Iterator[Journal]:
+    try:
+        with journal.held():
+            yield journal
+    except JournalError as error:
+        raise app.RequestError(str(error)) from error
+    finally:
+        journal.close()
+
+
+def _settle(run: int, journal: Journal, watcher: Watcher) -> None:
+    """What a dead doctor left running is waited for or ended."""
+    for child in journal.open_children(run):
+        if children.living([(child.pid, child.began)]):
+            if child.finish:
+                watcher.says(f"waiting for {child.argv[0]} (process {child.pid}), which an earlier run left at work")
+                children.wait_for(child.pid, child.began, watcher.says)
+            else:
+                children.end(child.pid, child.began)
+        journal.child_ends(run, child.pid)
+
+
+@contextlib.contextmanager
+def _machine(run: int, journal: Journal, watcher: Watcher, offline: bool) -> Iterator[tuple[ActingHost, Callable[[int], None]]]:
+    """The machine, whose children are journaled under the step that was entered last."""
+    current = [0]
+
+    def starts(pid: int, began: int, finish: bool, argv: Sequence[str]) -> None:
+        journal.child_starts(run, current[0], Child(pid, began, finish, tuple(argv)))
+
+    machine = ActingHost(
+        LocalHost(budget=86_400.0), log=journal.folder / f"run-{run}.log", offline=offline, progress=watcher.says,
+        on_child=starts, on_child_end=lambda pid: journal.child_ends(run, pid),
+        sudo=find_program("sudo", os.environ.get("PATH", os.defpath)),
+    )  # fmt: skip
+    try:
+        yield machine, lambda number: current.__setitem__(0, number)
+    except KeyboardInterrupt:
+        row = journal.run(run)
+        if row is not None and row.state == "running":
+            journal.set_run(run, "interrupted", "stopped by the person")
+        raise
+
+
+def _go_on(run: int, plan: Plan, journal: Journal, watcher: Watcher, offline: bool) -> Outcome:
+    with _machine(run, journal, watcher, offline) as (machine, enter):
+        stopped = carry_out(run, plan, journal, machine, watcher, enter)
+        if stopped is not None:
+            return _outcome(run, stopped)
+        outcome = _verify(run, plan, watcher)
+    journal.set_run(run, outcome.state, outcome.text)
+    return outcome
+
+
+def _verify(run: int, plan: Plan, watcher: Watcher) -> Outcome:
+    """The check of the stack again, then a first computation on the device, in the target environment."""
+    watcher.says("checking what is there now")
+    report = app.check(app.CheckRequest(python=plan.env or None, stack=plan.stack or None, budget=90.0), watcher.says)
+    still = [finding for finding in report.findings if finding.key in plan.mends]
+    if still:
+        advice = f"{still[0].advice.text} (gpudoctor check --stack {plan.stack} says more)"
+        return Outcome(run, "failed", f"everything is installed, and this is still so: {still[0].title}", advice=advice)
+    if not plan.compute:
+        return Outcome(run, "done", "everything is in place")
+    watcher.says("computing something on the device")
+    computed = compute(plan.compute, _interpreter(plan.env) if plan.env else "", variables=plan.variables)
+    return _judged(run, plan, report, computed)
+
+
+def _interpreter(env: str) -> str:
+    return f"{env}/Scripts/python.exe" if os.name == "nt" else f"{env}/bin/python"
+
+
+def _judged(run: int, plan: Plan, report: Report, computed: Computed) -> Outcome:
+    if computed.ok:
+        return Outcome(run, "done", computed.text, advice=_use(plan))
+    rung = _first_not_ok(report, plan.stack)
+    if computed.no_device:
+        return Outcome(run, "unverified", f"{computed.text}{rung}", advice=f"gpudoctor check --stack {plan.stack} shows the ladder")
+    return Outcome(run, "failed", f"{computed.text}{rung}", advice=f"gpudoctor check --stack {plan.stack}{_python(plan)} shows the ladder")
+
+
+def _first_not_ok(report: Report, stack: str) -> str:
+    """'; the first rung that is not ok: device'"""
+    rungs = next((result.layers for result in report.stacks if result.stack == stack), ())
+    first = next((rung for rung in rungs if rung.status != "ok"), None)
+    return f"; the first rung of {stack} that is not ok: {first.layer} ({first.detail or first.status})" if first else ""
+
+
+def _use(plan: Plan) -> str:
+    return f"to use it: . {shlex.quote(plan.env + '/bin/activate')}" if plan.env and os.name != "nt" else ""
+
+
+def _python(plan: Plan) -> str:
+    return f" --python {shlex.quote(plan.env)}" if plan.env else ""
+
+
+def _outcome(run: int, stopped: Stopped) -> Outcome:
+    return Outcome(run, stopped.state, stopped.reason, stopped.step, stopped.advice, stopped.tail, stopped.commands)
+
+
+def _take_back(row: RunRow, journal: Journal, watcher: Watcher) -> Outcome:
+    with _machine(row.id, journal, watcher, True) as (machine, enter):
+        result = take_back(row.id, row.plan, journal, machine, watcher, enter)
+    if isinstance(result, Stopped):
+        return _outcome(row.id, result)
+    if result:
+        return Outcome(row.id, "kept", f"run {row.id} is taken back, but for what was changed since", kept=tuple(result))
+    return Outcome(row.id, "undone", f"run {row.id} ({row.name}) is taken back")
