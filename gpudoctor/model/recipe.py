@@ -13,7 +13,7 @@ KINDS = (
     "apt.repository", "apt.install", "apt.remove", "dnf.repository", "dnf.install", "pacman.install", "group", "file", "edit", "udev.rule",
     "modprobe", "download", "unpack", "venv", "pip", "environment", "reboot", "person",
 )  # fmt: skip
-PARTS = ("nvidia-driver", "amd-driver", "environment")
+PARTS = ("nvidia-driver", "amd-driver", "intel-kernel", "intel-access", "environment")
 """Names of recipes that only other recipes stand on; nobody types them."""
 ADDRESS_KINDS = ("apt", "dnf", "python-index", "download")
 PURPOSES = ("training", "inference", "torch", "tensorflow", "onnxruntime")
