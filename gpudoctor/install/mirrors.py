@@ -61,7 +61,7 @@ def _notes(before: Mapping[str, Address], after: Mapping[str, Address]) -> Itera
             continue
         yield f"{name} comes from {now.url} instead of {was.url}"
         if now.fingerprint != was.fingerprint:
-            yield f"{name} must be signed by {now.fingerprint}, as your configuration says, instead of by the vendor's {was.fingerprint or 'key'}"
+            yield f"{name} must be signed by {now.fingerprint}, as your configuration says, not by {was.fingerprint or 'a vendor'}"
 
 
 def _table(name: str, entry: Any) -> Mapping[str, Any]:
