@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from gpudoctor import app
 from gpudoctor.catalog import paths
 from gpudoctor.catalog.lint import example_facts, lint
 from gpudoctor.catalog.loader import read_folder, read_toml
-from gpudoctor.catalog.scaffold import TODO
+from gpudoctor.catalog.recipe_lint import lint_book
+from gpudoctor.catalog.recipes import read_book
+from gpudoctor.catalog.scaffold import TODO as UNWRITTEN
 from gpudoctor.catalog.structure import DataError, check_from, stack_from
 from gpudoctor.engine.examples import outcome_of
 from gpudoctor.gather import vocabulary
-from gpudoctor.gather.collect import gather
+from gpudoctor.gather.collect import Gathered, derive, gather
+from gpudoctor.host.nothing import NoHost
+from gpudoctor.install.kinds import kind_named
+from gpudoctor.installing import SetupRequest, plan_from
+from gpudoctor.lang.conditions import did_you_mean
 from gpudoctor.model.check import Catalogue, Check, Stack
+from gpudoctor.model.facts import Absent, Facts, Known
+from gpudoctor.model.plan import IMPOSSIBLE, TODO
+from gpudoctor.model.recipe import Recipe, RecipeBook, StepTemplate
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +73,8 @@ def lint_folders(extra: Sequence[str], only: str | None = None) -> list[str]:
         checks.append(check)
         if check.id != path.stem:
             problems.append(f"{file}: id: is '{check.id}'; it must be the file's name, '{path.stem}'")
-        if TODO in path.read_text(encoding="utf-8"):
-            problems.append(f"{file}: a {TODO} of the scaffold is left; write what belongs there")
+        if UNWRITTEN in path.read_text(encoding="utf-8"):
+            problems.append(f"{file}: a {UNWRITTEN} of the scaffold is left; write what belongs there")
         for tried in run_examples(check):
             if not tried.holds:
                 problems.append(f"{file}: example '{tried.example}': expected {tried.expected}, came out {tried.outcome}; see check --why")
@@ -80,7 +90,7 @@ def lint_folders(extra: Sequence[str], only: str | None = None) -> list[str]:
 
 
 def run_examples(check: Check) -> list[Tried]:
-    return [Tried(example.name, example.expect, outcome_of(check, example_facts(check, example.facts))) for example in check.examples]
+    return [Tried(example.name, example.expect, outcome_of(check, example_facts(example.facts))) for example in check.examples]
 
 
 def with_examples(check_id: str, extra: Sequence[str]) -> Check:
@@ -89,6 +99,53 @@ def with_examples(check_id: str, extra: Sequence[str]) -> Check:
         for path in folder.glob(f"*/{check_id}.toml"):
             return check_from(read_toml(path), f"{path.parent.name}/{path.name}", path.parent.name, vocabulary.items())
     raise DataError(f"no file {check_id}.toml in {', '.join(map(str, folders(extra)))}")
+
+
+def lint_recipes() -> list[str]:
+    """Everything that is wrong in the recipes of this checkout, one line each: names, sources, and examples that plan otherwise."""
+    folder = paths.checkout_recipes()
+    if folder is None:
+        raise DataError("an installed gpudoctor carries no recipe files; run this in a checkout")
+    specs = vocabulary.specs()
+    book = read_book(folder, vocabulary.items())
+    stacks = [stack.stack for stack in app.catalogue().stacks]
+    return lint_book(book, specs, stacks) + [line for recipe in book.recipes for line in _wrong_steps(recipe, book)]
+
+
+def _wrong_steps(recipe: Recipe, book: RecipeBook) -> Iterator[str]:
+    file = f"{recipe.name}/{recipe.id}.toml"
+    for step in recipe.steps:
+        if isinstance(step, StepTemplate):
+            kind = kind_named(step.do)
+            for key in sorted(set(step.settings) - set(kind.keys)):
+                yield f"{file}: step '{step.title}': unknown key '{key}'{did_you_mean(key, kind.keys)} for {step.do}"
+            for key in sorted(set(kind.required) - set(step.settings)):
+                yield f"{file}: step '{step.title}': {step.do} needs '{key}'"
+            for key, value in step.settings.items():
+                if key in kind.keys and not isinstance(value, kind.keys[key]):
+                    yield f"{file}: step '{step.title}': {key} is of the wrong type"
+    for example in recipe.examples:
+        chosen, titles = planned_titles(recipe.name, example.facts, book)
+        if chosen != recipe.id:
+            yield f"{file}: example '{example.name}': '{chosen or 'no recipe'}' is chosen instead"
+        elif titles != list(example.steps):
+            yield f"{file}: example '{example.name}': the steps left to do are {titles}"
+
+
+def planned_titles(name: str, given: Mapping[str, Any], book: RecipeBook) -> tuple[str, list[str]]:
+    """The id of the recipe that facts choose, and the titles of what it leaves to do ('cannot: …' for impossible steps)."""
+    said = {"name": name, "purpose": "training", "env": "/home/user/env", "user": "user"}
+    asked = {f"setup.{key}": Known(value) for key, value in said.items()}
+    absent = {key: Absent() for key in ("setup.torch", "setup.python_version", "setup.folder")}
+    written = dict(example_facts(given).items())
+    gathered = Gathered(Facts({**asked, **absent, **written}))
+    derive(gathered)
+    for key, fact in written.items():  # what the example says outweighs what follows from the rest
+        gathered.facts.set(key, fact)
+    env = str(gathered.facts.value("setup.env"))
+    plan = plan_from(SetupRequest(name=name, env=env, folder=gathered.facts.value("setup.folder")), book, gathered, NoHost(), env).plan
+    titles = [step.title if step.state == TODO else f"cannot: {step.title}" for step in plan.steps if step.state in (TODO, IMPOSSIBLE)]
+    return plan.recipe, titles
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from gpudoctor.lang.conditions import did_you_mean, facts_of
@@ -28,7 +28,7 @@ def lint(checks: Iterable[Check], stacks: Iterable[Stack], specs: Mapping[str, F
         names = {name for condition in conditions for name in facts_of(condition)}
         names |= {name for rung in stack.rungs for name in fields_of(rung.detail) | fields_of(rung.missing)}
         scope = {specs[some.of].item for condition in conditions for some in _somes(condition) if some.of in specs}
-        problems += [f"{stack.stack}/stack.toml: {line}" for line in _unknown_facts(names, specs, scope)]
+        problems += [f"{stack.stack}/stack.toml: {line}" for line in unknown_facts(names, specs, scope)]
     return problems
 
 
@@ -38,7 +38,7 @@ def lint_check(check: Check, specs: Mapping[str, FactSpec], ids: list[str], stac
     names = {name for condition in conditions for name in facts_of(condition)} | _template_fields(check)
     scope = {specs[some.of].item for condition in conditions for some in _somes(condition) if some.of in specs}
     scope |= {check.item} - {""}
-    problems += _unknown_facts(names, specs, scope)
+    problems += unknown_facts(names, specs, scope)
     problems += [f"matches: /{pattern}/ {fault}" for c in conditions for pattern in _patterns(c) if (fault := slow_pattern(pattern))]
     problems += [f"caused_by: no check '{name}'{did_you_mean(name, ids)}" for name in check.caused_by if name not in ids]
     problems += [f"excludes: no check '{name}'{did_you_mean(name, ids)}" for name in check.excludes if name not in ids]
@@ -58,7 +58,7 @@ def lint_check(check: Check, specs: Mapping[str, FactSpec], ids: list[str], stac
     return problems
 
 
-def example_facts(check: Check, given: Mapping[str, Any]) -> Facts:
+def example_facts(given: Mapping[str, Any]) -> Facts:
     """The facts of an example; what is not given stays unknown. {unknown = "why"} and {absent = true} stand for themselves."""
     facts = Facts()
     for name, value in given.items():
@@ -141,7 +141,7 @@ def _template_fields(check: Check) -> set[str]:
     return {name for text in texts for name in fields_of(text)}
 
 
-def _unknown_facts(names: Iterable[str], specs: Mapping[str, FactSpec], scope: set[str]) -> list[str]:
+def unknown_facts(names: Iterable[str], specs: Mapping[str, FactSpec], scope: Collection[str] = ()) -> list[str]:
     """A name is known where a spec has it, is a map above it, or it is a field of an item in scope."""
     fields = {spec.item: spec.fields for spec in specs.values() if spec.item}
     problems = []

@@ -1,4 +1,4 @@
-"""gpudoctor lint: mistakes in check files, and what a changed catalogue says of recorded machines."""
+"""gpudoctor lint: mistakes in check and recipe files, and what a changed catalogue says of recorded machines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gpudoctor.cli import FINDINGS, OK, BadInput
 
 @click.group("lint")
 def command() -> None:
-    """For authors: find mistakes in check files, compare recorded machines."""
+    """For authors: find mistakes in checks and recipes, compare recorded machines."""
 
 
 @command.command("checks")
@@ -21,6 +21,20 @@ def checks(check_id: str | None, checks: tuple[str, ...]) -> int:
 
     try:
         problems = authoring.lint_folders(checks, check_id)
+    except app.BAD_INPUT as error:
+        raise BadInput(str(error)) from error
+    for line in problems:
+        click.echo(line)
+    return FINDINGS if problems else OK
+
+
+@command.command("recipes")
+def recipes() -> int:
+    """Names, addresses, sources, settings and example plans of every recipe; exit 1 with file, step and hint."""
+    from gpudoctor import app, authoring
+
+    try:
+        problems = authoring.lint_recipes()
     except app.BAD_INPUT as error:
         raise BadInput(str(error)) from error
     for line in problems:
