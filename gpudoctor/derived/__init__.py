@@ -2,5 +2,5 @@
 
 ALL = (
     "torch_build", "system", "python_mix", "ipex", "intel", "nvidia", "cuda", "amd", "opencl", "graphcore", "onnxruntime", "directml",
-    "setup",
+    "setup", "setup_intel", "setup_ipex", "setup_onnxruntime",
 )  # fmt: skip
