@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from gpudoctor.gather.collect import Gathered, gather
 from gpudoctor.host.base import Host
 from gpudoctor.host.open_host import open_host
 from gpudoctor.install.kinds._kind import Look
-from gpudoctor.install.mirrors import MirrorError, apply_mirrors, given_mirrors
+from gpudoctor.install.mirrors import MirrorError, apply_mirrors, given_mirrors, mirror_notes
 from gpudoctor.install.planner import plan as make_plan
 from gpudoctor.lang.conditions import did_you_mean
 from gpudoctor.model.check import RECIPES
@@ -99,7 +99,8 @@ def plan_from(request: SetupRequest, recipes: RecipeBook, gathered: Gathered, ho
         )  # fmt: skip
     else:
         plan = make_plan(recipe, look, chooser, machine)
-    return Planned(replace(plan, mends=_mends(plan, report)), report, look)
+    warnings = (*mirror_notes(recipes.addresses, addresses), *plan.warnings, *_cautions(plan, report, look))
+    return Planned(replace(plan, mends=_mends(plan, report), warnings=warnings), report, look)
 
 
 def _open(request: SetupRequest) -> tuple[Host, str]:
@@ -137,6 +138,20 @@ def _addresses(recipes: RecipeBook, request: SetupRequest) -> Mapping[str, Addre
         return apply_mirrors(recipes.addresses, given_mirrors(request.mirrors), request.mirror_config)
     except MirrorError as error:
         raise app.RequestError(str(error)) from error
+
+
+def _cautions(plan: Plan, report: Report, look: Look) -> Iterator[str]:
+    """What a person should know of the present state before something is changed."""
+    present = next((result for result in report.stacks if result.stack == plan.stack), None)
+    target = look.facts.value("python.prefix")
+    if present is not None and present.verdict == "ok" and plan.todo:
+        where = f" in {target}" if target and present.used else ""
+        same = target is not None and plan.env == target
+        yield f"{present.title} works already{where}; " + (
+            "this changes that environment, and gpudoctor setup --undo puts it back" if same else "nothing of it is changed"
+        )
+    if look.host.origin == "live" and look.facts.value("user.is_root") and look.host.env("SUDO_USER") and plan.env:
+        yield f"this runs as root, so {plan.env} will belong to root; run gpudoctor as yourself, it asks sudo where a step needs it"
 
 
 def _mends(plan: Plan, report: Report) -> tuple[str, ...]:

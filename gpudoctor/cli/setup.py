@@ -73,6 +73,9 @@ def command(**given: Any) -> int:
         return _set_up(given, screen) if given["name"] else _recommend(given, screen)
     except app.BAD_INPUT as error:
         raise BadInput(str(error)) from error
+    except KeyboardInterrupt:
+        screen.stopped()
+        raise
     finally:
         screen.clear()
 
@@ -212,6 +215,7 @@ class Screen:
         self._place = terminal(given["no_color"], to_file=given["output"] not in (None, "-"))
         self._moving = sys.stderr.isatty() and not given["quiet"]
         self._quiet = given["quiet"]
+        self._began = False
 
     # progress
 
@@ -234,6 +238,7 @@ class Screen:
     # steps
 
     def begins(self, step: Any, total: int) -> None:
+        self._began = True
         if not self._quiet:
             from gpudoctor.reporters import plan_text
 
@@ -246,10 +251,15 @@ class Screen:
             self._draw(plan_text.step_done(step, seconds, self._place))
 
     def undoes(self, step: Any, total: int) -> None:
+        self._began = True
         if not self._quiet:
             from gpudoctor.reporters import plan_text
 
             self._draw(plan_text.step_undone(step, total, self._place))
+
+    def stopped(self) -> None:
+        if self._began:
+            self.say_line("Stopped. gpudoctor setup --resume goes on where it was, gpudoctor setup --undo takes back what was done.")
 
     def end(self, outcome: Outcome) -> int:
         from gpudoctor.reporters import plan_text

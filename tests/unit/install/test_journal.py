@@ -14,14 +14,15 @@ from gpudoctor.install.journal import Child, Journal, JournalError, state_folder
 from gpudoctor.install.plan_store import plan_from_json, plan_to_json
 from gpudoctor.model.plan import DONE, Command, FileChange, Plan, PlannedStep, Refusal, Word
 
+ACTS = (Command(argv=("true", "x"), env={"E": "1"}), FileChange(path="/x", content="é"), Word(text="do"))
+FIRST = PlannedStep(
+    number=1, kind="file", title="one", why="", layer="framework", recipe="cpu", settings={"path": "/x", "n": [1, {"a": None}]},
+    acts=ACTS, changes=("writes",),
+)  # fmt: skip
+SECOND = PlannedStep(number=2, kind="file", title="two", why="", layer="framework", recipe="cpu", settings={}, state=DONE, note="there")
 PLAN = Plan(
     name="cpu", recipe="cpu", title="PyTorch on the processor", stack="torch-cpu", compute="torch-cpu", machine="a machine", env="/env",
-    refusals=(Refusal(title="no", advice="do"),), warnings=("w",), variables={"A": "b"},
-    steps=(
-        PlannedStep(number=1, kind="file", title="one", why="", layer="framework", recipe="cpu", settings={"path": "/x", "n": [1, {"a": None}]},
-                    acts=(Command(argv=("true", "x"), env={"E": "1"}), FileChange(path="/x", content="é"), Word(text="do")), changes=("writes",)),
-        PlannedStep(number=2, kind="file", title="two", why="", layer="framework", recipe="cpu", settings={}, state=DONE, note="there"),
-    ),
+    refusals=(Refusal(title="no", advice="do"),), warnings=("w",), variables={"A": "b"}, steps=(FIRST, SECOND),
 )  # fmt: skip
 
 HOLD = """
