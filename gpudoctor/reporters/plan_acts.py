@@ -1,0 +1,115 @@
+"""What the exports (script, Dockerfile, playbook) have in common: which steps they hold, and what an act is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gpudoctor.model.plan import DONE, IMPOSSIBLE, Command, FileChange, Plan, PlannedStep, Word
+from gpudoctor.reporters.shell_text import Unwritable
+
+RESTARTS = {
+    "login": "Log out and log in again, so that the new groups hold.",
+    "reboot": "Reboot the machine.",
+    "wsl": "In PowerShell run: wsl --shutdown; then open the distribution again.",
+}
+
+
+def is_person(step: PlannedStep) -> bool:
+    return step.kind == "person"
+
+
+def obstacles(plan: Plan) -> list[str]:
+    """Why an export of this plan does nothing: refusals and steps that are impossible here."""
+    lines = [f"{refusal.title}. {refusal.advice}" for refusal in plan.refusals]
+    return lines + [f"Step {step.number} cannot be done: {step.title}. {step.note}" for step in plan.steps if step.state == IMPOSSIBLE]
+
+
+def restart_of(step: PlannedStep) -> str:
+    what = step.settings.get("what")
+    return step.restart or (str(what) if step.kind == "reboot" and what in RESTARTS else "")
+
+
+def words_of(step: PlannedStep) -> list[str]:
+    return [act.text for act in step.acts if isinstance(act, Word)]
+
+
+def commands_of(step: PlannedStep) -> list[Command]:
+    return [act for act in step.acts if isinstance(act, Command)]
+
+
+def files_of(step: PlannedStep) -> list[FileChange]:
+    return [act for act in step.acts if isinstance(act, FileChange)]
+
+
+def ready_path(step: PlannedStep) -> str:
+    """A path that is there once a person did what the step asks; '' where nothing tells."""
+    path = step.settings.get("ready_path")
+    return path if isinstance(path, str) else ""
+
+
+def venv_python(plan: Plan, step: PlannedStep) -> str:
+    """The interpreter that a venv step makes."""
+    path = step.settings.get("path") or step.settings.get("env") or plan.env
+    return f"{path}/bin/python" if step.kind == "venv" and isinstance(path, str) and path else ""
+
+
+def carried(plan: Plan) -> Iterator[PlannedStep]:
+    return (step for step in plan.steps if step.state != DONE)
+
+
+def fingerprint(change: FileChange) -> str:
+    """40 (or 64) hexadecimal digits, upper case; '' where the file is pinned otherwise or not at all."""
+    digits = change.fingerprint.replace(" ", "").upper()
+    if digits and not re.fullmatch(r"[0-9A-F]{40}|[0-9A-F]{64}", digits):
+        raise Unwritable(f"the fingerprint for {change.path} is not 40 hexadecimal digits")
+    return digits
+
+
+def checksum(change: FileChange) -> str:
+    digits = change.sha256.strip().lower()
+    if digits and not re.fullmatch(r"[0-9a-f]{64}", digits):
+        raise Unwritable(f"the SHA-256 for {change.path} is not 64 hexadecimal digits")
+    return digits
+
+
+def pinned(change: FileChange) -> None:
+    """Raises Unwritable where nothing says what the fetched content must be."""
+    if change.fetched_from and not fingerprint(change) and not checksum(change):
+        raise Unwritable(f"{change.path} would be fetched with nothing to hold it against: neither a fingerprint nor a checksum is known")
+
+
+@dataclass(frozen=True, slots=True)
+class Apt:
+    """An `apt-get` command that was understood whole."""
+
+    action: str
+    """install, remove, purge or update."""
+    packages: tuple[str, ...] = ()
+    recommends: bool = True
+
+
+def apt(command: Command) -> Apt | None:
+    """None for other commands, and for those with an option that is not known here."""
+    if not command.argv or command.argv[0].rsplit("/", 1)[-1] != "apt-get":
+        return None
+    rest, action, recommends = list(command.argv[1:]), "", True
+    packages: list[str] = []
+    while rest:
+        text = rest.pop(0)
+        if text == "-o" and rest:
+            rest.pop(0)
+        elif text == "--no-install-recommends":
+            recommends = False
+        elif text in ("-y", "--yes", "--assume-yes", "-q", "-qq", "--quiet", "--no-remove", "--install-recommends") or text.startswith("-o"):
+            continue
+        elif not action and text in ("install", "remove", "purge", "update"):
+            action = text
+        elif not action or text.startswith("-"):
+            return None
+        else:
+            packages.append(text)
+    if not action or (not packages and action != "update"):
+        return None
+    return Apt(action, tuple(packages), recommends)

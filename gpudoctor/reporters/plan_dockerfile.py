@@ -1,0 +1,252 @@
+"""A plan as a Dockerfile: what belongs into an image becomes RUN and ENV, what belongs to the host a comment.
+
+An image starts from the bare distribution, so steps that are done on the planned machine are carried out too where their acts are known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gpudoctor.model.plan import DONE, Command, FileChange, Plan, PlannedStep, Word
+from gpudoctor.reporters import plan_acts as acts
+from gpudoctor.reporters.shell_text import Unwritable, broken, clean, comment, delimiter, heredoc, typed, word, words
+
+_HOST_LAYERS = frozenset({"device", "firmware", "kernel-driver", "device-node"})
+_HOST_KINDS = frozenset({"group", "modprobe", "udev.rule", "reboot"})
+_IMAGES = {"ubuntu": "ubuntu:{}", "debian": "debian:{}", "fedora": "fedora:{}", "rocky": "rockylinux:{}", "rhel": "redhat/ubi{}", "arch": "archlinux:base"}
+_DEFAULT = "ubuntu:24.04"
+_RUNS = {
+    "nvidia": ("the NVIDIA container toolkit must be on the host", "--gpus all"),
+    "amd": (
+        "the kernel driver is the host's",
+        '--device /dev/kfd --device /dev/dri --group-add video --group-add "$(getent group render | cut -d: -f3)" --ipc=host',
+    ),
+    "dri": ("the kernel driver is the host's", '--device /dev/dri --group-add "$(getent group render | cut -d: -f3)"'),
+    "ipu": (
+        "gc-docker of the SDK finds the devices itself; by hand, for each IPU N",
+        "--device /dev/ipuN --device /dev/ipuN_ex --device /dev/ipuN_mailbox --device /dev/ipuN_mem",
+    ),
+    "wsl": ("inside WSL2", "--device /dev/dxg --volume /usr/lib/wsl:/usr/lib/wsl:ro --env LD_LIBRARY_PATH=/usr/lib/wsl/lib"),
+}
+_APT = "rm -rf /var/lib/apt/lists/*"
+
+
+def render(plan: Plan, *, version: str, date: str) -> str:
+    """The whole Dockerfile. `version` of gpudoctor and `date` (YYYY-MM-DD) stand in its head. Raises shell_text.Unwritable."""
+    obstacles = acts.obstacles(plan)
+    if obstacles:
+        body = [
+            *(comment(text, "refused") for text in obstacles),
+            "RUN echo 'This plan was refused; the reason stands above this line.' >&2 && exit 1",
+        ]
+    else:
+        body = [*_base(plan), *(part for step in plan.steps for part in ("", *_step(plan, step))), "", *_environment(plan), *_flags(plan)]
+    return "\n".join([*_head(plan, version, date), *body, ""])
+
+
+def _head(plan: Plan, version: str, date: str) -> Iterator[str]:
+    yield "# syntax=docker/dockerfile:1"
+    yield comment(plan.title, f"gpudoctor setup {plan.name or '?'}")
+    yield comment(plan.machine, "planned for")
+    yield comment(f"by gpudoctor {version} on {date} from the recipe {plan.recipe}; read it before you build it", "generated")
+    yield from (comment(text, "archived") for text in (plan.archived,) if text)
+    yield from (comment(text, "warning") for text in plan.warnings)
+    yield from (comment(text, "remark") for text in plan.remarks)
+    yield from (comment(text, "source") for text in plan.sources)
+    yield "# One RUN is one act of the plan, and texts and paths are meant literally, which is why they are in single quotes."
+    yield "# hadolint global ignore=DL3059,SC2016,SC1003,SC1112"
+    if _is_wsl(plan):
+        yield "# note: planned for WSL; the image is that of the same distribution, and it reaches the card through the Windows driver."
+    image = _image(plan)
+    if not image:
+        image = _DEFAULT
+        yield comment(f"no image is known for {plan.os_id or 'this system'} {plan.os_version}, so this is {image}: adapt what follows", "note")
+    yield f"FROM {image}"
+    yield 'SHELL ["/bin/bash", "-euo", "pipefail", "-c"]'
+
+
+def _image(plan: Plan) -> str:
+    pattern = _IMAGES.get(plan.os_id, "")
+    if "{}" in pattern and not re.fullmatch(r"[a-z0-9][a-z0-9.]{0,20}", plan.os_version):
+        return ""
+    return pattern.format(plan.os_version)
+
+
+def _is_wsl(plan: Plan) -> bool:
+    return "wsl" in f"{plan.machine} {plan.recipe}".lower() or any(acts.restart_of(step) == "wsl" for step in plan.steps)
+
+
+def _base(plan: Plan) -> Iterator[str]:
+    """What every installed machine has, and a bare image has not."""
+    if not _image(plan) or plan.os_id in ("ubuntu", "debian"):
+        wanted = []
+        inside = [step for step in plan.steps if not _of_the_host(step)]
+        if any(file.fetched_from for step in inside for file in acts.files_of(step)):
+            wanted += ["ca-certificates", "curl", "gnupg"]
+        programs = {_program(command) for step in inside for command in acts.commands_of(step)}
+        for name in sorted(program for program in programs if re.fullmatch(r"python3(\.\d+)?", program)):
+            wanted += [name, f"{name}-venv"]
+        if "uv" in programs:
+            wanted += ["ca-certificates", "python3", "python3-venv"]
+        if wanted:
+            yield ""
+            yield "# A bare image lacks these. No versions are pinned: the distribution keeps one of each."
+            yield _apt_run([["apt-get", "install", "-y", "--no-install-recommends", *dict.fromkeys(wanted)]], "DL3008")
+        if "uv" in programs:
+            yield "# The newest uv: it only fetches, what it installs is pinned below."
+            yield "# hadolint ignore=DL3013"
+            yield "RUN python3 -m venv /opt/uv && /opt/uv/bin/pip install --no-cache-dir uv && ln -s /opt/uv/bin/uv /usr/local/bin/uv"
+
+
+def _program(command: Command) -> str:
+    """Interpreters and uv of a home folder are those of the image here."""
+    name = command.argv[0] if command.argv else ""
+    short = name.rsplit("/", 1)[-1]
+    return short if short == "uv" or (re.fullmatch(r"python3(\.\d+)?", short) and name.startswith(("/usr/bin/", "python"))) else name
+
+
+def _of_the_host(step: PlannedStep) -> bool:
+    return step.layer in _HOST_LAYERS or step.kind in _HOST_KINDS or bool(acts.restart_of(step))
+
+
+def _step(plan: Plan, step: PlannedStep) -> Iterator[str]:
+    place = "on the host: " if _of_the_host(step) else "by hand: " if acts.is_person(step) else ""
+    yield comment(f"{place}{step.number}. {step.title}")
+    if place or (step.state == DONE and not step.acts):
+        if step.state == DONE:
+            yield comment(f"{step.note or 'so it is'} (on the planned machine)", "done already")
+            if not place:
+                yield "# note: what makes it so is not known here; where the image needs it, install it before the next step."
+            return
+        yield from (comment(act.text, "text") for act in step.acts if isinstance(act, Word))
+        yield from (comment(f"$ {typed(act)}") for act in step.acts if isinstance(act, Command))
+        yield from (comment(act.path, "file") for act in step.acts if isinstance(act, FileChange))
+        path = acts.ready_path(step)
+        if path and acts.is_person(step):
+            yield comment(f"what you got must be in the image before the next step, so that {path} is there; add for instance: COPY sdk/ …")
+        return
+    yield comment(step.why, "why")
+    for act in step.acts:
+        if isinstance(act, Word):
+            yield comment(act.text, "text")
+        elif isinstance(act, FileChange):
+            yield _file(act)
+        else:
+            yield from _command(act)
+
+
+def _command(command: Command) -> Iterator[str]:
+    known = acts.apt(command)
+    program = Command(argv=(_program(command), *command.argv[1:]), env=command.env)
+    line = words(program)
+    if known and known.action == "update":
+        yield "# note: package lists are fetched by each step that installs, and not kept in the image."
+    elif known and known.action == "install":
+        yield "# No versions are pinned beyond those of the plan: the repository keeps one of each."
+        if known.recommends:
+            yield "# Recommended packages are wanted."
+        yield _apt_run([line], "DL3008" if not known.recommends else "DL3008,DL3015")
+    elif program.argv[0].rsplit("/", 1)[-1] in ("dnf", "yum"):
+        yield "# No versions are pinned beyond those of the plan: the repository keeps one of each."
+        yield _run([line, [program.argv[0], "clean", "all"]], "DL3041,DL3033,DL3040")
+    elif "pip" in program.argv[:4]:
+        yield "# Versions are as strict as the plan has them."
+        yield _run([line], "DL3013,DL3042")
+    else:
+        yield _run([line])
+
+
+def _apt_run(lines: list[list[str]], ignore: str) -> str:
+    return _run([["apt-get", "update"], *lines, _APT.split(" ")], ignore)
+
+
+def _run(lines: list[list[str]], ignore: str = "") -> str:
+    """One RUN. What Docker itself might read (line feeds, <<, a backslash at an end) goes into a heredoc, which it does not read."""
+    simple = all(re.fullmatch(r"[ -~]*", text) and "<<" not in text and "\\" not in text for line in lines for text in line)
+    head = f"# hadolint ignore={ignore}\n" if ignore else ""
+    if simple:
+        return head + "RUN " + " \\\n  && ".join(broken(line, indent="    ") for line in lines)
+    return head + _script("\n".join(broken(line) for line in lines))
+
+
+def _script(body: str) -> str:
+    """A heredoc, and a blank line: hadolint wants one after each."""
+    end = delimiter(body, "END_OF_RUN")
+    return f"RUN <<'{end}'\nset -euo pipefail\n{body}\n{end}\n"
+
+
+def _file(change: FileChange) -> str:
+    acts.pinned(change)
+    path, folder, mode = word(change.path), word(change.path.rsplit("/", 1)[0] or "/"), f"{change.mode:04o}"
+    if not change.fetched_from:
+        if clean(change.content) and re.fullmatch(r"/[A-Za-z0-9_./+-]*", change.path):
+            end = delimiter(change.content)
+            return f"COPY --chmod={mode} <<'{end}' {change.path}\n{change.content}{end}\n"
+        return _script("\n".join([f"mkdir -p -- {folder}", heredoc(f"dd status=none of={path}", change.content), f"chmod -- {mode} {path}"]))
+    lines = ["work=$(mktemp -d)", f'curl -fsSL --retry 3 -o "$work/file" -- {word(change.fetched_from)}', f"mkdir -p -- {folder}"]
+    key = acts.fingerprint(change)
+    if key:
+        lines += [
+            'found=$(gpg --homedir "$work" --batch --show-keys --with-colons "$work/file" |',
+            """  awk -F: '$1 == "pub" { primary = 1 } $1 == "fpr" && primary { print $10; primary = 0 }')""",
+            f'[ "$found" = {key} ] || {{',
+            '  echo "The key has another fingerprint: ${found:-none}" >&2',
+            "  exit 1",
+            "}",
+        ]
+        if not change.path.endswith(".asc"):
+            lines += [
+                """if grep -q -e '-----BEGIN PGP' "$work/file"; then""",
+                '  gpg --homedir "$work" --batch --yes --dearmor -o "$work/bare" "$work/file"',
+                '  mv -- "$work/bare" "$work/file"',
+                "fi",
+            ]
+    else:
+        lines.append(f"printf '%s  %s\\n' {acts.checksum(change)} \"$work/file\" | sha256sum -c --quiet -")
+    lines += [f'install -T -m {mode} -- "$work/file" {path}', 'rm -rf -- "$work"']
+    return _script("\n".join(lines))
+
+
+def _environment(plan: Plan) -> Iterator[str]:
+    wanted = dict(plan.variables)
+    if plan.env:
+        wanted["VIRTUAL_ENV"] = plan.env
+    for name, value in wanted.items():
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+            raise Unwritable(f"{name!r} is no name of a variable")
+        if value.isprintable() and not value.endswith("\\"):
+            yield f"ENV {name}={_quoted(value)}"
+        else:
+            yield comment(f"{name} cannot be set by ENV: its value has characters that a Dockerfile does not hold", "note")
+    if plan.env.isprintable() and plan.env:
+        path = _quoted(plan.env + "/bin")[:-1] + ':$PATH"'
+        yield f"ENV PATH={path}"
+
+
+def _quoted(value: str) -> str:
+    """For ENV: nothing in it is replaced."""
+    return '"' + re.sub(r'(["\\$])', r"\\\1", value) + '"'
+
+
+def _flags(plan: Plan) -> Iterator[str]:
+    family = _family(plan)
+    if family:
+        why, flags = _RUNS[family]
+        yield ""
+        yield comment(f"docker run --rm -it {flags} IMAGE    # {why}", "to run it")
+
+
+def _family(plan: Plan) -> str:
+    names = f"{plan.name} {plan.stack} {plan.compute} {plan.machine}".lower()
+    if re.search(r"cuda|nvidia|geforce|tensorrt", names):
+        return "nvidia"
+    if "poplar" in names or "poptorch" in names or re.search(r"\bipu\b", names):
+        return "ipu"
+    if _is_wsl(plan):
+        return "wsl"
+    if "rocm" in names:
+        return "amd"
+    if re.search(r"cpu\b", f"{plan.stack} {plan.compute}"):
+        return ""
+    return "dri" if re.search(r"xpu|ipex|intel|opencl|openvino|onnxruntime|directml|arc|radeon", names) else ""
