@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
-import shlex
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from gpudoctor.host import files
-from gpudoctor.host.acting import ActFailed, Done, NeedsRoot
+from gpudoctor.host.acting import ActFailed, Done
 from gpudoctor.host.base import Host
-from gpudoctor.host.children import CHILD, Child, end, living, wait_for, wait_for_lock
+from gpudoctor.host.children import Child, end, living, wait_for, wait_for_lock
 from gpudoctor.host.downloading import PART, download, fetch
 from gpudoctor.host.local import LocalHost, find_program
+from gpudoctor.host.snapshots import Trees
+from gpudoctor.host.run_log import RunLog, complaint, shown_lines
+from gpudoctor.host.sudo import command as as_root
 
 __all__ = ["ActingHost", "end", "living", "wait_for", "wait_for_lock"]
 
@@ -30,18 +29,13 @@ LONGEST_FINISH = 7200.0
 """Seconds before which a process that must finish is not stopped by any limit."""
 _ROOT_FOLDER = os.path.abspath(os.sep)
 _SBIN = ("/usr/local/sbin", "/usr/sbin", "/sbin")
-_ROOT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-_PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy")
 _LEADS_ASTRAY = frozenset(
     "LANGUAGE PYTHONPATH PYTHONHOME PYTHONSTARTUP PYTHONUSERBASE VIRTUAL_ENV PIP_TARGET PIP_PREFIX PIP_ROOT PIP_USER PIP_PYTHON".split()
 )
 """Variables of the person that would send a child to another place than the plan says."""
-_ESCAPES = re.compile(r"\x1b(\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|.)")
-_PASSWORD = re.compile(r"(://)[^/@\s]+@")
-_COMPLAINT = re.compile(r"(E: |error\b|.*\bERROR\b|fatal\b|dpkg: error)", re.I)
 
 
-class ActingHost:
+class ActingHost(Trees):
     """Changes this machine, one thing at a time. Not for several threads."""
 
     def __init__(
@@ -59,12 +53,11 @@ class ActingHost:
         is reaped. `sudo`: its path; None: as PATH says; empty: there is none."""
         self.is_root = os.name == "posix" and os.geteuid() == 0
         self.offline = offline
-        self._look, self._log = look, log
+        self._look, self._log, self._folder = look, RunLog(log), log.parent
         self._progress, self._on_child, self._on_child_end = progress, on_child, on_child_end
-        self._sudo = find_program("sudo", os.environ.get("PATH", os.defpath)) if sudo is None else sudo
+        self._sudo = (find_program("sudo", os.environ.get("PATH", os.defpath)) or "") if sudo is None else sudo
         self._unfinished = files.Unfinished(log.parent)
         self._tidied = False
-        log.parent.mkdir(parents=True, exist_ok=True)
 
     @property
     def look(self) -> Host:
@@ -93,14 +86,14 @@ class ActingHost:
         limit: float = 7200.0,
     ) -> Done:
         self._tidy()
-        with self._log_file(argv) as log:
+        with self._log.entry(argv) as log:
             begin = os.fstat(log).st_size
             rc = self._run(argv, root, env, cwd, finish, limit, log, log, begin)
-            output = _tail(self._log, begin, OUTPUT)
+            output = self._log.tail(begin, OUTPUT)
         if check and rc != 0:
-            lines = [line for line in map(_shown, re.split(r"[\r\n]+", output)) if line]
-            complaints = [line for line in lines if _COMPLAINT.match(line)] or lines
-            reason = f"{os.path.basename(argv[0])} {_ending(rc)}" + (f": {complaints[-1]}" if complaints else "")
+            lines = shown_lines(output)
+            why = complaint(lines)
+            reason = f"{os.path.basename(argv[0])} {_ending(rc)}" + (f": {why}" if why else "")
             raise ActFailed(reason, advice, "\n".join(lines[-20:]))
         return Done(rc, output)
 
@@ -109,7 +102,7 @@ class ActingHost:
         return Done(rc, answer.decode("utf-8", "replace"))
 
     def _ask(self, argv: Sequence[str], root: bool, env: Mapping[str, str] | None, limit: float) -> tuple[int, bytes]:
-        with self._log_file(argv) as log, tempfile.TemporaryFile(dir=self._log.parent) as answer:
+        with self._log.entry(argv) as log, tempfile.TemporaryFile(dir=self._folder) as answer:
             rc = self._run(argv, root, env, None, False, limit, answer.fileno(), log, None)
             answer.seek(0)
             return rc, answer.read(ANSWER)
@@ -165,7 +158,7 @@ class ActingHost:
                 return False
             if begin is not None and self._progress is not None and now - shown >= 0.1:
                 shown = now
-                line = next((line for line in map(_shown, reversed(re.split(r"[\r\n]+", _tail(self._log, begin, 4096)))) if line), "")
+                line = self._log.last_line(begin)
                 if line and line != last:
                     last = line
                     self._progress(line)
@@ -177,7 +170,10 @@ class ActingHost:
         """After an interruption: what must finish is waited for, whatever comes; anything else is ended."""
         child.shut()
         if not finish:
-            child.end(self._sudo)
+            try:
+                child.end(self._sudo)
+            except KeyboardInterrupt:
+                child.end(self._sudo, grace=0.0)
             return
         while not child.has_ended():
             try:
@@ -194,46 +190,7 @@ class ActingHost:
         environment["PATH"] = os.pathsep.join(path + ([folder for folder in _SBIN if folder not in path] if os.name == "posix" else []))
         if not root or self.is_root:
             return list(argv), {**environment, **given}
-        program = find_program(argv[0], _ROOT_PATH) or argv[0]
-        settings = {name: value for name, value in os.environ.items() if name.lower() in _PROXIES}
-        settings |= {"LC_ALL": "C", "PATH": _ROOT_PATH, **given}
-        sudo = self._become_root(argv, given)
-        words = [f"{name}={value}" for name, value in settings.items()]
-        return [sudo, "-n", "--", "env", f"{CHILD}=", *words, program, *argv[1:]], environment
-
-    def _become_root(self, argv: Sequence[str], given: Mapping[str, str]) -> str:
-        """The path of sudo, once it does what it is told without asking. It asks for the password at the terminal."""
-        command = [*(["env", *(f"{name}={value}" for name, value in given.items())] if given else []), *argv]
-        if not self._sudo:
-            raise NeedsRoot([command])
-        if self._sudo_is_ready(self._sudo):
-            return self._sudo
-        if not _has_terminal():
-            raise NeedsRoot([command], "sudo asks for a password, and there is no terminal to ask at")
-        self.say("sudo asks for your password")
-        if subprocess.run([self._sudo, "-v"], check=False).returncode != 0:
-            raise NeedsRoot([command], "sudo did not accept you")
-        if not self._sudo_is_ready(self._sudo):
-            raise NeedsRoot([command], "sudo asks for the password each time")
-        return self._sudo
-
-    @staticmethod
-    def _sudo_is_ready(sudo: str) -> bool:
-        quiet = subprocess.DEVNULL
-        try:
-            return subprocess.run([sudo, "-n", "true"], stdin=quiet, stdout=quiet, stderr=quiet, timeout=60, check=False).returncode == 0
-        except (OSError, subprocess.TimeoutExpired):
-            return False
-
-    @contextlib.contextmanager
-    def _log_file(self, argv: Sequence[str]) -> Iterator[int]:
-        descriptor = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o600)
-        try:
-            line = _PASSWORD.sub(r"\1***@", shlex.join(argv))
-            os.write(descriptor, f"\n# {time.strftime('%Y-%m-%d %H:%M:%S')} {line}\n".encode("utf-8", "replace"))
-            yield descriptor
-        finally:
-            os.close(descriptor)
+        return as_root(self._sudo, argv, given, self.say), environment
 
     # files
 
@@ -269,20 +226,25 @@ class ActingHost:
         was = answer.decode("ascii", "replace").split() if rc == 0 else ["644", "0:0"]
         user, _, group = (owner or was[1]).partition(":")
         bits = was[0] if mode is None else f"{mode:o}"
-        with tempfile.NamedTemporaryFile(dir=self._log.parent) as staged:
+        with tempfile.NamedTemporaryFile(dir=self._folder) as staged:
             staged.write(content)
             staged.flush()
             new = files.beside(path)
             grouping = ["-g", group] if group else []
-            self._do_as_root(["install", "-T", "-m", bits, "-o", user, *grouping, "--", staged.name, new], path)
-            self._do_as_root(["sync", "--", new], path)
-            self._do_as_root(["mv", "-T", "-f", "--", new, path], path)
+            try:
+                self._do_as_root(["install", "-T", "-m", bits, "-o", user, *grouping, "--", staged.name, new], path)
+                self._do_as_root(["sync", "--", new], path)
+                self._do_as_root(["mv", "-T", "-f", "--", new, path], path)
+            except ActFailed:
+                with contextlib.suppress(ActFailed):
+                    self._do_as_root(["rm", "-f", "--", new], new)
+                raise
 
     def _do_as_root(self, argv: Sequence[str], path: str) -> None:
-        begin = self._log.stat().st_size if self._log.exists() else 0
+        begin = self._log.size()
         if self._ask(argv, True, None, 120.0)[0] != 0:
-            lines = [line for line in map(_shown, _tail(self._log, begin, 4096).splitlines()) if line]
-            raise ActFailed(f"{path}: {lines[-1] if lines else argv[0] + ' failed'}")
+            said = [line for line in shown_lines(self._log.tail(begin, 4096)) if not line.startswith("# ")]
+            raise ActFailed(f"{path}: {said[-1] if said else f'{argv[0]} failed'}")
 
     def remove(self, path: str, *, root: bool = False) -> None:
         self._tidy()
@@ -354,33 +316,9 @@ def _telling(path: str, what: str) -> Iterator[None]:
         raise _failed(path, what, error) from None
 
 
-def _tail(log: Path, begin: int, most: int) -> str:
-    """The last `most` bytes of what the log holds from `begin` on."""
-    with open(log, "rb") as handle:
-        end_ = handle.seek(0, os.SEEK_END)
-        handle.seek(max(begin, end_ - most))
-        return handle.read(most).decode("utf-8", "replace")
-
-
-def _shown(line: str) -> str:
-    """A line of a program as it may be shown: no escapes, no control characters, not endless."""
-    text = _ESCAPES.sub("", line[:4096])
-    return "".join(letter if letter.isprintable() else " " for letter in text).strip()[:200]
-
-
 def _ending(rc: int) -> str:
     return f"died of signal {-rc}" if rc < 0 else f"ended with status {rc}"
 
 
 def _span(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds >= 120 else f"{seconds:g} s"
-
-
-def _has_terminal() -> bool:
-    if sys.platform == "win32":
-        return False
-    try:
-        os.close(os.open("/dev/tty", os.O_RDWR | os.O_CLOEXEC))
-    except OSError:
-        return False
-    return True

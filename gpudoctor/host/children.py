@@ -15,6 +15,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from gpudoctor.host.local import find_program
+
 if TYPE_CHECKING:
     import subprocess
 
@@ -98,12 +100,12 @@ class Child:
         """The status; negative: the signal that it died of."""
         return self._process.wait()
 
-    def end(self, sudo: str | None) -> None:
-        """TERM to the group, KILL to what is left of it."""
+    def end(self, sudo: str | None, grace: float | None = None) -> None:
+        """TERM to the group, KILL to what is left of it `grace` seconds later (None: GRACE)."""
         self.shut()
         for number in (signal.SIGTERM, _SIGKILL):
             _signal(self.pid, number, sudo)
-            until = time.monotonic() + GRACE
+            until = time.monotonic() + (GRACE if grace is None else grace)
             while time.monotonic() < until:
                 if self.has_ended() and not _group(self.pid):
                     break
@@ -132,7 +134,11 @@ def wait_for(pid: int, start: int, progress: Callable[[str], None] | None = None
 
 
 def end(pid: int, start: int, sudo: str | None = None) -> bool:
-    """Ends a child of an earlier doctor with its group: TERM, then KILL. False where it lives on (no right to end it)."""
+    """Ends a child of an earlier doctor with its group: TERM, then KILL. False where it lives on (no right to end it).
+
+    `sudo`: its path; None: as PATH says.
+    """
+    sudo = find_program("sudo", os.environ.get("PATH", os.defpath)) if sudo is None else sudo
     for number in (signal.SIGTERM, _SIGKILL):
         family = _family(pid, start)
         if not family:

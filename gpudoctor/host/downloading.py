@@ -35,7 +35,7 @@ _HOPELESS = ("offline", "bad-address", "insecure", "tls", "too-large")
 def fetch(url: str, *, offline: bool, limit: int) -> bytes:
     """A small document. Raises ActFailed."""
     answer = Network(online=not offline).get(url, timeout=120.0, limit=limit)
-    if not answer.ok:
+    if answer.problem or not answer.ok:
         raise ActFailed(_reason(url, answer.status, answer.problem), _advice(answer.problem))
     return answer.content
 
@@ -90,7 +90,7 @@ def _get_whole(url: str, part: str, offline: bool, size: int | None, say: Callab
         gone = status is not None and not 200 <= status < 300 and status not in (408, 425, 429, 500, 502, 503, 504)
         fruitless = 0 if _size(part) > before else fruitless + 1
         if gone or problem in _HOPELESS or fruitless >= FRUITLESS or left <= 0:
-            if problem == "too-large":
+            if problem == "too-large" or _size(part) == 0:
                 files.remove(part)
             raise ActFailed(_reason(url, status, problem), _advice(problem))
         say(f"{name}: the connection broke, trying again")

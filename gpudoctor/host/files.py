@@ -50,13 +50,11 @@ class Unfinished:
 
     @contextlib.contextmanager
     def noted(self, path: str) -> Iterator[None]:
-        """The note lasts until the end of the block; where the block fails, as long as `path` is there."""
         self._note.write_bytes(os.fsencode(path))
         try:
             yield
         finally:
-            if not os.path.lexists(path):
-                self._note.unlink(missing_ok=True)
+            self.forget()
 
     def left(self) -> str | None:
         """The file that an earlier doctor left half-written."""
@@ -149,8 +147,9 @@ def remove_tree(path: str) -> None:
     try:
         shutil.rmtree(path)
     except PermissionError:  # folders without the right to write, as Go and some archives leave them
+        os.chmod(path, 0o700)
         for folder, names, _ in os.walk(path):
-            for name in [".", *names]:
+            for name in names:
                 inner = os.path.join(folder, name)
                 if not os.path.islink(inner):
                     with contextlib.suppress(OSError):
