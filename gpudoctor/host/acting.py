@@ -73,7 +73,10 @@ class Machine(Protocol):
         ...
 
     def write(self, path: str, content: bytes, *, mode: int = 0o644, root: bool = False, owner: str | None = None) -> None:
-        """Atomic: the old content or the new one, never a part. Folders above must exist. `owner`: 'user:group' for root."""
+        """Atomic: the old content or the new one, never a part. Folders above must exist, links are followed. `owner`: user:group (root).
+
+        Where `mode` or `owner` is not given, that of the file that is there stays.
+        """
         ...
 
     def make_folder(self, path: str, *, mode: int = 0o755, root: bool = False) -> None: ...

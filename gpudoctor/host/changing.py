@@ -15,8 +15,8 @@ from gpudoctor.host.base import Host
 from gpudoctor.host.children import Child, end, living, wait_for, wait_for_lock
 from gpudoctor.host.downloading import PART, download, fetch
 from gpudoctor.host.local import LocalHost, find_program
-from gpudoctor.host.snapshots import Trees
 from gpudoctor.host.run_log import RunLog, complaint, shown_lines
+from gpudoctor.host.snapshots import Trees
 from gpudoctor.host.sudo import command as as_root
 
 __all__ = ["ActingHost", "end", "living", "wait_for", "wait_for_lock"]
@@ -125,17 +125,20 @@ class ActingHost(Trees):
         if program is None:
             os.write(errors, f"{words[0]}: not found on PATH\n".encode("utf-8", "replace"))
             return 127
+        if finish:
+            limit = max(limit, LONGEST_FINISH)
         try:
             child = Child(words, program, env=environment, cwd=cwd or _ROOT_FOLDER, output=output, errors=errors)
         except OSError as error:
-            raise ActFailed(f"{argv[0]} cannot be started: {error.strerror or error}") from None
+            where = f" ({error.filename})" if error.filename else ""
+            raise ActFailed(f"{argv[0]} cannot be started: {error.strerror or error}{where}") from None
         told, late = False, False
         try:
             if begin is not None and self._on_child is not None:
                 told = True
                 self._on_child(child.pid, child.start, finish, tuple(argv))
             child.release()
-            late = not self._follow(child, max(limit, LONGEST_FINISH) if finish else limit, begin)
+            late = not self._follow(child, limit, begin)
             if late:
                 child.end(self._sudo)
         except BaseException:
@@ -290,8 +293,10 @@ class ActingHost(Trees):
         try:
             files.remove(left)
         except OSError:
-            with contextlib.suppress(ActFailed):
+            try:
                 self._do_as_root(["rm", "-f", "--", left], left)
+            except ActFailed:
+                return
         self._unfinished.forget()
 
     # network
