@@ -19,6 +19,8 @@ WANTED: dict[str, tuple[tuple[str, ...], ...]] = {
     "onnxruntime": (("onnxruntime==1.24.1",),),
     "onnxruntime-twice": (("onnxruntime==1.24.1",), ("--no-deps", "onnxruntime-openvino==1.24.1")),
     "openvino": (("openvino==2025.4.1",),),
+    "jax-cpu": (("jax==0.6.2", "jaxlib==0.6.2"),),
+    "tensorflow-cpu": (("tensorflow-cpu==2.20.0",),),
     "bare": (),
     # its newest wheels are for Python 3.10; the files are all that the diagnosis reads
     "torch-directml": (
