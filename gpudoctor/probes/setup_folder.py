@@ -1,0 +1,49 @@
+"""What lies in the folder that a person gave to `setup` (--folder): an unpacked SDK, downloaded wheels. Names only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpudoctor.host.base import Host
+from gpudoctor.model.facts import Facts, FactSpec, Known
+from gpudoctor.probes._probe import Collected, Probe
+
+_DEPTH, _MOST = 3, 4_000
+
+
+def names_below(host: Host, root: str, depth: int = _DEPTH) -> Iterator[str]:
+    """Paths relative to `root`, at most three folders deep: an SDK has its parts in the first or in the second."""
+    for name in sorted(host.listdir(root)):
+        yield name
+        if depth > 1 and "." not in name[-4:]:
+            for inner in names_below(host, f"{root}/{name}", depth - 1):
+                yield f"{name}/{inner}"
+
+
+def collect(host: Host, facts: Facts) -> Collected:
+    given = facts.value("setup.folder")
+    found = facts.value("poplar.sdk.installed") or []
+    folder = given if isinstance(given, str) and given else found[0] if found and facts.value("setup.name") == "poplar" else None
+    if not isinstance(folder, str):
+        return
+    folder = folder.rstrip("/") or "/"
+    names = []
+    for name in names_below(host, folder):
+        names.append(name)
+        if len(names) >= _MOST:
+            break
+    yield "setup.files_at", Known(folder, "--folder")
+    yield "setup.files", Known(names, folder)
+
+
+PROBE = Probe(
+    "setup_folder",
+    (
+        FactSpec(
+            "setup.files_at", "text", "the folder whose files setup uses: --folder, else the unpacked Poplar SDK", privacy="identifying"
+        ),
+        FactSpec("setup.files", "list", "names of the files in it, up to three folders deep", privacy="identifying"),
+    ),
+    collect,
+    needs=("poplar.sdk.installed",),
+)
