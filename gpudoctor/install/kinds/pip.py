@@ -1,0 +1,206 @@
+"""Packages into the target environment, by pip or uv. The environment is kept by hard links first, and put back where that is needed."""
+
+from __future__ import annotations
+
+import fnmatch
+import posixpath
+import secrets
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from gpudoctor.host.acting import ActFailed, Done, Machine
+from gpudoctor.host.base import Host
+from gpudoctor.install import environment_snapshot as kept
+from gpudoctor.install.interpreters import uv_path
+from gpudoctor.install.kinds._kind import Draft, Kind, Look, PlanError, Settings
+from gpudoctor.install.kinds.venv import python_in
+from gpudoctor.install.pip_command import Places, alone, of_address, pip_install, places, surroundings, uv_install
+from gpudoctor.install.pip_messages import CHECKSUM, NETWORK, explain
+from gpudoctor.install.requirements import Wanted, build_of, lack, other_build, parse
+from gpudoctor.install.target_environment import Target, at, of
+from gpudoctor.model.plan import DONE, Act, Command, FileChange
+
+TRIES = 3
+"""Runs of an installer whose network failed: pip does not go on with a download that was cut off."""
+
+
+class Pip:
+    name = "pip"
+    keys: Mapping[str, type | tuple[type, ...]] = {
+        "packages": list, "index": str, "extra_index": list, "find_links": list, "no_deps": bool, "pre": bool, "constraints": list,
+        "hashes": Mapping,
+    }  # fmt: skip
+    required: tuple[str, ...] = ("packages",)
+
+    def plan(self, given: Settings, look: Look) -> Draft:
+        target = of(look)
+        if target.kind == "other" or target.managed:
+            raise PlanError(f"{look.env} is no environment of its own: nothing is installed into it; name another folder with --env")
+        hashes = dict(given.get("hashes") or {})
+        asked = [parse(_found(of_address(str(text), look), look.host, target.minor), hashes) for text in given["packages"]]
+        build = "" if look.host.platform == "macos" else build_of(str(given.get("index") or ""))
+        where = places(given, look)
+        settings: dict[str, Any] = {
+            "env": look.env, "python": python_in(look.env, look.host), "uv": uv_path(look), "packages": [one.text for one in asked],
+            "index": where.index, "extra": list(where.extra), "find_links": list(where.find_links), "trusted": list(where.trusted),
+            "options": [*(["--no-deps"] if given.get("no_deps") else []), *(["--pre"] if given.get("pre") else [])],
+            "constraints": [str(line) for line in given.get("constraints", ())], "hashes": hashes, "build": build,
+            "fresh": not target.is_environment,
+        }  # fmt: skip
+        if target.is_environment and not any(_lacks(settings, target)):
+            return Draft(settings=settings, state=DONE, note=f"all of it is in {look.env}")
+        settings["remove_first"] = [
+            one.name for one in asked if other_build(one.name, str(target.distributions.get(one.name, f"+{build}")), build)
+        ]  # fmt: skip
+        return Draft(settings=settings, changes=tuple(_changes(asked, target, build, look.env)), acts=tuple(_acts(settings)))
+
+    def before(self, settings: Settings, machine: Machine) -> dict[str, Any]:
+        beside = f"{settings['env']}.gpudoctor-{secrets.token_hex(4)}"
+        return {"snapshot": beside, "temporary": f"{beside}.tmp"}
+
+    def apply(self, settings: Settings, before: Settings, machine: Machine) -> None:
+        env = settings["env"]
+        target = at(machine.look, env)
+        if not target.is_environment or target.managed:
+            raise ActFailed(f"{env} is no environment of its own: nothing is installed into it", "name another folder with --env")
+        if machine.offline and settings["index"]:
+            raise ActFailed("packages would come from the network, and --offline was given", "give --offline-bundle DIR")
+        machine.snapshot_tree(env, before["snapshot"])
+        machine.make_folder(before["temporary"], mode=0o700)
+        self._install(settings, before, machine, target)
+        machine.remove_tree(before["temporary"])
+
+    def _install(self, settings: Settings, before: Settings, machine: Machine, target: Target) -> None:
+        constraints = f"{before['temporary']}/constraints.txt"
+        if settings["constraints"]:
+            machine.write(constraints, _lines(settings["constraints"]))
+        uv = settings["uv"] if settings["uv"] and machine.look.exists(settings["uv"]) else ""
+        if not uv and "pip" not in target.distributions:
+            self._run([settings["python"], "-m", "ensurepip"], before, machine)
+        seen = ""
+        for attempt in range(1, TRIES + 1):
+            if settings["remove_first"]:
+                remove = [uv, "pip", "uninstall", "--python", settings["python"]] if uv else _uninstall(settings["python"])
+                self._run([*remove, *settings["remove_first"]], before, machine)
+            done = self._run(_command(settings, constraints, uv), before, machine)
+            if done.rc == 0:
+                return
+            failure = explain(done.output)
+            same = failure.kind == CHECKSUM and failure.got != "" and failure.got == seen
+            seen = failure.got
+            machine.restore_tree(before["snapshot"], settings["env"])
+            if failure.kind not in (NETWORK, CHECKSUM) or same or attempt == TRIES:
+                raise ActFailed(failure.reason, failure.advice, done.output[-2000:])
+            machine.say(f"{failure.reason}: once more")
+
+    def _run(self, argv: list[str], before: Settings, machine: Machine) -> Done:
+        return machine.run(alone(argv, machine.look), env=surroundings(before["temporary"], machine.look), check=False)
+
+    def recover(self, settings: Settings, before: Settings, machine: Machine) -> None:
+        """Without a snapshot nothing has begun, or all of it was done and only the journal does not know."""
+        if machine.look.exists(before["snapshot"]):
+            machine.restore_tree(before["snapshot"], settings["env"])
+        machine.remove_tree(before["temporary"])
+
+    def after(self, settings: Settings, before: Settings, machine: Machine) -> dict[str, Any]:
+        env = settings["env"]
+        if settings["fresh"]:
+            kept.write_manifest(env, machine)
+            machine.drop_snapshot(before["snapshot"])
+            return {}
+        return {"files": kept.packed(machine.list_tree(env))}
+
+    def missing(self, settings: Settings, machine: Machine) -> str:
+        target = at(machine.look, settings["env"])
+        if not target.is_environment:
+            return f"{settings['env']} is no environment"
+        return next(_lacks(settings, target), "")
+
+    def undo(self, settings: Settings, before: Settings, after: Settings | None, machine: Machine) -> tuple[str, ...]:
+        env, snapshot = settings["env"], before["snapshot"]
+        machine.remove_tree(before["temporary"])
+        if settings["fresh"] and after is not None:
+            machine.drop_snapshot(snapshot)
+            return ()  # the environment goes as a whole
+        if not machine.look.exists(snapshot):
+            machine.drop_snapshot(snapshot)
+            return ()
+        if not machine.look.exists(env):
+            return (f"{env} is gone; what it was before is kept in {snapshot}: mv it back, or rm -r it",)
+        changed = machine.restore_tree(snapshot, env, kept.unpacked(after["files"]) if after else None)
+        machine.drop_snapshot(snapshot)
+        if not changed:
+            return ()
+        names = kept.distributions_in(changed)
+        remove = f"; {settings['python']} -m pip uninstall {' '.join(names[: kept.SHOWN])} removes it" if names else ""
+        return (f"{env}: kept what was changed since ({kept.described(changed)}){remove}",)
+
+
+def _found(text: str, host: Host, minor: str) -> str:
+    """A path with * becomes the one file that it stands for. Raises PlanError where that cannot be told."""
+    if not text.startswith("/"):
+        return text
+    folder, pattern = posixpath.split(text.partition("[")[0])
+    if not any(letter in pattern for letter in "*?"):
+        return text
+    names = [name for name in host.listdir(folder) if fnmatch.fnmatchcase(name, pattern)]
+    tag = f"-cp{minor.replace('.', '')}-"
+    names = [name for name in names if tag in name] or names if minor else names
+    if len(names) != 1:
+        said = f"{len(names)} files" if names else "no file"
+        raise PlanError(f"{said} in {folder} for {pattern}; see that the folder is the right one, and holds one that fits this Python")
+    return f"{folder}/{names[0]}{text.partition('[')[1]}{text.partition('[')[2]}"
+
+
+def _asked(settings: Settings) -> list[Wanted]:
+    return [parse(text, {}) if not text.startswith("file://") else _local(text) for text in settings["packages"]]
+
+
+def _local(text: str) -> Wanted:
+    return parse(text.removeprefix("file://").partition("#")[0], {})
+
+
+def _lacks(settings: Settings, target: Target) -> Iterator[str]:
+    for wanted in _asked(settings):
+        said = lack(wanted, target.distributions, settings["build"]) if wanted.applies(target.minor) else ""
+        if said:
+            yield said
+
+
+def _changes(asked: list[Wanted], target: Target, build: str, env: str) -> Iterator[str]:
+    yield f"installs {', '.join(one.name or one.text for one in asked)} and what they need into {env}"
+    replaced = [f"{one.name} {target.distributions[one.name]}" for one in asked
+                if one.name in target.distributions and lack(one, target.distributions, build)]  # fmt: skip
+    if replaced:
+        yield f"replaces {', '.join(replaced)} there; gpudoctor setup --undo puts back exactly what was"
+    elif target.is_environment:
+        yield f"{env} was there before: it is kept beside by hard links, and gpudoctor setup --undo puts back exactly what was"
+
+
+def _acts(settings: Settings) -> Iterator[Act]:
+    if settings["remove_first"]:
+        yield Command(argv=(*_uninstall(settings["python"]), *settings["remove_first"]))
+    constraints = f"{settings['env']}/constraints.txt"
+    if settings["constraints"]:
+        yield FileChange(path=constraints, content=_lines(settings["constraints"]).decode())
+    yield Command(argv=tuple(_command(settings, constraints, settings["uv"])))
+
+
+def _uninstall(python: str) -> list[str]:
+    return [python, "-m", "pip", "uninstall", "--yes"]
+
+
+def _lines(constraints: list[str]) -> bytes:
+    return ("\n".join(constraints) + "\n").encode()
+
+
+def _command(settings: Settings, constraints: str, uv: str) -> list[str]:
+    where = Places(settings["index"], tuple(settings["extra"]), tuple(settings["find_links"]), tuple(settings["trusted"]))
+    tail = [*(["--constraint", constraints] if settings["constraints"] else []), *settings["packages"]]
+    if not uv:
+        return pip_install(settings["python"], [*where.for_pip(), *settings["options"], *tail])
+    options = ["--prerelease=allow" if option == "--pre" else option for option in settings["options"]]
+    return uv_install(uv, settings["python"], [*where.for_uv(), *options, *tail])
+
+
+KIND: Kind = Pip()

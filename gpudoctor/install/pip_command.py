@@ -1,0 +1,119 @@
+"""Command lines of pip and uv. Indexes and targets of the person's environment do not reach them; proxies and certificates do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from gpudoctor.host.base import Host
+from gpudoctor.install.kinds._kind import Look, PlanError
+from gpudoctor.install.requirements import is_loopback
+from gpudoctor.lang.conditions import did_you_mean
+
+_UV_KEPT = ("UV_HTTP_TIMEOUT", "UV_NATIVE_TLS", "UV_SYSTEM_CERTS", "UV_PYTHON_INSTALL_MIRROR", "UV_CONCURRENT_DOWNLOADS")
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where packages come from. `trusted`: hosts of mirrors that the person gave with http."""
+
+    index: str = ""
+    extra: tuple[str, ...] = ()
+    find_links: tuple[str, ...] = ()
+    trusted: tuple[str, ...] = ()
+
+    def for_pip(self) -> list[str]:
+        words = ["--index-url", self.index] if self.index else ["--no-index"]
+        words += [word for url in self.extra for word in ("--extra-index-url", url)]
+        words += [word for place in self.find_links for word in ("--find-links", place)]
+        return words + [word for host in self.trusted for word in ("--trusted-host", host)]
+
+    def for_uv(self) -> list[str]:
+        """uv looks at the first index that has a project; pip at all of them: the same is asked of uv."""
+        words = ["--default-index", self.index] if self.index else ["--no-index"]
+        words += [word for url in self.extra for word in ("--index", url)]
+        words += ["--index-strategy", "unsafe-best-match"] if self.extra else []
+        words += [word for place in self.find_links for word in ("--find-links", place)]
+        return words + [word for host in self.trusted for word in ("--allow-insecure-host", host)]
+
+
+@dataclass(slots=True)
+class _Trust:
+    mirrored: Sequence[str]
+    hosts: list[str] = field(default_factory=list)
+
+
+def places(given: Mapping[str, Any], look: Look) -> Places:
+    """From the keys index, extra_index and find_links of a step, with mirrors applied. Raises PlanError."""
+    bundle = look.options.get("bundle")
+    if bundle:
+        local = [place for place in given.get("find_links", ()) if str(place).startswith("/")]
+        return Places(find_links=(f"{str(bundle).rstrip('/')}/wheels", *local))
+    trust = _Trust(look.options.get("insecure") or ())
+    index = address(str(given.get("index") or "pypi"), look, trust)
+    extra = tuple(address(str(name), look, trust) for name in given.get("extra_index", ()))
+    links = tuple(str(name) if str(name).startswith("/") else address(str(name), look, trust) for name in given.get("find_links", ()))
+    return Places(index, extra, links, tuple(dict.fromkeys(trust.hosts)))
+
+
+def address(name: str, look: Look, trust: _Trust | None = None) -> str:
+    """'pytorch/xpu' is the folder xpu below the address 'pytorch'. Raises PlanError for an unknown name or plain http."""
+    first, _, below = name.partition("/")
+    found = look.addresses.get(first)
+    if found is None:
+        raise PlanError(f"there is no address '{first}'{did_you_mean(first, look.addresses)}; this is a mistake in the recipe")
+    url = found.url.rstrip("/") + (f"/{below}" if below else "")
+    parts = urlsplit(url)
+    if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
+        if trust is None or first not in trust.mirrored:
+            raise PlanError(f"{first} is {url}, which is not fetched over https; give a mirror that is: --mirror {first}=https://…")
+        trust.hosts.append(parts.netloc)
+    return url
+
+
+def of_address(text: str, look: Look) -> str:
+    """'address://NAME/path#sha256=…' with the address of that name in its place, so that mirrors hold for single files too."""
+    head, mark, rest = text.partition("address://")
+    if not mark:
+        return text
+    place, sharp, fragment = rest.partition("#")
+    return f"{head}{address(place, look)}{sharp}{fragment}"
+
+
+def pip_install(python: str, words: Sequence[str]) -> list[str]:
+    """What a person would type."""
+    return [python, "-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--no-cache-dir", *words]
+
+
+def uv_install(uv: str, python: str, words: Sequence[str]) -> list[str]:
+    return [uv, "pip", "install", "--python", python, "--no-cache", *words]
+
+
+def alone(argv: Sequence[str], host: Host) -> list[str]:
+    """The same command, deaf to configuration files and variables of the person that name indexes, targets or options."""
+    words = list(argv)
+    if words[1:3] == ["-m", "pip"]:
+        words[3:3] = ["--isolated"]
+        certificate, proxy = host.env("PIP_CERT"), host.env("PIP_PROXY")
+        words += ["--cert", certificate] if certificate and words[4] == "install" else []
+        words += ["--proxy", proxy] if proxy and words[4] == "install" else []
+        return words
+    names = [name for name in host.env_names("UV_") if name not in _UV_KEPT]
+    return [
+        *(["env", *(word for name in names for word in ("-u", name))] if names else []),
+        words[0],
+        "--no-config",
+        "--no-progress",
+        *words[1:],
+    ]
+
+
+def surroundings(temporary: str, host: Host) -> dict[str, str]:
+    """Variables of the child. What it unpacks lies beside the environment: /tmp is often too small, and is left full by a kill."""
+    said = {"PIP_CONFIG_FILE": "/dev/null", "TMPDIR": temporary, "PYTHONPATH": "", "PYTHONHOME": "", "PYTHONNOUSERSITE": "1"}
+    certificate = host.env("PIP_CERT") or host.env("REQUESTS_CA_BUNDLE")
+    if certificate and not host.env("SSL_CERT_FILE"):
+        said["SSL_CERT_FILE"] = certificate
+    return said
