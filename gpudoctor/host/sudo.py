@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from gpudoctor.host.acting import NeedsRoot
 from gpudoctor.host.children import CHILD
 from gpudoctor.host.local import find_program
+from gpudoctor.host.run_log import shown_lines
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """Where programs of root are looked for: never in folders of a person."""
@@ -29,23 +30,28 @@ def _be_ready(sudo: str, by_hand: list[str], say: Callable[[str], None]) -> None
     """sudo does from now on what it is told without asking; `by_hand` is what to run where it does not."""
     if not sudo:
         raise NeedsRoot([by_hand])
-    if _does_not_ask(sudo):
+    if not _refusal(sudo):
         return
     if not _has_terminal():
         raise NeedsRoot([by_hand], "sudo asks for a password, and there is no terminal to ask at")
     say("sudo asks for your password")
     if subprocess.run([sudo, "-v"], check=False).returncode != 0:
         raise NeedsRoot([by_hand], "sudo did not accept you")
-    if not _does_not_ask(sudo):
-        raise NeedsRoot([by_hand], "sudo asks for the password each time")
+    why = _refusal(sudo)
+    if why:
+        raise NeedsRoot([by_hand], f"with your password, too, sudo refuses ({why})")
 
 
-def _does_not_ask(sudo: str) -> bool:
+def _refusal(sudo: str) -> str:
+    """'' where sudo does what it is told without asking, else why not."""
     quiet = subprocess.DEVNULL
     try:
-        return subprocess.run([sudo, "-n", "true"], stdin=quiet, stdout=quiet, stderr=quiet, timeout=60, check=False).returncode == 0
-    except (OSError, subprocess.TimeoutExpired):
-        return False
+        done = subprocess.run([sudo, "-n", "true"], stdin=quiet, stdout=quiet, stderr=subprocess.PIPE, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    if done.returncode == 0:
+        return ""
+    return next(reversed(shown_lines(done.stderr.decode("utf-8", "replace"))), f"status {done.returncode}")
 
 
 def _has_terminal() -> bool:
