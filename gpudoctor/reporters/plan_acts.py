@@ -80,6 +80,10 @@ def pinned(change: FileChange) -> None:
         raise Unwritable(f"{change.path} would be fetched with nothing to hold it against: neither a fingerprint nor a checksum is known")
 
 
+_IGNORED = frozenset({"-y", "--yes", "--assume-yes", "-q", "-qq", "--quiet", "--no-remove", "--install-recommends"})
+"""Options of apt-get that say nothing about what is installed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Apt:
     """An `apt-get` command that was understood whole."""
@@ -102,7 +106,7 @@ def apt(command: Command) -> Apt | None:
             rest.pop(0)
         elif text == "--no-install-recommends":
             recommends = False
-        elif text in ("-y", "--yes", "--assume-yes", "-q", "-qq", "--quiet", "--no-remove", "--install-recommends") or text.startswith("-o"):
+        elif text in _IGNORED or text.startswith("-o"):
             continue
         elif not action and text in ("install", "remove", "purge", "update"):
             action = text

@@ -267,7 +267,8 @@ def _restart(step: PlannedStep, play: _Play) -> Iterator[Task]:
         return
     local, moved = "ansible_connection | default('ssh') == 'local'", _any_changed(changed)
     if what == "reboot":
-        yield _rooted({"name": f"{label}: reboot", "ansible.builtin.reboot": {}, "when": Template(f"({moved}) and {local.replace('==', '!=')}")}, True)
+        remote = Template(f"({moved}) and not ({local})")
+        yield {"name": f"{label}: reboot", "ansible.builtin.reboot": {}, "when": remote, "become": True}
         moved = f"({moved}) and {local}"
     yield {**_fail(f"{label}: by you", f"{text} Then run this playbook again."), "when": Template(moved)}
 

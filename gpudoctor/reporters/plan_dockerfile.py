@@ -14,7 +14,7 @@ from gpudoctor.reporters.shell_text import Unwritable, broken, clean, comment, d
 
 _HOST_LAYERS = frozenset({"device", "firmware", "kernel-driver", "device-node"})
 _HOST_KINDS = frozenset({"group", "modprobe", "udev.rule", "reboot"})
-_IMAGES = {"ubuntu": "ubuntu:{}", "debian": "debian:{}", "fedora": "fedora:{}", "rocky": "rockylinux:{}", "rhel": "redhat/ubi{}", "arch": "archlinux:base"}
+_IMAGES = {"ubuntu": "ubuntu:{}", "debian": "debian:{}", "fedora": "fedora:{}", "rocky": "rockylinux:{}", "arch": "archlinux:base"}
 _DEFAULT = "ubuntu:24.04"
 _RUNS = {
     "nvidia": ("the NVIDIA container toolkit must be on the host", "--gpus all"),
@@ -61,7 +61,8 @@ def _head(plan: Plan, version: str, date: str) -> Iterator[str]:
     image = _image(plan)
     if not image:
         image = _DEFAULT
-        yield comment(f"no image is known for {plan.os_id or 'this system'} {plan.os_version}, so this is {image}: adapt what follows", "note")
+        system = f"{plan.os_id or 'this system'} {plan.os_version}"
+        yield comment(f"no image is known for {system}, so this is {image}: adapt what follows", "note")
     yield f"FROM {image}"
     yield 'SHELL ["/bin/bash", "-euo", "pipefail", "-c"]'
 
@@ -183,7 +184,8 @@ def _file(change: FileChange) -> str:
         if clean(change.content) and re.fullmatch(r"/[A-Za-z0-9_./+-]*", change.path):
             end = delimiter(change.content)
             return f"COPY --chmod={mode} <<'{end}' {change.path}\n{change.content}{end}\n"
-        return _script("\n".join([f"mkdir -p -- {folder}", heredoc(f"dd status=none of={path}", change.content), f"chmod -- {mode} {path}"]))
+        written = heredoc(f"dd status=none of={path}", change.content)
+        return _script("\n".join([f"mkdir -p -- {folder}", written, f"chmod -- {mode} {path}"]))
     lines = ["work=$(mktemp -d)", f'curl -fsSL --retry 3 -o "$work/file" -- {word(change.fetched_from)}', f"mkdir -p -- {folder}"]
     key = acts.fingerprint(change)
     if key:

@@ -1,4 +1,4 @@
-"""The published JSON Schema of a report, and a report held against it."""
+"""The published JSON Schemas (report, plan), and documents held against them."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from importlib import resources
 from typing import Any
 
 
-def load() -> dict[str, Any]:
-    """data/report.schema.json as it is in the package."""
-    schema = json.loads(resources.files("gpudoctor").joinpath("data/report.schema.json").read_text("utf-8"))
+def load(name: str = "report") -> dict[str, Any]:
+    """data/<name>.schema.json as it is in the package: report or plan."""
+    schema = json.loads(resources.files("gpudoctor").joinpath(f"data/{name}.schema.json").read_text("utf-8"))
     assert isinstance(schema, dict)
     return schema
 
 
-def complaints(document: Any) -> list[str]:
+def complaints(document: Any, name: str = "report") -> list[str]:
     """What the schema holds against a document, one line each; needs `pip install gpudoctor[schema]`."""
     from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-    errors = sorted(Draft202012Validator(load()).iter_errors(document), key=lambda error: list(map(str, error.absolute_path)))
+    errors = sorted(Draft202012Validator(load(name)).iter_errors(document), key=lambda error: list(map(str, error.absolute_path)))
     return [f"{'/'.join(map(str, error.absolute_path)) or '(top)'}: {error.message}" for error in errors]

@@ -127,5 +127,3 @@ def heredoc(command: str, content: str) -> str:
 def said(text: str) -> str:
     """A statement that prints this text on one line."""
     return "printf '%s\\n' " + word(" ".join(visible(text).split()))
-
-

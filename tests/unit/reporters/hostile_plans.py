@@ -11,8 +11,10 @@ from gpudoctor.model.recipe import KINDS
 
 SNIPPETS = (
     "'", '"', "\\", "\n", "$(touch owned)", "`touch owned`", "${HOME}", "$", "\r", "\x1b[31m", "\t", "\\\n", "\n'\n", "EOF", "END_OF_FILE",
-    "\nEND_OF_FILE\n", "\nEND_OF_RUN\n", "{{ 7*7 }}", "{% raw %}", "{% endraw %}", "{#", "#jinja2: x", "# shellcheck disable=all", "shellcheck disable=SC1",
-    "# hadolint ignore=DL1", "escape=`", "; rm x", "&& x", "| x", "<<EOF", "~", "*", "-n", "--", "!", "é", "漢", "\U0001f600", "\u202e", "\x85", "’", "“",
+    "\nEND_OF_FILE\n", "\nEND_OF_RUN\n", "{{ 7*7 }}", "{% raw %}", "{% endraw %}", "{#",
+    "#jinja2: x", "# shellcheck disable=all", "shellcheck disable=SC1",
+    "# hadolint ignore=DL1", "escape=`", "; rm x", "&& x", "| x", "<<EOF", "~", "*", "-n", "--",
+    "!", "é", "漢", "\U0001f600", "\u202e", "\x85", "’", "“",
     "%s", ": ", "- ", "a=b", "\\n", "\\'", "\x7f",
 )  # fmt: skip
 texts = st.lists(st.sampled_from(SNIPPETS) | st.text(string.ascii_letters + " ._/-", max_size=6), max_size=6).map("".join)

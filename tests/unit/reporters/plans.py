@@ -8,6 +8,7 @@ from gpudoctor.model.plan import DONE, IMPOSSIBLE, Act, Command, FileChange, Opt
 
 FINGERPRINT = "0C0E6AF955CE463C03FC51574D098D70AFBE5E1F"
 ARC_ENV = "/home/nick/.local/share/gpudoctor/torch-xpu"
+UV = "/home/nick/.local/bin/uv"
 ROCM_ENV = "/home/nick/rocm"
 
 
@@ -91,7 +92,7 @@ ARC = Plan(
     sources=("https://docs.pytorch.org/docs/stable/notes/get_start_xpu.html", "intel/compute-runtime#710"),
     mends=("intel-no-level-zero-driver-1a2b3c4d",),
     steps=(
-        step(1, "apt.install", "Kernel 6.2 or newer", state=DONE, note="6.8 runs", why="Older ones do not know the card.", layer="kernel-driver"),
+        step(1, "apt.install", "Kernel 6.2 or newer", state=DONE, note="6.8 runs", layer="kernel-driver"),
         step(2, "edit", "No force_probe left", state=DONE, note="the kernel's command line has none", layer="kernel-driver"),
         vendor_repository(3, "intel-graphics", "https://ppa.launchpadcontent.net/kobuk-team/intel-graphics/ubuntu", "noble"),
         step(
@@ -189,14 +190,14 @@ WSL = Plan(
             2,
             "venv",
             "Python 3.10",
-            Command(argv=("/home/nick/.local/bin/uv", "venv", "--python", "3.10", "/home/nick/directml")),
+            Command(argv=(UV, "venv", "--python", "3.10", "/home/nick/directml")),
             settings={"path": "/home/nick/directml"},
         ),
         step(
             3,
             "pip",
             "torch-directml",
-            Command(argv=("/home/nick/.local/bin/uv", "pip", "install", "--python", "/home/nick/directml/bin/python", "torch-directml==0.2.5.dev240914")),
+            Command(argv=(UV, "pip", "install", "--python", "/home/nick/directml/bin/python", "torch-directml==0.2.5.dev240914")),
         ),
     ),
 )
@@ -239,7 +240,7 @@ REFUSED = Plan(
     env="",
     os_id="ubuntu",
     os_version="22.04",
-    refusals=(Refusal(title="No kernel or display driver is installed in WSL", advice="Install the driver for Windows; WSL uses that one."),),
+    refusals=(Refusal(title="No kernel or display driver is installed in WSL", advice="Install the driver for Windows: WSL uses it."),),
     steps=(
         step(1, "apt.install", "A newer kernel", state=IMPOSSIBLE, note="WSL brings its own", layer="kernel-driver", root=True),
         step(2, "apt.install", "OpenCL driver", apt("intel-opencl-icd"), layer="user-driver", root=True),
