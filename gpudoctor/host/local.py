@@ -31,6 +31,7 @@ class LocalHost:
         self._lock = threading.Lock()
         self._turns: dict[tuple[str, ...], threading.Lock] = {}
         self._ran: dict[tuple[str, ...], Ran] = {}
+        self._scratch: str | None = None
 
     def remaining(self) -> float:
         return max(0.0, self._deadline - time.monotonic())
@@ -49,7 +50,7 @@ class LocalHost:
         with turn:
             found = self._ran.get(key)
             if found is None:
-                environment = {**os.environ, "LC_ALL": "C"}
+                environment = {**os.environ, "LC_ALL": "C", **self._elsewhere()}
                 environment.pop("LANGUAGE", None)
                 found = self._ran[key] = self._start(key, timeout, limit, environment, "", True)
         return found
@@ -59,7 +60,24 @@ class LocalHost:
     ) -> Ran:
         if self.quick:
             return Ran(tuple(argv), not_recorded=True)
-        return self._start(tuple(argv), timeout, limit, {**os.environ, "LC_ALL": "C", **env}, stdin_text, niced)
+        return self._start(tuple(argv), timeout, limit, {**os.environ, "LC_ALL": "C", **self._elsewhere(), **env}, stdin_text, niced)
+
+    def _elsewhere(self) -> dict[str, str]:
+        """PoCL makes a cache in the home folder as soon as its devices are listed (without one it lists none): it gets another place."""
+        if "POCL_CACHE_DIR" in os.environ or not any("pocl" in name for name in self.listdir("/etc/OpenCL/vendors")):
+            return {}
+        with self._lock:
+            if self._scratch is None:
+                import atexit
+                import shutil
+                import tempfile
+
+                try:
+                    self._scratch = tempfile.mkdtemp(prefix="gpudoctor-")
+                except OSError:
+                    return {}
+                atexit.register(shutil.rmtree, self._scratch, ignore_errors=True)
+            return {"POCL_CACHE_DIR": self._scratch}
 
     def _start(self, argv: tuple[str, ...], timeout: float, limit: int, env: Mapping[str, str], stdin_text: str, niced: bool) -> Ran:
         program = find_program(argv[0], os.environ.get("PATH", os.defpath))

@@ -17,7 +17,7 @@ from typing import Any
 
 from gpudoctor.host.base import PAYLOAD_MARK, Host, Ran
 from gpudoctor.host.local import LocalHost
-from gpudoctor.probes.frameworks import QUIET, SIGNALS, payload
+from gpudoctor.probes.frameworks import QUIET, SIGNALS, SILENT, payload
 
 LIMIT = 120.0
 """Seconds. Drivers that compile their kernels at first use need most of a minute."""
@@ -30,8 +30,6 @@ _CACHES = (
     "SYCL_CACHE_DIR", "MESA_SHADER_CACHE_DIR", "MIOPEN_USER_DB_PATH", "MIOPEN_CUSTOM_CACHE_DIR", "AMD_COMGR_CACHE_DIR", "DLPRIM_CACHE_DIR",
     "POPTORCH_CACHE_DIR", "MPLCONFIGDIR", "TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "KERAS_HOME",
 )  # fmt: skip
-_SILENT = {"PYTHONDONTWRITEBYTECODE": "1", "CI": "true"}
-"""CI: importing openvino reports that to a statistics server, and leaves files in the home folder, unless a build server does it."""
 _OCL_DEVICE = re.compile(r"^Accessing device #\d+:(.{1,200})$", re.MULTILINE)
 """How pytorch_ocl names its device: nothing else of it does."""
 
@@ -81,7 +79,7 @@ def compute(
     argv = [interpreter, "-X", "utf8", payload("first_computation.py"), name, *([device] if device else [])]
     with tempfile.TemporaryDirectory(prefix="gpudoctor-first-", ignore_cleanup_errors=True) as folder:
         quiet = {key: value for key, value in QUIET.items() if host.env(key) is None}
-        environment = {**quiet, **(variables or {}), **_caches(folder), **_SILENT}
+        environment = {**quiet, **(variables or {}), **SILENT, **_caches(folder), "PYTHONDONTWRITEBYTECODE": "1"}
         return parse(host.run_child(argv, timeout=limit, limit=_OUTPUT, env=environment), name)
 
 

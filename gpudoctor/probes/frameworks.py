@@ -39,6 +39,9 @@ QUIET = {
     "PYTHONDONTWRITEBYTECODE": "1",
     "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
 }
+SILENT = {"CI": "true", "KERAS_HOME": "/dev/null/none"}
+"""Whatever the person set. `import openvino` tells a statistics server that it was imported, and leaves files in the home folder,
+unless on a build server; `import tensorflow` makes ~/.keras."""
 SIGNALS = {4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM", 31: "SIGSYS"}
 
 
@@ -167,7 +170,7 @@ def _recorded(host: Host, wanted: list[str]) -> dict[str, Any]:
 def _ask(host: Host, executable: str, wanted: list[str]) -> dict[str, Any]:
     if not wanted:
         return {}
-    environment = {name: value for name, value in QUIET.items() if host.env(name) is None}
+    environment = {**{name: value for name, value in QUIET.items() if host.env(name) is None}, **SILENT}
     if busy(host):
         environment["GPUDOCTOR_NO_DEVICE"] = "1"
 

@@ -84,3 +84,15 @@ def test_deleted_interpreter(copy_of_torch: Path, check: Check) -> None:
 
 def test_folder_without_python(tmp_path: Path, check: Check) -> None:
     assert "python-target-missing" in ids(check(tmp_path), "error")
+
+
+@pytest.mark.parametrize("name", ["torch-cpu", "openvino", "jax-cpu", "tensorflow-cpu"])
+def test_nothing_is_left_in_the_home_folder(
+    environment: Environment, check: Check, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = environment(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("CI", "")
+    check(target)
+    ours = tmp_path / ".cache" / "gpudoctor"
+    assert [path for path in tmp_path.rglob("*") if path.is_file() and ours not in path.parents] == []
