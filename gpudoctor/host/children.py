@@ -235,7 +235,7 @@ def _name(pid: int) -> str:
 
 
 def _signal(group: int, number: int, sudo: str | None) -> None:
-    """To the group and its leader; through sudo where it belongs to root and we do not."""
+    """To the group and its leader; through sudo where some of it belongs to root and we do not."""
     if not _POSIX:
         _signal_one(group, number)
         return
@@ -244,11 +244,24 @@ def _signal(group: int, number: int, sudo: str | None) -> None:
     except ProcessLookupError:
         _signal_one(group, number)  # it has not made its group yet
     except PermissionError:
-        if sudo:
-            import subprocess
+        pass  # of all of it; where one could be told there is no error
+    if sudo and any(_is_out_of_reach(pid) for pid in _group(group)):
+        import subprocess
 
-            command = [sudo, "-n", "--", "kill", f"-{int(number)}", "--", f"-{group}"]
-            subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=30, check=False)
+        command = [sudo, "-n", "--", "sh", "-c", 'kill -s "$0" -- "-$1"', str(int(number)), str(group)]  # no program kill without procps
+        quiet = subprocess.DEVNULL
+        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+            subprocess.run(command, stdin=quiet, stdout=quiet, stderr=quiet, timeout=30, check=False)
+
+
+def _is_out_of_reach(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def _signal_one(pid: int, number: int) -> None:
