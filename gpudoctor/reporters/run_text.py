@@ -101,7 +101,7 @@ def history(runs: Iterable[Mapping[str, Any]], width: int = 80) -> list[Line]:
         status = _text(run, "status")
         lines += [()] if lines else []
         head = (Span(_text(run, "id"), "bold"), Span("  "))
-        lines += hanging(head, f"{_text(run, 'name')} · {_text(run, 'started')}", width, last=status)
+        lines += hanging(head, " · ".join(filter(None, (_text(run, "name"), _text(run, "started")))), width, last=status)
         for title, state in run.get("steps", ()):
             shown = visible(str(state))
             lines += hanging((Span("  "), Span(f"{shown:<9}", _STATES.get(shown, "dim"))), str(title), width)
