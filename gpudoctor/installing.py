@@ -13,10 +13,12 @@ from gpudoctor.catalog.recipes import load_book
 from gpudoctor.gather import vocabulary
 from gpudoctor.gather.collect import Gathered, gather
 from gpudoctor.host.base import Host
+from gpudoctor.host.http import Network
 from gpudoctor.host.open_host import open_host
 from gpudoctor.install.kinds._kind import Look
 from gpudoctor.install.mirrors import MirrorError, apply_mirrors, given_mirrors, mirror_notes
 from gpudoctor.install.planner import plan as make_plan
+from gpudoctor.install.preflight import Preflight, preflight
 from gpudoctor.lang.conditions import did_you_mean
 from gpudoctor.model.check import RECIPES
 from gpudoctor.model.facts import Absent, Fact, Known
@@ -161,3 +163,10 @@ def _mends(plan: Plan, report: Report) -> tuple[str, ...]:
         finding.key for finding in report.findings
         if finding.severity == "error" and plan.stack in finding.stacks and finding.layer in layers
     )  # fmt: skip
+
+
+def look_ahead(planned: Planned, request: SetupRequest, progress: Progress | None = None) -> Preflight:
+    """Room, rights, Python, and whether addresses and versions still exist, before the first act. Opens sockets unless a bundle is used."""
+    if progress:
+        progress("asking whether everything is still where it was")
+    return preflight(planned.plan, planned.look, None if request.bundle else Network(online=True))

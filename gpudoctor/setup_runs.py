@@ -12,7 +12,7 @@ from gpudoctor import __version__, app
 from gpudoctor.host import children
 from gpudoctor.host.changing import ActingHost
 from gpudoctor.host.local import LocalHost, find_program
-from gpudoctor.install.first_computation import Computed, compute
+from gpudoctor.install.first_computation import compute
 from gpudoctor.install.journal import Child, Journal, JournalError, RunRow, state_folder
 from gpudoctor.install.runner import Stopped, Watcher, carry_out, take_back
 from gpudoctor.model.plan import Plan, PlannedStep
@@ -31,6 +31,7 @@ class Outcome:
     tail: str = ""
     commands: tuple[tuple[str, ...], ...] = ()
     kept: tuple[str, ...] = ()
+    plan: Plan | None = None
 
     @property
     def succeeded(self) -> bool:
@@ -160,26 +161,23 @@ def _verify(run: int, plan: Plan, watcher: Watcher) -> Outcome:
     report = app.check(app.CheckRequest(python=plan.env or None, stack=plan.stack or None, budget=90.0), watcher.says)
     still = [finding for finding in report.findings if finding.key in plan.mends]
     if still:
-        advice = f"{still[0].advice.text} (gpudoctor check --stack {plan.stack} says more)"
-        return Outcome(run, "failed", f"everything is installed, and this is still so: {still[0].title}", advice=advice)
+        text = f"everything is installed, and this is still so: {still[0].title}"
+        return Outcome(run, "failed", text, advice=still[0].advice.text, plan=plan)
     if not plan.compute:
-        return Outcome(run, "done", "everything is in place")
+        return Outcome(run, "done", "everything is in place", plan=plan)
     watcher.says("computing something on the device")
     computed = compute(plan.compute, _interpreter(plan.env) if plan.env else "", variables=plan.variables)
-    return _judged(run, plan, report, computed)
+    if computed.ok:
+        return Outcome(run, "done", computed.text, plan=plan)
+    text = computed.text.removeprefix("installed, not verified: ") + _first_not_ok(report, plan.stack)
+    if computed.no_device:
+        return Outcome(run, "unverified", text, plan=plan)
+    look = f"gpudoctor check --stack {plan.stack}{f' --python {shlex.quote(plan.env)}' if plan.env else ''} shows the ladder"
+    return Outcome(run, "failed", text, advice=look, plan=plan)
 
 
 def _interpreter(env: str) -> str:
     return f"{env}/Scripts/python.exe" if os.name == "nt" else f"{env}/bin/python"
-
-
-def _judged(run: int, plan: Plan, report: Report, computed: Computed) -> Outcome:
-    if computed.ok:
-        return Outcome(run, "done", computed.text, advice=_use(plan))
-    rung = _first_not_ok(report, plan.stack)
-    if computed.no_device:
-        return Outcome(run, "unverified", f"{computed.text}{rung}", advice=f"gpudoctor check --stack {plan.stack} shows the ladder")
-    return Outcome(run, "failed", f"{computed.text}{rung}", advice=f"gpudoctor check --stack {plan.stack}{_python(plan)} shows the ladder")
 
 
 def _first_not_ok(report: Report, stack: str) -> str:
@@ -187,14 +185,6 @@ def _first_not_ok(report: Report, stack: str) -> str:
     rungs = next((result.layers for result in report.stacks if result.stack == stack), ())
     first = next((rung for rung in rungs if rung.status != "ok"), None)
     return f"; the first rung of {stack} that is not ok: {first.layer} ({first.detail or first.status})" if first else ""
-
-
-def _use(plan: Plan) -> str:
-    return f"to use it: . {shlex.quote(plan.env + '/bin/activate')}" if plan.env and os.name != "nt" else ""
-
-
-def _python(plan: Plan) -> str:
-    return f" --python {shlex.quote(plan.env)}" if plan.env else ""
 
 
 def _outcome(run: int, stopped: Stopped) -> Outcome:
@@ -207,5 +197,5 @@ def _take_back(row: RunRow, journal: Journal, watcher: Watcher) -> Outcome:
     if isinstance(result, Stopped):
         return _outcome(row.id, result)
     if result:
-        return Outcome(row.id, "kept", f"run {row.id} is taken back, but for what was changed since", kept=tuple(result))
-    return Outcome(row.id, "undone", f"run {row.id} ({row.name}) is taken back")
+        return Outcome(row.id, "kept", f"run {row.id} is taken back, but for what was changed since", kept=tuple(result), plan=row.plan)
+    return Outcome(row.id, "undone", f"run {row.id} ({row.name}) is taken back", plan=row.plan)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,9 +14,11 @@ from gpudoctor.cli import FINDINGS, OK, BadInput
 
 if TYPE_CHECKING:
     from gpudoctor.installing import Planned, SetupRequest
-    from gpudoctor.model.plan import Plan
+    from gpudoctor.model.plan import Plan, PlannedStep
     from gpudoctor.setup_runs import Outcome
 
+ENDS = {"done": "verified", "unverified": "not-verified", "kept": "undone"}
+"""States of setup_runs.Outcome by the words of reporters.run_text."""
 FORMATS = ("text", "json", "sh", "dockerfile", "ansible")
 
 
@@ -117,11 +119,12 @@ def _set_up(given: Mapping[str, Any], screen: Screen) -> int:
 def _apply(planned: Planned, request: SetupRequest, given: Mapping[str, Any], screen: Screen) -> int:
     from gpudoctor import installing, setup_runs
 
-    problems = installing.look_ahead(planned, request, screen)
+    ahead = installing.look_ahead(planned, request, screen.says)
     screen.clear()
-    if problems:
-        screen.show_problems(problems)
+    if ahead.problems:
+        screen.show_problems(f"{row.what}: {row.detail}; {row.advice}" for row in ahead.problems)
         return FINDINGS
+    screen.show_notes(ahead.notes)
     if planned.plan.todo and not given["yes"] and not screen.confirm(planned.plan):
         screen.say_line("Nothing was changed.")
         return OK
@@ -139,14 +142,15 @@ def _write_plan(planned: Planned, given: Mapping[str, Any], screen: Screen) -> i
     elif form == "json":
         from gpudoctor.reporters import plan_json
 
-        text = plan_json.render(plan, __version__)
+        text = plan_json.render(plan, version=__version__, created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
     else:
-        if plan.refusals:
-            raise BadInput(f"there is no plan to write: {plan.refusals[0].title}; {plan.refusals[0].advice}")
         from importlib import import_module
 
         name = {"sh": "plan_shell", "dockerfile": "plan_dockerfile", "ansible": "plan_ansible"}[form]
-        text = import_module(f"gpudoctor.reporters.{name}").render(plan, __version__, today)
+        try:
+            text = import_module(f"gpudoctor.reporters.{name}").render(plan, version=__version__, date=today)
+        except ValueError as error:  # shell_text.Unwritable: an act that no script can hold
+            raise BadInput(f"the plan cannot be written as {form}: {error}; --format json holds all of it") from error
     deliver(text, given["output"])
     return FINDINGS if plan.refusals else OK
 
@@ -168,22 +172,22 @@ def _undo(given: Mapping[str, Any], screen: Screen) -> int:
 def _history(given: Mapping[str, Any]) -> int:
     from gpudoctor import setup_runs
     from gpudoctor.cli.output import deliver, terminal
-    from gpudoctor.reporters import plan_text
+    from gpudoctor.reporters import run_text
     from gpudoctor.reporters.json_report import dumps
 
     runs = [
         {
             "id": row.id, "name": row.name, "started": row.started, "status": row.state, "note": row.note, "env": row.plan.env,
-            "steps": [{"title": step.title, "state": done.state} for step, done in zip(row.plan.steps, row.steps, strict=True)],
+            "steps": [(step.title, done.state) for step, done in zip(row.plan.steps, row.steps, strict=True)],
             "kept": [step.note for step in row.steps if step.state == "kept"],
         }
-        for row in setup_runs.history()
+        for row in reversed(setup_runs.history())
     ]  # fmt: skip
     if given["form"] == "json":
         deliver(dumps({"runs": runs}), given["output"])
     else:
         place = terminal(given["no_color"], to_file=given["output"] not in (None, "-"))
-        deliver(place.draw(plan_text.history(runs, place)), given["output"])
+        deliver(place.draw(run_text.history(runs, place.width)), given["output"])
     return OK
 
 
@@ -237,39 +241,45 @@ class Screen:
 
     # steps
 
-    def begins(self, step: Any, total: int) -> None:
+    def begins(self, step: PlannedStep, total: int) -> None:
         self._began = True
         if not self._quiet:
-            from gpudoctor.reporters import plan_text
+            from gpudoctor.reporters import run_text
 
-            self._draw(plan_text.step_begins(step, total, self._place))
+            self._draw(run_text.step_begins(step, total, self._place.width))
 
-    def ends(self, step: Any, seconds: float) -> None:
+    def ends(self, step: PlannedStep, seconds: float) -> None:
         if not self._quiet:
-            from gpudoctor.reporters import plan_text
+            from gpudoctor.reporters import run_text
 
-            self._draw(plan_text.step_done(step, seconds, self._place))
+            self._draw(run_text.step_done(step, seconds, self._place.width))
 
-    def undoes(self, step: Any, total: int) -> None:
-        self._began = True
-        if not self._quiet:
-            from gpudoctor.reporters import plan_text
+    def undoes(self, step: PlannedStep, total: int) -> None:
+        from dataclasses import replace
 
-            self._draw(plan_text.step_undone(step, total, self._place))
+        self.begins(replace(step, title=f"taking back: {step.title}"), total)
 
     def stopped(self) -> None:
         if self._began:
             self.say_line("Stopped. gpudoctor setup --resume goes on where it was, gpudoctor setup --undo takes back what was done.")
 
     def end(self, outcome: Outcome) -> int:
-        from gpudoctor.reporters import plan_text
+        """The last lines of a run, and the exit status."""
+        from gpudoctor.reporters import run_text
 
-        if outcome.step is not None and outcome.state == "failed":
-            self._draw(plan_text.step_failed(outcome.step, outcome.text, outcome.advice, outcome.tail, self._place))
+        width = self._place.width
+        if outcome.step is not None and outcome.state == "waiting":
+            self._draw(run_text.waiting(outcome.step, outcome.text, outcome.commands, width))
         elif outcome.step is not None:
-            self._draw(plan_text.waiting(outcome.step, outcome.text, outcome.commands, self._place))
+            self._draw(run_text.step_failed(outcome.step, outcome.text, outcome.advice, outcome.tail, width))
+        elif outcome.plan is None:
+            self.say_line(outcome.text)
         else:
-            self._draw(plan_text.finished(outcome.state, outcome.text, outcome.advice, outcome.kept, self._place))
+            run = str(outcome.run)
+            ended = ENDS.get(outcome.state, outcome.state)
+            self._draw(run_text.finished(outcome.plan, ended, reason=outcome.text, run=run, kept=outcome.kept, width=width))
+            if outcome.state == "failed" and outcome.advice:
+                self.say_line(outcome.advice)
         return OK if outcome.succeeded else FINDINGS
 
     # plans
@@ -283,7 +293,11 @@ class Screen:
         if not self._quiet:
             click.echo(self.plan_text(plan), nl=False)
 
-    def show_problems(self, problems: list[str]) -> None:
+    def show_notes(self, notes: Iterable[str]) -> None:
+        for note in () if self._quiet else notes:
+            self.say_line(f"note: {note}")
+
+    def show_problems(self, problems: Iterable[str]) -> None:
         for problem in problems:
             self.say_line(f"cannot begin: {problem}")
         self.say_line("Nothing was changed.")
