@@ -11,7 +11,10 @@ NETWORK, CHECKSUM, OTHER = "network", "checksum", "other"
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """`kind` network may pass by itself; checksum may have been a download that was cut short."""
+    """`kind` network may pass by itself (pip and uv try again where a connection fails, not where one breaks).
+
+    checksum may have been a download that was cut short.
+    """
 
     kind: str
     reason: str
@@ -20,14 +23,18 @@ class Failure:
     """The checksum of what came: the same twice is no accident."""
 
 
-_NETWORK = re.compile(
-    r"Temporary failure in name resolution|Name or service not known|Network is unreachable|Connection refused|Connection reset"
-    r"|Connection broken|IncompleteRead|Read timed out|timed out|Max retries exceeded|ProxyError|NewConnectionError|Connection aborted"
-    r"|dns error|error sending request|error decoding response body|end of file before message length|Failed to fetch|incomplete-download"
+_CUT_OFF = re.compile(
+    r"Connection broken: |IncompleteRead|error decoding response body|end of file before message length|incomplete-download",
+    re.I,
+)
+_UNREACHABLE = re.compile(
+    r"Temporary failure in name resolution|Name or service not known|Connection reset|Network is unreachable|Connection refused|timed out"
+    r"|Max retries exceeded|ProxyError|NewConnectionError|Connection aborted|dns error|error sending request|Failed to fetch"
     r"|RemoteDisconnected|ProtocolError",
     re.I,
 )
 _TLS = re.compile(r"CERTIFICATE_VERIFY_FAILED|SSLError|invalid peer certificate|UnknownIssuer")
+_NETWORK_ADVICE = "look at the network and the proxy, then: gpudoctor setup --resume"
 _HASH = re.compile(r"DO NOT MATCH THE HASHES|Hash mismatch for|HashMismatch", re.I)
 
 
@@ -77,10 +84,8 @@ _READERS: tuple[Callable[[str], Failure | None], ...] = (
         OTHER, "the index shows a certificate that this machine does not trust",
         "behind a proxy of your own, name its certificates in SSL_CERT_FILE or PIP_CERT",
     ) if _TLS.search(output) else None,
-    lambda output: Failure(
-        NETWORK, "the package index cannot be reached, or stopped in the middle",
-        "look at the network and the proxy, then: gpudoctor setup --resume",
-    ) if _NETWORK.search(output) else None,
+    lambda output: Failure(NETWORK, "a download was cut off", _NETWORK_ADVICE) if _CUT_OFF.search(output) else None,
+    lambda output: Failure(OTHER, "the package index cannot be reached", _NETWORK_ADVICE) if _UNREACHABLE.search(output) else None,
     _not_found,
     _plain(r"No module named pip\b", OTHER, "this environment has no pip", "install uv, or run python -m ensurepip in the environment"),
     _plain(
