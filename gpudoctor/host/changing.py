@@ -288,13 +288,12 @@ class ActingHost(Trees):
             return
         self._tidied = True
         left = self._unfinished.left()
-        if left is None:
-            return
         try:
-            files.remove(left)
+            if left is not None:
+                files.remove(left)
         except OSError:
             try:
-                self._do_as_root(["rm", "-f", "--", left], left)
+                self._do_as_root(["rm", "-f", "--", str(left)], str(left))
             except ActFailed:
                 return
         self._unfinished.forget()
