@@ -112,15 +112,22 @@ def _alone(journal: Journal) -> Iterator[Journal]:
 
 
 def _settle(run: int, journal: Journal, watcher: Watcher) -> None:
-    """What a dead doctor left running is waited for or ended."""
+    """What a dead doctor left running is waited for or ended. Raises app.RequestError where it does not go away."""
     for child in journal.open_children(run):
         if children.living([(child.pid, child.began)]):
-            if child.finish:
-                watcher.says(f"waiting for {child.argv[0]} (process {child.pid}), which an earlier run left at work")
-                children.wait_for(child.pid, child.began, watcher.says)
-            else:
-                children.end(child.pid, child.began)
+            gone = _wait_or_end(child, watcher)
+            if not gone:
+                raise app.RequestError(f"process {child.pid} ({child.argv[0]}) of run {run} is still at work; wait for it, then try again")
         journal.child_ends(run, child.pid)
+    if not children.wait_for_lock(progress=watcher.says):
+        raise app.RequestError("another program holds the lock of dpkg; wait for it, then try again")
+
+
+def _wait_or_end(child: Child, watcher: Watcher) -> bool:
+    if child.finish:
+        watcher.says(f"waiting for {child.argv[0]} (process {child.pid}), which an earlier run left at work")
+        return children.wait_for(child.pid, child.began, watcher.says)
+    return children.end(child.pid, child.began)
 
 
 @contextlib.contextmanager
