@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gpudoctor.derived._derivation import Derivation
+from gpudoctor.derived._pythons import obtainable
 from gpudoctor.derived._tables import table
 from gpudoctor.derived.intel import older
 from gpudoctor.lang.versions import compare_dotted, dotted
@@ -38,7 +39,7 @@ def _gpus(facts: Facts) -> list[Mapping[str, Any]]:
 
 def _cards(gpus: list[Mapping[str, Any]]) -> Iterator[tuple[str, Fact]]:
     if not gpus:
-        for name in ("card", "generation", "datacenter", "legacy", "small_bar", "served_by_torch"):
+        for name in ("card", "generation", "datacenter", "legacy", "bound", "small_bar", "served_by_torch"):
             yield f"setup.intel.{name}", Absent("intel.gpus")
         return
     generations = [gpu["generation"] if isinstance(gpu.get("generation"), str) else "" for gpu in gpus]
@@ -46,6 +47,7 @@ def _cards(gpus: list[Mapping[str, Any]]) -> Iterator[tuple[str, Fact]]:
     yield "setup.intel.generation", Known(generations[0], "intel.gpus") if generations[0] else Unknown("not recorded")
     yield "setup.intel.datacenter", Known(any(gpu.get("out_of_tree") is True for gpu in gpus), "intel.gpus")
     yield "setup.intel.legacy", Known(all(gpu.get("legacy") is True for gpu in gpus), "intel.gpus")
+    yield "setup.intel.bound", Known(all(gpu.get("driver") in ("i915", "xe") for gpu in gpus), "intel.gpus")
     bars = [gpu.get("bar_bytes") for gpu in gpus if gpu.get("kind") == "discrete"]
     yield "setup.intel.small_bar", Known(any(isinstance(bar, int) and bar <= _SMALL_BAR for bar in bars), "intel.gpus")
     served = [name not in _NO_TORCH for name in generations if name]
@@ -83,10 +85,11 @@ def _kernel(facts: Facts, gpus: list[Mapping[str, Any]]) -> Iterator[tuple[str, 
 
 
 def _torch(facts: Facts) -> Iterator[tuple[str, Fact]]:
-    """PyTorch's own XPU wheels: the row of the release that was asked for, else the newest."""
+    """PyTorch's own XPU wheels: the row of the release that was asked for, else of the newest that a Python here can have."""
     tree = table("torch-xpu")
     asked = facts.value("setup.torch")
-    release = ".".join(str(asked or tree["newest"]).split(".")[:2])
+    usable = [row["torch"] for row in tree["release"] if obtainable(facts, row["python"])] or [tree["newest"]]
+    release = ".".join(str(asked or usable[-1]).split(".")[:2])
     row = next((row for row in tree["release"] if row["torch"] == release), None)
     left, right = dotted(release), dotted(tree["newest"])
     newer = bool(left and right and compare_dotted(left, right) > 0)
@@ -102,6 +105,7 @@ DERIVATION = Derivation(
         FactSpec("setup.intel.generation", "text", "its generation"),
         FactSpec("setup.intel.datacenter", "bool", "Flex or Max: needs Intel's own kernel driver"),
         FactSpec("setup.intel.legacy", "bool", "only GPUs of generations 8 to 11 are here, which the legacy1 packages serve"),
+        FactSpec("setup.intel.bound", "bool", "a kernel driver has taken them"),
         FactSpec("setup.intel.small_bar", "bool", "a card shows only a window of its memory: Resizable BAR is off"),
         FactSpec("setup.intel.served_by_torch", "bool", "PyTorch's own XPU build was ever meant for it"),
         FactSpec("setup.intel.kernel_wanted", "dotted", "first kernel that drives the Intel GPUs here without a parameter"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from gpudoctor.derived._derivation import Derivation
+from gpudoctor.derived._pythons import obtainable
 from gpudoctor.derived._tables import table
 from gpudoctor.derived.intel import older
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
@@ -13,7 +14,7 @@ _OLDEST_OF_CUDA_13 = "7.5"
 """CUDA 13 dropped Maxwell, Pascal and Volta."""
 _CHOICES = {
     "13": ("onnxruntime-gpu[cuda,cudnn]>=1.27", ">=3.11,<3.15"),
-    "12": ("onnxruntime-gpu[cuda,cudnn]>=1.21,<1.27", ">=3.10,<3.14"),
+    "12": ("onnxruntime-gpu[cuda,cudnn]>=1.21,<1.27", ">=3.10,<3.15"),
 }
 """CUDA major to requirement and Pythons. The extras cuda and cudnn bring the libraries as wheels."""
 
@@ -48,7 +49,7 @@ def _provider(facts: Facts) -> Fact:
 
 
 def _cuda(facts: Facts) -> Fact:
-    """'13' where driver and cards allow it, '12', or '0' where even that is too new for the driver in use."""
+    """'13' where driver, cards and Python allow it, '12', or '0' where even that is too new for the driver in use."""
     cards = [card for card in facts.value("nvidia.cards", []) or [] if isinstance(card, Mapping)]
     if not cards:
         return Absent("nvidia.cards")
@@ -59,7 +60,7 @@ def _cuda(facts: Facts) -> Fact:
     if not driver:
         return Unknown("not recorded")
     new_enough = capabilities and not any(older(one, _OLDEST_OF_CUDA_13) for one in capabilities)
-    if new_enough and older(driver, floors["13"]) is False:
+    if new_enough and older(driver, floors["13"]) is False and obtainable(facts, _CHOICES["13"][1]):
         return Known("13", "cuda-driver.toml")
     return Known("0" if older(driver, floors["12"]) else "12", "cuda-driver.toml")
 
