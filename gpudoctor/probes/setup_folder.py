@@ -40,7 +40,7 @@ PROBE = Probe(
     "setup_folder",
     (
         FactSpec(
-            "setup.files_at", "text", "the folder whose files setup uses: --folder, else the unpacked Poplar SDK", privacy="identifying"
+            "setup.files_at", "text", "the folder whose files setup uses: --folder, else the Poplar SDK here", privacy="identifying"
         ),
         FactSpec("setup.files", "list", "names of the files in it, up to three folders deep", privacy="identifying"),
     ),
