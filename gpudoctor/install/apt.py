@@ -88,6 +88,10 @@ class Simulation:
         return {name: old for name, (old, _) in sorted(self.installs.items()) if old}
 
 
+def is_name(text: str) -> bool:
+    return _NAME.fullmatch(text) is not None
+
+
 def parse_wanted(entry: str) -> tuple[Wanted, ...]:
     """'a|b=1.2*|c>=3': the alternatives, in their order. Raises ValueError naming what is no package."""
     found = []

@@ -87,8 +87,8 @@ def _fits(version: str, relation: str, wanted: str) -> bool:
 
 def _named(debs: Sequence[_Deb], name: str) -> list[_Deb]:
     """Newest first."""
-    found = [deb for deb in debs if deb.name == name]
-    return sorted(found, key=cmp_to_key(lambda one, other: compare(one.version, other.version)), reverse=True)
+    by_version = cmp_to_key(compare)
+    return sorted((deb for deb in debs if deb.name == name), key=lambda deb: by_version(deb.version), reverse=True)
 
 
 def _serving(debs: Sequence[_Deb], need: tuple[str, str, str]) -> list[_Deb]:

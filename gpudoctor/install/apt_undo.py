@@ -111,9 +111,10 @@ def _restore_versions(before: Recorded, after: Recorded | None, machine: Machine
     for name, version in {**before["changed"], **before["removed"]}.items():
         there = now.get(name)
         is_there = there is not None and there.present
-        if is_there and there is not None and there.version == version and there.sound:
+        ours = there is not None and is_there and there.version == version
+        if ours and there is not None and there.sound:
             continue
-        if after is not None and _changed_since(name, there, after):
+        if after is not None and not ours and _changed_since(name, there, after):
             lines.append(f"{name} stays {there.version if is_there and there else 'away'}: it was changed since (it was {version})")
             continue
         wanted[name] = version
