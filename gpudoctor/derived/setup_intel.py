@@ -15,6 +15,8 @@ from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 _OLD_NAMES = ("intel-level-zero-gpu", "level-zero", "level-zero-dev")
 _NO_TORCH = ("Flex", "DG1", "Gen11", "Gen9", "Gen8", "Gen7")
 """Generations that no page of PyTorch on Intel GPUs ever named and that lack what its kernels use."""
+_OLDEST_RUNTIME = "25.05"
+"""What the last IPEX was tested with; with 24.52 PyTorch was seen to crash in WSL (intel/torch-xpu-ops#4045)."""
 _SMALL_BAR = 512 << 20
 """Bytes; without Resizable BAR the window is 256 MiB."""
 
@@ -38,6 +40,8 @@ def _gpus(facts: Facts) -> list[Mapping[str, Any]]:
 
 
 def _cards(gpus: list[Mapping[str, Any]]) -> Iterator[tuple[str, Fact]]:
+    firsts = [str(gpu["min_runtime"]) for gpu in gpus if isinstance(gpu.get("min_runtime"), str)]
+    yield "setup.intel.runtime_wanted", Known(max([_OLDEST_RUNTIME, *firsts], key=lambda one: dotted(one) or ()), "intel-runtime.toml")
     if not gpus:
         for name in ("card", "generation", "datacenter", "legacy", "bound", "small_bar", "served_by_torch"):
             yield f"setup.intel.{name}", Absent("intel.gpus")
@@ -108,6 +112,7 @@ DERIVATION = Derivation(
         FactSpec("setup.intel.bound", "bool", "a kernel driver has taken them"),
         FactSpec("setup.intel.small_bar", "bool", "a card shows only a window of its memory: Resizable BAR is off"),
         FactSpec("setup.intel.served_by_torch", "bool", "PyTorch's own XPU build was ever meant for it"),
+        FactSpec("setup.intel.runtime_wanted", "dotted", "the oldest compute runtime that serves these GPUs and today's frameworks"),
         FactSpec("setup.intel.kernel_wanted", "dotted", "first kernel that drives the Intel GPUs here without a parameter"),
         FactSpec("setup.intel.kernel_ok", "bool", "the running kernel is that new"),
         FactSpec("setup.intel.kernel_offered", "dotted", "the newest kernel that this distribution can be brought to"),
