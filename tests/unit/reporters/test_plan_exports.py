@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, assume, given, settings
 from hostile_plans import plans as hostile
 from hostile_plans import texts
+from hypothesis import HealthCheck, assume, given, settings
 from plans import ALL, ARC, POPLAR, REFUSED, ROCM, WSL, apt, step
 
 from gpudoctor.model.plan import DONE, Command, FileChange, Plan, Word
@@ -182,7 +182,9 @@ def test_the_image_is_the_distribution_of_the_plan() -> None:
 
 def test_what_belongs_to_the_host_is_a_comment() -> None:
     text = plan_dockerfile.render(ROCM, **MADE)
-    assert "# on the host: 1. amdgpu is not blacklisted\n# $ sudo update-initramfs -u\n# file: /etc/modprobe.d/gpudoctor-amdgpu.conf\n" in text
+    assert (
+        "# on the host: 1. amdgpu is not blacklisted\n# $ sudo update-initramfs -u\n# file: /etc/modprobe.d/gpudoctor-amdgpu.conf\n" in text
+    )
     assert "# on the host: 2. nick in the groups render and video\n" in text
     instructions = [line for line in text.splitlines() if not line.startswith("#")]
     assert not [line for line in instructions if "usermod" in line or "initramfs" in line or "sudo" in line]
@@ -200,7 +202,7 @@ def test_packages_are_fetched_and_tidied_in_one_layer() -> None:
 def test_a_done_step_is_carried_out_in_the_image_where_its_acts_are_known() -> None:
     done = replace(ARC.steps[3], state=DONE)
     text = plan_dockerfile.render(replace(ARC, steps=(done,)), **MADE)
-    assert "libze-intel-gpu1" in [line for line in text.splitlines() if not line.startswith("#") and "libze" in line][0]
+    assert "libze-intel-gpu1" in next(line for line in text.splitlines() if not line.startswith("#") and "libze" in line)
     assert "intel-opencl-icd" not in plan_shell.render(replace(ARC, steps=(done,)), **MADE)
 
 
@@ -242,7 +244,7 @@ def test_packages_groups_files_and_environments_are_those_of_modules() -> None:
     (lists,) = [task for task in made if task.get("ansible.builtin.apt", {}).get("update_cache") and "when" in task]
     assert lists["when"] == "act_1 is changed or act_2 is changed"
     assert all(name.startswith("ansible.builtin.") for task in made for name in task if "." in name)
-    assert [task for task in made if "pip" in str(task.get("ansible.builtin.command"))][0]["changed_when"]
+    assert next(task for task in made if "pip" in str(task.get("ansible.builtin.command")))["changed_when"]
 
 
 @settings(suppress_health_check=list(HealthCheck), deadline=None)
@@ -255,7 +257,11 @@ def test_a_playbook_is_yaml_with_the_same_files_and_arguments(plan: Plan) -> Non
     todo = [act for planned in plan_acts.carried(plan) if planned.kind != "person" for act in planned.acts]
     copied = [task["ansible.builtin.copy"]["content"] for task in made if "content" in task.get("ansible.builtin.copy", {})]
     assert copied == [act.content for act in todo if isinstance(act, FileChange) and not act.fetched_from]
-    ran = [task["ansible.builtin.command"]["argv"] for task in made if task.get("ansible.builtin.command", {}).get("expand_argument_vars") is False]
+    ran = [
+        task["ansible.builtin.command"]["argv"]
+        for task in made
+        if task.get("ansible.builtin.command", {}).get("expand_argument_vars") is False
+    ]
     assert all(argv in [list(act.argv) for act in todo if isinstance(act, Command)] for argv in ran)
 
 
@@ -287,7 +293,10 @@ def test_restarts_wait_for_a_change_and_persons_for_the_person() -> None:
     [
         (("apt-get", "update"), plan_acts.Apt("update")),
         (("/usr/bin/apt-get", "-y", "install", "a", "b=1"), plan_acts.Apt("install", ("a", "b=1"))),
-        (("apt-get", "install", "-y", "--no-install-recommends", "-o", "A=install", "a"), plan_acts.Apt("install", ("a",), recommends=False)),
+        (
+            ("apt-get", "install", "-y", "--no-install-recommends", "-o", "A=install", "a"),
+            plan_acts.Apt("install", ("a",), recommends=False),
+        ),
         (("apt-get", "purge", "-y", "a"), plan_acts.Apt("purge", ("a",))),
         (("apt-get", "install", "--download-only", "a"), None),
         (("apt-get", "install", "-t", "bookworm-backports", "a"), None),

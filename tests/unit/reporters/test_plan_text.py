@@ -5,9 +5,9 @@ import subprocess
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
 from hostile_plans import plans as hostile
 from hostile_plans import texts
+from hypothesis import HealthCheck, given, settings
 from plans import ALL, ARC, CHOICE, POPLAR, REFUSED, ROCM, WSL
 
 from gpudoctor.model.plan import DONE, Command, FileChange, Plan, Recommendation
@@ -30,7 +30,9 @@ def test_the_screen_answers_what_in_which_order_why_and_how_to_go_on() -> None:
     assert "   why     They are the way from PyTorch to the card.\n" in screen
     assert "   changes installs libze-intel-gpu1, libze1, intel-opencl-icd\n" in screen
     assert "   by      sudo apt-get install libze-intel-gpu1 libze1 intel-opencl-icd\n" in screen
-    assert re.search(r"one question: +gpudoctor setup torch-xpu\n.+ gpudoctor setup --undo\n.+ gpudoctor setup torch-xpu --plan -v\n$", screen)
+    assert re.search(
+        r"one question: +gpudoctor setup torch-xpu\n.+ gpudoctor setup --undo\n.+ gpudoctor setup torch-xpu --plan -v\n$", screen
+    )
     titles = position(screen, *(step.title for step in ARC.steps))
     assert titles == sorted(titles)
 
@@ -107,7 +109,7 @@ def test_a_command_on_the_screen_stays_on_one_line_and_says_its_arguments(text: 
     step = replace(ARC.steps[5], acts=(Command(argv=("true", text)),))
     shown = render(replace(ARC, steps=(step,)), verbose=True)
     (line,) = [line for line in shown.splitlines() if " $ true " in line]
-    said = subprocess.run(["bash", "-c", f"set -- {line.split(' $ true ', 1)[1]}; printf %s \"$1\""], capture_output=True)
+    said = subprocess.run(["bash", "-c", f'set -- {line.split(" $ true ", 1)[1]}; printf %s "$1"'], capture_output=True)
     assert said.stdout.decode() == text
 
 
@@ -153,7 +155,9 @@ def test_history() -> None:
         "steps": [("PoCL", "done"), ("clinfo\x1b[2J", "begun")], "kept": ["/etc/x"],
     }  # fmt: skip
     shown = Terminal().draw(run_text.history([run, {"id": 8, "name": "cpu", "started": None, "status": "done"}]))
-    assert re.search(r"^7  opencl · 2026-11-20 10:00 +stopped\n  done     PoCL\n  begun    clinfo\nKept: /etc/x\n\n8  cpu +done\n$", shown, re.M)
+    assert re.search(
+        r"^7  opencl · 2026-11-20 10:00 +stopped\n  done     PoCL\n  begun    clinfo\nKept: /etc/x\n\n8  cpu +done\n$", shown, re.M
+    )
     assert Terminal().draw(run_text.history([])) == "No runs yet.\n"
 
 
@@ -166,7 +170,9 @@ def test_durations(seconds: float, shown: str) -> None:
 
 def test_the_recommendation_says_what_why_what_else_and_what_not() -> None:
     screen = recommendation_text.render(CHOICE, machine="Arc A770 · Ubuntu 24.04")
-    order = position(screen, "Arc A770", "Recommended: PyTorch's own", "why    It is", "Or:  ", "(openvino)", "Not ipex: archived", "--plan\n")
+    order = position(
+        screen, "Arc A770", "Recommended: PyTorch's own", "why    It is", "Or:  ", "(openvino)", "Not ipex: archived", "--plan\n"
+    )
     assert order == sorted(order)
     none = recommendation_text.render(Recommendation(first=None, runner_up=None, against=("cuda: no\x1b[2J card",)))
     assert none.startswith("Nothing to recommend: ") and "Not cuda: no card\n" in none and none.endswith("Next: gpudoctor check\n")
