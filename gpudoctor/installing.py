@@ -92,7 +92,7 @@ def plan_from(request: SetupRequest, recipes: RecipeBook, gathered: Gathered, ho
         return choice.recipe, choice.others
 
     recipe, others = chooser(request.name)
-    machine = " · ".join(text for text in report.headline.values() if text)
+    machine = " · ".join(report.headline[key] for key in ("machine", "os", "platform", "kernel") if report.headline.get(key))
     if recipe is None:
         advice = "; ".join(others) or "gpudoctor list recipes shows what there is"
         refusal = Refusal(title=f"no recipe '{request.name}' serves this machine", advice=advice)
