@@ -18,8 +18,17 @@ HERE = Path(__file__).parent / "machines"
 RELEASES = {
     "ubuntu 20.04": ("ubuntu", "debian", "focal", "Ubuntu 20.04.6 LTS"),
     "ubuntu 22.04": ("ubuntu", "debian", "jammy", "Ubuntu 22.04.4 LTS"),
+    "ubuntu 23.04": ("ubuntu", "debian", "lunar", "Ubuntu 23.04"),
     "ubuntu 24.04": ("ubuntu", "debian", "noble", "Ubuntu 24.04.2 LTS"),
+    "ubuntu 25.10": ("ubuntu", "debian", "questing", "Ubuntu 25.10"),
+    "ubuntu 26.04": ("ubuntu", "debian", "resolute", "Ubuntu 26.04 LTS"),
+    "debian 12": ("debian", "", "bookworm", "Debian GNU/Linux 12 (bookworm)"),
+    "debian 13": ("debian", "", "trixie", "Debian GNU/Linux 13 (trixie)"),
     "fedora 41": ("fedora", "", "", "Fedora Linux 41 (Workstation Edition)"),
+    "fedora 43": ("fedora", "", "", "Fedora Linux 43 (Workstation Edition)"),
+    "arch": ("arch", "", "", "Arch Linux"),
+    "fedora 43": ("fedora", "", "", "Fedora Linux 43 (Workstation Edition)"),
+    "debian 12": ("debian", "", "bookworm", "Debian GNU/Linux 12 (bookworm)"),
 }
 _ADAPTERS = "Get-CimInstance Win32_VideoController | ConvertTo-Json"
 _SYSTEM = "Get-CimInstance Win32_OperatingSystem | Select-Object Caption,Version,BuildNumber,OSArchitecture | ConvertTo-Json"
@@ -58,7 +67,7 @@ class Machine:
         name, like, codename, pretty = RELEASES[system]
         lines = [
             f"ID={name}",
-            f'VERSION_ID="{system.split()[1]}"',
+            f'VERSION_ID="{system.partition(" ")[2]}"',
             f'PRETTY_NAME="{pretty}"',
             f"ID_LIKE={like}",
             f"VERSION_CODENAME={codename}",
@@ -199,6 +208,7 @@ class Machine:
 
 if __name__ == "__main__":
     from machine_stories import MACHINES
+    from setup_stories import MACHINES as BEFORE_A_SETUP
 
-    for machine in MACHINES:
+    for machine in (*MACHINES, *BEFORE_A_SETUP):
         machine.write()
