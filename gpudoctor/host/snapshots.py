@@ -50,6 +50,12 @@ class Trees:
         except OSError as error:
             raise ActFailed(f"{target} cannot be restored: {error.strerror or error}", f"what it was is kept in {snapshot}") from error
 
+    def unpack(self, archive: str, target: str) -> None:
+        """A tar or zip into a folder that is there only once all of it is. Raises ActFailed (see host.unpacking)."""
+        from gpudoctor.host.unpacking import unpack
+
+        unpack(archive, target)
+
     def drop_snapshot(self, snapshot: str) -> None:
         """Not there is fine. Cut off in the middle it is no snapshot any more."""
         gone = f"{snapshot}.gone"

@@ -41,7 +41,8 @@ class Places:
 
 @dataclass(slots=True)
 class _Trust:
-    mirrored: Sequence[str]
+    """Hosts of mirrors with plain http, as they are found."""
+
     hosts: list[str] = field(default_factory=list)
 
 
@@ -51,15 +52,18 @@ def places(given: Mapping[str, Any], look: Look) -> Places:
     if bundle:
         local = [place for place in given.get("find_links", ()) if str(place).startswith("/")]
         return Places(find_links=(f"{str(bundle).rstrip('/')}/wheels", *local))
-    trust = _Trust(look.options.get("insecure") or ())
+    trust = _Trust()
     index = address(str(given.get("index") or "pypi"), look, trust)
     extra = tuple(address(str(name), look, trust) for name in given.get("extra_index", ()))
     links = tuple(str(name) if str(name).startswith("/") else address(str(name), look, trust) for name in given.get("find_links", ()))
     return Places(index, extra, links, tuple(dict.fromkeys(trust.hosts)))
 
 
-def address(name: str, look: Look, trust: _Trust | None = None) -> str:
-    """'pytorch/xpu' is the folder xpu below the address 'pytorch'. Raises PlanError for an unknown name or plain http."""
+def address(name: str, look: Look, trust: _Trust | None = None, *, checksum: bool = False) -> str:
+    """'pytorch/xpu' is the folder xpu below the address 'pytorch'. Raises PlanError for an unknown name or plain http.
+
+    `checksum`: what comes from there is pinned, so that a mirror may use plain http.
+    """
     first, _, below = name.partition("/")
     found = look.addresses.get(first)
     if found is None:
@@ -67,9 +71,11 @@ def address(name: str, look: Look, trust: _Trust | None = None) -> str:
     url = found.url.rstrip("/") + (f"/{below}" if below else "")
     parts = urlsplit(url)
     if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
-        if trust is None or first not in trust.mirrored:
+        mirrored = first in (look.options.get("insecure") or ())
+        if not mirrored or (trust is None and not checksum):
             raise PlanError(f"{first} is {url}, which is not fetched over https; give a mirror that is: --mirror {first}=https://…")
-        trust.hosts.append(parts.netloc)
+        if trust is not None:
+            trust.hosts.append(parts.netloc)
     return url
 
 
@@ -79,7 +85,7 @@ def of_address(text: str, look: Look) -> str:
     if not mark:
         return text
     place, sharp, fragment = rest.partition("#")
-    return f"{head}{address(place, look)}{sharp}{fragment}"
+    return f"{head}{address(place, look, checksum=True)}{sharp}{fragment}"
 
 
 def pip_install(python: str, words: Sequence[str]) -> list[str]:

@@ -46,19 +46,19 @@ class Wanted:
             return True
 
 
-def parse(text: str, hashes: Mapping[str, str]) -> Wanted:
-    """`hashes`: name of a file, or the requirement as written, to its SHA-256. Raises PlanError."""
+def parse(text: str, hashes: Mapping[str, str], plain: bool = False) -> Wanted:
+    """`hashes`: name of a file, or the requirement as written, to its SHA-256. `plain`: http is allowed. Raises PlanError."""
     text = text.strip()
     if text.startswith("/"):
         return _file(text, hashes)
     if "://" in text.split("@")[0]:
-        return _address(text, "", hashes, text)
+        return _address(text, "", hashes, text, plain)
     try:
         requirement = Requirement(text)
     except InvalidRequirement as error:
         raise PlanError(f"'{text}' is no requirement ({str(error).splitlines()[0]}); this is a mistake in the recipe") from error
     if requirement.url:
-        return _address(requirement.url, canonicalize_name(requirement.name), hashes, text)
+        return _address(requirement.url, canonicalize_name(requirement.name), hashes, text, plain)
     if text in hashes:
         raise PlanError(f"'{text}': a checksum can be given for files and addresses; name the wheel itself, with its address")
     marker = str(requirement.marker) if requirement.marker else ""
@@ -85,14 +85,14 @@ def _file(text: str, hashes: Mapping[str, str]) -> Wanted:
     return Wanted(given, name, specifier, file=path)
 
 
-def _address(url: str, name: str, hashes: Mapping[str, str], text: str) -> Wanted:
+def _address(url: str, name: str, hashes: Mapping[str, str], text: str, plain: bool) -> Wanted:
     parts = urlsplit(url)
     filename = posixpath.basename(unquote(parts.path))
     found = _SHA256.search(parts.fragment)
     digest = found[1] if found else hashes.get(filename) or hashes.get(text) or ""
     if not re.fullmatch(r"[0-9a-f]{64}", digest):
         raise PlanError(f"{url} has no SHA-256; add #sha256=… to it, nothing is fetched from an address without one")
-    if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(parts.hostname or "")):
+    if parts.scheme != "https" and not (parts.scheme == "http" and (plain or is_loopback(parts.hostname or ""))):
         raise PlanError(f"{url} is not fetched over https; use an address that is")
     told, specifier = _named(filename)
     bare = url.partition("#")[0]

@@ -37,11 +37,14 @@ class Pip:
         if target.kind == "other" or target.managed:
             raise PlanError(f"{look.env} is no environment of its own: nothing is installed into it; name another folder with --env")
         hashes = dict(given.get("hashes") or {})
-        asked = [parse(_found(of_address(str(text), look), look.host, target.minor), hashes) for text in given["packages"]]
+        # An address of a mirror may be plain http: `address` has seen to it, and what comes from there is pinned.
+        texts = [(_found(of_address(str(text), look), look.host, target.minor), "address://" in str(text)) for text in given["packages"]]
+        asked = [parse(text, hashes, plain) for text, plain in texts]
         build = "" if look.host.platform == "macos" else build_of(str(given.get("index") or ""))
         where = places(given, look)
         settings: dict[str, Any] = {
             "env": look.env, "python": python_in(look.env, look.host), "uv": uv_path(look), "packages": [one.text for one in asked],
+            "asked": [text for text, _ in texts],
             "index": where.index, "extra": list(where.extra), "find_links": list(where.find_links), "trusted": list(where.trusted),
             "options": [*(["--no-deps"] if given.get("no_deps") else []), *(["--pre"] if given.get("pre") else [])],
             "constraints": [str(line) for line in given.get("constraints", ())], "hashes": hashes, "build": build,
@@ -152,16 +155,9 @@ def _found(text: str, host: Host, minor: str) -> str:
     return f"{folder}/{names[0]}{text.partition('[')[1]}{text.partition('[')[2]}"
 
 
-def _asked(settings: Settings) -> list[Wanted]:
-    return [parse(text, {}) if not text.startswith("file://") else _local(text) for text in settings["packages"]]
-
-
-def _local(text: str) -> Wanted:
-    return parse(text.removeprefix("file://").partition("#")[0], {})
-
-
 def _lacks(settings: Settings, target: Target) -> Iterator[str]:
-    for wanted in _asked(settings):
+    for text in settings["asked"]:
+        wanted = parse(text, settings["hashes"], plain=True)
         said = lack(wanted, target.distributions, settings["build"]) if wanted.applies(target.minor) else ""
         if said:
             yield said

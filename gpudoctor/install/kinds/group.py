@@ -1,0 +1,82 @@
+"""Membership in the groups that may open the devices. It counts from the next login on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gpudoctor.host.acting import ActFailed, Machine
+from gpudoctor.host.base import Host
+from gpudoctor.install.kinds._kind import Draft, Kind, Look, PlanError, Settings
+from gpudoctor.model.plan import DONE, Command
+from gpudoctor.probes.user import parse_groups
+
+
+class Group:
+    name = "group"
+    keys: Mapping[str, type | tuple[type, ...]] = {"groups": list}
+    required: tuple[str, ...] = ("groups",)
+
+    def plan(self, given: Settings, look: Look) -> Draft:
+        facts = look.facts
+        groups = [str(group) for group in given["groups"]]
+        user = str(look.options.get("user") or facts.value("user.name") or "")
+        settings: dict[str, Any] = {"user": user, "groups": groups}
+        if user == "root":
+            return Draft(settings={**settings, "groups": []}, state=DONE, note="root may open every device")
+        if not user:
+            raise PlanError("whose groups are meant is not known; run it as the user who will compute, or with sudo")
+        listed = memberships(look.host)
+        there = set(facts.value("system.groups") or listed)
+        lacking = [group for group in groups if group in there and user not in listed.get(group, ())]
+        if user == facts.value("user.name"):
+            granted = {*(facts.value("user.groups") or ()), *(facts.value("user.groups_pending") or ())}
+            lacking = [group for group in lacking if group not in granted]
+        if not lacking:
+            missing = [group for group in groups if group not in there]
+            note = f"{user} is in {', '.join(group for group in groups if group in there)}" if len(missing) < len(groups) else ""
+            return Draft(settings={**settings, "groups": []}, state=DONE, note=note or f"no group {' or '.join(missing)} exists here")
+        settings["groups"] = lacking
+        return Draft(
+            settings=settings, changes=(f"{user} joins {', '.join(lacking)}",), root=True, restart="login",
+            acts=(Command(argv=("usermod", "-aG", ",".join(lacking), user), root=True),),
+        )  # fmt: skip
+
+    def before(self, settings: Settings, machine: Machine) -> dict[str, Any]:
+        listed = memberships(machine.look)
+        return {"had": [group for group in settings["groups"] if settings["user"] in listed.get(group, ())]}
+
+    def apply(self, settings: Settings, before: Settings, machine: Machine) -> None:
+        user, listed = settings["user"], memberships(machine.look)
+        gone = [group for group in settings["groups"] if group not in listed]
+        if gone:
+            raise ActFailed(f"there is no group {', '.join(gone)} any more", "plan anew: gpudoctor setup")
+        lacking = [group for group in settings["groups"] if user not in listed[group]]
+        if lacking:
+            advice = f"where users come from a directory (LDAP, SSSD), ask its keeper to put {user} into {', '.join(lacking)}"
+            machine.run(["usermod", "-aG", ",".join(lacking), user], root=True, finish=True, advice=advice)
+
+    def recover(self, settings: Settings, before: Settings, machine: Machine) -> None:
+        """usermod is waited for, and run again it changes nothing."""
+
+    def after(self, settings: Settings, before: Settings, machine: Machine) -> dict[str, Any]:
+        return {}
+
+    def missing(self, settings: Settings, machine: Machine) -> str:
+        listed = memberships(machine.look)
+        lacking = [group for group in settings["groups"] if settings["user"] not in listed.get(group, ())]
+        return f"{settings['user']} is not in {', '.join(lacking)}" if lacking else ""
+
+    def undo(self, settings: Settings, before: Settings, after: Settings | None, machine: Machine) -> tuple[str, ...]:
+        for group, members in memberships(machine.look).items():
+            if group in settings["groups"] and group not in before["had"] and settings["user"] in members:
+                machine.run(["gpasswd", "-d", settings["user"], group], root=True, finish=True)
+        return ()
+
+
+def memberships(host: Host) -> dict[str, list[str]]:
+    """/etc/group: name to members."""
+    return dict(parse_groups(host.read("/etc/group").text).values())
+
+
+KIND: Kind = Group()
