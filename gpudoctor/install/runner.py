@@ -65,7 +65,8 @@ def _one(run: int, step: PlannedStep, row: StepRow, journal: Journal, machine: M
             before = kind.before(step.settings, machine)
             journal.begin(run, step.number, before)
         else:
-            if row.state == "waiting" and not kind.missing(step.settings, machine):  # the person did it
+            # The person did it. Whether the machine was restarted only apply can tell, from what was noted before.
+            if row.state == "waiting" and step.kind != "reboot" and not kind.missing(step.settings, machine):
                 journal.finish(run, step.number, kind.after(step.settings, before, machine))
                 return None
             kind.recover(step.settings, before, machine)
