@@ -42,7 +42,7 @@ def _command(option: Option) -> str:
 
 
 def _next(choice: Recommendation) -> Iterator[Line]:
-    if choice.first:
+    if choice.first and _command(choice.first).startswith("gpudoctor setup"):
         yield Span("Next, to see each step: "), Span(f"{_command(choice.first)} --plan", "command")
     else:
-        yield Span("Next: "), Span("gpudoctor check", "command")
+        yield Span("Next: "), Span(_command(choice.first) if choice.first else "gpudoctor check", "command")
