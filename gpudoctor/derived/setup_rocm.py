@@ -27,12 +27,12 @@ def _own(gfx: str, asked: str | None) -> tuple[str, str, str | None] | None:
     """(torch, ROCm, override) of PyTorch's own wheels: native where they hold the target, else the override that is known for it."""
     indices: dict[str, list[str]] = table("rocm-torch")["index"]
     releases = [".".join(map(str, numbers(asked)[:2]))] if asked else list(reversed(indices))
-    override = wheels.target(gfx).get("override")
+    override, last = wheels.target(gfx).get("override"), wheels.target(gfx).get("last")
     shown = wheels.pretended(str(override)) if override else None
     for wanted, pretence in ((gfx, None), (shown, override)):
         for release in releases if wanted else ():
             for rocm in indices.get(release, []):
-                if wheels.covers(rocm, str(wanted), []) is True:
+                if wheels.covers(rocm, str(wanted), []) is True and not (last and wheels.older(last, rocm)):
                     return release, rocm, pretence
     return None
 
@@ -43,8 +43,9 @@ def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
     platform, asked = facts.value("platform.kind"), asked_torch(facts)
     targets: list[str] = [str(one) for one in facts.value("amd.gfx") or []]
     yield "setup.rocm.gfx", Known(", ".join(targets), "amd.gfx") if targets else Absent("amd.gfx")
-    yield from _kernel(facts)
-    if _amd_has(asked) and all(amd_serves(gfx, platform) for gfx in targets):
+    by_amd = _amd_has(asked) and all(amd_serves(gfx, platform) for gfx in targets)
+    yield from _kernel(facts, by_amd and facts.value("setup.name") == "rocm")
+    if by_amd:
         extras = ",".join(f"device-{gfx}" for gfx in targets) or "device-all"
         pin = facts.value("setup.torch_pin", "") if asked else ""
         data = table("setup-rocm")
@@ -80,9 +81,9 @@ def _nothing(facts: Facts, targets: list[str], asked: str | None) -> str:
     return f"torch {asked} for ROCm has no wheel that serves {what}{where}" if asked else f"no ROCm wheel of torch serves {what}{where}"
 
 
-def _kernel(facts: Facts) -> Iterator[tuple[str, Fact]]:
+def _kernel(facts: Facts, rocm_10: bool) -> Iterator[tuple[str, Fact]]:
     """The kernel whose own amdgpu is new enough for the targets and for ROCm 10; with amdgpu from DKMS its age is no matter."""
-    wanted = [str(table("setup-rocm")["kernel"])] if facts.value("setup.name") in ("rocm", "jax", "tensorflow") else []
+    wanted = [str(table("setup-rocm")["kernel"])] if rocm_10 else []
     wanted += [str(row["min_kernel"]) for row in facts.value("amd.gpus") or [] if isinstance(row.get("min_kernel"), str)]
     lowest = max(wanted, key=numbers, default="0")
     here = facts.value("kernel.version")

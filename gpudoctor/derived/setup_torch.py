@@ -37,9 +37,8 @@ def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
     else:
         release, requirement = newest_row()["version"], "torch"
     yield "setup.torch_release", Known(release, "python-partners")
-    yield "setup.torch_requirement", Known(requirement, "python-partners")
     yield "setup.torch_python", Known(specifier(release) if asked or last else newest_pythons(), "python-partners")
-    yield "setup.numpy_requirement", Known("numpy<2" if _old(release) else "numpy", "python-partners")
+    yield "setup.torch_packages", Known([requirement, *(["numpy<2"] if _old(release) else [])], "python-partners")
 
 
 def _old(release: str) -> bool:
@@ -51,9 +50,8 @@ DERIVATION = Derivation(
     name="setup_torch",
     provides=(
         FactSpec("setup.torch_release", "dotted", "the torch release of a setup: what was asked for, else the newest for this system"),
-        FactSpec("setup.torch_requirement", "text", "that as pip takes it: 'torch', 'torch==2.8.*'"),
         FactSpec("setup.torch_python", "text", "the Pythons with a wheel of it: '>=3.10,<3.14'"),
-        FactSpec("setup.numpy_requirement", "text", "the NumPy that goes with it"),
+        FactSpec("setup.torch_packages", "list", "that as pip takes it, and the older NumPy that an old release needs beside it"),
     ),
     derive=derive,
 )
