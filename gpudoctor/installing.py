@@ -121,7 +121,7 @@ def _open(request: SetupRequest) -> tuple[Host, str]:
 def _home(host: Host) -> str:
     if host.origin == "live":
         return os.path.expanduser("~").replace("\\", "/")
-    return host.env("HOME") or "/home/user"
+    return host.env("HOME") or (host.env("USERPROFILE") or "").replace("\\", "/") or "/home/user"
 
 
 def _asked(request: SetupRequest, host: Host, env: str) -> dict[str, Fact]:

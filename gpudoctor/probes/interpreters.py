@@ -10,9 +10,10 @@ from gpudoctor.host.base import Host
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 from gpudoctor.probes._probe import Collected, Probe
 
-SYSTEM = ("/usr/bin", "/usr/local/bin")
+SYSTEM = ("/usr/bin", "/usr/local/bin", "/opt/homebrew/bin")
 _NAME = re.compile(r"^python(3\.\d+)$")
 _PYENV = re.compile(r"^(3\.\d+)\.\d+$")
+_WINDOWS = re.compile(r"^Python(3)(\d\d?)$", re.I)
 _UV = re.compile(r"^cpython-(3\.\d+)\.\d+-")
 TOOLS = {"uv": ("{home}/.local/bin", "{home}/.cargo/bin"), "sudo": (), "conda": ("{home}/miniforge3/bin", "{home}/miniconda3/bin")}
 """Tools and where they lie although PATH does not name it."""
@@ -20,6 +21,7 @@ TOOLS = {"uv": ("{home}/.local/bin", "{home}/.cargo/bin"), "sudo": (), "conda": 
 
 def collect(host: Host, facts: Facts) -> Collected:
     if host.platform == "windows":
+        yield from _on_windows(host)
         return
     home = (host.env("HOME") or "").rstrip("/")
     found = [*_system(host), *_versions(host, f"{home}/.pyenv/versions", _PYENV), *_uv_pythons(host, home)]
@@ -28,6 +30,21 @@ def collect(host: Host, facts: Facts) -> Collected:
     yield "python.venv_module", _venv_module(host, found)
     for tool, folders in TOOLS.items():
         yield f"tools.{tool}", _tool(host, tool, [folder.format(home=home) for folder in folders] if home else [])
+
+
+def _on_windows(host: Host) -> Collected:
+    """python.org's installer puts each release into a folder of its own; the Store's stand-in is no Python."""
+    home, local = (str(host.env(name) or "").replace("\\", "/") for name in ("USERPROFILE", "LOCALAPPDATA"))
+    folders = [folder for folder in (f"{local}/Programs/Python" if local else "", "C:/Program Files", "C:/") if folder]
+    found = [
+        {"path": f"{folder.rstrip('/')}/{name}/python.exe", "minor": f"{match[1]}.{match[2]}", "venv": True}
+        for folder in folders for name in sorted(host.listdir(folder))
+        if (match := _WINDOWS.match(name)) and host.exists(f"{folder.rstrip('/')}/{name}/python.exe")
+    ]  # fmt: skip
+    yield "python.interpreters", Known(found, "names of files") if found or host.origin == "live" else Unknown("not recorded")
+    uv = f"{home}/.local/bin/uv.exe"
+    missing = Absent("PATH") if host.origin == "live" else Unknown("not recorded")
+    yield "tools.uv", Known(uv, "PATH") if home and host.exists(uv) else missing
 
 
 def _record(host: Host, path: str, minor: str) -> dict[str, Any]:
