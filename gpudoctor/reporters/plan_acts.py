@@ -55,6 +55,19 @@ def venv_python(plan: Plan, step: PlannedStep) -> str:
     return f"{path}/bin/python" if step.kind == "venv" and isinstance(path, str) and path else ""
 
 
+ENV_FILE = "gpudoctor-env.sh"
+"""The script of an environment step, in the folder of the environment."""
+
+
+def activation(plan: Plan) -> list[str]:
+    """The scripts to be sourced before the environment is used."""
+    if not plan.env:
+        return []
+    own = f"{plan.env}/{ENV_FILE}"
+    written = {file.path for step in plan.steps for file in files_of(step)}
+    return [f"{plan.env}/bin/activate", *([own] if own in written and f"{plan.env}/bin/activate" not in written else [])]
+
+
 def carried(plan: Plan) -> Iterator[PlannedStep]:
     return (step for step in plan.steps if step.state != DONE)
 
@@ -114,6 +127,7 @@ def apt(command: Command) -> Apt | None:
             return None
         else:
             packages.append(text)
-    if not action or (not packages and action != "update"):
+    files = any("/" in name for name in packages)  # a .deb of a folder, or package/release
+    if not action or files or (not packages and action != "update"):
         return None
     return Apt(action, tuple(packages), recommends)

@@ -89,6 +89,8 @@ def _said(step: PlannedStep) -> Iterator[str]:
     else:
         yield comment(step.why, "why")
         yield from (comment(text, "changes") for text in step.changes)
+        if step.kind == "edit":
+            yield "# note: the whole file as it was on the planned machine, with the change in it; look at it before it goes to others"
 
 
 def _label(text: str) -> str:
@@ -107,13 +109,13 @@ def _step(plan: Plan, step: PlannedStep, play: _Play) -> Iterator[Task]:
         label = _label(f"{step.number}. {step.title}" + (f" ({at})" if len(step.acts) > 1 else ""))
         if isinstance(act, Word):
             if not acts.restart_of(step):
-                yield {"name": label, "ansible.builtin.debug": {"msg": act.text}}
+                yield _asked(label, act.text, f"{step.number}-{at}")
             continue
         result = play.name()
         play.since.append(result)
         if isinstance(act, FileChange):
             changed.append(result)
-            yield from _file(act, label, result, play)
+            yield from _file(act, label, result)
         else:
             task = {"name": label, **_command(plan, step, act, result), "register": result}
             if changed and step.kind in _FOLLOW_UPS:
@@ -188,7 +190,7 @@ def _literal_path(path: str) -> bool:
     return "$" not in path and not path.startswith("~")
 
 
-def _file(change: FileChange, label: str, result: str, play: _Play) -> Iterator[Task]:
+def _file(change: FileChange, label: str, result: str) -> Iterator[Task]:
     acts.pinned(change)
     if not _literal_path(change.path):
         raise Unwritable(f"Ansible would replace a part of the path {visible(change.path)!r}")
@@ -197,7 +199,7 @@ def _file(change: FileChange, label: str, result: str, play: _Play) -> Iterator[
         yield _rooted({"name": f"{label}: its folder", "ansible.builtin.file": {"path": folder, "state": "directory"}}, change.root)
     mode = f"{change.mode:04o}"
     if acts.fingerprint(change):
-        yield from _key(change, label, result, mode, play)
+        yield from _key(change, label, result, mode)
         return
     if change.fetched_from:
         wanted = {"url": change.fetched_from, "dest": change.path, "checksum": f"sha256:{acts.checksum(change)}", "mode": mode}
@@ -207,29 +209,28 @@ def _file(change: FileChange, label: str, result: str, play: _Play) -> Iterator[
     yield _rooted(task, change.root)
 
 
-def _key(change: FileChange, label: str, result: str, mode: str, play: _Play) -> Iterator[Task]:
+def _key(change: FileChange, label: str, result: str, mode: str) -> Iterator[Task]:
     """Fetched to a folder of its own, compared, and only then put where apt reads it."""
-    place, shown, head = f"{result}_place", f"{result}_shown", f"{result}_head"
-    fetched, bare = (Template("{{ " + place + ".path }}/" + name) for name in ("key", "bare"))
-    quiet: Task = {"changed_when": False}
+    place, shown = f"{result}_place", f"{result}_shown"
+    fetched, alone = (Template("{{ " + place + ".path }}/" + name) for name in ("fetched", "alone"))
     home = Template("{{ " + place + ".path }}")
-    gpg = ["gpg", "--homedir", home, "--batch"]
+    gpg = ["gpg", "--homedir", home, "--batch", "--quiet", "--yes"]
     digits = acts.fingerprint(change)
+    armour = "--armor" if change.path.endswith(".asc") else "--no-armor"
+    quiet: Task = {"changed_when": False}
+
+    def ran(*arguments: Any) -> Task:
+        return {"ansible.builtin.command": {"argv": [*gpg, *arguments]}, **quiet}
+
     yield {"name": f"{label}: a place to look at it", "ansible.builtin.tempfile": {"state": "directory"}, "register": place, **quiet}
     yield {"name": f"{label}: fetch", "ansible.builtin.get_url": {"url": change.fetched_from, "dest": fetched, "mode": "0600"}, **quiet}
-    argv = [*gpg, "--show-keys", "--with-colons", fetched]
-    yield {"name": f"{label}: its fingerprint", "ansible.builtin.command": {"argv": argv}, "register": shown, **quiet}
+    yield {"name": f"{label}: read", **ran("--import", fetched)}
+    yield {"name": f"{label}: of its keys this one alone", **ran(armour, "--output", alone, "--export", digits)}
+    yield {"name": f"{label}: its fingerprint", **ran("--show-keys", "--with-colons", alone), "register": shown, "failed_when": False}
     that = Template(f"{shown}.stdout | regex_findall({_PRIMARY}) == ['{digits}']")
-    asserted = {"that": [that], "fail_msg": f"The key has another fingerprint than {digits}: it was not installed."}
+    asserted = {"that": [that], "fail_msg": f"What was fetched has no key with the fingerprint {digits}: nothing was installed."}
     yield {"name": f"{label}: compared", "ansible.builtin.assert": asserted}
-    source = fetched
-    if not change.path.endswith(".asc"):
-        yield {"name": f"{label}: its form", "ansible.builtin.slurp": {"src": fetched}, "register": head}
-        task: Task = {"name": f"{label}: to binary", "ansible.builtin.command": {"argv": [*gpg, "--yes", "--dearmor", "-o", bare, fetched]}}
-        armoured = f"{head}.content.startswith('LS0tLS1CRUdJTi')"  # base64 of -----BEGIN
-        yield {**task, "when": Template(armoured), **quiet}
-        source = Template("{{ " + place + ".path }}/{{ 'bare' if " + armoured + " else 'key' }}")
-    copied = {"src": source, "dest": change.path, "mode": mode, "remote_src": True}
+    copied = {"src": alone, "dest": change.path, "mode": mode, "remote_src": True}
     yield _rooted({"name": label, "ansible.builtin.copy": copied, "register": result}, change.root)
     yield {"name": f"{label}: tidied", "ansible.builtin.file": {"path": home, "state": "absent"}, **quiet}
 
@@ -247,15 +248,20 @@ def _person(step: PlannedStep, play: _Play) -> Iterator[Task]:
         yield {"name": f"{label}: is it done?", "ansible.builtin.stat": {"path": path}, "register": result}
         yield {**_fail(label, f"{text} Then run this playbook again."), "when": Template(f"not {result}.stat.exists")}
         return
-    told = f"{text} Then run this playbook again, with -e by_hand={step.number} (several: -e by_hand=1,2)."
-    yield {**_fail(label, told), "when": Template(f"'{step.number}' not in (by_hand | default('') | string).split(',')")}
+    yield _asked(label, text, str(step.number))
+
+
+def _asked(label: str, text: str, number: str) -> Task:
+    """Stops until the person says that it was done: nothing on the machine tells."""
+    told = f"{text} Then run this playbook again, with -e by_hand={number} (several: -e by_hand=1,2)."
+    return {**_fail(label, told), "when": Template(f"'{number}' not in (by_hand | default('') | string).split(',')")}
 
 
 def _restart(step: PlannedStep, play: _Play) -> Iterator[Task]:
     what = acts.restart_of(step)
     if not what:
         return
-    text = " ".join(acts.words_of(step)) or acts.RESTARTS[what]
+    text = acts.RESTARTS[what]
     label = _label(f"{step.number}. {step.title}")
     changed, play.since = play.since, []
     if what == "login":

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from gpudoctor.model.plan import DONE, Command, FileChange, Plan, PlannedStep, Word
 from gpudoctor.reporters import plan_acts as acts
-from gpudoctor.reporters.shell_text import Unwritable, broken, clean, comment, delimiter, heredoc, typed, word, words
+from gpudoctor.reporters.shell_text import Unwritable, broken, clean, comment, delimiter, flat, heredoc, typed, word, words
 
 _HOST_LAYERS = frozenset({"device", "firmware", "kernel-driver", "device-node"})
 _HOST_KINDS = frozenset({"group", "modprobe", "udev.rule", "reboot"})
@@ -41,7 +42,14 @@ def render(plan: Plan, *, version: str, date: str) -> str:
             "RUN echo 'This plan was refused; the reason stands above this line.' >&2 && exit 1",
         ]
     else:
-        body = [*_base(plan), *(part for step in plan.steps for part in ("", *_step(plan, step))), "", *_environment(plan), *_flags(plan)]
+        body = [
+            *_base(plan),
+            *(part for step in plan.steps for part in ("", *_step(plan, step))),
+            "",
+            *_environment(plan),
+            *_sourced(plan),
+            *_flags(plan),
+        ]
     return "\n".join([*_head(plan, version, date), *body, ""])
 
 
@@ -85,26 +93,31 @@ def _base(plan: Plan) -> Iterator[str]:
         inside = [step for step in plan.steps if not _of_the_host(step)]
         if any(file.fetched_from for step in inside for file in acts.files_of(step)):
             wanted += ["ca-certificates", "curl", "gnupg"]
-        programs = {_program(command) for step in inside for command in acts.commands_of(step)}
-        for name in sorted(program for program in programs if re.fullmatch(r"python3(\.\d+)?", program)):
+        programs = {text for step in inside for command in acts.commands_of(step) for text in _inside(plan, command).argv}
+        for name in sorted({match[1] for program in programs if (match := re.fullmatch(r"(?:/usr/bin/)?(python3(?:\.\d+)?)", program))}):
             wanted += [name, f"{name}-venv"]
-        if "uv" in programs:
+        uv = any(_inside(plan, command).argv[:1] == ("uv",) for step in inside for command in acts.commands_of(step))
+        if uv:
             wanted += ["ca-certificates", "python3", "python3-venv"]
         if wanted:
             yield ""
             yield "# A bare image lacks these. No versions are pinned: the distribution keeps one of each."
             yield _apt_run([["apt-get", "install", "-y", "--no-install-recommends", *dict.fromkeys(wanted)]], "DL3008")
-        if "uv" in programs:
+        if uv:
             yield "# The newest uv: it only fetches, what it installs is pinned below."
             yield "# hadolint ignore=DL3013"
             yield "RUN python3 -m venv /opt/uv && /opt/uv/bin/pip install --no-cache-dir uv && ln -s /opt/uv/bin/uv /usr/local/bin/uv"
 
 
-def _program(command: Command) -> str:
-    """Interpreters and uv of a home folder are those of the image here."""
-    name = command.argv[0] if command.argv else ""
-    short = name.rsplit("/", 1)[-1]
-    return short if short == "uv" or (re.fullmatch(r"python3(\.\d+)?", short) and name.startswith(("/usr/bin/", "python"))) else name
+def _inside(plan: Plan, command: Command) -> Command:
+    """In the image interpreters and uv are not in anybody's home folder. What is in the environment stays."""
+    argv = list(command.argv)
+    if argv and argv[0].rsplit("/", 1)[-1] == "uv":
+        argv[0] = "uv"
+    for at, text in enumerate(argv):
+        if re.fullmatch(r"/.*/python3(\.\d+)?", text) and not text.startswith((f"{plan.env}/", "/usr/bin/")):
+            argv[at] = text.rsplit("/", 1)[-1]
+    return Command(argv=tuple(argv), env=command.env)
 
 
 def _of_the_host(step: PlannedStep) -> bool:
@@ -112,6 +125,7 @@ def _of_the_host(step: PlannedStep) -> bool:
 
 
 def _step(plan: Plan, step: PlannedStep) -> Iterator[str]:
+    step = _with_packages(step)
     place = "on the host: " if _of_the_host(step) else "by hand: " if acts.is_person(step) else ""
     yield comment(f"{place}{step.number}. {step.title}")
     if place or (step.state == DONE and not step.acts):
@@ -120,7 +134,9 @@ def _step(plan: Plan, step: PlannedStep) -> Iterator[str]:
             if not place:
                 yield "# note: what makes it so is not known here; where the image needs it, install it before the next step."
             return
-        yield from (comment(act.text, "text") for act in step.acts if isinstance(act, Word))
+        what = acts.restart_of(step)
+        told = acts.words_of(step) if not what else [acts.RESTARTS[what]]
+        yield from (comment(text, "text") for text in told)
         yield from (comment(f"$ {typed(act)}") for act in step.acts if isinstance(act, Command))
         yield from (comment(act.path, "file") for act in step.acts if isinstance(act, FileChange))
         path = acts.ready_path(step)
@@ -134,20 +150,29 @@ def _step(plan: Plan, step: PlannedStep) -> Iterator[str]:
         elif isinstance(act, FileChange):
             yield _file(act)
         else:
-            yield from _command(act)
+            yield from _command(plan, act)
 
 
-def _command(command: Command) -> Iterator[str]:
+def _with_packages(step: PlannedStep) -> PlannedStep:
+    """Packages that the planned machine has already: the image needs them too."""
+    names = step.settings.get("packages")
+    if step.state != DONE or step.acts or step.kind != "apt.install" or not isinstance(names, (list, tuple)):
+        return step
+    if not names or not all(isinstance(name, str) and re.fullmatch(r"[a-z0-9][a-z0-9+.-]*(=[\w.+:~-]+)?", name) for name in names):
+        return step
+    options = () if step.settings.get("recommends") else ("--no-install-recommends",)
+    return replace(step, acts=(Command(argv=("apt-get", "install", "-y", *options, *names), root=True),))
+
+
+def _command(plan: Plan, command: Command) -> Iterator[str]:
     known = acts.apt(command)
-    program = Command(argv=(_program(command), *command.argv[1:]), env=command.env)
+    program = _inside(plan, command)
     line = words(program)
     if known and known.action == "update":
         yield "# note: package lists are fetched by each step that installs, and not kept in the image."
-    elif known and known.action == "install":
-        yield "# No versions are pinned beyond those of the plan: the repository keeps one of each."
-        if known.recommends:
-            yield "# Recommended packages are wanted."
-        yield _apt_run([line], "DL3008" if not known.recommends else "DL3008,DL3015")
+    elif program.argv[0].rsplit("/", 1)[-1] == "apt-get" and "install" in program.argv:
+        yield "# No versions are pinned beyond those of the plan, and recommended packages are left out where the plan says so."
+        yield _apt_run([line], "DL3008" if "--no-install-recommends" in program.argv else "DL3008,DL3015")
     elif program.argv[0].rsplit("/", 1)[-1] in ("dnf", "yum"):
         yield "# No versions are pinned beyond those of the plan: the repository keeps one of each."
         yield _run([line, [program.argv[0], "clean", "all"]], "DL3041,DL3033,DL3040")
@@ -189,21 +214,19 @@ def _file(change: FileChange) -> str:
     lines = ["work=$(mktemp -d)", f'curl -fsSL --retry 3 -o "$work/file" -- {word(change.fetched_from)}', f"mkdir -p -- {folder}"]
     key = acts.fingerprint(change)
     if key:
+        armour = "--armor" if change.path.endswith(".asc") else "--no-armor"
         lines += [
-            'found=$(gpg --homedir "$work" --batch --show-keys --with-colons "$work/file" |',
-            """  awk -F: '$1 == "pub" { primary = 1 } $1 == "fpr" && primary { print $10; primary = 0 }')""",
+            'gpg=(gpg --homedir "$work" --batch --quiet --yes)',
+            '"${gpg[@]}" --import "$work/file"',
+            f'"${{gpg[@]}}" {armour} --output "$work/key" --export {key}',
+            'found=$("${gpg[@]}" --show-keys --with-colons "$work/key" |',
+            """  awk -F: '$1 == "pub" { primary = 1 } $1 == "fpr" && primary { print $10; primary = 0 }') || true""",
             f'[ "$found" = {key} ] || {{',
-            '  echo "The key has another fingerprint: ${found:-none}" >&2',
+            f'  echo "The file has no key with the fingerprint {key}." >&2',
             "  exit 1",
             "}",
+            'mv -- "$work/key" "$work/file"',
         ]
-        if not change.path.endswith(".asc"):
-            lines += [
-                """if grep -q -e '-----BEGIN PGP' "$work/file"; then""",
-                '  gpg --homedir "$work" --batch --yes --dearmor -o "$work/bare" "$work/file"',
-                '  mv -- "$work/bare" "$work/file"',
-                "fi",
-            ]
     else:
         lines.append(f"printf '%s  %s\\n' {acts.checksum(change)} \"$work/file\" | sha256sum -c --quiet -")
     lines += [f'install -T -m {mode} -- "$work/file" {path}', 'rm -rf -- "$work"']
@@ -229,6 +252,12 @@ def _environment(plan: Plan) -> Iterator[str]:
 def _quoted(value: str) -> str:
     """For ENV: nothing in it is replaced."""
     return '"' + re.sub(r'(["\\$])', r"\\\1", value) + '"'
+
+
+def _sourced(plan: Plan) -> Iterator[str]:
+    own = [path for path in acts.activation(plan) if path.endswith(acts.ENV_FILE)]
+    if own:
+        yield comment(f". {flat(own[0])}    (scripts that it sources are not in ENV)", "in each shell")
 
 
 def _flags(plan: Plan) -> Iterator[str]:

@@ -61,21 +61,20 @@ fetch() {
   fi
 }""",
     "fetch_key": """\
-# fetch_key URL FINGERPRINT MODE PATH: refused unless its one primary key has this fingerprint.
+# fetch_key URL FINGERPRINT MODE PATH: of the keys in the file the one with this fingerprint alone is installed.
 fetch_key() {
-  local found
+  local found armour=--no-armor gpg=(gpg --homedir "$work/gnupg" --batch --quiet --yes)
   command -v gpg >/dev/null || die 'gpg is missing: install gnupg, then run this script again.'
-  fetch "$1" "$work/key"
-  mkdir -p "$work/gnupg"
+  if [ "${4%.asc}" != "$4" ]; then armour=--armor; fi
+  fetch "$1" "$work/keys"
+  rm -rf -- "$work/gnupg" "$work/new"
+  mkdir -- "$work/gnupg"
   chmod 700 "$work/gnupg"
-  found=$(gpg --homedir "$work/gnupg" --batch --show-keys --with-colons "$work/key" |
-    awk -F: '$1 == "pub" { primary = 1 } $1 == "fpr" && primary { print $10; primary = 0 }')
-  [ "$found" = "$2" ] || die "The key from $1 has the fingerprint ${found:-none}, not $2: nothing was installed."
-  if grep -q -e '-----BEGIN PGP' "$work/key" && [ "${4%.asc}" = "$4" ]; then
-    gpg --homedir "$work/gnupg" --batch --yes --dearmor -o "$work/new" "$work/key"
-  else
-    cp -- "$work/key" "$work/new"
-  fi
+  "${gpg[@]}" --import "$work/keys" || die "What $1 gave is no key: nothing was installed."
+  "${gpg[@]}" "$armour" --output "$work/new" --export "$2"
+  found=$("${gpg[@]}" --show-keys --with-colons "$work/new" |
+    awk -F: '$1 == "pub" { primary = 1 } $1 == "fpr" && primary { print $10; primary = 0 }') || true
+  [ "$found" = "$2" ] || die "The file from $1 has no key with the fingerprint $2: nothing was installed."
   install_file root "$3" "$work/new" "$4"
 }""",
     "fetch_file": """\
@@ -193,7 +192,7 @@ def _step(plan: Plan, step: PlannedStep, needed: set[str]) -> Iterator[str]:
     if acts.is_person(step):
         yield from _person(step, needed)
         return
-    lines = [line for act in step.acts for line in _act(act, step, needed)]
+    lines = [line for at, act in enumerate(step.acts, 1) for line in _act(act, at, step, needed)]
     python = acts.venv_python(plan, step)
     if python and lines:
         yield f"if [ ! -x {word(python)} ]; then"
@@ -204,10 +203,11 @@ def _step(plan: Plan, step: PlannedStep, needed: set[str]) -> Iterator[str]:
     yield from _restart(step, needed)
 
 
-def _act(act: Command | FileChange | Word, step: PlannedStep, needed: set[str]) -> Iterator[str]:
+def _act(act: Command | FileChange | Word, at: int, step: PlannedStep, needed: set[str]) -> Iterator[str]:
     if isinstance(act, Word):
         if not acts.restart_of(step):
-            yield said(act.text)
+            needed.add("told")
+            yield f"told {step.number}-{at} {flat(_sentence(act.text))}"
     elif isinstance(act, Command):
         if act.root:
             needed.add("SUDO")
@@ -243,7 +243,7 @@ def _person(step: PlannedStep, needed: set[str]) -> Iterator[str]:
 
 def _restart(step: PlannedStep, needed: set[str]) -> Iterator[str]:
     what = acts.restart_of(step)
-    text = " ".join(_sentence(part) for part in (acts.words_of(step) or [acts.RESTARTS.get(what, "Restart.")]))
+    text = acts.RESTARTS.get(what, "")  # the words of the step speak of a run of gpudoctor
     if what == "login":
         needed.add("new_login")
         yield f"new_login {flat(text)}"
@@ -259,7 +259,7 @@ def _sentence(text: str) -> str:
 
 def _end(plan: Plan) -> Iterator[str]:
     if plan.env:
-        yield said(f"Done. The environment: . {flat(plan.env + '/bin/activate')}")
+        yield said("Done. The environment: " + "; ".join(f". {flat(path)}" for path in acts.activation(plan)))
     else:
         yield said("Done.")
     if plan.stack:

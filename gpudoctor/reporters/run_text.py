@@ -79,7 +79,7 @@ def finished(
     lines += hanging((Span(f"{word}: ", style),), reason or plan.title, width, style="bold", last=took)
     lines += _kept(kept, width)
     if outcome in ("verified", "not-verified") and plan.env:
-        lines.append((Span("Use it:    ", "dim"), Span(_typed((".", f"{plan.env}/bin/activate")), "command")))
+        lines.append((Span("Use it:    ", "dim"), Span(_typed((".", f"{plan.env}/bin/activate")), "command")))  # it sources our own script
     if outcome == "not-verified" and plan.stack:
         lines.append((Span("Look:      ", "dim"), Span(f"gpudoctor check --stack {visible(plan.stack)}", "command")))
     if outcome in ("failed", "stopped"):

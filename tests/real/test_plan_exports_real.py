@@ -102,7 +102,7 @@ def harmless(place: Path, *, root: bool = False) -> Plan:
             Command(argv=(sys.executable, "-m", "venv", "--without-pip", f"{place}/a venv")),
             settings={"path": f"{place}/a venv"},
         ),
-        step(4, "file", "Said", Word(text="it's $HOME {{ x }}")),
+        step(4, "file", "It's $HOME {{ x }}", FileChange(path=f"{place}/last", content="x\n")),
     )
     return replace(ARC, steps=steps, env=f"{place}/a venv", stack="", archived="")
 
@@ -133,7 +133,7 @@ def test_a_script_does_what_its_acts_say_and_the_second_time_nothing(tmp_path: P
     plan = harmless(tmp_path, root=root)
     ran = bash(plan, tmp_path)
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert "== 4/4 Said\nit's $HOME {{ x }}\n" in ran.stdout
+    assert "== 4/4 It's $HOME {{ x }}\n" in ran.stdout
     holds(tmp_path)
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "files").iterdir()}
     marker = (tmp_path / "a venv/pyvenv.cfg").stat().st_mtime_ns
@@ -156,7 +156,8 @@ def test_a_script_waits_for_the_person_and_for_the_restart(tmp_path: Path) -> No
             step(1, "person", "Fetch it", Word(text="Log in\nat $(portal)."), settings={"ready_path": str(ready)}),
             step(2, "person", "Ask", Word(text="Ask for it.")),
             step(3, "modprobe", "Option", FileChange(path=str(tmp_path / "x.conf"), content="x\n"), restart="reboot"),
-            step(4, "file", "Last", FileChange(path=str(tmp_path / "last"), content="y\n")),
+            step(4, "edit", "Edit", Word(text="/etc/x: 'y' becomes a comment"), Command(argv=("touch", str(tmp_path / "edited")))),
+            step(5, "file", "Last", FileChange(path=str(tmp_path / "last"), content="y\n")),
         ),
     )
     first = bash(plan, tmp_path)
@@ -169,6 +170,9 @@ def test_a_script_waits_for_the_person_and_for_the_restart(tmp_path: Path) -> No
     assert (tmp_path / "x.conf").exists() and not (tmp_path / "last").exists()
     (boot,) = (tmp_path / "state/gpudoctor").glob("script-*/3")
     boot.write_text("another boot\n")
+    edit = bash(plan, tmp_path)
+    assert (edit.returncode, edit.stderr) == (3, "/etc/x: 'y' becomes a comment.\nThen run this script again.\n")
+    assert not (tmp_path / "edited").exists()
     assert bash(plan, tmp_path).returncode == 0 and (tmp_path / "last").exists()
 
 
@@ -219,6 +223,11 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, bytes]]:
         subprocess.run([*gpg, "--quick-add-key", primary, "rsa2048", "encr"], check=True, capture_output=True)
         made.append((primary, subprocess.run([*gpg, "--export", primary], check=True, capture_output=True).stdout))
     return made
+
+
+def subkey(key: bytes) -> str:
+    listed = subprocess.run(["gpg", "--show-keys", "--with-colons"], input=key, check=True, capture_output=True).stdout.decode()
+    return re.findall(r"^fpr:::::::::([0-9A-F]{40}):", listed, re.M)[1]
 
 
 def armoured(key: bytes) -> bytes:
@@ -280,14 +289,14 @@ def fetching(*changes: FileChange) -> Plan:
     return replace(ARC, steps=(step(1, "download", "Fetched", *changes),), env="", stack="", variables={})
 
 
-@pytest.mark.parametrize("form", ["armoured", "binary"])
+@pytest.mark.parametrize("form", ["armoured", "binary", "with another one"])
 @pytest.mark.parametrize("way", sorted(WAYS))
-def test_a_key_is_installed_as_apt_reads_it(
+def test_the_pinned_key_alone_is_installed_as_apt_reads_it(
     way: str, form: str, served: tuple[Path, str], keys: list[tuple[str, bytes]], tmp_path: Path
 ) -> None:
     folder, url = served
-    primary, key = keys[0]
-    (folder / "key").write_bytes(armoured(key) if form == "armoured" else key)
+    (primary, key), (_, other) = keys
+    (folder / "key").write_bytes({"armoured": armoured(key), "binary": key, "with another one": other + key}[form])
     target = tmp_path / "keyrings/a.gpg"
     rc, said = WAYS[way](
         fetching(FileChange(path=str(target), fetched_from=f"{url}/key", fingerprint=primary.lower(), root=True)), tmp_path
@@ -296,14 +305,16 @@ def test_a_key_is_installed_as_apt_reads_it(
     assert target.read_bytes() == key and target.stat().st_mode & 0o777 == 0o644
 
 
-@pytest.mark.parametrize("what", ["another key", "a second key beside it", "no key"])
+@pytest.mark.parametrize("what", ["another key", "its fingerprint is that of a subkey", "no key"])
 @pytest.mark.parametrize("way", sorted(WAYS))
 def test_a_key_with_another_fingerprint_is_refused(
     way: str, what: str, served: tuple[Path, str], keys: list[tuple[str, bytes]], tmp_path: Path
 ) -> None:
     folder, url = served
     (primary, key), (_, other) = keys
-    (folder / "key").write_bytes({"another key": other, "a second key beside it": key + other, "no key": b"<html>login</html>"}[what])
+    (folder / "key").write_bytes(b"<html>login</html>" if what == "no key" else other if what == "another key" else key)
+    if what == "its fingerprint is that of a subkey":
+        primary = subkey(key)
     target = tmp_path / "keyrings/a.gpg"
     rc, said = WAYS[way](fetching(FileChange(path=str(target), fetched_from=f"{url}/key", fingerprint=primary, root=True)), tmp_path)
     assert rc != 0 and not target.exists(), said
@@ -343,7 +354,7 @@ def test_a_playbook_does_what_its_acts_say_and_the_second_time_nothing(tmp_path:
     rc, said = by_playbook(plan, tmp_path)
     assert rc == 0, said
     holds(tmp_path)
-    assert "it's $HOME {{ x }}" in said
+    assert "It's $HOME { { x } }" in said
     rc, said = by_playbook(plan, tmp_path)
     assert rc == 0, said
     assert tally(said)["changed"] == 1  # the recording program: nobody can know what it does

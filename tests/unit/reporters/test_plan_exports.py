@@ -14,7 +14,7 @@ from hostile_plans import texts
 from hypothesis import HealthCheck, assume, given, settings
 from plans import ALL, ARC, POPLAR, REFUSED, ROCM, WSL, apt, step
 
-from gpudoctor.model.plan import DONE, Command, FileChange, Plan, Word
+from gpudoctor.model.plan import DONE, Command, FileChange, Plan
 from gpudoctor.reporters import plan_acts, plan_ansible, plan_dockerfile, plan_json, plan_shell, schema
 from gpudoctor.reporters.shell_text import Unwritable, delimiter, flat, heredoc, word
 
@@ -228,6 +228,34 @@ def test_variables_are_set_as_they_are() -> None:
     assert f'ENV PATH="{ARC.env}/bin:$PATH"\n' in text
 
 
+def test_what_the_planned_machine_has_the_image_gets() -> None:
+    there = step(1, "apt.install", "PoCL", state=DONE, note="installed already", settings={"packages": ["pocl-opencl-icd", "clinfo=3.0-1"]})
+    text = plan_dockerfile.render(replace(ARC, steps=(replace(there, layer="user-driver"),)), **MADE)
+    assert "  && apt-get install -y --no-install-recommends pocl-opencl-icd clinfo=3.0-1 \\\n" in text
+    unclear = replace(there, layer="user-driver", settings={"packages": ["a | b"]})
+    assert "apt-get" not in plan_dockerfile.render(replace(ARC, steps=(unclear,)), **MADE)
+
+
+def test_programs_of_a_home_folder_are_those_of_the_image() -> None:
+    home = "/home/nick/.pyenv/versions/3.11.9/bin/python3.11"
+    acts = (Command(argv=("/home/nick/.local/bin/uv", "venv", "--python", home, ARC.env)), Command(argv=(f"{ARC.env}/bin/python3", "-V")))
+    text = plan_dockerfile.render(one(*acts, kind="venv"), **MADE)
+    assert f"\nRUN uv venv --python python3.11 {ARC.env}\n" in text and f"\nRUN {ARC.env}/bin/python3 -V\n" in text
+    assert "python3.11 python3.11-venv" in text and "ln -s /opt/uv/bin/uv /usr/local/bin/uv\n" in text
+
+
+def test_an_apt_command_that_is_not_understood_is_kept_as_it_is() -> None:
+    text = plan_dockerfile.render(one(Command(argv=("apt-get", "install", "-y", "-t", "bookworm-backports", "a"), root=True)), **MADE)
+    assert "# hadolint ignore=DL3008,DL3015\nRUN apt-get update \\\n  && apt-get install -y -t bookworm-backports a \\\n" in text
+
+
+def test_the_script_of_the_variables_is_named_where_the_environment_does_not_source_it() -> None:
+    assert f"Done. The environment: . {ARC.env}/bin/activate; . {ARC.env}/gpudoctor-env.sh'" in plan_shell.render(ARC, **MADE)
+    hooked = replace(ARC, steps=(*ARC.steps, step(9, "environment", "Hook", FileChange(path=f"{ARC.env}/bin/activate", content="x\n"))))
+    assert f"Done. The environment: . {ARC.env}/bin/activate'" in plan_shell.render(hooked, **MADE)
+    assert f"# in each shell: . {ARC.env}/gpudoctor-env.sh " in plan_dockerfile.render(ARC, **MADE)
+
+
 # Playbook
 
 
@@ -266,8 +294,8 @@ def test_a_playbook_is_yaml_with_the_same_files_and_arguments(plan: Plan) -> Non
 
 
 def test_what_jinja_might_read_is_marked() -> None:
-    text = plan_ansible.render(one(FileChange(path="/x", content="{{ 7 * 7 }}\n"), Word(text="#jinja2: x")), **MADE)
-    assert 'content: !unsafe "{{ 7 * 7 }}\\n"\n' in text and 'msg: !unsafe "#jinja2: x"\n' in text
+    text = plan_ansible.render(one(FileChange(path="/x", content="{{ 7 * 7 }}\n"), FileChange(path="/y", content="#jinja2: x")), **MADE)
+    assert 'content: !unsafe "{{ 7 * 7 }}\\n"\n' in text and 'content: !unsafe "#jinja2: x"\n' in text
 
 
 def test_a_path_that_ansible_would_change_is_refused() -> None:
@@ -301,6 +329,7 @@ def test_restarts_wait_for_a_change_and_persons_for_the_person() -> None:
         (("apt-get", "install", "--download-only", "a"), None),
         (("apt-get", "install", "-t", "bookworm-backports", "a"), None),
         (("apt-get", "dist-upgrade"), None),
+        (("apt-get", "install", "-y", "/bundle/a.deb"), None),
         (("apt-get", "install", "-y"), None),
         (("apt-mark", "hold", "a"), None),
     ],
