@@ -13,7 +13,7 @@ from gpudoctor.host import children
 from gpudoctor.host.changing import ActingHost
 from gpudoctor.host.local import LocalHost, find_program
 from gpudoctor.install.first_computation import compute
-from gpudoctor.install.journal import Child, Journal, JournalError, RunRow, state_folder
+from gpudoctor.install.journal import UNFINISHED, Child, Journal, JournalError, RunRow, state_folder
 from gpudoctor.install.runner import Stopped, Watcher, carry_out, take_back
 from gpudoctor.model.plan import Plan, PlannedStep
 from gpudoctor.model.report import Report
@@ -68,14 +68,15 @@ def resume(watcher: Watcher) -> Outcome:
         _settle(left.id, journal, watcher)
         if left.state == "undoing":
             return _take_back(left, journal, watcher)
-        return _go_on(left.id, left.plan, journal, watcher, False)
+        return _go_on(left.id, left.plan, journal, watcher, _from_bundle(left.plan))
 
 
 def undo(number: int | None, watcher: Watcher) -> Outcome:
     """Takes back run `number`, or the last one that changed something and was not taken back."""
     with _alone(open_journal()) as journal:
         rows = [row for row in journal.runs() if row.id == number] if number is not None else [
-            row for row in journal.runs() if row.state not in ("undone", "kept") and any(step.before is not None for step in row.steps)
+            row for row in journal.runs() if row.state in UNFINISHED
+            or (row.state not in ("undone", "kept") and any(step.before is not None for step in row.steps))
         ]  # fmt: skip
         if not rows:
             if number is not None:
@@ -198,8 +199,13 @@ def _outcome(run: int, stopped: Stopped) -> Outcome:
     return Outcome(run, stopped.state, stopped.reason, stopped.step, stopped.advice, stopped.tail, stopped.commands)
 
 
+def _from_bundle(plan: Plan) -> bool:
+    """Whether this run may use no network. Undo else may: a package that was removed or upgraded is fetched again."""
+    return any(step.settings.get("bundle") for step in plan.steps)
+
+
 def _take_back(row: RunRow, journal: Journal, watcher: Watcher) -> Outcome:
-    with _machine(row.id, journal, watcher, True) as (machine, enter):
+    with _machine(row.id, journal, watcher, _from_bundle(row.plan)) as (machine, enter):
         result = take_back(row.id, row.plan, journal, machine, watcher, enter)
     if isinstance(result, Stopped):
         return _outcome(row.id, result)
