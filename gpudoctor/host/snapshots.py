@@ -16,6 +16,7 @@ from gpudoctor.host.acting import ActFailed
 
 _HASHED = 256 * 1024
 _IN_PLACE = (".pth", ".cfg", ".egg-link")
+_FRESH = ".gpudoctor-restored"
 Listing = dict[str, str]
 """Path below the folder to what it is: a digest, size and time, a target of a link, or 'folder'."""
 
@@ -178,14 +179,14 @@ def _same(path: str, there: str, name: str) -> bool:
 
 
 def _changed_since(name: str, path: str | None, after: Mapping[str, str] | None) -> bool:
-    if after is None or is_compiled(name):
+    if after is None or is_compiled(name) or name.endswith(_FRESH):
         return False
     return (_mark(path, name) if path is not None and os.path.lexists(path) else None) != after.get(name)
 
 
 def _put(path: str, there: str, name: str) -> None:
     """Atomic: the file that was there, or the one of the snapshot."""
-    fresh = f"{there}.gpudoctor-restored"
+    fresh = there + _FRESH
     _remove(fresh)
     _keep(path, fresh, name)
     if os.path.isdir(there) and not os.path.islink(there):
