@@ -27,8 +27,6 @@ RELEASES = {
     "fedora 41": ("fedora", "", "", "Fedora Linux 41 (Workstation Edition)"),
     "fedora 43": ("fedora", "", "", "Fedora Linux 43 (Workstation Edition)"),
     "arch": ("arch", "", "", "Arch Linux"),
-    "fedora 43": ("fedora", "", "", "Fedora Linux 43 (Workstation Edition)"),
-    "debian 12": ("debian", "", "bookworm", "Debian GNU/Linux 12 (bookworm)"),
 }
 _ADAPTERS = "Get-CimInstance Win32_VideoController | ConvertTo-Json"
 _SYSTEM = "Get-CimInstance Win32_OperatingSystem | Select-Object Caption,Version,BuildNumber,OSArchitecture | ConvertTo-Json"
@@ -208,7 +206,6 @@ class Machine:
 
 if __name__ == "__main__":
     from machine_stories import MACHINES
-    from setup_stories import MACHINES as BEFORE_A_SETUP
 
-    for machine in (*MACHINES, *BEFORE_A_SETUP):
+    for machine in MACHINES:
         machine.write()

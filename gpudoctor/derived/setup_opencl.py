@@ -51,9 +51,15 @@ def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
     names, root = facts.value("setup.files"), facts.value("setup.files_at")
     found = next((name for name in names or [] if name.rpartition("/")[2].replace("%2B", "+") == row["file"]), None)
     yield "setup.ocl.there", Known(bool(found), "--folder")
-    folder = facts.value("setup.folder") or (f"{facts.value('env.HOME')}/Downloads" if facts.known("env.HOME") else None)
+    folder = facts.value("setup.folder") or _downloads(facts)
     path = f"{root}/{found}" if found else f"{folder}/{row['file']}" if folder else None
     yield "setup.ocl.path", Known(path, "--folder") if path else Absent("--folder")
+
+
+def _downloads(facts: Facts) -> str | None:
+    """Where a person finds what was downloaded: beside the environment where no home folder is known."""
+    home, env = facts.value("env.HOME"), str(facts.value("setup.env", ""))
+    return f"{home}/Downloads" if home else env.rpartition("/")[0] or None
 
 
 def _vendors(facts: Facts) -> list[str]:

@@ -43,6 +43,7 @@ def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
     platform, asked = facts.value("platform.kind"), asked_torch(facts)
     targets: list[str] = [str(one) for one in facts.value("amd.gfx") or []]
     yield "setup.rocm.gfx", Known(", ".join(targets), "amd.gfx") if targets else Absent("amd.gfx")
+    yield "setup.rocm.served", Known(", ".join(targets) or "every AMD GPU", "amd.gfx")
     by_amd = _amd_has(asked) and all(amd_serves(gfx, platform) for gfx in targets)
     yield from _kernel(facts, by_amd and facts.value("setup.name") == "rocm")
     if by_amd:
@@ -96,6 +97,7 @@ DERIVATION = Derivation(
     name="setup_rocm",
     provides=(
         FactSpec("setup.rocm.gfx", "text", "the targets of the AMD GPUs that a setup is for"),
+        FactSpec("setup.rocm.served", "text", "the same in words: 'gfx1032', or 'every AMD GPU' where none is here"),
         FactSpec("setup.rocm.problem", "text", "why no ROCm build of torch serves; absent where one does"),
         FactSpec("setup.rocm.route", "text", "amd: AMD's wheels per device; pytorch: PyTorch's own wheels"),
         FactSpec("setup.rocm.index", "text", "the index, as recipes write it"),
