@@ -9,6 +9,7 @@ from typing import Any
 
 from gpudoctor import app
 from gpudoctor.advise.choose import choose
+from gpudoctor.advise.recommend import recommend
 from gpudoctor.catalog.recipes import load_book
 from gpudoctor.gather import vocabulary
 from gpudoctor.gather.collect import Gathered, gather
@@ -22,7 +23,7 @@ from gpudoctor.install.preflight import Preflight, preflight
 from gpudoctor.lang.conditions import did_you_mean
 from gpudoctor.model.check import RECIPES
 from gpudoctor.model.facts import Absent, Fact, Known
-from gpudoctor.model.plan import Plan, Refusal
+from gpudoctor.model.plan import Plan, Recommendation, Refusal
 from gpudoctor.model.recipe import Address, Recipe, RecipeBook
 from gpudoctor.model.report import Report
 
@@ -82,7 +83,7 @@ def plan_from(request: SetupRequest, recipes: RecipeBook, gathered: Gathered, ho
     report = app.judge(gathered, app.catalogue(), app.CheckRequest(capture=request.capture), host.origin)
     options = {
         "torch": request.torch, "python_version": request.python_version, "purpose": request.purpose, "folder": request.folder,
-        "bundle": request.bundle, "allow_removal": request.allow_removal, "user": facts.value("setup.user"),
+        "bundle": _bundle(request.bundle), "allow_removal": request.allow_removal, "user": facts.value("setup.user"),
         "mirrored": sorted(name for name, address in addresses.items() if address != recipes.addresses[name]),
     }  # fmt: skip
     look = Look(facts=facts, host=host, addresses=addresses, env=env, options=options)
@@ -92,7 +93,7 @@ def plan_from(request: SetupRequest, recipes: RecipeBook, gathered: Gathered, ho
         return choice.recipe, choice.others
 
     recipe, others = chooser(request.name)
-    machine = " · ".join(report.headline[key] for key in ("machine", "os", "platform", "kernel") if report.headline.get(key))
+    machine = _machine_line(report)
     if recipe is None:
         advice = "; ".join(others) or "gpudoctor list recipes shows what there is"
         refusal = Refusal(title=f"no recipe '{request.name}' serves this machine", advice=advice)
@@ -142,6 +143,18 @@ def _addresses(recipes: RecipeBook, request: SetupRequest) -> Mapping[str, Addre
         raise app.RequestError(str(error)) from error
 
 
+def _bundle(folder: str | None) -> str | None:
+    """The offline bundle, every file of it compared with its manifest."""
+    if folder is None:
+        return None
+    from gpudoctor.install.bundle import BundleError, open_bundle
+
+    try:
+        return open_bundle(folder).folder
+    except BundleError as error:
+        raise app.RequestError(str(error)) from error
+
+
 def _cautions(plan: Plan, report: Report, look: Look) -> Iterator[str]:
     """What a person should know of the present state before something is changed."""
     present = next((result for result in report.stacks if result.stack == plan.stack), None)
@@ -170,3 +183,16 @@ def look_ahead(planned: Planned, request: SetupRequest, progress: Progress | Non
     if progress:
         progress("asking whether everything is still where it was")
     return preflight(planned.plan, planned.look, None if request.bundle else Network(online=True))
+
+
+def recommend_for(capture: str | None, purpose: str | None, progress: Progress | None = None) -> tuple[Recommendation, str]:
+    """Which stack to set up on this machine (or a recorded one), and the machine in one line."""
+    recipes = book()
+    host = open_host(capture, 60.0, False, None)
+    gathered = gather(host, progress, {"setup.name": Known("any", "command line"), **_asked(SetupRequest(name="any"), host, "")})
+    report = app.judge(gathered, app.catalogue(), app.CheckRequest(capture=capture), host.origin)
+    return recommend(gathered.facts, report.stacks, purpose, recipes.names()), _machine_line(report)
+
+
+def _machine_line(report: Report) -> str:
+    return " · ".join(report.headline[key] for key in ("machine", "os", "platform", "kernel") if report.headline.get(key))

@@ -5,17 +5,19 @@ from __future__ import annotations
 import contextlib
 import os
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from gpudoctor import __version__, app
 from gpudoctor.host import children
+from gpudoctor.host.acting import ActFailed
 from gpudoctor.host.changing import ActingHost
 from gpudoctor.host.local import LocalHost, find_program
 from gpudoctor.install.first_computation import compute
 from gpudoctor.install.journal import UNFINISHED, Child, Journal, JournalError, RunRow, state_folder
 from gpudoctor.install.runner import Stopped, Watcher, carry_out, take_back
 from gpudoctor.model.plan import Plan, PlannedStep
+from gpudoctor.model.recipe import Address
 from gpudoctor.model.report import Report
 
 
@@ -212,3 +214,17 @@ def _take_back(row: RunRow, journal: Journal, watcher: Watcher) -> Outcome:
     if result:
         return Outcome(row.id, "kept", f"run {row.id} is taken back, but for what was changed since", kept=tuple(result), plan=row.plan)
     return Outcome(row.id, "undone", f"run {row.id} ({row.name}) is taken back", plan=row.plan)
+
+
+def fill_bundle(plan: Plan, addresses: Mapping[str, Address], folder: str, watcher: Watcher) -> str:
+    """Downloads what the plan needs into `folder`, for a machine without a network; says what is in it. Changes nothing else."""
+    from gpudoctor.install.bundle import BundleError
+    from gpudoctor.install.bundle_making import make_bundle
+
+    log = state_folder() / "bundle.log"
+    log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    try:
+        bundle = make_bundle(plan, addresses, folder, ActingHost(LocalHost(budget=86_400.0), log=log, progress=watcher.says))
+    except (BundleError, ActFailed) as error:
+        raise app.RequestError("; ".join(text for text in (str(error), getattr(error, "advice", "")) if text)) from error
+    return f"{bundle.folder}: {len(bundle.files)} files; on the other machine: gpudoctor setup {plan.name} --offline-bundle {bundle.folder}"

@@ -27,7 +27,7 @@ def lint(checks: Iterable[Check], stacks: Iterable[Stack], specs: Mapping[str, F
         conditions = [stack.applicable, *(rung.ok for rung in stack.rungs), *([stack.used] if stack.used else [])]
         names = {name for condition in conditions for name in facts_of(condition)}
         names |= {name for rung in stack.rungs for name in fields_of(rung.detail) | fields_of(rung.missing)}
-        scope = {specs[some.of].item for condition in conditions for some in _somes(condition) if some.of in specs}
+        scope = {specs[some.of].item for condition in conditions for some in somes(condition) if some.of in specs}
         problems += [f"{stack.stack}/stack.toml: {line}" for line in unknown_facts(names, specs, scope)]
     return problems
 
@@ -36,7 +36,7 @@ def lint_check(check: Check, specs: Mapping[str, FactSpec], ids: list[str], stac
     problems = []
     conditions = [c for c in (check.applies, check.problem, check.suspect, *(v.when for v in check.variants)) if c is not None]
     names = {name for condition in conditions for name in facts_of(condition)} | _template_fields(check)
-    scope = {specs[some.of].item for condition in conditions for some in _somes(condition) if some.of in specs}
+    scope = {specs[some.of].item for condition in conditions for some in somes(condition) if some.of in specs}
     scope |= {check.item} - {""}
     problems += unknown_facts(names, specs, scope)
     problems += [f"matches: /{pattern}/ {fault}" for c in conditions for pattern in _patterns(c) if (fault := slow_pattern(pattern))]
@@ -127,10 +127,10 @@ def _patterns(condition: Condition) -> list[str]:
     return [pattern for part in parts for pattern in _patterns(part)]
 
 
-def _somes(condition: Condition) -> list[Some]:
+def somes(condition: Condition) -> list[Some]:
     if isinstance(condition, Some):
-        return [condition, *_somes(condition.where)]
-    return [some for part in getattr(condition, "parts", ()) for some in _somes(part)]
+        return [condition, *somes(condition.where)]
+    return [some for part in getattr(condition, "parts", ()) for some in somes(part)]
 
 
 def _template_fields(check: Check) -> set[str]:
@@ -141,7 +141,7 @@ def _template_fields(check: Check) -> set[str]:
     return {name for text in texts for name in fields_of(text)}
 
 
-def unknown_facts(names: Iterable[str], specs: Mapping[str, FactSpec], scope: Collection[str] = ()) -> list[str]:
+def unknown_facts(names: Iterable[str], specs: Mapping[str, FactSpec], scope: Collection[str] = frozenset()) -> list[str]:
     """A name is known where a spec has it, is a map above it, or it is a field of an item in scope."""
     fields = {spec.item: spec.fields for spec in specs.values() if spec.item}
     problems = []

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gpudoctor.catalog.lint import unknown_facts
+from gpudoctor.catalog.lint import somes, unknown_facts
 from gpudoctor.lang.conditions import did_you_mean, facts_of
 from gpudoctor.lang.templates import fields_of
 from gpudoctor.model.check import RECIPES
@@ -53,7 +53,9 @@ def _lint(recipe: Recipe, book: RecipeBook, specs: Mapping[str, FactSpec], stack
             continue
         for address in sorted(addresses_of(step) - set(book.addresses)):
             yield f"step '{step.title}': no address '{address}'{did_you_mean(address, book.addresses)} in addresses.toml"
-    yield from unknown_facts({name for condition in _conditions(recipe) for name in facts_of(condition)} | set(_fields(recipe)), specs)
+    conditions = list(_conditions(recipe))
+    scope = {specs[some.of].item for condition in conditions for some in somes(condition) if some.of in specs}
+    yield from unknown_facts({name for condition in conditions for name in facts_of(condition)} | set(_fields(recipe)), specs, scope)
 
 
 def _conditions(recipe: Recipe) -> Iterator[Condition]:

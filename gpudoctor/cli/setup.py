@@ -111,7 +111,9 @@ def _set_up(given: Mapping[str, Any], screen: Screen) -> int:
     if planned.plan.refusals:
         return FINDINGS
     if given["make_bundle"]:
-        screen.say_line(installing.make_bundle(planned, given["make_bundle"], screen))
+        from gpudoctor.setup_runs import fill_bundle
+
+        screen.say_line(fill_bundle(planned.plan, planned.look.addresses, given["make_bundle"], screen))
         return OK
     return _apply(planned, request, given, screen)
 
@@ -197,7 +199,7 @@ def _recommend(given: Mapping[str, Any], screen: Screen) -> int:
     from gpudoctor.reporters import recommendation_text
     from gpudoctor.reporters.json_report import dumps
 
-    found = installing.recommend_for(given["capture"], given["purpose"], screen.looking)
+    found, machine = installing.recommend_for(given["capture"], given["purpose"], screen.looking)
     screen.clear()
     if given["form"] == "json":
         from dataclasses import asdict
@@ -205,7 +207,7 @@ def _recommend(given: Mapping[str, Any], screen: Screen) -> int:
         deliver(dumps(asdict(found)), given["output"])
     else:
         place = terminal(given["no_color"], to_file=given["output"] not in (None, "-"))
-        deliver(recommendation_text.render(found, place), given["output"])
+        deliver(recommendation_text.render(found, place, machine=machine), given["output"])
     return OK if found.first else FINDINGS
 
 
