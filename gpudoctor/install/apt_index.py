@@ -33,7 +33,7 @@ class Release:
 
 def suite_url(url: str, suite: str) -> str:
     """The folder with the Release file; a suite that ends in a slash is a flat repository."""
-    return f"{url}/{suite.strip('/')}".rstrip("/") if suite.endswith("/") else f"{url}/dists/{suite}"
+    return f"{url}/{suite.strip('./')}".rstrip("/") if suite.endswith("/") else f"{url}/dists/{suite}"
 
 
 def read_release(text: str) -> Release | None:

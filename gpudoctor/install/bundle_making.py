@@ -12,7 +12,6 @@ import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from gpudoctor.host.acting import ActFailed, Machine
 from gpudoctor.host.hashed_tree import plain_files, sha256
@@ -20,7 +19,7 @@ from gpudoctor.install import apt, openpgp
 from gpudoctor.install.bundle import MANIFEST, Bundle, BundleError, Entry, manifest_text, open_bundle
 from gpudoctor.install.kinds._kind import Settings
 from gpudoctor.install.pip_command import alone, surroundings
-from gpudoctor.model.plan import Plan, PlannedStep
+from gpudoctor.model.plan import DONE, Plan, PlannedStep
 from gpudoctor.model.recipe import Address
 
 _WORK = ".work"
@@ -195,7 +194,7 @@ def _packages(making: _Making) -> None:
         machine.make_folder(f"{folder}/{name}")
     options = _private_apt(making)
     for step in repositories:
-        _repository(making, step.settings)
+        _repository(making, step)
     machine.say("lists of the repositories")
     machine.run(
         ["apt-get", *options, "update", "--error-on=any"],
@@ -238,12 +237,11 @@ def _private_apt(making: _Making) -> list[str]:
     return ["-q", "-y", *(word for key, value in settings.items() for word in ("-o", f"{key}={value}"))]
 
 
-def _repository(making: _Making, settings: Settings) -> None:
-    name = str(settings.get("repository", ""))
-    known = making.addresses.get(name)
-    url, key_url, fingerprint = (
-        str(settings.get(key) or (getattr(known, key) if known else "")) for key in ("url", "key_url", "fingerprint")
-    )
+def _repository(making: _Making, step: PlannedStep) -> None:
+    settings = step.settings
+    name, url, key_url, fingerprint = (str(settings.get(key) or "") for key in ("name", "url", "key_url", "fingerprint"))
+    if step.state == DONE and not making.machine.look.exists(str(settings.get("sources", ""))):
+        return  # a file of this machine's own sources has it, and apt takes no source twice
     machine = making.machine
     try:
         key = openpgp.pinned_key(machine.fetch(key_url, limit=_KEY_LIMIT), fingerprint)
@@ -284,13 +282,10 @@ def _downloads(making: _Making) -> None:
     for step in making.plan.steps:
         if step.kind != "download":
             continue
-        settings: Mapping[str, Any] = step.settings
-        known = making.addresses.get(str(settings.get("address", "")))
-        url = str(settings.get("url") or (f"{known.url}/{settings.get('path', '')}" if known else ""))
-        digest = str(settings["sha256"])
+        url, digest = str(step.settings["url"]), str(step.settings["sha256"])
+        path = f"downloads/{url.rpartition('/')[2]}"
         making.machine.make_folder(f"{making.folder}/downloads")
-        path = f"downloads/{digest}"
-        making.machine.say(f"{url}")
+        making.machine.say(url)
         making.machine.download(url, f"{making.folder}/{path}", sha256=digest)
         making.sources[path] = url
 

@@ -159,16 +159,16 @@ def _still_there(plan: Plan, look: Look, places: Places, platforms: Sequence[str
         if step.kind == "pip":
             yield from still_there.python_packages(places, _asked(plan, step, look, python, platforms))
         elif step.kind == "apt.repository":
-            address = address_of(settings, look)
-            suite, components = str(settings.get("suite", "")), list(settings.get("components", ()))
+            address, suite, components = _repository(settings), str(settings.get("suite", "")), list(settings.get("components", ()))
             repositories.append((address, suite, components))
             yield from still_there.repository(places, address, suite, components, architecture)
         elif step.kind == "apt.install":
             yield from still_there.pinned_packages(places, list(settings.get("packages", ())), repositories, architecture)
         elif step.kind == "dnf.repository":
-            yield still_there.download(places, address_of(settings, look), "repodata/repomd.xml")
+            yield still_there.download(places, _repository(settings), "repodata/repomd.xml")
+            yield still_there.key(places, _repository(settings))
         elif step.kind == "download":
-            yield still_there.download(places, look.addresses.get(str(settings.get("address")), _bare(settings)), _path(settings))
+            yield still_there.download(places, Address(name="", kind="download", url=str(settings.get("url", ""))), "")
 
 
 def _asked(plan: Plan, step: PlannedStep, look: Look, python: tuple[int, int] | None, platforms: Sequence[str]) -> Packages:
@@ -190,22 +190,10 @@ def _named(url: str, look: Look) -> str:
     return f"{best.name}{url[len(best.url) :]}" if best else url
 
 
-def address_of(settings: Settings, look: Look) -> Address:
-    """The address of a repository step; what the plan settled counts more than the book."""
-    name = str(settings.get("repository", ""))
-    known = look.addresses.get(name) or Address(name=name, kind="apt", url="")
-    return Address(
-        name=name, kind=known.kind, url=str(settings.get("url") or known.url), title=known.title,
-        key_url=str(settings.get("key_url") or known.key_url), fingerprint=str(settings.get("fingerprint") or known.fingerprint),
-    )  # fmt: skip
-
-
-def _bare(settings: Settings) -> Address:
-    return Address(name=str(settings.get("address", "")), kind="download", url=str(settings.get("url", "")))
-
-
-def _path(settings: Settings) -> str:
-    return "" if settings.get("url") else str(settings.get("path", ""))
+def _repository(settings: Settings) -> Address:
+    """As its step settled it, mirrors included."""
+    name, url, key_url, fingerprint = (str(settings.get(key) or "") for key in ("name", "url", "key_url", "fingerprint"))
+    return Address(name=name, kind="apt", url=url, key_url=key_url, fingerprint=fingerprint)
 
 
 def _minor(plan: Plan, look: Look) -> tuple[int, int] | None:

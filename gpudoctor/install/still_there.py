@@ -204,7 +204,7 @@ def repository(places: Places, address: Address, suite: str, components: Sequenc
         else:
             yield _but(row, OK, "signed")
     if address.key_url:
-        yield _key(places, address)
+        yield key(places, address)
 
 
 def release_of(places: Places, url: str, suite: str) -> tuple[Release | None, tuple[str, str]]:
@@ -225,7 +225,7 @@ def release_of(places: Places, url: str, suite: str) -> tuple[Release | None, tu
     return Release(signed, release.architectures, release.components, release.files), ("", "")
 
 
-def _key(places: Places, address: Address) -> Row:
+def key(places: Places, address: Address) -> Row:
     row = Row(what=f"{address.name} key", status=OK, address=address.name)
     answer = places.get(address.key_url, _KEY_LIMIT)
     if not answer.ok or answer.problem:
@@ -304,8 +304,8 @@ def _indexes(
 
 
 def download(places: Places, address: Address, path: str) -> Row:
-    url = f"{address.url}/{path}".rstrip("/")
-    row = Row(what=path or url, status=OK, address=address.name)
+    url = f"{address.url}/{path}" if path else address.url
+    row = Row(what=path or url.rpartition("/")[2], status=OK, address=address.name)
     answer = places.is_there(url)
     if answer.ok and not answer.problem:
         return _but(row, OK, url)

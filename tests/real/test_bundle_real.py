@@ -6,11 +6,15 @@ import json
 import subprocess
 import sys
 import textwrap
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from apt_repository import AptRepository, Deb, SigningKey
 from debian_root import DebianRoot
+from loopback_server import LoopbackServer
 
+from gpudoctor.host.acting import ActFailed
 from gpudoctor.host.changing import ActingHost
 from gpudoctor.host.local import LocalHost
 from gpudoctor.install.bundle import Bundle, BundleError, open_bundle
@@ -64,10 +68,10 @@ def machine(folder: Path) -> ActingHost:
     return ActingHost(LocalHost(budget=600.0), log=folder / "state/log")
 
 
-def plan(env: str, *steps: tuple[str, dict[str, object]], facts: dict[str, object]) -> Plan:
+def plan(env: str, *steps: tuple[str, dict[str, object]], facts: dict[str, object], addresses: Mapping[str, Address] = ADDRESSES) -> Plan:
     look = Look(
-        facts=Facts({name: Known(value) for name, value in facts.items()}), host=LocalHost(budget=60.0), addresses=ADDRESSES, env=env,
-        options={"uv": False},
+        facts=Facts({name: Known(value) for name, value in facts.items()}), host=LocalHost(budget=60.0), addresses=addresses, env=env,
+        options={"uv": False, "insecure": list(addresses)},
     )  # fmt: skip
     planned = tuple(
         PlannedStep(
@@ -149,3 +153,36 @@ def test_debian_packages_install_without_a_network(tmp_path: Path) -> None:
         after = root.state()
         assert {"ocl-icd-libopencl1:amd64", "clinfo:amd64"} == after.packages.keys() - before.packages.keys()
         assert {name: after.packages[name] for name in before.packages} == before.packages  # nothing else was touched
+
+
+def test_a_vendor_repository_comes_along_with_its_pinned_key(tmp_path: Path) -> None:
+    signing, other = SigningKey(tmp_path / "gnupg"), SigningKey(tmp_path / "other")
+    repository = AptRepository(tmp_path / "repository", signing)
+    repository.add(Deb("gpudoctor-test-ze1", "1.2", depends="gpudoctor-test-igc"), Deb("gpudoctor-test-igc", "3"))
+    repository.publish()
+    steps: tuple[tuple[str, dict[str, object]], ...] = (
+        ("apt.repository", {"repository": "vendor", "suite": "stable", "components": ["main"]}),
+        ("apt.install", {"packages": ["gpudoctor-test-ze1=1.*"]}),
+    )
+    with LoopbackServer(repository.folder) as server:
+
+        def made(fingerprint: str, folder: str) -> Bundle:
+            addresses = {"vendor": Address(**repository.address(server.url, "vendor", fingerprint))}
+            planned = plan("", *steps, facts={"platform.machine": "x86_64"}, addresses=addresses)
+            return make_bundle(planned, addresses, str(tmp_path / folder), machine(tmp_path))
+
+        bundle = made(signing.fingerprint, "bundle")
+        assert bundle.of("debs") == ["debs/gpudoctor-test-igc_3_all.deb", "debs/gpudoctor-test-ze1_1.2_all.deb"]
+        assert bundle.of("keys") == ["keys/vendor.gpg"]
+        assert bundle.files["debs/gpudoctor-test-ze1_1.2_all.deb"].source.startswith(server.url)
+        with pytest.raises(ActFailed, match="expected the key"):
+            made(other.fingerprint, "with-another-key")
+        repository.publish(key=other)
+        with pytest.raises(ActFailed):
+            made(signing.fingerprint, "signed-by-another")
+        repository.publish(sign=False)
+        with pytest.raises(ActFailed):
+            made(signing.fingerprint, "unsigned")
+    for folder in ("with-another-key", "signed-by-another", "unsigned"):
+        with pytest.raises(BundleError):
+            open_bundle(str(tmp_path / folder))

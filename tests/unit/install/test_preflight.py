@@ -145,15 +145,13 @@ def test_markers_files_and_addresses() -> None:
 
 def test_one_problem_for_a_network_that_is_gone() -> None:
     dead = "http://127.0.0.1:1/simple"
-    addresses = {
-        "vendor": Address(name="vendor", kind="apt", url="http://127.0.0.1:1/apt", key_url="http://127.0.0.1:1/k", fingerprint="A" * 40)
-    }
+    vendor = {"name": "vendor", "url": "http://127.0.0.1:1/apt", "key_url": "http://127.0.0.1:1/k", "fingerprint": "A" * 40}
     made = plan(
         *pip(dead, "torch", "numpy", "pillow"),
-        step(3, "apt.repository", {"repository": "vendor", "suite": "stable", "components": ["main"]}),
+        step(3, "apt.repository", {**vendor, "suite": "stable", "components": ["main"]}),
         step(4, "apt.install", {"packages": ["libze1=1.*"]}),
     )
-    result = run(made, addresses)
+    result = run(made)
     (problem,) = result.problems
     assert (
         problem.what == "network"
@@ -190,12 +188,21 @@ LISTED = b"Package: libze1\nVersion: 1.21.9-1\n\nPackage: libze1\nVersion: 1.9-1
 
 
 def vendor(tree: Tree, *packages: str, suite: str = "jammy", components: tuple[str, ...] = ("unified",), key: str = "") -> Preflight:
-    address = Address(name="vendor", kind="apt", url=f"{tree.url}/apt", key_url=f"{tree.url}/key" if key else "", fingerprint=key)
+    address = {"name": "vendor", "url": f"{tree.url}/apt", "key_url": f"{tree.url}/key" if key else "", "fingerprint": key}
     made = plan(
-        step(1, "apt.repository", {"repository": "vendor", "suite": suite, "components": list(components)}),
+        step(1, "apt.repository", {**address, "suite": suite, "components": list(components)}),
         step(2, "apt.install", {"packages": list(packages)}),
     )
-    return run(made, {"vendor": address})
+    return run(made)
+
+
+def test_a_flat_repository(tree: Tree) -> None:
+    release(tree, LISTED, name="Packages")
+    old = tree.files.pop("/apt/dists/jammy/InRelease").replace(b"unified/binary-amd64/", b"")
+    tree.files |= {"/apt/InRelease": old, "/apt/Packages": LISTED}
+    for suite in ("/", "./"):
+        (problem,) = vendor(tree, "libze1=1.21*", "libze1=3", suite=suite, components=()).problems
+        assert problem.what == "libze1=3"
 
 
 @pytest.mark.parametrize("name", ["Packages.xz", "Packages.gz", "Packages"])
@@ -278,17 +285,15 @@ def test_a_small_index_that_unpacks_to_a_giant_is_given_up(tree: Tree, monkeypat
 
 def test_downloads(tree: Tree) -> None:
     tree.files["/files/sdk.tar.gz"] = b"x" * 100
-    addresses = {"files": Address(name="files", kind="download", url=f"{tree.url}/files")}
-    here = step(1, "download", {"address": "files", "path": "sdk.tar.gz", "sha256": "0" * 64, "to": "/opt/x"})
-    gone = step(2, "download", {"address": "files", "path": "old.tar.gz", "sha256": "0" * 64, "to": "/opt/y"})
-    result = run(plan(here, gone), addresses)
+    here = step(1, "download", {"url": f"{tree.url}/files/sdk.tar.gz", "sha256": "0" * 64, "to": "/opt/x", "file": ""})
+    gone = step(2, "download", {"url": f"{tree.url}/files/old.tar.gz", "sha256": "0" * 64, "to": "/opt/y", "file": ""})
+    result = run(plan(here, gone))
     (problem,) = result.problems
     assert "old.tar.gz does not exist any more" in problem.detail
 
 
 def test_a_done_step_is_asked_about_by_nobody(tree: Tree) -> None:
-    made = plan(step(1, "download", {"address": "files", "path": "x", "to": "/x"}, state=DONE))
-    assert not run(made, {"files": Address(name="files", kind="download", url=tree.url)}).problems
+    assert not run(plan(step(1, "download", {"url": f"{tree.url}/x", "sha256": "0" * 64, "to": "/x"}, state=DONE))).problems
     assert tree.asked == []
 
 
