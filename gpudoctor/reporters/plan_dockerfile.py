@@ -135,10 +135,12 @@ def _step(plan: Plan, step: PlannedStep) -> Iterator[str]:
                 yield "# note: what makes it so is not known here; where the image needs it, install it before the next step."
             return
         what = acts.restart_of(step)
-        told = acts.words_of(step) if not what else [acts.RESTARTS[what]]
-        yield from (comment(text, "text") for text in told)
+        if not what:
+            yield from (comment(text, "text") for text in acts.words_of(step))
         yield from (comment(f"$ {typed(act)}") for act in step.acts if isinstance(act, Command))
         yield from (comment(act.path, "file") for act in step.acts if isinstance(act, FileChange))
+        if what:
+            yield comment(acts.RESTARTS[what], "then")
         path = acts.ready_path(step)
         if path and acts.is_person(step):
             yield comment(f"what you got must be in the image before the next step, so that {path} is there; add for instance: COPY sdk/ …")

@@ -183,7 +183,8 @@ def test_the_image_is_the_distribution_of_the_plan() -> None:
 def test_what_belongs_to_the_host_is_a_comment() -> None:
     text = plan_dockerfile.render(ROCM, **MADE)
     assert (
-        "# on the host: 1. amdgpu is not blacklisted\n# $ sudo update-initramfs -u\n# file: /etc/modprobe.d/gpudoctor-amdgpu.conf\n" in text
+        "# on the host: 1. amdgpu is not blacklisted\n# $ sudo update-initramfs -u\n# file: /etc/modprobe.d/gpudoctor-amdgpu.conf\n# then: Reboot the machine.\n"
+        in text
     )
     assert "# on the host: 2. nick in the groups render and video\n" in text
     instructions = [line for line in text.splitlines() if not line.startswith("#")]
