@@ -95,14 +95,14 @@ def refusal(output: str, title: str, url: str, suite: str) -> ActFailed:
     """Why the update of one source failed, in words that say what to do."""
     tail = output[-4000:]
     place = f"the repository {title} ({url} {suite})"
+    if re.search(r"EXPKEYSIG|KEYEXPIRED|expired key", output):
+        return ActFailed(f"{place} is signed by a key that has expired", "update gpudoctor, or tell the vendor", tail)
     if re.search(r"NO_PUBKEY|BADSIG|not signed by|Missing key|could(?:n't| not) be verified|signatures were invalid", output):
         return ActFailed(
             f"{place} is not signed by the pinned key; it is refused",
             "use the vendor's repository, or a mirror that keeps its signature",
             tail,
         )
-    if re.search(r"EXPKEYSIG|KEYEXPIRED|expired key", output):
-        return ActFailed(f"{place} is signed by a key that has expired", "update gpudoctor, or tell the vendor", tail)
     if re.search(r"is not valid yet|is expired|Release file .* expired", output):
         return ActFailed(f"{place} is dated otherwise than this machine's clock allows", "set the clock; a mirror may be out of date", tail)
     # a server that is gone has no Release file either

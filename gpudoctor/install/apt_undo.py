@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -10,6 +11,7 @@ from gpudoctor.host.acting import ActFailed, Machine
 from gpudoctor.install import apt, apt_state
 
 Recorded = Mapping[str, Any]
+_OFFER = re.compile(r"\.dpkg-(dist|new|old|tmp)$")
 
 
 def snapshot(machine: Machine, names: Iterable[str]) -> dict[str, Any]:
@@ -31,8 +33,27 @@ def take_back(before: Recorded, after: Recorded | None, machine: Machine) -> tup
     drop_cut_off(machine, set(apt_state.broken(machine)) & set(before["new"]))
     lines = _remove_new(before, after, machine)
     lines += _restore_versions(before, after, machine)
+    _remove_offers(before, machine)
     _restore_marks(before, after, machine)
     return tuple(lines)
+
+
+def offers(machine: Machine) -> list[str]:
+    """Configuration files that dpkg laid beside those which a person had changed, such as /etc/x.conf.dpkg-dist."""
+    done = machine.ask(("find", "/etc", "-xdev", "-name", "*.dpkg-*", "-type", "f"))
+    return sorted(line for line in done.output.splitlines() if _OFFER.search(line))
+
+
+def _remove_offers(before: Recorded, machine: Machine) -> None:
+    """Those that came with versions which are gone again. With purged packages dpkg takes them away itself."""
+    new = set(offers(machine)) - set(before["offers"])
+    if not new:
+        return
+    names = {*before["changed"], *before["removed"]} & apt_state.listing(machine).keys()
+    files = {path for name in names for path, _ in _conffiles(machine, name)}
+    for path in sorted(new):
+        if _OFFER.sub("", path) in files:
+            machine.remove(path, root=True)
 
 
 def drop_cut_off(machine: Machine, names: Iterable[str]) -> None:
@@ -92,15 +113,19 @@ def _asked_for_since(before: Recorded, after: Recorded | None, machine: Machine)
 
 def _changed_conffiles(machine: Machine, name: str) -> list[str]:
     """Configuration files of a package that are not as they came."""
-    done = machine.ask(("dpkg-query", "-W", "-f=${Conffiles}\\n", name))
     found = []
-    for line in done.output.splitlines():
-        parts = line.split()
-        if len(parts) == 2 and parts[0].startswith("/") and len(parts[1]) == 32:
-            content = machine.read(parts[0], root=True)
-            if content is not None and hashlib.md5(content, usedforsecurity=False).hexdigest() != parts[1]:
-                found.append(parts[0])
+    for path, checksum in _conffiles(machine, name):
+        content = machine.read(path, root=True)
+        if content is not None and hashlib.md5(content, usedforsecurity=False).hexdigest() != checksum:
+            found.append(path)
     return found
+
+
+def _conffiles(machine: Machine, name: str) -> list[tuple[str, str]]:
+    """(path, checksum as it came)."""
+    done = machine.ask(("dpkg-query", "-W", "-f=${Conffiles}\\n", name))
+    rows = (line.split() for line in done.output.splitlines())
+    return [(row[0], row[1]) for row in rows if len(row) == 2 and row[0].startswith("/") and len(row[1]) == 32]
 
 
 def _restore_versions(before: Recorded, after: Recorded | None, machine: Machine) -> list[str]:

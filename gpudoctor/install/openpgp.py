@@ -91,6 +91,14 @@ def dearmored(data: bytes) -> bytes:
     return b"".join(found)
 
 
+def armored(data: bytes) -> bytes:
+    """Binary packets in armour, as rpm wants its key files."""
+    text = base64.b64encode(data)
+    lines = [text[at : at + 64] for at in range(0, len(text), 64)]
+    checksum = b"=" + base64.b64encode(_crc24(data).to_bytes(3, "big"))
+    return b"\n".join([_BEGIN, b"", *lines, checksum, _END, b""])
+
+
 def _block(block: bytes) -> bytes:
     """Base64 between the armour lines: header lines, a blank line, data, an optional checksum."""
     lines = [line.strip() for line in block.strip(b"\r\n").splitlines()]

@@ -60,6 +60,7 @@ class _AptInstall:
             "auto": sorted(apt_state.marked(machine, "showauto")),
             "manual": sorted(apt_state.marked(machine, "showmanual")),
             "hold": sorted(apt_state.marked(machine, "showhold")),
+            "offers": apt_undo.offers(machine),
             "arguments": list(choice.arguments), "names": list(choice.names),
             "new": simulated.new, "changed": simulated.changed, "removed": dict(sorted(simulated.removes.items())),
         }  # fmt: skip
@@ -163,8 +164,8 @@ def _words(settings: Settings, machine: Machine, arguments: list[str] | tuple[st
     options = ["--install-recommends" if settings["recommends"] else "--no-install-recommends"]
     if any("=" in argument for argument in arguments):
         options.append("--allow-downgrades")  # a version that the recipe names is meant, also where a newer one is there
-    if machine.offline or settings["bundle"]:
-        options.append("--no-download")
+    if machine.offline and not settings["bundle"]:
+        options.append("--no-download")  # with it apt would not take the files of a bundle either
     return ("install", *options, *arguments)
 
 

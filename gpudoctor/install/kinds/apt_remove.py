@@ -41,6 +41,7 @@ class _AptRemove:
             "packages": {name: package.json() for name, package in there.items()},
             "auto": sorted(apt_state.marked(machine, "showauto")),
             "hold": sorted(apt_state.marked(machine, "showhold")),
+            "offers": apt_undo.offers(machine),
             "names": [], "new": simulated.new, "changed": simulated.changed, "removed": dict(sorted(simulated.removes.items())),
         }  # fmt: skip
 

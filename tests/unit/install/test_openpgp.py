@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpudoctor.install.openpgp import KeyUnreadable, WrongKey, dearmored, normal, pinned_key, primary_fingerprints
+from gpudoctor.install.openpgp import KeyUnreadable, WrongKey, armored, dearmored, normal, pinned_key, primary_fingerprints
 
 BODY = bytes([4]) + bytes(4) + bytes([22]) + bytes.fromhex("092b06010401da470f01") + bytes([1, 7, 0x40]) + bytes(range(32))
 FINGERPRINT = hashlib.sha1(b"\x99" + len(BODY).to_bytes(2, "big") + BODY).hexdigest().upper()
@@ -129,3 +129,5 @@ def test_a_key_of_gpg_has_the_fingerprint_that_gpg_says(tmp_path: Path, kind: st
     subprocess.run(["gpgconf", "--homedir", str(home), "--kill", "all"], check=False)
     assert primary_fingerprints(binary) == primary_fingerprints(text) == (said,)
     assert dearmored(text) == binary == pinned_key(text, said)
+    assert dearmored(armored(binary)) == binary
+    assert armored(binary).split() == text.split()

@@ -1,0 +1,146 @@
+"""dnf.repository: a repository of rpm's kind, with its key pinned by fingerprint and every package checked."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from gpudoctor.host.acting import ActFailed, Machine
+from gpudoctor.install import openpgp
+from gpudoctor.install.kinds._kind import Draft, Look, PlanError, Settings
+from gpudoctor.model.plan import DONE, Command, FileChange
+
+_KEYS = "/etc/pki/rpm-gpg"
+_LARGEST_KEY = 1_000_000
+
+
+class _DnfRepository:
+    """settings: name, title, url, key_url, fingerprint, file, key, text."""
+
+    name = "dnf.repository"
+    keys: Mapping[str, type | tuple[type, ...]] = {"repository": str, "signed_metadata": bool}
+    required: tuple[str, ...] = ("repository",)
+
+    def plan(self, given: Settings, look: Look) -> Draft:
+        settings = _settled(given, look)
+        there = look.host.read(settings["file"])
+        if there.ok and there.text == settings["text"] and look.host.exists(settings["key"]):
+            return Draft(settings=settings, state=DONE, note=f"{settings['file']} is there already", root=True)
+        for name in look.host.listdir("/etc/yum.repos.d"):
+            where = f"/etc/yum.repos.d/{name}"
+            if where != settings["file"] and _has(look.host.read(where).text, settings["url"]):
+                return Draft(settings=settings, state=DONE, note=f"{where} has this repository already", root=True)
+        key = FileChange(path=settings["key"], root=True, fetched_from=settings["key_url"], fingerprint=settings["fingerprint"])
+        changes = (f"the repository {settings['url']}, trusted with the key {openpgp.spaced(settings['fingerprint'])}",)
+        acts = (key, FileChange(path=settings["file"], content=settings["text"], root=True), Command(argv=_makecache(settings), root=True))
+        return Draft(settings=settings, changes=changes, acts=acts, root=True)
+
+    def before(self, settings: Settings, machine: Machine) -> dict[str, Any]:
+        return {
+            "file": _packed(machine.read(settings["file"], root=True)),
+            "key": _packed(machine.read(settings["key"], root=True)),
+            "folder": machine.look.exists(_KEYS),
+        }
+
+    def apply(self, settings: Settings, before: Settings, machine: Machine) -> None:
+        data = machine.fetch(settings["key_url"], limit=_LARGEST_KEY)
+        try:
+            key = openpgp.armored(openpgp.pinned_key(data, settings["fingerprint"]))
+        except openpgp.WrongKey as wrong:
+            reason = f"{settings['key_url']} is another key than the pinned one: {wrong}"
+            raise ActFailed(
+                reason, "do not go on by hand: ask the vendor whether the key was changed, and look for a newer gpudoctor"
+            ) from None
+        except openpgp.KeyUnreadable as unreadable:
+            raise ActFailed(
+                f"{settings['key_url']} is no usable key: {unreadable}", "check the address, a proxy may answer for it"
+            ) from None
+        if not before["folder"]:
+            machine.make_folder(_KEYS, root=True)
+        machine.write(settings["key"], key, mode=0o644, root=True)
+        machine.write(settings["file"], settings["text"].encode(), mode=0o644, root=True)
+        done = machine.run(_makecache(settings), root=True, check=False)
+        if done.rc != 0:
+            self._restore(settings, before, machine)
+            raise ActFailed(
+                f"dnf cannot read the repository {settings['title']} ({settings['url']})",
+                "nothing was changed; when it can be reached: gpudoctor setup --resume", done.output[-4000:],
+            )  # fmt: skip
+
+    def recover(self, settings: Settings, before: Settings, machine: Machine) -> None:
+        """Nothing is half: each file is whole or absent, and apply writes both again."""
+
+    def after(self, settings: Settings, before: Settings, machine: Machine) -> dict[str, Any]:
+        return {"key": _packed(machine.read(settings["key"], root=True))}
+
+    def missing(self, settings: Settings, machine: Machine) -> str:
+        if machine.read(settings["file"], root=True) != settings["text"].encode():
+            return f"{settings['file']} is not there as it should be"
+        try:
+            openpgp.pinned_key(machine.read(settings["key"], root=True) or b"", settings["fingerprint"])
+        except (openpgp.KeyUnreadable, openpgp.WrongKey):
+            return f"{settings['key']} does not hold the key {openpgp.spaced(settings['fingerprint'])}"
+        return ""
+
+    def undo(self, settings: Settings, before: Settings, after: Settings | None, machine: Machine) -> tuple[str, ...]:
+        now = machine.read(settings["file"], root=True)
+        if now not in (None, settings["text"].encode(), _unpacked(before["file"])):
+            return (f"{settings['file']} stays, with its key {settings['key']}: it was changed since (remove both)",)
+        self._restore(settings, before, machine)
+        return ()
+
+    @staticmethod
+    def _restore(settings: Settings, before: Settings, machine: Machine) -> None:
+        for what in ("file", "key"):
+            path, old = settings[what], _unpacked(before[what])
+            if old is None:
+                machine.remove(path, root=True)
+            elif machine.read(path, root=True) != old:
+                machine.write(path, old, mode=0o644, root=True)
+        if not before["folder"]:
+            machine.remove_empty_folder(_KEYS, root=True)
+
+
+def _settled(given: Settings, look: Look) -> dict[str, Any]:
+    name, _, below = str(given["repository"]).partition("/")
+    address = look.addresses.get(name)
+    if address is None or address.kind != "dnf":
+        raise PlanError(f"'{name}' is no dnf repository in recipes/addresses.toml; this is a mistake in the recipe")
+    if not (address.key_url and address.fingerprint):
+        raise PlanError(f"the repository {name} has no key_url and fingerprint; an unsigned repository is never used")
+    url = "/".join(filter(None, (address.url.rstrip("/"), below)))
+    if re.search(r"\s", url):
+        raise PlanError(f"'{url}' is no place of a repository; this is a mistake in the recipe or in the facts")
+    key = f"{_KEYS}/RPM-GPG-KEY-gpudoctor-{name}"
+    lines = [
+        f"[gpudoctor-{name}]", f"name={address.title or name}", f"baseurl={url}", "enabled=1", "gpgcheck=1",
+        f"repo_gpgcheck={int(bool(given.get('signed_metadata', False)))}", f"gpgkey=file://{key}",
+    ]  # fmt: skip
+    return {
+        "name": name, "title": address.title or name, "url": url, "key_url": address.key_url, "key": key,
+        "fingerprint": openpgp.normal(address.fingerprint),
+        "file": f"/etc/yum.repos.d/gpudoctor-{name}.repo", "text": "\n".join(lines) + "\n",
+    }  # fmt: skip
+
+
+def _makecache(settings: Settings) -> tuple[str, ...]:
+    one = f"gpudoctor-{settings['name']}"
+    return ("dnf", "-y", "makecache", "--refresh", "--disablerepo=*", f"--enablerepo={one}", f"--setopt={one}.skip_if_unavailable=False")
+
+
+def _has(text: str, url: str) -> bool:
+    found = re.findall(r"^\s*baseurl\s*=\s*(\S+)", text, re.M)
+    return any(one.rstrip("/") == url.rstrip("/") for one in found)
+
+
+def _packed(content: bytes | None) -> str | None:
+    return None if content is None else base64.b64encode(content).decode("ascii")
+
+
+def _unpacked(text: str | None) -> bytes | None:
+    return None if text is None else base64.b64decode(text)
+
+
+KIND = _DnfRepository()
