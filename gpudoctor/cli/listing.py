@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from gpudoctor.cli import FINDINGS, OK, BadInput
+from gpudoctor.cli import FINDINGS, OK, UNKNOWN, BadInput
+
+if TYPE_CHECKING:
+    from gpudoctor.model.recipe import RecipeBook
 
 _FORMAT = click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="What to write.")
 _OUTPUT = click.option("-o", "--output", metavar="FILE", help="Write there instead of to standard output.")
@@ -104,9 +107,52 @@ def devices(form: str, output: str | None, capture: str | None) -> int:
 @command.command("recipes")
 @_FORMAT
 @_OUTPUT
-def recipes(form: str, output: str | None) -> int:
-    """Install recipes: none yet."""
-    return _show("recipes", [], (), form, output, none="There are no recipes yet: what to do stands in each finding (gpudoctor show ID).")
+@click.option("--verify-online", is_flag=True, help="Ask whether all their addresses, keys and versions still exist; exit 1 where not.")
+def recipes(form: str, output: str | None, verify_online: bool) -> int:
+    """Install recipes: what gpudoctor setup can do, and for which systems."""
+    from gpudoctor import app, installing
+    from gpudoctor.cli.show_recipe import blank
+
+    try:
+        book = installing.book()
+    except app.BAD_INPUT as error:
+        raise BadInput(str(error)) from error
+    if verify_online:
+        return _verify_online(book, form, output)
+    rows = [
+        {
+            "name": recipe.name,
+            "id": recipe.id,
+            "platform": recipe.platform,
+            "title": recipe.title,
+            "steps": len(recipe.steps),
+            "archived": recipe.archived,
+        }
+        for recipe in sorted(book.recipes, key=lambda recipe: (recipe.name, recipe.rank, recipe.id))
+    ]
+    if form == "text":
+        rows = [{**row, "title": f"{blank(str(row['title']))}{' (archived)' if row['archived'] else ''}"} for row in rows]
+    return _show("recipes", rows, ("name", "id", "steps", "platform", "title"), form, output)
+
+
+def _verify_online(book: RecipeBook, form: str, output: str | None) -> int:
+    from dataclasses import asdict, replace
+
+    from gpudoctor.cli.project import mirrors
+    from gpudoctor.host.http import Network
+    from gpudoctor.install.mirrors import MirrorError, apply_mirrors
+    from gpudoctor.install.verify_online import summary, verify_online
+
+    try:
+        book = replace(book, addresses=apply_mirrors(book.addresses, {}, mirrors()))
+    except MirrorError as error:
+        raise BadInput(str(error)) from error
+    rows = list(verify_online(book, Network(online=True)))
+    _show("rows", [asdict(row) for row in rows], ("status", "recipe", "what", "detail"), form, output)
+    click.echo(summary(rows), err=True)
+    if any(row.status == "problem" for row in rows):
+        return FINDINGS
+    return UNKNOWN if any(row.status == "unreached" for row in rows) else OK
 
 
 @command.command("workloads")

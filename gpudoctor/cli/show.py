@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
 @click.option("-o", "--output", metavar="FILE", help="Write there instead of to standard output.")
 @click.option("--checks", "extra", multiple=True, metavar="DIR", help="A further folder of checks; may be repeated.")
 def command(name: str, form: str, output: str | None, extra: Sequence[str]) -> int:
-    """One check or stack (gpudoctor list …), one fact, or the schema of reports: gpudoctor.report/1."""
-    from gpudoctor import app
+    """One check, stack or recipe (gpudoctor list …), one fact, or the schema of reports: gpudoctor.report/1."""
+    from gpudoctor import app, installing
+    from gpudoctor.cli import show_recipe
     from gpudoctor.cli.output import deliver
     from gpudoctor.gather import vocabulary
     from gpudoctor.reporters import schema
@@ -32,21 +34,34 @@ def command(name: str, form: str, output: str | None, extra: Sequence[str]) -> i
         deliver(dumps(schema.load()), output)
         return OK
     try:
-        knowledge = app.catalogue(extra)
+        knowledge, book = app.catalogue(extra), installing.book()
     except app.BAD_INPUT as error:
         raise BadInput(str(error)) from error
     check = next((check for check in knowledge.checks if check.id == name), None)
     stack = next((stack for stack in knowledge.stacks if stack.stack == name), None)
+    recipe = next((recipe for recipe in book.recipes if recipe.id == name), None)
     fact = vocabulary.specs().get(name)
+    lines: Iterable[str]
     if check:
         table, lines = _check_table(check), _check_lines(check)
     elif stack:
         table, lines = _stack_table(stack), _stack_lines(stack)
+        if recipe:  # some recipes have the name of their stack
+            table["recipe"] = show_recipe.table(recipe)
+            lines = itertools.chain(lines, ["", ""], show_recipe.lines(recipe, _block))
+    elif recipe:
+        table, lines = show_recipe.table(recipe), show_recipe.lines(recipe, _block)
     elif fact:
         table, lines = asdict(fact), _fact_lines(fact)
     else:
-        names = [*(check.id for check in knowledge.checks), *(stack.stack for stack in knowledge.stacks), *vocabulary.specs()]
-        raise BadInput(f"there is no check, stack or fact '{name}'{nearest(name, names)}; gpudoctor list checks names them")
+        named = [recipe.id for recipe in book.recipes if recipe.name == name]
+        if named:
+            raise BadInput(f"gpudoctor setup {name} has several recipes, for different machines: gpudoctor show {' or '.join(named)}")
+        names = [
+            *(check.id for check in knowledge.checks), *(stack.stack for stack in knowledge.stacks),
+            *(recipe.id for recipe in book.recipes), *vocabulary.specs(),
+        ]  # fmt: skip
+        raise BadInput(f"there is no check, stack, recipe or fact '{name}'{nearest(name, names)}; gpudoctor list checks names them")
     deliver(dumps(table) if form == "json" else "\n".join(lines) + "\n", output)
     return OK
 

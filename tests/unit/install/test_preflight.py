@@ -5,11 +5,9 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
-import http.server
 import json
 import lzma
 import sys
-import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ import pytest
 from packaging.requirements import Requirement
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
+from http_tree import Tree
 from wheel_index import Wheel, WheelIndex
 
 from gpudoctor.host.http import Network
@@ -37,44 +36,10 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
 
-class Tree:
-    """Files by path; what is not there is 404. `asked` are the paths, in order."""
-
-    def __init__(self) -> None:
-        self.files: dict[str, bytes] = {}
-        self.asked: list[str] = []
-        tree = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                self._answer(True)
-
-            def do_HEAD(self) -> None:
-                self._answer(False)
-
-            def _answer(self, body: bool) -> None:
-                tree.asked.append(self.path)
-                content = tree.files.get(self.path)
-                self.send_response(404 if content is None else 200)
-                self.send_header("Content-Length", str(len(content or b"")))
-                self.end_headers()
-                if body:
-                    self.wfile.write(content or b"")
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
-        threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-
-
 @pytest.fixture
 def tree() -> Iterator[Tree]:
-    one = Tree()
-    yield one
-    one.server.shutdown()
-    one.server.server_close()
+    with Tree() as one:
+        yield one
 
 
 def step(number: int, kind: str, settings: Mapping[str, Any], **more: Any) -> PlannedStep:

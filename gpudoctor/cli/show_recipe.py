@@ -1,0 +1,69 @@
+"""How a recipe is shown: what it is for, each step with its why, the sources."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from gpudoctor.lang.conditions import english
+from gpudoctor.model.recipe import Include, Recipe, StepTemplate
+
+Block = Callable[[str, str], Iterator[str]]
+
+
+def table(recipe: Recipe) -> dict[str, Any]:
+    """JSON."""
+    return {
+        "id": recipe.id, "name": recipe.name, "title": recipe.title, "platform": recipe.platform, "rank": recipe.rank,
+        "stack": recipe.stack, "archived": recipe.archived, "disk_gb": recipe.disk_gb, "applies": english(recipe.applies),
+        "gates": [{"level": gate.level, "title": gate.title, "advice": gate.advice, "holds": english(gate.holds)} for gate in recipe.gates],
+        "steps": [_step(step) for step in recipe.steps],
+        "remarks": [{"text": one.text, "when": english(one.when) if one.when else None} for one in recipe.remarks],
+        "sources": [asdict(source) for source in recipe.sources],
+    }  # fmt: skip
+
+
+def _step(step: StepTemplate | Include) -> dict[str, Any]:
+    when = english(step.when) if step.when else None
+    if isinstance(step, Include):
+        return {"do": "recipe", "name": step.name, "when": when}
+    return {"do": step.do, "title": step.title, "why": step.why, "layer": step.layer, "when": when, "settings": _plain(step.settings)}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(inner) for inner in value]
+    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
+
+
+def blank(text: str) -> str:
+    """A template without a machine: what its facts would say is left open."""
+    return re.sub(r"\{[^{}]*\}", "…", text)
+
+
+def lines(recipe: Recipe, block: Block) -> Iterator[str]:
+    """`block` wraps a text beside its label."""
+    yield f"{recipe.id}   gpudoctor setup {recipe.name}, {recipe.platform}"
+    yield blank(recipe.title)
+    yield ""
+    yield from block("archived", recipe.archived)
+    yield from block("serves", english(recipe.applies))
+    if recipe.disk_gb:
+        yield from block("room", f"{recipe.disk_gb:g} GB")
+    for gate in recipe.gates:
+        yield from block("refuses" if gate.level == "refuse" else "warns", blank(f"{gate.title}; {gate.advice}"))
+    for number, step in enumerate(recipe.steps, 1):
+        condition = f" (where {english(step.when)})" if step.when else ""
+        if isinstance(step, Include):
+            yield from block(f"step {number}", f"the steps of the recipe '{step.name}'{condition}")
+        else:
+            yield from block(f"step {number}", f"{blank(step.title)}: {step.do}{condition}")
+            yield from block("", blank(step.why))
+    for remark in recipe.remarks:
+        yield from block("note", blank(remark.text))
+    for source in recipe.sources:
+        yield from block("source", f"{source.ref} ({source.date}) {source.says}")
