@@ -99,11 +99,16 @@ NOBLE_OLD = card(
 NOBLE_OLD.file("/proc/cmdline", "BOOT_IMAGE=/vmlinuz ro quiet i915.force_probe=56a0\n")
 NOBLE_OLD.file("/etc/default/grub", 'GRUB_CMDLINE_LINUX_DEFAULT="quiet i915.force_probe=56a0"\n')
 
+A770_NOBLE = card(linux("a770-ubuntu-24.04", "ubuntu 24.04", "6.8.0-51-generic"), A770, "i915")
+B580_CONTAINER = linux("b580-container", "ubuntu 24.04", "6.14.0-27-generic", groups="0(root)", platform="container")
+card(B580_CONTAINER, B580, "xe").file("/.dockerenv").run("id", out="uid=0(root) gid=0(root) groups=0(root)\n").env(USER="root")
+GTX1080 = ("NVIDIA GeForce GTX 1080", "10de:1b80", "6.1")
 M3 = Machine("macos-m3", platform="macos").mac().file("/opt/homebrew/bin/python3.12")
 M3.file("/opt/homebrew/lib/python3.12/ensurepip/__init__.py")
 
 CASES = [
-    *on(A770_JAMMY, "intel-driver", "torch-xpu", "ipex", "ipex torch=1.13", "openvino", "onnxruntime"),
+    *on(A770_JAMMY, "intel-driver", "torch-xpu", "torch-xpu torch=2.8", "openvino", "onnxruntime"),
+    *on(A770_JAMMY, "ipex", "ipex torch=1.13", "ipex torch=2.1"),
     *on(A770_LUNAR, "intel-driver", "ipex torch=1.13"),
     *on(A770_WSL, "ipex torch=1.13", "ipex", "torch-xpu", "openvino", "onnxruntime"),
     *on(A770_WSL, "directml", "directml torch=1.8", "directml purpose=tensorflow"),
@@ -114,6 +119,8 @@ CASES = [
     *on(wsl("a770-wsl2-debian-13", "debian 13"), "openvino"),
     *on(NOBLE_OLD, "intel-driver"),
     *on(card(linux("b580-ubuntu-24.04", "ubuntu 24.04", "6.8.0-51-generic"), B580), "intel-driver", "torch-xpu", "ipex", "onnxruntime"),
+    *on(A770_NOBLE, "ipex torch=2.7", "ipex torch=2.1", "ipex torch=2.9"),
+    *on(B580_CONTAINER, "torch-xpu", "openvino", "intel-driver"),
     *on(card(linux("a770-ubuntu-25.10", "ubuntu 25.10", "6.17.0-8-generic"), A770, "i915"), "torch-xpu"),
     *on(card(linux("b580-ubuntu-26.04", "ubuntu 26.04", "7.0.0-14-generic"), B580, "xe"), "intel-driver", "torch-xpu", "openvino"),
     *on(card(linux("panther-lake-ubuntu-24.04", "ubuntu 24.04", "6.14.0-27-generic"), PANTHER), "torch-xpu", "ipex"),
@@ -137,6 +144,9 @@ CASES = [
     *on(linux("nothing-debian-12", "debian 12", "6.1.0-28-amd64"), "openvino", "onnxruntime"),
     *on(linux("rtx4090-ubuntu-24.04", "ubuntu 24.04", "6.8.0-51-generic").nvidia("580.95.05"), "onnxruntime"),
     *on(linux("rtx4090-ubuntu-22.04", "ubuntu 22.04", "6.8.0-51-generic").nvidia(), "onnxruntime"),
+    *on(linux("rtx4090-ubuntu-24.04-no-driver", "ubuntu 24.04", "6.8.0-51-generic").pci("0000:01:00.0", "10de:2684"), "onnxruntime"),
+    *on(linux("gtx1080-ubuntu-24.04", "ubuntu 24.04", "6.8.0-51-generic").nvidia("580.95.05", *GTX1080), "onnxruntime"),
+    *on(windows("windows-rtx4090-ort", ("NVIDIA GeForce RTX 4090", "32.0.15.8097", "10de:2684")), "onnxruntime"),
     *on("wsl1", "torch-xpu", "directml"),
     *on(M3, "openvino", "onnxruntime"),
     *on("rx6800-healthy", "onnxruntime"),

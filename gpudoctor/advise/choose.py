@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpudoctor.lang.evaluate import evaluate
+from gpudoctor.lang.templates import fill
 from gpudoctor.model.condition import Verdict
 from gpudoctor.model.facts import Facts
 from gpudoctor.model.recipe import Recipe, RecipeBook
@@ -24,7 +25,8 @@ def choose(book: RecipeBook, name: str, facts: Facts) -> Choice:
     certain = [recipe for verdict, recipe in judged if verdict.truth == "true"]
     perhaps = [recipe for verdict, recipe in judged if verdict.truth == "unknown"]
     chosen = min(certain or perhaps, key=lambda recipe: (recipe.rank, recipe.id), default=None)
-    others = tuple(f"{recipe.title}: {why_not(verdict)}" for verdict, recipe in judged if recipe is not chosen and verdict.truth != "true")
+    left = [(verdict, recipe) for verdict, recipe in judged if recipe is not chosen and verdict.truth != "true"]
+    others = tuple(f"{fill(recipe.title, facts)}: {why_not(verdict)}" for verdict, recipe in left)
     return Choice(chosen, others)
 
 

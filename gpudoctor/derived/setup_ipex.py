@@ -47,6 +47,8 @@ def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
     row = release_for(str(asked) if asked else None, generation if isinstance(generation, str) else None)
     yield "setup.ipex.published", Known(row is not None, "ipex-torch.toml")
     if row is None:
+        yield "setup.ipex.release", Known(str(asked), "command line")
+        yield "setup.ipex.system_oneapi", Absent("ipex-torch.toml")
         return
     release, tree = row["ipex"], table("setup-ipex")
     yield "setup.ipex.release", Known(release, "ipex-torch.toml")

@@ -53,7 +53,7 @@ def _cuda(facts: Facts) -> Fact:
     cards = [card for card in facts.value("nvidia.cards", []) or [] if isinstance(card, Mapping)]
     if not cards:
         return Absent("nvidia.cards")
-    driver = facts.value("nvidia.in_use") or _coming(facts)
+    driver = facts.value("nvidia.in_use") or facts.value("windows.driver.nvidia_version") or _coming(facts)
     column = "windows" if facts.value("platform.kind") in ("windows", "wsl2") else "linux"
     floors = {str(row["major"]): row[column] for row in table("cuda-driver")["floor"]}
     capabilities = [str(card["compute_capability"]) for card in cards if isinstance(card.get("compute_capability"), str)]
