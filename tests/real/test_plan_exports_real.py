@@ -30,6 +30,8 @@ TOOLS = Path(sys.executable).parent
 UTF8 = {**os.environ, "LC_ALL": "C.UTF-8"}
 EVIL = [*(snippet for snippet in SNIPPETS), "a b", "", *("x" + snippet + "y" for snippet in SNIPPETS)]
 CONTENTS = ["", "plain\n", "no end", "\n\n", *(f"{snippet}\n" for snippet in SNIPPETS), "".join(SNIPPETS), "\n".join(SNIPPETS) + "\n"]
+FEW = ["", "no end", "{{ 7 * 7 }}\n", "#jinja2: x\n", "".join(SNIPPETS), "\n".join(SNIPPETS) + "\n"]
+"""For playbooks: each file takes a second or two."""
 relaxed = settings(suppress_health_check=list(HealthCheck), deadline=None, max_examples=60)
 lint = subprocess.CompletedProcess[str]
 
@@ -84,13 +86,13 @@ def test_hadolint_has_nothing_to_say_of_any_dockerfile(plan: Plan) -> None:
 RECORD = "import json, os, sys; open(sys.argv[1], 'w').write(json.dumps([sys.argv[2:], os.environ.get('EVIL')]))"
 
 
-def harmless(place: Path, *, root: bool = False) -> Plan:
+def harmless(place: Path, contents: list[str] = CONTENTS, *, root: bool = False) -> Plan:
     """Files with hostile names and contents, a program that records its hostile arguments, and a Python environment."""
     arguments = [snippet for snippet in EVIL if "\0" not in snippet]
     record = Command(argv=(sys.executable, "-c", RECORD, str(place / "seen.json"), *arguments), env={"EVIL": "".join(SNIPPETS)}, root=root)
     files = [
         FileChange(path=f"{place}/files/{number} ' \" `x` é\\ {{{{ y }}}}", content=content, mode=0o640, root=root)
-        for number, content in enumerate(CONTENTS)
+        for number, content in enumerate(contents)
     ]
     steps = (
         step(1, "file", "Files $(touch owned)", *files, root=root),
@@ -107,13 +109,13 @@ def harmless(place: Path, *, root: bool = False) -> Plan:
     return replace(ARC, steps=steps, env=f"{place}/a venv", stack="", archived="")
 
 
-def holds(place: Path) -> None:
+def holds(place: Path, contents: list[str] = CONTENTS) -> None:
     """The machine is as the acts of `harmless` say."""
-    for number, content in enumerate(CONTENTS):
+    for number, content in enumerate(contents):
         (path,) = (place / "files").glob(f"{number} *")
         assert path.read_bytes() == content.encode(), content
         assert path.stat().st_mode & 0o777 == 0o640
-    assert len(list((place / "files").iterdir())) == len(CONTENTS)
+    assert len(list((place / "files").iterdir())) == len(contents)
     arguments, variable = json.loads((place / "seen.json").read_text("utf-8"))
     assert arguments == [snippet for snippet in EVIL if "\0" not in snippet]
     assert variable == "".join(SNIPPETS)
@@ -350,15 +352,15 @@ def tally(said: str) -> dict[str, int]:
 
 
 def test_a_playbook_does_what_its_acts_say_and_the_second_time_nothing(tmp_path: Path) -> None:
-    plan = harmless(tmp_path)
+    plan = harmless(tmp_path, FEW)
     rc, said = by_playbook(plan, tmp_path)
     assert rc == 0, said
-    holds(tmp_path)
+    holds(tmp_path, FEW)
     assert "It's $HOME { { x } }" in said
     rc, said = by_playbook(plan, tmp_path)
     assert rc == 0, said
     assert tally(said)["changed"] == 1  # the recording program: nobody can know what it does
-    holds(tmp_path)
+    holds(tmp_path, FEW)
 
 
 def test_a_playbook_knows_what_pip_changed_and_when_a_follow_up_is_needed(tmp_path: Path) -> None:
