@@ -33,7 +33,7 @@ DEBS = (
     Deb("middle", "1.0", files={"/etc/middle.conf": "1\n"}, conffiles=("/etc/middle.conf",)),
     Deb("middle", "2.0", files={"/etc/middle.conf": "2\n", **{f"/usr/share/middle/{number}": "y" * 100 for number in range(3000)}},
         conffiles=("/etc/middle.conf",), scripts={"preinst": SLOW.format("middle"), "postinst": SLOW.format("middle-postinst")}),
-    Deb("rival", "1.0", conflicts="loader"),
+    Deb("rival", "1.0", conflicts="driver"),
     Deb("mine", "1.0", depends="loader"),
 )  # fmt: skip
 DEBS = (replace(DEBS[0], files={**MANY, "/etc/driver.conf": "b\n"}), *DEBS[1:])

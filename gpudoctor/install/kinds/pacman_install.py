@@ -57,7 +57,7 @@ class _PacmanInstall:
     def recover(self, settings: Settings, before: Settings, machine: Machine) -> None:
         """A lock without a pacman is what a killed one leaves."""
         if machine.look.exists(_LOCK):
-            if machine.ask(("pgrep", "-x", "pacman")).rc != 1:
+            if _at_work(machine):
                 raise ActFailed("another pacman is at work", "wait for it to end, then gpudoctor setup --resume")
             machine.remove(_LOCK, root=True)
 
@@ -76,7 +76,7 @@ class _PacmanInstall:
         lines: list[str] = []
         while going:
             # -n: no copies of configuration files; not -s, which would take what was there before as well
-            simulated = machine.run(("pacman", "-Rn", "--print", *going), root=True, check=False)
+            simulated = machine.run(("pacman", "-R", "--print", *going), root=True, check=False)
             breaks = {needed: user for needed, user in _BREAKS.findall(simulated.output) if needed in going}
             if simulated.rc == 0:
                 machine.run(("pacman", "-Rn", "--noconfirm", *going), root=True, finish=True)
@@ -92,6 +92,10 @@ class _PacmanInstall:
             f"{name} stays at {now[name]}: pacman keeps no older versions (it was {before['packages'][name]})" for name in sorted(changed)
         ]
         return tuple(lines)
+
+
+def _at_work(machine: Machine) -> bool:
+    return any(machine.look.read(f"/proc/{name}/comm").text.strip() == "pacman" for name in machine.look.listdir("/proc") if name.isdigit())
 
 
 def _listing(machine: Machine, which: str) -> dict[str, str]:
