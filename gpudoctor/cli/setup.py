@@ -211,6 +211,20 @@ def _recommend(given: Mapping[str, Any], screen: Screen) -> int:
     return OK if found.first else FINDINGS
 
 
+def _typed(given: Mapping[str, Any]) -> str:
+    """The command that applies the plan: what was typed, less what only looks."""
+    import shlex
+
+    words = ["gpudoctor", "setup", given["name"]]
+    for option, key in (("torch", "torch"), ("python-version", "python_version"), ("for", "purpose"), ("env", "env"), ("folder", "folder")):
+        words += [f"--{option}", given[key]] if given[key] else []
+    for entry in given["mirror"]:
+        words += ["--mirror", entry]
+    words += ["--offline-bundle", given["offline_bundle"]] if given["offline_bundle"] else []
+    words += ["--allow-removal"] if given["allow_removal"] else []
+    return shlex.join(words)
+
+
 class Screen:
     """What the person sees while something runs (install.runner.Watcher): one moving line on a terminal, nothing of it in a pipe."""
 
@@ -289,7 +303,7 @@ class Screen:
     def plan_text(self, plan: Plan) -> str:
         from gpudoctor.reporters import plan_text
 
-        return plan_text.render(plan, self._place, verbose=self._given["verbose"])
+        return plan_text.render(plan, self._place, verbose=self._given["verbose"], command=_typed(self._given))
 
     def show_plan(self, plan: Plan) -> None:
         if not self._quiet:

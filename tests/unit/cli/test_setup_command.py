@@ -1,0 +1,113 @@
+"""`gpudoctor setup` as a person types it: what it refuses, what it writes, and that looking changes nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from gpudoctor.catalog.paths import PACKAGE
+from gpudoctor.install.journal import Journal
+
+SCHEMA = json.loads((PACKAGE / "data" / "plan.schema.json").read_text(encoding="utf-8"))
+
+
+def gpudoctor(home: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    given = {**os.environ, "HOME": str(home), "XDG_STATE_HOME": str(home / "state"), "XDG_CONFIG_HOME": str(home / "config"), **environment}
+    given.pop("VIRTUAL_ENV", None)
+    return subprocess.run(
+        [sys.executable, "-m", "gpudoctor", "setup", *words], capture_output=True, text=True, timeout=120, env=given, cwd=home,
+        stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> str:
+    return str(Path(__file__).parents[2] / "machines" / "arc-a750-old-kernel")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("cudaa",), "there is no recipe 'cudaa' (did you mean 'cuda'?)"),
+        (("--resume", "cpu"), "--resume stands alone"),
+        (("--undo", "first"), "expected the number of a run"),
+        (("--undo", "7"), "there is no run 7"),
+        (("cpu", "--torch", "latest"), "expected a version such as 2.8"),
+        (("cpu", "--mirror", "pypi"), "expected NAME=URL"),
+        (("cpu", "--mirror", "pipy=http://127.0.0.1:1/"), "there is no address 'pipy'; there are"),
+        (("cpu", "--mirror", "pytorhc=http://127.0.0.1:1/"), "there is no address 'pytorhc' (did you mean 'pytorch'?)"),
+        (("cpu", "--capture", "/nowhere"), "a recorded machine can be planned for, not changed"),
+        (("cpu", "--offline-bundle", "/nowhere"), "/nowhere"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line_and_status_2(tmp_path: Path, words: tuple[str, ...], said: str):
+    ran = gpudoctor(tmp_path, *words)
+    assert ran.returncode == 2, ran.stdout + ran.stderr
+    assert said in ran.stderr
+    assert ran.stderr.count("\n") == 1
+
+
+def test_without_a_terminal_nothing_is_done_unless_yes_was_said(tmp_path: Path):
+    ran = gpudoctor(tmp_path, "openvino", "--offline-bundle", str(tmp_path))
+    assert ran.returncode == 2
+    assert not (tmp_path / "gpudoctor").exists()
+    assert not (tmp_path / "state").exists()
+
+
+def test_nothing_to_resume_undo_or_tell_is_no_failure_and_leaves_nothing(tmp_path: Path):
+    for words, said in ((("--resume",), "nothing to resume"), (("--undo",), "nothing to undo"), (("--history",), "No runs yet")):
+        ran = gpudoctor(tmp_path, *words)
+        assert (ran.returncode, said in ran.stdout) == (0, True), ran.stdout + ran.stderr
+
+
+def test_the_plan_for_a_recorded_machine_is_written_in_each_form_and_changes_nothing(tmp_path: Path, machine: str):
+    texts = {}
+    for form in ("text", "json", "sh", "dockerfile", "ansible"):
+        ran = gpudoctor(tmp_path, "torch-xpu", "--capture", machine, "--plan", "--format", form)
+        assert ran.returncode == 0, ran.stderr
+        texts[form] = ran.stdout
+    document = json.loads(texts["json"])
+    jsonschema.validate(document, SCHEMA)
+    assert [step["kind"] for step in document["steps"]][:2] == ["apt.install", "reboot"]
+    assert "linux-generic-hwe-22.04" in texts["text"]
+    assert texts["sh"].startswith("#!/usr/bin/env bash\n")
+    assert "on the host" in texts["dockerfile"]
+    assert not (tmp_path / "state").exists() and not (tmp_path / "gpudoctor").exists()
+
+
+def test_a_plan_goes_to_a_file_whole_or_not_at_all(tmp_path: Path, machine: str):
+    ran = gpudoctor(tmp_path, "torch-xpu", "--capture", machine, "--format", "sh", "-o", str(tmp_path / "none" / "plan.sh"))
+    assert ran.returncode == 2 and "cannot be written" in ran.stderr
+    ran = gpudoctor(tmp_path, "torch-xpu", "--capture", machine, "--format", "sh", "-o", str(tmp_path / "plan.sh"))
+    assert ran.returncode == 0 and ran.stdout == ""
+    assert (tmp_path / "plan.sh").read_text().startswith("#!/usr/bin/env bash\n")
+
+
+def test_without_a_name_it_recommends_for_the_machine(tmp_path: Path, machine: str):
+    ran = gpudoctor(tmp_path, "--capture", machine)
+    assert ran.returncode == 0
+    assert "gpudoctor setup torch-xpu" in ran.stdout and "ipex" in ran.stdout
+    found = json.loads(gpudoctor(tmp_path, "--capture", machine, "--format", "json").stdout)
+    assert found["first"]["name"] == "torch-xpu" and found["first"]["reasons"]
+
+
+def test_mirrors_of_the_configuration_file_count_and_are_told(tmp_path: Path, machine: str):
+    (tmp_path / "config" / "gpudoctor").mkdir(parents=True)
+    (tmp_path / "config" / "gpudoctor" / "config.toml").write_text('[mirrors]\npytorch = "http://127.0.0.1:9/whl"\n')
+    ran = gpudoctor(tmp_path, "torch-xpu", "--capture", machine, "--plan", "-v")
+    assert ran.returncode == 0, ran.stderr
+    assert "http://127.0.0.1:9/whl/xpu" in ran.stdout
+    assert "pytorch comes from http://127.0.0.1:9/whl instead of" in " ".join(ran.stdout.split())
+
+
+def test_a_second_run_while_one_acts_says_so(tmp_path: Path):
+    with Journal(tmp_path / "state" / "gpudoctor").held():
+        ran = gpudoctor(tmp_path, "--undo")
+    assert ran.returncode == 2
+    assert f"process {os.getpid()}" in ran.stderr
