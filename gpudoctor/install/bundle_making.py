@@ -18,6 +18,7 @@ from gpudoctor.host.hashed_tree import plain_files, sha256
 from gpudoctor.install import apt, openpgp
 from gpudoctor.install.bundle import MANIFEST, Bundle, BundleError, Entry, manifest_text, open_bundle
 from gpudoctor.install.kinds._kind import Settings
+from gpudoctor.install.kinds.venv import python_in
 from gpudoctor.install.pip_command import alone, surroundings
 from gpudoctor.model.plan import DONE, Plan, PlannedStep
 from gpudoctor.model.recipe import Address
@@ -114,13 +115,13 @@ def _interpreter(making: _Making) -> str:
     env, machine = f"{making.work}/python", making.machine
     settings: Settings = next((step.settings for step in making.plan.steps if step.kind == "venv"), {})
     path, minor, uv = (str(settings.get(key) or "") for key in ("python", "minor", "uv"))
-    there = f"{making.plan.env}/bin/python"
+    there = python_in(making.plan.env, machine.look)
     if uv:
         words = [uv, "venv", "--seed", "--python", path or minor or there, env]
     else:
         words = [path or (there if machine.look.exists(there) else f"python{minor}" if minor else "python3"), "-m", "venv", env]
     machine.run(words, env=_environment(making), advice="the bundle needs the Python of the plan; install it here, or uv")
-    return f"{env}/bin/python"
+    return python_in(env, machine.look)
 
 
 def _download(making: _Making, python: str, step: PlannedStep, there: set[str]) -> None:
