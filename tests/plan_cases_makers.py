@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from machine_builder import Machine
 from machine_stories import KFD
-from plan_cases import card, on, with_uv
+from plan_cases import card, on, windows, with_uv
 from plan_cases import linux as plain_linux
 from plan_cases import wsl as plain_wsl
 
@@ -64,13 +64,10 @@ def nvidia_wsl(name: str, driver: str) -> Machine:
     return machine.run("nvidia-smi", query, "--format=csv,noheader,nounits", out=row)
 
 
-def windows(name: str, adapter: tuple[str, str, str], driver: str = "") -> Machine:
-    machine = Machine(name, platform="windows").windows(*adapter).file("C:/Users/user/.local/bin/uv.exe")
-    if driver:
-        query = "--query-gpu=index,name,uuid,pci.bus_id,driver_version,memory.total,compute_cap"
-        row = f"0, {adapter[0]}, GPU-00000000-0000-4000-8000-000000000001, 00000000:01:00.0, {driver}, 24564, 8.9\n"
-        machine.run("nvidia-smi", query, "--format=csv,noheader,nounits", out=row)
-    return machine
+def nvidia_windows(name: str, adapter: tuple[str, str, str], driver: str) -> Machine:
+    query = "--query-gpu=index,name,uuid,pci.bus_id,driver_version,memory.total,compute_cap"
+    row = f"0, {adapter[0]}, GPU-00000000-0000-4000-8000-000000000001, 00000000:01:00.0, {driver}, 24564, 8.9\n"
+    return windows(name, adapter).run("nvidia-smi", query, "--format=csv,noheader,nounits", out=row)
 
 
 def container(name: str, system: str) -> Machine:
@@ -79,14 +76,14 @@ def container(name: str, system: str) -> Machine:
     return machine.run("id", out="uid=0(root) gid=0(root) groups=0(root)\n").env(HOME="/root", USER="root")
 
 
-def mac(name: str, *said: str) -> Machine:
+def mac(name: str, *said: str, minor: str = "3.13") -> Machine:
     machine = Machine(name, platform="macos").mac(*said)
-    return machine.file("/usr/local/bin/python3.13").file("/usr/local/lib/python3.13/ensurepip/__init__.py")
+    return machine.file(f"/usr/local/bin/python{minor}").file(f"/usr/local/lib/python{minor}/ensurepip/__init__.py")
 
 
-GTX1080_NEW = with_nouveau(linux("gtx1080-ubuntu-24.04", "ubuntu 24.04", "6.8.0-65-generic"), GTX1080)
+GTX1080_NEW = with_nouveau(linux("new-gtx1080-ubuntu-24.04", "ubuntu 24.04", "6.8.0-65-generic"), GTX1080)
 GTX1080_NEW.run("mokutil", "--sb-state", out="SecureBoot enabled\n")
-RTX5090 = linux("rtx5090-ubuntu-24.04", "ubuntu 24.04", "6.14.0-29-generic", nvidia_driver_570_open="570.124.06").nvidia(
+RTX5090 = linux("rtx5090-driver-570", "ubuntu 24.04", "6.14.0-29-generic", nvidia_driver_570_open="570.124.06").nvidia(
     "570.124.06", "NVIDIA GeForce RTX 5090", "10de:2b85", "12.0"
 )
 RTX5090.file("/proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.124.06  Release Build\n")
@@ -98,14 +95,20 @@ RX6600_OVERRIDE = with_amd(linux("rx6600xt-override-set", "ubuntu 24.04", "6.14.
 C2 = with_sdk(linux("c2-ubuntu-20.04", "ubuntu 20.04", "5.4.0-182-generic"), SDK).pci("0000:1a:00.0", "1d95:0001", kind="0x120000")
 C2.file("/proc/modules", "nvme 1 1 - Live 0x0\n")
 MODEL = with_sdk(linux("no-ipu-ubuntu-20.04", "ubuntu 20.04", "5.4.0-182-generic"), SDK)
+FABRIC = linux("ipu-fabric-ubuntu-20.04", "ubuntu 20.04", "5.4.0-182-generic").poplar("3.3.0")
+FABRIC.file("/opt/graphcore/poplar_sdk-ubuntu_20_04-3.3.0+1403/poptorch-3.3.0+113432_960e9c294b_ubuntu_20_04-cp38-cp38-linux_x86_64.whl")
+FABRIC.file("/opt/graphcore/poplar_sdk-ubuntu_20_04-3.3.0+1403/popart-ubuntu_20_04-3.3.0+7857/enable.sh")
 WSL_RX7900 = with_uv(wsl("rx7900-wsl2-ubuntu-24.04", "ubuntu 24.04", adapter=("AMD Radeon RX 7900 XTX", "32.0.21025.1016", RX7900)))
+BARE = container("container-debian-12", "debian 12")
+WITHOUT_GPU = with_uv(linux("no-gpu-ubuntu-24.04", "ubuntu 24.04", "6.8.0-65-generic"))
+WINDOWS_4090 = nvidia_windows("windows-rtx4090-driver-560", ("NVIDIA GeForce RTX 4090", "32.0.15.6094", RTX4090), "560.94")
 
 CASES = [
-    *on(container("container-debian-12", "debian 12"), "opencl", "opencl purpose=inference", "torch-opencl", "cpu", "cpu torch=2.4", "cuda"),
-    *on(container("container-debian-12", "debian 12"), "tensorflow", "jax", "rocm", "poplar"),
+    *on(BARE, "opencl", "opencl purpose=inference", "torch-opencl", "cpu", "cpu torch=2.4", "cuda"),
+    *on(BARE, "tensorflow", "jax", "rocm", "poplar"),
     *on(container("container-fedora-43", "fedora 43"), "opencl", "opencl purpose=inference", "cpu"),
     *on(container("container-arch", "arch"), "opencl", "opencl purpose=inference"),
-    *on(with_uv(linux("nothing-ubuntu-24.04", "ubuntu 24.04", "6.8.0-65-generic")), "torch-opencl", "torch-opencl torch=2.6", "cpu torch=2.8"),
+    *on(WITHOUT_GPU, "torch-opencl", "torch-opencl torch=2.6", "torch-opencl torch=2.9", "cpu torch=2.8"),
     *on(RX6600, "torch-opencl", "torch-opencl folder=/home/user/wheels", "opencl", "rocm", "rocm torch=2.8", "tensorflow", "jax"),
     *on(RX6600_OVERRIDE, "rocm", "rocm torch=2.8"),
     *on(with_amd(linux("rx580-debian-12", "debian 12", "6.1.0-32-amd64"), RX580), "opencl", "rocm"),
@@ -117,25 +120,24 @@ CASES = [
     *on(wsl("rx6800-wsl2-ubuntu-24.04", "ubuntu 24.04", adapter=("AMD Radeon RX 6800", "32.0.21025.1016", RX6800)), "rocm"),
     *on(windows("windows-rx9070", ("AMD Radeon RX 9070 XT", "32.0.21025.1016", RX9070)), "rocm", "opencl"),
     *on(GTX1080_NEW, "cuda", "opencl", "jax"),
-    *on(with_nouveau(linux("gtx960-ubuntu-22.04", "ubuntu 22.04", "6.8.0-65-generic"), GTX960), "cuda torch=2.0", "cuda torch=2.15"),
-    *on(with_nouveau(linux("rtx4090-debian-12-new", "debian 12", "6.1.0-32-amd64"), RTX4090), "cuda", "opencl"),
-    *on(with_nouveau(linux("rtx4090-debian-13-new", "debian 13", "6.12.41+deb13-amd64"), RTX4090), "cuda"),
-    *on(with_nouveau(linux("rtx3060-fedora-43", "fedora 43", "6.17.4-200.fc43.x86_64"), RTX3060), "cuda", "opencl"),
-    *on(with_nouveau(linux("rtx3060-arch", "arch", "6.17.4-arch1-1"), RTX3060), "cuda", "opencl"),
-    *on(with_nouveau(linux("gtx1080-arch", "arch", "6.17.4-arch1-1"), GTX1080), "cuda"),
+    *on(with_nouveau(linux("new-gtx960-ubuntu-22.04", "ubuntu 22.04", "6.8.0-65-generic"), GTX960), "cuda torch=2.0", "cuda torch=2.15"),
+    *on(with_nouveau(linux("new-rtx4090-debian-12", "debian 12", "6.1.0-32-amd64"), RTX4090), "cuda", "opencl"),
+    *on(with_nouveau(linux("new-rtx4090-debian-13", "debian 13", "6.12.41+deb13-amd64"), RTX4090), "cuda"),
+    *on(with_nouveau(linux("new-rtx3060-fedora-43", "fedora 43", "6.17.4-200.fc43.x86_64"), RTX3060), "cuda", "opencl"),
+    *on(with_nouveau(linux("new-rtx3060-arch", "arch", "6.17.4-arch1-1"), RTX3060), "cuda", "opencl"),
+    *on(with_nouveau(linux("new-gtx1080-arch", "arch", "6.17.4-arch1-1"), GTX1080), "cuda"),
     *on(RTX5090, "cuda", "cuda torch=2.15", "cuda torch=2.6", "tensorflow", "jax"),
-    *on(linux("rtx4090-ubuntu-22.04", "ubuntu 22.04", "6.8.0-51-generic").nvidia(), "cuda", "cuda torch=2.8", "opencl", "tensorflow", "jax"),
-    *on(linux("rtx4090-ubuntu-24.04", "ubuntu 24.04", "6.8.0-51-generic").nvidia("580.95.05"), "cuda", "jax"),
+    *on(linux("rtx4090-driver-570", "ubuntu 22.04", "6.8.0-51-generic").nvidia(), "cuda", "cuda torch=2.8", "opencl", "tensorflow", "jax"),
+    *on(linux("rtx4090-driver-580", "ubuntu 24.04", "6.8.0-51-generic").nvidia("580.95.05"), "cuda", "jax"),
     *on(container("rtx4090-container", "ubuntu 22.04").nvidia("535.183.01"), "cuda", "cuda torch=2.15", "opencl"),
-    *on(nvidia_wsl("rtx4090-wsl2", "552.44"), "cuda", "cuda torch=2.15", "opencl", "tensorflow", "jax"),
-    *on(windows("windows-rtx4090", ("NVIDIA GeForce RTX 4090", "32.0.15.6094", RTX4090), "560.94"), "cuda", "cuda torch=2.15", "opencl"),
-    *on(windows("windows-rtx4090", ("NVIDIA GeForce RTX 4090", "32.0.15.6094", RTX4090), "560.94"), "cpu", "tensorflow", "jax", "torch-opencl"),
+    *on(nvidia_wsl("rtx4090-wsl2-driver-552", "552.44"), "cuda", "cuda torch=2.15", "opencl", "tensorflow", "jax"),
+    *on(WINDOWS_4090, "cuda", "cuda torch=2.15", "opencl", "cpu", "tensorflow", "jax", "torch-opencl"),
     *on(mac("m3-macos-14"), "mps", "cpu", "opencl", "tensorflow", "jax"),
     *on(mac("m1-macos-12", "Apple M1", "12.7.6"), "mps"),
-    *on(mac("intel-mac", "Intel(R) Core(TM) i7-9750H", "14.6.1", "x86_64"), "mps", "cpu", "tensorflow"),
+    *on(mac("intel-mac", "Intel(R) Core(TM) i7-9750H", "14.6.1", "x86_64", minor="3.12"), "mps", "cpu", "tensorflow"),
     *on("macos-m3-rosetta", "mps"),
     *on(C2, f"poplar folder={SDK}", f"poplar purpose=tensorflow folder={SDK}", "poplar"),
     *on(MODEL, f"poplar folder={SDK}"),
-    *on("ipu-healthy", "poplar"),
+    *on(FABRIC, "poplar"),
     *on("two-vendors", "opencl"),
 ]  # fmt: skip

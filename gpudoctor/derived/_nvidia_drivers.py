@@ -43,8 +43,8 @@ def package(family: str, branch: int, is_open: bool) -> tuple[str, str]:
         name = "nvidia-open-kernel-dkms" if is_open else "nvidia-kernel-dkms"
         return "nvidia-driver", f"sudo apt install linux-headers-amd64 {name} nvidia-driver"
     if family == "fedora":
-        name = "akmod-nvidia" if branch >= _CURRENT else f"akmod-nvidia-{branch}xx"
-        cuda = "xorg-x11-drv-nvidia-cuda" if branch >= _CURRENT else f"xorg-x11-drv-nvidia-{branch}xx-cuda"
+        name = "akmod-nvidia" if is_open else f"akmod-nvidia-{branch}xx"
+        cuda = "xorg-x11-drv-nvidia-cuda" if is_open else f"xorg-x11-drv-nvidia-{branch}xx-cuda"
         return name, f"sudo dnf install {name} {cuda}"
     if family == "rhel":
         name = "nvidia-open" if is_open else f"cuda-drivers-{branch}"

@@ -20,11 +20,19 @@ def names_below(host: Host, root: str, depth: int = _DEPTH) -> Iterator[str]:
                 yield f"{name}/{inner}"
 
 
+def whole_sdk(folder: str) -> str:
+    """An enabled SDK is known by the folder of its part Poplar; the wheels lie in the one above."""
+    above, _, name = folder.rstrip("/").rpartition("/")
+    return above if name.startswith(("poplar-", "popart-")) else folder
+
+
 def collect(host: Host, facts: Facts) -> Collected:
     given = facts.value("setup.folder")
     found = facts.value("poplar.sdk.installed") or []
-    folder = given if isinstance(given, str) and given else found[0] if found and facts.value("setup.name") == "poplar" else None
-    if not isinstance(folder, str):
+    folder = str(given or "")
+    if not folder and found and facts.value("setup.name") == "poplar":
+        folder = whole_sdk(str(found[0]))
+    if not folder:
         return
     folder = folder.rstrip("/") or "/"
     names = []
@@ -39,9 +47,7 @@ def collect(host: Host, facts: Facts) -> Collected:
 PROBE = Probe(
     "setup_folder",
     (
-        FactSpec(
-            "setup.files_at", "text", "the folder whose files setup uses: --folder, else the Poplar SDK here", privacy="identifying"
-        ),
+        FactSpec("setup.files_at", "text", "the folder whose files setup uses: --folder, else the Poplar SDK here", privacy="identifying"),
         FactSpec("setup.files", "list", "names of the files in it, up to three folders deep", privacy="identifying"),
     ),
     collect,
