@@ -51,7 +51,7 @@ def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
     names, root = facts.value("setup.files"), facts.value("setup.files_at")
     found = next((name for name in names or [] if name.rpartition("/")[2].replace("%2B", "+") == row["file"]), None)
     yield "setup.ocl.there", Known(bool(found), "--folder")
-    folder = facts.value("setup.folder") or _downloads(facts)
+    folder = str(facts.value("setup.folder") or "").replace("\\", "/").rstrip("/") or _downloads(facts)
     path = f"{root}/{found}" if found else f"{folder}/{row['file']}" if folder else None
     yield "setup.ocl.path", Known(path, "--folder") if path else Absent("--folder")
 

@@ -21,6 +21,8 @@ BUILD = re.compile(r"^(xpu|cpu|cu\d{2,3}|rocm\d[\d.]*)$")
 """The folder of an index that holds one build of each release: the local version of its wheels."""
 BUILT = ("torch", "torchvision", "torchaudio")
 """Projects whose wheels on such an index carry the build in their version."""
+_PATH = re.compile(r"/|[A-Za-z]:/")
+"""An absolute path, of Windows too, written with slashes."""
 _SHA256 = re.compile(r"sha256=([0-9a-f]{64})")
 
 
@@ -49,7 +51,7 @@ class Wanted:
 def parse(text: str, hashes: Mapping[str, str], plain: bool = False) -> Wanted:
     """`hashes`: name of a file, or the requirement as written, to its SHA-256. `plain`: http is allowed. Raises PlanError."""
     text = text.strip()
-    if text.startswith("/"):
+    if _PATH.match(text):
         return _file(text, hashes)
     if "://" in text.split("@")[0]:
         return _address(text, "", hashes, text, plain)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import posixpath
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,6 +16,9 @@ from gpudoctor.lang.conditions import parse
 from gpudoctor.lang.evaluate import evaluate
 from gpudoctor.model.plan import DONE, Word
 
+_ABSOLUTE = re.compile(r"/|[A-Za-z]:/")
+"""Of Windows too, written with slashes."""
+
 
 class Person:
     name = "person"
@@ -23,7 +27,7 @@ class Person:
 
     def plan(self, given: Settings, look: Look) -> Draft:
         path, ready = str(given.get("ready_path") or ""), given.get("ready")
-        if path and not path.startswith("/"):
+        if path and not _ABSOLUTE.match(path):
             raise PlanError(f"'{path}' is no absolute path; give the folder with --folder")
         commands = [str(command) for command in given.get("commands", ())]
         settings: dict[str, Any] = {"text": str(given["text"]), "ready_path": path, "ready": ready, "commands": commands}
