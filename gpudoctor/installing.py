@@ -22,7 +22,7 @@ from gpudoctor.install.planner import plan as make_plan
 from gpudoctor.install.preflight import Preflight, preflight
 from gpudoctor.lang.conditions import did_you_mean
 from gpudoctor.model.check import RECIPES
-from gpudoctor.model.facts import Absent, Fact, Known
+from gpudoctor.model.facts import Absent, Fact, Facts, Known
 from gpudoctor.model.plan import Plan, Recommendation, Refusal
 from gpudoctor.model.recipe import Address, Recipe, RecipeBook
 from gpudoctor.model.report import Report
@@ -83,8 +83,8 @@ def plan_from(request: SetupRequest, recipes: RecipeBook, gathered: Gathered, ho
     report = app.judge(gathered, app.catalogue(), app.CheckRequest(capture=request.capture), host.origin)
     options = {
         "torch": request.torch, "python_version": request.python_version, "purpose": request.purpose, "folder": request.folder,
-        "bundle": _bundle(request.bundle), "allow_removal": request.allow_removal, "user": facts.value("setup.user"),
-        "mirrored": sorted(name for name, address in addresses.items() if address != recipes.addresses[name]),
+        "bundle": _bundle(request, facts), "allow_removal": request.allow_removal, "user": facts.value("setup.user"),
+        "insecure": sorted(name for name, address in addresses.items() if address != recipes.addresses[name]),
     }  # fmt: skip
     look = Look(facts=facts, host=host, addresses=addresses, env=env, options=options)
 
@@ -143,16 +143,20 @@ def _addresses(recipes: RecipeBook, request: SetupRequest) -> Mapping[str, Addre
         raise app.RequestError(str(error)) from error
 
 
-def _bundle(folder: str | None) -> str | None:
-    """The offline bundle, every file of it compared with its manifest."""
-    if folder is None:
+def _bundle(request: SetupRequest, facts: Facts) -> str | None:
+    """The offline bundle, every file of it compared with its manifest, and made for a machine such as this one."""
+    if request.bundle is None:
         return None
-    from gpudoctor.install.bundle import BundleError, open_bundle
+    from gpudoctor.install.bundle import BundleError, misfits, open_bundle
 
     try:
-        return open_bundle(folder).folder
+        bundle = open_bundle(request.bundle)
     except BundleError as error:
-        raise app.RequestError(str(error)) from error
+        raise app.RequestError(f"{error}; {error.advice}") from error
+    wrong = misfits(bundle, facts, request.name, request.python_version or "")
+    if wrong:
+        raise app.RequestError(f"{bundle.folder} does not serve here: {'; '.join(wrong)}; make one for this machine with --make-bundle")
+    return bundle.folder
 
 
 def _cautions(plan: Plan, report: Report, look: Look) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What a person keeps in files: gpudoctor.toml of the current folder, and config.toml of their own (mirrors alone)."""
+"""What is kept in files: gpudoctor.toml of the current folder (checks to leave out), config.toml of the site and the person (mirrors)."""
 
 from __future__ import annotations
 
@@ -9,21 +9,25 @@ from typing import Any
 from gpudoctor.cli import BadInput
 
 NAME = "gpudoctor.toml"
+SITE = "/etc/gpudoctor/config.toml"
 
 
 def ignored(given: Iterable[str], *, project_file: bool = True) -> dict[str, str]:
     """Ids to leave out and why. A recorded machine is judged without this folder's file."""
-    reasons = _table(NAME, ("ignore", "mirrors")).get("ignore", {}) if project_file else {}
+    reasons = _table(NAME).get("ignore", {}) if project_file else {}
     if not isinstance(reasons, dict) or not all(isinstance(reason, str) and reason.strip() for reason in reasons.values()):
         raise BadInput(f'{NAME}: [ignore] takes id = "reason", and no reason may be empty')
     return {**reasons, **dict.fromkeys(given, "--ignore")}
 
 
 def mirrors() -> dict[str, Any]:
-    """[mirrors] of the person's config.toml, then of the project file; the last one counts."""
+    """[mirrors] of the site's config.toml, then of the person's; the last one counts.
+
+    Never of the current folder: a project that somebody downloaded must not say where packages and their keys come from.
+    """
     found: dict[str, Any] = {}
-    for path, keys in ((_config(), ("mirrors",)), (NAME, ("ignore", "mirrors"))):
-        table = _table(path, keys).get("mirrors", {})
+    for path in (SITE, _config()):
+        table = _table(path, ("mirrors",)).get("mirrors", {})
         if not isinstance(table, dict):
             raise BadInput(f'{path}: mirrors: expected a table [mirrors] with NAME = "url"')
         found.update(table)
@@ -35,7 +39,7 @@ def _config() -> str:
     return os.path.join(root, "gpudoctor", "config.toml")
 
 
-def _table(path: str, keys: tuple[str, ...]) -> dict[str, Any]:
+def _table(path: str, keys: tuple[str, ...] = ("ignore",)) -> dict[str, Any]:
     """The content of a file, empty where there is none."""
     if not os.path.isfile(path):
         return {}
@@ -52,6 +56,6 @@ def _table(path: str, keys: tuple[str, ...]) -> dict[str, Any]:
         raise BadInput(f"{path}: {error.strerror}") from error
     unknown = sorted(set(table) - set(keys))
     if unknown:
-        what = " and ".join(f"[{key}]" for key in keys)
-        raise BadInput(f"{path}: unknown key '{unknown[0]}'; it may hold {what}")
+        form = "[ignore] with id = \"reason\"" if keys == ("ignore",) else "[mirrors] with NAME = \"url\""
+        raise BadInput(f"{path}: unknown key '{unknown[0]}'; it may hold {form}")
     return table

@@ -92,16 +92,18 @@ def test_words_of_the_command_line() -> None:
             given_mirrors((word,))
 
 
-def test_both_files_are_read_and_the_folder_counts_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    project, user = tmp_path / "project", tmp_path / "config/gpudoctor"
+def test_the_person_counts_more_than_the_site_and_a_downloaded_project_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project, user, site = tmp_path / "project", tmp_path / "config/gpudoctor", tmp_path / "site.toml"
     project.mkdir()
     user.mkdir(parents=True)
     monkeypatch.chdir(project)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setattr("gpudoctor.cli.project.SITE", str(site))
     assert mirrors() == {}
-    (user / "config.toml").write_text('[mirrors]\npypi = "https://user/simple"\nsdk = "https://user/sdk"\n')
-    (project / "gpudoctor.toml").write_text('[ignore]\nx = "y"\n[mirrors.pypi]\nurl = "https://project/simple"\n')
-    assert mirrors() == {"pypi": {"url": "https://project/simple"}, "sdk": "https://user/sdk"}
+    site.write_text('[mirrors]\npypi = "https://site/simple"\nsdk = "https://site/sdk"\n')
+    (user / "config.toml").write_text('[mirrors.pypi]\nurl = "https://user/simple"\n')
+    (project / "gpudoctor.toml").write_text('[mirrors]\npypi = "https://evil/simple"\n')
+    assert mirrors() == {"pypi": {"url": "https://user/simple"}, "sdk": "https://site/sdk"}
     (user / "config.toml").write_text('[ignore]\nx = "not here"\n')
     with pytest.raises(BadInput, match="unknown key 'ignore'"):
         mirrors()

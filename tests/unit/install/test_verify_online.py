@@ -97,7 +97,8 @@ def test_repositories_downloads_and_addresses_that_no_step_names(tree: Tree) -> 
 
 def mirror_all(folder: Path, url: str) -> None:
     lines = [f'{name} = "{url}/{name}"' for name in installing.book().addresses]
-    (folder / "gpudoctor.toml").write_text("\n".join(["[mirrors]", *lines, ""]))
+    (folder / "gpudoctor").mkdir(exist_ok=True)
+    (folder / "gpudoctor" / "config.toml").write_text("\n".join(["[mirrors]", *lines, ""]))
 
 
 def test_the_command_fails_where_something_is_gone(
@@ -112,7 +113,7 @@ def test_the_command_fails_where_something_is_gone(
     assert any(row["status"] == "problem" and row["recipe"] == "torch-xpu-linux" for row in told)
     mirror_all(tmp_path, "http://127.0.0.1:1")
     assert run(["list", "recipes", "--verify-online"]) == 4  # nothing is known to be wrong, and little is known at all
-    (tmp_path / "gpudoctor.toml").write_text('[mirrors]\npytroch = "https://m"\n')
+    (tmp_path / "gpudoctor" / "config.toml").write_text('[mirrors]\npytroch = "https://m"\n')
     assert run(["list", "recipes", "--verify-online"]) == 2
     assert "did you mean 'pytorch'" in capsys.readouterr().err
 
