@@ -11,6 +11,7 @@ from gpudoctor.derived._nvidia_drivers import distribution
 from gpudoctor.derived._setup import asked_torch, newest_pythons, newest_row, numbers, release_of, specifier
 from gpudoctor.derived._tables import table
 from gpudoctor.derived.cuda import driver_serves, floor_of, highest_major, runs
+from gpudoctor.derived.nvidia import sorted_capability
 from gpudoctor.lang.versions import compare_dotted, dotted
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known
 
@@ -73,7 +74,8 @@ def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
     if not facts.known("setup.name"):
         return
     cards = [card for card in facts.value("nvidia.cards") or [] if isinstance(card, dict)]
-    capabilities = sorted({str(card["compute_capability"]) for card in cards if isinstance(card.get("compute_capability"), str)})
+    named = {card["compute_capability"] for card in cards if isinstance(card.get("compute_capability"), str)}
+    capabilities = sorted(named, key=sorted_capability)
     yield "setup.nvidia.open", Known(bool(cards) and all(card.get("open") is True for card in cards), "nvidia.cards")
     yield "setup.nvidia.from", Known(_driver_source(facts), "os.id")
     yield from _jax(facts)
@@ -127,7 +129,7 @@ def _jax(facts: Facts) -> Iterator[tuple[str, Fact]]:
 
 def _why_none(facts: Facts, capabilities: list[str]) -> str:
     asked, here = asked_torch(facts), ", ".join(capabilities)
-    cards = f"cards of compute capability {here}" if here else "CUDA"
+    cards = f"cards of compute capability {here}{' together' if ',' in here else ''}" if here else "CUDA"
     if asked and not any(_older(release_of(asked), row["before"]) for row in table("cuda-torch")["wheel"]):
         return f"torch {asked} is newer than this table ({table('cuda-torch')['newest_torch']})"
     return f"torch {asked} has no build for {cards} and a driver that serves them" if asked else f"no torch build has code for {cards}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from gpudoctor.host.base import Host
@@ -9,13 +10,15 @@ from gpudoctor.model.facts import Facts, FactSpec, Known
 from gpudoctor.probes._probe import Collected, Probe
 
 _DEPTH, _MOST = 3, 4_000
+_FILE = re.compile(r"\.[A-Za-z]\w{0,4}$")
+"""Names with the suffix of a file; 'poplar-ubuntu_20_04-3.0.0' is a folder."""
 
 
 def names_below(host: Host, root: str, depth: int = _DEPTH) -> Iterator[str]:
     """Paths relative to `root`, at most three folders deep: an SDK has its parts in the first or in the second."""
     for name in sorted(host.listdir(root)):
         yield name
-        if depth > 1 and "." not in name[-4:]:
+        if depth > 1 and not _FILE.search(name):
             for inner in names_below(host, f"{root}/{name}", depth - 1):
                 yield f"{name}/{inner}"
 
