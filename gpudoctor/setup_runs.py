@@ -191,10 +191,19 @@ def _interpreter(env: str) -> str:
 
 
 def _first_not_ok(report: Report, stack: str) -> str:
-    """'; the first rung that is not ok: device'"""
-    rungs = next((result.layers for result in report.stacks if result.stack == stack), ())
-    first = next((rung for rung in rungs if rung.status != "ok"), None)
-    return f"; the first rung of {stack} that is not ok: {first.layer} ({first.detail or first.status})" if first else ""
+    """'; the first rung of ipex that is not ok: device (no Intel GPU on this machine)'"""
+    result = next((result for result in report.stacks if result.stack == stack), None)
+    if result is None:
+        return ""
+    if result.verdict == "not-applicable":  # without a device no rung was looked at: it is the lowest
+        ladder = next((known.rungs for known in app.catalogue().stacks if known.stack == stack), ())
+        layer, detail = (ladder[0].layer, ladder[0].missing) if ladder else ("device", "none here")
+    else:
+        first = next((rung for rung in result.layers if rung.status != "ok"), None)
+        if first is None:
+            return ""
+        layer, detail = first.layer, first.detail or first.status
+    return f"; the first rung of {stack} that is not ok: {layer} ({detail})"
 
 
 def _outcome(run: int, stopped: Stopped) -> Outcome:
