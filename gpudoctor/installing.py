@@ -132,7 +132,8 @@ def _asked(request: SetupRequest, host: Host, env: str) -> dict[str, Fact]:
         asked[f"setup.{name}"] = Known(value, "command line") if value else Absent("command line")
     asked["setup.purpose"] = Known(request.purpose or "training", "--for")
     user = host.env("SUDO_USER") or host.env("USER") or host.env("LOGNAME")
-    asked["setup.user"] = Known(user, "environment") if user else Known("root", "environment")
+    if user:  # else it is the user that `id` names
+        asked["setup.user"] = Known(user, "environment")
     return asked
 
 

@@ -25,6 +25,8 @@ def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
         return
     asked = facts.value("setup.torch")
     yield "setup.torch_pin", Known((f"=={asked}.*" if str(asked).count(".") < 2 else f"=={asked}") if asked else "", "--torch")
+    if not facts.known("setup.user"):
+        yield "setup.user", facts.get("user.name")
     vendors = facts.value("gpu.vendors")
     yield "setup.gpu_vendors", Known(list(vendors), "gpu.vendors") if isinstance(vendors, (list, tuple)) else Absent("gpu.vendors")
 

@@ -119,6 +119,7 @@ def alone(argv: Sequence[str], host: Host) -> list[str]:
 def surroundings(temporary: str, host: Host) -> dict[str, str]:
     """Variables of the child. What it unpacks lies beside the environment: /tmp is often too small, and is left full by a kill."""
     said = {"PIP_CONFIG_FILE": "/dev/null", "TMPDIR": temporary, "PYTHONPATH": "", "PYTHONHOME": "", "PYTHONNOUSERSITE": "1"}
+    said["RUSTUP_HOME"] = temporary  # pip asks rustc for its version, and rustup's rustc writes its settings where there are none
     certificate = host.env("PIP_CERT") or host.env("REQUESTS_CA_BUNDLE")
     if certificate and not host.env("SSL_CERT_FILE"):
         said["SSL_CERT_FILE"] = certificate
