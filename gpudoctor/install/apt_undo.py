@@ -94,14 +94,12 @@ def _remove_new(before: Recorded, after: Recorded | None, machine: Machine) -> l
 
 
 def _remove(machine: Machine, names: list[str]) -> None:
-    """With apt where it would remove these alone, else with dpkg, which removes nothing else and can do without a whole system."""
-    done = machine.ask((*apt.SIMULATE, "remove", "--no-auto-remove", *names), env=apt.ENV)
-    simulated = apt.parse_simulation(done.output)
-    if done.rc == 0 and set(simulated.removes) == set(names) and not simulated.installs:
-        apt_state.get(machine, "remove", "--no-auto-remove", *names)
-    else:
-        argv = ("dpkg", "--remove", "--force-remove-reinstreq", *names)
-        machine.run(argv, root=True, env=apt.ENV, finish=True, advice="gpudoctor setup --undo goes on where it stopped")
+    """With dpkg: it removes nothing else, and leaves the marks alone, so that an undo that was cut off decides the same again.
+
+    apt forgets that a package came as a dependency before it begins to remove it.
+    """
+    argv = ("dpkg", "--remove", "--force-remove-reinstreq", *names)
+    machine.run(argv, root=True, env=apt.ENV, finish=True, advice="gpudoctor setup --undo goes on where it stopped")
 
 
 def _asked_for_since(before: Recorded, after: Recorded | None, machine: Machine) -> set[str]:

@@ -347,8 +347,10 @@ def test_removed_packages_come_back_as_they_were(site: Site) -> None:
     before, after = carry_out(kind, dict(drafted.settings), site.machine)
     assert kind.undo(drafted.settings, before, after, site.machine) == ()
     assert site.root.state().differences(start) == []
+    site.root.run(["apt-mark", "unhold", "driver"])
     with pytest.raises(ActFailed, match="would remove driver, mine too"):
         kind.before({"packages": ["loader"], "allow_removal": False}, site.machine)
+    site.root.run(["apt-mark", "hold", "driver"])
     site.root.run(["sh", "-c", "rm -f /tmp/*"])
     before = kind.before(drafted.settings, site.machine)
     machine = RootMachine(site.root)
