@@ -31,11 +31,26 @@ def take_back(before: Recorded, after: Recorded | None, machine: Machine) -> tup
     """
     apt_state.repair(machine)
     drop_cut_off(machine, set(apt_state.broken(machine)) & set(before["new"]))
+    _stop_removals(before, machine)
     lines = _remove_new(before, after, machine)
     lines += _restore_versions(before, after, machine)
     _remove_offers(before, machine)
     _restore_marks(before, after, machine)
     return tuple(lines)
+
+
+def _stop_removals(before: Recorded, machine: Machine) -> None:
+    """Packages whose removal was cut off early are whole, and yet `dpkg --configure -a` passes them by."""
+    leaving = {
+        name: package
+        for name, package in apt_state.listing(machine).items()
+        if name in before["removed"] and package.present and package.want in ("deinstall", "purge")
+    }
+    if leaving:
+        machine.run(("apt-mark", "install", *sorted(leaving)), root=True)
+    open_ = sorted(name for name, package in leaving.items() if package.status in ("half-configured", "unpacked") and package.error == "ok")
+    if open_:
+        machine.run(("dpkg", "--configure", "--force-confold", *open_), root=True, env=apt.ENV, finish=True, check=False)
 
 
 def offers(machine: Machine) -> list[str]:
