@@ -1,0 +1,127 @@
+"""One measurement of `validate`: an item of `measurements` in a report. None is 'not known', never a made-up number."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+OK, FAILED, SKIPPED = "ok", "failed", "skipped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Latency:
+    """Of one step over the whole batch, in milliseconds."""
+
+    median: float
+    p50: float | None = None
+    p95: float | None = None
+    p99: float | None = None
+    mean: float | None = None
+    stdev: float | None = None
+    ci95_percent: float | None = None
+    """Half the width of the 95 % interval of the median, in per cent of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Throughput:
+    value: float
+    unit: str
+    """images/s, it/s, tokens/s, TFLOP/s, GB/s ..."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Energy:
+    joules_per_item: float | None
+    mean_watts: float | None
+    boundary: str
+    """package, card or board: what the counter sees"""
+    source: str
+    """rapl, nvml, hwmon ..."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Correctness:
+    compared_with: str
+    max_relative_error: float | None
+    tolerance: float | None
+    passed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ceiling:
+    """How near this came to what the device can do at most (a roofline)."""
+
+    fraction: float
+    """1.0 is all of it; boards that boost, and algorithms with fewer operations, come above."""
+    bound: str
+    """compute or memory: which roof is the lower one"""
+    source: str
+    attainable: float | None = None
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """A published result of the same device and workload. ratio: speed of now by speed of then, above 1 is faster than published."""
+
+    ratio: float
+    value: float
+    """As published, in `unit`."""
+    source: str
+    unit: str = ""
+    differs: tuple[str, ...] = ()
+    """What was not the same then: 'torch 1.9 then, 2.8 now'."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measurement:
+    """Fields in the order of the report."""
+
+    workload: str
+    task: str
+    """training, inference or micro"""
+    framework: str
+    framework_version: str | None = None
+    backend: str
+    device: str
+    """As --device takes it: xpu:0, ocl:1, openvino:GPU.0"""
+    device_name: str | None = None
+    dtype: str
+    batch: int | None = None
+    input: tuple[int, ...] | None = None
+    status: str = OK
+    reason: str | None = None
+    """Why it failed or was skipped."""
+    iterations: int | None = None
+    latency_ms: Latency | None = None
+    throughput: Throughput | None = None
+    includes: tuple[str, ...] = ()
+    """What the clock saw, of preprocess, host_to_device, compute, device_to_host."""
+    compile: str = "none"
+    memory_peak_bytes: int | None = None
+    energy: Energy | None = None
+    correctness: Correctness | None = None
+    ceiling: Ceiling | None = None
+    reference: Reference | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Variables that were set for it and matter."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain dictionaries and lists, keys in the order of the contract; what is no finite number is null."""
+        plain = _plain(self)
+        assert isinstance(plain, dict)
+        return plain
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, tuple | list):
+        return [_plain(each) for each in value]
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if hasattr(value, "__dataclass_fields__"):
+        return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
+    return value
