@@ -9,7 +9,7 @@ from typing import Any
 FORBIDDEN = re.compile(
     r"linux-(image|generic|headers|modules|oem|virtual|lowlatency)[a-z0-9.+-]*"
     r"|nvidia-(driver|dkms|headless|kernel)[a-z0-9.+-]*|nvidia-open(-[0-9][a-z0-9.+-]*)?|libnvidia-(compute|gl|cfg1)[a-z0-9.+-]*|cuda-drivers[a-z0-9.+-]*"
-    r"|intel-i915-dkms|amdgpu-dkms[a-z0-9.+-]*|xserver-xorg-video-[a-z0-9.+-]+|akmod-nvidia|kmod-nvidia[a-z0-9.+-]*"
+    r"|intel-i915-dkms|amdgpu-dkms[a-z0-9.+-]*|xserver-xorg-video-[a-z0-9.+-]+|akmod-nvidia[a-z0-9.+-]*|kmod-nvidia[a-z0-9.+-]*"
 )
 _PACKAGE_KINDS = ("apt.install", "dnf.install", "pacman.install")
 _KERNEL_TRIGGERS = ("initramfs", "grub")

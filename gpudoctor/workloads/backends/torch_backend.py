@@ -1,0 +1,157 @@
+"""Workloads on torch: CPU, CUDA, ROCm, XPU (native and with IPEX), MPS, DirectML (torch_directml), OpenCL (pytorch_ocl). torch 1.8 and newer."""
+
+import networks
+import torch
+import torch.nn.functional as F
+import torch_correctness
+import torch_micro
+import torch_networks
+from torch_devices import Device, peak_of_process
+from worker import Skipped, Work
+
+DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16, "float64": torch.float64}
+
+
+def open_session(request):
+    return Session(request)
+
+
+class Session:
+    def __init__(self, request):
+        if request.get("threads"):
+            torch.set_num_threads(int(request["threads"]))
+        self.device = Device(request["framework"], request.get("device", "cpu"))
+        settings = request.get("settings", {})
+        matmul = getattr(getattr(torch.backends, "cuda", None), "matmul", None)
+        if matmul is not None and hasattr(matmul, "allow_tf32"):
+            matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = bool(settings.get("tf32"))
+        if settings.get("cudnn_benchmark"):
+            torch.backends.cudnn.benchmark = True
+        if settings.get("flush_denormal"):
+            torch.set_flush_denormal(True)
+
+    def about(self):
+        return {
+            "framework_version": torch.__version__, "device": self.device.name, "device_name": self.device.title(),
+            "threads": torch.get_num_threads(),
+        }  # fmt: skip
+
+    def prepare(self, request):
+        dtype = DTYPES[request.get("dtype", "float32")]
+        self.device.supports(dtype)
+        if request["task"] == "micro":
+            return torch_micro.prepare(request["workload"], self.device, dtype, request)
+        return (Training if request["task"] == "training" else Inference)(self.device, dtype, request)
+
+    def operators(self, request):
+        import torch_operators
+
+        return torch_operators.run(request["operator"], self.device, DTYPES[request.get("dtype", "float32")], request)
+
+
+class _Network(Work):
+    unit = "items/s"
+
+    def __init__(self, device, dtype, request):
+        self.device, self.dtype, self.request = device, dtype, request
+        self.network = networks.draw(request["workload"], **request.get("options", {}))
+        self.items = self.network.inputs[0].shape[0]
+        self.unit = request.get("unit", "images/s")
+        self.last = None
+        self.copies = bool(request.get("copies"))
+        self.includes = ("host_to_device", "compute", "device_to_host") if self.copies else ("compute",)
+
+    def _to_device(self, tensors):
+        moved = [tensor.to(self.device.torch_device) for tensor in tensors]
+        if self.request.get("settings", {}).get("channels_last"):
+            moved = [x.contiguous(memory_format=torch.channels_last) if x.dim() == 4 else x for x in moved]
+        return moved
+
+    def _model(self, dtype):
+        model = torch_networks.build(self.network, self.device.torch_device, dtype, dropout=self.request["task"] == "training")
+        if self.request.get("settings", {}).get("channels_last"):
+            model = model.to(memory_format=torch.channels_last)
+        return model
+
+    def _compiled(self, model):
+        mode = self.request.get("compile", "none")
+        if mode == "none":
+            return model
+        if not hasattr(torch, "compile"):
+            raise Skipped("torch {} has no torch.compile".format(torch.__version__))
+        return torch.compile(model, mode=None if mode == "default" else mode)
+
+    def sync(self):
+        self.device.sync(self.last)
+
+    def memory_peak(self):
+        return self.device.memory_peak() or (peak_of_process() if self.device.kind == "cpu" else None)
+
+
+class Inference(_Network):
+    def __init__(self, device, dtype, request):
+        super().__init__(device, dtype, request)
+        self.model = self._model(dtype).eval()
+        if device.kind == "xpu" and request["framework"] == "ipex":
+            import intel_extension_for_pytorch as ipex
+
+            self.model = ipex.optimize(self.model, dtype=dtype)
+        self.model = self._compiled(self.model)
+        self.host = torch_networks.inputs(self.network, dtype=dtype)
+        self.inputs = self._to_device(self.host)
+        device.reset_peak()
+
+    def step(self):
+        with torch.no_grad():
+            given = self._to_device(self.host) if self.copies else self.inputs
+            found = self.model(*given)
+            self.last = found[0] if isinstance(found, tuple) else found
+            if self.copies:
+                self.last.cpu()
+
+    def verify(self):
+        return torch_correctness.inference(self.request, self.device, self.dtype)
+
+
+class Training(_Network):
+    def __init__(self, device, dtype, request):
+        super().__init__(device, dtype, request)
+        self.model = self._compiled(self._model(torch.float32).train())
+        self.optimizer = optimizer(self.model, request.get("optimizer", "sgd"), device)
+        self.host = torch_networks.inputs(self.network)
+        self.inputs = self._to_device(self.host)
+        classes = request.get("options", {}).get("classes", networks.NETWORKS[request["workload"]].options.get("classes"))
+        self.labels = torch_networks.labels(self.items, classes, device.torch_device) if classes else None
+        self.context = device.precision(dtype)
+        device.reset_peak()
+
+    def step(self):
+        given = self._to_device(self.host) if self.copies else self.inputs
+        self.optimizer.zero_grad()
+        with self.context:
+            value = loss(self.model(*given), self.labels)
+        value.backward()
+        self.optimizer.step()
+        self.last = value.detach()
+
+    def verify(self):
+        return torch_correctness.training(self.request, self.device, self.dtype)
+
+
+def loss(found, labels):
+    """Cross entropy where there are classes, else the mean square of what comes out: any loss has the same backward pass to do."""
+    if labels is not None and not isinstance(found, tuple):
+        return F.cross_entropy(found.float(), labels)
+    parts = found if isinstance(found, tuple) else (found,)
+    return sum(part.float().pow(2).mean() for part in parts)
+
+
+def optimizer(model, name, device):
+    more = {"foreach": False} if device.kind in ("dml", "ocl") else {}  # those have no multi-tensor kernels
+    try:
+        if name == "adam":
+            return torch.optim.Adam(model.parameters(), lr=1e-4, **more)
+        return torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9, **more)
+    except TypeError:  # older torch knows no foreach
+        kind, settings = (torch.optim.Adam, {"lr": 1e-4}) if name == "adam" else (torch.optim.SGD, {"lr": 1e-3, "momentum": 0.9})
+        return kind(model.parameters(), **settings)

@@ -1,0 +1,128 @@
+"""What torch computes on a device against float64 on the processor: outputs, gradients, and the loss of a few training steps.
+
+The error is |got - right| by |right| (Euclidean norms) for each tensor: a wrong kernel moves all of it, rounding moves little.
+"""
+
+import networks
+import torch
+import torch_networks
+
+# Outputs: machine epsilon times what tens of layers add to it. Gradients and losses pass through them twice. TF32 has float16's mantissa.
+TOLERANCES = {torch.float64: 1e-9, torch.float32: 2e-3, torch.float16: 5e-2, torch.bfloat16: 1.5e-1}
+GRADIENT_FACTOR = 3.0
+STEPS = 4
+SMALL = {"batch": 2, "height": 64, "width": 64, "classes": 10, "tokens": 16, "past": 16, "words": 8, "base": 64}
+LARGER = {"alexnet": 96, "yolox_tiny": 64, "unet_sd15": 16, "unet_sd21": 16}
+"""Sides: those below which a network has nothing left to compute, or that keep it small."""
+
+
+def matrix(side, shift, dtype):
+    """Numbers in -1..1 without a random generator, the same everywhere."""
+    numbers = torch.arange(side * side, dtype=torch.float64)
+    return (torch.remainder(numbers * 0.754877666 + shift * 0.569840296, 1.0) * 2 - 1).reshape(side, side).to(dtype)
+
+
+def compared(name, got, right, tolerance):
+    """One row: NaN, Inf, emptiness and constants where there should be none fail whatever the numbers."""
+    got = got.detach().to("cpu").double().reshape(-1)
+    right = right.detach().double().reshape(-1)
+    row = {"name": name, "tolerance": tolerance, "max_relative_error": None, "note": ""}
+    if got.numel() != right.numel():
+        row["note"] = "{} numbers instead of {}".format(got.numel(), right.numel())
+    elif got.numel() == 0:
+        row["note"] = "empty"
+    elif not bool(torch.isfinite(got).all()):
+        row["note"] = "NaN" if bool(torch.isnan(got).any()) else "infinite"
+    elif got.numel() > 1 and float(got.max()) == float(got.min()) and float(right.max()) != float(right.min()):
+        row["note"] = "the same number everywhere ({:g})".format(float(got[0]))
+    else:
+        row["max_relative_error"] = float((got - right).norm() / right.norm().clamp_min(1e-30))
+    row["passed"] = row["max_relative_error"] is not None and row["max_relative_error"] <= tolerance
+    return row
+
+
+def matmul(device, dtype):
+    left, right = matrix(192, 1, dtype), matrix(192, 2, dtype)
+    found = torch.matmul(left.to(device.torch_device), right.to(device.torch_device))
+    return [compared("matmul", found, torch.matmul(left.double(), right.double()), TOLERANCES[dtype])]
+
+
+def small(request):
+    """The network of the request at batch 2 and reduced size."""
+    name = request["workload"]
+    known = networks.NETWORKS[name].options
+    options = {key: value for key, value in SMALL.items() if key in known}
+    for side in ("height", "width"):
+        if side in options and name in LARGER:
+            options[side] = LARGER[name]
+    return networks.draw(name, **options), options.get("classes")
+
+
+def inference(request, device, dtype):
+    network, _ = small(request)
+    with torch.no_grad():
+        reference = torch_networks.build(network, "cpu", torch.float64, dropout=False, fused_attention=False).eval()
+        right = _parts(reference(*_doubled(torch_networks.inputs(network))))
+        del reference
+        model = torch_networks.build(network, device.torch_device, dtype, dropout=False).eval()
+        got = _parts(model(*torch_networks.inputs(network, device.torch_device, dtype)))
+    return [compared("output {}".format(number), a, b, TOLERANCES[dtype]) for number, (a, b) in enumerate(zip(got, right))]
+
+
+def training(request, device, dtype):
+    """Gradients of the first step, and the losses of a few."""
+    from torch_backend import loss, optimizer
+
+    network, classes = small(request)
+    rows, losses = [], []
+    for where, kind, context in (("cpu", torch.float64, None), (device.torch_device, torch.float32, device.precision(dtype))):
+        model = torch_networks.build(network, where, kind, dropout=False, fused_attention=False).train()
+        steps = optimizer(model, request.get("optimizer", "sgd"), device)
+        given = torch_networks.inputs(network, where, kind)
+        labels = torch_networks.labels(given[0].shape[0], classes, where) if classes else None
+        told = []
+        for _ in range(STEPS):
+            steps.zero_grad()
+            if context is None:
+                value = loss64(model(*given), labels)
+            else:
+                with context:
+                    value = loss(model(*given), labels)
+            value.backward()
+            if not told:
+                gradients = {name: p.grad.detach().to("cpu").double() for name, p in model.named_parameters() if p.grad is not None}
+            steps.step()
+            told.append(float(value.detach().to("cpu")))
+        losses.append(told)
+        rows.append(gradients)
+    return judged(rows, losses, TOLERANCES[dtype])
+
+
+def judged(rows, losses, tolerance):
+    right, got = rows
+    whole = [torch.cat([one[name].reshape(-1) for name in right if name in one] or [torch.zeros(0)]) for one in (got, right)]
+    found = [compared("gradients", whole[0], whole[1], tolerance * GRADIENT_FACTOR)]
+    if len(got) < len(right):
+        found[0].update(passed=False, note="{} of {} tensors got no gradient".format(len(right) - len(got), len(right)))
+    elif float(whole[0].abs().max()) == 0.0:
+        found[0].update(passed=False, note="all gradients are zero")
+    found.append(compared("losses", torch.tensor(losses[1]), torch.tensor(losses[0]), tolerance * GRADIENT_FACTOR))
+    if losses[0][-1] < losses[0][0] and not losses[1][-1] < losses[1][0]:
+        found[-1].update(passed=False, note="the loss falls on the processor ({:.4g} to {:.4g}) and not here".format(losses[0][0], losses[0][-1]))
+    return found
+
+
+def loss64(found, labels):
+    import torch.nn.functional as F
+
+    if labels is not None and not isinstance(found, tuple):
+        return F.cross_entropy(found, labels)
+    return sum(part.pow(2).mean() for part in (found if isinstance(found, tuple) else (found,)))
+
+
+def _parts(found):
+    return found if isinstance(found, tuple) else (found,)
+
+
+def _doubled(tensors):
+    return [tensor.double() if tensor.is_floating_point() else tensor for tensor in tensors]

@@ -1,0 +1,84 @@
+"""Devices of torch by name, for every backend that torch has: what must be imported, how to wait for the device, what it is called."""
+
+import contextlib
+import importlib
+
+import torch
+from worker import Skipped
+
+PLUGINS = {"ipex": "intel_extension_for_pytorch", "torch-directml": "torch_directml", "torch-opencl": "pytorch_ocl"}
+
+
+class Device:
+    """`kind`: cpu, cuda, xpu, mps, ocl or dml. `torch_device` goes into calls."""
+
+    def __init__(self, framework, name):
+        plugin = importlib.import_module(PLUGINS[framework]) if framework in PLUGINS else None
+        self.name = name or "cpu"
+        self.kind, _, number = self.name.partition(":")
+        self.index = int(number or 0)
+        if self.kind == "dml":
+            self.torch_device = plugin.device(self.index) if plugin is not None else torch.device("dml")
+        else:
+            self.torch_device = torch.device(self.name)
+        self.plugin = plugin
+        self.module = getattr(torch, self.kind, None)
+        available = getattr(self.module, "is_available", None)
+        if self.kind in ("cuda", "xpu") and (available is None or not available()):
+            raise Skipped("torch.{} lists no device".format(self.kind))
+        if self.kind == "mps" and not torch.backends.mps.is_available():
+            raise Skipped("torch.backends.mps is not available")
+
+    def title(self):
+        if self.kind in ("cuda", "xpu"):
+            return self.module.get_device_name(self.torch_device)
+        if self.kind == "dml" and self.plugin is not None:
+            return self.plugin.device_name(self.index).rstrip("\0").strip()
+        return self.kind
+
+    def sync(self, last=None):
+        """Waits until everything is done. `last`: a tensor that was computed last, for backends that cannot be waited for."""
+        synchronize = getattr(self.module, "synchronize", None)
+        if self.kind == "cpu":
+            return
+        if synchronize is not None:
+            synchronize() if self.kind in ("mps", "ocl") else synchronize(self.torch_device)
+        elif last is not None:
+            last.reshape(-1)[:1].cpu()
+
+    def memory_peak(self):
+        if self.kind in ("cuda", "xpu") and hasattr(self.module, "max_memory_allocated"):
+            return int(self.module.max_memory_allocated(self.torch_device))
+        if self.kind == "mps":
+            return int(torch.mps.driver_allocated_memory())
+        return None
+
+    def reset_peak(self):
+        if self.kind in ("cuda", "xpu") and hasattr(self.module, "reset_peak_memory_stats"):
+            self.module.reset_peak_memory_stats(self.torch_device)
+
+    def precision(self, dtype):
+        """The context of mixed precision, where the dtype asks for it."""
+        if dtype == torch.float32 or dtype == torch.float64:
+            return contextlib.nullcontext()
+        if hasattr(torch, "autocast") and self.kind in ("cpu", "cuda", "xpu", "mps"):
+            return torch.autocast(self.kind, dtype=dtype)
+        raise Skipped("{} has no mixed precision in torch {}".format(self.kind, torch.__version__))
+
+    def supports(self, dtype):
+        """Skipped where a tensor of this dtype cannot be had."""
+        try:
+            torch.ones(2, dtype=dtype).to(self.torch_device)
+        except (RuntimeError, TypeError, NotImplementedError) as error:
+            raise Skipped("no {} on {}: {}".format(str(dtype).replace("torch.", ""), self.name, str(error).splitlines()[0][:200]))
+
+
+def peak_of_process():
+    """Largest resident size of this process in bytes; None where the system does not tell."""
+    try:
+        import resource
+        import sys
+    except ImportError:
+        return None
+    size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return size if sys.platform == "darwin" else size * 1024

@@ -1,0 +1,119 @@
+"""Runs in the target interpreter: one measurement on one device. Reads a request (JSON) on standard input, prints lines of JSON.
+
+Standard library only, Python 3.8, nothing of gpudoctor; its siblings here are found by their folder. Each stage is a line when it begins
+(import, device, build, correctness, first, warm, measure), so that a hang or a crash is located; the last line is `result`, `skipped` (what
+this backend lacks, with the reason) or `failed`. What a framework prints goes to standard error.
+"""
+
+import importlib
+import json
+import os
+import sys
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+MARK = "@gpudoctor "
+SAID = 1
+BACKENDS = {
+    "torch": "torch_backend", "ipex": "torch_backend", "torch-directml": "torch_backend", "torch-opencl": "torch_backend",
+    "openvino": "openvino_backend", "onnxruntime": "onnxruntime_backend", "tensorflow": "tensorflow_backend", "jax": "jax_backend",
+    "opencl": "opencl_backend", "poptorch": "poptorch_backend", "popart": "popart_backend",
+}  # fmt: skip
+
+
+class Skipped(Exception):
+    """This backend has no such thing: the reason is the text."""
+
+
+def say(stage, **what):
+    data = (MARK + json.dumps(dict(what, stage=stage), default=str) + "\n").encode("utf-8", "backslashreplace")
+    while data:
+        data = data[os.write(SAID, data) :]
+
+
+def main():
+    global SAID
+    SAID = os.dup(1)
+    os.dup2(2, 1)
+    sys.path[:0] = [FOLDER, os.path.join(FOLDER, "backends")]
+    sys.modules["worker"] = sys.modules["__main__"]
+    try:
+        request = json.loads(sys.stdin.read())
+        say("import")
+        backend = importlib.import_module(BACKENDS[request["framework"]])
+        say("result", **carry_out(request, backend))
+    except Skipped as reason:
+        say("skipped", reason=str(reason))
+    except MemoryError:
+        say("failed", error="MemoryError: main memory is full", memory=True)
+    except Exception as error:
+        name = type(error).__name__
+        text = " ".join(str(error).split())[:600]
+        say("failed", error=name + ": " + text if text else name, memory=is_memory(name, text))
+
+
+def is_memory(name, text):
+    """Whether an error says that the device's memory is full: each framework has its own words."""
+    lowered = (name + " " + text).lower()
+    known = ("out of memory", "outofmemory", "out_of_host_memory", "out_of_device_memory", "cl_mem_object_allocation_failure", "resource_exhausted",
+             "out_of_resources", "not enough memory", "failed to allocate", "insufficient memory", "e_outofmemory", "bad_alloc")  # fmt: skip
+    return any(word in lowered for word in known)
+
+
+def carry_out(request, backend):
+    """What one request of any kind gives: a table for the result line."""
+    import timing
+
+    session = backend.open_session(request)
+    say("device", **session.about())
+    if request.get("job") == "operators":
+        return {"operators": session.operators(request)}
+    say("build")
+    work = session.prepare(request)
+    found = dict(session.about(), environment=dict(work.environment), includes=list(work.includes))
+    if request.get("verify", True):
+        say("correctness")
+        found["outputs"] = work.verify()
+    if request.get("job") == "verify":
+        return found
+    say("first")
+    first, warm, steps, steady = timing.warm_up(work.step, work.sync, request.get("warm_up", 10.0))
+    say("measure", first_ms=first * 1e3, warm_ms=warm * 1e3, steps=steps, steady=steady)
+    samples, repeat = timing.sample(
+        work.step, work.sync, warm, request.get("duration", 3.0),
+        lambda count, middle: say("progress", iterations=count, median_ms=middle * 1e3),
+    )  # fmt: skip
+    found.update(timing.summary(samples, repeat), first_ms=first * 1e3, steady=steady, items_per_step=work.items, unit=work.unit)
+    found["memory_peak_bytes"] = work.memory_peak()
+    found.update(work.found())
+    if request.get("samples"):
+        found["samples_ms"] = [value * 1e3 for value in samples]
+    return found
+
+
+class Work:
+    """What a backend prepares: `step()` begins one, `sync()` waits for all that was begun."""
+
+    items, unit = 1, "items/s"
+    includes = ("compute",)
+    environment = {}
+
+    def step(self):
+        raise NotImplementedError
+
+    def sync(self):
+        pass
+
+    def verify(self):
+        """What correctness is judged by, on this side: a list of tables with name, max_relative_error, tolerance, note. Empty: none."""
+        return []
+
+    def memory_peak(self):
+        return None
+
+    def found(self):
+        """More for the result, known only after the measurement."""
+        return {}
+
+
+if __name__ == "__main__":
+    main()
