@@ -46,7 +46,7 @@ def sample(step, sync, warm, duration, progress=None, least=LEAST):
 
     Stops when the interval of the median is narrow, but never before a quarter of `duration`: drifts want time to show.
     """
-    repeat = max(1, math.ceil(SHORTEST_SAMPLE / max(warm, 1e-9))))
+    repeat = max(1, math.ceil(SHORTEST_SAMPLE / max(warm, 1e-9)))
     samples, begin, told = [], time.perf_counter(), 0.0
     sync()
     while True:

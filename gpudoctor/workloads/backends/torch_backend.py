@@ -1,4 +1,4 @@
-"""Workloads on torch: CPU, CUDA, ROCm, XPU (native and with IPEX), MPS, DirectML (torch_directml), OpenCL (pytorch_ocl). torch 1.8 and newer."""
+"""Workloads on torch 1.8 and newer: CPU, CUDA, ROCm, XPU (native and with IPEX), MPS, DirectML (torch_directml), OpenCL (pytorch_ocl)."""
 
 import networks
 import torch
@@ -78,7 +78,7 @@ class _Network(Work):
         if mode == "none":
             return model
         if not hasattr(torch, "compile"):
-            raise Skipped("torch {} has no torch.compile".format(torch.__version__))
+            raise Skipped(f"torch {torch.__version__} has no torch.compile")
         return torch.compile(model, mode=None if mode == "default" else mode)
 
     def sync(self):

@@ -28,13 +28,13 @@ def compared(name, got, right, tolerance):
     right = right.detach().double().reshape(-1)
     row = {"name": name, "tolerance": tolerance, "max_relative_error": None, "note": ""}
     if got.numel() != right.numel():
-        row["note"] = "{} numbers instead of {}".format(got.numel(), right.numel())
+        row["note"] = f"{got.numel()} numbers instead of {right.numel()}"
     elif got.numel() == 0:
         row["note"] = "empty"
     elif not bool(torch.isfinite(got).all()):
         row["note"] = "NaN" if bool(torch.isnan(got).any()) else "infinite"
     elif got.numel() > 1 and float(got.max()) == float(got.min()) and float(right.max()) != float(right.min()):
-        row["note"] = "the same number everywhere ({:g})".format(float(got[0]))
+        row["note"] = f"the same number everywhere ({float(got[0]):g})"
     else:
         row["max_relative_error"] = float((got - right).norm() / right.norm().clamp_min(1e-30))
     row["passed"] = row["max_relative_error"] is not None and row["max_relative_error"] <= tolerance
@@ -66,7 +66,7 @@ def inference(request, device, dtype):
         del reference
         model = torch_networks.build(network, device.torch_device, dtype, dropout=False).eval()
         got = _parts(model(*torch_networks.inputs(network, device.torch_device, dtype)))
-    return [compared("output {}".format(number), a, b, TOLERANCES[dtype]) for number, (a, b) in enumerate(zip(got, right))]
+    return [compared(f"output {number}", a, b, TOLERANCES[dtype]) for number, (a, b) in enumerate(zip(got, right))]
 
 
 def training(request, device, dtype):
@@ -103,12 +103,12 @@ def judged(rows, losses, tolerance):
     whole = [torch.cat([one[name].reshape(-1) for name in right if name in one] or [torch.zeros(0)]) for one in (got, right)]
     found = [compared("gradients", whole[0], whole[1], tolerance * GRADIENT_FACTOR)]
     if len(got) < len(right):
-        found[0].update(passed=False, note="{} of {} tensors got no gradient".format(len(right) - len(got), len(right)))
+        found[0].update(passed=False, note=f"{len(right) - len(got)} of {len(right)} tensors got no gradient")
     elif float(whole[0].abs().max()) == 0.0:
         found[0].update(passed=False, note="all gradients are zero")
     found.append(compared("losses", torch.tensor(losses[1]), torch.tensor(losses[0]), tolerance * GRADIENT_FACTOR))
     if losses[0][-1] < losses[0][0] and not losses[1][-1] < losses[1][0]:
-        found[-1].update(passed=False, note="the loss falls on the processor ({:.4g} to {:.4g}) and not here".format(losses[0][0], losses[0][-1]))
+        found[-1].update(passed=False, note=f"the loss falls on the processor ({losses[0][0]:.4g} to {losses[0][-1]:.4g}) and not here")
     return found
 
 

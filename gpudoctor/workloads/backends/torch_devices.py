@@ -25,7 +25,7 @@ class Device:
         self.module = getattr(torch, self.kind, None)
         available = getattr(self.module, "is_available", None)
         if self.kind in ("cuda", "xpu") and (available is None or not available()):
-            raise Skipped("torch.{} lists no device".format(self.kind))
+            raise Skipped(f"torch.{self.kind} lists no device")
         if self.kind == "mps" and not torch.backends.mps.is_available():
             raise Skipped("torch.backends.mps is not available")
 
@@ -63,7 +63,7 @@ class Device:
             return contextlib.nullcontext()
         if hasattr(torch, "autocast") and self.kind in ("cpu", "cuda", "xpu", "mps"):
             return torch.autocast(self.kind, dtype=dtype)
-        raise Skipped("{} has no mixed precision in torch {}".format(self.kind, torch.__version__))
+        raise Skipped(f"{self.kind} has no mixed precision in torch {torch.__version__}")
 
     def supports(self, dtype):
         """Skipped where a tensor of this dtype cannot be had."""

@@ -15,7 +15,7 @@ COPY_BYTES = 64 << 20
 def prepare(name, device, dtype, request):
     kinds = {"matmul": Matmul, "bandwidth": Bandwidth, "host_to_device": ToDevice, "device_to_host": ToHost, "launch": Launch, "files": Files}
     if name not in kinds:
-        raise Skipped("torch has no micro workload '{}'".format(name))
+        raise Skipped(f"torch has no micro workload '{name}'")
     return kinds[name](device, dtype, request)
 
 
@@ -123,7 +123,7 @@ class Files(_Micro):
             raise Skipped("no folder was given (--dataset DIR)")
         names = sorted(entry.path for entry in os.scandir(folder) if entry.is_file(follow_symlinks=False) and entry.stat().st_size <= 1 << 20)
         if not names:
-            raise Skipped("{} holds no files of 1 MiB or less".format(folder))
+            raise Skipped(f"{folder} holds no files of 1 MiB or less")
         self.names, self.next = names[:2000], 0
 
     def step(self):
