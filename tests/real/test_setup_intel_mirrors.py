@@ -6,59 +6,25 @@ There is no Intel GPU here: the right end is 'installed, not verified', and the 
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from apt_repository import SigningKey
-from debian_root import RootState
-from layered_root import Frozen, LayeredRoot, Workshop
-from vendor_mirrors import CONFIG, Mirrors, served
-
-AS_ANNA = {"USER": "anna", "XDG_CACHE_HOME": "/var/cache/gpudoctor-test"}
-
-
-class Bench:
-    def __init__(self, shop: Workshop, base: Frozen, mirrors: Mirrors) -> None:
-        self.shop, self.base, self.mirrors = shop, base, mirrors
-
-
-class Machine:
-    """One root with the state that it began with."""
-
-    def __init__(self, root: LayeredRoot, mirrors: Mirrors) -> None:
-        self.root, self.mirrors = root, mirrors
-        self.start: RootState = root.state()
-        self.lists = root.apt_lists()
-
-    def setup(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return self.root.doctor(["setup", *arguments], check=False, env=AS_ANNA)
-
-    def is_as_before(self) -> bool:
-        assert self.root.state().differences(self.start) == []
-        assert self.root.apt_lists() == self.lists
-        assert not list(self.root.here("/usr/share/keyrings").glob("gpudoctor*"))
-        return True
-
-    def undo(self) -> None:
-        undone = self.setup("--undo")
-        assert undone.returncode == 0, undone.stdout
-        assert self.is_as_before()
+from setup_bench import Bench, Machine, bench_in
+from vendor_mirrors import CONFIG
 
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    with Workshop(size="16G") as shop, served(tmp_path_factory.mktemp("mirrors")) as mirrors:
-        yield Bench(shop, shop.base(mirrors.prepare), mirrors)
+    with bench_in(tmp_path_factory.mktemp("mirrors")) as bench:
+        yield bench
 
 
 @pytest.fixture
 def machine(bench: Bench) -> Iterator[Machine]:
-    bench.mirrors.heal()
-    with bench.shop.lent(bench.base) as root:
-        root.write(CONFIG, bench.mirrors.config())
-        yield Machine(root, bench.mirrors)
+    with bench.machine() as machine:
+        yield machine
 
 
 @pytest.mark.parametrize(
