@@ -67,7 +67,8 @@ def _remove_offers(before: Recorded, machine: Machine) -> None:
     names = {*before["changed"], *before["removed"]} & apt_state.listing(machine).keys()
     files = {path for name in names for path, _ in _conffiles(machine, name)}
     for path in sorted(new):
-        if _OFFER.sub("", path) in files:
+        # the latter two are dpkg's own, and stay only where it was killed
+        if _OFFER.sub("", path) in files or path.endswith((".dpkg-new", ".dpkg-tmp")):
             machine.remove(path, root=True)
 
 

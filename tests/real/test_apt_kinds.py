@@ -189,26 +189,26 @@ MOMENTS: dict[str, Callable[[DebianRoot], Callable[[], bool]]] = {
 }
 
 
-def test_killed_anywhere_then_resumed_or_undone(site: Site) -> None:
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_killed_anywhere_then_resumed_or_undone(site: Site, moment: str) -> None:
     start = ready(site)
     kind, settings = kind_named("apt.install"), site.install_settings("driver", hold=True)
     before, after = carry_out(kind, settings, site.machine)
     end = site.root.state()
     kind.undo(settings, before, after, site.machine)
-    for moment, watch in MOMENTS.items():
-        for resumed in (True, False):
-            site.root.run(["sh", "-c", "rm -f /tmp/*"])
-            machine = RootMachine(site.root)
-            before = kind.before(settings, machine)
-            machine.kill_when = watch(site.root)
-            with pytest.raises(Killed):
-                kind.apply(settings, before, machine)
-            if resumed:
-                kind.recover(settings, before, site.machine)
-                kind.apply(settings, before, site.machine)
-                assert site.root.state().differences(end) == [], moment
-            lines = kind.undo(settings, before, kind.after(settings, before, site.machine) if resumed else None, site.machine)
-            assert (lines, site.root.state().differences(start)) == ((), []), moment
+    for resumed in (True, False):
+        site.root.run(["sh", "-c", "rm -f /tmp/*"])
+        machine = RootMachine(site.root)
+        before = kind.before(settings, machine)
+        machine.kill_when = MOMENTS[moment](site.root)
+        with pytest.raises(Killed):
+            kind.apply(settings, before, machine)
+        if resumed:
+            kind.recover(settings, before, site.machine)
+            kind.apply(settings, before, site.machine)
+            assert site.root.state().differences(end) == []
+        lines = kind.undo(settings, before, kind.after(settings, before, site.machine) if resumed else None, site.machine)
+        assert (lines, site.root.state().differences(start)) == ((), [])
 
 
 def killed_before_each_command(site: Site, act: Callable[[RootMachine], object]) -> int:
