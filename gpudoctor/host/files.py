@@ -9,6 +9,7 @@ import shutil
 import stat
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 NEW = ".gpudoctor-new"
@@ -24,6 +25,50 @@ def read(path: str) -> bytes | None:
             return handle.read()
     except (FileNotFoundError, NotADirectoryError):
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Permission bits of a file, and its owner as numbers ('0:0') and as names ('root:root'; '' where they have none)."""
+
+    mode: int
+    owner: str
+    names: str
+
+
+def facts(path: str) -> Facts | None:
+    """None where there is nothing, or it cannot be looked at."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    try:
+        import grp
+        import pwd
+
+        names = f"{pwd.getpwuid(found.st_uid).pw_name}:{grp.getgrgid(found.st_gid).gr_name}"
+    except (ImportError, KeyError):
+        names = ""
+    return Facts(stat.S_IMODE(found.st_mode), f"{found.st_uid}:{found.st_gid}", names)
+
+
+def holds(path: str, content: bytes) -> bool:
+    """Whether it can be read and holds this."""
+    try:
+        return read(path) == content
+    except OSError:
+        return False
+
+
+def is_gone(path: str) -> bool:
+    """False too where nobody may look."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def goal(path: str) -> str:
@@ -107,6 +152,27 @@ def sync_folder(path: str) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def is_so(path: str, content: bytes, mode: int | None, owner: str | None) -> bool:
+    """Whether a write would change nothing; False too where that cannot be seen."""
+    try:
+        found = os.stat(path)
+        same = mode in (None, stat.S_IMODE(found.st_mode)) and (owner is None or _ids(owner) == (found.st_uid, found.st_gid))
+        return same and read(path) == content
+    except (OSError, KeyError):
+        return False
+
+
+def is_gone(path: str) -> bool:
+    """False too where that cannot be seen."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        pass
+    return False
 
 
 def remove(path: str) -> None:
