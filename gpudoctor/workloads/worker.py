@@ -20,6 +20,12 @@ BACKENDS = {
 }  # fmt: skip
 
 
+FULL = (
+    "out of memory", "outofmemory", "out_of_host_memory", "out_of_device_memory", "cl_mem_object_allocation_failure", "resource_exhausted",
+    "out_of_resources", "not enough memory", "failed to allocate", "insufficient memory", "e_outofmemory", "bad_alloc",
+)  # fmt: skip
+
+
 class Skipped(Exception):
     """This backend has no such thing: the reason is the text."""
 
@@ -54,9 +60,7 @@ def main():
 def is_memory(name, text):
     """Whether an error says that the device's memory is full: each framework has its own words."""
     lowered = (name + " " + text).lower()
-    known = ("out of memory", "outofmemory", "out_of_host_memory", "out_of_device_memory", "cl_mem_object_allocation_failure", "resource_exhausted",
-             "out_of_resources", "not enough memory", "failed to allocate", "insufficient memory", "e_outofmemory", "bad_alloc")  # fmt: skip
-    return any(word in lowered for word in known)
+    return any(word in lowered for word in FULL)
 
 
 def carry_out(request, backend):
@@ -95,7 +99,8 @@ class Work:
 
     items, unit = 1, "items/s"
     includes = ("compute",)
-    environment = {}
+    environment = ()
+    """Pairs of names and values that the backend set for itself."""
 
     def step(self):
         raise NotImplementedError

@@ -70,7 +70,8 @@ class Device:
         try:
             torch.ones(2, dtype=dtype).to(self.torch_device)
         except (RuntimeError, TypeError, NotImplementedError) as error:
-            raise Skipped("no {} on {}: {}".format(str(dtype).replace("torch.", ""), self.name, str(error).splitlines()[0][:200]))
+            reason = str(error).splitlines()[0][:200]
+            raise Skipped("no {} on {}: {}".format(str(dtype).replace("torch.", ""), self.name, reason)) from error
 
 
 def peak_of_process():

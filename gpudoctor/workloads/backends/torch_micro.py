@@ -13,10 +13,9 @@ COPY_BYTES = 64 << 20
 
 
 def prepare(name, device, dtype, request):
-    kinds = {"matmul": Matmul, "bandwidth": Bandwidth, "host_to_device": ToDevice, "device_to_host": ToHost, "launch": Launch, "files": Files}
-    if name not in kinds:
+    if name not in KINDS:
         raise Skipped(f"torch has no micro workload '{name}'")
-    return kinds[name](device, dtype, request)
+    return KINDS[name](device, dtype, request)
 
 
 class _Micro(Work):
@@ -121,7 +120,8 @@ class Files(_Micro):
         folder = request.get("options", {}).get("folder")
         if not folder:
             raise Skipped("no folder was given (--dataset DIR)")
-        names = sorted(entry.path for entry in os.scandir(folder) if entry.is_file(follow_symlinks=False) and entry.stat().st_size <= 1 << 20)
+        files = [entry for entry in os.scandir(folder) if entry.is_file(follow_symlinks=False)]
+        names = sorted(entry.path for entry in files if entry.stat().st_size <= 1 << 20)
         if not names:
             raise Skipped(f"{folder} holds no files of 1 MiB or less")
         self.names, self.next = names[:2000], 0
@@ -133,3 +133,8 @@ class Files(_Micro):
 
     def sync(self):
         pass
+
+
+KINDS = {
+    "matmul": Matmul, "memory_bandwidth": Bandwidth, "host_to_device": ToDevice, "device_to_host": ToHost, "launch": Launch, "files": Files,
+}  # fmt: skip
