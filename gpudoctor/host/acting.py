@@ -23,6 +23,7 @@ class NeedsRoot(ActFailed):
     def __init__(self, commands: Sequence[Sequence[str]], why: str = "sudo is not here") -> None:
         super().__init__(f"this needs root rights, and {why}", "run the commands as root, then gpudoctor setup --resume")
         self.commands = tuple(tuple(argv) for argv in commands)
+        self.why = why
 
 
 @dataclass(frozen=True, slots=True)

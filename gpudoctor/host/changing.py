@@ -59,6 +59,7 @@ class ActingHost(Trees):
         self._sudo = (find_program("sudo", os.environ.get("PATH", os.defpath)) or "") if sudo is None else sudo
         self._unfinished = files.Unfinished(log.parent)
         self._tidied = False
+        self._refused = ""  # why there is no way to become root, once that was seen
 
     @property
     def look(self) -> Host:
@@ -194,7 +195,13 @@ class ActingHost(Trees):
         environment["PATH"] = os.pathsep.join(path + ([folder for folder in _SBIN if folder not in path] if os.name == "posix" else []))
         if not root or self.is_root:
             return list(argv), {**environment, **given}
-        return as_root(self._sudo, argv, given, self.say), environment
+        if self._refused:
+            raise NeedsRoot([argv], self._refused)
+        try:
+            return as_root(self._sudo, argv, given, self.say), environment
+        except NeedsRoot as refused:
+            self._refused = refused.why  # nobody is asked for a password again
+            raise
 
     # files
 

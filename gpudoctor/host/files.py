@@ -154,27 +154,6 @@ def sync_folder(path: str) -> None:
             os.close(descriptor)
 
 
-def is_so(path: str, content: bytes, mode: int | None, owner: str | None) -> bool:
-    """Whether a write would change nothing; False too where that cannot be seen."""
-    try:
-        found = os.stat(path)
-        same = mode in (None, stat.S_IMODE(found.st_mode)) and (owner is None or _ids(owner) == (found.st_uid, found.st_gid))
-        return same and read(path) == content
-    except (OSError, KeyError):
-        return False
-
-
-def is_gone(path: str) -> bool:
-    """False too where that cannot be seen."""
-    try:
-        os.lstat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return True
-    except OSError:
-        pass
-    return False
-
-
 def remove(path: str) -> None:
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
         os.unlink(path)

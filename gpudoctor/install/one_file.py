@@ -8,12 +8,14 @@ from __future__ import annotations
 import base64
 import posixpath
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
-from gpudoctor.host.acting import Machine
+from gpudoctor.host.acting import Machine, NeedsRoot
 from gpudoctor.host.base import Host
 from gpudoctor.install import triggers
 from gpudoctor.install.kinds._kind import Look, PlanError, Settings
+from gpudoctor.install.root_rights import together
 from gpudoctor.lang.conditions import did_you_mean
 from gpudoctor.model.plan import Act, Command
 
@@ -51,9 +53,8 @@ def bits(mode: str) -> int:
 
 
 def put(path: str, content: bytes, before: Settings, machine: Machine, *, mode: int, root: bool) -> None:
-    for folder in before["folders"]:
-        machine.make_folder(folder, root=root)
-    machine.write(path, content, mode=mode, root=root)
+    folders = [partial(machine.make_folder, folder, root=root) for folder in before["folders"]]
+    together([*folders, lambda: machine.write(path, content, mode=mode, root=root)])
 
 
 def put_back(path: str, before: Settings, machine: Machine, *, root: bool) -> None:
@@ -62,9 +63,8 @@ def put_back(path: str, before: Settings, machine: Machine, *, root: bool) -> No
         owner = before["owner"] if before["owner"] and (root or machine.is_root) else None
         machine.write(path, was, mode=before["mode"], root=root, owner=owner)
         return
-    machine.remove(path, root=root)
-    for folder in reversed(before["folders"]):
-        machine.remove_empty_folder(folder, root=root)
+    folders = [partial(machine.remove_empty_folder, folder, root=root) for folder in reversed(before["folders"])]
+    together([lambda: machine.remove(path, root=root), *folders])
 
 
 class OneFile:
@@ -79,9 +79,11 @@ class OneFile:
     def apply(self, settings: Settings, before: Settings, machine: Machine) -> None:
         path, root, was = settings["path"], settings["root"], original(before)
         wanted = self._content_of(settings, was)
+        acts: list[Callable[[], object]] = [lambda: triggers.pull(settings["after"], machine)]
         if wanted is not None and machine.read(path, root=root) != wanted:
-            put(path, wanted, before, machine, mode=settings.get("mode", before["mode"]), root=root)
-        triggers.pull(settings["after"], machine)
+            mode = settings.get("mode", before["mode"])
+            acts.insert(0, lambda: put(path, wanted, before, machine, mode=mode, root=root))
+        together(acts)
 
     def recover(self, settings: Settings, before: Settings, machine: Machine) -> None:
         """Files are replaced as a whole, and the triggers may be run again: nothing is in the way."""
@@ -112,8 +114,13 @@ class OneFile:
             )
             return (f"{path} is kept: it was changed since; {remove}",)
         # The triggers run also where only they are left to do: an undo may have been cut off before them.
-        put_back(path, before, machine, root=root)
-        triggers.pull(settings["after"], machine)
+        settled = now == was and not any(machine.look.exists(folder) for folder in before["folders"])
+        try:
+            together([lambda: put_back(path, before, machine, root=root), lambda: triggers.pull(settings["after"], machine)])
+        except NeedsRoot:
+            if not settled:
+                raise
+            # A person did it by hand, and was told the triggers together with the file.
         return ()
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from gpudoctor.host.acting import Machine
 from gpudoctor.host.base import Host
+from gpudoctor.install.root_rights import together
 
 NAMES = ("ldconfig", "udev", "initramfs", "grub")
 _WAYS: dict[str, tuple[tuple[tuple[str, ...], ...], ...]] = {
@@ -37,9 +39,12 @@ def commands(names: Iterable[str], host: Host) -> list[tuple[str, tuple[str, ...
 
 def pull(names: Iterable[str], machine: Machine) -> None:
     """Raises ActFailed."""
-    for name, command in commands(names, machine.look):
+
+    def run(name: str, command: tuple[str, ...]) -> None:
         # udevadm fails in a container, where no udev listens: nothing there waits for it.
         machine.run(command, root=True, finish=name in _SLOW, check=name != "udev")
+
+    together(partial(run, name, command) for name, command in commands(names, machine.look))
 
 
 def _is_here(program: str, host: Host) -> bool:
