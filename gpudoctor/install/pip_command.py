@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -97,8 +97,11 @@ def uv_install(uv: str, python: str, words: Sequence[str]) -> list[str]:
     return [uv, "pip", "install", "--python", python, "--no-cache", *words]
 
 
-def alone(argv: Sequence[str], host: Host) -> list[str]:
-    """The same command, deaf to configuration files and variables of the person that name indexes, targets or options."""
+def alone(argv: Sequence[str], host: Host, ours: Collection[str] = ()) -> list[str]:
+    """The same command of pip or uv, deaf to configuration files and variables of the person that name indexes, targets or options.
+
+    `ours`: names of variables that we set for it.
+    """
     words = list(argv)
     if words[1:3] == ["-m", "pip"]:
         words[3:3] = ["--isolated"]
@@ -106,7 +109,7 @@ def alone(argv: Sequence[str], host: Host) -> list[str]:
         words += ["--cert", certificate] if certificate and words[4] == "install" else []
         words += ["--proxy", proxy] if proxy and words[4] == "install" else []
         return words
-    names = [name for name in host.env_names("UV_") if name not in _UV_KEPT]
+    names = [name for name in host.env_names("UV_") if name not in _UV_KEPT and name not in ours]
     return [
         *(["env", *(word for name in names for word in ("-u", name))] if names else []),
         words[0],

@@ -106,3 +106,16 @@ def explain(output: str) -> Failure:
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     complaints = [line for line in lines if re.match(r"(error|ERROR|fatal)\b", line)] or lines
     return Failure(OTHER, (complaints[-1] if complaints else "it said nothing")[:240])
+
+
+def explain_interpreter(output: str, minor: str) -> Failure:
+    """Where uv was to fetch an interpreter."""
+    failure = explain(output)
+    found = re.search(r"Failed to download `?https?://(?:[^/`\s]*@)?([^/`\s]+)/", output)
+    if not found or not (_UNREACHABLE.search(output) or _CUT_OFF.search(output)):
+        return failure
+    return Failure(
+        NETWORK, f"Python {minor} could not be fetched from {found[1]}, which cannot be reached",
+        "look at the network and the proxy, or name a mirror in UV_PYTHON_INSTALL_MIRROR, then: gpudoctor setup --resume; or "
+        f"gpudoctor setup --undo, then install Python {minor} by other means or name another with --python-version, and plan anew",
+    )  # fmt: skip

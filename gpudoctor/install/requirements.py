@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from packaging.markers import InvalidMarker, UndefinedEnvironmentName
 from packaging.requirements import InvalidRequirement, Requirement
@@ -81,9 +81,9 @@ def _file(text: str, hashes: Mapping[str, str]) -> Wanted:
     filename = posixpath.basename(path)
     name, specifier = _named(filename)
     digest = hashes.get(filename) or hashes.get(text)
-    given = f"file://{path}#sha256={digest}" if digest else text
-    if digest and bracket:
-        given = f"{name}[{extras} @ {given}"
+    given = f"file://{'' if path.startswith('/') else '/'}{quote(path, safe='/:')}#sha256={digest}" if digest else text
+    if digest and name:
+        given = f"{name}{bracket}{extras} @ {given}"  # uv takes a file with a checksum only by its name
     return Wanted(given, name, specifier, file=path)
 
 

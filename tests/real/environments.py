@@ -19,9 +19,11 @@ WANTED: dict[str, tuple[tuple[str, ...], ...]] = {
     "onnxruntime": (("onnxruntime==1.24.1",),),
     "onnxruntime-twice": (("onnxruntime==1.24.1",), ("--no-deps", "onnxruntime-openvino==1.24.1")),
     "openvino": (("openvino==2025.4.1",),),
+    "onnx": (("onnx==1.19.1",),),
     "jax-cpu": (("jax==0.6.2", "jaxlib==0.6.2"),),
     "tensorflow-cpu": (("tensorflow-cpu==2.20.0",),),
     "bare": (),
+    "uv": (("uv==0.13.9",),),
     # its newest wheels are for Python 3.10; the files are all that the diagnosis reads
     "torch-directml": (
         ("--no-deps", "--only-binary=:all:", "--python-version", "3.10", "--platform", "manylinux2010_x86_64",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import posixpath
 import secrets
+import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -74,24 +75,29 @@ class Pip:
         machine.remove_tree(before["temporary"])
 
     def _install(self, settings: Settings, before: Settings, machine: Machine, target: Target) -> None:
-        constraints = f"{before['temporary']}/constraints.txt"
+        env, constraints = settings["env"], f"{before['temporary']}/constraints.txt"
         if settings["constraints"]:
             machine.write(constraints, _lines(settings["constraints"]))
         uv = settings["uv"] if settings["uv"] and machine.look.exists(settings["uv"]) else ""
         if not uv and "pip" not in target.distributions:
-            self._run([settings["python"], "-m", "ensurepip"], before, machine)
+            # It is deaf to the person's settings of pip by itself.
+            there = machine.run(
+                [settings["python"], "-m", "ensurepip"], env=surroundings(before["temporary"], machine.look), check=False,
+            )  # fmt: skip
+            if there.rc != 0:
+                failure = explain(there.output)
+                raise ActFailed(f"{env} has no pip, and it could not be put in: {failure.reason}", failure.advice, there.output[-2000:])
         seen = ""
         for attempt in range(1, TRIES + 1):
             if settings["remove_first"]:
-                remove = [uv, "pip", "uninstall", "--python", settings["python"]] if uv else _uninstall(settings["python"])
-                self._run([*remove, *settings["remove_first"]], before, machine)
+                self._run([*_uninstall(settings["python"], uv, ask=False), *settings["remove_first"]], before, machine)
             done = self._run(_command(settings, constraints, uv), before, machine)
             if done.rc == 0:
                 return
             failure = explain(done.output)
             same = failure.kind == CHECKSUM and failure.got != "" and failure.got == seen
             seen = failure.got
-            machine.restore_tree(before["snapshot"], settings["env"])
+            machine.restore_tree(before["snapshot"], env)
             if failure.kind not in (NETWORK, CHECKSUM) or same or attempt == TRIES:
                 raise ActFailed(failure.reason, failure.advice, done.output[-2000:])
             machine.say(f"{failure.reason}: once more")
@@ -135,8 +141,8 @@ class Pip:
         if not changed:
             return ()
         names = kept.distributions_in(changed)
-        remove = f"; {settings['python']} -m pip uninstall {' '.join(names[: kept.SHOWN])} removes it" if names else ""
-        return (f"{env}: kept what was changed since ({kept.described(changed)}){remove}",)
+        remove = shlex.join([*_uninstall(settings["python"], settings["uv"], ask=True), *names[: kept.SHOWN]])
+        return (f"{env}: kept what was changed since ({kept.described(changed)})" + (f"; {remove} removes it" if names else ""),)
 
 
 def _found(text: str, host: Host, minor: str) -> str:
@@ -175,15 +181,18 @@ def _changes(asked: list[Wanted], target: Target, build: str, env: str) -> Itera
 
 def _acts(settings: Settings) -> Iterator[Act]:
     if settings["remove_first"]:
-        yield Command(argv=(*_uninstall(settings["python"]), *settings["remove_first"]))
+        yield Command(argv=(*_uninstall(settings["python"], settings["uv"], ask=False), *settings["remove_first"]))
     constraints = f"{settings['env']}/constraints.txt"
     if settings["constraints"]:
         yield FileChange(path=constraints, content=_lines(settings["constraints"]).decode())
     yield Command(argv=tuple(_command(settings, constraints, settings["uv"])))
 
 
-def _uninstall(python: str) -> list[str]:
-    return [python, "-m", "pip", "uninstall", "--yes"]
+def _uninstall(python: str, uv: str, *, ask: bool) -> list[str]:
+    """An environment that uv made has no pip. uv never asks."""
+    if uv:
+        return [uv, "pip", "uninstall", "--no-cache", "--python", python]
+    return [python, "-m", "pip", "uninstall", *([] if ask else ["--yes"])]
 
 
 def _lines(constraints: list[str]) -> bytes:

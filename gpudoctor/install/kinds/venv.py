@@ -12,7 +12,7 @@ from gpudoctor.install import environment_snapshot as kept
 from gpudoctor.install.interpreters import Choice, choose, fits, uv_path, wanted
 from gpudoctor.install.kinds._kind import Draft, Kind, Look, PlanError, Settings
 from gpudoctor.install.pip_command import alone, surroundings
-from gpudoctor.install.pip_messages import explain
+from gpudoctor.install.pip_messages import explain, explain_interpreter
 from gpudoctor.install.target_environment import at, of
 from gpudoctor.model.plan import DONE, Command
 
@@ -67,10 +67,13 @@ class Venv:
         choice = Choice(settings["python"], settings["minor"], settings.get("uv", ""))
         command = _command(env, choice)
         variables = {**command.env, **{name: value for name, value in surroundings("", machine.look).items() if name != "TMPDIR"}}
-        argv = alone(command.argv, machine.look) if choice.uv else command.argv
+        argv = alone(command.argv, machine.look, command.env) if choice.uv else command.argv
         done = machine.run(argv, env=variables, check=False)
         if done.rc != 0:
-            failure = explain(done.output)
+            self._delete(settings, before, machine)
+            for folder in reversed(before["parents"]):
+                machine.remove_empty_folder(folder)
+            failure = explain(done.output) if choice.path else explain_interpreter(done.output, choice.minor)
             raise ActFailed(f"{env} could not be made: {failure.reason}", failure.advice, done.output[-2000:])
         kept.write_manifest(env, machine)
 
