@@ -50,7 +50,8 @@ class Machine:
         return self.root.here("/var/tmp/log")
 
     def is_as_before(self) -> bool:
-        assert self.root.state().differences(self.start) == []
+        differences = self.root.state().differences(self.start)
+        assert not differences, "\n".join(differences[:20])
         assert self.root.apt_lists() == self.lists
         assert not list(self.root.here("/usr/share/keyrings").glob("gpudoctor*"))
         return True

@@ -193,16 +193,21 @@ def test_nothing_is_ever_installed_into_a_python_that_is_not_an_environment(mach
     assert not root.here("/usr/local/lib/python3.11/dist-packages/torch").exists()
 
 
-def test_what_is_no_environment_any_more_when_its_step_comes_is_left_alone(machine: Machine) -> None:
-    """The plan was made, the run was cut off, and then somebody made the folder part of the system's Python."""
-    machine.mirrors.index.dies = {"torch": -1}
+def test_a_folder_that_was_filled_after_the_plan_is_left_alone(machine: Machine) -> None:
+    """The plan was made, the run was cut off, and then somebody put their papers where the environment would be."""
+    machine.mirrors.packages.dies_at = "intel-opencl-icd"
     assert "FAILED" in machine.setup("torch-xpu", "--yes").stdout
     machine.mirrors.heal()
-    machine.root.here(f"{ENV}/pyvenv.cfg").unlink()
+    machine.root.write(f"{ENV}/thesis.txt", "mine\n")
     done = machine.setup("--resume")
-    assert done.returncode == 1 and "no environment of its own" in " ".join(done.stdout.split()), done.stdout
-    assert not list(machine.root.here(ENV).glob("lib/python3*/site-packages/torch"))
-    assert not machine.root.here("/usr/local/lib/python3.11/dist-packages/torch").exists()
+    assert done.returncode == 1 and "filled since the plan was made" in " ".join(done.stdout.split()), done.stdout
+    assert machine.root.read(f"{ENV}/thesis.txt") == "mine\n"
+    again = machine.setup("--resume")
+    assert again.returncode == 1 and machine.root.read(f"{ENV}/thesis.txt") == "mine\n", again.stdout
+    machine.root.run(["rm", "-r", "/root/gpudoctor"])
+    resumed = machine.setup("--resume")
+    assert resumed.returncode == 1 and ENDED in resumed.stdout, resumed.stdout
+    machine.undo()
 
 
 @pytest.mark.parametrize("name", ["intel-driver", "ipex", "torch-xpu", "opencl"])

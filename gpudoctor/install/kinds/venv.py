@@ -50,6 +50,7 @@ class Venv:
 
     def before(self, settings: Settings, machine: Machine) -> dict[str, Any]:
         env = settings["path"]
+        _refuse_filled(env, machine)
         missing, folder = [], posixpath.dirname(env)
         while folder not in ("", "/") and not machine.look.exists(folder):
             missing.append(folder)
@@ -60,10 +61,10 @@ class Venv:
         env = settings["path"]
         if kept.read_manifest(env, machine) is not None:
             return
-        if machine.look.listdir(env):
-            raise ActFailed(f"{env} has been filled since the plan was made", "name another folder with --env")
+        _refuse_filled(env, machine)
         for folder in before["parents"]:
             machine.make_folder(folder)
+        machine.write(_making(env), b"")
         choice = Choice(settings["python"], settings["minor"], settings.get("uv", ""))
         command = _command(env, choice)
         variables = {**command.env, **{name: value for name, value in surroundings("", machine.look).items() if name != "TMPDIR"}}
@@ -71,15 +72,20 @@ class Venv:
         done = machine.run(argv, env=variables, check=False)
         if done.rc != 0:
             self._delete(settings, before, machine)
+            machine.remove(_making(env))
             for folder in reversed(before["parents"]):
                 machine.remove_empty_folder(folder)
             failure = explain(done.output) if choice.path else explain_interpreter(done.output, choice.minor)
             raise ActFailed(f"{env} could not be made: {failure.reason}", failure.advice, done.output[-2000:])
         kept.write_manifest(env, machine)
+        machine.remove(_making(env))
 
     def recover(self, settings: Settings, before: Settings, machine: Machine) -> None:
-        if kept.read_manifest(settings["path"], machine) is None:
+        """What stands there without our note beside it is somebody else's."""
+        env = settings["path"]
+        if kept.read_manifest(env, machine) is None and machine.look.exists(_making(env)):
             self._delete(settings, before, machine)
+        machine.remove(_making(env))
 
     def after(self, settings: Settings, before: Settings, machine: Machine) -> dict[str, Any]:
         return {}
@@ -99,12 +105,15 @@ class Venv:
         env = settings["path"]
         ours = kept.read_manifest(env, machine)
         if machine.look.listdir(env):
+            if ours is None and after is None and not machine.look.exists(_making(env)):
+                return (f"{env} is kept: it was filled before an environment was made there",)
             if ours is None and after is not None:
                 return (f"{env} is kept: the list of what was put into it is gone; rm -r {env} removes it",)
             extra = kept.added(machine.list_tree(env), ours) if ours is not None else []
             if extra:
                 return (f"{env} is kept: it holds what came since ({kept.described(extra)}); rm -r {env} removes it",)
         self._delete(settings, before, machine)
+        machine.remove(_making(env))
         for folder in reversed(before["parents"]):
             machine.remove_empty_folder(folder)
         return ()
@@ -129,6 +138,16 @@ def _remove(path: str, machine: Machine) -> None:
         machine.remove_tree(path)
     else:
         machine.remove(path)
+
+
+def _refuse_filled(env: str, machine: Machine) -> None:
+    if machine.look.listdir(env) and kept.read_manifest(env, machine) is None:
+        raise ActFailed(f"{env} has been filled since the plan was made", "move that away, or name another folder with --env")
+
+
+def _making(env: str) -> str:
+    """A note beside the environment while it is made: what is there is ours, and may be deleted."""
+    return f"{env}.gpudoctor-making"
 
 
 def _leaving(env: str) -> str:

@@ -111,12 +111,29 @@ def test_cut_off_then_resumed_or_undone(tmp_path: Path, left: str) -> None:
     elif left == "all but the list":
         env.parent.mkdir(parents=True)
         bare(env)
+    note = env.with_name("env.gpudoctor-making")
+    if left != "nothing":
+        note.touch()
     step.recover(acting).apply(acting)
-    assert (env / MANIFEST).exists() and (env / "bin" / "pip").exists()
+    assert (env / MANIFEST).exists() and (env / "bin" / "pip").exists() and not note.exists()
     (env / MANIFEST).unlink()
+    note.touch()
     step.after = None
     assert step.undo(acting) == ()
     assert not (tmp_path / "a").exists()
+
+
+def test_what_came_before_our_environment_is_nobody_s_to_delete(tmp_path: Path) -> None:
+    """The run was cut off before the first act, and a person filled the folder before it went on, or was taken back."""
+    acting, env = machine(tmp_path), tmp_path / "env"
+    step = plan("venv", look(env), python=HERE).begin(acting)
+    env.mkdir()
+    (env / "mine").write_text("x")
+    with pytest.raises(ActFailed, match="has been filled"):
+        step.recover(acting).apply(acting)
+    step.after = None
+    assert len(step.undo(acting)) == 1
+    assert (env / "mine").read_text() == "x"
 
 
 def test_undo_cut_off_in_the_middle_is_finished(tmp_path: Path) -> None:
