@@ -46,7 +46,7 @@ class Session:
     def operators(self, request):
         import torch_operators
 
-        return torch_operators.run(request["operator"], self.device, DTYPES[request.get("dtype", "float32")], request)
+        return torch_operators.run(self.device, request)
 
 
 class _Network(Work):

@@ -1,0 +1,104 @@
+"""Whether an operator that was called on a device was computed there, or quietly on the processor.
+
+Three witnesses: the framework's own warning, the place of the result, and the record of all operators that ran inside (torch 2.0 and
+newer), where one that computes with nothing but tensors of the processor gives a silent fallback away.
+"""
+
+import re
+import warnings
+
+import torch
+
+SAID = re.compile(r"fall(?:s|ing)?[ _-]?back(?! kernel)|not currently (?:supported|implemented) on the .{1,40} backend", re.IGNORECASE)
+HARMLESS = (
+    "aten::empty", "aten::to", "aten::_to_copy", "aten::copy_", "aten::lift_fresh", "aten::detach", "aten::alias", "aten::resize_", "aten::view",
+    "aten::as_strided", "aten::reshape", "aten::set_", "aten::item", "aten::_local_scalar_dense", "aten::is_nonzero", "aten::result_type",
+    "aten::contiguous", "aten::clone", "aten::pin_memory", "aten::is_pinned", "aten::unsqueeze", "aten::squeeze", "aten::expand", "aten::select",
+    "aten::slice", "aten::new_empty", "aten::fill_", "aten::zero_", "aten::scalar_tensor", "aten::unbind", "aten::t", "aten::transpose",
+)  # fmt: skip
+"""What moves, makes or names data: it may run on the processor for any operator (sizes, lists of indices)."""
+
+
+class Watch:
+    """Calls something, and remembers in `why` what betrayed the processor: '' where nothing did."""
+
+    def __init__(self, device):
+        self.kind = device.kind
+        self.why = ""
+        self.records = self.kind != "cpu" and _has_records()
+        if hasattr(torch, "set_warn_always"):
+            torch.set_warn_always(True)
+
+    def __call__(self, call):
+        self.why = ""
+        if self.kind == "cpu":
+            with warnings.catch_warnings(record=True) as heard:
+                warnings.simplefilter("always")
+                found = call()
+            self.why = _told(heard)
+            return found
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            if not self.records:
+                found = call()
+            else:
+                with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], record_shapes=True) as record:
+                    found = call()
+        self.why = _told(heard) or self._on_processor(found) or (self._recorded(record) if self.records else "")
+        return found
+
+    def _on_processor(self, found):
+        parts = found if isinstance(found, (tuple, list)) else (found,)
+        wrong = any(isinstance(part, torch.Tensor) and part.device.type == "cpu" for part in parts)
+        return "the result is on the processor" if wrong else ""
+
+    def _recorded(self, record):
+        try:
+            tree = record.profiler.kineto_results.experimental_event_tree()
+        except (AttributeError, RuntimeError):
+            self.records = False
+            return ""
+        for event in _flat(tree):
+            name = event.name
+            if name == "aten::_to_cpu":
+                return "tensors were copied to the processor (aten::_to_cpu)"
+            if name.startswith("aten::") and not name.startswith(HARMLESS) and _only_processor(event):
+                return name + " ran on the processor"
+        return ""
+
+
+def _has_records():
+    try:
+        return int(torch.__version__.split(".")[0]) >= 2 and hasattr(torch, "profiler")
+    except ValueError:
+        return False
+
+
+def _told(heard):
+    for one in heard:
+        text = " ".join(str(one.message).split())
+        if SAID.search(text):
+            return text[:300]
+    return ""
+
+
+def _flat(events):
+    waiting = list(events)
+    while waiting:
+        event = waiting.pop()
+        yield event
+        waiting.extend(event.children)
+
+
+def _only_processor(event):
+    """Tensors went in, none but the processor's, and more than single numbers."""
+    places = []
+    try:
+        for given in event.extra_fields.inputs:
+            for one in given if isinstance(given, (list, tuple)) else (given,):
+                device = getattr(one, "device", None)
+                if device is not None:
+                    places.append((device.type, len(one.sizes)))
+    except AttributeError:
+        return False
+    return bool(places) and all(kind == "cpu" for kind, _ in places) and any(dimensions for _, dimensions in places)

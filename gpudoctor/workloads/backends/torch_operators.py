@@ -1,0 +1,202 @@
+"""Operators that real models use, one by one on a device: forward and backward against float64 on the processor.
+
+Each gets a verdict: native, cpu-fallback (computed on the processor), wrong, missing (the backend refuses), skipped (this torch has no such
+operator, or memory is full). A crash ends the process: the line `operator` that came last says which one it was.
+"""
+
+import faulthandler
+import sys
+import time
+
+import torch
+import torch_operator_layers
+import torch_operator_tensors
+from torch_fallback import Watch
+from worker import Skipped, is_memory, say
+
+TOLERANCES = {"float64": 1e-10, "float32": 2e-5, "float16": 4e-3, "bfloat16": 2.5e-2}
+"""|got - right| by |right|. One operator rounds little more than its result; four units in the last place, and the length of a sum."""
+GRADIENT = 4.0
+LONGEST = 60.0
+"""Seconds that one operator may take (compilation included) before the process is ended."""
+DTYPES = ("float32", "float16", "bfloat16", "float64", "int64", "int32", "int8", "uint8", "bool")
+
+
+def run(device, request):
+    """Rows of all that was asked. `request`: dtypes (list), only (names, or groups), cases (keys 'name/dtype': these alone), limit (seconds)."""
+    chosen = select(request)
+    say("operators", cases=[key for key, _, _ in chosen])
+    watch, rows = Watch(device), []
+    limit = float(request.get("limit") or LONGEST)
+    refused = {}
+    for key, case, dtype in chosen:
+        say("operator", key=key)
+        faulthandler.dump_traceback_later(limit, exit=True, file=sys.stderr)
+        if dtype not in refused:
+            refused[dtype] = _refusal(device, dtype)
+        for row in one(case, dtype, device, watch, refused[dtype]):
+            say("verdict", **row)
+            rows.append(row)
+        faulthandler.cancel_dump_traceback_later()
+    return rows
+
+
+def select(request):
+    """(key, case, dtype) in order."""
+    dtypes = request.get("dtypes") or DTYPES
+    only, keys = request.get("only"), request.get("cases")
+    chosen = []
+    for case in torch_operator_layers.cases() + torch_operator_tensors.cases():
+        if only and case.name not in only and case.group not in only:
+            continue
+        for dtype in case.dtypes:
+            key = case.name + "/" + dtype
+            if dtype in dtypes and (keys is None or key in keys):
+                chosen.append((key, case, dtype))
+    return chosen
+
+
+def _refusal(device, dtype):
+    try:
+        device.supports(getattr(torch, dtype))
+    except Skipped as reason:
+        return str(reason)
+    return ""
+
+
+def one(case, dtype, device, watch, refusal=""):
+    """The rows of one case: forward, and backward where there is one."""
+    head = {"operator": case.name, "group": case.group, "dtype": dtype}
+    directions = ("forward", "backward") if case.backward else ("forward",)
+    try:
+        source = [make(given, dtype, number) for number, given in enumerate(case.inputs)]
+        right = None if case.judge else _computed(case, [_leaf(x.double() if x.is_floating_point() else x) for x in source])
+    except Exception as error:
+        reason = "no reference: " + _short(error)
+        return [dict(head, direction=way, verdict="skipped", note=reason) for way in directions]
+    if refusal:
+        return [dict(head, direction=way, verdict="missing", note=refusal) for way in directions]
+    rows, outputs, begin = [], None, time.perf_counter()
+    try:
+        inputs = [_leaf(x.to(device.torch_device)) for x in source]
+
+        def forward():
+            if not case.autocast:
+                return case.call(*inputs)
+            with device.precision(torch.bfloat16):
+                return case.call(*inputs)
+
+        outputs = _parts(watch(forward))
+        device.sync(outputs[-1])
+        tolerance = TOLERANCES["bfloat16"] * 2 if case.autocast else TOLERANCES.get(dtype, 0.0) * case.slack
+        rows.append(dict(head, direction="forward", **_judged(case, outputs, right, tolerance, watch.why)))
+    except Exception as error:
+        rows.append(dict(head, direction="forward", **_failed(error, watch)))
+    if not case.backward:
+        return _timed(rows, begin)
+    if outputs is None:
+        return _timed([*rows, dict(head, direction="backward", verdict=rows[0]["verdict"], note="forward: " + rows[0]["note"])], begin)
+    try:
+        leaves = [x for x in inputs if x.requires_grad]
+        through, weights = _weighed(outputs)
+        got = watch(lambda: _gradients(through, weights, leaves))
+        device.sync(got[-1])
+        wanted = _gradients(*_weighed(right), [x for x in right.leaves if x.requires_grad])
+        rows.append(dict(head, direction="backward", **_compared(got, wanted, tolerance * GRADIENT, watch.why)))
+    except Exception as error:
+        rows.append(dict(head, direction="backward", **_failed(error, watch)))
+    return _timed(rows, begin)
+
+
+class Outputs(list):
+    leaves = ()
+
+
+def _computed(case, inputs):
+    found = Outputs(_parts(case.call(*inputs)))
+    found.leaves = inputs
+    return found
+
+
+def _parts(found):
+    return list(found) if isinstance(found, (tuple, list)) else [found]
+
+
+def _timed(rows, begin):
+    for row in rows:
+        row["seconds"] = round(time.perf_counter() - begin, 4)
+    return rows
+
+
+def make(given, dtype, number):
+    """A tensor on the processor in its type, the same numbers on every machine."""
+    count = 1
+    for side in given.shape:
+        count *= side
+    spread = torch.remainder(torch.arange(count, dtype=torch.float64) * 0.754877666246693 + 0.569840290998 * (number + 1), 1.0).reshape(given.shape)
+    if given.kind == "index":
+        return (spread * given.below).long().clamp_(max=given.below - 1)
+    if given.kind == "mask":
+        return spread < 0.4
+    kind = getattr(torch, dtype)
+    if not kind.is_floating_point:
+        return (spread * 11 - (0 if dtype in ("uint8", "bool") else 5)).floor().to(kind)
+    return (spread + 0.5 if given.kind == "positive" else spread * 2 - 1).to(kind)
+
+
+def _leaf(x):
+    """A copy, for which gradients are asked where it can have them."""
+    return x.detach().clone().requires_grad_(x.is_floating_point())
+
+
+def _weighed(outputs):
+    """The outputs that gradients flow through, and a weight for each of their numbers: with equal ones a softmax has no gradient."""
+    through, weights = [x for x in outputs if x.requires_grad], []
+    for x in through:
+        spread = torch.remainder(torch.arange(x.numel(), dtype=torch.float64) * 0.618033988749895 + 0.3, 1.0).reshape(x.shape)
+        weights.append((spread * 2 - 1).to(x.dtype).to(x.device))
+    return through, weights
+
+
+def _gradients(through, weights, leaves):
+    return [g for g in torch.autograd.grad(through, leaves, weights, allow_unused=True) if g is not None]
+
+
+def _judged(case, outputs, right, tolerance, fallback):
+    if case.judge is None:
+        return _compared(outputs, right, tolerance, fallback)
+    said = case.judge([x.detach().to("cpu") for x in outputs])
+    return _row("wrong" if said else "cpu-fallback" if fallback else "native", None, None, said or fallback)
+
+
+def _compared(got, right, tolerance, fallback):
+    """Verdict of a list of tensors against that of the reference: the worst one counts."""
+    worst, said = 0.0, ""
+    if len(got) != len(right):
+        return _row("wrong", None, tolerance, "{} tensors instead of {}".format(len(got), len(right)))
+    for a, b in zip(got, right):
+        a, b = a.detach().to("cpu"), b.detach()
+        if a.shape != b.shape:
+            return _row("wrong", None, tolerance, "shape {} instead of {}".format(list(a.shape), list(b.shape)))
+        a, b = a.double().reshape(-1), b.double().reshape(-1)
+        if not bool(torch.isfinite(a).all()) and bool(torch.isfinite(b).all()):
+            return _row("wrong", None, tolerance, "NaN" if bool(torch.isnan(a).any()) else "infinite")
+        if b.numel() and float(b.abs().max()) > 0 and float(a.abs().max()) == 0:
+            said = "all zero"
+        size = float(b.norm())
+        worst = max(worst, float((a - b).norm()) / size if size else float(a.norm()))
+    return _row("wrong" if worst > tolerance else "cpu-fallback" if fallback else "native", worst, tolerance, said or fallback)
+
+
+def _row(verdict, error, tolerance, note):
+    return {"verdict": verdict, "max_relative_error": error, "tolerance": tolerance, "note": note}
+
+
+def _failed(error, watch):
+    text = _short(error)
+    return _row("skipped" if is_memory(type(error).__name__, text) or isinstance(error, MemoryError) else "missing", None, None, text)
+
+
+def _short(error):
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return (type(error).__name__ + (": " + lines[0] if lines else ""))[:300]
