@@ -28,6 +28,8 @@ ANSWER = 64 * 1024 * 1024
 """Bytes of an answer (`ask`) that are read."""
 LONGEST_FINISH = 7200.0
 """Seconds before which a process that must finish is not stopped by any limit."""
+BY_HAND = "by-hand"
+"""In the state folder: new content that waits for a person with the rights."""
 _ROOT_FOLDER = os.path.abspath(os.sep)
 _SBIN = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 _LEADS_ASTRAY = frozenset(
@@ -214,7 +216,11 @@ class ActingHost(Trees):
                 raise _failed(path, "read", error) from None
         except OSError as error:
             raise _failed(path, "read", error) from None
-        rc, content = self._ask(["cat", "--", path], True, None, 120.0)
+        try:
+            rc, content = self._ask(["cat", "--", path], True, None, 120.0)
+        except NeedsRoot as refused:
+            advice = f"let an administrator make it readable for you (chmod a+r {path}, if it holds no secret), then try again"
+            raise ActFailed(f"only root may read {path}, and {refused.why}", advice) from None
         if rc == 0:
             return content
         if self._ask(["test", "-e", path], True, None, 120.0)[0] == 1:
@@ -259,7 +265,7 @@ class ActingHost(Trees):
         """Nothing where an administrator has done it; else the content is laid ready for the command that is told."""
         found = files.facts(path)
         bits, owned = mode if mode is not None else found.mode if found else 0o644, owner or (found.owner if found else "0:0")
-        ready = self._folder / "by-hand" / f"{hashlib.sha256(path.encode() + content).hexdigest()[:8]}-{os.path.basename(path)}"
+        ready = self._folder / BY_HAND / f"{hashlib.sha256(path.encode() + content).hexdigest()[:8]}-{os.path.basename(path)}"
         if found and found.mode == bits and owned in (found.owner, found.names) and files.holds(path, content):
             ready.unlink(missing_ok=True)
             return
@@ -317,6 +323,8 @@ class ActingHost(Trees):
         if self._tidied:
             return
         self._tidied = True
+        with contextlib.suppress(OSError):
+            files.remove_tree(str(self._folder / BY_HAND))  # it is in its place, or will be laid ready anew
         left = self._unfinished.left()
         try:
             if left is not None:
