@@ -35,6 +35,9 @@ class ListedNetwork(nn.Module):
 
     def forward(self, *inputs):
         """Inputs in the order of the network's; one output as a tensor, several as a tuple."""
+        return self.compute(inputs)
+
+    def compute(self, inputs):
         values = dict(zip(self.input_names, inputs))
         for name, child, function, sources, done in self.steps:
             given = [values[source] for source in sources]
@@ -43,6 +46,13 @@ class ListedNetwork(nn.Module):
             values[name] = getattr(self, child)(*given) if function is None else function(*given)
         found = [values[name] for name in self.output_names]
         return found[0] if len(found) == 1 else tuple(found)
+
+
+class ImageNetwork(ListedNetwork):
+    """With one named input: torch.fx, and with it ipex.optimize, cannot follow `*inputs`."""
+
+    def forward(self, image):
+        return self.compute((image,))
 
 
 def build(network, device="cpu", dtype=torch.float32, dropout=True, fused_attention=True, first_values=True):
@@ -59,7 +69,8 @@ def build(network, device="cpu", dtype=torch.float32, dropout=True, fused_attent
     for layer in network.layers:
         if layer.kind == "tied_linear":
             children[child_name(layer.name)].weight = children[child_name(layer.settings["table"])].weight
-    return ListedNetwork(network, children, _steps(network, children))
+    kind = ImageNetwork if len(network.inputs) == 1 else ListedNetwork
+    return kind(network, children, _steps(network, children))
 
 
 def inputs(network, device="cpu", dtype=torch.float32):
