@@ -131,13 +131,13 @@ def _average_to(graph, layer):
         window = [sides[0] // wanted[0], sides[1] // wanted[1]]
         graph.add("AveragePool", name, x, kernel_shape=window, strides=window)
     else:
-        rows = [share for row in _shares(sides[0], wanted[0]) for share in row]
-        columns = [share for column in zip(*_shares(sides[1], wanted[1])) for share in column]
+        rows = [share for row in window_shares(sides[0], wanted[0]) for share in row]
+        columns = [share for column in zip(*window_shares(sides[1], wanted[1])) for share in column]
         narrow = graph.add("MatMul", name + "/columns", x, graph.constant(columns, (sides[1], wanted[1])))
         graph.add("MatMul", name, graph.constant(rows, (wanted[0], sides[0])), narrow)
 
 
-def _shares(side, wanted):
+def window_shares(side, wanted):
     """For each of the `wanted` windows the share of each of `side` rows in its average: from floor(i s/w) to ceil((i + 1) s/w)."""
     bounds = [(place * side // wanted, -(-(place + 1) * side // wanted)) for place in range(wanted)]
     return [[1.0 / (stop - start) if start <= row < stop else 0.0 for row in range(side)] for start, stop in bounds]

@@ -3,17 +3,12 @@
 The error is |got - right| by |right| (Euclidean norms) for each tensor: a wrong kernel moves all of it, rounding moves little.
 """
 
-import networks
+import correctness
 import torch
 import torch_networks
+from correctness import GRADIENT_FACTOR, STEPS, small
 
-# Outputs: machine epsilon times what tens of layers add to it. Gradients and losses pass through them twice. TF32 has float16's mantissa.
-TOLERANCES = {torch.float64: 1e-9, torch.float32: 2e-3, torch.float16: 5e-2, torch.bfloat16: 1.5e-1}
-GRADIENT_FACTOR = 3.0
-STEPS = 4
-SMALL = {"batch": 2, "height": 64, "width": 64, "classes": 10, "tokens": 16, "past": 16, "words": 8, "base": 64}
-LARGER = {"alexnet": 96, "yolox_tiny": 64, "unet_sd15": 16, "unet_sd21": 16}
-"""Sides: those below which a network has nothing left to compute, or that keep it small."""
+TOLERANCES = {getattr(torch, name): value for name, value in correctness.TOLERANCES.items()}
 
 
 def matrix(side, shift, dtype):
@@ -45,17 +40,6 @@ def matmul(device, dtype):
     left, right = matrix(192, 1, dtype), matrix(192, 2, dtype)
     found = torch.matmul(left.to(device.torch_device), right.to(device.torch_device))
     return [compared("matmul", found, torch.matmul(left.double(), right.double()), TOLERANCES[dtype])]
-
-
-def small(request):
-    """The network of the request at batch 2 and reduced size."""
-    name = request["workload"]
-    known = networks.NETWORKS[name].options
-    options = {key: value for key, value in SMALL.items() if key in known}
-    for side in ("height", "width"):
-        if side in options and name in LARGER:
-            options[side] = LARGER[name]
-    return networks.draw(name, **options), options.get("classes")
 
 
 def inference(request, device, dtype):

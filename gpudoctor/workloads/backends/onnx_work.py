@@ -1,0 +1,63 @@
+"""What the runtimes of ONNX models share: which network, its bytes, its inputs, and the comparison with the reference."""
+
+import os
+import tempfile
+
+import correctness
+import micro_networks
+import networks
+import numpy
+import onnx_networks
+import reference_numpy
+import weights
+from worker import Skipped, Work
+
+
+class OnnxWork(Work):
+    """A subclass loads a model (bytes, or the path of one with its weights beside it), and computes a small one for verify()."""
+
+    def __init__(self, request, model_dtype="float32", opset=13):
+        task, name = request["task"], request["workload"]
+        if task == "training":
+            raise Skipped("{} computes, it does not train".format(request["framework"]))
+        self.request, self.dtype, self.model_dtype, self.opset = request, request.get("dtype", "float32"), model_dtype, opset
+        self.copies = bool(request.get("copies"))
+        self.includes = ("host_to_device", "compute", "device_to_host") if self.copies else ("compute",)
+        if task == "micro":
+            drawn = micro_networks.draw(name, request.get("options", {}))
+            if drawn is None:
+                raise Skipped("{} has no micro workload '{}'".format(request["framework"], name))
+            self.network, self.items, self.unit = drawn
+            if self.unit == "B/s":
+                self.items *= numpy.dtype(model_dtype).itemsize
+        else:
+            self.network = networks.draw(name, **request.get("options", {}))
+            self.items, self.unit = self.network.inputs[0].shape[0], request.get("unit", "images/s")
+
+    def verify(self):
+        if self.request["task"] != "micro":
+            return correctness.inference(self.request, self.computed, self.dtype)
+        name = self.request["workload"]
+        network = micro_networks.draw(name, micro_networks.SMALL[name])[0]
+        (got,), (right,) = self.computed(network), reference_numpy.evaluate(network)
+        return [correctness.compared(name, got, right, correctness.TOLERANCES[self.dtype])]
+
+    def computed(self, network):
+        """The outputs of this network as numpy arrays."""
+        raise NotImplementedError
+
+    def given(self, network):
+        """Inputs by name, floats in the precision of the model."""
+        floats = {each.name for each in network.inputs if each.kind == "float"}
+        return {name: value.astype(self.model_dtype) if name in floats else value for name, value in weights.inputs(network).items()}
+
+    def with_model(self, network, load):
+        """load(bytes or path) of the model; a file, gone afterwards, only where bytes cannot hold it."""
+        try:
+            found = onnx_networks.model_bytes(network, self.opset, self.model_dtype)
+        except ValueError:
+            with tempfile.TemporaryDirectory(prefix="gpudoctor-") as folder:
+                path = os.path.join(folder, "model.onnx")
+                onnx_networks.write(network, path, self.opset, self.model_dtype)
+                return load(path)
+        return load(found)

@@ -1,0 +1,117 @@
+"""Workloads on ONNX Runtime; the device is an execution provider: CPUExecutionProvider, CUDAExecutionProvider:0 and the like.
+
+A provider that cannot be made, or that leaves nodes to the CPU, is a failure: ONNX Runtime would take the CPU and say nothing.
+"""
+
+import time
+
+import numpy
+import onnxruntime as ort
+from device_names import bare, processor
+from onnx_work import OnnxWork
+from worker import Skipped
+
+CPU = "CPUExecutionProvider"
+MEMORY = {"CUDA": "cuda", "Tensorrt": "cuda", "NvTensorRTRTX": "cuda", "ROCM": "cuda", "MIGraphX": "cuda", "Dml": "dml", "CANN": "cann"}
+"""Where a provider's own memory is; of the others inputs and outputs stay with the host."""
+
+
+def open_session(request):
+    return Session(request)
+
+
+class Session:
+    def __init__(self, request):
+        self.provider, _, self.kind = (bare(request.get("device"), "ort", "onnxruntime") or CPU).partition(":")
+        offered = ort.get_available_providers()
+        if self.provider not in offered:
+            raise Skipped("this onnxruntime has no {}: it has {}".format(self.provider, ", ".join(offered)))
+        self.on_cpu = self.provider == CPU
+
+    def about(self):
+        name = processor() if self.on_cpu else " ".join((self.provider.replace("ExecutionProvider", ""), self.kind)).strip()
+        device = self.provider + (":" + self.kind if self.kind else "")
+        return {"framework_version": str(ort.__version__), "device": device, "device_name": name}
+
+    def prepare(self, request):
+        if request.get("compile", "none") != "none":
+            raise Skipped("ONNX Runtime compiles always, in one way")
+        return Inference(self, request)
+
+    def operators(self, request):
+        raise Skipped("ONNX Runtime is asked for whole networks, not for operators")
+
+    def device_number(self):
+        return int(self.kind) if self.kind.isdigit() else 0
+
+    def provider_options(self):
+        if not self.kind:
+            return self.provider
+        return (self.provider, {"device_id": self.kind} if self.kind.isdigit() else {"device_type": self.kind})
+
+    def load(self, source, threads):
+        """A session of this provider alone, from the bytes or the path of a model."""
+        options = ort.SessionOptions()
+        options.log_severity_level = 3
+        if threads:
+            options.intra_op_num_threads = int(threads)
+        if not self.on_cpu and hasattr(options, "add_session_config_entry"):
+            options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
+        if self.provider.startswith("Dml"):
+            options.enable_mem_pattern = False
+            options.execution_mode = ort.ExecutionMode.ORT_SEQUENTIAL
+        session = ort.InferenceSession(source, options, providers=[self.provider_options()])
+        if session.get_providers()[0] != self.provider:
+            taken = session.get_providers()[0]
+            raise RuntimeError(f"{self.provider} could not be made: onnxruntime took {taken} instead")
+        if hasattr(session, "disable_fallback"):
+            session.disable_fallback()  # else a run that fails is repeated on the CPU
+        return session
+
+
+class Inference(OnnxWork):
+    def __init__(self, session, request):
+        dtype = request.get("dtype", "float32")
+        if dtype not in ("float32", "float16"):
+            raise Skipped(f"models for ONNX Runtime are in float32 or float16 here, not in {dtype}")
+        super().__init__(request, model_dtype=dtype)
+        self.place = session
+        place = next((kind for start, kind in MEMORY.items() if session.provider.startswith(start)), "cpu")
+        if place == "cpu" and not session.on_cpu:
+            self.includes = ("host_to_device", "compute", "device_to_host")
+        begin = time.perf_counter()
+        self.session = self.loaded(self.network)
+        self.load_ms = (time.perf_counter() - begin) * 1e3
+        self.inputs = {name: numpy.ascontiguousarray(value) for name, value in self.given(self.network).items()}
+        self.binding = self._bound(place)
+
+    def loaded(self, network):
+        return self.with_model(network, lambda source: self.place.load(source, self.request.get("threads")))
+
+    def _bound(self, place):
+        """Inputs and outputs stay on the device, or with the host where the clock is to see the copies."""
+        binding = self.session.io_binding()
+        for name, value in self.inputs.items():
+            if self.copies or place == "cpu":
+                binding.bind_cpu_input(name, value)
+            else:
+                binding.bind_ortvalue_input(name, ort.OrtValue.ortvalue_from_numpy(value, place, self.place.device_number()))
+        for output in self.session.get_outputs():
+            binding.bind_output(output.name, "cpu" if self.copies else place, self.place.device_number() if place != "cpu" else 0)
+        return binding
+
+    def step(self):
+        if self.copies:
+            self.session.run(None, self.inputs)
+        else:
+            self.session.run_with_iobinding(self.binding)
+
+    def sync(self):
+        if not self.copies:
+            self.binding.synchronize_outputs()
+
+    def found(self):
+        return {"load_ms": self.load_ms}
+
+    def computed(self, network):
+        return self.loaded(network).run(None, self.given(network))

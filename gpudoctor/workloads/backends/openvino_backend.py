@@ -1,0 +1,169 @@
+"""Workloads on OpenVINO: CPU, GPU.n, NPU. settings.hint is 'latency' (one inference after another) or 'throughput' (many at once).
+
+With the throughput hint a step is a round: as many inferences as the device wants at once are begun, each as soon as one has ended, so
+that the device is never idle between steps; `items` counts a round.
+"""
+
+import time
+
+import numpy
+import openvino
+from device_names import bare
+from onnx_work import OnnxWork
+from timing import median
+from worker import Skipped
+
+PRECISIONS = {"float32": "f32", "float16": "f16", "bfloat16": "bf16"}
+HINTS = {"latency": "LATENCY", "throughput": "THROUGHPUT"}
+
+
+def open_session(request):
+    return Session(request)
+
+
+class Session:
+    def __init__(self, request):
+        core = getattr(openvino, "Core", None)
+        if core is None:  # before 2023.0
+            from openvino.runtime import Core as core
+        self.core, self.device = core(), bare(request.get("device"), "openvino") or "CPU"
+        kind = self.device.partition(".")[0]
+        if not any(name.partition(".")[0] == kind for name in self.core.available_devices):
+            raise Skipped("OpenVINO lists no {}, but {}".format(self.device, ", ".join(self.core.available_devices) or "nothing"))
+
+    def about(self):
+        return {
+            "framework_version": str(getattr(openvino, "__version__", "")), "device": self.device,
+            "device_name": str(self.core.get_property(self.device, "FULL_DEVICE_NAME")).strip(),
+        }  # fmt: skip
+
+    def prepare(self, request):
+        if request.get("compile", "none") != "none":
+            raise Skipped("OpenVINO compiles always, in one way")
+        return Inference(self, request)
+
+    def operators(self, request):
+        raise Skipped("OpenVINO is asked for whole networks, not for operators")
+
+
+class Inference(OnnxWork):
+    def __init__(self, session, request):
+        if request.get("dtype", "float32") not in PRECISIONS:
+            raise Skipped("OpenVINO has no inference in {}".format(request["dtype"]))
+        super().__init__(request)
+        self.session = session
+        if session.device != "CPU":  # tensors of the host travel with every inference, as in benchmark_app
+            self.includes = ("host_to_device", "compute", "device_to_host")
+        self.hint = request.get("settings", {}).get("hint", "latency")
+        begin = time.perf_counter()
+        self.model = self.compiled(self.network, HINTS[self.hint])
+        self.compile_ms = (time.perf_counter() - begin) * 1e3
+        inputs = self.given(self.network)
+        self.inputs = [numpy.ascontiguousarray(inputs[each.name]) for each in self.network.inputs]
+        if self.hint == "throughput":
+            self._many()
+        else:
+            self.one = self.model.create_infer_request()
+            self.count = 1
+            self._fill(self.one)
+
+    def compiled(self, network, hint):
+        wanted = PRECISIONS[self.dtype]
+        options = {"PERFORMANCE_HINT": hint, "INFERENCE_PRECISION_HINT": wanted}
+        threads = self.request.get("threads")
+        if threads and self.session.device == "CPU":
+            options["INFERENCE_NUM_THREADS"] = int(threads)
+        core, device = self.session.core, self.session.device
+        try:
+            model = self.with_model(network, lambda source: core.compile_model(_read(core, source), device, options))
+        except RuntimeError as error:
+            if "INFERENCE_PRECISION_HINT" in str(error) or "not supported precision" in str(error).lower():
+                raise Skipped(f"{device} computes nothing in {wanted}") from error
+            raise
+        self._checked(model, wanted)
+        return model
+
+    def _checked(self, model, wanted):
+        """Devices take another precision, or AUTO another device, without a word."""
+        known = [str(name) for name in model.get_property("SUPPORTED_PROPERTIES")]
+        if "INFERENCE_PRECISION_HINT" in known:
+            names = {"f32": ("f32", "float"), "f16": ("f16", "float16"), "bf16": ("bf16", "bfloat16")}[wanted]
+            taken = _type_name(model.get_property("INFERENCE_PRECISION_HINT"))
+            if taken not in names:
+                raise Skipped(f"{self.session.device} computes in {taken} where {wanted} is asked for")
+        if "EXECUTION_DEVICES" in known:
+            used = [str(name) for name in model.get_property("EXECUTION_DEVICES")]
+            kind = self.session.device.partition(".")[0]
+            if kind in ("CPU", "GPU", "NPU") and any(name.strip("()").partition(".")[0] != kind for name in used):
+                raise RuntimeError("computed on {}, not on {}".format(", ".join(used), self.session.device))
+
+    def _fill(self, request):
+        for place, array in enumerate(self.inputs):
+            request.set_input_tensor(place, openvino.Tensor(array))
+
+    def _many(self):
+        self.count = int(self.model.get_property("OPTIMAL_NUMBER_OF_INFER_REQUESTS"))
+        self.queue, self.waits, self.full = openvino.AsyncInferQueue(self.model, self.count), [], False
+        for request in self.queue:
+            self._fill(request)
+        if self.copies:
+            self.queue.set_callback(self._taken)
+        self.items *= self.count
+
+    def _taken(self, request, _):
+        self.waits.append(request.latency)
+        for output in request.output_tensors:
+            output.data.copy()
+
+    def step(self):
+        if self.hint == "latency":
+            self._once(self.one)
+            return
+        self._round()
+        if not self.full:  # the first step waits for its own round; from then on each waits for the one before
+            self.queue.wait_all()
+            self._round()
+            self.full = True
+
+    def _once(self, request):
+        if self.copies:
+            self._write(request)
+        request.infer()
+        if self.copies:
+            for output in request.output_tensors:
+                output.data.copy()
+
+    def _write(self, request):
+        for place, array in enumerate(self.inputs):
+            request.set_input_tensor(place, openvino.Tensor(array.copy()))
+
+    def _round(self):
+        for _ in range(self.count):
+            if self.copies:
+                self.queue.start_async(dict(enumerate(self.inputs)))
+            else:
+                self.queue.start_async()
+
+    def found(self):
+        told = {"hint": self.hint, "requests": self.count, "compile_ms": self.compile_ms}
+        if self.hint == "throughput":
+            self.queue.wait_all()
+            told["request_latency_ms"] = median(self.waits or [request.latency for request in self.queue])
+        return told
+
+    def computed(self, network):
+        request, inputs = self.compiled(network, "LATENCY").create_infer_request(), self.given(network)
+        for place, each in enumerate(network.inputs):
+            request.set_input_tensor(place, openvino.Tensor(inputs[each.name]))
+        request.infer()
+        return [request.get_output_tensor(place).data.copy() for place in range(len(network.outputs))]
+
+
+def _read(core, source):
+    return core.read_model(source, b"") if isinstance(source, bytes) else core.read_model(source)
+
+
+def _type_name(value):
+    """'f32' of an openvino.Type, whose text has changed over the releases."""
+    named = getattr(value, "get_type_name", None)
+    return named() if named is not None else str(value).strip("<>' ").rpartition("'")[2].rpartition(":")[2].strip()
