@@ -76,9 +76,21 @@ def drop_cut_off(machine: Machine, names: Iterable[str]) -> None:
     """Packages that were not there before and were cut off while they were unpacked: away with what there is of them."""
     wanted = sorted(names)
     if wanted:
+        archives = _archives(machine, wanted)
+        if archives:  # dpkg knows what it has laid beside its files only once it has unpacked all of them
+            argv = ("dpkg", "--unpack", "--force-depends", "--force-confold", *archives)
+            machine.run(argv, root=True, env=apt.ENV, finish=True, check=False)
         # their dependents are unpacked at most, and are dealt with next
         force = ("--force-remove-reinstreq", "--force-depends")
         machine.run(("dpkg", "--remove", *force, *wanted), root=True, env=apt.ENV, finish=True)
+
+
+def _archives(machine: Machine, names: Iterable[str]) -> list[str]:
+    """What apt has fetched of these packages, and keeps until they are installed."""
+    folder, there = "/var/cache/apt/archives", apt_state.listing(machine)
+    beginnings = [f"{name.partition(':')[0]}_{there[name].version.replace(':', '%3a')}_" for name in names if name in there]
+    return [f"{folder}/{file}" for file in machine.look.listdir(folder)
+            if file.endswith(".deb") and any(file.startswith(begin) for begin in beginnings)]  # fmt: skip
 
 
 def _remove_new(before: Recorded, after: Recorded | None, machine: Machine) -> list[str]:
