@@ -159,8 +159,13 @@ def _verify_online(book: RecipeBook, form: str, output: str | None) -> int:
 @_FORMAT
 @_OUTPUT
 def workloads(form: str, output: str | None) -> int:
-    """Workloads that measure a device: none yet."""
-    return _show("workloads", [], (), form, output, none="There are no workloads yet: nothing measures a device.")
+    """Workloads that measure a device: what gpudoctor validate can run, in which unit, and which of them --quick holds."""
+    from gpudoctor.validate import catalogue
+
+    rows = catalogue.rows()
+    if form == "text":
+        rows = [{**row, "tasks": "+".join(row["tasks"]), "quick": "quick" if row["quick"] else "-"} for row in rows]
+    return _show("workloads", rows, ("workload", "tasks", "unit", "quick", "title"), form, output)
 
 
 def _show(kind: str, rows: Sequence[dict[str, Any]], columns: Sequence[str], form: str, output: str | None, none: str = "None.") -> int:

@@ -61,6 +61,8 @@ class Ran:
     truncated: bool = False
     not_recorded: bool = False
     seconds: float = 0.0
+    stopped: str = ""
+    """Why it was ended from here before its time was over."""
 
     @property
     def ok(self) -> bool:

@@ -9,9 +9,12 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from gpudoctor.host.base import Mode, Ran, Text
+
+if TYPE_CHECKING:
+    from gpudoctor.host.processes import Guard
 
 _POSIX = os.name == "posix"
 _MISSING = (errno.ENOENT, errno.ENOTDIR, errno.ENODEV, errno.ENXIO, errno.ENAMETOOLONG)
@@ -61,6 +64,18 @@ class LocalHost:
         if self.quick:
             return Ran(tuple(argv), not_recorded=True)
         return self._start(tuple(argv), timeout, limit, {**os.environ, "LC_ALL": "C", **self._elsewhere(), **env}, stdin_text, niced)
+
+    def run_worker(
+        self, argv: Sequence[str], *, timeout: float, limit: int, env: Mapping[str, str], guard: Guard, stdin_text: str = ""
+    ) -> Ran:
+        """A process of the target environment that measures: not niced, watched by `guard`, and not within the budget of this host."""
+        program = find_program(argv[0], os.environ.get("PATH", os.defpath))
+        if program is None:
+            return Ran(tuple(argv), missing=True)
+        from gpudoctor.host.processes import execute
+
+        environment = {**os.environ, "LC_ALL": "C", **self._elsewhere(), **env}
+        return execute(argv, program, timeout=timeout, limit=limit, env=environment, stdin_text=stdin_text, niced=False, guard=guard)
 
     def _elsewhere(self) -> dict[str, str]:
         """PoCL makes a cache in the home folder as soon as its devices are listed (without one it lists none): it gets another place."""

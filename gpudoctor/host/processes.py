@@ -12,7 +12,8 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
 from gpudoctor.host.base import Ran, bounded
@@ -30,6 +31,25 @@ _reaper: bool | None = None
 _POSIX = os.name == "posix"
 
 
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """What is asked of a process while it runs, and what it may take. Nothing of it where the system has no such thing."""
+
+    address_space: int | None = None
+    """Bytes: an allocation beyond them fails in the process itself (Linux)."""
+    expendable: bool = False
+    """Where memory runs out the kernel shall kill this one first (Linux)."""
+    watch: Callable[[], str] | None = None
+    """Asked about ten times a second; a text ends the process, and is the reason (Ran.stopped)."""
+    on_start: Callable[[int], None] | None = None
+    """Gets the process id."""
+    on_line: Callable[[str], None] | None = None
+    """Gets each line of standard output as soon as it is there."""
+
+
+_WATCH_EVERY = 0.1
+
+
 def execute(
     argv: Sequence[str],
     program: str,
@@ -39,8 +59,10 @@ def execute(
     env: Mapping[str, str],
     stdin_text: str = "",
     niced: bool = True,
+    guard: Guard | None = None,
 ) -> Ran:
-    """Run `program` with `argv` until it ends, its time is over, or it printed more than `limit` bytes on a stream."""
+    """Run `program` with `argv` until it ends, its time is over, it printed more than `limit` bytes on a stream, or the guard says so."""
+    guard = guard or Guard()
     import subprocess
 
     key = tuple(argv)
@@ -76,15 +98,19 @@ def execute(
     try:
         if niced:
             _nice(process.pid)
-        streams = _Streams(process, limit)
+        _restrain(process.pid, guard)
+        if guard.on_start is not None:
+            guard.on_start(process.pid)
+        streams = _Streams(process, limit, guard)
         ended = streams.follow(began + timeout)
     finally:
         _end(process, marker, forced=not ended)
     seconds = round(time.monotonic() - began, 3)
     stdout, stderr = (bounded(text, streams.flooded) for text in streams.texts())
     if not ended:
-        over = streams.flooded
-        return Ran(key, stdout=stdout, stderr=stderr, timed_out=not over, truncated=over, seconds=seconds)
+        over, why = streams.flooded, streams.stopped
+        late = not over and not why
+        return Ran(key, stdout=stdout, stderr=stderr, timed_out=late, truncated=over, seconds=seconds, stopped=why)
     code = process.returncode
     died = code < 0 and _POSIX
     return Ran(key, None if died else code, stdout, stderr, signal=-code if died else None, truncated=streams.flooded, seconds=seconds)
@@ -93,10 +119,13 @@ def execute(
 class _Streams:
     """Both outputs of a process, each up to `limit` bytes."""
 
-    def __init__(self, process: subprocess.Popen[bytes], limit: int) -> None:
-        self._process, self._limit = process, limit
+    def __init__(self, process: subprocess.Popen[bytes], limit: int, guard: Guard) -> None:
+        self._process, self._limit, self._guard = process, limit, guard
         self._parts: dict[str, bytearray] = {"stdout": bytearray(), "stderr": bytearray()}
+        self._told = 0
+        self._asked = 0.0
         self.flooded = False
+        self.stopped = ""
 
     def texts(self) -> tuple[str, str]:
         out, err = (bytes(self._parts[name][: self._limit]).decode("utf-8", "replace") for name in ("stdout", "stderr"))
@@ -110,6 +139,20 @@ class _Streams:
         self._parts[name] += data
         if len(self._parts[name]) > self._limit:
             self.flooded = True
+        if name == "stdout" and self._guard.on_line is not None and b"\n" in data:
+            end = self._parts[name].rfind(b"\n") + 1
+            lines = bytes(self._parts[name][self._told : end])
+            self._told = end
+            for line in lines.splitlines():
+                self._guard.on_line(line.decode("utf-8", "replace"))
+
+    def _must_stop(self) -> bool:
+        """Whether the guard wants an end of it; asks it now and then."""
+        now = time.monotonic()
+        if self._guard.watch is not None and not self.stopped and now - self._asked >= _WATCH_EVERY:
+            self._asked = now
+            self.stopped = self._guard.watch()
+        return bool(self.stopped)
 
     def _follow_posix(self, deadline: float) -> bool:
         import selectors
@@ -124,6 +167,8 @@ class _Streams:
                 left = deadline - time.monotonic()
                 if self.flooded or left <= 0:
                     return gone and not self.flooded
+                if not gone and self._must_stop():
+                    return False
                 if not selector.get_map():
                     if gone or _has_ended(self._process.pid):
                         return True
@@ -162,7 +207,7 @@ class _Streams:
         readers = [threading.Thread(target=pump, args=(name, getattr(self._process, name)), daemon=True) for name in self._parts]
         for reader in readers:
             reader.start()
-        while time.monotonic() < deadline and not self.flooded and self._process.poll() is None:
+        while time.monotonic() < deadline and not self.flooded and self._process.poll() is None and not self._must_stop():
             time.sleep(0.01)
         if self._process.poll() is None or self.flooded:
             return False
@@ -183,6 +228,20 @@ def _nice(pid: int) -> None:
     if _POSIX:
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, pid, 10)
+
+
+def _restrain(pid: int, guard: Guard) -> None:
+    """From outside, just after the start: code between fork and exec is not safe where there are threads."""
+    if sys.platform != "linux":
+        return
+    if guard.expendable:
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/oom_score_adj", "w", encoding="ascii") as handle:
+            handle.write("1000")
+    if guard.address_space is not None:
+        import resource
+
+        with contextlib.suppress(OSError, ValueError):
+            resource.prlimit(pid, resource.RLIMIT_AS, (guard.address_space, guard.address_space))
 
 
 def _end(process: subprocess.Popen[bytes], marker: str, forced: bool) -> None:

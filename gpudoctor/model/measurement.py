@@ -77,7 +77,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
-    """Fields in the order of the report."""
+    """Fields in the order of the report; those from `stage` on are not in the contract."""
 
     workload: str
     task: str
@@ -107,6 +107,14 @@ class Measurement:
     reference: Reference | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     """Variables that were set for it and matter."""
+    stage: str | None = None
+    """How far a worker came that failed: import, device, build, correctness, first, measure."""
+    first_ms: float | None = None
+    """The first step: compilation and the search for kernels are in it."""
+    noisy: str | None = None
+    """Why the numbers are not to be relied on, beyond what ci95_percent says."""
+    notes: tuple[str, ...] = ()
+    """What else a reader should know: why there is no energy, which conditions were not the usual ones."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain dictionaries and lists, keys in the order of the contract; what is no finite number is null."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from gpudoctor.model.check import Advice
 from gpudoctor.model.condition import Verdict
+from gpudoctor.model.measurement import Measurement
 
 SCHEMA = "gpudoctor.report/1"
 
@@ -86,5 +87,6 @@ class Report:
     traces: tuple[Trace, ...] = ()
     catalogue_version: str = ""
     redactions: Mapping[str, int] = field(default_factory=dict)
+    measurements: tuple[Measurement, ...] = ()
     undetermined: tuple[str, ...] = ()
     """Demands of a policy that could not be judged."""

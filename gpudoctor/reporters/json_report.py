@@ -22,7 +22,7 @@ def document(report: Report, ignored: Mapping[str, str] | None = None) -> dict[s
             "facts": report.facts,
             "stacks": [_stack(stack) for stack in report.stacks],
             "findings": [_finding(finding) for finding in report.findings],
-            "measurements": [],
+            "measurements": [measurement.to_json() for measurement in report.measurements],
             "summary": report.summary,
             "not_looked_at": report.not_looked_at,
             "incomplete": report.incomplete,

@@ -1,0 +1,124 @@
+"""The workloads as a person sees them: what there is, under which conditions it runs, and what --quick and --full hold. Pure data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Options = Mapping[str, int]
+TASKS = ("training", "inference", "micro")
+CLASSIFIER: Options = {"batch": 16, "height": 224, "width": 224}
+"""The conditions of the dlprimitives benchmark: batch 16, 224 x 224."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    """`id` is what --workload takes; `worker` what the worker calls it where that differs."""
+
+    id: str
+    title: str
+    tasks: tuple[str, ...]
+    unit: str
+    """images/s, it/s, tokens/s, FLOP/s, B/s, launches/s or files/s"""
+    worker: str = ""
+    options: Options = field(default_factory=dict)
+    """What a measurement is made under where nothing is said."""
+    variants: tuple[Options, ...] = ()
+    """Further conditions, with --full: each changes some of `options`."""
+    processor: Options = field(default_factory=dict)
+    """What of `options` is smaller with --quick on a processor, so that steps take seconds at most."""
+    dtypes: tuple[str, ...] = ("float32",)
+    """On an accelerator with --full; --quick and a processor take the first, a matrix product all."""
+    quick: Mapping[str, int] = field(default_factory=dict)
+    """Place of each task in the order of --quick: the lowest first. A task that is not there is measured by --full or by name."""
+
+    @property
+    def name(self) -> str:
+        return self.worker or self.id
+
+
+def _classifier(name: str, title: str, quick: Mapping[str, int]) -> Workload:
+    return Workload(
+        id=name, title=title, tasks=("training", "inference"), unit="images/s", options=CLASSIFIER, processor={"batch": 4},
+        dtypes=("float32", "bfloat16"), quick=quick,
+    )  # fmt: skip
+
+
+WORKLOADS: tuple[Workload, ...] = (
+    Workload(
+        id="matmul", title="matrix product, square, per dtype", tasks=("micro",), unit="FLOP/s", dtypes=("float32", "bfloat16", "float16"),
+        quick={"micro": 0},
+    ),
+    Workload(id="memory_bandwidth", worker="bandwidth", title="c = a + b over more than the caches", tasks=("micro",), unit="B/s",
+             quick={"micro": 1}),
+    Workload(id="host_to_device", title="copy of 64 MiB to the device", tasks=("micro",), unit="B/s", quick={"micro": 4}),
+    Workload(id="device_to_host", title="copy of 64 MiB from the device", tasks=("micro",), unit="B/s", quick={"micro": 5}),
+    Workload(id="launch", title="what starting one kernel costs", tasks=("micro",), unit="launches/s", quick={"micro": 6}),
+    Workload(id="files", title="reading the small files of a folder (--dataset DIR)", tasks=("micro",), unit="files/s"),
+    _classifier("alexnet", "AlexNet, batch 16, 224x224", {}),
+    _classifier("resnet18", "ResNet-18, batch 16, 224x224", {"training": 2, "inference": 7}),
+    _classifier("resnet50", "ResNet-50, batch 16, 224x224", {"inference": 3, "training": 9}),
+    _classifier("vgg16", "VGG-16, batch 16, 224x224", {}),
+    _classifier("mobilenet_v2", "MobileNetV2, batch 16, 224x224", {"inference": 8, "training": 10}),
+    Workload(
+        id="resnext101_32x4d", title="ResNeXt-101 32x4d, batches 2 to 12 (as on Graphcore's C2)", tasks=("inference",), unit="images/s",
+        options={**CLASSIFIER, "batch": 2}, variants=tuple({"batch": size} for size in (4, 6, 8, 10, 12)), dtypes=("float32", "float16"),
+    ),
+    Workload(
+        id="style_transfer", title="style transfer with reflection padding, 256x256", tasks=("training", "inference"), unit="images/s",
+        options={"batch": 1, "height": 256, "width": 256}, dtypes=("float32", "bfloat16"),
+    ),
+    Workload(
+        id="yolox_tiny", title="YOLOX-tiny detector, 384x224 and 896x512", tasks=("inference",), unit="images/s",
+        options={"batch": 1, "height": 224, "width": 384}, variants=({"height": 512, "width": 896},), dtypes=("float32", "float16"),
+        quick={"inference": 11},
+    ),
+    Workload(
+        id="unet_sd15", title="diffusion step of Stable Diffusion 1.5, 512x512, batch 2 for guidance", tasks=("inference",), unit="it/s",
+        options={"batch": 2, "height": 64, "width": 64}, dtypes=("float16",),
+    ),
+    Workload(
+        id="unet_sd21", title="diffusion step of Stable Diffusion 2.1, 512x512, batch 2 for guidance", tasks=("inference",), unit="it/s",
+        options={"batch": 2, "height": 64, "width": 64}, dtypes=("float16",),
+    ),
+    Workload(
+        id="gpt2_prefill", title="transformer (GPT-2 small) reading a prompt of 512 tokens", tasks=("inference",), unit="tokens/s",
+        options={"batch": 1, "tokens": 512}, dtypes=("float32", "float16"),
+    ),
+    Workload(
+        id="gpt2_decode", title="transformer (GPT-2 small) writing one token after 512", tasks=("inference",), unit="tokens/s",
+        options={"batch": 1, "past": 512}, dtypes=("float32", "float16"), quick={"inference": 12},
+    ),
+)  # fmt: skip
+BY_ID: Mapping[str, Workload] = {each.id: each for each in WORKLOADS}
+
+
+def items_per_step(workload: Workload, options: Options) -> int:
+    """Of `unit`, in one step of a network: images of a batch, one iteration, or tokens."""
+    if workload.unit == "it/s":
+        return 1
+    if workload.unit == "tokens/s":
+        return options.get("batch", 1) * options.get("tokens", 1)
+    return options.get("batch", 1)
+
+
+def input_shape(workload: Workload, options: Options) -> tuple[int, ...] | None:
+    """Of one item, as a measurement says it: 3 x 224 x 224."""
+    if "height" in options:
+        channels = 4 if workload.unit == "it/s" else 3
+        return channels, options["height"], options["width"]
+    if "tokens" in options:
+        return (options["tokens"],)
+    return (1,) if "past" in options else None
+
+
+def rows() -> list[dict[str, Any]]:
+    """What `gpudoctor list workloads` shows."""
+    return [
+        {
+            "workload": each.id, "title": each.title, "tasks": each.tasks, "unit": each.unit, "options": dict(each.options),
+            "variants": [dict(variant) for variant in each.variants], "dtypes": each.dtypes, "quick": sorted(each.quick),
+        }
+        for each in WORKLOADS
+    ]  # fmt: skip

@@ -1,0 +1,166 @@
+"""The use case of `validate`: look, choose devices and jobs, measure each in a worker while it is watched, and judge what came of it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from gpudoctor import app
+from gpudoctor.gather.collect import Gathered, derive, gather
+from gpudoctor.host.local import LocalHost
+from gpudoctor.model.check import Catalogue
+from gpudoctor.model.facts import Facts, Known
+from gpudoctor.model.measurement import FAILED, OK, Measurement
+from gpudoctor.model.report import Report
+from gpudoctor.validate import devices, requests, workers
+from gpudoctor.validate.attending import peaks_of, watching_for
+from gpudoctor.validate.devices import Target
+from gpudoctor.validate.measured_facts import records
+from gpudoctor.validate.requests import Asked, Budget, Job
+from gpudoctor.validate.results import MATTERS, Device, measurement
+
+RESERVE = 2.0
+"""Seconds of --quick that are kept for the report."""
+Progress = Callable[[str], None]
+
+
+class Watcher(Protocol):
+    """Somebody who sees it happen."""
+
+    def planned(self, jobs: Sequence[Job]) -> None: ...
+    def begins(self, job: Job) -> None: ...
+    def stage(self, job: Job, stage: str, table: Mapping[str, Any]) -> None: ...
+    def ends(self, job: Job, measured: Measurement) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidateRequest:
+    python: str | None = None
+    devices: tuple[str, ...] = ()
+    asked: Asked = field(default_factory=Asked)
+    ignore: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Validated:
+    report: Report
+    targets: tuple[Target, ...]
+    left_out: tuple[str, ...] = ()
+    """What was not measured, and why: a line each."""
+    seconds: float = 0.0
+
+    @property
+    def failed(self) -> bool:
+        return any(each.status == FAILED for each in self.report.measurements)
+
+
+def validate(request: ValidateRequest, progress: Progress | None = None, watcher: Watcher | None = None) -> Validated:
+    """Raises app.BAD_INPUT for what cannot be measured as asked."""
+    began = time.monotonic()
+    try:
+        requests.check(request.asked)
+        for name in request.devices:
+            devices.canonical(name)
+        check = app.CheckRequest(python=request.python, ignore=request.ignore)
+        host = app.open_for(check)
+        knowledge = app.catalogue()
+        gathered = gather(host, progress)
+        targets = devices.choose(gathered.facts, request.devices, sys.executable)
+    except (devices.DeviceError, requests.RequestError) as error:
+        raise app.RequestError(str(error)) from error
+    left = requests.QUICK_BUDGET - RESERVE - (time.monotonic() - began) if request.asked.within_budget else None
+    run = Run(LocalHost(budget=0.0), gathered.facts, watcher)
+    left_out = run.all(targets, request.asked, left)
+    report = judged(gathered, run.measurements, knowledge, check, host.origin)
+    return Validated(report=report, targets=tuple(targets), left_out=tuple(left_out), seconds=time.monotonic() - began)
+
+
+def judged(gathered: Gathered, measurements: Sequence[Measurement], knowledge: Catalogue, check: app.CheckRequest, origin: str) -> Report:
+    """The report of `check` once more, with the measurements as facts."""
+    gathered.facts.set("measurements", Known(records(measurements), "gpudoctor validate"))
+    derive(gathered)
+    return replace(app.judge(gathered, knowledge, check, origin), measurements=tuple(measurements))
+
+
+class Run:
+    """Measurements, one after another: two at once would measure each other."""
+
+    def __init__(self, host: LocalHost, facts: Facts, watcher: Watcher | None) -> None:
+        self._host, self._facts, self._watcher = host, facts, watcher
+        self.measurements: list[Measurement] = []
+        self._budget = Budget(None)
+        self._bandwidth: dict[str, float] = {}
+        self._environment = {name: value for name in MATTERS if (value := host.env(name)) is not None}
+
+    def all(self, targets: Sequence[Target], asked: Asked, seconds: float | None) -> list[str]:
+        """Within `seconds`, shared fairly between targets; says what was left out."""
+        plans = [(target, requests.plan(target, asked)) for target in targets]
+        if self._watcher is not None:
+            self._watcher.planned([job for _, jobs in plans for job in jobs])
+        end = None if seconds is None else time.monotonic() + seconds
+        left_out = []
+        with workers.Caches() as caches:
+            for place, (target, jobs) in enumerate(plans):
+                share = None
+                if end is not None:
+                    now = time.monotonic()
+                    share = now + max(0.0, end - now) / (len(plans) - place)
+                left_out += self._target(target, jobs, share, caches)
+        return left_out
+
+    def _target(self, target: Target, jobs: Sequence[Job], end: float | None, caches: workers.Caches) -> list[str]:
+        left_out = []
+        for number, job in enumerate(jobs):
+            left = None if end is None else end - time.monotonic()
+            if number and not self._budget.fits(job, left):  # the first tells how fast this is, whatever it takes
+                left_out.append(f"{job.words()}: would take about {self._budget.expected(job):.0f} s")
+                continue
+            began = time.monotonic()
+            measured = self.one(job, caches)
+            reached = measured.throughput.value * 1e12 if measured.throughput and measured.throughput.unit == "TFLOP/s" else None
+            self._budget.learn(job, time.monotonic() - began, reached)
+        return left_out
+
+    def one(self, job: Job, caches: workers.Caches, variables: Mapping[str, str] | None = None) -> Measurement:
+        """One worker, watched from its first measured step to its result."""
+        pids: list[int | str] = [os.getpid()]
+        watching = watching_for(self._host, self._facts, job.target, pids)
+
+        def hear(stage: str, table: Mapping[str, Any]) -> None:
+            if stage == "measure":
+                watching.begin()
+            elif stage in ("result", "skipped", "failed"):
+                watching.end()
+            if self._watcher is not None:
+                self._watcher.stage(job, stage, table)
+
+        if self._watcher is not None:
+            self._watcher.begins(job)
+        try:
+            answer = workers.ask(
+                self._host, job.target.python, job.request(), limit=requests.hang_limit(job), caches=caches, variables=variables, hear=hear,
+                on_start=pids.append, address_space=self._most_addresses(job),
+            )  # fmt: skip
+        finally:
+            watching.end()
+        joules = watching.meter.total() if answer.status == OK else None
+        device = Device(peaks_of(self._host, self._facts, job.target, self._bandwidth.get(job.target.device)))
+        environment = {**self._environment, **(variables or {})}
+        measured = measurement(job, answer, watching.seen(), joules, watching.meter.why_not, device, environment)
+        if measured.workload == "memory_bandwidth" and measured.throughput is not None:
+            self._bandwidth[job.target.device] = measured.throughput.value
+        self.measurements.append(measured)
+        if self._watcher is not None:
+            self._watcher.ends(job, measured)
+        return measured
+
+    def _most_addresses(self, job: Job) -> int | None:
+        """More than there is memory is refused to a processor's worker at once; libraries and the arenas of threads come on top."""
+        if not job.target.on_processor:
+            return None
+        free, _ = workers.free_memory(self._host)
+        return None if free is None else free + (8 << 30) + (os.cpu_count() or 1) * (1 << 29)
