@@ -4,6 +4,8 @@ The error of a tensor is |got - right| by |right| (Euclidean norms): a wrong ker
 Standard library at import; numpy where arrays are compared.
 """
 
+import math
+
 import networks
 from layer_language import shapes
 
@@ -56,6 +58,22 @@ def compared(name, got, right, tolerance, note=REFERENCE):
         row["note"] = f"the same number everywhere ({got[0]:g})"
     else:
         row["max_relative_error"] = float(numpy.linalg.norm(got - right) / max(float(numpy.linalg.norm(right)), 1e-30))
+    row["passed"] = row["max_relative_error"] is not None and row["max_relative_error"] <= tolerance
+    return row
+
+
+def compared_lists(name, got, right, tolerance):
+    """The same of two lists of numbers, where there may be no numpy."""
+    row = {"name": name, "tolerance": tolerance, "max_relative_error": None, "note": "compared with float64 in Python"}
+    if len(got) != len(right) or not got:
+        row["note"] = f"{len(got)} numbers instead of {len(right)}"
+    elif not all(math.isfinite(value) for value in got):
+        row["note"] = "NaN" if any(value != value for value in got) else "infinite"
+    elif len(got) > 1 and min(got) == max(got) and min(right) != max(right):
+        row["note"] = f"the same number everywhere ({got[0]:g})"
+    else:
+        off, size = (math.sqrt(sum(value * value for value in each)) for each in ([a - b for a, b in zip(got, right)], right))
+        row["max_relative_error"] = off / max(size, 1e-30)
     row["passed"] = row["max_relative_error"] is not None and row["max_relative_error"] <= tolerance
     return row
 
