@@ -10,12 +10,15 @@ import warnings
 import torch
 
 SAID = re.compile(r"fall(?:s|ing)?[ _-]?back(?! kernel)|not currently (?:supported|implemented) on the .{1,40} backend", re.IGNORECASE)
-HARMLESS = (
-    "aten::empty", "aten::to", "aten::_to_copy", "aten::copy_", "aten::lift_fresh", "aten::detach", "aten::alias", "aten::resize_", "aten::view",
-    "aten::as_strided", "aten::reshape", "aten::set_", "aten::item", "aten::_local_scalar_dense", "aten::is_nonzero", "aten::result_type",
-    "aten::contiguous", "aten::clone", "aten::pin_memory", "aten::is_pinned", "aten::unsqueeze", "aten::squeeze", "aten::expand", "aten::select",
-    "aten::slice", "aten::new_empty", "aten::fill_", "aten::zero_", "aten::scalar_tensor", "aten::unbind", "aten::t", "aten::transpose",
-)  # fmt: skip
+HARMLESS = frozenset(
+    "aten::" + name
+    for name in """
+    empty to _to_copy copy_ lift_fresh detach alias resize_ view as_strided reshape set_ item _local_scalar_dense
+    is_nonzero result_type contiguous clone pin_memory is_pinned unsqueeze squeeze expand select slice new_empty fill_
+    zero_ scalar_tensor unbind t transpose empty_strided empty_like zeros ones full arange detach_ flatten
+    _reshape_alias _unsafe_view narrow permute reshape_as view_as expand_as
+    """.split()
+)
 """What moves, makes or names data: it may run on the processor for any operator (sizes, lists of indices)."""
 
 
@@ -62,7 +65,7 @@ class Watch:
             name = event.name
             if name == "aten::_to_cpu":
                 return "tensors were copied to the processor (aten::_to_cpu)"
-            if name.startswith("aten::") and not name.startswith(HARMLESS) and _only_processor(event):
+            if name.startswith("aten::") and name not in HARMLESS and _only_processor(event):
                 return name + " ran on the processor"
         return ""
 

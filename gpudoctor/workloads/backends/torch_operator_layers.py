@@ -6,7 +6,18 @@ from torch_operator_inputs import SINGLE, WIDE, I, M, P, T, Table
 
 
 def cases():
-    return _convolutions() + _products() + _norms() + _activations() + _pools() + _padding() + _losses() + _attention() + _recurrent() + _mixed()
+    return (
+        _convolutions()
+        + _products()
+        + _norms()
+        + _activations()
+        + _pools()
+        + _padding()
+        + _losses()
+        + _attention()
+        + _recurrent()
+        + _mixed()
+    )
 
 
 def _convolutions():
@@ -100,7 +111,12 @@ def _padding():
         t.add("interpolate_" + mode, lambda x, m=mode, c=corner: F.interpolate(x, scale_factor=2, mode=m, **c), x, slack=2.0)
     t.add("interpolate_aligned", lambda x: F.interpolate(x, size=(15, 6), mode="bilinear", align_corners=True), x, slack=4.0)
     t.add("interpolate_linear", lambda x: F.interpolate(x, scale_factor=2, mode="linear", align_corners=False), T(2, 4, 9), slack=2.0)
-    t.add("interpolate_trilinear", lambda x: F.interpolate(x, scale_factor=2, mode="trilinear", align_corners=False), T(1, 2, 4, 4, 4), slack=2.0)
+    t.add(
+        "interpolate_trilinear",
+        lambda x: F.interpolate(x, scale_factor=2, mode="trilinear", align_corners=False),
+        T(1, 2, 4, 4, 4),
+        slack=2.0,
+    )
     t.add("grid_sample", lambda x, g: F.grid_sample(x, g * 0.7, align_corners=False), x, T(2, 5, 5, 2), dtypes=WIDE, slack=10.0)
     t.add("affine_grid", lambda m: F.affine_grid(m, (2, 3, 5, 5), align_corners=False), T(2, 2, 3), dtypes=WIDE)
     t.add("pixel_shuffle", lambda x: F.pixel_shuffle(x, 2), x)
@@ -135,17 +151,20 @@ def _attention():
     t.add("embedding_bag", lambda i, w: F.embedding_bag(i, w, mode="mean"), I(20, 3, 7), T(20, 16))
     t.add("scaled_dot_product_attention", lambda q, k, v: F.scaled_dot_product_attention(q, k, v), q, q, q, slack=4.0)
     t.add("attention_causal", lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), q, q, q, slack=4.0)
-    t.add("attention_masked", lambda q, m: F.scaled_dot_product_attention(q, q, q, attn_mask=m | torch.eye(12, dtype=torch.bool, device=m.device)),
-          q, M(12, 12), slack=4.0)  # fmt: skip
+    t.add("attention_masked", _masked, q, M(12, 12), slack=4.0)
     t.add("attention_plain", lambda q, k, v: torch.softmax(q @ k.transpose(-2, -1) / 4.0, -1) @ v, q, q, q, slack=4.0)
     return t
+
+
+def _masked(q, mask):
+    return F.scaled_dot_product_attention(q, q, q, attn_mask=mask | torch.eye(12, dtype=torch.bool, device=mask.device))
 
 
 def _recurrent():
     t = Table("recurrent")
     for name, gates in (("lstm", 4), ("gru", 3), ("rnn_tanh", 1)):
-        t.add(name, lambda x, h, a, b, c, d, n=name: _recur(n, x, h, a, b, c, d),
-              T(5, 3, 8), T(1, 3, 12), T(gates * 12, 8), T(gates * 12, 12), T(gates * 12), T(gates * 12), dtypes=WIDE, slack=8.0)  # fmt: skip
+        weights = T(gates * 12, 8), T(gates * 12, 12), T(gates * 12), T(gates * 12)
+        t.add(name, lambda x, h, *w, n=name: _recur(n, x, h, *w), T(5, 3, 8), T(1, 3, 12), *weights, dtypes=WIDE, slack=8.0)
     return t
 
 

@@ -5,7 +5,19 @@ from torch_operator_inputs import SINGLE, WHOLES, WIDE, I, M, P, T, Table
 
 
 def cases():
-    return _arithmetic() + _wholes() + _shapes() + _indices() + _order() + _reductions() + _transforms() + _algebra() + _random() + _optimisers() + _boxes()
+    return (
+        _arithmetic()
+        + _wholes()
+        + _shapes()
+        + _indices()
+        + _order()
+        + _reductions()
+        + _transforms()
+        + _algebra()
+        + _random()
+        + _optimisers()
+        + _boxes()
+    )
 
 
 def _arithmetic():
@@ -61,7 +73,12 @@ def _shapes():
     t.add("strided_slice", lambda x: x[:, ::2, 1:7:3] * 2, x)
     t.add("tril_triu", lambda x: (torch.tril(x), torch.triu(x, 1)), x)
     t.add("pad_of_a_slice", lambda x: (x * 1)[:, 1:5].clone(), x)
-    t.plain("arange_linspace", lambda x: torch.arange(20, device=x.device) * 0.5 + torch.linspace(0, 1, 20, device=x.device), T(1), dtypes=SINGLE)
+    t.plain(
+        "arange_linspace",
+        lambda x: torch.arange(20, device=x.device) * 0.5 + torch.linspace(0, 1, 20, device=x.device),
+        T(1),
+        dtypes=SINGLE,
+    )
     t.plain("one_hot", lambda i: torch.nn.functional.one_hot(i, 10), I(10, 6), dtypes=("int64",))
     return t
 
@@ -122,11 +139,20 @@ def _transforms():
     x = T(4, 32)
     t.add("rfft_irfft", lambda x: torch.fft.irfft(torch.fft.rfft(x), 32), x, dtypes=WIDE, slack=4.0)
     t.add("fft2", lambda x: torch.view_as_real(torch.fft.fft2(torch.view_as_complex(x))), T(3, 8, 8, 2), dtypes=WIDE, slack=4.0)
-    t.add("stft", lambda x: torch.view_as_real(torch.stft(x, 16, window=torch.ones(16, dtype=x.dtype, device=x.device), return_complex=True)),
-          T(2, 64), dtypes=WIDE, slack=4.0)  # fmt: skip
-    t.add("complex_mul", lambda x, y: torch.view_as_real(torch.view_as_complex(x) * torch.view_as_complex(y)), T(6, 8, 2), P(6, 8, 2), dtypes=WIDE)
+    t.add("stft", _short_transform, T(2, 64), dtypes=WIDE, slack=4.0)
+    t.add(
+        "complex_mul",
+        lambda x, y: torch.view_as_real(torch.view_as_complex(x) * torch.view_as_complex(y)),
+        T(6, 8, 2),
+        P(6, 8, 2),
+        dtypes=WIDE,
+    )
     t.add("complex_abs", lambda x: torch.view_as_complex(x).abs(), P(6, 8, 2), dtypes=WIDE)
     return t
+
+
+def _short_transform(x):
+    return torch.view_as_real(torch.stft(x, 16, window=torch.ones(16, dtype=x.dtype, device=x.device), return_complex=True))
 
 
 def _algebra():
@@ -169,11 +195,22 @@ def _random():
     t.plain("generator", lambda x: _seeded(x), T(1), dtypes=SINGLE, judge=_normal)
     t.plain("randint", lambda x: _twice(lambda: torch.randint(0, 10, (20000,), device=x.device)), I(2, 1), dtypes=("int64",), judge=_digits)
     t.plain("randperm", lambda x: (torch.randperm(500, device=x.device).sort()[0],), I(2, 1), dtypes=("int64",), judge=_permutation)
-    t.plain("dropout", lambda x: (torch.nn.functional.dropout(torch.ones(20000, device=x.device, dtype=x.dtype), 0.25),), T(1), judge=_dropped)
-    t.plain("bernoulli", lambda x: (torch.bernoulli(torch.full((20000,), 0.25, device=x.device, dtype=x.dtype)),), T(1), dtypes=SINGLE, judge=_quarter)
-    t.plain("multinomial", lambda x: (torch.multinomial(torch.tensor([0.0, 1.0, 3.0], device=x.device), 20000, True) - 1,), T(1), dtypes=SINGLE,
-            judge=lambda got: _moment(got[0].double().mean(), 0.75, 0.02))  # fmt: skip
+    t.plain(
+        "dropout", lambda x: (torch.nn.functional.dropout(torch.ones(20000, device=x.device, dtype=x.dtype), 0.25),), T(1), judge=_dropped
+    )
+    t.plain(
+        "bernoulli",
+        lambda x: (torch.bernoulli(torch.full((20000,), 0.25, device=x.device, dtype=x.dtype)),),
+        T(1),
+        dtypes=SINGLE,
+        judge=_quarter,
+    )
+    t.plain("multinomial", _drawn, T(1), dtypes=SINGLE, judge=lambda got: _moment(got[0].double().mean(), 0.75, 0.02))
     return t
+
+
+def _drawn(x):
+    return torch.multinomial(torch.tensor([0.0, 1.0, 3.0], device=x.device), 20000, True) - 1
 
 
 def _twice(make):
@@ -238,7 +275,14 @@ def _optimisers():
             if way == "fused" and kind == "rmsprop":
                 continue
             words = {} if way == "plain" else {way: True}
-            t.plain(f"{kind}_{way}", lambda x, y, n=name, s=dict(settings, **words): _steps(n, s, x, y), T(6, 10), T(10), dtypes=WIDE, slack=20.0)
+            t.plain(
+                f"{kind}_{way}",
+                lambda x, y, n=name, s=dict(settings, **words): _steps(n, s, x, y),
+                T(6, 10),
+                T(10),
+                dtypes=WIDE,
+                slack=20.0,
+            )
     t.plain("clip_grad_norm", _clipped, T(6, 10), dtypes=WIDE, slack=4.0)
     return t
 
@@ -280,5 +324,3 @@ def _boxes():
     t.plain("nms", nms, P(30, 2), P(30, 2), T(30), dtypes=SINGLE)
     t.add("roi_align", roi_align, T(1, 4, 24, 24), T(5, 2), P(5, 2), dtypes=WIDE, slack=10.0)
     return t
-
-

@@ -6,7 +6,6 @@ operator, or memory is full). A crash ends the process: the line `operator` that
 
 import faulthandler
 import sys
-import time
 
 import torch
 import torch_operator_layers
@@ -23,14 +22,14 @@ DTYPES = ("float32", "float16", "bfloat16", "float64", "int64", "int32", "int8",
 
 
 def run(device, request):
-    """Rows of all that was asked. `request`: dtypes (list), only (names, or groups), cases (keys 'name/dtype': these alone), limit (seconds)."""
+    """Rows of all that was asked. `request`: dtypes (list), only (names, or groups), cases (keys 'name/dtype'), limit (seconds)."""
     chosen = select(request)
     say("operators", cases=[key for key, _, _ in chosen])
     watch, rows = Watch(device), []
     limit = float(request.get("limit") or LONGEST)
     refused = {}
     for key, case, dtype in chosen:
-        say("operator", key=key)
+        say("operator", key=key, group=case.group)
         faulthandler.dump_traceback_later(limit, exit=True, file=sys.stderr)
         if dtype not in refused:
             refused[dtype] = _refusal(device, dtype)
@@ -65,18 +64,21 @@ def _refusal(device, dtype):
 
 
 def one(case, dtype, device, watch, refusal=""):
-    """The rows of one case: forward, and backward where there is one."""
+    """The rows of one case, each as soon as it is known: forward, and backward where there is one."""
     head = {"operator": case.name, "group": case.group, "dtype": dtype}
     directions = ("forward", "backward") if case.backward else ("forward",)
     try:
         source = [make(given, dtype, number) for number, given in enumerate(case.inputs)]
         right = None if case.judge else _computed(case, [_leaf(x.double() if x.is_floating_point() else x) for x in source])
     except Exception as error:
-        reason = "no reference: " + _short(error)
-        return [dict(head, direction=way, verdict="skipped", note=reason) for way in directions]
+        refusal, verdict = "no reference: " + _short(error), "skipped"
+    else:
+        verdict = "missing"
     if refusal:
-        return [dict(head, direction=way, verdict="missing", note=refusal) for way in directions]
-    rows, outputs, begin = [], None, time.perf_counter()
+        for way in directions:
+            yield dict(head, direction=way, **_row(verdict, None, None, refusal))
+        return
+    tolerance = TOLERANCES["bfloat16"] * 2 if case.autocast else TOLERANCES.get(dtype, 0.0) * case.slack
     try:
         inputs = [_leaf(x.to(device.torch_device)) for x in source]
 
@@ -88,24 +90,25 @@ def one(case, dtype, device, watch, refusal=""):
 
         outputs = _parts(watch(forward))
         device.sync(outputs[-1])
-        tolerance = TOLERANCES["bfloat16"] * 2 if case.autocast else TOLERANCES.get(dtype, 0.0) * case.slack
-        rows.append(dict(head, direction="forward", **_judged(case, outputs, right, tolerance, watch.why)))
+        row = _judged(case, outputs, right, tolerance, watch.why)
     except Exception as error:
-        rows.append(dict(head, direction="forward", **_failed(error, watch)))
+        outputs, row = None, _failed(error)
+    yield dict(head, direction="forward", **row)
     if not case.backward:
-        return _timed(rows, begin)
+        return
     if outputs is None:
-        return _timed([*rows, dict(head, direction="backward", verdict=rows[0]["verdict"], note="forward: " + rows[0]["note"])], begin)
+        yield dict(head, direction="backward", **dict(row, note="forward: " + row["note"]))
+        return
     try:
         leaves = [x for x in inputs if x.requires_grad]
         through, weights = _weighed(outputs)
         got = watch(lambda: _gradients(through, weights, leaves))
-        device.sync(got[-1])
+        device.sync(got[-1] if got else None)
         wanted = _gradients(*_weighed(right), [x for x in right.leaves if x.requires_grad])
-        rows.append(dict(head, direction="backward", **_compared(got, wanted, tolerance * GRADIENT, watch.why)))
+        row = _compared(got, wanted, tolerance * GRADIENT, watch.why)
     except Exception as error:
-        rows.append(dict(head, direction="backward", **_failed(error, watch)))
-    return _timed(rows, begin)
+        row = _failed(error)
+    yield dict(head, direction="backward", **row)
 
 
 class Outputs(list):
@@ -122,18 +125,14 @@ def _parts(found):
     return list(found) if isinstance(found, (tuple, list)) else [found]
 
 
-def _timed(rows, begin):
-    for row in rows:
-        row["seconds"] = round(time.perf_counter() - begin, 4)
-    return rows
-
-
 def make(given, dtype, number):
     """A tensor on the processor in its type, the same numbers on every machine."""
     count = 1
     for side in given.shape:
         count *= side
-    spread = torch.remainder(torch.arange(count, dtype=torch.float64) * 0.754877666246693 + 0.569840290998 * (number + 1), 1.0).reshape(given.shape)
+    spread = torch.remainder(torch.arange(count, dtype=torch.float64) * 0.754877666246693 + 0.569840290998 * (number + 1), 1.0).reshape(
+        given.shape
+    )
     if given.kind == "index":
         return (spread * given.below).long().clamp_(max=given.below - 1)
     if given.kind == "mask":
@@ -173,11 +172,11 @@ def _compared(got, right, tolerance, fallback):
     """Verdict of a list of tensors against that of the reference: the worst one counts."""
     worst, said = 0.0, ""
     if len(got) != len(right):
-        return _row("wrong", None, tolerance, "{} tensors instead of {}".format(len(got), len(right)))
+        return _row("wrong", None, tolerance, f"{len(got)} tensors instead of {len(right)}")
     for a, b in zip(got, right):
         a, b = a.detach().to("cpu"), b.detach()
         if a.shape != b.shape:
-            return _row("wrong", None, tolerance, "shape {} instead of {}".format(list(a.shape), list(b.shape)))
+            return _row("wrong", None, tolerance, f"shape {list(a.shape)} instead of {list(b.shape)}")
         a, b = a.double().reshape(-1), b.double().reshape(-1)
         if not bool(torch.isfinite(a).all()) and bool(torch.isfinite(b).all()):
             return _row("wrong", None, tolerance, "NaN" if bool(torch.isnan(a).any()) else "infinite")
@@ -192,7 +191,7 @@ def _row(verdict, error, tolerance, note):
     return {"verdict": verdict, "max_relative_error": error, "tolerance": tolerance, "note": note}
 
 
-def _failed(error, watch):
+def _failed(error):
     text = _short(error)
     return _row("skipped" if is_memory(type(error).__name__, text) or isinstance(error, MemoryError) else "missing", None, None, text)
 

@@ -73,7 +73,9 @@ def anything(op, *args, **kwargs):
     if name == "aten::tanh" and "silent-fallback" in FAULTS:
         return computed(op, args, kwargs)
     if name == "aten::sigmoid" and "loud-fallback" in FAULTS:
-        warnings.warn("The operator 'aten::sigmoid.out' is not currently supported on the ocl backend and will fall back to run on the CPU.")
+        warnings.warn(
+            "The operator 'aten::sigmoid.out' is not currently supported on the ocl backend and will fall back to run", stacklevel=1
+        )
     if name == "aten::cumsum" and "refuses" in FAULTS:
         raise NotImplementedError("Could not run 'aten::cumsum' with arguments from the 'ocl' backend.")
     if name == "aten::erf" and "crash" in FAULTS:
@@ -109,9 +111,10 @@ def convolution(x, weight, bias, stride, padding, dilation, transposed, output_p
 
 def convolution_backward(given, x, weight, stride, padding, dilation, transposed, output_padding, groups, mask):
     with Unseen():
+        sizes = [weight.shape[1] * groups if transposed else weight.shape[0]] if mask[2] else None
         found = list(torch.ops.aten.convolution_backward(
-            opened(given), opened(x), opened(weight), None if not mask[2] else [weight.shape[1] * groups if transposed else weight.shape[0]],
-            stride, padding, dilation, transposed, output_padding, groups, mask,
+            opened(given), opened(x), opened(weight), sizes, stride, padding, dilation, transposed, output_padding, groups,
+            mask,
         ))  # fmt: skip
         if "zero-gradient" in FAULTS and found[1] is not None:
             found[1] = torch.zeros_like(found[1])
