@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import shutil
@@ -56,14 +57,16 @@ def build(name: str) -> Path:
     """The environment, made when it is not there yet. A half-made one is thrown away."""
     environment = folder(name)
     done = environment / ".complete"
-    if done.exists():
-        return environment
-    shutil.rmtree(environment, ignore_errors=True)
     environment.parent.mkdir(parents=True, exist_ok=True)
-    venv.create(environment, with_pip=False, symlinks=True)
-    for run in WANTED[name]:
-        _install(environment, run)
-    done.write_text("")
+    with open(environment.with_suffix(".lock"), "w") as lock:  # tests may run in two processes
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if done.exists():
+            return environment
+        shutil.rmtree(environment, ignore_errors=True)
+        venv.create(environment, with_pip=False, symlinks=True)
+        for run in WANTED[name]:
+            _install(environment, run)
+        done.write_text("")
     return environment
 
 
