@@ -14,12 +14,12 @@ import signal
 import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
-from debian_root import _listing
-from every_kind import MIDDLE, RECIPES, STEPS, Site, served
+from debian_root import RootState, _listing
+from every_kind import ENV, MIDDLE, OLD_ENV, RECIPES, STEPS, Site, served
 from layered_root import Frozen, LayeredRoot, Workshop
 
 DRIVER = "/opt/gpudoctor/tests/real/killing_driver.py"
@@ -28,6 +28,7 @@ BOUNDARIES = ("before-begin", "after-begin", "before-finish", "after-finish")
 ALSO_WATCHED = ("/opt/kit", "/usr/share/keyrings", "/usr/share/driver", "/usr/share/old-driver")
 NOT_THE_SAME_TWICE = re.compile(r".*(/__pycache__(/.*)?|/\.gpudoctor-files)")
 """Compiled Python holds the time of its source, and so does our list of an environment."""
+SNAPSHOT = re.compile(r"\.gpudoctor-[0-9a-f]{8}")
 WORKERS = 2
 
 
@@ -48,16 +49,24 @@ class Point:
 class State:
     """All that is compared: packages, marks and holds, files below /etc, /root and /home, and what else the recipe touches."""
 
-    root: Any
+    root: RootState
     more: dict[str, str]
 
     def differences(self, other: State, *, exact: bool) -> list[str]:
         """`exact`: nothing is passed over. Else what cannot be the same in two runs is."""
-        lines = self.root.differences(other.root)
+        if not exact:
+            return self._of_any_run().differences(other._of_any_run(), exact=True)
+        lines = list(self.root.differences(other.root))
         for path in sorted(self.more.keys() | other.more.keys()):
             if self.more.get(path) != other.more.get(path):
                 lines.append(f"file {path}: was {other.more.get(path)}, is {self.more.get(path)}")
-        return lines if exact else [line for line in lines if not NOT_THE_SAME_TWICE.fullmatch(line.partition(": ")[0])]
+        return lines
+
+    def _of_any_run(self) -> State:
+        """A snapshot has a name of its own in each run."""
+        files = {SNAPSHOT.sub(".gpudoctor-*", path): what for path, what in self.root.files.items()}
+        files = {path: what for path, what in files.items() if not NOT_THE_SAME_TWICE.fullmatch(path)}
+        return State(replace(self.root, files=files), self.more)
 
 
 def state_of(root: LayeredRoot) -> State:
@@ -105,12 +114,17 @@ class Bench:
     acts: list[dict[str, Any]]
     after: dict[int, Frozen]
     """The root as a kill at the end of step N leaves it; 0: the root before the run."""
+    done: Frozen
+    """The root after the undisturbed run."""
+    first: int = 1
+    """The first step that was not done already."""
+    env: str = ENV
 
     def killed(self, root: LayeredRoot, point: Point) -> None:
         """Goes on from the state after the step before, and dies at the point."""
         root.here(REPORT).unlink(missing_ok=True)
         spec = {"step": point.step, "point": point.point, "tree": point.tree, "path": point.path}
-        arguments = self.begin if point.step == 1 else ("setup", "--resume")
+        arguments = self.begin if point.step == self.first else ("setup", "--resume")
         rc, output = drive(root, spec, *arguments)
         hit = [line for line in report_of(root) if line.get("killed")]
         assert rc == -signal.SIGKILL and hit, f"{point}: was not reached; the run ended with {rc}:\n{output}"
@@ -121,7 +135,7 @@ class Bench:
         rc, output = drive(root, {}, "setup", "--resume")
         problems = state_of(root).differences(self.end, exact=False)
         run, steps, children = journal_of(root)
-        if (rc, run, set(steps), children) != (0, "done", {"done"}, 0):
+        if (rc, run, set(steps) - {"skipped"}, children) != (0, "done", {"done"}, 0):
             problems.append(f"status {rc}, the journal says {run} {steps} with {children} open children:\n{output}")
         return [f"{point}; resumed: {line}" for line in problems]
 
@@ -160,12 +174,15 @@ class Bench:
         assert not any(problems), "\n".join(line for found in problems for line in found[:8])
 
     def boundaries(self) -> list[Point]:
-        return [Point(number, kind, point) for number, kind in enumerate(self.steps, 1) for point in BOUNDARIES]
+        return [Point(number, kind, point) for number, kind in self._open() for point in BOUNDARIES]
+
+    def _open(self) -> list[tuple[int, str]]:
+        return list(enumerate(self.steps, 1))[self.first - 1 :]
 
     def middles(self) -> list[Point]:
         """After each act but the last of each step, in the middle of each process that a step starts, and what MIDDLE names."""
         points = []
-        for number, kind in enumerate(self.steps, 1):
+        for number, kind in self._open():
             acts = [act for act in self.acts if act["step"] == number]
             for act in acts:
                 title = f"{act['method']} {act['what'][:60]}"
@@ -176,19 +193,20 @@ class Bench:
             for what, path in MIDDLE.get(kind, ()):
                 # A process of its own can live on where the doctor dies; what the doctor does itself cannot.
                 both = any(act["method"] == "run" for act in acts) and ".part" not in path
-                points += [Point(number, kind, "when", tree, path, what) for tree in ((True, False) if both else (True,))]
+                where = path.replace(ENV, self.env)
+                points += [Point(number, kind, "when", tree, where, what) for tree in ((True, False) if both else (True,))]
         return points
 
 
-def bench_of(shop: Workshop, base: Frozen, begin: tuple[str, ...], steps: tuple[str, ...]) -> Bench:
+def bench_of(shop: Workshop, base: Frozen, begin: tuple[str, ...], steps: tuple[str, ...], first: int = 1, env: str = ENV) -> Bench:
     """The undisturbed run, and one that is killed at the end of each step and goes on."""
-    with shop.lent(base) as root:
-        start = state_of(root)
-        rc, output = drive(root, {"verify": True}, *begin)
-        assert rc == 0, output
-        end, acts = state_of(root), report_of(root)
-    bench = Bench(shop, base, begin, steps, start, end, acts, {0: base})
-    for number, kind in list(enumerate(steps, 1))[:-1]:
+    root = shop.root(base)
+    start = state_of(root)
+    rc, output = drive(root, {"verify": True}, *begin)
+    assert rc == 0, output
+    end, acts = state_of(root), report_of(root)
+    bench = Bench(shop, base, begin, steps, start, end, acts, dict.fromkeys(range(first), base), shop.freeze(root), first, env)
+    for number, kind in list(enumerate(steps, 1))[first - 1 : -1]:
         root = shop.root(bench.after[number - 1])
         bench.killed(root, Point(number, kind, "after-finish"))
         bench.after[number] = shop.freeze(root)
@@ -228,3 +246,45 @@ def test_killed_in_the_middle_of_every_kind(bench: Bench) -> None:
     points = bench.middles()
     assert {point.kind for point in points} >= set(MIDDLE)
     bench.try_all(points)
+
+
+def test_killed_while_an_environment_of_the_person_is_changed(site: tuple[Workshop, Frozen]) -> None:
+    """Its packages come back byte for byte, wherever the run was cut off."""
+    bench = bench_of(*site, ("setup", "jax", "--yes", "--env", OLD_ENV), ("venv", "pip"), first=2, env=OLD_ENV)
+    assert journal_steps(bench) == ["skipped", "done"]
+    bench.try_all(bench.boundaries() + bench.middles())
+
+
+def journal_steps(bench: Bench) -> list[str]:
+    with bench.shop.lent(bench.done) as root:
+        return journal_of(root)[1]
+
+
+def test_an_undo_that_is_killed_at_every_boundary_goes_on_as_an_undo(bench: Bench) -> None:
+    """One undo, killed as often as it has boundaries; `--resume` and `--undo` both go on with it."""
+    boundaries = (("undoing", "--undo"), ("undone", "--resume"))
+    with bench.shop.lent(bench.done) as root:
+        for number, kind in reversed(list(enumerate(bench.steps, 1))):
+            for point, again in boundaries:
+                rc, output = drive(root, {"step": number, "point": point, "tree": True}, "setup", again)
+                assert rc == -signal.SIGKILL, f"step {number} {kind}, {point}: {rc}\n{output}"
+        assert bench.undone(root, Point(0, "all", "undone"), ("setup", "--resume")) == []
+
+
+def test_an_undo_that_is_killed_in_the_middle_of_what_it_runs_goes_on(bench: Bench) -> None:
+    with bench.shop.lent(bench.done) as root:
+        rc, output = drive(root, {}, "setup", "--undo")
+        assert rc == 0, output
+        assert state_of(root).differences(bench.start, exact=True) == []
+        runs = [act for act in report_of(root)[len(bench.acts) :] if act["method"] == "run"]
+    assert {bench.steps[act["step"] - 1] for act in runs} >= {"apt.install", "apt.remove", "group", "edit", "file"}
+
+    def try_act(act: dict[str, Any]) -> list[str]:
+        point = Point(act["step"], bench.steps[act["step"] - 1], f"run-{act['act']}", what=f"undo of {act['what'][:60]}")
+        with bench.shop.lent(bench.done) as root:
+            rc, output = drive(root, {"step": point.step, "point": point.point, "tree": True}, "setup", "--undo")
+            return bench.undone(root, point) if rc == -signal.SIGKILL else [f"{point}: not reached, {rc}\n{output}"]
+
+    with ThreadPoolExecutor(WORKERS) as pool:
+        problems = list(pool.map(try_act, runs))
+    assert not any(problems), "\n".join(line for found in problems for line in found[:8])
