@@ -1,0 +1,43 @@
+"""How throughput, latency and memory go with the batch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+OK, MEMORY, SLOW, FAILED = "ok", "memory", "slow", "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepPoint:
+    batch: int
+    status: str
+    """ok, memory (it does not fit), slow (ok, but a step takes longer than the sweep may wait), failed"""
+    latency_ms: float | None = None
+    ci95_percent: float | None = None
+    throughput: float | None = None
+    """Items a second."""
+    memory_bytes: int | None = None
+    reason: str = ""
+
+    @property
+    def measured(self) -> bool:
+        return self.status in (OK, SLOW) and self.throughput is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sweep:
+    """`points` by batch. `limit`: the largest batch that ran; `ended_by`: memory, time, failure or most (nobody asked for more)."""
+
+    workload: str
+    unit: str
+    device: str
+    points: tuple[SweepPoint, ...]
+    limit: int | None
+    ended_by: str
+    knee: int | None
+    """The smallest batch with 95 % of the best throughput."""
+    chosen: int | None = None
+    """The largest batch whose latency is within `max_latency_ms`."""
+    max_latency_ms: float | None = None
+    volatile: str = ""
+    """Where memory grew out of proportion, in words."""
