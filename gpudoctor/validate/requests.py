@@ -196,8 +196,8 @@ STARTUP = {"torch": 2.5, "ipex": 5.0, "tensorflow": 6.0, "jax": 2.5, "openvino":
 """Seconds until a worker of this framework has begun, on an idle machine."""
 USUAL_SPEED = {True: 50e9, False: 5e12}
 """FLOP/s of a processor, of an accelerator: until a matrix product was measured."""
-EFFICIENCY = {True: 0.6, False: 0.25}
-"""What of a matrix product's speed networks reach."""
+EFFICIENCY = {True: 0.4, False: 0.25}
+"""What of a matrix product's speed networks reach; half of it in training."""
 PER_PARAMETER = 6e-8
 """Seconds: weights are made, copied, and made again for the reference."""
 
@@ -208,11 +208,11 @@ def seconds(job: Job, flops: float | None = None) -> float:
     step = job.cost()
     if step is None:
         return startup + min(job.warm_up, 0.5) + job.duration
-    speed = (flops or USUAL_SPEED[job.target.on_processor]) * EFFICIENCY[job.target.on_processor]
+    speed = (flops or USUAL_SPEED[job.target.on_processor]) * EFFICIENCY[job.target.on_processor] / (2 if job.task == "training" else 1)
     one = step.flop / speed
     warm = one + min(max(job.warm_up, one), 11 * one)
     timed = max(2 * one, min(job.duration + one / 2, max(job.duration / 4, 20 * one)))
-    reference = 0.2 * step.flop / step.batch / speed * (12 if job.task == "training" else 3)
+    reference = 0.2 * step.flop / step.batch / speed * (30 if job.task == "training" else 12)
     compiling = 0.0 if job.compile == "none" else 40.0
     return startup + step.parameters * PER_PARAMETER + reference + warm + timed + compiling
 

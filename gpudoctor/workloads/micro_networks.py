@@ -11,7 +11,7 @@ def draw(name, options):
         side = int(options.get("side") or SIDE)
         d = Drawing(name)
         return d.finish(d("linear", "product", d.input("left", (side, side)), out=side, bias=False)), 2 * side**3, "FLOP/s"
-    if name == "bandwidth":
+    if name in ("memory_bandwidth", "bandwidth"):
         count = int(options.get("bytes") or 4 * ELEMENTS) // 4
         d = Drawing(name)
         network = d.finish(d("add", "sum", d.input("left", (1, count)), d.input("right", (1, count))))
@@ -22,5 +22,5 @@ def draw(name, options):
     return None
 
 
-SMALL = {"matmul": {"side": 192}, "bandwidth": {"bytes": 4096}, "launch": {}}
+SMALL = {"matmul": {"side": 192}, "memory_bandwidth": {"bytes": 4096}, "bandwidth": {"bytes": 4096}, "launch": {}}
 """Options for the comparison with the reference."""

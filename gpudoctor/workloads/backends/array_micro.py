@@ -14,7 +14,10 @@ COPY_BYTES = 64 << 20
 
 
 def prepare(name, calls, dtype, request):
-    kinds = {"matmul": Matmul, "bandwidth": Bandwidth, "launch": Launch, "host_to_device": ToDevice, "device_to_host": ToHost}
+    kinds = {
+        "matmul": Matmul, "memory_bandwidth": Bandwidth, "bandwidth": Bandwidth, "launch": Launch, "host_to_device": ToDevice,
+        "device_to_host": ToHost,
+    }  # fmt: skip
     if name not in kinds:
         raise Skipped("{} has no micro workload '{}'".format(request["framework"], name))
     return kinds[name](calls, dtype, request)

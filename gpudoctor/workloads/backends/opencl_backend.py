@@ -97,7 +97,10 @@ class Session:
     def prepare(self, request):
         if request["task"] != "micro":
             raise Skipped("raw OpenCL has no networks, only small measurements")
-        kinds = {"matmul": Matmul, "bandwidth": Bandwidth, "launch": Launch, "host_to_device": ToDevice, "device_to_host": ToHost}
+        kinds = {
+            "matmul": Matmul, "memory_bandwidth": Bandwidth, "bandwidth": Bandwidth, "launch": Launch, "host_to_device": ToDevice,
+            "device_to_host": ToHost,
+        }  # fmt: skip
         if request["workload"] not in kinds:
             raise Skipped("OpenCL has no micro workload '{}'".format(request["workload"]))
         return kinds[request["workload"]](self, request)

@@ -1,0 +1,224 @@
+"""What `validate` measured, for a person: the table that moves while it runs, the final one, bars, and what it means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from gpudoctor.model.measurement import FAILED, OK, SKIPPED, Measurement
+from gpudoctor.model.report import Finding, Report
+from gpudoctor.reporters.escape import visible
+from gpudoctor.reporters.layout import Line, Span, Terminal, hanging
+
+HEAD = ("workload", "task", "dtype", "batch", "median", "throughput", "spread", "result")
+SHORT = {"training": "train", "inference": "infer", "micro": "micro"}
+CELLS = {True: ("█", "░"), False: ("#", ".")}
+"""Full and empty cells of a bar: in Unicode, and in ASCII."""
+BAR = 20
+LAYERS = ("compute", "performance")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """One line of the moving table. `measured` once it is done."""
+
+    words: str
+    stage: str = ""
+    detail: str = ""
+    measured: Measurement | None = None
+
+
+def moving(rows: Sequence[Running], waiting: int, terminal: Terminal) -> str:
+    """The lines while it runs: what is done, what is at work, how many come."""
+    width = max(terminal.width - 1, 40)
+    lines: list[Line] = [_one_moving(row, width) for row in rows]
+    if waiting:
+        lines.append((Span(f"  and up to {waiting} more", "dim"),))
+    return terminal.draw(lines)
+
+
+def _one_moving(row: Running, width: int) -> Line:
+    words = visible(row.words)[: width - 24]
+    if row.measured is None:
+        detail = f"{row.stage} {row.detail}".strip()
+        return Span("  … "), Span(words), Span(f"  {visible(detail)}"[: max(width - len(words) - 4, 0)], "dim")
+    said = row.measured
+    if said.status == OK:
+        text = f"{_time(said)}  {_rate(said)}"
+        mark = Span("noisy " if said.noisy else "ok    ", "warn" if said.noisy else "good")
+    else:
+        text, mark = said.reason or "", Span("FAILED" if said.status == FAILED else "skipped", "bad" if said.status == FAILED else "dim")
+    rest = f"  {visible(' '.join(text.split()))}"
+    return Span("  "), mark, Span(" "), Span(words), Span(rest[: max(width - len(words) - 11, 0)])
+
+
+def render(report: Report, terminal: Terminal, *, left_out: Sequence[str] = (), seconds: float = 0.0, verbose: bool = False) -> str:
+    """The whole text. `left_out`: what was not measured, a line each."""
+    width = min(max(terminal.width, 60), 110)
+    parts: list[list[Line]] = []
+    for device in dict.fromkeys((each.device, each.framework) for each in report.measurements):
+        mine = [each for each in report.measurements if (each.device, each.framework) == device]
+        parts.append([*_heading(mine), *_table(mine)])
+        bars = list(_bars(mine, terminal, width))
+        if bars:
+            parts.append(bars)
+    if not report.measurements:
+        parts.append([(Span("Nothing was measured.", "bold"),)])
+    parts.append(list(_meaning(report, width, verbose)))
+    parts.append(list(_left_out(left_out, width, verbose)))
+    parts.append([(Span(f"{len(report.measurements)} measurements in {seconds:.0f} s.", "dim"),)])
+    lines = [line for part in parts if part for line in (*part, ())]
+    return terminal.draw(lines[:-1])
+
+
+def _heading(mine: Sequence[Measurement]) -> Iterator[Line]:
+    one = next((each for each in mine if each.status == OK), mine[0])
+    name = f" · {visible(one.device_name)}" if one.device_name and one.device_name != one.device else ""
+    version = f" {visible(one.framework_version)}" if one.framework_version else ""
+    yield (Span(visible(one.device), "bold"), Span(f"{name} · {visible(one.framework)}{version}"))
+
+
+def _table(mine: Sequence[Measurement]) -> Iterator[Line]:
+    rows = [_cells(each) for each in mine]
+    widths = [max(len(HEAD[place]), *(len(row[place]) for row in rows)) for place in range(len(HEAD))]
+    right = (3, 4, 5, 6)
+
+    def cell(text: str, place: int) -> str:
+        return text.rjust(widths[place]) if place in right else text.ljust(widths[place])
+
+    yield (Span("  " + "  ".join(cell(text, place) for place, text in enumerate(HEAD)), "dim"),)
+    for each, row in zip(mine, rows, strict=True):
+        texts = "  ".join(cell(text, place) for place, text in enumerate(row[:-1]))
+        style = "bad" if each.status == FAILED else "dim" if each.status == SKIPPED else "warn" if each.noisy else "good"
+        yield Span(f"  {texts}  "), Span(row[-1], style)
+
+
+def _cells(each: Measurement) -> tuple[str, ...]:
+    size = ""
+    if each.workload.startswith("yolox") and each.input and len(each.input) == 3:
+        size = f" {each.input[2]}x{each.input[1]}"
+    latency = each.latency_ms
+    spread = f"±{latency.ci95_percent:.1f}%" if latency is not None and latency.ci95_percent is not None else "-"
+    done = each.status == OK
+    return (
+        visible(each.workload) + size, SHORT.get(each.task, each.task), each.dtype, str(each.batch or "-"), _time(each) if done else "-",
+        _rate(each) if done else "-", spread if done else "-", _verdict(each),
+    )  # fmt: skip
+
+
+def _verdict(each: Measurement) -> str:
+    if each.status != OK:
+        wrong = each.correctness is not None and not each.correctness.passed
+        return "WRONG" if wrong else "FAILED" if each.status == FAILED else "skipped"
+    right = "right" if each.correctness is not None and each.correctness.passed else "timed"
+    return f"{right}, noisy" if each.noisy else right
+
+
+def _time(each: Measurement) -> str:
+    if each.latency_ms is None:
+        return "-"
+    median = each.latency_ms.median
+    if median >= 10_000:
+        return f"{median / 1000:.1f} s"
+    return f"{median * 1000:.3g} µs" if median < 0.1 else f"{median:.{3 if median < 10 else 1 if median < 1000 else 0}f} ms"
+
+
+def _rate(each: Measurement) -> str:
+    if each.throughput is None:
+        return "-"
+    value = each.throughput.value
+    digits = 0 if value >= 1000 else 1 if value >= 100 else 2 if value >= 1 else 3
+    return f"{value:.{digits}f} {visible(each.throughput.unit)}"
+
+
+def bar(share: float, terminal: Terminal, cells: int = BAR) -> str:
+    """`share` of a full bar; what is beyond it ends in a plus."""
+    full, empty = CELLS[terminal.unicode]
+    filled = min(max(round(share * cells), 0), cells)
+    return full * filled + empty * (cells - filled) + ("+" if share > 1.005 else " ")
+
+
+def _bars(mine: Sequence[Measurement], terminal: Terminal, width: int) -> Iterator[Line]:
+    shown = [each for each in mine if each.status == OK and (each.ceiling is not None or each.reference is not None)]
+    names = [
+        f"{each.workload} {SHORT.get(each.task, each.task)} {each.dtype}" + (f" b{each.batch}" if each.batch else "") for each in shown
+    ]
+    room = max((len(name) for name in names), default=0)
+    for each, name in zip(shown, names, strict=True):
+        label = visible(name).ljust(room)
+        if each.ceiling is not None:
+            limit = "memory" if each.ceiling.bound == "memory" else "arithmetic"
+            text = f"{100 * each.ceiling.fraction:.0f} % of what {limit} allows"
+            yield Span(f"  {label}  "), Span(bar(each.ceiling.fraction, terminal), "command"), Span(text)
+            label = " " * room
+        if each.reference is not None:
+            text = f"{each.reference.ratio:.2f} x published {each.reference.value:g} {visible(each.reference.unit)}"
+            style = "warn" if each.reference.ratio < 0.8 else "good"
+            yield Span(f"  {label}  "), Span(bar(each.reference.ratio, terminal), style), Span(text[: max(width - room - BAR - 5, 20)])
+
+
+def _meaning(report: Report, width: int, verbose: bool) -> Iterator[Line]:
+    """A line each: what failed, what is wrong, what is noisy and why, how near to the limit, what causes it."""
+    done = [each for each in report.measurements if each.status == OK]
+    for each in report.measurements:
+        if each.status == FAILED:
+            yield from hanging((Span("  failed   ", "bad"),), f"{_named(each)}: {each.reason}", width)
+    for reason, names in _grouped([(each.reason or "", _named(each)) for each in report.measurements if each.status == SKIPPED]):
+        yield from hanging((Span("  skipped  ", "dim"),), f"{names}: {reason}", width)
+    judged = [each for each in done if each.correctness is not None]
+    if judged:
+        yield from hanging(
+            (Span("  right    ", "good"),), f"{len(judged)} of {len(done)} were held against float64 on the processor and agree", width
+        )
+    for reason, names in _grouped([(each.noisy, _named(each)) for each in done if each.noisy], exactly=verbose):
+        yield from hanging((Span("  noisy    ", "warn"),), f"{names}: {reason}", width)
+    for each in done:
+        if each.reference is not None and (verbose or each.reference.ratio < 0.8):
+            differs = f" ({'; '.join(each.reference.differs)})" if each.reference.differs else ""
+            text = f"{_named(each)}: {each.reference.ratio:.2f} of the published speed, {each.reference.source}{differs}"
+            yield from hanging((Span("  compare  ", "warn" if each.reference.ratio < 0.8 else "dim"),), text, width)
+    if done and not any(each.reference for each in done):
+        yield from hanging((Span("  note     ", "dim"),), "no published result of this device to compare with", width)
+    for note in dict.fromkeys(note for each in done for note in each.notes if verbose or note.startswith("energy not known")):
+        yield from hanging((Span("  note     ", "dim"),), note, width)
+    for each in done:
+        if each.energy is not None and each.energy.mean_watts is not None:
+            per = f", {each.energy.joules_per_item:.3g} J per item" if each.energy.joules_per_item is not None else ""
+            text = f"{_named(each)}: {each.energy.mean_watts:.1f} W{per} ({each.energy.boundary}, {each.energy.source})"
+            yield from hanging((Span("  energy   ", "dim"),), text, width)
+    for finding in report.findings:
+        if finding.layer in LAYERS and finding.severity != "info":
+            yield from _cause(finding, width)
+
+
+def _cause(finding: Finding, width: int) -> Iterator[Line]:
+    yield from hanging((Span("  cause    ", "bad" if finding.severity == "error" else "warn"),), finding.title, width)
+    if finding.advice.text:
+        yield from hanging((Span("           "),), finding.advice.text, width)
+    for command in finding.advice.commands:
+        yield (Span("           "), Span(visible(command), "command"))
+
+
+def _named(each: Measurement) -> str:
+    return f"{each.workload} {each.task} {each.dtype}" + (f" batch {each.batch}" if each.batch else "") + f" on {each.device}"
+
+
+def _grouped(pairs: Sequence[tuple[str, str]], exactly: bool = True) -> list[tuple[str, str]]:
+    """(reason, who), once per reason. Not `exactly`: numbers in reasons do not part them, the first one is shown."""
+    groups: dict[str, tuple[str, list[str]]] = {}
+    for reason, name in pairs:
+        key = reason if exactly else "".join(letter for letter in reason.partition(";")[0] if not letter.isdigit())
+        groups.setdefault(key, (reason, []))[1].append(name)
+    return [(reason, ", ".join(names) if len(names) < 4 else f"{names[0]} and {len(names) - 1} more") for reason, names in groups.values()]
+
+
+def _left_out(left_out: Sequence[str], width: int, verbose: bool) -> Iterator[Line]:
+    if not left_out:
+        return
+    shown = left_out if verbose else left_out[:4]
+    yield (Span("Left out, to stay within a minute", "bold"),)
+    for line in shown:
+        yield from hanging((Span("  "),), line, width)
+    if len(shown) < len(left_out):
+        yield (Span(f"  and {len(left_out) - len(shown)} more (-v names them)", "dim"),)
+    yield from hanging((Span("  "),), "gpudoctor validate --full measures all, --workload NAME a single one.", width)
