@@ -20,7 +20,7 @@ from gpudoctor.gather import vocabulary
 from gpudoctor.gather.collect import Gathered, derive, gather
 from gpudoctor.host.nothing import NoHost
 from gpudoctor.install.kinds import kind_named
-from gpudoctor.installing import SetupRequest, plan_from
+from gpudoctor.installing import SetupRequest, draw
 from gpudoctor.lang.conditions import did_you_mean
 from gpudoctor.model.check import Catalogue, Check, Stack
 from gpudoctor.model.facts import Absent, Facts, Known
@@ -143,7 +143,8 @@ def planned_titles(name: str, given: Mapping[str, Any], book: RecipeBook) -> tup
     for key, fact in written.items():  # what the example says outweighs what follows from the rest
         gathered.facts.set(key, fact)
     env = str(gathered.facts.value("setup.env"))
-    plan = plan_from(SetupRequest(name=name, env=env, folder=gathered.facts.value("setup.folder")), book, gathered, NoHost(), env).plan
+    request = SetupRequest(name=name, env=env, folder=gathered.facts.value("setup.folder"))
+    plan, _ = draw(request, book, gathered.facts, NoHost(), env, "")
     titles = [step.title if step.state == TODO else f"cannot: {step.title}" for step in plan.steps if step.state in (TODO, IMPOSSIBLE)]
     return plan.recipe, titles
 

@@ -77,10 +77,16 @@ def plan_setup(request: SetupRequest, progress: Progress | None = None) -> Plann
 
 
 def plan_from(request: SetupRequest, recipes: RecipeBook, gathered: Gathered, host: Host, env: str) -> Planned:
-    """The same from facts at hand: pure but for what kinds read from the host."""
-    facts = gathered.facts
-    addresses = _addresses(recipes, request)
+    """The same from facts at hand, with the check of the present state: pure but for what kinds read from the host."""
     report = app.judge(gathered, app.catalogue(), app.CheckRequest(capture=request.capture), host.origin)
+    plan, look = draw(request, recipes, gathered.facts, host, env, _machine_line(report))
+    warnings = (*mirror_notes(recipes.addresses, look.addresses), *plan.warnings, *_cautions(plan, report, look))
+    return Planned(replace(plan, mends=_mends(plan, report), warnings=warnings), report, look)
+
+
+def draw(request: SetupRequest, recipes: RecipeBook, facts: Facts, host: Host, env: str, machine: str) -> tuple[Plan, Look]:
+    """The plan alone, and what it was made of."""
+    addresses = _addresses(recipes, request)
     options = {
         "torch": request.torch, "python_version": request.python_version, "purpose": request.purpose, "folder": request.folder,
         "bundle": _bundle(request, facts), "allow_removal": request.allow_removal, "user": facts.value("setup.user"),
@@ -93,17 +99,13 @@ def plan_from(request: SetupRequest, recipes: RecipeBook, gathered: Gathered, ho
         return choice.recipe, choice.others
 
     recipe, others = chooser(request.name)
-    machine = _machine_line(report)
-    if recipe is None:
-        advice = "; ".join(others) or "gpudoctor list recipes shows what there is"
-        refusal = Refusal(title=f"no recipe '{request.name}' serves this machine", advice=advice)
-        plan = Plan(
-            name=request.name, recipe="", title=request.name, stack="", compute="", machine=machine, env="", steps=(), refusals=(refusal,)
-        )  # fmt: skip
-    else:
-        plan = make_plan(recipe, look, chooser, machine)
-    warnings = (*mirror_notes(recipes.addresses, addresses), *plan.warnings, *_cautions(plan, report, look))
-    return Planned(replace(plan, mends=_mends(plan, report), warnings=warnings), report, look)
+    if recipe is not None:
+        return make_plan(recipe, look, chooser, machine), look
+    advice = "; ".join(others) or "gpudoctor list recipes shows what there is"
+    refusal = Refusal(title=f"no recipe '{request.name}' serves this machine", advice=advice)
+    return Plan(
+        name=request.name, recipe="", title=request.name, stack="", compute="", machine=machine, env="", steps=(), refusals=(refusal,)
+    ), look  # fmt: skip
 
 
 def _open(request: SetupRequest) -> tuple[Host, str]:
