@@ -42,6 +42,11 @@ LAYERS = ("compute", "performance")
 @click.option("--optimizer", type=click.Choice(["sgd", "adam"]), default="sgd", help="Of training steps.")
 @click.option("--copies", is_flag=True, help="Copies to the device and back are inside the clock.")
 @click.option("--dataset", metavar="DIR", help="A folder whose small files are read as a data loader reads them.")
+@click.option("--operators", is_flag=True, help="Instead: the operators that real models use, one by one, forward and backward.")
+@click.option("--try-fixes", is_flag=True, help="Instead: the workload with and without each known fix that applies, in turns.")
+@click.option("--sweep-batch", is_flag=True, help="Instead: throughput, latency and memory against the batch, up to the end of memory.")
+@click.option("--max-latency", type=click.FloatRange(min=0, min_open=True), metavar="MS", help="With --sweep-batch: pick the batch for it.")
+@click.option("--compare", multiple=True, metavar="OTHER.json", help="Beside that report of validate; given twice, nothing is measured.")
 @click.option("--ignore", multiple=True, metavar="ID", help="Leave out this check.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="json: the report of check, with measurements.")
 @click.option("-o", "--output", metavar="FILE", help="Write there instead of to standard output, whole or not at all.")
@@ -54,8 +59,15 @@ def command(**given: Any) -> int:
     Each measurement runs in a process of its own, in the target environment; whatever becomes of it, the others go on.
     """
     from gpudoctor import app, validating
+    from gpudoctor.cli import validate_more
 
     request = _request(given)
+    if validate_more.wanted(given):
+        try:
+            return validate_more.carry_out(given, request)
+        except app.BAD_INPUT as error:
+            raise BadInput(str(error)) from error
+    other = validate_more.other(given)
     screen = Screen(given)
     try:
         done = validating.validate(request, screen.looking, screen)
@@ -63,7 +75,7 @@ def command(**given: Any) -> int:
         raise BadInput(str(error)) from error
     finally:
         screen.clear()
-    return _say(done, given)
+    return _say(done, given) if other is None else validate_more.beside(done, other, given)
 
 
 def _request(given: Mapping[str, Any]) -> ValidateRequest:
@@ -77,8 +89,8 @@ def _request(given: Mapping[str, Any]) -> ValidateRequest:
     if dataset and not os.path.isdir(dataset):
         raise BadInput(f"--dataset {given['dataset']}: no such folder; give one with the files to read")
     asked = Asked(
-        workloads=_words(given["workloads"]), tasks=_words(given["tasks"]), batches=_sizes(given["batches"]),
-        dtypes=_words(given["dtypes"]), duration=given["duration"], full=given["full"], quick=given["quick"], compile=given["compiler"], optimizer=given["optimizer"],
+        workloads=_words(given["workloads"]), tasks=_words(given["tasks"]), batches=_sizes(given["batches"]), dtypes=_words(given["dtypes"]),
+        duration=given["duration"], full=given["full"], quick=given["quick"], compile=given["compiler"], optimizer=given["optimizer"],
         copies=given["copies"], dataset=dataset,
     )  # fmt: skip
     devices = tuple(word for text in given["devices"] for word in _words(text))

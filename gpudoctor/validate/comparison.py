@@ -37,8 +37,9 @@ def compare(here: Report, there: Report, *, names: tuple[str, str] = ("here", "t
     speeds = [math.log(row.speed) for row in rows]
     return Comparison(
         here=names[0], there=names[1], rows=tuple(rows), only_here=tuple(words(one) for one in alone),
-        only_there=tuple(words(other) for key, other in theirs.items() if not any(other is pair[1] for pair in pairs)), broken=tuple(broken),
-        machines=tuple(differences(here.get("facts"), there.get("facts"))), speed=math.exp(sum(speeds) / len(speeds)) if speeds else None,
+        only_there=tuple(words(other) for other in theirs.values() if not any(other is pair[1] for pair in pairs)), broken=tuple(broken),
+        machines=tuple(differences(here.get("facts"), there.get("facts"))),
+        speed=math.exp(sum(speeds) / len(speeds)) if speeds else None,
     )  # fmt: skip
 
 

@@ -98,7 +98,8 @@ def summed(
     within = [point.batch for point in ran if max_latency is not None and (point.latency_ms or 0) <= max_latency]
     return Sweep(
         workload=workload, unit=unit, device=device, points=ordered, ended_by=ended,
-        limit=max((point.batch for point in ran), default=None), knee=knee(ran), chosen=max(within, default=None), max_latency_ms=max_latency, volatile=volatile(ordered, device, capacity),
+        limit=max((point.batch for point in ran), default=None), knee=knee(ran), chosen=max(within, default=None),
+        max_latency_ms=max_latency, volatile=volatile(ordered, device, capacity),
     )  # fmt: skip
 
 

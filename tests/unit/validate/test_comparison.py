@@ -12,8 +12,8 @@ from gpudoctor.validate import comparison
 def measured(median: float, ci: float | None = 1.0, **changes: Any) -> dict[str, Any]:
     return {
         "workload": "resnet50", "task": "inference", "framework": "torch", "framework_version": "2.13.0", "backend": "cpu",
-        "dtype": "float32", "batch": 16, "input": [3, 224, 224], "status": "ok", "reason": None, "compile": "none", "includes": ["compute"], "environment": {},
-        "device_name": "cpu", "latency_ms": {"median": median, "ci95_percent": ci}, **changes,
+        "dtype": "float32", "batch": 16, "input": [3, 224, 224], "status": "ok", "reason": None, "compile": "none",
+        "includes": ["compute"], "environment": {}, "device_name": "cpu", "latency_ms": {"median": median, "ci95_percent": ci}, **changes,
     }  # fmt: skip
 
 
@@ -85,7 +85,8 @@ def test_a_report_without_measurements_is_refused_with_what_was_expected(other: 
 
 
 def test_hostile_numbers_are_no_rows() -> None:
-    for latency in (None, {}, {"median": "x"}, {"median": 0}, {"median": float("inf")}, []):
+    hostile: tuple[Any, ...] = (None, {}, {"median": "x"}, {"median": 0}, {"median": float("inf")}, [])
+    for latency in hostile:
         assert comparison.compare(report(measured(1.0)), report(measured(1.0, latency_ms=latency))).rows == ()
 
 

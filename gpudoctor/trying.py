@@ -1,0 +1,163 @@
+"""The other use cases of `validate`: operators one by one, known fixes, batches up to the end of memory, another report beside this."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gpudoctor import app
+from gpudoctor.gather.collect import gather
+from gpudoctor.host.local import LocalHost
+from gpudoctor.model.batch_sweep import Sweep, SweepPoint
+from gpudoctor.model.comparison import Comparison
+from gpudoctor.model.facts import Facts
+from gpudoctor.model.operators import Coverage, OperatorChange
+from gpudoctor.model.trials import TrialResult
+from gpudoctor.validate import asking, comparison, devices, operators, requests, sweep, trials, workers
+from gpudoctor.validate.devices import Target
+from gpudoctor.validate.requests import Job
+from gpudoctor.validating import ValidateRequest
+
+OPERATORS_OF = ("torch", "ipex", "torch-directml", "torch-opencl")
+"""Frameworks whose operators can be asked one by one."""
+SHORT = {"duration": 1.5, "warm_up": 2.0}
+"""Seconds: many runs tell more than long ones."""
+RUN_LIMIT = 300.0
+Progress = Callable[[str], None]
+LARGEST = 200_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looked:
+    """Where to measure, and with what."""
+
+    facts: Facts
+    targets: tuple[Target, ...]
+    host: LocalHost
+
+
+def look(request: ValidateRequest, progress: Progress | None = None) -> Looked:
+    """Raises app.RequestError for what cannot be measured as asked."""
+    try:
+        requests.check(request.asked)
+        for name in request.devices:
+            devices.canonical(name)
+        host = app.open_for(app.CheckRequest(python=request.python, ignore=request.ignore))
+        facts = gather(host, progress).facts
+        found = devices.choose(facts, request.devices, sys.executable)
+    except (devices.DeviceError, requests.RequestError) as error:
+        raise app.RequestError(str(error)) from error
+    return Looked(facts=facts, targets=tuple(found), host=LocalHost(budget=0.0))
+
+
+@contextmanager
+def _asking(looked: Looked, target: Target, limit: float = RUN_LIMIT) -> Iterator[asking.Ask]:
+    with workers.Caches() as caches:
+        yield asking.through(looked.host, target.python, limit, caches, on_processor=target.on_processor)
+
+
+def cover(request: ValidateRequest, progress: Progress | None = None) -> list[Coverage]:
+    """Operators on each device of a torch. --dtype narrows the types."""
+    looked, found = look(request, progress), []
+    for target in looked.targets:
+        if target.framework not in OPERATORS_OF:
+            continue
+        with _asking(looked, target, limit=1800.0) as ask:
+            say = None if progress is None else lambda done, whole, name=target.device: progress(f"{name}: {done} of {whole} operators")
+            found.append(operators.probe(ask, target.framework, target.device, dtypes=request.asked.dtypes, progress=say))
+    if not found:
+        raise app.RequestError("--operators: only operators of torch can be asked, and no torch works here; gpudoctor check says why")
+    return found
+
+
+def changes(now: Sequence[Coverage], other: Any) -> list[tuple[OperatorChange, ...] | None]:
+    """For each coverage: against the one of the same device in an earlier `--operators --format json`; None where there is none."""
+    listed = other.get("operators") if isinstance(other, Mapping) else None
+    before = [one for table in (listed if isinstance(listed, list) else ()) if (one := operators.coverage_from_json(table)) is not None]
+    if not before:
+        raise app.RequestError("--compare: holds no operators; give a file that `gpudoctor validate --operators --format json` wrote")
+    found: list[tuple[OperatorChange, ...] | None] = []
+    for coverage in now:
+        same = [one for one in before if one.device == coverage.device] or (before if len(before) == 1 and len(now) == 1 else [])
+        found.append(operators.differences(same[0], coverage) if same else None)
+    return found
+
+
+def try_fixes(request: ValidateRequest, progress: Progress | None = None) -> list[TrialResult]:
+    """Each known fix that applies, on the workloads that were named, else on the first network that would be measured."""
+    looked, found = look(request, progress), []
+    variables = dict(os.environ)
+    for target in looked.targets:
+        for job in _networks(target, request):
+            words = {**job.request(), **SHORT}
+            prefix = os.path.dirname(os.path.dirname(target.python))
+            facts = trials.facts_of_run(looked.facts, words, target.backend, looked.host, prefix)
+            for trial in trials.applicable(facts, variables):
+                with _asking(looked, target, requests.hang_limit(job)) as ask:
+                    say = None if progress is None else lambda name, done, whole: progress(f"{name}: {done} of {whole} runs")
+                    found.append(trials.run(ask, words, trial, facts, progress=say))
+    return trials.best_first(found)
+
+
+def sweep_batches(
+    request: ValidateRequest, max_latency: float | None = None, progress: Callable[[Job, SweepPoint], None] | None = None
+) -> list[Sweep]:
+    looked, found = look(request), []
+    for target in looked.targets:
+        for job in _networks(target, request):
+            words = {**job.request(), **SHORT}
+            with _asking(looked, target) as ask:
+                say = None if progress is None else lambda point, job=job: progress(job, point)
+                done = sweep.sweep(
+                    ask, words, device=target.device, unit=job.workload.unit, per_item=job.per_item, max_latency=max_latency,
+                    capacity=_capacity(looked.facts, target), progress=say,
+                )  # fmt: skip
+            found.append(replace(done, workload=f"{job.workload.id} {job.task} {job.dtype}"))
+    return found
+
+
+def _networks(target: Target, request: ValidateRequest) -> list[Job]:
+    """One batch of each: those that were named, else the first."""
+    jobs = [job for job in requests.plan(target, replace(request.asked, batches=request.asked.batches[:1])) if job.network]
+    unlike = {(job.workload.id, job.task, job.dtype): job for job in reversed(jobs)}
+    kept = [job for job in jobs if unlike[job.workload.id, job.task, job.dtype] is job]
+    return kept if request.asked.workloads else kept[:1]
+
+
+def _capacity(facts: Facts, target: Target) -> int | None:
+    """Bytes of the device's memory, where they are known."""
+    if target.on_processor:
+        value = facts.value("memory.total_bytes")
+        return value if isinstance(value, int) else None
+    gpus = facts.value("gpus")
+    sizes = [gpu.get("memory_bytes") for gpu in gpus if isinstance(gpu, Mapping)] if isinstance(gpus, list) else []
+    return sizes[0] if len(sizes) == 1 and isinstance(sizes[0], int) else None
+
+
+def read_report(path: str) -> dict[str, Any]:
+    """Raises app.RequestError with the file and what was expected."""
+    try:
+        if os.path.getsize(path) > LARGEST:
+            raise app.RequestError(f"--compare {path}: too large to be a report")
+        with open(path, encoding="utf-8") as file:
+            found = json.load(file)
+    except OSError as error:
+        raise app.RequestError(f"--compare {path}: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:
+        raise app.RequestError(f"--compare {path}: no JSON; give a report that `gpudoctor validate --format json` wrote") from error
+    if not isinstance(found, dict):
+        raise app.RequestError(f"--compare {path}: no report; give a file that `gpudoctor validate --format json` wrote")
+    return found
+
+
+def beside(here: Mapping[str, Any], there: Mapping[str, Any], names: tuple[str, str]) -> Comparison:
+    """Two reports as JSON has them. Raises app.RequestError."""
+    try:
+        return comparison.compare(here, there, names=names)
+    except comparison.ComparisonError as error:
+        raise app.RequestError(f"--compare: {error}") from error
