@@ -45,7 +45,7 @@ LAYERS = ("compute", "performance")
 @click.option("--operators", is_flag=True, help="Instead: the operators that real models use, one by one, forward and backward.")
 @click.option("--try-fixes", is_flag=True, help="Instead: the workload with and without each known fix that applies, in turns.")
 @click.option("--sweep-batch", is_flag=True, help="Instead: throughput, latency and memory against the batch, up to the end of memory.")
-@click.option("--max-latency", type=click.FloatRange(min=0, min_open=True), metavar="MS", help="With --sweep-batch: pick the batch for it.")
+@click.option("--max-latency", type=click.FloatRange(min=0, min_open=True), metavar="MS", help="With --sweep-batch: picks the batch.")
 @click.option("--compare", multiple=True, metavar="OTHER.json", help="Beside that report of validate; given twice, nothing is measured.")
 @click.option("--ignore", multiple=True, metavar="ID", help="Leave out this check.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="json: the report of check, with measurements.")
@@ -89,8 +89,8 @@ def _request(given: Mapping[str, Any]) -> ValidateRequest:
     if dataset and not os.path.isdir(dataset):
         raise BadInput(f"--dataset {given['dataset']}: no such folder; give one with the files to read")
     asked = Asked(
-        workloads=_words(given["workloads"]), tasks=_words(given["tasks"]), batches=_sizes(given["batches"]), dtypes=_words(given["dtypes"]),
-        duration=given["duration"], full=given["full"], quick=given["quick"], compile=given["compiler"], optimizer=given["optimizer"],
+        workloads=_words(given["workloads"]), tasks=_words(given["tasks"]), batches=_sizes(given["batches"]),
+        dtypes=_words(given["dtypes"]), duration=given["duration"], full=given["full"], quick=given["quick"], compile=given["compiler"], optimizer=given["optimizer"],
         copies=given["copies"], dataset=dataset,
     )  # fmt: skip
     devices = tuple(word for text in given["devices"] for word in _words(text))
