@@ -89,8 +89,8 @@ def _request(given: Mapping[str, Any]) -> ValidateRequest:
     if dataset and not os.path.isdir(dataset):
         raise BadInput(f"--dataset {given['dataset']}: no such folder; give one with the files to read")
     asked = Asked(
-        workloads=_words(given["workloads"]), tasks=_words(given["tasks"]), batches=_sizes(given["batches"]),
-        dtypes=_words(given["dtypes"]), duration=given["duration"], full=given["full"], quick=given["quick"], compile=given["compiler"], optimizer=given["optimizer"],
+        workloads=_words(given["workloads"]), tasks=_words(given["tasks"]), batches=_sizes(given["batches"]), duration=given["duration"],
+        dtypes=_words(given["dtypes"]), full=given["full"], quick=given["quick"], compile=given["compiler"], optimizer=given["optimizer"],
         copies=given["copies"], dataset=dataset,
     )  # fmt: skip
     devices = tuple(word for text in given["devices"] for word in _words(text))
