@@ -91,6 +91,9 @@ class TensorflowLayers:
         strides = [1, s["stride"], s["stride"], 1]
         if s["groups"] > 1 and s["groups"] == x.shape[3] == s["out"]:
             found = tf.nn.depthwise_conv2d(x, tf.transpose(weight, [0, 1, 3, 2]), strides, "VALID")
+        elif s["groups"] > 1 and self.training:  # the processor has no gradient of grouped convolutions
+            parts = zip(tf.split(x, s["groups"], 3), tf.split(weight, s["groups"], 3))
+            found = tf.concat([tf.nn.conv2d(part, own, strides, "VALID") for part, own in parts], 3)
         else:
             found = tf.nn.conv2d(x, weight, strides, "VALID")  # groups follow from the shapes
         return found + self.parameter(layer, "bias") if s["bias"] else found

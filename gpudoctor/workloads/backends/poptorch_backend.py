@@ -1,6 +1,6 @@
-"""Workloads on an IPU with PopTorch: device 'ipu:0', or 'model' for the IPU Model, a simulation on the processor that says nothing of speed.
+"""Workloads on an IPU with PopTorch: device ipu:0, or `model` for the IPU Model, a simulation that says nothing of speed.
 
-Written from PopTorch's documentation; tried with a stand-in only, on no IPU and with no SDK. One process is one IPU. A call goes from the host
+Written from its documentation; tried with a stand-in only, on no IPU and with no SDK. One process is one IPU. A call goes from the host
 and back to it, and its first compiles, which takes minutes.
 """
 
