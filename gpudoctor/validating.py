@@ -14,7 +14,7 @@ from gpudoctor.gather.collect import Gathered, derive, gather
 from gpudoctor.host.local import LocalHost
 from gpudoctor.model.check import Catalogue
 from gpudoctor.model.facts import Facts, Known
-from gpudoctor.model.measurement import FAILED, OK, Measurement
+from gpudoctor.model.measurement import FAILED, OK, SKIPPED, Measurement
 from gpudoctor.model.report import Report
 from gpudoctor.validate import devices, requests, workers
 from gpudoctor.validate.attending import peaks_of, watching_for
@@ -25,6 +25,8 @@ from gpudoctor.validate.results import MATTERS, Device, measurement
 
 RESERVE = 2.0
 """Seconds of --quick that are kept for the report."""
+LEAST = 5.0
+"""Seconds that the first measurement gets in any case."""
 Progress = Callable[[str], None]
 
 
@@ -120,13 +122,14 @@ class Run:
                 left_out.append(f"{job.words()}: would take about {self._budget.expected(job):.0f} s")
                 continue
             began = time.monotonic()
-            measured = self.one(job, caches)
+            measured = self.one(job, caches, limit=None if left is None else max(left, LEAST))
             reached = measured.throughput.value * 1e12 if measured.throughput and measured.throughput.unit == "TFLOP/s" else None
             self._budget.learn(job, time.monotonic() - began, reached)
         return left_out
 
-    def one(self, job: Job, caches: workers.Caches, variables: Mapping[str, str] | None = None) -> Measurement:
-        """One worker, watched from its first measured step to its result."""
+    def one(self, job: Job, caches: workers.Caches, variables: Mapping[str, str] | None = None, limit: float | None = None) -> Measurement:
+        """One worker, watched from its first measured step to its result. `limit`: seconds after which it is stopped, without blame:
+        it did not hang."""
         pids: list[int | str] = [os.getpid()]
         watching = watching_for(self._host, self._facts, job.target, pids)
 
@@ -140,13 +143,18 @@ class Run:
 
         if self._watcher is not None:
             self._watcher.begins(job)
+        patience = requests.hang_limit(job)
         try:
             answer = workers.ask(
-                self._host, job.target.python, job.request(), limit=requests.hang_limit(job), caches=caches, variables=variables, hear=hear,
+                self._host, job.target.python, job.request(), caches=caches,
+                limit=patience if limit is None else min(patience, limit), variables=variables, hear=hear,
                 on_start=pids.append, address_space=self._most_addresses(job),
             )  # fmt: skip
         finally:
             watching.end()
+        if answer.late and limit is not None and limit < patience:
+            why = f"stopped at '{answer.stage or 'start'}' because the minute was over; --workload {job.workload.id} takes its time"
+            answer = replace(answer, status=SKIPPED, reason=why)
         joules = watching.meter.total() if answer.status == OK else None
         device = Device(peaks_of(self._host, self._facts, job.target, self._bandwidth.get(job.target.device)))
         environment = {**self._environment, **(variables or {})}

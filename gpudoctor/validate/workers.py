@@ -52,6 +52,8 @@ class Answer:
     result: Mapping[str, Any] = field(default_factory=dict)
     device: Mapping[str, Any] = field(default_factory=dict)
     out_of_memory: bool = False
+    late: bool = False
+    """It was ended because its limit was over."""
     seconds: float = 0.0
 
 
@@ -136,6 +138,7 @@ class _Said:
         def ended(status: str, reason: str = "", result: Mapping[str, Any] | None = None, memory: bool = False) -> Answer:
             return Answer(
                 status=status, stage=self.stage, reason=reason, result=result or {}, device=self.device, out_of_memory=memory,
+                late=ran.timed_out and self.last is None,
                 seconds=ran.seconds,
             )  # fmt: skip
 

@@ -18,59 +18,55 @@ import pytest
 from gpudoctor.reporters.schema import complaints
 
 LIMIT = 60.0
-SLACK = 15.0
+SLACK = 6.0
 """Seconds that a machine with other work on its two cores may take more."""
 
 
-def validate(python: Path, *words: str, timeout: float = 300.0) -> tuple[subprocess.CompletedProcess[str], dict[str, Any], float]:
+def validate(
+    python: Path, own: Path, *words: str, timeout: float = 300.0
+) -> tuple[subprocess.CompletedProcess[str], dict[str, Any], float]:
+    """`own`: the folder of its temporary files, by which its workers are told from those of others."""
     began = time.monotonic()
     argv = [sys.executable, "-m", "gpudoctor", "validate", "--python", str(python), "--format", "json", *words]
-    ran = subprocess.run(argv, capture_output=True, text=True, timeout=timeout)
+    ran = subprocess.run(argv, capture_output=True, text=True, timeout=timeout, env={**os.environ, "TMPDIR": str(own)})
     took = time.monotonic() - began
     return ran, json.loads(ran.stdout) if ran.stdout else {}, took
 
 
-def workers() -> list[int]:
+def workers(own: Path) -> list[int]:
     found = []
     for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                command = (entry / "cmdline").read_bytes()
-            except OSError:
-                continue
-            if b"gpudoctor/workloads/worker.py" in command:
-                found.append(int(entry.name))
+        try:
+            if entry.name.isdigit() and b"/workloads/worker.py" in (entry / "cmdline").read_bytes():
+                if str(own).encode() in (entry / "environ").read_bytes():
+                    found.append(int(entry.name))
+        except OSError:
+            continue
     return found
 
 
-def temporary() -> set[str]:
-    return {name for name in os.listdir("/tmp") if name.startswith(("gpudoctor-validate-", "gpudoctor-worker-"))}
-
-
 @pytest.mark.timeout(300)
-def test_quick_is_a_minute_and_right(environment: Callable[[str], Path]) -> None:
-    before = temporary()
-    ran, document, took = validate(environment("torch-cpu"), "--quick")
+def test_quick_is_a_minute_and_right(environment: Callable[[str], Path], tmp_path: Path) -> None:
+    ran, document, took = validate(environment("torch-cpu"), tmp_path, "--quick")
     assert ran.returncode == 0, ran.stderr + ran.stdout[-2000:]
     assert took <= LIMIT + SLACK
     assert complaints(document) == []
     measured = {each["workload"]: each for each in document["measurements"] if each["status"] == "ok"}
-    assert {"matmul", "memory_bandwidth"} <= set(measured) and len(measured) >= 3, sorted(measured)
+    assert {"matmul", "memory_bandwidth"} <= set(measured), document["measurements"]
     assert measured["matmul"]["throughput"]["unit"] == "TFLOP/s" and 0.001 < measured["matmul"]["throughput"]["value"] < 100
     assert measured["matmul"]["correctness"]["passed"] and measured["matmul"]["ceiling"]["fraction"] <= 1.2
     assert document["facts"]["measured"]["done"] == len(measured)
-    assert temporary() <= before
+    assert not workers(tmp_path) and not list(tmp_path.iterdir())
 
 
 @pytest.mark.timeout(300)
-def test_a_worker_that_somebody_kills_is_one_failure_and_the_rest_goes_on(environment: Callable[[str], Path]) -> None:
+def test_a_worker_that_somebody_kills_is_one_failure_and_the_rest_goes_on(environment: Callable[[str], Path], tmp_path: Path) -> None:
     python = environment("torch-cpu")
     mine: list[int] = []
-    others = set(workers())
 
     def kill() -> None:
         for _ in range(600):
-            found = [pid for pid in workers() if pid not in others and str(python) in Path(f"/proc/{pid}/cmdline").read_text()]
+            found = workers(tmp_path)
             if found:
                 time.sleep(1.0)
                 os.kill(found[0], signal.SIGKILL)
@@ -80,27 +76,27 @@ def test_a_worker_that_somebody_kills_is_one_failure_and_the_rest_goes_on(enviro
 
     thread = threading.Thread(target=kill)
     thread.start()
-    ran, document, _ = validate(python, "--workload", "matmul,launch", "--duration", "1")
+    ran, document, _ = validate(python, tmp_path, "--workload", "matmul,launch", "--duration", "1")
     thread.join()
     assert ran.returncode == 1 and complaints(document) == []
     first, second = document["measurements"]
     assert first["workload"] == "matmul" and first["status"] == "failed" and first["reason"].endswith("died of SIGKILL")
     assert second["workload"] == "launch" and second["status"] == "ok"
     assert document["facts"]["measured"]["failed"] == ["matmul micro float32 on cpu"]
-    assert mine and not set(mine) & set(workers())
+    assert mine and not workers(tmp_path) and not list(tmp_path.iterdir())
 
 
 @pytest.mark.timeout(300)
-def test_an_interrupt_leaves_nothing(environment: Callable[[str], Path]) -> None:
-    python, before, others = environment("torch-cpu"), temporary(), set(workers())
+def test_an_interrupt_leaves_nothing(environment: Callable[[str], Path], tmp_path: Path) -> None:
+    python = environment("torch-cpu")
     argv = [sys.executable, "-m", "gpudoctor", "validate", "--python", str(python), "--workload", "matmul", "--duration", "60"]
-    process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(tmp_path)})
     for _ in range(600):
-        if set(workers()) - others:
+        if workers(tmp_path):
             break
         time.sleep(0.1)
     time.sleep(2.0)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
-    assert process.returncode == 130 and out == "" and err == "gpudoctor: interrupted\n"
-    assert not set(workers()) - others and temporary() <= before
+    assert process.returncode == 130 and out == "" and err.strip() == "gpudoctor: interrupted"
+    assert not workers(tmp_path) and not list(tmp_path.iterdir())
