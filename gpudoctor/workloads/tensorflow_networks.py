@@ -42,6 +42,11 @@ def trained_names(network):
     return [each.name for each in listed(network) if each.trained]
 
 
+def is_grouped(network):
+    """Whether it has convolutions in groups other than one for each channel: the processor has no gradient of those."""
+    return any(layer.kind == "conv" and 1 < layer.settings["groups"] < layer.settings["out"] for layer in network.layers)
+
+
 def labels(network, classes):
     """int64 classes, or None where the loss is not one of classes."""
     if not has_labels(network, classes):
@@ -91,7 +96,7 @@ class TensorflowLayers:
         strides = [1, s["stride"], s["stride"], 1]
         if s["groups"] > 1 and s["groups"] == x.shape[3] == s["out"]:
             found = tf.nn.depthwise_conv2d(x, tf.transpose(weight, [0, 1, 3, 2]), strides, "VALID")
-        elif s["groups"] > 1 and self.training:  # the processor has no gradient of grouped convolutions
+        elif s["groups"] > 1 and self.training and x.dtype == tf.float64:  # the reference, on the processor: see is_grouped
             parts = zip(tf.split(x, s["groups"], 3), tf.split(weight, s["groups"], 3))
             found = tf.concat([tf.nn.conv2d(part, own, strides, "VALID") for part, own in parts], 3)
         else:

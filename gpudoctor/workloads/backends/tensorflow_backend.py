@@ -159,6 +159,8 @@ class Training(_Network):
 
     def __init__(self, device, dtype, request):
         super().__init__(device, dtype, request)
+        if self.name.startswith("CPU") and tensorflow_networks.is_grouped(self.network):
+            raise Skipped("TensorFlow on a processor has no gradient of grouped convolutions")
         self.optimizer = request.get("optimizer", "sgd")
         self.once = self._training_step(self.network, dtype, correctness.classes_of(request), dropout=True)
 
