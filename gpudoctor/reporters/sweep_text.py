@@ -55,4 +55,4 @@ def _row(point: SweepPoint, sweep: Sweep, best: float, room: int, unicode: bool)
 
 
 def _ms(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4g} ms"
+    return "-" if value is None else f"{value:.4g} ms" if value < 10_000 else f"{value / 1000:.1f} s"
