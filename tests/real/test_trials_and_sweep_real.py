@@ -61,7 +61,8 @@ def test_the_end_of_memory_is_found_without_a_swap_or_a_kill() -> None:
         answer = workers.ask(host, python(), request, limit=200, variables=variables, address_space=1200 << 20)
         return asking.Said(status=answer.status, result=answer.result, reason=answer.reason, out_of_memory=answer.out_of_memory)
 
-    request = {**SMALL, "workload": "mobilenet_v2", "task": "training", "options": {"height": 64, "width": 64}, "verify": False, "threads": 1}
+    options = {"height": 64, "width": 64}
+    request = {**SMALL, "workload": "mobilenet_v2", "task": "training", "options": options, "verify": False, "threads": 1}
     found = sweep.sweep(ask, request, device="cpu", longest=60.0, most=512)
     assert found.ended_by == "memory" and found.limit is not None and found.limit >= 4
     assert found.knee is not None and found.knee <= found.limit
