@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -38,7 +39,8 @@ def carry_out(given: Mapping[str, Any], request: ValidateRequest | None) -> int:
         from gpudoctor import trying
 
         here, there = (trying.read_report(path) for path in given["compare"])
-        return compared(here, there, given, (given["compare"][0], given["compare"][1]))
+        names = tuple(map(os.path.basename, given["compare"]))
+        return compared(here, there, given, (names[0], names[1]))
     assert request is not None
     carry = {"operators": _operators, "try_fixes": _fixes, "sweep_batch": _sweep}
     return carry[next(name for name in MODES if given[name])](given, request)
@@ -100,7 +102,7 @@ def other(given: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
     try:
         found = trying.read_report(given["compare"][0])
-        trying.beside(found, found, ("this", given["compare"][0]))
+        trying.beside(found, found, (given["compare"][0], given["compare"][0]))
     except app.BAD_INPUT as error:
         raise BadInput(str(error)) from error
     return found
@@ -110,7 +112,7 @@ def beside(done: Validated, there: Mapping[str, Any], given: Mapping[str, Any]) 
     """What was measured now against a report of before."""
     from gpudoctor.reporters import json_report
 
-    return compared(json.loads(json_report.render(done.report)), there, given, ("now", given["compare"][0]))
+    return compared(json.loads(json_report.render(done.report)), there, given, ("now", os.path.basename(given["compare"][0])))
 
 
 def compared(here: Mapping[str, Any], there: Mapping[str, Any], given: Mapping[str, Any], names: tuple[str, str]) -> int:
