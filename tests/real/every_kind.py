@@ -32,7 +32,6 @@ STEPS = (
 MIDDLE: dict[str, tuple[tuple[str, str], ...]] = {
     "venv": (("the interpreter is there", f"{ENV}/bin/python"), ("pip is being unpacked", f"{ENV}/lib/python3*/site-packages/pip")),
     "pip": (
-        ("the snapshot is half", f"{ENV}.gpudoctor-*.part/lib"),
         ("a wheel is on its way", f"{ENV}.gpudoctor-*.tmp/pip-*/*.whl"),
         ("the first package is in", f"{ENV}/lib/python3*/site-packages/framework"),
     ),

@@ -7,6 +7,7 @@ point     before-begin, after-begin, before-finish, after-finish: around the jou
           act-N: when the N-th act of this step is over (an act is a call that changes something); begin-N: when it is about to begin
           run-N: while the N-th act, a process, runs: at once after it was let go
           when: as soon as something matches the glob `path` (and is not empty)
+          keep-N: when the N-th file of a snapshot was kept
           undone: when the undo of this step is over and not yet journaled; undoing: when it is about to begin
 tree      kills the descendants too, before itself
 report    file that gets one JSON line for each act, and one for the kill
@@ -37,6 +38,7 @@ class Killer:
     def __init__(self, spec: dict[str, Any]) -> None:
         self.spec = spec
         self.step, self.acts = 0, 0
+        self.kept = 0
         self._depth = 0
 
     def tell(self, **said: Any) -> None:
@@ -59,7 +61,7 @@ class Killer:
         time.sleep(60)
 
     def entered(self, step: int) -> None:
-        self.step, self.acts = step, 0
+        self.step, self.acts, self.kept = step, 0, 0
         if step == self.spec.get("step") and self.spec.get("point") == "when":
             threading.Thread(target=self._watch, daemon=True).start()
 
@@ -122,7 +124,7 @@ def wrap(owner: Any, name: str, around: Callable[[Callable[..., Any]], Callable[
 
 def install(killer: Killer) -> None:
     from gpudoctor import setup_runs
-    from gpudoctor.host import children
+    from gpudoctor.host import children, snapshots
     from gpudoctor.host.changing import ActingHost
     from gpudoctor.install import runner
     from gpudoctor.install.journal import Journal
@@ -167,6 +169,15 @@ def install(killer: Killer) -> None:
 
         return letting_go
 
+    def keep(method: Callable[..., Any]) -> Callable[..., Any]:
+        def keeping(*arguments: Any) -> None:
+            method(*arguments)
+            killer.kept += 1
+            killer.at(f"keep-{killer.kept}")
+
+        return keeping
+
+    wrap(snapshots, "_keep", keep)
     wrap(runner, "_one", one)
     wrap(runner, "_undo_one", undo_one)
     wrap(Journal, "begin", around("before-begin", "after-begin"))
