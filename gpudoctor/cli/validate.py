@@ -62,6 +62,7 @@ def command(**given: Any) -> int:
     from gpudoctor.cli import validate_more
 
     request = _request(given)
+    _end_as_interrupted()
     if validate_more.wanted(given):
         try:
             return validate_more.carry_out(given, request)
@@ -76,6 +77,17 @@ def command(**given: Any) -> int:
     finally:
         screen.clear()
     return _say(done, given) if other is None else validate_more.beside(done, other, given)
+
+
+def _end_as_interrupted() -> None:
+    """A batch system or a closed terminal ends this like Ctrl-C does: workers are stopped and their files removed."""
+    import signal
+    import threading
+
+    if threading.current_thread() is threading.main_thread():
+        for name in ("SIGTERM", "SIGHUP"):
+            if hasattr(signal, name):
+                signal.signal(getattr(signal, name), signal.default_int_handler)
 
 
 def _request(given: Mapping[str, Any]) -> ValidateRequest:
