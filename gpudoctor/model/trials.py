@@ -8,7 +8,7 @@ from typing import Any
 
 from gpudoctor.model.condition import Condition
 
-HELPS, HARMS, SAME, WRONG, FAILED = "helps", "harms", "no difference", "wrong", "failed"
+HELPS, HARMS, SAME, UNCLEAR, WRONG, FAILED = "helps", "harms", "no difference", "unclear", "wrong", "failed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ class TrialResult:
     title: str
     workload: str
     outcome: str
-    """helps, harms, no difference, wrong, failed"""
+    """helps, harms, no difference, unclear (the runs differ too much from each other), wrong, failed"""
     speed_up: float | None = None
     low: float | None = None
     high: float | None = None

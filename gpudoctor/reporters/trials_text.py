@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpudoctor.model.trials import HELPS, TrialResult
+from gpudoctor.model.trials import TrialResult
 from gpudoctor.reporters.layout import Line, Span, Terminal, hanging
 
-STYLES = {"helps": "good", "harms": "bad", "wrong": "bad", "failed": "warn", "no difference": "dim"}
+STYLES = {"helps": "good", "harms": "bad", "wrong": "bad", "failed": "warn", "no difference": "dim", "unclear": "warn"}
 
 
 def render(results: Sequence[TrialResult], terminal: Terminal | None = None) -> str:
@@ -40,7 +40,7 @@ def _result(result: TrialResult, name: int, width: int) -> list[Line]:
     text = f"{result.speed_up:.3f}x ({result.low:.3f} to {result.high:.3f}), {_ms(result.without_ms)} to {_ms(result.with_ms)} ms"
     if result.measures == "first":
         text += ", first step"
-    if result.reason and result.outcome == HELPS:
+    if result.reason:
         text += f"; {result.reason}"
     return hanging(head, text, width)
 

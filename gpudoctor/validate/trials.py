@@ -12,7 +12,7 @@ from gpudoctor.lang.conditions import parse
 from gpudoctor.lang.evaluate import evaluate
 from gpudoctor.lang.templates import fill
 from gpudoctor.model.facts import Absent, Facts, Known
-from gpudoctor.model.trials import FAILED, HARMS, HELPS, SAME, WRONG, Trial, TrialResult
+from gpudoctor.model.trials import FAILED, HARMS, HELPS, SAME, UNCLEAR, WRONG, Trial, TrialResult
 from gpudoctor.validate.asking import Ask, Line, Said
 from gpudoctor.validate.significance import ratio_of_times
 
@@ -20,6 +20,9 @@ BLOCKS = 2
 """ABBA blocks: each has two runs with and two without."""
 WORTH = 1.02
 """A speed-up below this is not worth a line in anybody's configuration, however sure it is."""
+HIDDEN = 1.1
+"""Where such a speed-up could still hide in the interval, nobody can say that there is none."""
+NOISE = "the runs differ too much from each other; try again on a quiet machine"
 CONVOLUTIONS = (
     "alexnet", "resnet18", "resnet50", "vgg16", "mobilenet_v2", "resnext101_32x4d", "style_transfer", "yolox_tiny", "unet_sd15",
     "unet_sd21",
@@ -163,13 +166,13 @@ def judged(
     """Milliseconds of the runs of both sides to a result. Pure."""
     ratio = ratio_of_times(without, with_it)
     assert ratio is not None
-    outcome = SAME if not ratio.significant else HELPS if ratio.value > 1 else HARMS
+    outcome = HELPS if ratio.low > 1 else HARMS if ratio.high < 1 else UNCLEAR if ratio.high > HIDDEN else SAME
     recommended = outcome == HELPS and ratio.value > WORTH
     return TrialResult(
         id=trial.id, title=trial.title, workload=words(request), outcome=outcome, speed_up=ratio.value, low=ratio.low, high=ratio.high,
         without_ms=statistics.geometric_mean(without), with_ms=statistics.geometric_mean(with_it), runs=len(with_it),
         recommended=recommended, advice=advice, measures=trial.measures,
-        reason="too little to be worth it" if outcome == HELPS and not recommended else "",
+        reason=NOISE if outcome == UNCLEAR else "too little to be worth it" if outcome == HELPS and not recommended else "",
         environment=dict(variables), source=trial.source, date=trial.date,
     )  # fmt: skip
 
