@@ -6,6 +6,7 @@ import torch.nn.functional as F
 import torch_correctness
 import torch_micro
 import torch_networks
+from correctness import has_labels
 from torch_devices import Device, peak_of_process
 from worker import Skipped, Work
 
@@ -121,7 +122,7 @@ class Training(_Network):
         self.host = torch_networks.inputs(self.network)
         self.inputs = self._to_device(self.host)
         classes = request.get("options", {}).get("classes", networks.NETWORKS[request["workload"]].options.get("classes"))
-        self.labels = torch_networks.labels(self.items, classes, device.torch_device) if classes else None
+        self.labels = torch_networks.labels(self.items, classes, device.torch_device) if has_labels(self.network, classes) else None
         self.context = device.precision(dtype)
         device.reset_peak()
 

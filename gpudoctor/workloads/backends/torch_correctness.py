@@ -63,7 +63,7 @@ def training(request, device, dtype):
         model = torch_networks.build(network, where, kind, dropout=False, fused_attention=False).train()
         steps = optimizer(model, request.get("optimizer", "sgd"), device)
         given = torch_networks.inputs(network, where, kind)
-        labels = torch_networks.labels(given[0].shape[0], classes, where) if classes else None
+        labels = torch_networks.labels(given[0].shape[0], classes, where) if correctness.has_labels(network, classes) else None
         told = []
         for _ in range(STEPS):
             steps.zero_grad()
