@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -11,13 +10,13 @@ from gpudoctor.host.acting import ActFailed, Machine
 from gpudoctor.host.base import Host
 from gpudoctor.install import apt, apt_sources, openpgp
 from gpudoctor.install.kinds._kind import Draft, Look, PlanError, Settings
+from gpudoctor.install.repository_files import fetched_key, key_missing, packed, put_back, unpacked
 from gpudoctor.model.plan import DONE, TODO, Command, FileChange
 
 _LISTS = "/var/lib/apt/lists"
 _KEYRINGS = "/usr/share/keyrings"
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9+._~\-]*")
 _SUITE = re.compile(r"/|(\./)|[A-Za-z0-9][A-Za-z0-9+._~/\-]*")
-_LARGEST_KEY = 1_000_000
 
 
 class _AptRepository:
@@ -57,14 +56,14 @@ class _AptRepository:
         if clash:
             raise ActFailed(f"{clash[0]} has this repository by now, and apt takes no source twice", "gpudoctor setup again plans with it")
         return {
-            "sources": _packed(machine.read(settings["sources"], root=True)),
-            "keyring": _packed(machine.read(settings["keyring"], root=True)),
+            "sources": packed(machine.read(settings["sources"], root=True)),
+            "keyring": packed(machine.read(settings["keyring"], root=True)),
             "folder": machine.look.exists(_KEYRINGS),
             "lists": _own_lists(settings, machine),
         }
 
     def apply(self, settings: Settings, before: Settings, machine: Machine) -> None:
-        key = _key(settings, machine)
+        key = fetched_key(settings["key_url"], settings["fingerprint"], machine)
         if not before["folder"]:
             machine.make_folder(_KEYRINGS, root=True)
         machine.write(settings["keyring"], key, mode=0o644, root=True)
@@ -79,21 +78,20 @@ class _AptRepository:
         """Nothing is half: each file is whole or absent, and apply writes both again."""
 
     def after(self, settings: Settings, before: Settings, machine: Machine) -> dict[str, Any]:
-        return {"keyring": _packed(machine.read(settings["keyring"], root=True))}
+        return {"keyring": packed(machine.read(settings["keyring"], root=True))}
 
     def missing(self, settings: Settings, machine: Machine) -> str:
         if machine.read(settings["sources"], root=True) != settings["text"].encode():
             return f"{settings['sources']} is not there as it should be"
-        try:
-            openpgp.pinned_key(machine.read(settings["keyring"], root=True) or b"", settings["fingerprint"])
-        except (openpgp.KeyUnreadable, openpgp.WrongKey):
-            return f"{settings['keyring']} does not hold the key {openpgp.spaced(settings['fingerprint'])}"
+        missing = key_missing(settings["keyring"], settings["fingerprint"], machine)
+        if missing:
+            return missing
         return "" if _has_release(settings, machine) else f"apt has no lists of {settings['url']}"
 
     def undo(self, settings: Settings, before: Settings, after: Settings | None, machine: Machine) -> tuple[str, ...]:
         source, keyring = settings["sources"], settings["keyring"]
         now = machine.read(source, root=True)
-        if now not in (None, settings["text"].encode(), _unpacked(before["sources"])):
+        if now not in (None, settings["text"].encode(), unpacked(before["sources"])):
             return (f"{source} stays, with its key {keyring}: it was changed since (remove both, then apt-get update)",)
         lines = self._kept_keyring(settings, before, after, machine)
         self._restore(settings, before, machine, keep_keyring=bool(lines))
@@ -107,7 +105,7 @@ class _AptRepository:
             if where != settings["sources"] and path in machine.look.read(where).text:
                 return (f"{path} stays: {where} uses it",)
         now = machine.read(path, root=True)
-        if now is None or after is None or _packed(now) in (after["keyring"], before["keyring"]):
+        if now is None or after is None or packed(now) in (after["keyring"], before["keyring"]):
             return ()
         return (f"{path} stays: it was changed since (rm {path} removes it)",)
 
@@ -116,11 +114,7 @@ class _AptRepository:
         """The source first, so that at no moment it stands there without its key."""
         names = [("sources", settings["sources"])] + ([] if keep_keyring else [("keyring", settings["keyring"])])
         for what, path in names:
-            old = _unpacked(before[what])
-            if old is None:
-                machine.remove(path, root=True)
-            elif machine.read(path, root=True) != old:
-                machine.write(path, old, mode=0o644, root=True)
+            put_back(path, unpacked(before[what]), machine)
         for path in sorted(set(_own_lists(settings, machine)) - set(before["lists"])):
             machine.remove(f"{_LISTS}/{path}", root=True)
         if not before["folder"]:
@@ -167,20 +161,6 @@ def _update(settings: Settings) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def _key(settings: Settings, machine: Machine) -> bytes:
-    """The pinned key and no other. Raises ActFailed."""
-    data = machine.fetch(settings["key_url"], limit=_LARGEST_KEY)
-    try:
-        return openpgp.pinned_key(data, settings["fingerprint"])
-    except openpgp.WrongKey as wrong:
-        reason = f"{settings['key_url']} is another key than the pinned one: {wrong}"
-        raise ActFailed(
-            reason, "do not go on by hand: ask the vendor whether the key was changed, and look for a newer gpudoctor"
-        ) from None
-    except openpgp.KeyUnreadable as unreadable:
-        raise ActFailed(f"{settings['key_url']} is no usable key: {unreadable}", "check the address, a proxy may answer for it") from None
-
-
 def _own_lists(settings: Settings, machine: Machine) -> list[str]:
     """Relative to /var/lib/apt/lists; what an update that broke off left in partial/ too."""
     found = apt_sources.own_lists(machine.look.listdir(_LISTS), settings["url"], settings["suite"])
@@ -190,14 +170,6 @@ def _own_lists(settings: Settings, machine: Machine) -> list[str]:
 
 def _has_release(settings: Settings, machine: Machine) -> bool:
     return any(name.endswith("Release") and "/" not in name for name in _own_lists(settings, machine))
-
-
-def _packed(content: bytes | None) -> str | None:
-    return None if content is None else base64.b64encode(content).decode("ascii")
-
-
-def _unpacked(text: str | None) -> bytes | None:
-    return None if text is None else base64.b64decode(text)
 
 
 KIND = _AptRepository()

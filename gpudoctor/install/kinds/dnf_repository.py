@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -10,10 +9,10 @@ from typing import Any
 from gpudoctor.host.acting import ActFailed, Machine
 from gpudoctor.install import openpgp
 from gpudoctor.install.kinds._kind import Draft, Look, PlanError, Settings
+from gpudoctor.install.repository_files import fetched_key, key_missing, packed, put_back, unpacked
 from gpudoctor.model.plan import DONE, Command, FileChange
 
 _KEYS = "/etc/pki/rpm-gpg"
-_LARGEST_KEY = 1_000_000
 
 
 class _DnfRepository:
@@ -39,24 +38,13 @@ class _DnfRepository:
 
     def before(self, settings: Settings, machine: Machine) -> dict[str, Any]:
         return {
-            "file": _packed(machine.read(settings["file"], root=True)),
-            "key": _packed(machine.read(settings["key"], root=True)),
+            "file": packed(machine.read(settings["file"], root=True)),
+            "key": packed(machine.read(settings["key"], root=True)),
             "folder": machine.look.exists(_KEYS),
         }
 
     def apply(self, settings: Settings, before: Settings, machine: Machine) -> None:
-        data = machine.fetch(settings["key_url"], limit=_LARGEST_KEY)
-        try:
-            key = openpgp.armored(openpgp.pinned_key(data, settings["fingerprint"]))
-        except openpgp.WrongKey as wrong:
-            reason = f"{settings['key_url']} is another key than the pinned one: {wrong}"
-            raise ActFailed(
-                reason, "do not go on by hand: ask the vendor whether the key was changed, and look for a newer gpudoctor"
-            ) from None
-        except openpgp.KeyUnreadable as unreadable:
-            raise ActFailed(
-                f"{settings['key_url']} is no usable key: {unreadable}", "check the address, a proxy may answer for it"
-            ) from None
+        key = openpgp.armored(fetched_key(settings["key_url"], settings["fingerprint"], machine))
         if not before["folder"]:
             machine.make_folder(_KEYS, root=True)
         machine.write(settings["key"], key, mode=0o644, root=True)
@@ -73,20 +61,16 @@ class _DnfRepository:
         """Nothing is half: each file is whole or absent, and apply writes both again."""
 
     def after(self, settings: Settings, before: Settings, machine: Machine) -> dict[str, Any]:
-        return {"key": _packed(machine.read(settings["key"], root=True))}
+        return {"key": packed(machine.read(settings["key"], root=True))}
 
     def missing(self, settings: Settings, machine: Machine) -> str:
         if machine.read(settings["file"], root=True) != settings["text"].encode():
             return f"{settings['file']} is not there as it should be"
-        try:
-            openpgp.pinned_key(machine.read(settings["key"], root=True) or b"", settings["fingerprint"])
-        except (openpgp.KeyUnreadable, openpgp.WrongKey):
-            return f"{settings['key']} does not hold the key {openpgp.spaced(settings['fingerprint'])}"
-        return ""
+        return key_missing(settings["key"], settings["fingerprint"], machine)
 
     def undo(self, settings: Settings, before: Settings, after: Settings | None, machine: Machine) -> tuple[str, ...]:
         now = machine.read(settings["file"], root=True)
-        if now not in (None, settings["text"].encode(), _unpacked(before["file"])):
+        if now not in (None, settings["text"].encode(), unpacked(before["file"])):
             return (f"{settings['file']} stays, with its key {settings['key']}: it was changed since (remove both)",)
         self._restore(settings, before, machine)
         return ()
@@ -94,11 +78,7 @@ class _DnfRepository:
     @staticmethod
     def _restore(settings: Settings, before: Settings, machine: Machine) -> None:
         for what in ("file", "key"):
-            path, old = settings[what], _unpacked(before[what])
-            if old is None:
-                machine.remove(path, root=True)
-            elif machine.read(path, root=True) != old:
-                machine.write(path, old, mode=0o644, root=True)
+            put_back(settings[what], unpacked(before[what]), machine)
         if not before["folder"]:
             machine.remove_empty_folder(_KEYS, root=True)
 
@@ -133,14 +113,6 @@ def _makecache(settings: Settings) -> tuple[str, ...]:
 def _has(text: str, url: str) -> bool:
     found = re.findall(r"^\s*baseurl\s*=\s*(\S+)", text, re.M)
     return any(one.rstrip("/") == url.rstrip("/") for one in found)
-
-
-def _packed(content: bytes | None) -> str | None:
-    return None if content is None else base64.b64encode(content).decode("ascii")
-
-
-def _unpacked(text: str | None) -> bytes | None:
-    return None if text is None else base64.b64decode(text)
 
 
 KIND = _DnfRepository()

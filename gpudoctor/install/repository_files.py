@@ -1,0 +1,50 @@
+"""What repositories of every package manager share: the pinned key, and files kept as they were before, for the journal."""
+
+from __future__ import annotations
+
+import base64
+
+from gpudoctor.host.acting import ActFailed, Machine
+from gpudoctor.install import openpgp
+
+LARGEST_KEY = 1_000_000
+"""Bytes."""
+
+
+def fetched_key(url: str, fingerprint: str, machine: Machine) -> bytes:
+    """The pinned key and no other, as packets. Raises ActFailed."""
+    data = machine.fetch(url, limit=LARGEST_KEY)
+    try:
+        return openpgp.pinned_key(data, fingerprint)
+    except openpgp.WrongKey as wrong:
+        raise ActFailed(
+            f"{url} is another key than the pinned one: {wrong}",
+            "do not go on by hand: ask the vendor whether the key was changed, and look for a newer gpudoctor",
+        ) from None
+    except openpgp.KeyUnreadable as unreadable:
+        raise ActFailed(f"{url} is no usable key: {unreadable}", "check the address, a proxy may answer for it") from None
+
+
+def key_missing(path: str, fingerprint: str, machine: Machine) -> str:
+    """'' where the file holds the pinned key, else what is wrong."""
+    try:
+        openpgp.pinned_key(machine.read(path, root=True) or b"", fingerprint)
+    except (openpgp.KeyUnreadable, openpgp.WrongKey):
+        return f"{path} does not hold the key {openpgp.spaced(fingerprint)}"
+    return ""
+
+
+def packed(content: bytes | None) -> str | None:
+    return None if content is None else base64.b64encode(content).decode("ascii")
+
+
+def unpacked(text: str | None) -> bytes | None:
+    return None if text is None else base64.b64decode(text)
+
+
+def put_back(path: str, old: bytes | None, machine: Machine) -> None:
+    """The content that was there before, or no file."""
+    if old is None:
+        machine.remove(path, root=True)
+    elif machine.read(path, root=True) != old:
+        machine.write(path, old, mode=0o644, root=True)
