@@ -123,6 +123,7 @@ def alone(argv: Sequence[str], host: Host, ours: Collection[str] = ()) -> list[s
 def surroundings(temporary: str, host: Host) -> dict[str, str]:
     """Variables of the child. What it unpacks lies beside the environment: /tmp is often too small, and is left full by a kill."""
     said = {"PIP_CONFIG_FILE": "/dev/null", "TMPDIR": temporary, "PYTHONPATH": "", "PYTHONHOME": "", "PYTHONNOUSERSITE": "1"}
+    said["COLUMNS"] = "1000"  # uv breaks its lines, and what is read in them, to the width of the terminal
     said["RUSTUP_HOME"] = os.devnull  # pip asks rustc for its version, and that of rustup writes its settings where there are none
     certificate = host.env("PIP_CERT") or host.env("REQUESTS_CA_BUNDLE")
     if certificate and not host.env("SSL_CERT_FILE"):

@@ -111,7 +111,7 @@ def explain(output: str) -> Failure:
 def explain_interpreter(output: str, minor: str) -> Failure:
     """Where uv was to fetch an interpreter."""
     failure = explain(output)
-    found = re.search(r"Failed to download `?https?://(?:[^/`\s]*@)?([^/`\s]+)/", output)
+    found = re.search(r"Failed to download\s+`?https?://(?:[^/`\s]*@)?([^/`\s]+)/", output)
     if not found or not (_UNREACHABLE.search(output) or _CUT_OFF.search(output)):
         return failure
     return Failure(

@@ -151,6 +151,7 @@ def test_cut_off_then_resumed(at: Callable[..., Look], acting: ActingHost, tmp_p
     step = plan("venv", at(), python=HERE).begin(acting)
     (env / "bin").mkdir(parents=True)
     (env / "pyvenv.cfg").write_text("home = /nowhere\n")
+    env.with_name("env.gpudoctor-making").touch()
     step.recover(acting).apply(acting)
     assert step.undo(acting) == ()
     assert not env.parent.exists()

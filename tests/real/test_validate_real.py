@@ -55,7 +55,7 @@ def test_quick_is_a_minute_and_right(environment: Callable[[str], Path], tmp_pat
     assert {"matmul", "memory_bandwidth"} <= set(measured), document["measurements"]
     assert measured["matmul"]["throughput"]["unit"] == "TFLOP/s" and 0.001 < measured["matmul"]["throughput"]["value"] < 100
     assert measured["matmul"]["correctness"]["passed"] and measured["matmul"]["ceiling"]["fraction"] <= 1.2
-    assert document["facts"]["measured"]["done"] == len(measured)
+    assert document["facts"]["measured"]["done"] == sum(each["status"] == "ok" for each in document["measurements"])
     assert not workers(tmp_path) and not list(tmp_path.iterdir())
 
 
