@@ -85,7 +85,7 @@ def undo(number: int | None, watcher: Watcher) -> Outcome:
                 raise app.RequestError(f"there is no run {number}; gpudoctor setup --history lists them")
             return Outcome(0, "nothing", "there is nothing to undo")
         row = rows[-1]
-        later = [other.id for other in journal.runs() if other.id > row.id and other.state not in ("undone", "kept", "nothing")]
+        later = [other.id for other in journal.runs() if other.id > row.id and other.state not in ("undone", "kept")]
         if later:
             watcher.says(f"runs {', '.join(map(str, later))} came after run {row.id}; what they share with it stays")
         _settle(row.id, journal, watcher)

@@ -1,4 +1,4 @@
-"""What repositories of every package manager share: the pinned key, and files kept as they were before, for the journal."""
+"""What repositories of every package manager share: their address, the pinned key, and files kept as they were before, for the journal."""
 
 from __future__ import annotations
 
@@ -6,9 +6,22 @@ import base64
 
 from gpudoctor.host.acting import ActFailed, Machine
 from gpudoctor.install import openpgp
+from gpudoctor.install.kinds._kind import Look, PlanError
+from gpudoctor.model.recipe import Address
 
 LARGEST_KEY = 1_000_000
 """Bytes."""
+
+
+def repository_address(repository: str, kind: str, look: Look) -> tuple[Address, str]:
+    """The address that 'name' or 'name/folder/below' names, and the whole URL. Raises PlanError, also for one without a pinned key."""
+    name, _, below = repository.partition("/")
+    address = look.addresses.get(name)
+    if address is None or address.kind != kind:
+        raise PlanError(f"'{name}' is no {kind} repository in recipes/addresses.toml; this is a mistake in the recipe")
+    if not (address.key_url and address.fingerprint):
+        raise PlanError(f"the repository {name} has no key_url and fingerprint; an unsigned repository is never used")
+    return address, "/".join(filter(None, (address.url.rstrip("/"), below)))
 
 
 def fetched_key(url: str, fingerprint: str, machine: Machine) -> bytes:

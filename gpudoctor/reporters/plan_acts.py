@@ -26,6 +26,14 @@ def obstacles(plan: Plan) -> list[str]:
     return lines + [f"Step {step.number} cannot be done: {step.title}. {step.note}" for step in plan.steps if step.state == IMPOSSIBLE]
 
 
+def to_be_told(plan: Plan) -> Iterator[tuple[str, str]]:
+    """What stands in the head of every export: archived, warning, remark or source, with its text."""
+    yield from (("archived", text) for text in (plan.archived,) if text)
+    yield from (("warning", text) for text in plan.warnings)
+    yield from (("remark", text) for text in plan.remarks)
+    yield from (("source", text) for text in plan.sources)
+
+
 def restart_of(step: PlannedStep) -> str:
     what = step.settings.get("what")
     return step.restart or (str(what) if step.kind == "reboot" and what in RESTARTS else "")

@@ -76,10 +76,7 @@ def _head(plan: Plan, version: str, date: str) -> Iterator[str]:
     yield comment(f"by gpudoctor {version} on {date} from the recipe {plan.recipe}; read it before you run it", "generated")
     yield "# here:    ansible-playbook -i localhost, -c local FILE"
     yield "# others:  ansible-playbook -i HOSTS -e target=GROUP FILE    (machines like the one it was planned for)"
-    yield from (comment(text, "archived") for text in (plan.archived,) if text)
-    yield from (comment(text, "warning") for text in plan.warnings)
-    yield from (comment(text, "remark") for text in plan.remarks)
-    yield from (comment(text, "source") for text in plan.sources)
+    yield from (comment(text, word) for word, text in acts.to_be_told(plan))
 
 
 def _said(step: PlannedStep) -> Iterator[str]:

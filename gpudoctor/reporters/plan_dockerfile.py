@@ -58,10 +58,7 @@ def _head(plan: Plan, version: str, date: str) -> Iterator[str]:
     yield comment(plan.title, f"gpudoctor setup {plan.name or '?'}")
     yield comment(plan.machine, "planned for")
     yield comment(f"by gpudoctor {version} on {date} from the recipe {plan.recipe}; read it before you build it", "generated")
-    yield from (comment(text, "archived") for text in (plan.archived,) if text)
-    yield from (comment(text, "warning") for text in plan.warnings)
-    yield from (comment(text, "remark") for text in plan.remarks)
-    yield from (comment(text, "source") for text in plan.sources)
+    yield from (comment(text, word) for word, text in acts.to_be_told(plan))
     yield "# One RUN is one act of the plan, and texts and paths are meant literally, which is why they are in single quotes."
     yield "# hadolint global ignore=DL3059,SC2016,SC1003,SC1112"
     if _is_wsl(plan):

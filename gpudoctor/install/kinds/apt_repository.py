@@ -10,7 +10,7 @@ from gpudoctor.host.acting import ActFailed, Machine
 from gpudoctor.host.base import Host
 from gpudoctor.install import apt, apt_sources, openpgp
 from gpudoctor.install.kinds._kind import Draft, Look, PlanError, Settings
-from gpudoctor.install.repository_files import fetched_key, key_missing, packed, put_back, unpacked
+from gpudoctor.install.repository_files import fetched_key, key_missing, packed, put_back, repository_address, unpacked
 from gpudoctor.model.plan import DONE, TODO, Command, FileChange
 
 _LISTS = "/var/lib/apt/lists"
@@ -122,15 +122,11 @@ class _AptRepository:
 
 
 def _settled(given: Settings, look: Look) -> dict[str, Any]:
-    name, _, below = str(given["repository"]).partition("/")
-    address = look.addresses.get(name)
-    if address is None or address.kind != "apt":
-        raise PlanError(f"'{name}' is no apt repository in recipes/addresses.toml; this is a mistake in the recipe")
-    if not (address.key_url and address.fingerprint):
-        raise PlanError(f"the repository {name} has no key_url and fingerprint; an unsigned repository is never used")
+    address, url = repository_address(str(given["repository"]), "apt", look)
+    name = address.name
     components = [str(one) for one in given.get("components", ())]
     architectures = [str(one) for one in given.get("architectures", ())]
-    suite, url = str(given["suite"]), "/".join(filter(None, (address.url.rstrip("/"), below)))
+    suite = str(given["suite"])
     if not _SUITE.fullmatch(suite) or ".." in suite or re.search(r"\s", url):
         raise PlanError(f"'{url} {suite}' is no place of a repository; this is a mistake in the recipe or in the facts")
     if bool(components) == suite.endswith("/") or not all(map(_WORD.fullmatch, (*components, *architectures))):

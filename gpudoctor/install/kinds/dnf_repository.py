@@ -9,7 +9,7 @@ from typing import Any
 from gpudoctor.host.acting import ActFailed, Machine
 from gpudoctor.install import openpgp
 from gpudoctor.install.kinds._kind import Draft, Look, PlanError, Settings
-from gpudoctor.install.repository_files import fetched_key, key_missing, packed, put_back, unpacked
+from gpudoctor.install.repository_files import fetched_key, key_missing, packed, put_back, repository_address, unpacked
 from gpudoctor.model.plan import DONE, Command, FileChange
 
 _KEYS = "/etc/pki/rpm-gpg"
@@ -84,13 +84,8 @@ class _DnfRepository:
 
 
 def _settled(given: Settings, look: Look) -> dict[str, Any]:
-    name, _, below = str(given["repository"]).partition("/")
-    address = look.addresses.get(name)
-    if address is None or address.kind != "dnf":
-        raise PlanError(f"'{name}' is no dnf repository in recipes/addresses.toml; this is a mistake in the recipe")
-    if not (address.key_url and address.fingerprint):
-        raise PlanError(f"the repository {name} has no key_url and fingerprint; an unsigned repository is never used")
-    url = "/".join(filter(None, (address.url.rstrip("/"), below)))
+    address, url = repository_address(str(given["repository"]), "dnf", look)
+    name = address.name
     if re.search(r"\s", url):
         raise PlanError(f"'{url}' is no place of a repository; this is a mistake in the recipe or in the facts")
     key = f"{_KEYS}/RPM-GPG-KEY-gpudoctor-{name}"
