@@ -12,7 +12,6 @@ import argparse
 import json
 import os
 import re
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -23,6 +22,7 @@ sys.path.insert(0, str(WORKLOADS))
 
 import networks  # noqa: E402
 import onnx_networks  # noqa: E402
+from interleaved_pairs import compared  # noqa: E402
 
 WITHIN = 0.03
 
@@ -67,15 +67,10 @@ def main() -> int:
         model = Path(folder) / "model.onnx"
         onnx_networks.write(networks.draw(given.network, batch=given.batch), str(model))
         for hint, unit in (("latency", "ms"), ("throughput", "images/s")):
-            found: dict[str, list[float]] = {"ours": [], "theirs": []}
-            for pair in range(given.pairs):
-                for who in ("ours", "theirs")[:: 1 if pair % 2 else -1]:
-                    found[who].append(ours(given, hint) if who == "ours" else theirs(given, hint, model))
-            ratio = statistics.median(found["ours"]) / statistics.median(found["theirs"])
-            pairs = sorted(a / b for a, b in zip(found["ours"], found["theirs"], strict=True))
-            missed |= abs(ratio - 1) > WITHIN
-            middles = " ".join(f"{who} {statistics.median(values):9.3f} {unit}" for who, values in found.items())
-            sys.stdout.write(f"{hint:<10} {middles}  ratio {ratio:.4f}  [{pairs[0]:.4f} {pairs[-1]:.4f}]\n")
+            pair = compared(given.pairs, lambda hint=hint: ours(given, hint), lambda hint=hint: theirs(given, hint, model))
+            missed |= abs(pair.ratio - 1) > WITHIN
+            middles = f"ours {pair.ours:9.3f} {unit} theirs {pair.theirs:9.3f} {unit}"
+            sys.stdout.write(f"{hint:<10} {middles}  ratio {pair.ratio:.4f}  [{pair.lowest:.4f} {pair.highest:.4f}]\n")
             sys.stdout.flush()
     return 1 if missed else 0
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import statistics
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +20,7 @@ sys.path[:0] = [str(WORKLOADS), str(WORKLOADS / "backends")]
 import timing  # noqa: E402
 import torch  # noqa: E402
 import torch_backend  # noqa: E402
+from interleaved_pairs import compared  # noqa: E402
 from torch.utils.benchmark import Timer  # noqa: E402
 
 WITHIN = 0.02
@@ -77,15 +77,10 @@ def main() -> int:
         def theirs(timer: Timer = timer) -> float:
             return float(timer.blocked_autorange(min_run_time=given.seconds).median)
 
-        found: dict[str, list[float]] = {"ours": [], "theirs": []}
-        for pair in range(given.pairs):
-            for who, measure in (("ours", ours), ("theirs", theirs))[:: 1 if pair % 2 else -1]:
-                found[who].append(measure())
-        ratio = statistics.median(found["ours"]) / statistics.median(found["theirs"])
-        pairs = sorted(a / b for a, b in zip(found["ours"], found["theirs"], strict=True))
-        missed |= abs(ratio - 1) > WITHIN
-        middles = " ".join(f"{who} {statistics.median(times) * 1e3:9.3f} ms" for who, times in found.items())
-        sys.stdout.write(f"{name:<9} {case['task']:<9} {middles}  ratio {ratio:.4f}  [{pairs[0]:.4f} {pairs[-1]:.4f}]\n")
+        pair = compared(given.pairs, ours, theirs)
+        missed |= abs(pair.ratio - 1) > WITHIN
+        middles = f"ours {pair.ours * 1e3:9.3f} ms theirs {pair.theirs * 1e3:9.3f} ms"
+        sys.stdout.write(f"{name:<9} {case['task']:<9} {middles}  ratio {pair.ratio:.4f}  [{pair.lowest:.4f} {pair.highest:.4f}]\n")
         sys.stdout.flush()
     return 1 if missed else 0
 
