@@ -13,8 +13,9 @@ from gpudoctor.host import children
 from gpudoctor.host.acting import ActFailed
 from gpudoctor.host.changing import ActingHost
 from gpudoctor.host.local import LocalHost, find_program
+from gpudoctor.host.state import state_folder
 from gpudoctor.install.first_computation import compute
-from gpudoctor.install.journal import UNFINISHED, Child, Journal, JournalError, RunRow, state_folder
+from gpudoctor.install.journal import UNFINISHED, Child, Journal, JournalError, RunRow
 from gpudoctor.install.runner import Stopped, Watcher, carry_out, take_back
 from gpudoctor.model.plan import Plan, PlannedStep
 from gpudoctor.model.recipe import Address

@@ -63,18 +63,6 @@ class Child:
     argv: tuple[str, ...]
 
 
-def state_folder() -> Path:
-    """The platform's place for state: XDG_STATE_HOME, else ~/.local/state; root has /var/lib, so that no home is touched."""
-    chosen = os.environ.get("XDG_STATE_HOME")
-    if chosen and os.path.isabs(chosen):
-        return Path(chosen) / "gpudoctor"
-    if os.name == "nt":
-        return Path(os.environ.get("LOCALAPPDATA") or os.path.expanduser("~")) / "gpudoctor"
-    if os.geteuid() == 0:
-        return Path("/var/lib/gpudoctor")
-    return Path(os.path.expanduser("~")) / ".local" / "state" / "gpudoctor"
-
-
 class Journal:
     """One per state folder. `held()` keeps every other run out while ours acts."""
 

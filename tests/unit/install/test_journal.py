@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.install.journal import Child, Journal, JournalError, state_folder
+from gpudoctor.host.state import state_folder
+from gpudoctor.install.journal import Child, Journal, JournalError
 from gpudoctor.install.plan_store import plan_from_json, plan_to_json
 from gpudoctor.model.plan import DONE, Command, FileChange, Plan, PlannedStep, Refusal, Word
 
