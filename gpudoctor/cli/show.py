@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.option("-o", "--output", metavar="FILE", help="Write there instead of to standard output.")
 @click.option("--checks", "extra", multiple=True, metavar="DIR", help="A further folder of checks; may be repeated.")
 def command(name: str, form: str, output: str | None, extra: Sequence[str]) -> int:
-    """One check, stack or recipe (gpudoctor list …), one fact, or the schema of reports: gpudoctor.report/1."""
+    """One check, stack or recipe (gpudoctor list …), one fact, or a JSON Schema: gpudoctor.report/1, gpudoctor.plan/1."""
     from gpudoctor import app, installing
     from gpudoctor.cli import show_recipe
     from gpudoctor.cli.output import deliver
@@ -30,8 +30,8 @@ def command(name: str, form: str, output: str | None, extra: Sequence[str]) -> i
     from gpudoctor.reporters import schema
     from gpudoctor.reporters.json_report import dumps
 
-    if name == "gpudoctor.report/1":
-        deliver(dumps(schema.load()), output)
+    if name in schema.PUBLISHED:
+        deliver(dumps(schema.load(schema.PUBLISHED[name])), output)
         return OK
     try:
         knowledge, book = app.catalogue(extra), installing.book()
@@ -59,7 +59,7 @@ def command(name: str, form: str, output: str | None, extra: Sequence[str]) -> i
             raise BadInput(f"gpudoctor setup {name} has several recipes, for different machines: gpudoctor show {' or '.join(named)}")
         names = [
             *(check.id for check in knowledge.checks), *(stack.stack for stack in knowledge.stacks),
-            *(recipe.id for recipe in book.recipes), *vocabulary.specs(),
+            *(recipe.id for recipe in book.recipes), *vocabulary.specs(), *schema.PUBLISHED,
         ]  # fmt: skip
         raise BadInput(f"there is no check, stack, recipe or fact '{name}'{nearest(name, names)}; gpudoctor list checks names them")
     deliver(dumps(table) if form == "json" else "\n".join(lines) + "\n", output)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 OK, FAILED, SKIPPED = "ok", "failed", "skipped"
 
@@ -76,6 +77,41 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Conditions:
+    """What the device was like while it was measured, and where the work really went. None: nobody could tell."""
+
+    throttled: str | None = None
+    """What held it back; '' where it was watched and nothing did."""
+    others: str | None = None
+    """Who else was at work on it; '' where it was watched and nobody was."""
+    clock_mhz: float | None = None
+    hottest_c: float | None = None
+    busy_percent: float | None = None
+    link_gt: float | None = None
+    """GT/s per lane of the PCI Express link, the fastest that was seen; idle cards slow their link down."""
+    link_gt_max: float | None = None
+    link_width: int | None = None
+    link_width_max: int | None = None
+    power_limit_share: float | None = None
+    """Limit by default limit."""
+    gpu_address: str | None = None
+    gpu_kind: str | None = None
+    """discrete, integrated or accelerator"""
+    bar_share: float | None = None
+    """Part of the card's memory that the processor sees (Resizable BAR)."""
+    threads: int | None = None
+    computed_on: str | None = None
+    """The device of the last result, as the framework calls it."""
+    fallbacks: tuple[str, ...] | None = None
+    """Operators that ran on the processor instead, in one step."""
+    python_debug: bool | None = None
+    """The interpreter is a debug build."""
+    filesystem: str | None = None
+    """Of the folder whose files were read."""
+    on_windows_drive: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
     """Fields in the order of the report; those from `stage` on are not in the contract."""
 
@@ -113,6 +149,7 @@ class Measurement:
     """The first step: compilation and the search for kernels are in it."""
     noisy: str | None = None
     """Why the numbers are not to be relied on, beyond what ci95_percent says."""
+    conditions: Conditions | None = None
     notes: tuple[str, ...] = ()
     """What else a reader should know: why there is no energy, which conditions were not the usual ones."""
 
@@ -121,6 +158,11 @@ class Measurement:
         plain = _plain(self)
         assert isinstance(plain, dict)
         return plain
+
+    @classmethod
+    def from_json(cls, table: Mapping[str, Any]) -> Measurement:
+        """What `to_json` made. Raises ValueError for anything else."""
+        return _built(cls, table)
 
 
 def _plain(value: Any) -> Any:
@@ -133,3 +175,36 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "__dataclass_fields__"):
         return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
     return value
+
+
+def _built(kind: type[Any], table: Any) -> Any:
+    """A dataclass of these modules from its table; fields that are not given keep their default."""
+    if not isinstance(table, Mapping):
+        raise ValueError(f"{kind.__name__}: expected a table")
+    hints = get_type_hints(kind)
+    known = {each.name: each for each in fields(kind)}
+    if unknown := sorted(set(map(str, table)) - set(known)):
+        raise ValueError(f"{kind.__name__}: unknown field {unknown[0]}")
+    try:
+        return kind(**{name: _value(hints[name], value, f"{kind.__name__}.{name}") for name, value in table.items()})
+    except TypeError as error:
+        raise ValueError(f"{kind.__name__}: {error}") from error
+
+
+def _value(hint: Any, value: Any, name: str) -> Any:
+    """`value` as JSON has it, as `hint` wants it: None, text, number, bool, tuple, table of texts, another dataclass."""
+    allowed = get_args(hint) if isinstance(hint, UnionType) else (hint,)
+    for kind in allowed:
+        if value is None and kind is NoneType:
+            return None
+        if hasattr(kind, "__dataclass_fields__") and isinstance(value, Mapping):
+            return _built(kind, value)
+        if get_origin(kind) is tuple and isinstance(value, list):
+            return tuple(_value(get_args(kind)[0], each, name) for each in value)
+        if get_origin(kind) is Mapping and isinstance(value, Mapping) and all(isinstance(each, str) for each in value.values()):
+            return dict(value)
+        if kind is float and isinstance(value, int | float) and not isinstance(value, bool):
+            return float(value)
+        if isinstance(kind, type) and type(value) is kind:
+            return value
+    raise ValueError(f"{name}: {str(value)[:40]!r} is not of its kind")

@@ -6,6 +6,9 @@ import json
 from importlib import resources
 from typing import Any
 
+PUBLISHED = {"gpudoctor.report/1": "report", "gpudoctor.plan/1": "plan"}
+"""What a document's `schema` says, and the name of the file that describes it."""
+
 
 def load(name: str = "report") -> dict[str, Any]:
     """data/<name>.schema.json as it is in the package: report or plan."""
