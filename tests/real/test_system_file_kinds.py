@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import pytest
 from debian_root import RootState, _listing
 from layered_root import Frozen, LayeredRoot, Workshop
+from root_machine import RootMachine
+
+from gpudoctor.install.kinds.group import Group as GroupKind
 
 DRIVER = "/opt/gpudoctor/tests/real/killing_driver.py"
 RECIPES = "/opt/recipes"
@@ -225,3 +230,42 @@ def test_a_file_that_only_root_may_read(bert: Machine) -> None:
     bert.root.here(GRUB).chmod(0o644)
     finish_by_hand(bert, "--resume")
     assert b"force_probe" not in bert.root.here(GRUB).read_bytes()
+
+
+def test_a_usermod_that_died_between_two_files_is_made_good(base: tuple[Workshop, Frozen]) -> None:
+    """/etc/group was written and /etc/gshadow was not; the locks hold the number of a process that is gone, or that nobody waits for."""
+    shop, frozen = base
+    zombie = subprocess.Popen(["true"])
+    os.waitid(os.P_PID, zombie.pid, os.WEXITED | os.WNOWAIT)  # it is dead now, and not waited for: signals still reach its number
+    settings, before = {"user": "bert", "groups": ["render", "video"]}, {"had": []}
+    try:
+        for pid in (zombie.pid, 4194300):
+            with shop.lent(frozen) as root:
+                kind, machine_ = GroupKind(), RootMachine(root)
+                start = root.state()
+                kind.apply(settings, before, machine_)
+                whole = root.state()
+                half = root.read("/etc/gshadow").replace(":bert\n", ":\n").replace(",bert\n", "\n")
+                assert half != root.read("/etc/gshadow")
+
+                def dies(root: LayeredRoot = root, half: str = half, pid: int = pid) -> None:
+                    root.here("/etc/gshadow").write_text(half)
+                    for name in ("passwd", "group", "shadow", "gshadow"):
+                        root.write(f"/etc/{name}.lock", f"{pid}\0", 0o600)
+                    root.write(f"/etc/subuid.{pid}", f"{pid}\0", 0o600)
+
+                dies()
+                kind.recover(settings, before, machine_)
+                kind.apply(settings, before, machine_)
+                assert root.state().differences(whole) == []
+                dies()
+                kind.undo(settings, before, None, machine_)
+                assert root.state().differences(start) == []
+                # The undo itself can die there too: gpasswd has taken bert from the one file only.
+                kind.apply(settings, before, machine_)
+                names = root.read("/etc/group").replace(":bert\n", ":\n").replace(",bert\n", "\n")
+                root.here("/etc/group").write_text(names)
+                kind.undo(settings, before, None, machine_)
+                assert root.state().differences(start) == []
+    finally:
+        zombie.wait()

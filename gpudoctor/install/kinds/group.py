@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -57,7 +58,9 @@ class Group:
             machine.run(["usermod", "-aG", ",".join(lacking), user], root=True, finish=True, advice=advice)
 
     def recover(self, settings: Settings, before: Settings, machine: Machine) -> None:
-        """usermod is waited for, and run again it changes nothing."""
+        """usermod writes one file after the other: killed between two of them it has to run again, though /etc/group looks right."""
+        _drop_dead_locks(machine)
+        _add(settings["user"], settings["groups"], machine)
 
     def after(self, settings: Settings, before: Settings, machine: Machine) -> dict[str, Any]:
         return {}
@@ -68,10 +71,64 @@ class Group:
         return f"{settings['user']} is not in {', '.join(lacking)}" if lacking else ""
 
     def undo(self, settings: Settings, before: Settings, after: Settings | None, machine: Machine) -> tuple[str, ...]:
-        for group, members in memberships(machine.look).items():
-            if group in settings["groups"] and group not in before["had"] and settings["user"] in members:
-                machine.run(["gpasswd", "-d", settings["user"], group], root=True, finish=True)
+        user = settings["user"]
+        shadowed = _shadowed_groups(user, machine)
+        there = memberships(machine.look)
+        if _drop_dead_locks(machine):
+            # A tool died here. Only a whole write makes the files agree with each other again.
+            _add(user, settings["groups"], machine)
+            there, shadowed = memberships(machine.look), _shadowed_groups(user, machine)
+        for group, members in there.items():
+            if group in settings["groups"] and group not in before["had"] and (user in members or group in shadowed):
+                machine.run(["gpasswd", "-d", user, group], root=True, finish=True)
         return ()
+
+
+def _add(user: str, groups: list[str], machine: Machine) -> None:
+    there = [group for group in groups if group in memberships(machine.look)]
+    if there:
+        machine.run(["usermod", "-aG", ",".join(there), user], root=True, finish=True)
+
+
+_DATABASES = ("passwd", "group", "shadow", "gshadow", "subuid", "subgid")
+
+
+def _drop_dead_locks(machine: Machine) -> bool:
+    """True where a killed usermod or gpasswd had left one of its locks behind.
+
+    The tools take over the lock of a process that is gone, but not that of a dead one which nobody waits for (a container whose first
+    process reaps nothing), and gpasswd leaves alone the locks that only usermod takes.
+    """
+    dropped = False
+    for name in machine.look.listdir("/etc"):
+        # A lock is a draft, named after the process that took it, linked to its last name.
+        if found := re.fullmatch(rf"(?:{'|'.join(_DATABASES)})\.(lock|\d+)", name):
+            path = f"/etc/{name}"
+            pid = _as_root_sees(path, machine).strip("\0\n ") if found[1] == "lock" else found[1]
+            if pid.isascii() and pid.isdigit() and not _runs(pid, machine):
+                machine.remove(path, root=True)
+                dropped = True
+    return dropped
+
+
+def _as_root_sees(path: str, machine: Machine) -> str:
+    """Empty where it is not there, or where nobody here may read it."""
+    try:
+        return (machine.read(path, root=True) or b"").decode("utf-8", "replace")
+    except ActFailed:
+        return ""
+
+
+def _runs(pid: str, machine: Machine) -> bool:
+    """A process that still does something: not gone, and no zombie."""
+    status = machine.look.read(f"/proc/{pid}/stat").text
+    return bool(status) and status.rpartition(")")[2].split()[:1] != ["Z"]
+
+
+def _shadowed_groups(user: str, machine: Machine) -> set[str]:
+    """Groups whose member a user is according to /etc/gshadow; a killed gpasswd may have written only one of the two files."""
+    rows = [line.split(":") for line in _as_root_sees("/etc/gshadow", machine).splitlines()]
+    return {row[0] for row in rows if len(row) == 4 and user in row[3].split(",")}
 
 
 def memberships(host: Host) -> dict[str, list[str]]:
