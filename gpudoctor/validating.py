@@ -17,7 +17,8 @@ from gpudoctor.model.facts import Facts, Known
 from gpudoctor.model.measurement import FAILED, OK, SKIPPED, Measurement
 from gpudoctor.model.report import Report
 from gpudoctor.validate import devices, requests, workers
-from gpudoctor.validate.attending import peaks_of, watching_for
+from gpudoctor.validate.attending import gpu_of, peaks_of, watching_for
+from gpudoctor.validate.conditions import conditions
 from gpudoctor.validate.devices import Target
 from gpudoctor.validate.measured_facts import records
 from gpudoctor.validate.requests import Asked, Budget, Job
@@ -156,9 +157,13 @@ class Run:
             why = f"stopped at '{answer.stage or 'start'}' because the minute was over; --workload {job.workload.id} takes its time"
             answer = replace(answer, status=SKIPPED, reason=why)
         joules = watching.meter.total() if answer.status == OK else None
-        device = Device(peaks_of(self._host, self._facts, job.target, self._bandwidth.get(job.target.device)))
+        seen, said = watching.seen(), {**answer.device, **answer.result}
+        device = Device(
+            peaks_of(self._host, self._facts, job.target, self._bandwidth.get(job.target.device)),
+            conditions(self._host, self._facts, job, gpu_of(self._facts, job.target), seen, said),
+        )
         environment = {**self._environment, **(variables or {})}
-        measured = measurement(job, answer, watching.seen(), joules, watching.meter.why_not, device, environment)
+        measured = measurement(job, answer, seen, joules, watching.meter.why_not, device, environment)
         if measured.workload == "memory_bandwidth" and measured.throughput is not None:
             self._bandwidth[job.target.device] = measured.throughput.value
         self.measurements.append(measured)

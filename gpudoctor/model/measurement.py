@@ -162,7 +162,9 @@ class Measurement:
     @classmethod
     def from_json(cls, table: Mapping[str, Any]) -> Measurement:
         """What `to_json` made. Raises ValueError for anything else."""
-        return _built(cls, table)
+        built = _built(cls, table)
+        assert isinstance(built, cls)
+        return built
 
 
 def _plain(value: Any) -> Any:

@@ -10,6 +10,7 @@ from gpudoctor.validate import energy, processor
 from gpudoctor.validate.device_names import identify, plain
 from gpudoctor.validate.devices import Target
 from gpudoctor.validate.energy import Meter
+from gpudoctor.validate.pci_link import LinkWatch, gpu_address
 from gpudoctor.validate.reference_rows import DeviceRow, devices
 from gpudoctor.validate.watching import CardWatch, ColumnWatch, NvidiaWatch, ProcessorWatch, ToolHost, Watcher, Watching
 
@@ -50,10 +51,13 @@ def watching_for(host: ToolHost, facts: Facts, target: Target, pids: Sequence[in
         return Watching(host, [ProcessorWatch(host, pids)], energy.of_processor(host))
     if gpu is None and target.backend != "ipu":
         return Watching(host, [], Meter("", "card", why_not="no energy counter: which card this is cannot be told"))
+    address = gpu_address(gpu)
+    watchers: list[Watcher] = [LinkWatch(host, address)] if address is not None else []
     if gpu is not None and gpu.get("vendor") == "nvidia":
-        return _nvidia(host, target)
+        return _nvidia(host, target, watchers)
     meter = energy.of_card(host, gpu or {})
-    watchers: list[Watcher] = [CardWatch(host, gpu)] if gpu is not None else []
+    if gpu is not None:
+        watchers.append(CardWatch(host, gpu))
     if not meter.why_not:
         return Watching(host, watchers, meter)
     tool = _tool(target, gpu)
@@ -63,12 +67,19 @@ def watching_for(host: ToolHost, facts: Facts, target: Target, pids: Sequence[in
     return Watching(host, [*watchers, columns], columns.meter, tool=tool, on_line=_safely(columns.line))
 
 
-def _nvidia(host: ToolHost, target: Target) -> Watching:
+def _busy_with(host: ToolHost, index: int) -> str:
+    """Programs that compute on an NVIDIA card before anything of ours does: the host remembers its first answer."""
+    listed = host.run(("nvidia-smi", "--query-compute-apps=pid,name", "--format=csv,noheader", "-i", str(index)))
+    lines = [line.partition(",")[2].strip().replace("\\", "/") for line in listed.stdout.splitlines()[:50]]
+    names = list(dict.fromkeys(line.rpartition("/")[2][:40] for line in lines if line))
+    return f"other programs compute on the card: {', '.join(names[:3])}" if listed.ok and names else ""
+
+
+def _nvidia(host: ToolHost, target: Target, others: Sequence[Watcher]) -> Watching:
     digits = target.device.rpartition(":")[2]
-    watch = NvidiaWatch(Meter("nvidia-smi", "board"))
-    return Watching(
-        host, [watch], watch.meter, tool=NvidiaWatch.command(int(digits) if digits.isdigit() else 0), on_line=_safely(watch.line)
-    )
+    index = int(digits) if digits.isdigit() else 0
+    watch = NvidiaWatch(Meter("nvidia-smi", "board"), foreign=_busy_with(host, index))
+    return Watching(host, [*others, watch], watch.meter, tool=NvidiaWatch.command(index), on_line=_safely(watch.line))
 
 
 def _tool(target: Target, gpu: Mapping[str, Any] | None) -> tuple[str, ...]:

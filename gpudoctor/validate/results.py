@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gpudoctor.model.measurement import FAILED, OK, Correctness, Energy, Latency, Measurement, Throughput
+from gpudoctor.model.measurement import FAILED, OK, Conditions, Correctness, Energy, Latency, Measurement, Throughput
 from gpudoctor.validate.catalogue import input_shape
 from gpudoctor.validate.energy import Joules
 from gpudoctor.validate.reference_rows import DeviceRow, references
@@ -33,9 +33,10 @@ NARROW = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """What a target can do at most: rows of the table, or the estimate of a processor."""
+    """What a target can do at most (rows of the table, or the estimate of a processor), and what it was like meanwhile."""
 
     rows: tuple[DeviceRow, ...] = ()
+    conditions: Conditions | None = None
 
 
 def measurement(
@@ -51,7 +52,7 @@ def measurement(
         device=job.target.device, device_name=_device_name(job, said), dtype=job.dtype, batch=job.batch if job.network else None,
         input=input_shape(job.workload, job.options) if job.network else None, status=answer.status, reason=answer.reason or None,
         stage=answer.stage or None if answer.status == FAILED else None, compile=job.compile,
-        environment={**environment, **_texts(result.get("environment"))},
+        environment={**environment, **_texts(result.get("environment"))}, conditions=device.conditions,
         notes=(f"{threads} threads",) if isinstance(threads, int) and job.target.on_processor else (),
     )  # fmt: skip
     return _measured(base, job, answer, seen, joules, no_energy, device) if answer.status == OK else base

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from gpudoctor.host.base import Ran, Text
 from gpudoctor.host.processes import Guard
@@ -23,6 +23,7 @@ STOLEN = 0.03
 """Share that the hypervisor may give to others."""
 SAG = 0.15
 """A clock that ends so much below where it began was held back."""
+N = TypeVar("N", int, float)
 _MOST_CPUS = 8
 """Clocks of more are not read: they cost more than they tell."""
 
@@ -38,6 +39,16 @@ class Seen:
     hottest_c: float | None = None
     busy_percent: float | None = None
     """Median use of the device."""
+    link_gt: float | None = None
+    """GT/s per lane of the PCI Express link, at its fastest."""
+    link_gt_max: float | None = None
+    link_width: int | None = None
+    link_width_max: int | None = None
+
+    @property
+    def watched(self) -> bool:
+        """Whether anything could be seen at all."""
+        return any(value is not None for value in (self.clock_mhz, self.hottest_c, self.busy_percent))
 
     @property
     def noise(self) -> tuple[str, ...]:
@@ -275,12 +286,14 @@ def _float(text: str) -> float | None:
 
 
 class ToolHost(Protocol):
+    def run(self, argv: Sequence[str], *, timeout: float = 5.0, limit: int = 4_000_000) -> Ran: ...
     def run_worker(
         self, argv: Sequence[str], *, timeout: float, limit: int, env: Mapping[str, str], guard: Guard, stdin_text: str = ""
     ) -> Ran: ...
     def read(self, path: str, *, limit: int = 1_000_000) -> Text: ...
     def exists(self, path: str) -> bool: ...
     def listdir(self, path: str) -> list[str]: ...
+    def realpath(self, path: str) -> str: ...
 
 
 class Watching:
@@ -337,12 +350,14 @@ class Watching:
     def seen(self) -> Seen:
         parts = [watcher.seen() for watcher in self._watchers]
 
-        def first(values: Sequence[float | None]) -> float | None:
+        def first(values: Sequence[N | None]) -> N | None:
             return next((value for value in values if value is not None), None)
 
         return Seen(
             throttled="; ".join(part.throttled for part in parts if part.throttled),
             others="; ".join(part.others for part in parts if part.others),
             clock_mhz=first([part.clock_mhz for part in parts]), hottest_c=first([part.hottest_c for part in parts]),
-            busy_percent=first([part.busy_percent for part in parts]),
+            busy_percent=first([part.busy_percent for part in parts]), link_gt=first([part.link_gt for part in parts]),
+            link_gt_max=first([part.link_gt_max for part in parts]), link_width=first([part.link_width for part in parts]),
+            link_width_max=first([part.link_width_max for part in parts]),
         )  # fmt: skip

@@ -88,6 +88,7 @@ def carry_out(request, backend):
     say("build")
     work = session.prepare(request)
     found = dict(session.about(), environment=dict(work.environment), includes=list(work.includes))
+    found["python_debug"] = hasattr(sys, "gettotalrefcount")  # what only debug builds have
     if request.get("verify", True):
         say("correctness")
         found["outputs"] = work.verify()
@@ -103,6 +104,7 @@ def carry_out(request, backend):
     found.update(timing.summary(samples, repeat), first_ms=first * 1e3, steady=steady, items_per_step=work.items, unit=work.unit)
     found["memory_peak_bytes"] = work.memory_peak()
     found.update(work.found())
+    found.update(work.places())
     if request.get("samples"):
         found["samples_ms"] = [value * 1e3 for value in samples]
     return found
@@ -131,6 +133,10 @@ class Work:
 
     def found(self):
         """More for the result, known only after the measurement."""
+        return {}
+
+    def places(self):
+        """Where it was really computed, as far as this backend tells: `computed_on` (a device), `fallbacks` (names of operators)."""
         return {}
 
 

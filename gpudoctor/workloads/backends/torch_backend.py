@@ -1,9 +1,12 @@
 """Workloads on torch 1.8 and newer: CPU, CUDA, ROCm, XPU (native and with IPEX), MPS, DirectML (torch_directml), OpenCL (pytorch_ocl)."""
 
+import sys
+
 import networks
 import torch
 import torch.nn.functional as F
 import torch_correctness
+import torch_fallback
 import torch_micro
 import torch_networks
 from correctness import has_labels
@@ -87,6 +90,18 @@ class _Network(Work):
 
     def memory_peak(self):
         return self.device.memory_peak() or (peak_of_process() if self.device.kind == "cpu" else None)
+
+    def places(self):
+        """Where it really computed. One more step, after the measurement: watching costs time."""
+        told = {"computed_on": str(self.last.device)} if self.last is not None else {}
+        if self.device.kind == "cpu":
+            return told
+        try:
+            told["fallbacks"] = torch_fallback.in_one_step(self.device, self.step)
+            self.sync()
+        except Exception as error:  # the measurement is made: a watch that fails must not cost it
+            print(f"fallbacks could not be watched: {error}", file=sys.stderr)
+        return told
 
 
 class Inference(_Network):

@@ -10,6 +10,7 @@ import warnings
 import torch
 
 SAID = re.compile(r"fall(?:s|ing)?[ _-]?back(?! kernel)|not currently (?:supported|implemented) on the .{1,40} backend", re.IGNORECASE)
+NAMED = re.compile(r"aten::[\w.]+")
 HARMLESS = frozenset(
     "aten::" + name
     for name in """
@@ -55,6 +56,14 @@ class Watch:
         wrong = any(isinstance(part, torch.Tensor) and part.device.type == "cpu" for part in parts)
         return "the result is on the processor" if wrong else ""
 
+    def all_recorded(self, record):
+        """Names of all operators that had tensors of the processor only."""
+        try:
+            events = list(_flat(record.profiler.kineto_results.experimental_event_tree()))
+        except (AttributeError, RuntimeError):
+            return []
+        return [each.name for each in events if each.name.startswith("aten::") and each.name not in HARMLESS and _only_processor(each)]
+
     def _recorded(self, record):
         try:
             tree = record.profiler.kineto_results.experimental_event_tree()
@@ -68,6 +77,32 @@ class Watch:
             if name.startswith("aten::") and name not in HARMLESS and _only_processor(event):
                 return name + " ran on the processor"
         return ""
+
+
+def in_one_step(device, step):
+    """Names of operators that went to the processor while `step()` ran, as far as this device can tell; each once.
+
+    For networks, after they were measured: of devices with a plugin only the warnings count, recording is not sound on all of them.
+    """
+    watch = Watch(device)
+    if device.kind in ("dml", "ocl"):
+        watch.records = False
+    names = []
+    if not watch.records:
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            step()
+    else:
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], record_shapes=True) as record:
+                step()
+        names = watch.all_recorded(record)
+    for one in heard:
+        text = " ".join(str(one.message).split())
+        if SAID.search(text):
+            names += NAMED.findall(text) or ["unnamed"]
+    return list(dict.fromkeys(names))
 
 
 def _has_records():

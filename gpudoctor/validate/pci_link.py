@@ -1,0 +1,73 @@
+"""The PCI Express link of a card, as sysfs shows it while the card is at work: idle cards slow it down, so it is asked under load."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from gpudoctor.host.base import Text
+from gpudoctor.validate.watching import Seen
+
+DEVICES = "/sys/bus/pci/devices"
+_ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+
+
+class LinkHost(Protocol):
+    def read(self, path: str, *, limit: int = 1_000_000) -> Text: ...
+    def realpath(self, path: str) -> str: ...
+
+
+@dataclass(slots=True)
+class LinkWatch:
+    """One of the watchers of a measurement. `address`: of the card; what is asked is the device of it that sits in the slot."""
+
+    host: LinkHost
+    address: str
+    _seen: Seen = field(default_factory=Seen)
+    _folder: str = ""
+
+    def sample(self, now: float) -> None:
+        if not self._folder:
+            self._folder = slot_side(self.host, self.address)
+            self._seen = Seen(link_gt_max=self._speed("max_link_speed"), link_width_max=self._width("max_link_width"))
+        gt, width = self._speed("current_link_speed"), self._width("current_link_width")
+        if gt is not None and gt >= (self._seen.link_gt or 0.0):
+            self._seen = replace(self._seen, link_gt=gt, link_width=width)
+
+    def seen(self) -> Seen:
+        """The fastest that the link was."""
+        return self._seen
+
+    def _speed(self, name: str) -> float | None:
+        """'16.0 GT/s PCIe', '8 GT/s'; 'Unknown' is None."""
+        word = self.host.read(f"{self._folder}/{name}", limit=64).text.strip().partition(" ")[0]
+        return float(word) if re.fullmatch(r"\d{1,3}(\.\d{1,2})?", word) else None
+
+    def _width(self, name: str) -> int | None:
+        """0 and 255 are how drivers say that they do not know."""
+        text = self.host.read(f"{self._folder}/{name}", limit=64).text.strip()
+        return int(text) if text.isascii() and text.isdigit() and 0 < int(text) <= 32 else None
+
+
+def slot_side(host: LinkHost, address: str) -> str:
+    """The folder of the device whose link leads to the slot: cards of Intel and AMD hold a switch, behind which every link looks fast
+    (AMD) or slow (Intel: 2.5 GT/s, one lane). Upward from the card, as long as it is its maker's and no root port."""
+    path = host.realpath(f"{DEVICES}/{address}")
+    parts = [part for part in path.split("/") if _ADDRESS.fullmatch(part)]
+    if not parts or parts[-1] != address:
+        return f"{DEVICES}/{address}"
+    vendor = host.read(f"{DEVICES}/{address}/vendor", limit=64).text.strip()
+    chosen = address
+    for part in reversed(parts[1:-1]):  # the first is the root port
+        if host.read(f"{DEVICES}/{part}/vendor", limit=64).text.strip() != vendor:
+            break
+        chosen = part
+    return f"{DEVICES}/{chosen}"
+
+
+def gpu_address(gpu: Mapping[str, Any] | None) -> str | None:
+    """Of a record of `gpus`; None where its address is none of a bus (Windows, WSL, Apple)."""
+    address = gpu.get("address") if gpu is not None else None
+    return address if isinstance(address, str) and _ADDRESS.fullmatch(address) else None
