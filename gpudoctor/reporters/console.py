@@ -44,16 +44,16 @@ def _head(report: Report, width: int) -> Iterator[Line]:
     if report.incomplete:
         yield from hanging((Span("incomplete: ", "warn"),), "; ".join(report.incomplete), width)
     head = report.headline
-    machine = "No GPU seen" if _no_gpu(report) else head.get("machine", "")
+    machine = "No GPU seen" if no_gpu(report) else head.get("machine", "")
     kernel = f"kernel {head['kernel']}" if head.get("kernel") else ""
-    for text in joined([machine, head.get("os", ""), kernel, _python(head)], width, indent=2):
+    for text in joined([machine, head.get("os", ""), kernel, python_line(head)], width, indent=2):
         yield (Span(text, "bold"),)
-    if _no_gpu(report):
+    if no_gpu(report):
         yield ()
         yield from hanging((), looked_for(report), width)
 
 
-def _python(head: Mapping[str, str]) -> str:
+def python_line(head: Mapping[str, str]) -> str:
     """Which environment was looked at and why that one."""
     where, why = head.get("python_executable", ""), head.get("python_why", "")
     text = " ".join(
@@ -62,7 +62,7 @@ def _python(head: Mapping[str, str]) -> str:
     return text if head.get("python") or where else ""
 
 
-def _no_gpu(report: Report) -> bool:
+def no_gpu(report: Report) -> bool:
     return "gpus" in report.facts and not report.facts["gpus"]
 
 
@@ -230,7 +230,7 @@ def _tail(report: Report, width: int, quiet: bool, ignored: Mapping[str, str]) -
 
 
 def _nothing_wrong(report: Report) -> str:
-    if _no_gpu(report):
+    if no_gpu(report):
         return "Nothing else to report."
     if report.incomplete or any(stack.verdict == "unknown" for stack in report.stacks):
         return "Nothing wrong was found in what could be looked at."
@@ -247,6 +247,6 @@ def next_step(report: Report) -> tuple[str, str]:
         return "Next:", f"gpudoctor show {first.id}"
     if report.incomplete:
         return "Next, with more time:", "gpudoctor check --budget 120"
-    if _no_gpu(report):
+    if no_gpu(report):
         return "Next, on the machine with the GPU:", "gpudoctor capture -o machine.tar.gz"
     return "Next, for the evidence:", "gpudoctor check -v"

@@ -44,7 +44,7 @@ def _one_moving(row: Running, width: int) -> Line:
         return Span("  … "), Span(words), Span(f"  {visible(detail)}"[: max(width - len(words) - 4, 0)], "dim")
     said = row.measured
     if said.status == OK:
-        text = f"{_time(said)}  {_rate(said)}"
+        text = f"{time_text(said)}  {rate_text(said)}"
         mark = Span("noisy " if said.noisy else "ok    ", "warn" if said.noisy else "good")
     else:
         text, mark = said.reason or "", Span("FAILED" if said.status == FAILED else "skipped", "bad" if said.status == FAILED else "dim")
@@ -101,12 +101,12 @@ def _cells(each: Measurement) -> tuple[str, ...]:
     spread = f"±{latency.ci95_percent:.1f}%" if latency is not None and latency.ci95_percent is not None else "-"
     done = each.status == OK
     return (
-        visible(each.workload) + size, SHORT.get(each.task, each.task), each.dtype, str(each.batch or "-"), _time(each) if done else "-",
-        _rate(each) if done else "-", spread if done else "-", _verdict(each),
+        visible(each.workload) + size, SHORT.get(each.task, each.task), each.dtype, str(each.batch or "-"), time_text(each) if done else "-",
+        rate_text(each) if done else "-", spread if done else "-", result_text(each),
     )  # fmt: skip
 
 
-def _verdict(each: Measurement) -> str:
+def result_text(each: Measurement) -> str:
     if each.status != OK:
         wrong = each.correctness is not None and not each.correctness.passed
         return "WRONG" if wrong else "FAILED" if each.status == FAILED else "skipped"
@@ -114,7 +114,7 @@ def _verdict(each: Measurement) -> str:
     return f"{right}, noisy" if each.noisy else right
 
 
-def _time(each: Measurement) -> str:
+def time_text(each: Measurement) -> str:
     if each.latency_ms is None:
         return "-"
     median = each.latency_ms.median
@@ -123,7 +123,7 @@ def _time(each: Measurement) -> str:
     return f"{median * 1000:.3g} µs" if median < 0.1 else f"{median:.{3 if median < 10 else 1 if median < 1000 else 0}f} ms"
 
 
-def _rate(each: Measurement) -> str:
+def rate_text(each: Measurement) -> str:
     if each.throughput is None:
         return "-"
     value = each.throughput.value
