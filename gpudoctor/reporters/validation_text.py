@@ -101,8 +101,8 @@ def _cells(each: Measurement) -> tuple[str, ...]:
     spread = f"±{latency.ci95_percent:.1f}%" if latency is not None and latency.ci95_percent is not None else "-"
     done = each.status == OK
     return (
-        visible(each.workload) + size, SHORT.get(each.task, each.task), each.dtype, str(each.batch or "-"), time_text(each) if done else "-",
-        rate_text(each) if done else "-", spread if done else "-", result_text(each),
+        visible(each.workload) + size, SHORT.get(each.task, each.task), each.dtype, str(each.batch or "-"),
+        time_text(each) if done else "-", rate_text(each) if done else "-", spread if done else "-", result_text(each),
     )  # fmt: skip
 
 
