@@ -90,7 +90,7 @@ def trained_names(network):
     return [each.name for each in listed(network) if each.trained]
 
 
-# One step of an optimiser over {name: array}: (values, state), the settings of torch_backend.optimizer.
+# One step of an optimiser over {name: array}: (values, state), the settings of torch_training.optimizer.
 
 
 def first_state(name, values):

@@ -1,7 +1,7 @@
 """Runs in the target interpreter: one measurement on one device. Reads a request (JSON) on standard input, prints lines of JSON.
 
 Standard library only, Python 3.8, nothing of gpudoctor; its siblings here are found by their folder. Each stage is a line when it begins
-(import, device, build, correctness, first, warm, measure), so that a hang or a crash is located; the last line is `result`, `skipped` (what
+(import, device, build, correctness, first, ready, measure), so that a hang or a crash is located; the last line is `result`, `skipped` (what
 this backend lacks, with the reason) or `failed`. What a framework prints goes to standard error.
 """
 
@@ -81,12 +81,23 @@ def carry_out(request, backend):
     """What one request of any kind gives: a table for the result line."""
     import timing
 
+    crew = request.get("crew")
+    if crew and crew.get("same"):
+        import together
+
+        request.setdefault("threads", together.share_of_cores(crew["same"]))
     session = backend.open_session(request)
     say("device", **session.about())
     if request.get("job") == "operators":
         return {"operators": session.operators(request)}
+    if request.get("job") == "collective":
+        return collective(request, session)
+    if request.get("fine_tuning") and not getattr(backend, "FINE_TUNES", False):
+        raise Skipped("fine-tuning is measured with torch's own devices, not with {}".format(request["framework"]))
     say("build")
     work = session.prepare(request)
+    if request.get("preprocess") and "preprocess" not in work.includes:
+        raise Skipped("{} takes no images that could be prepared here".format(request["workload"]))
     found = dict(session.about(), environment=dict(work.environment), includes=list(work.includes))
     found["python_debug"] = hasattr(sys, "gettotalrefcount")  # what only debug builds have
     if request.get("verify", True):
@@ -96,6 +107,8 @@ def carry_out(request, backend):
         return found
     say("first")
     first, warm, steps, steady = timing.warm_up(work.step, work.sync, request.get("warm_up", 10.0))
+    if crew:
+        return dict(found, **beside_others(work, request, first, warm, steady))
     say("measure", first_ms=first * 1e3, warm_ms=warm * 1e3, steps=steps, steady=steady)
     samples, repeat = timing.sample(
         work.step, work.sync, warm, request.get("duration", 3.0),
@@ -108,6 +121,32 @@ def carry_out(request, backend):
     if request.get("samples"):
         found["samples_ms"] = [value * 1e3 for value in samples]
     return found
+
+
+def beside_others(work, request, first, warm, steady):
+    """The measurement where others run the same beside this one: all begin together and none stops before the time is over."""
+    import together
+
+    say("ready", first_ms=first * 1e3, warm_ms=warm * 1e3, steady=steady)
+    together.wait_for_start(request["crew"]["folder"])
+    say("measure")
+    times, seconds = together.window(
+        work.step, work.sync, request.get("duration", 3.0),
+        lambda count, mean: say("progress", iterations=count, median_ms=mean * 1e3),
+    )  # fmt: skip
+    kept, every = together.microseconds(times)
+    return dict(
+        work.found(), samples_us=kept, every=every, iterations=len(times), window_s=seconds, first_ms=first * 1e3, steady=steady,
+        items_per_step=work.items, unit=work.unit, memory_peak_bytes=work.memory_peak(),
+    )  # fmt: skip
+
+
+def collective(request, session):
+    """An operation of all ranks together, by message size."""
+    run = getattr(session, "collective", None)
+    if run is None:
+        raise Skipped("{} has no collective that is measured here".format(request["framework"]))
+    return run(request)
 
 
 class Work:

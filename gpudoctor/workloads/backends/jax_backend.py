@@ -16,6 +16,7 @@ import jax.numpy as jnp  # noqa: E402
 import jax_networks  # noqa: E402
 import networks  # noqa: E402
 import numpy  # noqa: E402
+import preprocessing  # noqa: E402
 
 DTYPES = {name: jnp.dtype(name) for name in ("float32", "float16", "bfloat16", "float64")}
 
@@ -79,8 +80,11 @@ class _Network(Work):
         self.device, self.dtype, self.request, self.last = device, dtype, request, None
         self.network = networks.draw(request["workload"], **request.get("options", {}))
         self.items, self.unit = self.network.inputs[0].shape[0], request.get("unit", "images/s")
-        self.copies = bool(request.get("copies"))
-        self.includes = ("host_to_device", "compute", "device_to_host") if self.copies else ("compute",)
+        self.images = None
+        if request.get("preprocess") and preprocessing.takes_images(self.network):
+            self.images = preprocessing.WithNumpy(self.network, DTYPES[dtype])
+        self.copies = bool(request.get("copies")) or self.images is not None
+        self.includes = preprocessing.STAGES if self.images else preprocessing.STAGES[1:] if self.copies else ("compute",)
         self.host = jax_networks.inputs(self.network, DTYPES[dtype])
         self.inputs = self.put(self.host)
 
@@ -88,7 +92,9 @@ class _Network(Work):
         return jax.device_put(tree, self.device)
 
     def given(self):
-        return self.put(self.host) if self.copies else self.inputs
+        if not self.copies:
+            return self.inputs
+        return self.put({self.images.name: self.images.prepared()} if self.images else self.host)
 
     def sync(self):
         jax.block_until_ready(self.last)

@@ -8,6 +8,7 @@ import micro_networks
 import networks
 import numpy
 import onnx_networks
+import preprocessing
 import reference_numpy
 import weights
 from worker import Skipped, Work
@@ -33,6 +34,10 @@ class OnnxWork(Work):
         else:
             self.network = networks.draw(name, **request.get("options", {}))
             self.items, self.unit = self.network.inputs[0].shape[0], request.get("unit", "images/s")
+        self.images = None
+        if task != "micro" and request.get("preprocess") and preprocessing.takes_images(self.network):
+            self.images, self.copies = preprocessing.WithNumpy(self.network, self.model_dtype), True
+            self.includes = preprocessing.STAGES
 
     def verify(self):
         if self.request["task"] != "micro":
@@ -50,6 +55,10 @@ class OnnxWork(Work):
         """Inputs by name, floats in the precision of the model."""
         floats = {each.name for each in network.inputs if each.kind == "float"}
         return {name: value.astype(self.model_dtype) if name in floats else value for name, value in weights.inputs(network).items()}
+
+    def fresh(self, inputs):
+        """Inputs by name, prepared anew where the clock is to see that."""
+        return {self.images.name: self.images.prepared()} if self.images else inputs
 
     def with_model(self, network, load):
         """load(bytes or path) of the model; a file, gone afterwards, only where bytes cannot hold it."""

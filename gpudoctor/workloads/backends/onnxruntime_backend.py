@@ -78,7 +78,7 @@ class Inference(OnnxWork):
         self.place = session
         place = next((kind for start, kind in MEMORY.items() if session.provider.startswith(start)), "cpu")
         if place == "cpu" and not session.on_cpu:
-            self.includes = ("host_to_device", "compute", "device_to_host")
+            self.includes = self.includes if self.copies else ("host_to_device", "compute", "device_to_host")
         begin = time.perf_counter()
         self.session = self.loaded(self.network)
         self.load_ms = (time.perf_counter() - begin) * 1e3
@@ -102,7 +102,7 @@ class Inference(OnnxWork):
 
     def step(self):
         if self.copies:
-            self.session.run(None, self.inputs)
+            self.session.run(None, self.fresh(self.inputs))
         else:
             self.session.run_with_iobinding(self.binding)
 

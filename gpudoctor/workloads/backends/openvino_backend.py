@@ -134,13 +134,16 @@ class Inference(OnnxWork):
                 output.data.copy()
 
     def _write(self, request):
-        for place, array in enumerate(self.inputs):
-            request.set_input_tensor(place, openvino.Tensor(array.copy()))
+        for place, array in enumerate(self._fresh()):
+            request.set_input_tensor(place, openvino.Tensor(array if self.images else array.copy()))
+
+    def _fresh(self):
+        return [self.images.prepared()] if self.images else self.inputs
 
     def _round(self):
         for _ in range(self.count):
             if self.copies:
-                self.queue.start_async(dict(enumerate(self.inputs)))
+                self.queue.start_async(dict(enumerate(self._fresh())))
             else:
                 self.queue.start_async()
 

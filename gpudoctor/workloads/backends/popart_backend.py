@@ -52,7 +52,7 @@ class Inference(OnnxWork):
         if request.get("dtype", "float32") not in ("float32", "float16"):
             raise Skipped("an IPU has no {}".format(request["dtype"]))
         super().__init__(request, model_dtype=request.get("dtype", "float32"), opset=OPSET)
-        self.includes = ("host_to_device", "compute", "device_to_host")
+        self.includes = self.includes if self.copies else ("host_to_device", "compute", "device_to_host")
         self.place, self.session, self.compile_ms = session, None, None
 
     def loaded(self, network):
@@ -79,7 +79,11 @@ class Inference(OnnxWork):
             self.session = self.loaded(self.network)
             self.compile_ms = (time.perf_counter() - begin) * 1e3
             self.io = self._io(self.session, self.network)
-        self.session.run(self.io)
+        if self.images:
+            given = {name: self._narrow(value) for name, value in self.fresh({}).items()}
+            self.session.run(popart.PyStepIO(given, self.anchors))
+        else:
+            self.session.run(self.io)
 
     def computed(self, network):
         session = self.loaded(network)

@@ -9,6 +9,7 @@ import os
 import correctness
 import networks
 import poptorch
+import preprocessing
 import torch
 import torch_correctness
 import torch_networks
@@ -64,6 +65,9 @@ class _Network(Work):
         self.dtype = DTYPES[self.name]
         self.network = networks.draw(request["workload"], **request.get("options", {}))
         self.items, self.unit = self.network.inputs[0].shape[0], request.get("unit", "images/s")
+        self.images = None
+        if request["task"] == "inference" and request.get("preprocess") and preprocessing.takes_images(self.network):
+            self.images, self.includes = preprocessing.WithTorch(self.network, self.dtype), preprocessing.STAGES
 
     def attached(self, network):
         """(a model that is compiled at its first call, its inputs)."""
@@ -72,7 +76,7 @@ class _Network(Work):
     def step(self):
         if self.model is None:  # not before verify(): one IPU is attached to one model
             self.model, self.given = self.attached(self.network)
-        self.model(*self.given)
+        self.model(*([self.images.prepared()] if self.images else self.given))
 
     def left(self, model):
         model.detachFromDevice()

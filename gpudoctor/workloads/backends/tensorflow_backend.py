@@ -4,6 +4,7 @@ import array_micro
 import correctness
 import networks
 import numpy
+import preprocessing
 import tensorflow as tf
 import tensorflow_networks
 from device_names import bare, processor
@@ -93,8 +94,11 @@ class _Network(Work):
         self.name, self.device, self.dtype, self.request, self.last = device, "/" + device, dtype, request, None
         self.network = networks.draw(request["workload"], **request.get("options", {}))
         self.items, self.unit = self.network.inputs[0].shape[0], request.get("unit", "images/s")
-        self.copies = bool(request.get("copies"))
-        self.includes = ("host_to_device", "compute", "device_to_host") if self.copies else ("compute",)
+        self.images = None
+        if request.get("preprocess") and preprocessing.takes_images(self.network):
+            self.images = preprocessing.WithNumpy(self.network, DTYPES[dtype].as_numpy_dtype)
+        self.copies = bool(request.get("copies")) or self.images is not None
+        self.includes = preprocessing.STAGES if self.images else preprocessing.STAGES[1:] if self.copies else ("compute",)
         self.xla = {"jit_compile": True} if request.get("compile", "none") == "default" else {}
         self.host = tensorflow_networks.inputs(self.network, DTYPES[dtype])
         self.inputs = self.put(self.host)
@@ -104,7 +108,9 @@ class _Network(Work):
             return [tf.identity(tf.constant(each)) for each in arrays]
 
     def given(self):
-        return self.put(self.host) if self.copies else self.inputs
+        if not self.copies:
+            return self.inputs
+        return self.put([self.images.prepared()] if self.images else self.host)
 
     def sync(self):
         if self.last is not None:
@@ -217,7 +223,7 @@ class Training(_Network):
 
 
 def momentum(values, gradients, state, count):
-    """SGD with the settings of torch_backend.optimizer."""
+    """SGD with the settings of torch_training.optimizer."""
     for value, gradient, moved in zip(values, gradients, state[0]):
         moved.assign(0.9 * moved + gradient)
         value.assign_sub(1e-3 * moved)

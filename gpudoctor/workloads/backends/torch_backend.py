@@ -3,17 +3,19 @@
 import sys
 
 import networks
+import preprocessing
 import torch
-import torch.nn.functional as F
 import torch_correctness
 import torch_fallback
 import torch_micro
 import torch_networks
 from correctness import has_labels
 from torch_devices import Device, peak_of_process
+from torch_training import Trainer
 from worker import Skipped, Work
 
 DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16, "float64": torch.float64}
+FINE_TUNES = True
 
 
 def open_session(request):
@@ -52,6 +54,11 @@ class Session:
 
         return torch_operators.run(self.device, request)
 
+    def collective(self, request):
+        import torch_collective
+
+        return torch_collective.run(self.device, DTYPES[request.get("dtype", "float32")], request, self.about())
+
 
 class _Network(Work):
     unit = "items/s"
@@ -62,8 +69,17 @@ class _Network(Work):
         self.items = self.network.inputs[0].shape[0]
         self.unit = request.get("unit", "images/s")
         self.last = None
-        self.copies = bool(request.get("copies"))
-        self.includes = ("host_to_device", "compute", "device_to_host") if self.copies else ("compute",)
+        self.images = None
+        if request.get("preprocess") and preprocessing.takes_images(self.network):
+            self.images = preprocessing.WithTorch(self.network, dtype)
+        self.copies = bool(request.get("copies")) or self.images is not None
+        self.includes = preprocessing.STAGES if self.images else preprocessing.STAGES[1:] if self.copies else ("compute",)
+
+    def _given(self):
+        """What the model gets this time: what lies on the device, or what the clock sees being prepared and copied."""
+        if not self.copies:
+            return self.inputs
+        return self._to_device([self.images.prepared()] if self.images else self.host)
 
     def _to_device(self, tensors):
         moved = [tensor.to(self.device.torch_device) for tensor in tensors]
@@ -119,8 +135,7 @@ class Inference(_Network):
 
     def step(self):
         with torch.no_grad():
-            given = self._to_device(self.host) if self.copies else self.inputs
-            found = self.model(*given)
+            found = self.model(*self._given())
             self.last = found[0] if isinstance(found, tuple) else found
             if self.copies:
                 self.last.cpu()
@@ -133,41 +148,21 @@ class Training(_Network):
     def __init__(self, device, dtype, request):
         super().__init__(device, dtype, request)
         self.model = self._compiled(self._model(torch.float32).train())
-        self.optimizer = optimizer(self.model, request.get("optimizer", "sgd"), device)
+        self.trainer = Trainer(self.model, self.network, device, dtype, request)
+        self.optimizer = self.trainer.optimizer
         self.host = torch_networks.inputs(self.network)
+        if self.images is not None:
+            self.images.dtype = torch.float32  # autocast narrows
         self.inputs = self._to_device(self.host)
         classes = request.get("options", {}).get("classes", networks.NETWORKS[request["workload"]].options.get("classes"))
         self.labels = torch_networks.labels(self.items, classes, device.torch_device) if has_labels(self.network, classes) else None
-        self.context = device.precision(dtype)
         device.reset_peak()
 
     def step(self):
-        given = self._to_device(self.host) if self.copies else self.inputs
-        self.optimizer.zero_grad()
-        with self.context:
-            value = loss(self.model(*given), self.labels)
-        value.backward()
-        self.optimizer.step()
-        self.last = value.detach()
+        self.last = self.trainer.step(self._given(), self.labels)
 
     def verify(self):
         return torch_correctness.training(self.request, self.device, self.dtype)
 
-
-def loss(found, labels):
-    """Cross entropy where there are classes, else the mean square of what comes out: any loss has the same backward pass to do."""
-    if labels is not None and not isinstance(found, tuple):
-        return F.cross_entropy(found.float(), labels)
-    parts = found if isinstance(found, tuple) else (found,)
-    return sum(part.float().pow(2).mean() for part in parts)
-
-
-def optimizer(model, name, device):
-    more = {"foreach": False} if device.kind in ("dml", "ocl") else {}  # those have no multi-tensor kernels
-    try:
-        if name == "adam":
-            return torch.optim.Adam(model.parameters(), lr=1e-4, **more)
-        return torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9, **more)
-    except TypeError:  # older torch knows no foreach
-        kind, settings = (torch.optim.Adam, {"lr": 1e-4}) if name == "adam" else (torch.optim.SGD, {"lr": 1e-3, "momentum": 0.9})
-        return kind(model.parameters(), **settings)
+    def found(self):
+        return self.trainer.about()

@@ -55,28 +55,22 @@ def inference(request, device, dtype):
 
 def training(request, device, dtype):
     """Gradients of the first step, and the losses of a few."""
-    from torch_backend import loss, optimizer
+    from torch_training import Trainer
 
     network, classes = small(request)
     rows, losses = [], []
-    for where, kind, context in (("cpu", torch.float64, None), (device.torch_device, torch.float32, device.precision(dtype))):
+    for where, kind, place in (("cpu", torch.float64, None), (device.torch_device, torch.float32, device)):
         model = torch_networks.build(network, where, kind, dropout=False, fused_attention=False).train()
-        steps = optimizer(model, request.get("optimizer", "sgd"), device)
+        trainer = Trainer(model, network, place, dtype, request)
         given = torch_networks.inputs(network, where, kind)
         labels = torch_networks.labels(given[0].shape[0], classes, where) if correctness.has_labels(network, classes) else None
         told = []
         for _ in range(STEPS):
-            steps.zero_grad()
-            if context is None:
-                value = loss64(model(*given), labels)
-            else:
-                with context:
-                    value = loss(model(*given), labels)
-            value.backward()
+            value = trainer.backward(given, labels)
             if not told:
                 gradients = {name: p.grad.detach().to("cpu").double() for name, p in model.named_parameters() if p.grad is not None}
-            steps.step()
-            told.append(float(value.detach().to("cpu")))
+            trainer.update()
+            told.append(float(value.to("cpu")))
         losses.append(told)
         rows.append(gradients)
     return judged(rows, losses, TOLERANCES[dtype])
@@ -94,14 +88,6 @@ def judged(rows, losses, tolerance):
     if losses[0][-1] < losses[0][0] and not losses[1][-1] < losses[1][0]:
         found[-1].update(passed=False, note=f"the loss falls on the processor ({losses[0][0]:.4g} to {losses[0][-1]:.4g}) and not here")
     return found
-
-
-def loss64(found, labels):
-    import torch.nn.functional as F
-
-    if labels is not None and not isinstance(found, tuple):
-        return F.cross_entropy(found, labels)
-    return sum(part.pow(2).mean() for part in (found if isinstance(found, tuple) else (found,)))
 
 
 def _parts(found):

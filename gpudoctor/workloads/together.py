@@ -1,0 +1,60 @@
+"""Several workers that begin together: each says that it is ready and waits for a file, which the doctor makes when all are.
+
+No clock is shared: each times itself from the moment at which it sees the file. Standard library, Python 3.8.
+"""
+
+import os
+import time
+
+START = "start"
+LOOK_EVERY = 0.0005
+"""Seconds: workers begin within about that of each other."""
+LONGEST = 3600.0
+"""Seconds: a doctor that is gone does not leave it waiting."""
+MOST_SAMPLES = 40000
+
+
+def wait_for_start(folder, limit=LONGEST):
+    """Until all are ready; RuntimeError where that never comes."""
+    path, begin = os.path.join(folder, START), time.perf_counter()
+    while not os.path.exists(path):
+        if time.perf_counter() - begin > limit:
+            raise RuntimeError("the others were never ready")
+        time.sleep(LOOK_EVERY)
+
+
+def cores():
+    """Of this process, as far as the system tells."""
+    allowed = getattr(os, "sched_getaffinity", None)
+    return len(allowed(0)) if allowed is not None else os.cpu_count() or 1
+
+
+def share_of_cores(size):
+    """Threads for one of `size` processes that compute on the same processor."""
+    return max(1, cores() // size)
+
+
+def window(step, sync, duration, progress=None):
+    """Steps, each waited for, until `duration` seconds are over; (seconds of each, seconds of all). At least two steps.
+
+    It does not stop early: who ends first leaves the device to the others, whose last steps are then faster than a common run is.
+    """
+    times, begin, told = [], time.perf_counter(), 0.0
+    last = begin
+    while True:
+        step()
+        sync()
+        now = time.perf_counter()
+        times.append(now - last)
+        last = now
+        if progress is not None and now - begin - told >= 0.5:
+            told = now - begin
+            progress(len(times), told / len(times))
+        if now - begin >= duration and len(times) >= 2:
+            return times, now - begin
+
+
+def microseconds(times):
+    """(every k-th, k): as many as the doctor takes."""
+    every = -(-len(times) // MOST_SAMPLES)
+    return [round(value * 1e6, 1) for value in times[::every]], every
