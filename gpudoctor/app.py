@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gpudoctor import __version__
 from gpudoctor.catalog.loader import load_catalogue
-from gpudoctor.catalog.policy import read_policy
 from gpudoctor.catalog.structure import DataError
+from gpudoctor.derived import measured
 from gpudoctor.engine.demands import weigh
 from gpudoctor.engine.diagnose import diagnose, in_reading_order
 from gpudoctor.engine.ladders import first_broken, ladder, quieten, used_stacks
@@ -19,8 +19,13 @@ from gpudoctor.gather.collect import Gathered, gather
 from gpudoctor.host.base import CaptureError, Host
 from gpudoctor.host.open_host import open_host
 from gpudoctor.lang.conditions import did_you_mean
-from gpudoctor.model.check import Catalogue, Demand
+from gpudoctor.model.check import Catalogue
+from gpudoctor.model.policy import Demand
+from gpudoctor.model.facts import Known
+from gpudoctor.model.measurement import Measurement
 from gpudoctor.model.report import Finding, Report, StackResult
+from gpudoctor.validate.last_run import last_measurements
+from gpudoctor.validate.measured_facts import records
 
 
 class RequestError(ValueError):
@@ -59,11 +64,33 @@ def open_for(request: CheckRequest) -> Host:
 
 def check(request: CheckRequest, progress: Callable[[str], None] | None = None) -> Report:
     """Look, then judge."""
+    began = time.monotonic()
     host = open_for(request)
     knowledge = catalogue(request.checks)
     _refuse_unknown_names(request, knowledge)
-    demands = read_policy(request.expect, vocabulary.items()) if request.expect else ()
-    return judge(gather(host, progress), knowledge, request, "capture" if request.capture else host.origin, demands)
+    demands = _demands(request.expect) if request.expect else ()
+    gathered = gather(host, progress)
+    kept = recall(gathered) if request.capture is None and host.origin == "live" else ()
+    report = judge(gathered, knowledge, request, "capture" if request.capture else host.origin, demands)
+    return replace(report, seconds=time.monotonic() - began, measurements=kept)
+
+
+def recall(gathered: Gathered) -> tuple[Measurement, ...]:
+    """What the last `validate` measured in this environment, as facts too, where nothing has changed since that it depends on."""
+    runs = [run for run in last_measurements(gathered.facts) if not run.stale]
+    if not runs:
+        return ()
+    rows = [row for run in runs for row in records(run.measurements, run.date, recalled=True)]
+    gathered.facts.set("measurements", Known(rows, "the last gpudoctor validate"))
+    for name, fact in measured.derive(gathered.facts):
+        gathered.facts.set(name, fact)
+    return tuple(replace(each, notes=(f"measured {run.date}", *each.notes)) for run in runs for each in run.measurements)
+
+
+def _demands(policy: str) -> Sequence[Demand]:
+    from gpudoctor.catalog.policy import read_policy
+
+    return read_policy(policy, vocabulary.specs())
 
 
 def _refuse_unknown_names(request: CheckRequest, knowledge: Catalogue) -> None:
@@ -80,7 +107,7 @@ def judge(gathered: Gathered, knowledge: Catalogue, request: CheckRequest, origi
     facts = gathered.facts
     used = used_stacks(knowledge.stacks, facts)
     found, traces = diagnose(knowledge.checks, facts, request.ignore)
-    unmet, undetermined = weigh(demands, facts)
+    unmet, undetermined, weighed = weigh(demands, facts)
     wanted = used | {request.stack} if request.stack else used
     findings = in_reading_order(quieten(found, used, request.stack) + unmet, wanted)
     ladders = [ladder(stack, facts, findings, stack.stack in used) for stack in knowledge.stacks]
@@ -91,7 +118,7 @@ def judge(gathered: Gathered, knowledge: Catalogue, request: CheckRequest, origi
         tool_version=__version__, created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), origin=origin,
         facts=fact_tree(facts, vocabulary.specs()), stacks=tuple(_in_order(ladders, findings)), findings=tuple(findings),
         summary=_summary(findings, ladders), headline=headline(facts), not_looked_at=unread, incomplete=incomplete,
-        traces=tuple(traces), catalogue_version=knowledge.version, undetermined=tuple(undetermined),
+        traces=(*traces, *weighed), catalogue_version=knowledge.version, undetermined=tuple(undetermined),
     )  # fmt: skip
 
 

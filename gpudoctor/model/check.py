@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from gpudoctor.model.condition import Condition
+from gpudoctor.model.signature import Signature
 
 LAYERS = (
     "device", "firmware", "kernel-driver", "device-node", "user-driver", "runtime", "framework", "visible", "compute", "performance",
@@ -52,16 +53,21 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
-    """Facts and what the check must say of them."""
+    """Facts, or a text, and what the check must say of them."""
 
     name: str
     expect: Outcome
     facts: Mapping[str, Any]
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One file of checks/<topic>/."""
+    """One file of checks/<topic>/.
+
+    One with signatures speaks where a text shows one of them and no condition is false; where `foreseen`, also where no text says
+    anything yet and its conditions are true.
+    """
 
     id: str
     topic: str
@@ -81,6 +87,8 @@ class Check:
     caused_by: tuple[str, ...] = ()
     excludes: tuple[str, ...] = ()
     variants: tuple[Variant, ...] = ()
+    signatures: tuple[Signature, ...] = ()
+    foreseen: bool = False
     sources: tuple[Source, ...] = ()
     examples: tuple[Example, ...] = ()
 
@@ -104,17 +112,6 @@ class Stack:
     applicable: Condition
     rungs: tuple[Rung, ...]
     used: Condition | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Demand:
-    """One [[demand]] of a policy (`check --expect`): what must be true of the machine."""
-
-    name: str
-    that: Condition
-    advice: str = ""
-    layer: str = "device"
-    stacks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,6 +33,10 @@ class Finding:
     caused_by: str | None = None
     confirmed: int = 0
     """Number of leaves that were seen to hold: more confirmed conditions are read first."""
+    said_at: tuple[int, ...] = ()
+    """Lines of the text in which its message stands."""
+    strength: int = 0
+    """How much of a message its signature demanded: of two with one message, the exact one is read first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +71,8 @@ class Trace:
     applies: Verdict | None
     problem: Verdict | None
     suspect: Verdict | None = None
+    said: Verdict | None = None
+    """Whether a text showed one of its signatures; None for a check without."""
     excluded_by: str | None = None
 
 
@@ -90,3 +96,5 @@ class Report:
     measurements: tuple[Measurement, ...] = ()
     undetermined: tuple[str, ...] = ()
     """Demands of a policy that could not be judged."""
+    seconds: float | None = None
+    """How long looking and judging took; not in the document, which says the same of the same machine."""

@@ -1,0 +1,47 @@
+"""A policy (`check --expect`): what must be true of a machine, each demand with the place in the file that makes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpudoctor.model.condition import Condition
+
+SCHEMA = "gpudoctor.policy/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """At least so many items of the records fact `of` satisfy `where`, whose leaves name `item.field`."""
+
+    of: str
+    item: str
+    where: Condition
+    at_least: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """On every device that was measured, the fastest of the measurements that satisfy `where` reaches `at_least`, in `unit`.
+
+    `where` names fields of `measurement`. Nothing measured that fits: it cannot be told.
+    """
+
+    where: Condition
+    at_least: float
+    unit: str = ""
+    """Empty: whatever the workload is counted in."""
+    measure: str = "gpudoctor validate"
+    """The command that would tell."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demand:
+    """One thing that must be so."""
+
+    name: str
+    that: Condition | Count | Reached
+    advice: str = ""
+    layer: str = "device"
+    stacks: tuple[str, ...] = ()
+    place: str = ""
+    """file:line of the policy"""
