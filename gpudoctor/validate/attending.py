@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpudoctor.model.facts import Facts
@@ -12,7 +12,11 @@ from gpudoctor.validate.devices import Target
 from gpudoctor.validate.energy import Meter
 from gpudoctor.validate.pci_link import LinkWatch, gpu_address
 from gpudoctor.validate.reference_rows import DeviceRow, devices
-from gpudoctor.validate.watching import CardWatch, ColumnWatch, NvidiaWatch, ProcessorWatch, ToolHost, Watcher, Watching
+from gpudoctor.validate.watching import Tool, ToolHost, Watcher, Watching
+from gpudoctor.validate.watching_card import CardWatch
+from gpudoctor.validate.watching_clients import ClientsWatch, KfdWatch
+from gpudoctor.validate.watching_processor import ProcessorWatch
+from gpudoctor.validate.watching_tools import IntelTopWatch, IpuWatch, NvidiaWatch, XpuSmiWatch
 
 VENDORS = {"cuda": "nvidia", "rocm": "amd", "xpu": "intel", "ipu": "graphcore", "openvino": "intel", "npu": "intel"}
 """Of backends that serve one maker; OpenVINO's gpu is Intel's too, and is found by its framework."""
@@ -49,55 +53,48 @@ def watching_for(host: ToolHost, facts: Facts, target: Target, pids: Sequence[in
     gpu = gpu_of(facts, target)
     if target.on_processor:
         return Watching(host, [ProcessorWatch(host, pids)], energy.of_processor(host))
-    if gpu is None and target.backend != "ipu":
+    if target.backend == "ipu":
+        ipu = IpuWatch(Meter("gc-inventory", "board"), host, _number(target), pids)
+        return Watching(host, [ipu], ipu.meter, tools=ipu.tools())
+    if gpu is None:
         return Watching(host, [], Meter("", "card", why_not="no energy counter: which card this is cannot be told"))
     address = gpu_address(gpu)
-    watchers: list[Watcher] = [LinkWatch(host, address)] if address is not None else []
-    if gpu is not None and gpu.get("vendor") == "nvidia":
-        return _nvidia(host, target, watchers)
-    meter = energy.of_card(host, gpu or {})
-    if gpu is not None:
-        watchers.append(CardWatch(host, gpu))
-    if not meter.why_not:
-        return Watching(host, watchers, meter)
-    tool = _tool(target, gpu)
-    if not tool:
-        return Watching(host, watchers, meter)
-    columns = ColumnWatch(Meter(tool[0], "board" if tool[0] == "gc-monitor" else "card"))
-    return Watching(host, [*watchers, columns], columns.meter, tool=tool, on_line=_safely(columns.line))
+    link: list[Watcher] = [LinkWatch(host, address)] if address is not None else []
+    if gpu.get("vendor") == "nvidia":
+        nvidia = NvidiaWatch(Meter("nvidia-smi", "board"), host, pids, foreign=_busy_with(host, _number(target)))
+        return Watching(host, [*link, nvidia], nvidia.meter, tools=nvidia.tools(_number(target)))
+    return _card(host, gpu, target, pids, link)
 
 
-def _busy_with(host: ToolHost, index: int) -> str:
+def _busy_with(host: ToolHost, index: str) -> str:
     """Programs that compute on an NVIDIA card before anything of ours does: the host remembers its first answer."""
-    listed = host.run(("nvidia-smi", "--query-compute-apps=pid,name", "--format=csv,noheader", "-i", str(index)))
+    listed = host.run(("nvidia-smi", "--query-compute-apps=pid,name", "--format=csv,noheader", "-i", index))
     lines = [line.partition(",")[2].strip().replace("\\", "/") for line in listed.stdout.splitlines()[:50]]
     names = list(dict.fromkeys(line.rpartition("/")[2][:40] for line in lines if line))
     return f"other programs compute on the card: {', '.join(names[:3])}" if listed.ok and names else ""
 
 
-def _nvidia(host: ToolHost, target: Target, others: Sequence[Watcher]) -> Watching:
+def _card(host: ToolHost, gpu: Mapping[str, Any], target: Target, pids: Sequence[int | str], link: Sequence[Watcher]) -> Watching:
+    """What sysfs and /proc show of a card; a tool of its maker besides, for what they do not show, where it is installed."""
+    meter, address, vendor = energy.of_card(host, gpu), str(gpu.get("address") or ""), gpu.get("vendor")
+    watchers: list[Watcher] = [*link, CardWatch(host, gpu)]
+    tools: list[Tool] = []
+    if vendor == "intel" and gpu.get("driver") == "i915":
+        top = IntelTopWatch()
+        watchers.append(top)
+        tools += top.tools(str(gpu.get("card_node") or "/dev/dri/card0"))
+    if vendor == "intel" and (meter.why_not or not tools):
+        smi = XpuSmiWatch(Meter("xpu-smi", "card"))
+        meter = smi.meter if meter.why_not else meter
+        watchers.append(smi)
+        tools += smi.tools(address or _number(target))
+    if address:
+        watchers.append(ClientsWatch(host, address, pids))
+    if address and vendor == "amd":
+        watchers.append(KfdWatch(host, address, pids))
+    return Watching(host, watchers, meter, tools=tools)
+
+
+def _number(target: Target) -> str:
     digits = target.device.rpartition(":")[2]
-    index = int(digits) if digits.isdigit() else 0
-    watch = NvidiaWatch(Meter("nvidia-smi", "board"), foreign=_busy_with(host, index))
-    return Watching(host, [*others, watch], watch.meter, tool=NvidiaWatch.command(index), on_line=_safely(watch.line))
-
-
-def _tool(target: Target, gpu: Mapping[str, Any] | None) -> tuple[str, ...]:
-    """Tools that print watts once a second where sysfs has none."""
-    digits = target.device.rpartition(":")[2]
-    number = digits if digits.isdigit() else "0"
-    if gpu is not None and gpu.get("vendor") == "intel":
-        return "xpu-smi", "dump", "-d", number, "-m", "1", "-i", "1"
-    return ("gc-monitor", "--no-card-info", "--all-partitions", "-d", number) if target.backend == "ipu" else ()
-
-
-def _safely(line: Callable[[str], None]) -> Callable[[str], None]:
-    """What a tool prints is not to be trusted to be a table."""
-
-    def take(text: str) -> None:
-        try:
-            line(text[:1000])
-        except (ValueError, IndexError, OverflowError):
-            return
-
-    return take
+    return digits if digits.isdigit() else "0"

@@ -139,6 +139,13 @@ def _notes(seen: Seen, no_energy: str) -> list[str]:
         found.append(f"up to {seen.hottest_c:.0f} degrees Celsius")
     if seen.busy_percent is not None:
         found.append(f"device in use {seen.busy_percent:.0f} % of the time")
+    if seen.engines:
+        found.append("engines: " + ", ".join(f"{one_line(name)} {share:.0f} %" for name, share in seen.engines))
+    if seen.memory_gbs is not None:
+        found.append(f"memory traffic {seen.memory_gbs:.3g} GB/s")
+    if seen.memory_percent is not None:
+        found.append(f"memory at work {seen.memory_percent:.0f} %")
+    found += map(one_line, seen.notes)
     return found
 
 

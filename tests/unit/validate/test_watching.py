@@ -1,9 +1,7 @@
-"""What is seen while a device is measured: others at work, stolen time, clocks, throttling, and tools that print tables."""
+"""What is seen while a device is measured: others at work, stolen time, clocks, and throttling, from /proc and /sys."""
 
 from __future__ import annotations
 
-import os
-import sys
 import threading
 import time
 from pathlib import Path
@@ -13,7 +11,9 @@ from recorded_trees import machine, write
 
 from gpudoctor.host.local import LocalHost
 from gpudoctor.validate.energy import Meter
-from gpudoctor.validate.watching import CardWatch, ColumnWatch, NvidiaWatch, ProcessorWatch, Seen, Watching
+from gpudoctor.validate.watching import Seen, Watching
+from gpudoctor.validate.watching_card import CardWatch
+from gpudoctor.validate.watching_processor import ProcessorWatch
 
 CARD = {"address": "0000:03:00.0"}
 BASE = "/sys/bus/pci/devices/0000:03:00.0"
@@ -103,32 +103,11 @@ def test_an_xe_card(tmp_path: Path) -> None:
 
 
 def test_an_amd_card(tmp_path: Path) -> None:
-    host = machine(tmp_path, {f"{BASE}/pp_dpm_sclk": "0: 500Mhz\n1: 2575Mhz *\n", f"{BASE}/gpu_busy_percent": "97\n"})
+    files = {f"{BASE}/gpu_busy_percent": "97\n", f"{BASE}/mem_busy_percent": "61\n"}
+    host = machine(tmp_path, {f"{BASE}/pp_dpm_sclk": "0: 500Mhz\n1: 2575Mhz *\n", **files})
     watch = CardWatch(host, CARD)
     watch.sample(0.0)
-    assert watch.seen() == Seen(clock_mhz=2575.0, busy_percent=97.0)
-
-
-def test_lines_of_nvidia_smi() -> None:
-    watch = NvidiaWatch(Meter("nvidia-smi", "board"))
-    for line in ("2520, 61, 310.5, 0x0000000000000004, 99", "garbage", "2100, 84, [N/A], 0x0000000000000020, 100", "1, 2, 3"):
-        watch.line(line)
-    seen = watch.seen()
-    assert seen.throttled == "throttled: heat (software)"
-    assert (seen.clock_mhz, seen.hottest_c, seen.busy_percent) == (2310.0, 84.0, 99.5)
-
-
-def test_the_power_limit_is_how_boards_run() -> None:
-    watch = NvidiaWatch(Meter("nvidia-smi", "board"))
-    watch.line("2520, 61, 310.5, 0x0000000000000004, 99")
-    assert watch.seen().noise == ()
-
-
-def test_a_table_with_a_heading() -> None:
-    watch = ColumnWatch(Meter("xpu-smi", "card"))
-    for line in ("Timestamp, DeviceId, GPU Power (W)", "06:14:46.000, 0, 14.61", "06:14:47.000, 0, N/A", "06:14:48.000, 0, 20.00"):
-        watch.line(line)
-    assert watch._watts == [14.61, 20.0]
+    assert watch.seen() == Seen(clock_mhz=2575.0, busy_percent=97.0, memory_percent=61.0)
 
 
 class Counting:
@@ -153,29 +132,3 @@ def test_samples_at_both_ends_and_between_and_leaves_no_thread() -> None:
     assert found >= 4
     time.sleep(0.15)
     assert counting.samples == found and threading.active_count() == before
-
-
-def test_a_tool_runs_beside_it_and_ends_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tool = tmp_path / "nvidia-smi"
-    tool.write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\nwhile :; do echo '2520, 61, 300, 0x4, 99'; sleep 0.1; done\n")
-    tool.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    watch = NvidiaWatch(Meter("nvidia-smi", "board"))
-    watching = Watching(LocalHost(), [watch], watch.meter, tool=NvidiaWatch.command(0), on_line=watch.line)
-    watching.begin()
-    time.sleep(1.2)
-    watching.end()
-    assert watch.seen().clock_mhz == 2520.0
-    total = watch.meter.total()
-    assert total is not None and total.watts == pytest.approx(300.0)
-    if sys.platform == "linux":
-        assert not Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}").exists()
-
-
-def test_a_tool_that_is_missing_is_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    watch = NvidiaWatch(Meter("nvidia-smi", "board"))
-    watching = Watching(LocalHost(), [watch], watch.meter, tool=NvidiaWatch.command(0), on_line=watch.line)
-    watching.begin()
-    watching.end()
-    assert watch.meter.total() is None and watch.meter.why_not == "no energy counter: nvidia-smi is not there"
