@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from gpudoctor.lang.conditions import did_you_mean, facts_of
+from gpudoctor.lang.signatures import names_said
 from gpudoctor.lang.templates import fields_of
 from gpudoctor.model.check import Check, Stack
 from gpudoctor.model.condition import Condition, Leaf, Some
@@ -33,12 +35,13 @@ def lint(checks: Iterable[Check], stacks: Iterable[Stack], specs: Mapping[str, F
 
 
 def lint_check(check: Check, specs: Mapping[str, FactSpec], ids: list[str], stack_ids: list[str]) -> list[str]:
-    problems = []
+    problems: list[str] = []
     conditions = [c for c in (check.applies, check.problem, check.suspect, *(v.when for v in check.variants)) if c is not None]
     names = {name for condition in conditions for name in facts_of(condition)} | _template_fields(check)
     scope = {specs[some.of].item for condition in conditions for some in somes(condition) if some.of in specs}
     scope |= {check.item} - {""}
-    problems += unknown_facts(names, specs, scope)
+    problems += _signatures(check)
+    problems += unknown_facts(names - _said(check), specs, scope)
     problems += [f"matches: /{pattern}/ {fault}" for c in conditions for pattern in _patterns(c) if (fault := slow_pattern(pattern))]
     problems += [f"caused_by: no check '{name}'{did_you_mean(name, ids)}" for name in check.caused_by if name not in ids]
     problems += [f"excludes: no check '{name}'{did_you_mean(name, ids)}" for name in check.excludes if name not in ids]
@@ -56,6 +59,37 @@ def lint_check(check: Check, specs: Mapping[str, FactSpec], ids: list[str], stac
     if not outcomes & {"ok", "not-applicable"}:
         problems.append("example: none that is fine")
     return problems
+
+
+SHORTEST_LITERAL = 6
+"""Letters of the literal that is searched for first: a shorter one stands everywhere."""
+
+
+def _signatures(check: Check) -> Iterable[str]:
+    for number, signature in enumerate(check.signatures):
+        where = f"signature[{number}]"
+        if not any(min(map(len, choice)) >= SHORTEST_LITERAL for choice in signature.text):
+            yield f"{where}.text: no literal of {SHORTEST_LITERAL} letters or more (all alternatives of one entry)"
+        try:
+            fault = slow_pattern(signature.pattern) or _gap(signature.pattern)
+        except re.error as error:
+            fault = f"is no regular expression: {error}"
+        if fault:
+            yield f"{where}.pattern: /{signature.pattern}/ {fault}"
+    if check.foreseen and not check.signatures:
+        yield "foreseen: says that the check speaks without its message; it has no signature"
+
+
+def _said(check: Check) -> set[str]:
+    try:
+        return names_said(check.signatures)
+    except re.error:
+        return set()
+
+
+def _gap(pattern: str) -> str | None:
+    """Two gaps without bound make a search quadratic in its window; literals of `text` say the rest."""
+    return "has more than two gaps of any length" if len(re.findall(r"(?<!\\)\.[*+]", pattern)) > 2 else None
 
 
 def example_facts(given: Mapping[str, Any]) -> Facts:

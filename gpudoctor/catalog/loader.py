@@ -14,7 +14,7 @@ from gpudoctor.catalog import paths
 from gpudoctor.catalog.structure import DataError, check_from, stack_from
 from gpudoctor.model.check import Catalogue, Check, Stack
 
-FORMAT = 2
+FORMAT = 3
 
 
 def load_catalogue(items: Mapping[str, str], extra: Iterable[str] = ()) -> Catalogue:

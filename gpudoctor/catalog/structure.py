@@ -20,7 +20,8 @@ from gpudoctor.model.check import (
     Stack,
     Variant,
 )  # fmt: skip
-from gpudoctor.model.condition import Condition
+from gpudoctor.model.condition import ALWAYS, Condition
+from gpudoctor.model.signature import Literals, Signature
 
 
 class DataError(ValueError):
@@ -30,7 +31,7 @@ class DataError(ValueError):
 _CHECK_KEYS = {
     "id": str, "title": str, "severity": str, "layer": str, "stacks": list, "for_each": str, "subject": str, "confidence": str,
     "explanation": str, "caused_by": list, "excludes": list, "applies": dict, "problem": dict, "suspect": dict, "advice": dict,
-    "variant": list, "source": list, "example": list,
+    "variant": list, "source": list, "example": list, "signature": list, "foreseen": bool,
 }  # fmt: skip
 _ADVICE_KEYS = {"text": str, "commands": list, "env": dict, "recipe": str, "needs_reboot": bool}
 _NAMES: dict[Any, str] = {str: "a text", list: "a list", dict: "a table", bool: "true or false"}
@@ -82,8 +83,8 @@ class Reader:
 
 def check_from(table: Mapping[str, Any], file: str, topic: str, items: Mapping[str, str], trusted: bool = False) -> Check:
     read = Reader(file, items, trusted)
-    required = ("id", "title", "severity", "layer", "stacks", "explanation", "problem", "advice")
-    read.keys(table, _CHECK_KEYS, "", required)
+    required = ("id", "title", "severity", "layer", "stacks", "explanation", "advice")
+    read.keys(table, _CHECK_KEYS, "", (*required, *(() if table.get("signature") else ("problem",))))
     for_each = table.get("for_each")
     if for_each is not None and for_each not in items:
         raise read.fail("for_each", f"'{for_each}' is no records fact{did_you_mean(for_each, items)}")
@@ -94,9 +95,13 @@ def check_from(table: Mapping[str, Any], file: str, topic: str, items: Mapping[s
         confidence=read.one_of(table.get("confidence", "certain"), CONFIDENCES, "confidence"),
         stacks=read.words(table, "stacks"), for_each=for_each, item=items[for_each] if for_each else "", subject=table.get("subject"),
         caused_by=read.words(table, "caused_by"), excludes=read.words(table, "excludes"),
-        applies=read.optional_condition(table, "applies"), problem=read.condition(table["problem"], "problem"),
-        suspect=read.optional_condition(table, "suspect"), advice=_advice(read, table["advice"]),
+        applies=read.optional_condition(table, "applies"),
+        problem=read.condition(table["problem"], "problem") if "problem" in table else ALWAYS,
+        suspect=read.optional_condition(table, "suspect"),
+        advice=_advice(read, table["advice"]),
         variants=tuple(_variant(read, entry, number) for number, entry in enumerate(table.get("variant", []))),
+        signatures=tuple(_signature(read, entry, number) for number, entry in enumerate(table.get("signature", []))),
+        foreseen=table.get("foreseen", False),
         sources=tuple(source_from(read, entry, number) for number, entry in enumerate(table.get("source", []))),
         examples=tuple(_example(read, entry, number) for number, entry in enumerate(table.get("example", []))),
     )  # fmt: skip
@@ -138,9 +143,31 @@ def source_from(read: Reader, table: Any, number: int) -> Source:
 
 def _example(read: Reader, table: Any, number: int) -> Example:
     where = f"example[{number}]"
-    read.keys(table, {"name": str, "expect": str, "facts": dict}, where, ("name", "expect", "facts"))
+    read.keys(table, {"name": str, "expect": str, "facts": dict, "text": str}, where, ("name", "expect"))
     read.one_of(table["expect"], OUTCOMES, f"{where}.expect")
-    return Example(name=table["name"], expect=table["expect"], facts=table["facts"])
+    if "facts" not in table and "text" not in table:
+        raise read.fail(where, "needs facts, a text, or both")
+    return Example(name=table["name"], expect=table["expect"], facts=table.get("facts", {}), text=table.get("text", ""))
+
+
+def _signature(read: Reader, table: Any, number: int) -> Signature:
+    where = f"signature[{number}]"
+    read.keys(table, {"text": list, "without": list, "anywhere": list, "pattern": str, "within": int}, where, ("text",))
+    within = table.get("within", 1)
+    if not 1 <= within <= 30:
+        raise read.fail(f"{where}.within", f"expected 1 to 30 lines, found {within}")
+    return Signature(
+        text=_literals(read, table["text"], f"{where}.text"), anywhere=_literals(read, table.get("anywhere", []), f"{where}.anywhere"),
+        without=tuple(word.lower() for word in read.words(table, "without", f"{where}.")), pattern=table.get("pattern", ""), within=within,
+    )  # fmt: skip
+
+
+def _literals(read: Reader, entries: list[Any], where: str) -> Literals:
+    """A list of texts (all of them) or of lists of texts (any of them)."""
+    choices = [entry if isinstance(entry, list) else [entry] for entry in entries]
+    if not all(choice and all(isinstance(word, str) and word for word in choice) for choice in choices):
+        raise read.fail(where, "expected a list of texts, or of lists of alternative texts")
+    return tuple(tuple(word.lower() for word in choice) for choice in choices)
 
 
 def stack_from(table: Mapping[str, Any], file: str, items: Mapping[str, str], trusted: bool = False) -> Stack:

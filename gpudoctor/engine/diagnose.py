@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,40 +13,56 @@ from gpudoctor.model.check import CONFIDENCES, LAYERS, SEVERITIES, Advice, Check
 from gpudoctor.model.condition import Verdict
 from gpudoctor.model.facts import Facts, Known, Unknown
 from gpudoctor.model.report import Finding, Trace
+from gpudoctor.model.signature import Hit
 
 OBSERVED = ("visible", "compute", "performance")
 
 
-def outcomes(check: Check, facts: Facts) -> Iterable[tuple[Trace, Facts]]:
-    """The outcome of a check, once per item of its `for_each`."""
+Hits = Mapping[str, Sequence[Hit]]
+"""Where a text shows the signatures of a check, by its id."""
+
+
+def outcomes(check: Check, facts: Facts, hits: Sequence[Hit] = ()) -> Iterable[tuple[Trace, Facts]]:
+    """The outcome of a check, once per item of its `for_each`. `hits`: where a text shows its signatures."""
+    if hits:
+        facts = facts.with_item("said", hits[0].captures)
     if check.for_each is None:
-        yield _trace(check, facts, check.layer), facts
+        yield _trace(check, facts, check.layer, hits), facts
         return
     fact = facts.get(check.for_each)
+    items = fact.value if isinstance(fact, Known) and isinstance(fact.value, (list, tuple)) else []
+    if not items and hits:  # the message is there; whose it is the text does not say
+        yield _trace(check, facts, check.layer, hits), facts
+        return
     if isinstance(fact, Unknown):
         unknown = Verdict("unknown", f"{check.for_each} is known", f"unknown: {fact.reason}")
         yield Trace(check=check.id, subject=check.for_each, outcome="undetermined", applies=unknown, problem=None), facts
         return
-    items = fact.value if isinstance(fact, Known) and isinstance(fact.value, (list, tuple)) else []
     for item in items:
         if isinstance(item, Mapping):
             scoped = facts.with_item(check.item, item)
-            yield _trace(check, scoped, _subject(item)), scoped
+            yield _trace(check, scoped, _subject(item), hits), scoped
 
 
 def _subject(item: Mapping[str, Any]) -> str:
     return str(next((item[key] for key in ("address", "id", "name", "file", "path") if item.get(key)), "?"))
 
 
-def _trace(check: Check, facts: Facts, subject: str) -> Trace:
+def _trace(check: Check, facts: Facts, subject: str, hits: Sequence[Hit]) -> Trace:
     if check.subject:
         subject = fill(check.subject, facts)
     applies = evaluate(check.applies, facts) if check.applies else None
     problem = evaluate(check.problem, facts)
     suspect = evaluate(check.suspect, facts) if check.suspect else None
-    return Trace(
-        check=check.id, subject=subject, outcome=_outcome(applies, problem, suspect), applies=applies, problem=problem, suspect=suspect
-    )
+    said = _said(hits) if check.signatures else None
+    outcome = _outcome(applies, problem, suspect) if said is None else _outcome_by_text(check, applies, problem, suspect, bool(hits))
+    return Trace(check=check.id, subject=subject, outcome=outcome, applies=applies, problem=problem, suspect=suspect, said=said)
+
+
+def _said(hits: Sequence[Hit]) -> Verdict:
+    if hits:
+        return Verdict("true", "a text shows its message", hits[0].quote, f"line {hits[0].line}")
+    return Verdict("unknown", "a text shows its message", "not in the text")
 
 
 def _outcome(applies: Verdict | None, problem: Verdict, suspect: Verdict | None) -> str:
@@ -59,51 +75,87 @@ def _outcome(applies: Verdict | None, problem: Verdict, suspect: Verdict | None)
     return "ok" if problem.truth == "false" else "undetermined"
 
 
+def _outcome_by_text(check: Check, applies: Verdict | None, problem: Verdict, suspect: Verdict | None, said: bool) -> str:
+    """The message decides unless a condition is false; without the message only what was foreseen is told."""
+    if not said:
+        plain = _outcome(applies, problem, suspect)
+        return plain if check.foreseen or plain != "problem" else "undetermined"
+    if applies and applies.truth == "false":
+        return "not-applicable"
+    return "ok" if problem.truth == "false" and not (suspect and suspect.truth == "true") else "problem"
+
+
 @dataclass(slots=True)
 class _Fired:
     check: Check
     findings: list[Finding]
 
 
-def diagnose(checks: Iterable[Check], facts: Facts, ignored: frozenset[str] = frozenset()) -> tuple[list[Finding], list[Trace]]:
-    """All findings, merged per check, consequences linked to their causes; not yet in order."""
+def diagnose(
+    checks: Iterable[Check], facts: Facts, ignored: frozenset[str] = frozenset(), hits: Hits | None = None
+) -> tuple[list[Finding], list[Trace]]:
+    """All findings, merged per check, consequences linked to their causes; not yet in order. `hits`: what a text shows."""
     fired: dict[str, _Fired] = {}
     traces: list[Trace] = []
     for check in checks:
-        for trace, scoped in outcomes(check, facts):
+        shown = (hits or {}).get(check.id, ())
+        for trace, scoped in outcomes(check, facts, shown):
             traces.append(trace)
             if trace.outcome == "problem" and check.id not in ignored:
-                fired.setdefault(check.id, _Fired(check, [])).findings.append(_finding(check, trace, scoped))
+                fired.setdefault(check.id, _Fired(check, [])).findings.append(_finding(check, trace, scoped, shown))
     silent = {name: other for name, fire in fired.items() for other in fire.check.excludes if other in fired}
     traces = [replace(trace, excluded_by=silent.get(trace.check)) if trace.outcome == "problem" else trace for trace in traces]
     merged = {name: _merge(fire.findings) for name, fire in fired.items() if name not in silent}
-    return _link(merged, {name: fire.check for name, fire in fired.items()}), traces
+    return _link(_less_sure(merged), {name: fire.check for name, fire in fired.items()}), traces
 
 
-def _finding(check: Check, trace: Trace, facts: Facts) -> Finding:
+def _finding(check: Check, trace: Trace, facts: Facts, hits: Sequence[Hit]) -> Finding:
     advice = check.advice
     for variant in check.variants:
         if evaluate(variant.when, facts).truth == "true":
             advice = replace(advice, **variant.replaces)
             break
-    certain = trace.problem is not None and trace.problem.truth == "true"
+    certain = trace.problem is not None and trace.problem.truth == "true" and not (trace.applies and trace.applies.truth == "unknown")
     confidence = max(check.confidence, "certain" if certain else "likely", key=CONFIDENCES.index)
     severity = check.severity
     if confidence == "possible" and severity == "error":
         severity = "warning"
     leaves = [leaf for verdict in (trace.problem, trace.applies, trace.suspect) if verdict for leaf in verdict.leaves()]
-    confirmed = [leaf for leaf in leaves if leaf.truth == "true"]
+    confirmed = [leaf for leaf in leaves if leaf.truth == "true" and leaf.text != "all"]
+    said = [f"line {hit.line}: {hit.quote}" for hit in hits[:3]]
     return Finding(
         id=check.id, key="", subjects=(trace.subject,), severity=severity, layer=check.layer, stacks=_stacks(check, facts),
         title=fill(check.title, facts), explanation=fill(check.explanation, facts), confidence=confidence,
-        evidence=tuple(dict.fromkeys(f"{leaf.text.split(' ')[0]}: {leaf.seen}" + (f" ({leaf.source})" if leaf.source else "")
-                                     for leaf in confirmed if leaf.seen not in ("", "absent"))),
+        evidence=(*said, *dict.fromkeys(f"{leaf.text.split(' ')[0]}: {leaf.seen}" + (f" ({leaf.source})" if leaf.source else "")
+                                        for leaf in confirmed if leaf.seen not in ("", "absent"))),
         advice=Advice(
             text=fill(advice.text, facts), commands=tuple(fill(command, facts) for command in advice.commands),
             env={name: fill(value, facts) for name, value in advice.env.items()}, recipe=advice.recipe, needs_reboot=advice.needs_reboot,
         ),
         sources=tuple(source.ref for source in check.sources), confirmed=len(confirmed),
+        said_at=tuple(hit.line for hit in hits), strength=max((hit.strength for hit in hits), default=0),
     )  # fmt: skip
+
+
+def _less_sure(merged: Mapping[str, Finding]) -> dict[str, Finding]:
+    """Where two read the same line and the facts confirm neither, the one that demanded less of the message is only possible."""
+    sharing: dict[int, list[Finding]] = {}
+    for finding in merged.values():
+        for line in finding.said_at:
+            sharing.setdefault(line, []).append(finding)
+
+    def doubted(finding: Finding) -> bool:
+        rivals = [other for line in finding.said_at for other in sharing[line] if other.id != finding.id]
+        return any(
+            CONFIDENCES.index(other.confidence) <= CONFIDENCES.index(finding.confidence) and other.strength >= finding.strength
+            for other in rivals
+        )
+
+    return {
+        name: replace(finding, confidence="possible", severity="warning" if finding.severity == "error" else finding.severity)
+        if finding.confidence == "likely" and doubted(finding) else finding
+        for name, finding in merged.items()
+    }  # fmt: skip
 
 
 def _stacks(check: Check, facts: Facts) -> tuple[str, ...]:
@@ -143,14 +195,15 @@ def _link(merged: Mapping[str, Finding], checks: Mapping[str, Check]) -> list[Fi
 
 
 def in_reading_order(findings: Iterable[Finding], used: frozenset[str]) -> list[Finding]:
-    """Causes before consequences, faults before hints, stacks in use first; then confidence, the lower layer first among
-    faults, the number of confirmed conditions, id."""
+    """Causes before consequences, faults before hints, what the text itself shows before what its machine lets expect, stacks in
+    use first; then confidence, the lower layer first among faults, the exacter message, the number of confirmed conditions, id."""
 
     def rank(finding: Finding) -> tuple[object, ...]:
-        layer = LAYERS.index(finding.layer) if finding.severity == "error" else 0
+        layer = LAYERS.index(finding.layer) if finding.severity == "error" and not finding.said_at else 0
         return (
-            finding.caused_by is not None, SEVERITIES.index(finding.severity), not used & set(finding.stacks),
-            CONFIDENCES.index(finding.confidence), layer, -finding.confirmed, finding.id,
+            finding.caused_by is not None, finding.severity == "info", not finding.said_at, SEVERITIES.index(finding.severity),
+            not used & set(finding.stacks), CONFIDENCES.index(finding.confidence), layer, -finding.strength, -finding.confirmed,
+            finding.id,
         )  # fmt: skip
 
     return sorted(findings, key=rank)

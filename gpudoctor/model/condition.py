@@ -36,6 +36,8 @@ class Some:
 
 
 Condition = Leaf | Group | Some
+ALWAYS = Group("all", ())
+"""Holds whatever the facts are: the condition of a check whose signature says everything."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,116 @@
+"""Finds signatures in a text: literals first, and only where all of them stand an expression on those few lines.
+
+The work is linear in the text: each literal is searched once by the runtime's own search, windows are bounded in number and size, and
+expressions have no nested repeats (catalog.lint refuses them).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from gpudoctor.lang.operators import compiled
+from gpudoctor.model.signature import Hit, Literals, Numbered, Signature
+
+LONGEST_WINDOW = 6_000
+"""Letters of a window that an expression is shown: a message, not a file that has no line ends."""
+MOST_WINDOWS = 40
+"""Places where one anchor is looked at: a message that comes a million times says the same each time."""
+QUOTED = 240
+
+
+class SearchedText:
+    """A text in which many signatures are looked for. Lines keep the numbers that they have in the whole."""
+
+    def __init__(self, lines: Sequence[Numbered]) -> None:
+        self._lines = lines
+        self._small = "\n".join(line.text for line in lines).encode("utf-8", "replace").lower()
+        """Bytes: lower() then changes no length, and a search costs what memmem costs."""
+        self._starts: list[int] = [0]
+        at = self._small.find(b"\n")
+        while at >= 0:
+            self._starts.append(at + 1)
+            at = self._small.find(b"\n", at + 1)
+        self._there: dict[str, bool] = {}
+
+    def holds(self, literal: str) -> bool:
+        known = self._there.get(literal)
+        if known is None:
+            known = self._there[literal] = literal.encode() in self._small
+        return known
+
+    def hits(self, signature: Signature) -> Iterator[Hit]:
+        """In the order of the text, at most one a line."""
+        if not all(any(map(self.holds, choice)) for choice in (*signature.text, *signature.anywhere)):
+            return
+        anchor = max(signature.text, key=lambda choice: min(map(len, choice)))
+        for row in self._rows(anchor):
+            hit = self._look(signature, row)
+            if hit is not None:
+                yield hit
+
+    def _rows(self, anchor: Sequence[str]) -> list[int]:
+        """Indexes of lines that hold one of these."""
+        rows: set[int] = set()
+        for literal in anchor:
+            needle = literal.encode()
+            at = self._small.find(needle) if self.holds(literal) else -1
+            while at >= 0 and len(rows) < MOST_WINDOWS:
+                row = bisect_right(self._starts, at) - 1
+                rows.add(row)
+                following = self._starts[row + 1] if row + 1 < len(self._starts) else len(self._small)
+                at = self._small.find(needle, max(at + 1, following - 1))
+        return sorted(rows)
+
+    def _look(self, signature: Signature, row: int) -> Hit | None:
+        first, last = max(0, row - signature.within + 1), min(len(self._lines) - 1, row + signature.within - 1)
+        begin, end = self._starts[first], self._starts[last + 1] if last + 1 < len(self._starts) else len(self._small)
+        window = self._small[begin:end]
+        if not all(any(literal.encode() in window for literal in choice) for choice in signature.text):
+            return None
+        if any(literal.encode() in window for literal in signature.without):
+            return None
+        captures: Mapping[str, str] = {}
+        if signature.pattern:
+            found = compiled(signature.pattern).search(self._shown(signature, row, first, last))
+            if found is None:
+                return None
+            captures = {name: value for name, value in found.groupdict().items() if value is not None}
+        line = self._lines[row]
+        strength = sum(min(map(len, choice)) for choice in (*signature.text, *signature.anywhere)) + 4 * bool(signature.pattern)
+        return Hit(line=line.number, quote=_quote(line.text, signature.text), strength=strength, captures=decoded(captures))
+
+    def _shown(self, signature: Signature, row: int, first: int, last: int) -> str:
+        """The lines for the expression; of a line without end the part around what was found."""
+        text = "\n".join(line.text for line in self._lines[first : last + 1])
+        if len(text) <= LONGEST_WINDOW:
+            return text
+        places = [at for choice in signature.text for literal in choice if (at := text.lower().find(literal)) >= 0]
+        middle = min(places, default=0)
+        return text[max(0, middle - LONGEST_WINDOW // 2) : middle + LONGEST_WINDOW // 2]
+
+
+def decoded(captures: Mapping[str, str]) -> dict[str, str]:
+    """Captures, and what their names say that they mean: `x_number` 12080 (a CUDA version) gives `x` 12.8 as well."""
+    all_of_them = dict(captures)
+    for name, value in captures.items():
+        if name.endswith("_number") and value.isascii() and value.isdigit() and len(value) <= 6:
+            all_of_them[name.removesuffix("_number")] = f"{int(value) // 1000}.{int(value) % 1000 // 10}"
+    return all_of_them
+
+
+def names_said(signatures: Iterable[Signature]) -> set[str]:
+    """Facts that their expressions give: said.<group>."""
+    names = {name for signature in signatures for name in (compiled(signature.pattern).groupindex if signature.pattern else ())}
+    return {f"said.{name}" for given in names for name in (given, given.removesuffix("_number"))}
+
+
+def _quote(line: str, literals: Literals) -> str:
+    """The line, or the part of a long one in which the first literal stands."""
+    line = line.strip()
+    if len(line) <= QUOTED:
+        return line
+    small = line.lower()
+    at = min((found for choice in literals for literal in choice if (found := small.find(literal)) >= 0), default=0)
+    begin = max(0, min(at - 40, len(line) - QUOTED))
+    return ("…" if begin else "") + line[begin : begin + QUOTED] + ("…" if begin + QUOTED < len(line) else "")
