@@ -16,7 +16,7 @@ from gpudoctor.model.check import Catalogue
 from gpudoctor.model.facts import Facts, Known
 from gpudoctor.model.measurement import FAILED, OK, SKIPPED, Measurement
 from gpudoctor.model.report import Report
-from gpudoctor.validate import devices, requests, workers
+from gpudoctor.validate import devices, last_run, requests, workers
 from gpudoctor.validate.attending import gpu_of, peaks_of, watching_for
 from gpudoctor.validate.conditions import conditions
 from gpudoctor.validate.devices import Target
@@ -55,6 +55,8 @@ class Validated:
     left_out: tuple[str, ...] = ()
     """What was not measured, and why: a line each."""
     seconds: float = 0.0
+    not_kept: str = ""
+    """Why a later check will not know of it."""
 
     @property
     def failed(self) -> bool:
@@ -79,7 +81,10 @@ def validate(request: ValidateRequest, progress: Progress | None = None, watcher
     run = Run(LocalHost(budget=0.0), gathered.facts, watcher)
     left_out = run.all(targets, request.asked, left)
     report = judged(gathered, run.measurements, knowledge, check, host.origin)
-    return Validated(report=report, targets=tuple(targets), left_out=tuple(left_out), seconds=time.monotonic() - began)
+    not_kept = last_run.keep(run.measurements, gathered.facts) if run.measurements else ""
+    return Validated(
+        report=report, targets=tuple(targets), left_out=tuple(left_out), seconds=time.monotonic() - began, not_kept=not_kept
+    )
 
 
 def judged(gathered: Gathered, measurements: Sequence[Measurement], knowledge: Catalogue, check: app.CheckRequest, origin: str) -> Report:

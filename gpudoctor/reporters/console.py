@@ -11,6 +11,8 @@ from gpudoctor.reporters.layout import Line, Span, Terminal, hanging, joined, wr
 
 WORDS = {"ok": "ok", "warning": "warning", "broken": "BROKEN", "unknown": "unknown", "not-reached": "not reached"}
 STYLES = {"ok": "good", "warning": "warn", "broken": "bad", "unknown": "warn", "not-reached": "dim"}
+MEASURED = ("compute", "performance")
+"""Rungs that validate fills."""
 SHOWN = 3
 """Ladders on a screen without -v."""
 
@@ -120,7 +122,7 @@ def _verdict(stack: StackResult) -> str:
     if stack.verdict == "broken":
         return f"broken at {name(stack.broken_layer or '')}".removesuffix(" at ")
     if stack.verdict == "unknown":
-        unknown = next((rung.layer for rung in stack.layers if rung.status == "unknown"), "")
+        unknown = next((rung.layer for rung in stack.layers if rung.status == "unknown" and rung.layer not in MEASURED), "")
         return f"unknown from {name(unknown)} on" if unknown else "unknown"
     return {"ok": "ok", "incomplete": "not installed", "not-applicable": "no device for it"}[stack.verdict]
 
@@ -136,7 +138,8 @@ def _ladder(stack: StackResult, width: int) -> Iterator[Line]:
     while layers:
         rung = layers.pop(0)
         missed = [rung.layer]
-        while _plainly_missed(rung) and layers and _plainly_missed(layers[0]):
+        alike = next((alike for alike in (_plainly_missed, _unmeasured) if alike(rung)), None)
+        while alike is not None and layers and alike(layers[0]):
             missed.append(layers.pop(0).layer)
         yield from _rung(rung, missed, width)
 
@@ -145,10 +148,17 @@ def _plainly_missed(rung: LayerResult) -> bool:
     return rung.status == "not-reached" and not rung.detail
 
 
+def _unmeasured(rung: LayerResult) -> bool:
+    """What validate is for: nobody looked, and nothing is wrong with that."""
+    return rung.status == "unknown" and rung.layer in MEASURED
+
+
 def _rung(rung: LayerResult, missed: list[str], width: int) -> list[Line]:
     word = Span(f"  {WORDS.get(rung.status, rung.status):<12} ", STYLES.get(rung.status, ""))
     if _plainly_missed(rung):
         return [(word, Span(name(missed[0]) + (f" … {name(missed[-1])}" if len(missed) > 1 else ""), "dim"))]
+    if _unmeasured(rung):
+        return [(Span(f"  {'not measured':<12} ", "dim"), Span(f"{' and '.join(map(name, missed))}: gpudoctor validate tells", "dim"))]
     column = max(len(name(layer)) for layer in LAYERS) + 1
     detail = rung.detail or ("could not be told" if rung.status == "unknown" else "")
     return hanging((word, Span(f"{name(rung.layer):<{column}} ")), detail, width)
@@ -249,4 +259,8 @@ def next_step(report: Report) -> tuple[str, str]:
         return "Next, with more time:", "gpudoctor check --budget 120"
     if no_gpu(report):
         return "Next, on the machine with the GPU:", "gpudoctor capture -o machine.tar.gz"
+    if report.origin == "live" and any(
+        stack.used and stack.verdict == "ok" and any(map(_unmeasured, stack.layers)) for stack in report.stacks
+    ):
+        return "Next, whether it computes right, and how fast:", "gpudoctor validate"
     return "Next, for the evidence:", "gpudoctor check -v"

@@ -12,7 +12,7 @@ from gpudoctor.probes.filesystems import mount_of
 from gpudoctor.validate.energy import Reader, hwmon, number
 from gpudoctor.validate.pci_link import gpu_address
 from gpudoctor.validate.requests import Job
-from gpudoctor.validate.watching import Seen
+from gpudoctor.validate.watching import Link, Seen
 from gpudoctor.validate.workers import one_line
 
 LIMITS = (("power1_cap", "power1_cap_default"), ("power1_max", "power1_rated_max"))
@@ -23,12 +23,12 @@ _MOST = 40
 
 def conditions(host: Reader, facts: Facts, job: Job, gpu: Mapping[str, Any] | None, seen: Seen, said: Mapping[str, Any]) -> Conditions:
     """`gpu`: the record of `gpus` that was measured; `said`: what the worker answered, believed only where it can be."""
-    threads = said.get("threads")
+    threads, link = said.get("threads"), seen.link or Link()
     filesystem, windows = folder_of(facts, job.dataset) if job.workload.id == "files" else (None, None)
     return Conditions(
         throttled=seen.throttled if seen.watched else None, others=seen.others if seen.watched else None, clock_mhz=seen.clock_mhz,
-        hottest_c=seen.hottest_c, busy_percent=seen.busy_percent, link_gt=seen.link_gt, link_gt_max=seen.link_gt_max,
-        link_width=seen.link_width, link_width_max=seen.link_width_max, power_limit_share=power_limit_share(host, facts, gpu),
+        hottest_c=seen.hottest_c, busy_percent=seen.busy_percent, link_gt=link.gt, link_gt_max=link.gt_max,
+        link_width=link.width, link_width_max=link.width_max, power_limit_share=power_limit_share(host, facts, gpu),
         gpu_address=gpu_address(gpu), gpu_kind=_text(gpu, "kind"), bar_share=_bar_share(gpu),
         threads=threads if isinstance(threads, int) and not isinstance(threads, bool) and 0 < threads < 10_000 else None,
         computed_on=one_line(said.get("computed_on")) or None, fallbacks=_fallbacks(said.get("fallbacks")),

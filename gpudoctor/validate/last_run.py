@@ -2,6 +2,7 @@
 
 A file holds what the measurements depended on (framework, driver, kernel, device). Where one of these is another now, they are stale:
 still there to be shown, but no fact about this machine any more. Nothing here raises for what the disk does: it is a convenience.
+Who wants no history (GPUDOCTOR_HISTORY=0) has none of this either.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gpudoctor.host.history import switched_off
 from gpudoctor.host.state import state_folder, write_private
 from gpudoctor.model.facts import Facts, Unknown
 from gpudoctor.model.measurement import SKIPPED, Measurement
@@ -59,7 +61,7 @@ class LastRun:
 def last_measurements(facts: Facts, folder: Path | None = None) -> tuple[LastRun, ...]:
     """Those of the environment that `facts` (of this machine, not of a recorded one) name, newest first; () where there are none."""
     environment = facts.value("python.executable")
-    if not isinstance(environment, str):
+    if not isinstance(environment, str) or (folder is None and switched_off()):
         return ()
     found = []
     try:
@@ -81,6 +83,8 @@ def last_measurements(facts: Facts, folder: Path | None = None) -> tuple[LastRun
 def keep(measurements: Sequence[Measurement], facts: Facts, folder: Path | None = None) -> str:
     """In place of what was kept of the same environment, framework and device. '' or why it could not be kept."""
     environment = facts.value("python.executable")
+    if folder is None and switched_off():
+        return ""
     if not isinstance(environment, str):
         return "the environment has no name"
     date = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

@@ -1,27 +1,98 @@
-"""Measurements as records of the fact `measurements`: flat, so that checks can ask for one of them."""
+"""Measurements as records of the fact `measurements`: flat, so that checks can ask for one of them. What nobody could tell is unknown."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from gpudoctor.model.measurement import Measurement
+from gpudoctor.model.facts import Unknown
+from gpudoctor.model.measurement import FAILED, OK, SKIPPED, Conditions, Measurement
+
+STACKS = {
+    "torch": {
+        "cuda": "torch-cuda", "rocm": "torch-rocm", "xpu": "torch-xpu", "mps": "torch-mps", "directml": "pytorch-directml",
+        "cpu": "torch-cpu",
+    },
+    "tensorflow": {"directml": "tensorflow-directml", "ipu": "poplar"},
+}  # fmt: skip
+"""By framework and backend; of other frameworks the stack is STACK_OF, whatever computes."""
+STACK_OF = {
+    "ipex": "ipex", "torch-directml": "torch-directml", "torch-opencl": "torch-opencl", "poptorch": "poplar", "popart": "poplar",
+    "openvino": "openvino", "onnxruntime": "onnxruntime", "tensorflow": "tensorflow", "jax": "jax", "opencl": "opencl",
+}  # fmt: skip
+FULL = ("memory", "e_outofmemory", "bad_alloc", "resource_exhausted", "out_of_resources")
+UNSEEN = Unknown("not probed")
+CONDITIONS = Conditions()
 
 
-def records(measurements: Sequence[Measurement]) -> list[dict[str, Any]]:
-    return [_record(each) for each in measurements]
+def records(measurements: Sequence[Measurement], date: str = "", recalled: bool = False) -> list[dict[str, Any]]:
+    """`date`: when they were made (UTC). `recalled`: they are of an earlier day: what was so at that moment only (who else was at work,
+    how hot it was) is unknown now."""
+    return [_record(each, measurements, date, recalled) for each in measurements]
 
 
-def _record(each: Measurement) -> dict[str, Any]:
-    latency, throughput, energy = each.latency_ms, each.throughput, each.energy
+def stack_of(measurement: Measurement) -> str | None:
+    """The stack whose upper rungs a measurement fills."""
+    return STACKS.get(measurement.framework, {}).get(measurement.backend) or STACK_OF.get(measurement.framework)
+
+
+def _record(each: Measurement, all_of_them: Sequence[Measurement], date: str, recalled: bool) -> dict[str, Any]:
+    latency, throughput, energy, stack = each.latency_ms, each.throughput, each.energy, stack_of(each)
+    seen = each.conditions or CONDITIONS
+    reason = (each.reason or "").lower()
     return {
         "name": f"{each.workload} {each.task} {each.dtype} on {each.device}", "workload": each.workload, "task": each.task,
-        "framework": each.framework, "backend": each.backend, "device": each.device, "device_name": each.device_name, "dtype": each.dtype,
-        "batch": each.batch, "status": each.status, "reason": each.reason, "stage": each.stage, "compile": each.compile,
-        "median_ms": latency.median if latency else None, "first_ms": each.first_ms,
+        "framework": each.framework, "framework_version": each.framework_version, "backend": each.backend, "device": each.device,
+        "device_name": each.device_name or each.device, "processor": each.backend == "cpu", "stacks": [stack] if stack else [],
+        "dtype": each.dtype, "batch": each.batch, "status": each.status, "reason": each.reason, "stage": each.stage,
+        "compile": each.compile, "date": date or UNSEEN, "median_ms": latency.median if latency else None, "first_ms": each.first_ms,
+        "first_by_median": each.first_ms / latency.median if each.first_ms and latency else UNSEEN,
         "throughput": throughput.value if throughput else None, "unit": throughput.unit if throughput else None,
-        "ratio_to_reference": each.reference.ratio if each.reference else None,
-        "ceiling_fraction": each.ceiling.fraction if each.ceiling else None, "ceiling_bound": each.ceiling.bound if each.ceiling else None,
-        "mean_watts": energy.mean_watts if energy else None, "memory_peak_bytes": each.memory_peak_bytes,
-        "correct": each.correctness.passed if each.correctness else None, "noisy": each.noisy,
+        "ratio_to_reference": each.reference.ratio if each.reference else UNSEEN,
+        "reference": each.reference.source if each.reference else UNSEEN,
+        "ceiling_fraction": each.ceiling.fraction if each.ceiling else UNSEEN,
+        "ceiling_bound": each.ceiling.bound if each.ceiling else UNSEEN,
+        "training_by_inference": _by_inference(each, all_of_them), "mean_watts": energy.mean_watts if energy else UNSEEN,
+        "joules_per_item": energy.joules_per_item if energy else UNSEEN, "memory_peak_bytes": _told(each.memory_peak_bytes),
+        "correct": each.correctness.passed if each.correctness else UNSEEN, "noisy": each.noisy,
+        "memory_full": each.status == FAILED and any(word in reason for word in FULL),
+        "all_failed": _all_failed(each, all_of_them),
+        "throttled": _moment(seen.throttled, recalled), "others": _moment(seen.others, recalled),
+        "clock_mhz": _told(seen.clock_mhz), "hottest_c": _told(seen.hottest_c), "busy_percent": _told(seen.busy_percent),
+        "link_gt": _told(seen.link_gt), "link_gt_max": _told(seen.link_gt_max), "link_width": _told(seen.link_width),
+        "link_width_max": _told(seen.link_width_max), "power_limit_share": _told(seen.power_limit_share),
+        "gpu_address": _told(seen.gpu_address), "gpu_kind": _told(seen.gpu_kind), "bar_share": _told(seen.bar_share),
+        "threads": _told(seen.threads), "computed_on": _told(seen.computed_on),
+        "fallbacks": UNSEEN if seen.fallbacks is None else list(seen.fallbacks) or None, "python_debug": _told(seen.python_debug),
+        "filesystem": _told(seen.filesystem), "on_windows_drive": _told(seen.on_windows_drive),
     }  # fmt: skip
+
+
+def _told(value: Any) -> Any:
+    return UNSEEN if value is None else value
+
+
+def _moment(text: str | None, recalled: bool) -> Any:
+    """'' is 'watched, and nothing of the kind': known to be absent."""
+    return UNSEEN if text is None or recalled else text or None
+
+
+def _same_device(each: Measurement, others: Iterable[Measurement]) -> list[Measurement]:
+    return [other for other in others if (other.framework, other.device) == (each.framework, each.device) and other.status != SKIPPED]
+
+
+def _all_failed(each: Measurement, all_of_them: Iterable[Measurement]) -> bool:
+    return each.status == FAILED and all(other.status == FAILED for other in _same_device(each, all_of_them))
+
+
+def _by_inference(each: Measurement, all_of_them: Iterable[Measurement]) -> Any:
+    """How many times longer a training step takes than an inference of the same batch: three is usual."""
+    if each.task != "training" or each.status != OK or each.latency_ms is None:
+        return UNSEEN
+    same = ("workload", "dtype", "batch", "input")
+    for other in _same_device(each, all_of_them):
+        fits = other.task == "inference" and other.status == OK and other.latency_ms is not None
+        if fits and all(getattr(other, name) == getattr(each, name) for name in same):
+            assert other.latency_ms is not None
+            return each.latency_ms.median / other.latency_ms.median
+    return UNSEEN

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from gpudoctor.host.base import Text
-from gpudoctor.validate.watching import Seen
+from gpudoctor.validate.watching import Link, Seen
 
 DEVICES = "/sys/bus/pci/devices"
 _ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
@@ -25,20 +25,19 @@ class LinkWatch:
 
     host: LinkHost
     address: str
-    _seen: Seen = field(default_factory=Seen)
+    _link: Link = field(default_factory=Link)
     _folder: str = ""
 
     def sample(self, now: float) -> None:
         if not self._folder:
             self._folder = slot_side(self.host, self.address)
-            self._seen = Seen(link_gt_max=self._speed("max_link_speed"), link_width_max=self._width("max_link_width"))
+            self._link = Link(gt_max=self._speed("max_link_speed"), width_max=self._width("max_link_width"))
         gt, width = self._speed("current_link_speed"), self._width("current_link_width")
-        if gt is not None and gt >= (self._seen.link_gt or 0.0):
-            self._seen = replace(self._seen, link_gt=gt, link_width=width)
+        if gt is not None and gt >= (self._link.gt or 0.0):
+            self._link = replace(self._link, gt=gt, width=width)
 
     def seen(self) -> Seen:
-        """The fastest that the link was."""
-        return self._seen
+        return Seen(link=self._link if self._link.gt is not None else None)
 
     def _speed(self, name: str) -> float | None:
         """'16.0 GT/s PCIe', '8 GT/s'; 'Unknown' is None."""

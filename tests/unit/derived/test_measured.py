@@ -9,7 +9,7 @@ from gpudoctor.gather import vocabulary
 from gpudoctor.lang.conditions import parse
 from gpudoctor.lang.evaluate import evaluate
 from gpudoctor.model.facts import Absent, Facts, Known, Unknown
-from gpudoctor.model.measurement import Ceiling, Correctness, Latency, Measurement, Reference
+from gpudoctor.model.measurement import Ceiling, Conditions, Correctness, Latency, Measurement, Reference
 from gpudoctor.validate.measured_facts import records
 
 
@@ -44,7 +44,7 @@ def test_failures_wrong_results_noise_and_throttling_are_named() -> None:
     facts = facts_of(
         measured(status="failed", reason="measure: died of SIGSEGV", reference=Reference(ratio=0.01, value=1.0, source="x")),
         measured(workload="vgg16", status="failed", reason="wrong result: x", correctness=wrong),
-        measured(workload="alexnet", noisy="throttled by heat 3 times"),
+        measured(workload="alexnet", noisy="throttled by heat 3 times", conditions=Conditions(throttled="throttled by heat 3 times")),
     )
     assert facts.value("measured.failed") == ["resnet50 training float32 on xpu:0", "vgg16 training float32 on xpu:0"]
     assert facts.value("measured.wrong") == ["vgg16 training float32 on xpu:0"]
