@@ -14,6 +14,7 @@ COMMANDS = {
     "check": ("gpudoctor.cli.check:command", "what is broken first on this machine, and what to do"),
     "setup": ("gpudoctor.cli.setup:command", "set a stack up from a recipe: plan, apply, verify, undo, resume"),
     "validate": ("gpudoctor.cli.validate:command", "does it compute right, how fast, and which known fix helps"),
+    "diff": ("gpudoctor.cli.diff:command", "what changed between two reports, or since this was last healthy"),
     "capture": ("gpudoctor.cli.capture:command", "record this machine so that it can be looked at elsewhere"),
     "list": ("gpudoctor.cli.listing:command", "the checks, devices, facts and stacks that are known"),
     "show": ("gpudoctor.cli.show:command", "one check or stack: what it means, why, and on what ground"),

@@ -68,7 +68,22 @@ def command(**given: Any) -> int:
         from gpudoctor.cli.why import show
 
         return show(report, given["why"], given["form"], given["output"])
-    return _say(report, given, reasons)
+    code = _say(report, given, reasons)
+    if given["capture"] is None and not given["quick"]:  # a quick look leaves frameworks out: nothing to compare with later
+        remember(report, reasons)
+    return code
+
+
+def remember(report: Report, ignored: Mapping[str, str]) -> None:
+    """Keeps this run for `gpudoctor diff`, after everything was said."""
+    from gpudoctor import comparing
+    from gpudoctor.cli.project import keeps_history
+
+    try:
+        if keeps_history():
+            comparing.remember(report, ignored)
+    except BadInput as error:
+        click.echo(f"gpudoctor: {error.message}; this run is not kept for gpudoctor diff", err=True)
 
 
 def _say(report: Report, given: Mapping[str, Any], ignored: Mapping[str, str]) -> int:
@@ -119,7 +134,7 @@ def unanswered(report: Report, stack: str | None) -> list[str]:
         for result in report.stacks
         if result.stack == stack and result.verdict == "unknown"
         for rung in result.layers
-        if rung.status == "unknown"
+        if rung.status == "unknown" and rung.layer not in ("compute", "performance")  # those are for validate
     ]
     return [*report.undetermined, *rungs]
 

@@ -1,4 +1,4 @@
-"""What is kept in files: gpudoctor.toml of the current folder (checks to leave out), config.toml of the site and the person (mirrors)."""
+"""What is kept in files: gpudoctor.toml of the current folder (checks to leave out), config.toml of the site and the person."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from gpudoctor.cli import BadInput
 
 NAME = "gpudoctor.toml"
 SITE = "/etc/gpudoctor/config.toml"
+_SETTINGS = ("mirrors", "history")
 
 
 def ignored(given: Iterable[str], *, project_file: bool = True) -> dict[str, str]:
@@ -27,11 +28,22 @@ def mirrors() -> dict[str, Any]:
     """
     found: dict[str, Any] = {}
     for path in (SITE, _config()):
-        table = _table(path, ("mirrors",)).get("mirrors", {})
+        table = _table(path, _SETTINGS).get("mirrors", {})
         if not isinstance(table, dict):
             raise BadInput(f'{path}: mirrors: expected a table [mirrors] with NAME = "url"')
         found.update(table)
     return found
+
+
+def keeps_history() -> bool:
+    """Whether `check` keeps its runs for `diff`: keep of [history]; the person's word counts more than the site's."""
+    keep = True
+    for path in (SITE, _config()):
+        table = _table(path, _SETTINGS).get("history", {})
+        if not isinstance(table, dict) or not isinstance(table.get("keep", True), bool) or set(table) - {"keep"}:
+            raise BadInput(f"{path}: [history] takes keep = true or false")
+        keep = table.get("keep", keep)
+    return keep
 
 
 def _config() -> str:
@@ -56,6 +68,6 @@ def _table(path: str, keys: tuple[str, ...] = ("ignore",)) -> dict[str, Any]:
         raise BadInput(f"{path}: {error.strerror}") from error
     unknown = sorted(set(table) - set(keys))
     if unknown:
-        form = "[ignore] with id = \"reason\"" if keys == ("ignore",) else "[mirrors] with NAME = \"url\""
+        form = "[ignore] with id = \"reason\"" if keys == ("ignore",) else "[mirrors] with NAME = \"url\", [history] with keep = false"
         raise BadInput(f"{path}: unknown key '{unknown[0]}'; it may hold {form}")
     return table

@@ -1,0 +1,125 @@
+"""gpudoctor diff: what changed between two reports or captures, or since this environment was last healthy."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gpudoctor.cli import FINDINGS, OK, BadInput
+
+if TYPE_CHECKING:
+    from gpudoctor.comparing import Loaded
+    from gpudoctor.model.report import Report
+
+
+@click.command("diff")
+@click.argument("sides", metavar="[BEFORE [AFTER]]", nargs=-1)
+@click.option("--history", is_flag=True, help="List the kept runs of `check` on this machine, newest first.")
+@click.option("--python", metavar="PATH", help="The interpreter or environment to look at now; default: as in check.")
+@click.option(
+    "--fail-on", type=click.Choice(["error", "warning", "never"]), default="error",
+    help="From which level on a new finding means exit 1 (error).",
+)  # fmt: skip
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="json: gpudoctor.diff/1.")
+@click.option("-o", "--output", metavar="FILE", help="Write there instead of to standard output, whole or not at all.")
+@click.option("--checks", multiple=True, metavar="DIR", help="A further folder of checks; may be repeated.")
+@click.option("--ignore", multiple=True, metavar="ID", help="Leave out this check.")
+@click.option("--no-color", is_flag=True, help="No colour, as with NO_COLOR set or in a pipe.")
+@click.option("-v", "--verbose", is_flag=True, help="Every change, noise and consequences included.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress line.")
+def command(sides: Sequence[str], **given: Any) -> int:
+    """What changed ('it worked last week'), and which finding came of it.
+
+    BEFORE and AFTER are reports (check --format json, report.zip), captures, or @N of --history. Without AFTER it is this machine now;
+    without both, this machine now against the last run of the same environment that found no error.
+    """
+    from gpudoctor import app, comparing
+    from gpudoctor.cli.check import Progress, remember
+    from gpudoctor.cli.project import ignored
+
+    if given["history"]:
+        if sides:
+            raise BadInput("--history stands alone; give @1, @2 … without it to compare with a run of the list")
+        return _history(given)
+    if len(sides) > 2:
+        raise BadInput("diff compares two: gpudoctor diff BEFORE AFTER")
+    if given["python"] and (len(sides) == 2 or not os.path.lexists(os.path.expanduser(given["python"]))):
+        raise BadInput(
+            "--python: goes with this machine now; leave it out where both sides are given" if len(sides) == 2
+            else f"--python {given['python']}: no such interpreter or environment folder; give one that exists"
+        )  # fmt: skip
+    reasons = ignored(given["ignore"], project_file=len(sides) < 2)
+    request = app.CheckRequest(python=given["python"], checks=given["checks"], ignore=frozenset(reasons))
+    progress = Progress(on=sys.stderr.isatty() and not given["quiet"])
+    report: Report | None = None
+    try:
+        before = comparing.load(sides[0], request, progress) if sides else None
+        if len(sides) == 2:
+            after: Loaded = comparing.load(sides[1], request, progress)
+        else:
+            after, report = comparing.now(request, progress)
+            before = before or comparing.last_healthy(report)
+        assert before is not None
+        found = comparing.diff(before, after, tuple(given["checks"]))
+    except app.BAD_INPUT as error:
+        raise BadInput(str(error)) from error
+    finally:
+        progress.clear()
+        if report is not None:
+            remember(report, reasons)
+    return _say(found, given)
+
+
+def _say(found: Any, given: Mapping[str, Any]) -> int:
+    from gpudoctor.cli.output import deliver, terminal
+    from gpudoctor.engine.changes import worse
+
+    if given["form"] == "json":
+        from gpudoctor.reporters import diff_json
+        from gpudoctor.reporters.json_report import dumps
+
+        text = dumps(diff_json.document(found))
+    else:
+        from gpudoctor.reporters import diff_text
+
+        place = terminal(given["no_color"], to_file=given["output"] not in (None, "-"))
+        text = diff_text.render(found, place, verbose=given["verbose"])
+    deliver(text, given["output"])
+    return FINDINGS if given["fail_on"] != "never" and worse(found, given["fail_on"]) else OK
+
+
+def _history(given: Mapping[str, Any]) -> int:
+    from gpudoctor import comparing
+    from gpudoctor.cli.output import deliver
+    from gpudoctor.cli.project import keeps_history
+    from gpudoctor.host.history import switched_off
+    from gpudoctor.reporters.escape import visible
+    from gpudoctor.reporters.json_report import dumps
+
+    rows = comparing.history()
+    if given["form"] == "json":
+        listed = [
+            {
+                "number": row.number, "created": row.kept.created, "healthy": row.kept.healthy, "errors": row.errors,
+                "warnings": row.warnings, "python": row.python, "file": str(row.kept.path),
+            }
+            for row in rows
+        ]  # fmt: skip
+        deliver(dumps({"history": listed}), given["output"])
+        return OK
+    lines = [
+        f"@{row.number:<3} {row.kept.created.replace('T', ' ').rstrip('Z')} UTC  "
+        f"{'healthy' if row.kept.healthy else f'{row.errors} errors' if row.errors != 1 else '1 error':<9}  {visible(row.python) or '-'}"
+        for row in rows
+    ]
+    off = "" if keeps_history() and not switched_off() else "; new runs are not kept (GPUDOCTOR_HISTORY=0, or keep = false in config.toml)"
+    if not rows:
+        lines = [f"No run is kept in {comparing.history_folder()}{off}; `gpudoctor check` keeps each whole look at this machine."]
+    deliver("\n".join(lines) + "\n", given["output"])
+    if rows:
+        click.echo(f"in {comparing.history_folder()}{off}", err=True)
+    return OK

@@ -1,0 +1,206 @@
+"""The use case of `diff`: reports, captures, this machine now and its history, two of them side by side."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpudoctor import app
+from gpudoctor.engine.changes import Knowledge, compare
+from gpudoctor.gather import vocabulary
+from gpudoctor.host.history import History, Kept, switched_off, target_of
+from gpudoctor.lang.templates import fields_of
+from gpudoctor.model.change import Diff
+from gpudoctor.model.check import Catalogue, Check
+from gpudoctor.model.condition import Condition, Leaf, Some
+from gpudoctor.model.report import SCHEMA, Report
+from gpudoctor.reporters import json_report
+
+LARGEST = 64_000_000
+IN_ARCHIVE = "report.json"
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A report as JSON has it, and what to call it."""
+
+    document: Mapping[str, Any]
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of the history. `number` counts from 1, the newest."""
+
+    number: int
+    kept: Kept
+    python: str
+    errors: int
+    warnings: int
+
+
+def diff(before: Loaded, after: Loaded, extra: tuple[str, ...] = ()) -> Diff:
+    """Raises app.BAD_INPUT."""
+    try:
+        return compare(before.document, after.document, _knowledge(app.catalogue(extra)), (before.name, after.name))
+    except RecursionError:
+        raise app.RequestError(f"{before.name} or {after.name}: nested too deep to be a report of gpudoctor") from None
+
+
+def load(path: str, request: app.CheckRequest, progress: Progress | None = None) -> Loaded:
+    """A report (JSON), an archive that `gpudoctor report` made, a capture, or @N of the history. Raises app.BAD_INPUT."""
+    if re.fullmatch(r"@\d{1,4}", path):
+        return _from_history(int(path[1:]))
+    if not os.path.exists(path):
+        raise app.RequestError(f"{path}: no such file; give a report (--format json), a report.zip, a capture, or @1 of --history")
+    name = os.path.basename(os.path.normpath(path))
+    if os.path.isfile(path):
+        with open(path, "rb") as file:
+            head = file.read(64).lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+        if head == b"{":
+            return Loaded(_report_from(_read(path), path), name)
+        if zipfile.is_zipfile(path) and (inside := _in_archive(path)) is not None:
+            return Loaded(inside, name)
+    judged = app.check(app.CheckRequest(capture=path, checks=request.checks, ignore=request.ignore), progress)
+    return Loaded({**json_report.document(judged), "created": ""}, name)
+
+
+def now(request: app.CheckRequest, progress: Progress | None = None) -> tuple[Loaded, Report]:
+    """This machine as it is."""
+    report = app.check(request, progress)
+    return Loaded(json_report.document(report), "now"), report
+
+
+def last_healthy(report: Report) -> Loaded:
+    """The last run of the same environment that found no error. Raises app.RequestError where there is none."""
+    found = History().last_healthy(target_of(_executable(report.facts)))
+    if found is None:
+        why = " (GPUDOCTOR_HISTORY=0 keeps none)" if switched_off() else ""
+        raise app.RequestError(
+            f"the history holds no healthy run of this environment{why}; `gpudoctor check` keeps one whenever it finds no error; "
+            "until then give a report or a capture: gpudoctor diff BEFORE"
+        )
+    return Loaded(found[1], f"healthy run of {found[0].created[:10]}")
+
+
+def remember(report: Report, ignored: Mapping[str, str] | None = None) -> None:
+    """Keeps a whole look at this machine for a later `diff`; silent, whatever the disk says."""
+    if report.origin != "live" or switched_off():
+        return
+    healthy = not report.summary.get("errors") and not report.incomplete
+    document = json_report.document(report, ignored)
+    History().keep(document, target=target_of(_executable(report.facts)), healthy=healthy)
+
+
+def history() -> list[Row]:
+    """Newest first; files that cannot be read are left out."""
+    store = History()
+    return [row for number, kept in enumerate(store.list(), 1) if (row := _row(store, number, kept)) is not None]
+
+
+def history_folder() -> str:
+    return str(History().folder)
+
+
+def _row(store: History, number: int, kept: Kept) -> Row | None:
+    report = store.read(kept)
+    if report is None:
+        return None
+    summary = report.get("summary")
+    counts = [summary.get(key) if isinstance(summary, Mapping) else None for key in ("errors", "warnings")]
+    errors, warnings = (count if isinstance(count, int) else 0 for count in counts)
+    facts = report.get("facts")
+    return Row(number, kept, _executable(facts if isinstance(facts, Mapping) else {}), errors, warnings)
+
+
+def _from_history(number: int) -> Loaded:
+    store = History()
+    kept = store.list()
+    if not 1 <= number <= len(kept):
+        held = f"holds @1 to @{len(kept)}" if kept else "is empty"
+        raise app.RequestError(f"@{number}: the history {held}; gpudoctor diff --history lists it")
+    report = store.read(kept[number - 1])
+    if report is None:
+        raise app.RequestError(f"@{number}: {kept[number - 1].path} cannot be read; delete it")
+    return Loaded(report, f"run of {kept[number - 1].created[:10]}")
+
+
+def _executable(facts: Mapping[str, Any]) -> str:
+    python = facts.get("python")
+    return str(python.get("executable") or "") if isinstance(python, Mapping) else ""
+
+
+def _read(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            content = file.read(LARGEST + 1)
+    except OSError as error:
+        raise app.RequestError(f"{path}: {error.strerror or error}") from error
+    if len(content) > LARGEST:
+        raise app.RequestError(f"{path}: larger than {LARGEST // 1_000_000} MB, which no report is")
+    return content
+
+
+def _in_archive(path: str) -> dict[str, Any] | None:
+    """The report of an archive without a capture; None where the capture in it can be judged anew, which tells more."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+            if IN_ARCHIVE not in names or any(name.rpartition("/")[2] == "machine.toml" for name in names):
+                return None
+            with archive.open(IN_ARCHIVE) as file:  # counted while it is read: the size that an archive states may be a lie
+                content = file.read(LARGEST + 1)
+    except (OSError, ValueError, RuntimeError, NotImplementedError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise app.RequestError(f"{path}: the archive is damaged: {error}") from error
+    if len(content) > LARGEST:
+        raise app.RequestError(f"{path}: {IN_ARCHIVE} is larger than {LARGEST // 1_000_000} MB, which no report is")
+    return _report_from(content, f"{path}: {IN_ARCHIVE}")
+
+
+def _report_from(content: bytes, where: str) -> dict[str, Any]:
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise app.RequestError(f"{where}: no JSON; give a report that gpudoctor wrote (--format json), or a capture") from error
+    schema = found.get("schema") if isinstance(found, dict) else None
+    if schema != SCHEMA:
+        said = f"it says '{str(schema)[:60]}'" if schema else "it names no schema"
+        raise app.RequestError(f"{where}: no report: expected schema {SCHEMA}, {said}; write one with gpudoctor check --format json")
+    assert isinstance(found, dict)
+    if not isinstance(found.get("facts"), dict) or not isinstance(found.get("findings"), list):
+        raise app.RequestError(f"{where}: a report without facts or findings; write one with gpudoctor check --format json")
+    return found
+
+
+def _knowledge(catalogue: Catalogue) -> Knowledge:
+    probed = {spec.name for probe in vocabulary.all_probes() for spec in probe.provides}
+    computed = {spec.name for derivation in vocabulary.all_derivations() for spec in derivation.provides}
+    specs = vocabulary.specs()
+    reads = {check.id: frozenset(_reads(check)) for check in catalogue.checks}
+    return Knowledge(specs=specs, derived=frozenset(computed - probed), reads=reads)
+
+
+def _reads(check: Check) -> Iterator[str]:
+    """What its conditions and its title name: facts, and fields of an item (`gpu.driver`), which are matched by that name too."""
+    for condition in (check.applies, check.problem, check.suspect):
+        if condition is not None:
+            yield from _named(condition)
+    yield from fields_of(check.title)
+
+
+def _named(condition: Condition) -> Iterator[str]:
+    """lang.conditions.facts_of without the table that `some` goes through: not every field of it is read."""
+    if isinstance(condition, Leaf):
+        yield condition.fact
+        if condition.other:
+            yield condition.other
+        return
+    for part in (condition.where,) if isinstance(condition, Some) else condition.parts:
+        yield from _named(part)
