@@ -20,9 +20,9 @@ from gpudoctor.host.base import CaptureError, Host
 from gpudoctor.host.open_host import open_host
 from gpudoctor.lang.conditions import did_you_mean
 from gpudoctor.model.check import Catalogue
-from gpudoctor.model.policy import Demand
 from gpudoctor.model.facts import Known
 from gpudoctor.model.measurement import Measurement
+from gpudoctor.model.policy import Demand
 from gpudoctor.model.report import Finding, Report, StackResult
 from gpudoctor.validate.last_run import last_measurements
 from gpudoctor.validate.measured_facts import records
