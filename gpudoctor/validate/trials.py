@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -17,7 +18,8 @@ from gpudoctor.validate.asking import Ask, Line, Said
 from gpudoctor.validate.significance import ratio_of_times
 
 BLOCKS = 2
-"""ABBA blocks: each has two runs with and two without."""
+"""ABBA blocks: each has two runs with and two without. What looks like help is measured once more, with as many: of ten fixes without any
+effect one would look like help by chance every few runs, two times in a row next to never."""
 WORTH = 1.02
 """A speed-up below this is not worth a line in anybody's configuration, however sure it is."""
 HIDDEN = 1.1
@@ -108,27 +110,59 @@ def applicable(facts: Facts, variables: Mapping[str, str] | None = None) -> list
 
 def run(ask: Ask, request: Line, trial: Trial, facts: Facts, *, blocks: int = BLOCKS, progress: Progress | None = None) -> TrialResult:
     """`request`: as a worker takes it. Both sides are verified once; a result that is wrong ends the trial."""
-    plain = {**request, "verify": False}
-    changed, variables = _with(plain, trial, facts)
+    changed, variables = _with(request, trial, facts)
     if trial.prime:
-        ask(changed, variables)
-    order = "ABBA" * blocks
-    times: dict[str, list[float]] = {"A": [], "B": []}
-    for number, side in enumerate(order):
-        words, extra = (plain, {}) if side == "A" else (changed, variables)
-        answer = ask({**words, "verify": not times[side] and bool(request.get("verify", True))}, extra)
+        ask({**changed, "verify": False}, variables)
+    sides = Sides(ask, request, changed, variables, trial)
+    whole = len(ROUND) * blocks
+    for number in range(2 * whole):
+        if number == whole and not sides.judged(trial, variables, facts).recommended:
+            break
+        if (ended := sides.run(ROUND[number % len(ROUND)])) is not None:
+            outcome, reason = ended
+            return _ended(trial, request, outcome, reason, variables, facts)
+        if progress is not None:
+            progress(trial.id, number + 1, whole * (1 + number // whole))
+    found = sides.judged(trial, variables, facts)
+    again = sides.judged(trial, variables, facts, since=whole // 2)
+    if found.recommended and not again.recommended:
+        return replace(found, outcome=UNCLEAR, recommended=False, reason="it helped in a first round of runs and not in a second")
+    return found
+
+
+ROUND = "ABBA"
+
+
+@dataclass(slots=True)
+class Sides:
+    """The runs without (A) and with it (B) so far."""
+
+    ask: Ask
+    request: Line
+    changed: Line
+    variables: Mapping[str, str]
+    trial: Trial
+    times: dict[str, list[float]] = field(default_factory=lambda: {"A": [], "B": []})
+
+    def run(self, side: str) -> tuple[str, str] | None:
+        """One more run; (outcome, reason) where it ends the trial."""
+        words, extra = (self.request, {}) if side == "A" else (self.changed, self.variables)
+        answer = self.ask({**words, "verify": not self.times[side] and bool(self.request.get("verify", True))}, extra)
         if not answer.ok:
-            return _ended(trial, request, FAILED, f"{_side(side)}: {answer.reason}", variables, facts)
+            return FAILED, f"{_side(side)}: {answer.reason}"
         if broken := wrong(answer):
             where = "already without it" if side == "A" else "with it"
-            return _ended(trial, request, WRONG if side == "B" else FAILED, f"the result is wrong {where}: {broken}", variables, facts)
-        took = time_of(answer, trial.measures)
+            return WRONG if side == "B" else FAILED, f"the result is wrong {where}: {broken}"
+        took = time_of(answer, self.trial.measures)
         if took is None:
-            return _ended(trial, request, FAILED, f"{_side(side)}: no time was told", variables, facts)
-        times[side].append(took)
-        if progress is not None:
-            progress(trial.id, number + 1, len(order))
-    return judged(trial, request, times["A"], times["B"], variables, fill(trial.advice, facts))
+            return FAILED, f"{_side(side)}: no time was told"
+        self.times[side].append(took)
+        return None
+
+    def judged(self, trial: Trial, variables: Mapping[str, str], facts: Facts, since: int = 0) -> TrialResult:
+        """Of the runs from number `since` on, of each side."""
+        times = [self.times[side][since:] or self.times[side] for side in "AB"]
+        return judged(trial, self.request, times[0], times[1], variables, fill(trial.advice, facts))
 
 
 def _with(request: Line, trial: Trial, facts: Facts) -> tuple[dict[str, Any], dict[str, str]]:

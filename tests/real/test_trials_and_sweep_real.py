@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -34,24 +33,58 @@ def test_at_least_four_known_fixes_run_on_this_processor() -> None:
     host = LocalHost()
     known = facts(host)
     ask = asking.through(host, python(), 200, on_processor=True)
-    chosen = [trial for trial in trials.applicable(known, dict(os.environ)) if trial.id in (
+    chosen = [trial for trial in trials.applicable(known, {}) if trial.id in (
         "channels-last", "threads-pinned", "threads-wait-awake", "glibc-keeps-memory", "flush-denormals")]  # fmt: skip
     found = [trials.run(ask, SMALL, trial, known, blocks=1) for trial in chosen]
-    assert len([one for one in found if one.outcome in ("helps", "harms", "no difference", "unclear")]) >= 4
-    assert all(one.low is None or one.high is None or one.low <= (one.speed_up or 0) <= one.high for one in found)
+    assert len(found) >= 4 and {one.outcome for one in found} <= {"helps", "harms", "no difference", "unclear"}, found
+    assert all(one.low is not None and one.high is not None and one.low <= (one.speed_up or 0) <= one.high for one in found)
+    assert all(one.runs >= 2 and (one.without_ms or 0) > 0 and (one.with_ms or 0) > 0 for one in found)
+
+
+VECTORS = {"ONEDNN_MAX_CPU_ISA": "SSE41", "ATEN_CPU_CAPABILITY": "default", "MKL_ENABLE_INSTRUCTIONS": "SSE4_2"}
+"""Convolutions without the vector units of this processor take several times as long, whatever else goes on."""
+WIDE = {**SMALL, "options": {"batch": 4, "height": 96, "width": 96}, "threads": 1}
+
+
+def row(**changes: Any) -> Any:
+    return replace(next(trial for trial in trials.trials() if trial.id == "threads-pinned"), **changes)
+
+
+def need_vectors(known: Facts) -> None:
+    if "avx2" not in known.value("cpu.flags"):
+        pytest.skip("a processor without AVX2 has nothing to lose")
 
 
 def test_a_setting_that_makes_it_slower_is_told() -> None:
-    """Without the vector units of this processor convolutions take several times as long."""
     host = LocalHost()
     known = facts(host)
-    if "avx2" not in known.value("cpu.flags"):
-        pytest.skip("a processor without AVX2 has nothing to lose")
-    row = next(trial for trial in trials.trials() if trial.id == "threads-pinned")
-    slow = replace(row, environment={"ONEDNN_MAX_CPU_ISA": "SSE41", "ATEN_CPU_CAPABILITY": "default"})
-    request = {**SMALL, "options": {"batch": 4, "height": 96, "width": 96}, "threads": 1}
-    found = trials.run(asking.through(host, python(), 200), request, slow, known)
+    need_vectors(known)
+    found = trials.run(asking.through(host, python(), 200), WIDE, row(environment=VECTORS), known)
     assert found.speed_up is not None and found.speed_up < 0.8 and found.outcome in ("harms", "unclear") and not found.recommended
+
+
+def test_a_fix_that_certainly_helps_is_recommended_with_its_interval() -> None:
+    """A machine where somebody once switched the vector units off, and a fix that gives them back."""
+    host = LocalHost()
+    known = facts(host)
+    need_vectors(known)
+    through = asking.through(host, python(), 200)
+
+    def crippled(request: Mapping[str, Any], variables: Mapping[str, str]) -> asking.Said:
+        return through(request, {**VECTORS, **variables})
+
+    fix = row(environment={"ONEDNN_MAX_CPU_ISA": "DEFAULT", "ATEN_CPU_CAPABILITY": "avx2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"})
+    found = trials.run(crippled, WIDE, fix, known)
+    assert found.outcome == "helps" and found.recommended and found.runs == 2 * 2 * trials.BLOCKS, found
+    assert found.speed_up is not None and found.low is not None and found.speed_up > 1.5 and found.low > 1.1
+
+
+def test_a_fix_that_changes_nothing_is_not_recommended() -> None:
+    host = LocalHost()
+    nothing = row(environment={"A_VARIABLE_THAT_NOBODY_READS": "1"})
+    found = trials.run(asking.through(host, python(), 200), WIDE, nothing, facts(host))
+    assert found.outcome in ("no difference", "unclear", "helps", "harms") and not found.recommended, found
+    assert found.low is not None and found.high is not None and found.low < 1.1 and found.high > 0.9
 
 
 def test_the_end_of_memory_is_found_without_a_swap_or_a_kill() -> None:
