@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gpudoctor.cli import FINDINGS, OK, UNKNOWN, BadInput
+from gpudoctor.cli.formats import FORMATS
 
 if TYPE_CHECKING:
     from gpudoctor.model.report import Report
@@ -21,13 +22,15 @@ if TYPE_CHECKING:
 @click.option("--python", metavar="PATH", help="The interpreter or environment to look at; default: the active one, ./.venv, python3.")
 @click.option("--capture", metavar="PATH", help="Look at a recorded machine instead of this one.")
 @click.option("--stack", metavar="NAME", help="Show this stack only; exit 4 where one of its rungs cannot be told.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="What to write.")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", help="What to write; json is gpudoctor.report/1.")
 @click.option("-o", "--output", metavar="FILE", help="Write there instead of to standard output, whole or not at all.")
 @click.option(
     "--fail-on", type=click.Choice(["error", "warning", "unknown", "never"]), default="error", help="From which level on to exit 1 (error)."
 )
 @click.option("--exit-style", type=click.Choice(["npd", "nagios", "slurm"]), help="Status and one line as that engine reads them.")
-@click.option("--expect", metavar="FILE", help="A policy: [[demand]] tables of what must be true; exit 4 where one cannot be told.")
+@click.option("--expect", metavar="FILE", help="A policy: what must be there; exit 4 where it cannot be told.")
+@click.option("--write-expect", metavar="FILE", help="Write such a policy from this machine.")
+@click.option("--step-summary", is_flag=True, help="Besides, add to the summary of the GitHub Actions job.")
 @click.option("--checks", multiple=True, metavar="DIR", help="A further folder of checks; may be repeated.")
 @click.option("--ignore", multiple=True, metavar="ID", help="Leave out this check; with reasons: [ignore] in ./gpudoctor.toml.")
 @click.option("--why", metavar="ID", help="Show how this check came to its outcome instead of the report.")
@@ -41,9 +44,22 @@ def command(**given: Any) -> int:
     Looks at the devices, drivers, permissions, runtimes and the frameworks of the target Python environment,
     and asks for no rights that you do not have.
     """
+    if given["exit_style"] is None:
+        return _check(given)
+    from gpudoctor.cli.exit_style import not_checked
+
+    try:
+        return _check(given)
+    except BadInput as error:
+        return not_checked(given["exit_style"], error)
+
+
+def _check(given: Mapping[str, Any]) -> int:
     from gpudoctor import app
     from gpudoctor.cli.project import ignored
 
+    if given["write_expect"]:
+        _refuse_to_replace(given["write_expect"])
     if given["python"] and given["capture"] is None and not os.path.lexists(os.path.expanduser(given["python"])):
         raise BadInput(f"--python {given['python']}: no such interpreter or environment folder; give one that exists")
     reasons = ignored(given["ignore"], project_file=given["capture"] is None)
@@ -68,6 +84,14 @@ def command(**given: Any) -> int:
         from gpudoctor.cli.why import show
 
         return show(report, given["why"], given["form"], given["output"])
+    if given["write_expect"]:
+        _write_policy(report, given["write_expect"])
+        if given["write_expect"] == "-":
+            return OK
+    if given["step_summary"]:
+        from gpudoctor.cli.formats import step_summary
+
+        step_summary(report)
     code = _say(report, given, reasons)
     if given["capture"] is None and not given["quick"]:  # a quick look leaves frameworks out: nothing to compare with later
         remember(report, reasons)
@@ -89,10 +113,11 @@ def remember(report: Report, ignored: Mapping[str, str]) -> None:
 def _say(report: Report, given: Mapping[str, Any], ignored: Mapping[str, str]) -> int:
     from gpudoctor.cli.output import deliver, terminal
 
-    if given["form"] == "json":
-        from gpudoctor.reporters import json_report
+    if given["form"] != "text":
+        from gpudoctor.cli.formats import render
 
-        text = json_report.render(report, ignored)
+        open_ones = unanswered(report, given["stack"])
+        text = render(given["form"], report, ignored, fail_on=given["fail_on"], unanswered=open_ones, extra=given["checks"])
     else:
         from gpudoctor.reporters import console
 
@@ -106,10 +131,24 @@ def _say(report: Report, given: Mapping[str, Any], ignored: Mapping[str, str]) -
     line, code = answer(report, given["exit_style"], given["fail_on"], given["stack"])
     if given["output"]:
         deliver(text, given["output"])
-    elif given["form"] == "json":
+    elif given["form"] != "text":
         deliver(text, None)
-    click.echo(line, err=given["form"] == "json" and not given["output"])
+    click.echo(line, err=given["form"] != "text" and not given["output"])
     return code
+
+
+def _refuse_to_replace(path: str) -> None:
+    if path != "-" and os.path.lexists(path) and os.path.isfile(path):
+        raise BadInput(f"--write-expect {path}: it is there already, and may hold what a person wrote; give another name")
+
+
+def _write_policy(report: Report, path: str) -> None:
+    from gpudoctor.cli.output import deliver
+    from gpudoctor.reporters import policy_toml
+
+    deliver(policy_toml.render(report), path)
+    if path != "-":
+        click.echo(f"gpudoctor: {path} demands what is here now; gpudoctor check --expect {path} compares", err=True)
 
 
 def status(report: Report, fail_on: str, stack: str | None) -> int:

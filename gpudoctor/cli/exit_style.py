@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import click
+
+from gpudoctor.cli import OK, BadInput
 from gpudoctor.cli.check import status, unanswered
 from gpudoctor.reporters.escape import visible
 
 if TYPE_CHECKING:
     from gpudoctor.model.report import Report
+
+
+NAGIOS_UNKNOWN = 3
+NPD_UNKNOWN = 2
 
 
 def answer(report: Report, style: str, fail_on: str, stack: str | None) -> tuple[str, int]:
@@ -17,14 +24,38 @@ def answer(report: Report, style: str, fail_on: str, stack: str | None) -> tuple
     text = _sentence(report, code, stack)
     if style == "nagios":
         state = _nagios(report, code)
-        name = ("OK", "WARNING", "CRITICAL", "UNKNOWN")[state]
-        summary = report.summary
-        numbers = f"errors={summary['errors']} warnings={summary['warnings']} unknown={summary['unknown']}"
-        return f"GPU {name} - {_cut(text.replace('|', '/'), 200)} | {numbers}", state
+        return f"GPU {_STATES[state]} - {_cut(_no_pipe(text), 200)} | {_numbers(report)}", state
     if style == "npd":  # 0 fine, 1 a problem, 2 cannot tell; the message goes into a node condition
-        return _cut(text, 80), {0: 0, 1: 1}.get(code, 2)
+        return _cut(text, 80), {OK: 0, 1: 1}.get(code, NPD_UNKNOWN)
     reason = "".join(char for char in text if char not in "\"'\\`$")  # slurm: a reason for `scontrol update … Reason=`
     return _cut(f"gpudoctor: {reason}", 120), 1 if code == 1 else 0
+
+
+def not_checked(style: str, error: BadInput) -> int:
+    """The status where nothing could be checked at all, said as the engine reads it.
+
+    An engine that takes 2 for 'critical', as Nagios does, must not be told that the GPU is broken because a file is missing.
+    """
+    text = " ".join(visible(error.format_message()).split())
+    if style == "slurm":  # no reason to drain a node, and no reason to call it healthy either: 2, on standard error
+        raise error
+    click.echo(f"GPU UNKNOWN - {_cut(_no_pipe(text), 200)}" if style == "nagios" else _cut(text, 80))
+    return NAGIOS_UNKNOWN if style == "nagios" else NPD_UNKNOWN
+
+
+_STATES = ("OK", "WARNING", "CRITICAL", "UNKNOWN")
+
+
+def _numbers(report: Report) -> str:
+    """Performance data: label=value[unit];warn;crit;min"""
+    summary = report.summary
+    found = [f"errors={summary['errors']};;0;0", f"warnings={summary['warnings']};0;;0", f"unknown={summary['unknown']};;;0"]
+    return " ".join(found + ([f"time={report.seconds:.3f}s;;;0"] if report.seconds is not None else []))
+
+
+def _no_pipe(text: str) -> str:
+    """What follows a pipe is read as numbers."""
+    return text.replace("|", "/")
 
 
 def _nagios(report: Report, code: int) -> int:
@@ -47,4 +78,8 @@ def _sentence(report: Report, code: int, stack: str | None) -> str:
 
 
 def _cut(text: str, length: int) -> str:
-    return text if len(text) <= length else text[: length - 3] + "..."
+    """To so many bytes: engines count those, and would cut a character in two."""
+    whole = text.encode()
+    if len(whole) <= length:
+        return text
+    return whole[: length - 3].decode(errors="ignore") + "..."

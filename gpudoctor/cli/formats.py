@@ -1,0 +1,62 @@
+"""The formats of a report other than text: one function for all commands that end in a report."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from gpudoctor.cli import BadInput
+
+if TYPE_CHECKING:
+    from gpudoctor.model.report import Report
+
+FORMATS = ("text", "json", "junit", "sarif", "prometheus", "github")
+MEASURED = ("text", "json", "junit", "prometheus")
+"""Those that have a place for measurements: what validate writes."""
+
+
+def render(
+    form: str,
+    report: Report,
+    ignored: Mapping[str, str] | None = None,
+    *,
+    fail_on: str = "error",
+    unanswered: Sequence[str] = (),
+    extra: Sequence[str] = (),
+) -> str:
+    """Any of FORMATS but text. `unanswered`: what was asked for by name and could not be told; `extra`: --checks."""
+    if form == "json":
+        from gpudoctor.reporters import json_report
+
+        return json_report.render(report, ignored)
+    if form == "junit":
+        from gpudoctor.reporters import junit_report
+
+        return junit_report.render(report, fail_on=fail_on, unanswered=unanswered)
+    if form == "prometheus":
+        from gpudoctor.reporters import prometheus_report
+
+        return prometheus_report.render(report)
+    if form == "github":
+        from gpudoctor.reporters import github_report
+
+        return github_report.render(report)
+    from gpudoctor import app
+    from gpudoctor.reporters import sarif_report
+
+    return sarif_report.render(report, app.catalogue(extra).checks)
+
+
+def step_summary(report: Report) -> None:
+    """Adds to the summary of the job at hand: GitHub Actions names the file. Raises BadInput outside of a job."""
+    from gpudoctor.reporters import github_report
+
+    path = os.environ.get("GITHUB_STEP_SUMMARY")
+    if not path:
+        raise BadInput("--step-summary: GITHUB_STEP_SUMMARY is not set; it is for a step of GitHub Actions")
+    try:
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(github_report.summary(report))
+    except OSError as error:
+        raise BadInput(f"--step-summary: {path} cannot be written ({error.strerror})") from error

@@ -1,0 +1,87 @@
+"""Annotations of GitHub Actions: lines that the runner reads from standard output, and the Markdown of a job's summary."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gpudoctor.model.report import Finding, Report
+from gpudoctor.reporters.escape import visible
+from gpudoctor.reporters.finding_text import address, lines
+from gpudoctor.reporters.places import places
+
+COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
+MOST = 4000
+"""Characters of one message: the runner cuts longer ones."""
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~@&$:])")
+
+
+def render(report: Report) -> str:
+    """One line a finding, the first ones first: the runner shows ten of each kind of a step."""
+    said = [_annotation(finding, report) for finding in report.findings]
+    said += [_line("warning", {"title": "gpudoctor could not tell"}, text) for text in report.undetermined]
+    said += [_line("warning", {"title": "gpudoctor: incomplete"}, text) for text in report.incomplete]
+    if not said:
+        said = [_line("notice", {"title": "gpudoctor"}, "Nothing wrong was found.")]
+    return "".join(said)
+
+
+def _annotation(finding: Finding, report: Report) -> str:
+    properties = {}
+    for place in places(finding, report)[:1]:
+        properties["file"] = place.path
+        if place.line is not None:
+            properties["line"] = str(place.line)
+    properties["title"] = finding.title
+    return _line(COMMANDS[finding.severity], properties, "\n".join((*lines(finding), f"gpudoctor show {finding.id}")))
+
+
+def _line(command: str, properties: dict[str, str], message: str) -> str:
+    given = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+    return f"::{command} {given}::{_data(message)}\n"
+
+
+def _data(text: str) -> str:
+    """As the runner undoes it: nothing of the machine can end the line or begin a command of its own."""
+    text = visible(text[:MOST], multiline=True)
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(" ".join(text.split())).replace(":", "%3A").replace(",", "%2C")
+
+
+def summary(report: Report) -> str:
+    """Markdown for $GITHUB_STEP_SUMMARY: the machine, the stacks, the findings with what to do."""
+    return "\n".join(_summary(report)) + "\n"
+
+
+def _summary(report: Report) -> Iterator[str]:
+    head = report.headline
+    counts = report.summary
+    yield f"## gpudoctor: {counts.get('errors', 0)} errors, {counts.get('warnings', 0)} warnings"
+    yield ""
+    yield " · ".join(_md(text) for text in (head.get("machine", ""), head.get("os", ""), f"kernel {head.get('kernel', '')}") if text)
+    shown = [stack for stack in report.stacks if stack.used or stack.verdict in ("ok", "broken")]
+    if shown:
+        yield from ("", "| stack | verdict | at |", "| --- | --- | --- |")
+        yield from (f"| {_md(stack.title)} | {stack.verdict} | {stack.broken_layer or ''} |" for stack in shown)
+    for finding in report.findings:
+        yield from ("", f"### {_md(finding.title)}", "", f"{finding.severity}, {finding.confidence}: `{finding.id}`")
+        if finding.explanation:
+            yield from ("", _md(finding.explanation))
+        if finding.advice.text:
+            yield from ("", f"**Do:** {_md(finding.advice.text)}")
+        if finding.advice.commands:
+            yield from ("", *(f"    {visible(command)}" for command in finding.advice.commands))
+        links = [f"[{_md(source)}]({link})" for source in finding.sources if (link := address(source)) and ")" not in link]
+        if links:
+            yield from ("", ", ".join(links))
+    for title, said in (("Could not be told", report.undetermined), ("Incomplete", report.incomplete)):
+        if said:
+            yield from ("", f"**{title}:** {_md('; '.join(said))}")
+
+
+def _md(text: str) -> str:
+    """Text that stays text: no markup, no mention, no HTML."""
+    return _MARKDOWN.sub(r"\\\1", visible(text)).replace("\\@", "@\u2060").replace("\\-", "-").replace("\\.", ".").replace("\\:", ":")
