@@ -12,17 +12,19 @@ from typing import Any, Protocol
 from gpudoctor import app
 from gpudoctor.gather.collect import Gathered, derive, gather
 from gpudoctor.host.local import LocalHost
+from gpudoctor.model.batch_pick import BatchPick
 from gpudoctor.model.check import Catalogue
 from gpudoctor.model.facts import Facts, Known
 from gpudoctor.model.measurement import FAILED, OK, SKIPPED, Measurement
 from gpudoctor.model.report import Report
-from gpudoctor.validate import devices, last_run, requests, workers
+from gpudoctor.validate import batch_choice, crew, devices, last_run, replicas, requests, teams, workers
 from gpudoctor.validate.attending import gpu_of, peaks_of, watching_for
 from gpudoctor.validate.conditions import conditions
 from gpudoctor.validate.devices import Target
 from gpudoctor.validate.measured_facts import records
 from gpudoctor.validate.requests import Asked, Budget, Job
 from gpudoctor.validate.results import MATTERS, Device, measurement
+from gpudoctor.validate.watching_team import TeamWatching
 
 RESERVE = 2.0
 """Seconds of --quick that are kept for the report."""
@@ -54,6 +56,8 @@ class Validated:
     targets: tuple[Target, ...]
     left_out: tuple[str, ...] = ()
     """What was not measured, and why: a line each."""
+    picks: tuple[BatchPick, ...] = ()
+    """What --max-latency allows."""
     seconds: float = 0.0
     not_kept: str = ""
     """Why a later check will not know of it."""
@@ -68,6 +72,7 @@ def validate(request: ValidateRequest, progress: Progress | None = None, watcher
     began = time.monotonic()
     try:
         requests.check(request.asked)
+        teams.check(request.asked)
         for name in request.devices:
             devices.canonical(name)
         check = app.CheckRequest(python=request.python, ignore=request.ignore)
@@ -80,11 +85,13 @@ def validate(request: ValidateRequest, progress: Progress | None = None, watcher
     left = requests.QUICK_BUDGET - RESERVE - (time.monotonic() - began) if request.asked.within_budget else None
     run = Run(LocalHost(budget=0.0), gathered.facts, watcher)
     left_out = run.all(targets, request.asked, left)
-    report = judged(gathered, run.measurements, knowledge, check, host.origin)
+    picks = batch_choice.picks(run.measurements, request.asked.max_latency)
+    report = judged(gathered, batch_choice.marked(run.measurements, picks), knowledge, check, host.origin)
     not_kept = last_run.keep(run.measurements, gathered.facts) if run.measurements else ""
     return Validated(
-        report=report, targets=tuple(targets), left_out=tuple(left_out), seconds=time.monotonic() - began, not_kept=not_kept
-    )
+        report=report, targets=tuple(targets), left_out=tuple(left_out), picks=tuple(picks), seconds=time.monotonic() - began,
+        not_kept=not_kept,
+    )  # fmt: skip
 
 
 def judged(gathered: Gathered, measurements: Sequence[Measurement], knowledge: Catalogue, check: app.CheckRequest, origin: str) -> Report:
@@ -106,11 +113,11 @@ class Run:
 
     def all(self, targets: Sequence[Target], asked: Asked, seconds: float | None) -> list[str]:
         """Within `seconds`, shared fairly between targets; says what was left out."""
-        plans = [(target, requests.plan(target, asked)) for target in targets]
+        plans = teams.plans(targets, asked)
         if self._watcher is not None:
             self._watcher.planned([job for _, jobs in plans for job in jobs])
         end = None if seconds is None else time.monotonic() + seconds
-        left_out = []
+        left_out = teams.left_out(targets, asked)
         with workers.Caches() as caches:
             for place, (target, jobs) in enumerate(plans):
                 share = None
@@ -128,7 +135,8 @@ class Run:
                 left_out.append(f"{job.words()}: would take about {self._budget.expected(job):.0f} s")
                 continue
             began = time.monotonic()
-            measured = self.one(job, caches, limit=None if left is None else max(left, LEAST))
+            limit = None if left is None else max(left, LEAST)
+            measured = self.together(job, caches, limit) if job.peers else self.one(job, caches, limit=limit)
             reached = measured.throughput.value * 1e12 if measured.throughput and measured.throughput.unit == "TFLOP/s" else None
             self._budget.learn(job, time.monotonic() - began, reached)
         return left_out
@@ -164,7 +172,7 @@ class Run:
         joules = watching.meter.total() if answer.status == OK else None
         seen, said = watching.seen(), {**answer.device, **answer.result}
         device = Device(
-            peaks_of(self._host, self._facts, job.target, self._bandwidth.get(job.target.device)),
+            peaks_of(self._host, self._facts, job.target, self._bandwidth.get(job.target.device)), 1,
             conditions(self._host, self._facts, job, gpu_of(self._facts, job.target), seen, said),
         )
         environment = {**self._environment, **(variables or {})}
@@ -175,6 +183,51 @@ class Run:
         if self._watcher is not None:
             self._watcher.ends(job, measured)
         return measured
+
+    def together(self, job: Job, caches: workers.Caches, limit: float | None = None) -> Measurement:
+        """Several workers that begin at once; the last of the measurements that come of it."""
+        pids: list[int | str] = [os.getpid()]
+        watching = TeamWatching(self._host, self._facts, job.peers, pids)
+
+        def hear(stage: str, table: Mapping[str, Any]) -> None:
+            if stage == "measure":
+                watching.begin()
+            elif stage in ("result", "skipped", "failed"):
+                watching.end()
+            if self._watcher is not None:
+                self._watcher.stage(job, stage, table)
+
+        if self._watcher is not None:
+            self._watcher.begins(job)
+        patience = requests.hang_limit(job)
+        try:
+            answers = crew.run(
+                self._host, job.target.python, lambda folder: teams.members(job, folder, patience / 2), caches=caches,
+                limit=patience if limit is None else min(patience, limit), hear=hear, on_start=pids.append,
+                address_space=self._most_addresses(job),
+            )  # fmt: skip
+        finally:
+            watching.end()
+        found = replicas.of_messages(answers, job.messages) if job.messages else [replicas.of_batches(answers)]
+        measured = [self._of_team(job, each, watching, limit is not None and limit < patience) for each in found]
+        self.measurements += measured
+        if self._watcher is not None:
+            self._watcher.ends(job, measured[-1])
+        return measured[-1]
+
+    def _of_team(self, job: Job, each: replicas.Together, watching: TeamWatching, short: bool) -> Measurement:
+        answer = each.answer
+        if answer.late and short:
+            why = f"stopped at '{answer.stage or 'start'}' because the minute was over; --workload {job.workload.id} takes its time"
+            answer = replace(answer, status=SKIPPED, reason=why)
+        joules, why_not = watching.total(teams.ENERGY_SECONDS) if answer.status == OK and not job.messages else (None, "")
+        seen, said = watching.seen(), {**answer.device, **answer.result}
+        device = Device(
+            peaks_of(self._host, self._facts, job.target, self._bandwidth.get(job.target.device)), len({peer.device for peer in job.peers}),
+            conditions(self._host, self._facts, job, gpu_of(self._facts, job.target), seen, said),
+        )  # fmt: skip
+        one = job if each.message is None else replace(job, messages=(each.message,))
+        return measurement(one, answer, seen, joules, why_not, device, self._environment, each)
 
     def _most_addresses(self, job: Job) -> int | None:
         """More than there is memory is refused to a processor's worker at once; libraries and the arenas of threads come on top."""

@@ -41,11 +41,15 @@ LAYERS = ("compute", "performance")
 )
 @click.option("--optimizer", type=click.Choice(["sgd", "adam"]), default="sgd", help="Of training steps.")
 @click.option("--copies", is_flag=True, help="Copies to the device and back are inside the clock.")
+@click.option("--preprocess", is_flag=True, help="So is the preparation of images on the host, and with it the copies.")
+@click.option("--replicas", type=int, metavar="N", help="N processes at once, one per device, share each batch.")
 @click.option("--dataset", metavar="DIR", help="A folder whose small files are read as a data loader reads them.")
 @click.option("--operators", is_flag=True, help="Instead: the operators that real models use, one by one, forward and backward.")
 @click.option("--try-fixes", is_flag=True, help="Instead: the workload with and without each known fix that applies, in turns.")
 @click.option("--sweep-batch", is_flag=True, help="Instead: throughput, latency and memory against the batch, up to the end of memory.")
-@click.option("--max-latency", type=click.FloatRange(min=0, min_open=True), metavar="MS", help="With --sweep-batch: picks the batch.")
+@click.option(
+    "--max-latency", type=click.FloatRange(min=0, min_open=True), metavar="MS", help="With --replicas or --sweep-batch: picks the batch."
+)
 @click.option("--compare", multiple=True, metavar="OTHER.json", help="Beside that report of validate; given twice, nothing is measured.")
 @click.option("--ignore", multiple=True, metavar="ID", help="Leave out this check.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="json: the report of check, with measurements.")
@@ -103,11 +107,17 @@ def _request(given: Mapping[str, Any]) -> ValidateRequest:
     asked = Asked(
         workloads=_words(given["workloads"]), tasks=_words(given["tasks"]), batches=_sizes(given["batches"]), duration=given["duration"],
         dtypes=_words(given["dtypes"]), full=given["full"], quick=given["quick"], compile=given["compiler"], optimizer=given["optimizer"],
-        copies=given["copies"], dataset=dataset,
+        copies=given["copies"], preprocess=given["preprocess"], replicas=given["replicas"], max_latency=_max_latency(given),
+        dataset=dataset,
     )  # fmt: skip
     devices = tuple(word for text in given["devices"] for word in _words(text))
     left_out = frozenset(ignored(given["ignore"], project_file=True))
     return ValidateRequest(python=given["python"], devices=devices, asked=asked, ignore=left_out)
+
+
+def _max_latency(given: Mapping[str, Any]) -> float | None:
+    """Of replicas; a sweep keeps its own."""
+    return given["max_latency"] if not given["sweep_batch"] else None
 
 
 def _words(text: str | None) -> tuple[str, ...]:
@@ -132,7 +142,9 @@ def _say(done: Validated, given: Mapping[str, Any]) -> int:
         from gpudoctor.reporters import validation_text
 
         place = terminal(given["no_color"], to_file=given["output"] not in (None, "-"))
-        text = validation_text.render(done.report, place, left_out=done.left_out, seconds=done.seconds, verbose=given["verbose"])
+        text = validation_text.render(
+            done.report, place, left_out=done.left_out, picks=done.picks, seconds=done.seconds, verbose=given["verbose"]
+        )
     deliver(text, given["output"])
     if not done.targets:
         click.echo("gpudoctor: nothing to measure on: no framework works in this environment; gpudoctor check says why", err=True)

@@ -24,8 +24,10 @@ def wanted(given: Mapping[str, Any]) -> bool:
     modes = [name for name in MODES if given[name]]
     if len(modes) > 1:
         raise BadInput(f"--{modes[0].replace('_', '-')} and --{modes[1].replace('_', '-')}: give one of them")
-    if given["max_latency"] is not None and not given["sweep_batch"]:
-        raise BadInput("--max-latency: goes with --sweep-batch, which finds the batch that keeps it")
+    if given["max_latency"] is not None and not given["sweep_batch"] and given["replicas"] is None:
+        raise BadInput("--max-latency: goes with --sweep-batch or --replicas, which measure the batches to pick from")
+    if given["replicas"] is not None and modes:
+        raise BadInput(f"--replicas does not go with --{modes[0].replace('_', '-')}; --batch 2,4,6 names the batches of replicas")
     if len(given["compare"]) > 2 or (len(given["compare"]) == 2 and modes):
         raise BadInput("--compare: one report to measure against, or two that are compared without measuring")
     if given["compare"] and modes in (["try_fixes"], ["sweep_batch"]):

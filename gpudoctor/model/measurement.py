@@ -40,6 +40,8 @@ class Energy:
     """package, card or board: what the counter sees"""
     source: str
     """rapl, nvml, hwmon ..."""
+    throughput_per_watt: float | None = None
+    """In the unit of the throughput: images/s/W."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,6 +149,11 @@ class Measurement:
     """How far a worker came that failed: import, device, build, correctness, first, measure."""
     first_ms: float | None = None
     """The first step: compilation and the search for kernels are in it."""
+    optimizer: str | None = None
+    """sgd or adam: of a training step."""
+    replicas: int | None = None
+    """Processes that ran at once, each on its part of `batch`; `latency_ms` is then of whole batches, which are done when their last part
+    is. Of a collective: its ranks. None: one process, which had the device to itself."""
     noisy: str | None = None
     """Why the numbers are not to be relied on, beyond what ci95_percent says."""
     conditions: Conditions | None = None

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from gpudoctor.model.batch_pick import BatchPick
 from gpudoctor.model.measurement import FAILED, OK, SKIPPED, Measurement
 from gpudoctor.model.report import Finding, Report
+from gpudoctor.reporters import replicas_text
 from gpudoctor.reporters.escape import visible
 from gpudoctor.reporters.layout import Line, Span, Terminal, hanging
 
@@ -15,6 +18,8 @@ SHORT = {"training": "train", "inference": "infer", "micro": "micro"}
 CELLS = {True: ("█", "░"), False: ("#", ".")}
 """Full and empty cells of a bar: in Unicode, and in ASCII."""
 BAR = 20
+WIDTHS = {"float64": 8, "float16": 2, "bfloat16": 2}
+"""Bytes of a number; of others 4."""
 LAYERS = ("compute", "performance")
 
 
@@ -52,8 +57,11 @@ def _one_moving(row: Running, width: int) -> Line:
     return Span("  "), mark, Span(" "), Span(words), Span(rest[: max(width - len(words) - 11, 0)])
 
 
-def render(report: Report, terminal: Terminal, *, left_out: Sequence[str] = (), seconds: float = 0.0, verbose: bool = False) -> str:
-    """The whole text. `left_out`: what was not measured, a line each."""
+def render(
+    report: Report, terminal: Terminal, *, left_out: Sequence[str] = (), picks: Sequence[BatchPick] = (), seconds: float = 0.0,
+    verbose: bool = False,
+) -> str:  # fmt: skip
+    """The whole text. `left_out`: what was not measured, a line each. `picks`: of the batches of replicas."""
     width = min(max(terminal.width, 60), 110)
     parts: list[list[Line]] = []
     for device in dict.fromkeys((each.device, each.framework) for each in report.measurements):
@@ -62,6 +70,7 @@ def render(report: Report, terminal: Terminal, *, left_out: Sequence[str] = (), 
         bars = list(_bars(mine, terminal, width))
         if bars:
             parts.append(bars)
+    parts.append(list(replicas_text.lines(report.measurements, picks, width)))
     if not report.measurements:
         parts.append([(Span("Nothing was measured.", "bold"),)])
     parts.append(list(_meaning(report, width, verbose)))
@@ -97,13 +106,31 @@ def _cells(each: Measurement) -> tuple[str, ...]:
     size = ""
     if each.workload.startswith("yolox") and each.input and len(each.input) == 3:
         size = f" {each.input[2]}x{each.input[1]}"
+    if each.replicas:
+        size += f" x{each.replicas}"
+        size += f" {message_text(each)}" if each.batch is None and each.input else ""
     latency = each.latency_ms
     spread = f"±{latency.ci95_percent:.1f}%" if latency is not None and latency.ci95_percent is not None else "-"
     done = each.status == OK
     return (
-        visible(each.workload) + size, SHORT.get(each.task, each.task), each.dtype, str(each.batch or "-"),
+        visible(each.workload) + size, task_text(each), each.dtype, str(each.batch or "-"),
         time_text(each) if done else "-", rate_text(each) if done else "-", spread if done else "-", result_text(each),
     )  # fmt: skip
+
+
+def task_text(each: Measurement) -> str:
+    """'train adam'."""
+    return " ".join(filter(None, (SHORT.get(each.task, each.task), each.optimizer)))
+
+
+def message_text(each: Measurement) -> str:
+    """Of a collective: '64 KiB'."""
+    size = float(math.prod(each.input or ()) * WIDTHS.get(each.dtype, 4))
+    for unit in ("B", "KiB", "MiB"):
+        if size < 1024:
+            return f"{size:.4g} {unit}"
+        size /= 1024
+    return f"{size:.4g} GiB"
 
 
 def result_text(each: Measurement) -> str:
@@ -184,6 +211,8 @@ def _meaning(report: Report, width: int, verbose: bool) -> Iterator[Line]:
     for each in done:
         if each.energy is not None and each.energy.mean_watts is not None:
             per = f", {each.energy.joules_per_item:.3g} J per item" if each.energy.joules_per_item is not None else ""
+            if each.energy.throughput_per_watt is not None and each.throughput is not None:
+                per += f", {each.energy.throughput_per_watt:.3g} {visible(each.throughput.unit)}/W"
             text = f"{_named(each)}: {each.energy.mean_watts:.1f} W{per} ({each.energy.boundary}, {each.energy.source})"
             yield from hanging((Span("  energy   ", "dim"),), text, width)
     for finding in report.findings:
@@ -216,9 +245,11 @@ def _left_out(left_out: Sequence[str], width: int, verbose: bool) -> Iterator[Li
     if not left_out:
         return
     shown = left_out if verbose else left_out[:4]
-    yield (Span("Left out, to stay within a minute", "bold"),)
+    minute = any("would take about" in line for line in left_out)
+    yield (Span("Left out, to stay within a minute" if minute else "Left out", "bold"),)
     for line in shown:
         yield from hanging((Span("  "),), line, width)
     if len(shown) < len(left_out):
         yield (Span(f"  and {len(left_out) - len(shown)} more (-v names them)", "dim"),)
-    yield from hanging((Span("  "),), "gpudoctor validate --full measures all, --workload NAME a single one.", width)
+    if minute:
+        yield from hanging((Span("  "),), "gpudoctor validate --full measures all, --workload NAME a single one.", width)

@@ -10,6 +10,8 @@ Options = Mapping[str, int]
 TASKS = ("training", "inference", "micro")
 CLASSIFIER: Options = {"batch": 16, "height": 224, "width": 224}
 """The conditions of the dlprimitives benchmark: batch 16, 224 x 224."""
+MESSAGES = tuple(1024 * 8**step for step in range(7))
+"""Bytes, 1 KiB to 256 MiB: the small ones tell latency, the large ones bandwidth."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +32,12 @@ class Workload:
     """What of `options` is smaller with --quick on a processor, so that steps take seconds at most."""
     dtypes: tuple[str, ...] = ("float32",)
     """On an accelerator with --full; --quick and a processor take the first, a matrix product all."""
+    processor_dtype: str = ""
+    """Instead of the first of `dtypes`, on a processor."""
+    settings: Mapping[str, bool] = field(default_factory=dict)
+    """More for the worker's request: fine_tuning."""
+    together: bool = False
+    """Several processes do it with each other: a collective."""
     quick: Mapping[str, int] = field(default_factory=dict)
     """Place of each task in the order of --quick: the lowest first. A task that is not there is measured by --full or by name."""
 
@@ -64,6 +72,16 @@ WORKLOADS: tuple[Workload, ...] = (
     Workload(
         id="resnext101_32x4d", title="ResNeXt-101 32x4d, batches 2 to 12 (as on Graphcore's C2)", tasks=("inference",), unit="images/s",
         options={**CLASSIFIER, "batch": 2}, variants=tuple({"batch": size} for size in (4, 6, 8, 10, 12)), dtypes=("float32", "float16"),
+    ),
+    Workload(
+        id="classifier_finetuning", worker="resnet50", tasks=("training",), unit="images/s",
+        title="fine-tuning of ResNet-50 in mixed precision: a new head of 19 classes, the rest slowly; batch 32, 224x224",
+        options={**CLASSIFIER, "batch": 32, "classes": 19}, processor={"batch": 4}, dtypes=("float16", "bfloat16"),
+        processor_dtype="bfloat16", settings={"fine_tuning": True},
+    ),
+    Workload(
+        id="all_reduce", title="sums over several devices, 1 KiB to 256 MiB (nccl, rccl, xccl; gloo between processes of a processor)",
+        tasks=("micro",), unit="B/s", variants=tuple({"bytes": size} for size in MESSAGES), together=True,
     ),
     Workload(
         id="style_transfer", title="style transfer with reflection padding, 256x256", tasks=("training", "inference"), unit="images/s",

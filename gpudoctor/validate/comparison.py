@@ -9,10 +9,10 @@ from typing import Any
 from gpudoctor.model.comparison import Comparison, ComparisonRow, Difference
 from gpudoctor.validate.significance import ratio_of_medians
 
-KEY = ("workload", "task", "framework", "backend", "dtype", "batch", "input")
-LOOSE = ("workload", "task", "framework", "dtype", "batch", "input")
+KEY = ("workload", "task", "framework", "backend", "dtype", "batch", "input", "replicas")
+LOOSE = ("workload", "task", "framework", "dtype", "batch", "input", "replicas")
 """Without the backend: a card of another maker is compared too."""
-CONDITIONS = ("framework_version", "device_name", "compile", "includes", "environment")
+CONDITIONS = ("framework_version", "device_name", "compile", "optimizer", "includes", "environment")
 FACTS = (
     ("kernel", "kernel.release"), ("system", "os.name"), ("platform", "platform.kind"), ("processor", "cpu.model"), ("cores", "cpu.cores"),
     ("memory", "memory.total_bytes"), ("Python", "python.version"), ("NVIDIA driver", "nvidia.in_use"),

@@ -67,6 +67,10 @@ def differences(measurement: Measurement, row: ReferenceRow) -> Iterable[str]:
         yield f"input {'x'.join(map(str, row.input))} then, {'x'.join(map(str, measurement.input))} now"
     if row.compile != measurement.compile:
         yield f"compilation {row.compile} then, {measurement.compile} now"
+    if row.optimizer and measurement.optimizer and row.optimizer != measurement.optimizer:
+        yield f"{row.optimizer} then, {measurement.optimizer} now"
+    if (row.replicas or 1) != (measurement.replicas or 1):
+        yield f"{row.replicas} replicas then, {measurement.replicas or 1} now"
     if row.includes and measurement.includes:
         for part in row.includes:
             if part not in measurement.includes:

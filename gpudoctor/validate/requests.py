@@ -14,6 +14,7 @@ from gpudoctor.validate.devices import Target
 DTYPES = ("float32", "float16", "bfloat16", "float64")
 COMPILES = ("none", "default", "reduce-overhead", "max-autotune")
 OPTIMIZERS = ("sgd", "adam")
+MOST_REPLICAS = 64
 QUICK_BUDGET = 60.0
 """Seconds for everything, the look at the machine too."""
 ABILITIES = {
@@ -44,11 +45,17 @@ class Asked:
     optimizer: str = "sgd"
     copies: bool = False
     """Copies to the device and back are inside the clock."""
+    preprocess: bool = False
+    """So is the preparation of images, and with it the copies."""
+    replicas: int | None = None
+    """Processes at once; None: one, which is measured alone."""
+    max_latency: float | None = None
+    """Milliseconds: with replicas, picks the batch."""
     dataset: str = ""
 
     @property
     def within_budget(self) -> bool:
-        return self.quick or not (self.full or self.workloads)
+        return self.quick or not (self.full or self.workloads or self.replicas)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +72,16 @@ class Job:
     compile: str = "none"
     optimizer: str = "sgd"
     copies: bool = False
+    preprocess: bool = False
     dataset: str = ""
+    peers: tuple[Target, ...] = ()
+    """A place for each of several processes that run at once, `target` being the first; () is one that is alone."""
+    messages: tuple[int, ...] = ()
+    """Bytes: the sizes of a collective's messages."""
+
+    @property
+    def replicas(self) -> int | None:
+        return len(self.peers) or None
 
     @property
     def batch(self) -> int | None:
@@ -91,8 +107,13 @@ class Job:
         return {
             "framework": self.target.framework, "device": self.target.device, "workload": self.workload.name, "task": self.task,
             "dtype": self.dtype, "options": options, "optimizer": self.optimizer, "compile": self.compile, "duration": self.duration,
-            "warm_up": self.warm_up, "copies": self.copies, "verify": True,
+            "warm_up": self.warm_up, "copies": self.copies, "preprocess": self.preprocess, "verify": True, **self.workload.settings,
         }  # fmt: skip
+
+    @property
+    def devices(self) -> str:
+        """As --device takes them: 'xpu:0,xpu:1'; each once."""
+        return ",".join(dict.fromkeys(peer.device for peer in self.peers)) or self.target.device
 
     def words(self) -> str:
         """'resnet50 training float32 batch 4 on cpu'."""
@@ -105,7 +126,8 @@ class Job:
             else ""
         )
         batch = f" batch {self.batch}" if self.network and self.batch else ""
-        return f"{self.workload.id} {self.task} {self.dtype}{batch}{size} on {self.target.device}"
+        several = f", {len(self.peers)} at once" if self.peers else ""
+        return f"{self.workload.id} {self.task} {self.dtype}{batch}{size} on {self.devices}{several}"
 
 
 def check(asked: Asked) -> None:
@@ -123,6 +145,8 @@ def check(asked: Asked) -> None:
         raise RequestError("--batch: a batch holds at least one; expected such as 2,4,6")
     if asked.duration is not None and not 0.1 <= asked.duration <= 86400:
         raise RequestError(f"--duration {asked.duration:g}: expected seconds from 0.1 to 86400")
+    if asked.replicas is not None and not 1 <= asked.replicas <= MOST_REPLICAS:
+        raise RequestError(f"--replicas {asked.replicas}: expected a number of processes from 1 to {MOST_REPLICAS}")
     if "files" in asked.workloads and not asked.dataset:
         raise RequestError("--workload files reads a folder; add --dataset DIR")
     named = [BY_ID[name] for name in asked.workloads]
@@ -150,7 +174,9 @@ def plan(target: Target, asked: Asked) -> list[Job]:
 
 
 def _sensible(workload: Workload, target: Target, asked: Asked) -> bool:
-    """What a person did not name is left out where it has no meaning."""
+    """What a person did not name is left out where it has no meaning. What several do together is planned elsewhere (teams)."""
+    if workload.together:
+        return False
     if workload.id in asked.workloads:
         return True
     if workload.id == "files":
@@ -166,7 +192,8 @@ def _jobs(target: Target, workload: Workload, task: str, asked: Asked) -> Iterat
         for dtype in _dtypes(target, workload, asked):
             yield Job(
                 target=target, workload=workload, task=task, dtype=dtype, options=options, duration=duration, warm_up=warm_up,
-                compile=asked.compile if task != "micro" else "none", optimizer=asked.optimizer, copies=asked.copies, dataset=asked.dataset,
+                compile=asked.compile if task != "micro" else "none", optimizer=asked.optimizer, copies=asked.copies,
+                preprocess=asked.preprocess and task != "micro", dataset=asked.dataset,
             )  # fmt: skip
 
 
@@ -184,6 +211,8 @@ def _conditions(target: Target, workload: Workload, task: str, asked: Asked) -> 
 def _dtypes(target: Target, workload: Workload, asked: Asked) -> Sequence[str]:
     if asked.dtypes:
         return asked.dtypes if workload.id != "files" else asked.dtypes[:1]
+    if target.on_processor and workload.processor_dtype:
+        return (workload.processor_dtype,)
     if target.on_processor and workload.dtypes[0] == "float16":
         return ("float32",)  # processors compute float16 as something else
     everything = asked.full or (workload.id == "matmul" and not target.on_processor)

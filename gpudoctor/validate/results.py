@@ -9,9 +9,11 @@ from typing import Any
 
 from gpudoctor.model.measurement import FAILED, OK, Conditions, Correctness, Energy, Latency, Measurement, Throughput
 from gpudoctor.validate.catalogue import input_shape
+from gpudoctor.validate.costs import WIDTHS
 from gpudoctor.validate.energy import Joules
 from gpudoctor.validate.reference_rows import DeviceRow, references
 from gpudoctor.validate.references import ceiling, nearest
+from gpudoctor.validate.replicas import Together
 from gpudoctor.validate.requests import Job
 from gpudoctor.validate.watching import Seen
 from gpudoctor.validate.workers import Answer, one_line
@@ -36,31 +38,36 @@ class Device:
     """What a target can do at most (rows of the table, or the estimate of a processor), and what it was like meanwhile."""
 
     rows: tuple[DeviceRow, ...] = ()
+    count: int = 1
+    """Of such devices, which shared the work."""
     conditions: Conditions | None = None
 
 
 def measurement(
-    job: Job, answer: Answer, seen: Seen, joules: Joules | None, no_energy: str, device: Device, environment: Mapping[str, str]
-) -> Measurement:
-    """The whole of one. `environment`: variables of MATTERS that are set here."""
+    job: Job, answer: Answer, seen: Seen, joules: Joules | None, no_energy: str, device: Device, environment: Mapping[str, str],
+    together: Together | None = None,
+) -> Measurement:  # fmt: skip
+    """The whole of one. `environment`: variables of MATTERS that are set here. `together`: where several workers gave the answer."""
     result = answer.result
     said = {**answer.device, **result}
     threads = said.get("threads")
     base = Measurement(
         workload=job.workload.id, task=job.task, framework=job.target.framework,
         framework_version=one_line(said.get("framework_version")) or job.target.version or None, backend=job.target.backend,
-        device=job.target.device, device_name=_device_name(job, said), dtype=job.dtype, batch=job.batch if job.network else None,
-        input=input_shape(job.workload, job.options) if job.network else None, status=answer.status, reason=answer.reason or None,
+        device=job.devices, device_name=_device_name(job, said), dtype=job.dtype, batch=job.batch if job.network else None,
+        input=_input(job), status=answer.status, reason=answer.reason or None,
         stage=answer.stage or None if answer.status == FAILED else None, compile=job.compile,
+        optimizer=job.optimizer if job.task == "training" else None, replicas=job.replicas,
         environment={**environment, **_texts(result.get("environment"))}, conditions=device.conditions,
-        notes=(f"{threads} threads",) if isinstance(threads, int) and job.target.on_processor else (),
+        notes=(f"{threads} threads{' each' if job.peers else ''}",) if isinstance(threads, int) and job.target.on_processor else (),
     )  # fmt: skip
-    return _measured(base, job, answer, seen, joules, no_energy, device) if answer.status == OK else base
+    return _measured(base, job, answer, seen, joules, no_energy, device, together) if answer.status == OK else base
 
 
 def _measured(
-    base: Measurement, job: Job, answer: Answer, seen: Seen, joules: Joules | None, no_energy: str, device: Device
-) -> Measurement:
+    base: Measurement, job: Job, answer: Answer, seen: Seen, joules: Joules | None, no_energy: str, device: Device,
+    together: Together | None,
+) -> Measurement:  # fmt: skip
     result = answer.result
     correctness, wrong = judged(result.get("outputs"))
     latency = _latency(result.get("latency_ms"))
@@ -74,23 +81,41 @@ def _measured(
         return replace(whole, status=FAILED, reason=f"wrong result: {wrong}", stage="correctness", throughput=None)
     if latency is None or items is None:
         return replace(whole, status=FAILED, reason="measure: the worker's times are no numbers", stage="measure")
-    rate = items * job.per_item * 1000 / latency.median
+    rate = items * job.per_item * 1000 / latency.median if together is None or together.rate is None else together.rate * job.per_item
     divisor, unit = SCALED.get(job.workload.unit, (1.0, job.workload.unit))
     whole = replace(whole, throughput=Throughput(value=rate / divisor, unit=unit))
     energy = None
     if joules is not None:
         energy = Energy(
             joules_per_item=joules.watts / rate if job.network else None, mean_watts=joules.watts, boundary=joules.boundary,
-            source=joules.source,
+            source=joules.source, throughput_per_watt=rate / joules.watts if job.network else None,
         )  # fmt: skip
     whole = replace(
-        whole, energy=energy, noisy="; ".join(_noise(whole, result, seen)) or None, notes=(*whole.notes, *_notes(seen, no_energy))
-    )
-    step = job.cost()
-    return replace(
-        whole, ceiling=ceiling(whole, step.per_item if step is not None else None, device.rows) if device.rows else None,
-        reference=nearest(whole, device.rows, references()) if device.rows else None,
+        whole, energy=energy, noisy="; ".join(_noise(whole, result, seen)) or None,
+        notes=(*whole.notes, *_parts(together), *_notes(seen, no_energy)),
     )  # fmt: skip
+    step = job.cost()
+    if not device.rows or job.messages:
+        return whole
+    roof = ceiling(whole, step.per_item if step is not None else None, device.rows)
+    if roof is not None and device.count > 1:
+        roof = replace(roof, fraction=roof.fraction / device.count, attainable=roof.attainable and roof.attainable * device.count)
+    return replace(whole, ceiling=roof, reference=nearest(whole, device.rows, references()))
+
+
+def _input(job: Job) -> tuple[int, ...] | None:
+    """The shape of one item; of a collective, the elements of a message."""
+    if job.messages:
+        return (max(1, job.messages[0] // WIDTHS.get(job.dtype, 4)),)
+    return input_shape(job.workload, job.options) if job.network else None
+
+
+def _parts(together: Together | None) -> list[str]:
+    if together is None:
+        return []
+    if together.message is not None:
+        return [f"bus bandwidth, as nccl-tests count it; collective: {one_line(together.answer.result.get('collective')) or 'not told'}"]
+    return [f"{len(together.each)} replicas did {' + '.join(f'{rate:.4g}' for rate in together.each)} items/s"] if together.each else []
 
 
 def judged(rows: Any) -> tuple[Correctness | None, str]:

@@ -19,7 +19,7 @@ OUTPUT = 4_000_000
 """Bytes on a stream: more is taken for an endless loop."""
 LEAST_FREE = 0.05
 """Share of main memory below which the worker is ended."""
-STAGES = ("import", "device", "build", "correctness", "first", "measure", "progress", "operators", "operator", "verdict",
+STAGES = ("import", "device", "build", "correctness", "first", "ready", "measure", "progress", "operators", "operator", "verdict",
           "result", "skipped", "failed")  # fmt: skip
 ASIDE = ("progress", "verdict")
 """Said in the middle of a stage."""
@@ -85,14 +85,20 @@ def ask(
     hear: Hear | None = None,
     on_start: Callable[[int], None] | None = None,
     address_space: int | None = None,
+    stop: Callable[[], str] | None = None,
     worker: str = WORKER,
 ) -> Answer:
     """Run the worker with `request`. `limit`: seconds. `hear(stage, table)` while it runs. `address_space`: bytes, for processors only:
-    drivers of cards reserve more addresses than there is memory."""
+    drivers of cards reserve more addresses than there is memory. `stop()`: why the worker has to go; '' while it may stay."""
     said = _Said(hear)
+
+    def watch() -> str:
+        said.called_off = (stop() if stop is not None else "") or said.called_off
+        return said.called_off or memory_is_short(host)
+
     killed = _oom_kills(host)
     folder = caches.path if caches is not None else None
-    guard = Guard(address_space=address_space, expendable=True, watch=lambda: memory_is_short(host), on_start=on_start, on_line=said.line)
+    guard = Guard(address_space=address_space, expendable=True, watch=watch, on_start=on_start, on_line=said.line)
     with tempfile.TemporaryDirectory(prefix="gpudoctor-worker-", dir=folder, ignore_cleanup_errors=True) as temporary:
         quiet = {name: value for name, value in QUIET.items() if host.env(name) is None}
         environment = {
@@ -112,6 +118,8 @@ class _Said:
     def __init__(self, hear: Hear | None) -> None:
         self._hear = hear
         self.stage = ""
+        self.called_off = ""
+        """Why it was ended from here, through no fault of its own."""
         self.device: dict[str, Any] = {}
         self.last: tuple[str, dict[str, Any]] | None = None
 
@@ -156,7 +164,7 @@ class _Said:
         if ran.missing:
             return f"the interpreter {ran.argv[0]} is missing", False
         if ran.stopped:
-            return self._at(ran.stopped), True
+            return self._at(ran.stopped), not self.called_off
         if ran.timed_out:
             return self._at(f"no end after {ran.seconds:.0f} s"), False
         if ran.truncated:

@@ -1,8 +1,8 @@
 """Runs in the target interpreter: one measurement on one device. Reads a request (JSON) on standard input, prints lines of JSON.
 
 Standard library only, Python 3.8, nothing of gpudoctor; its siblings here are found by their folder. Each stage is a line when it begins
-(import, device, build, correctness, first, ready, measure), so that a hang or a crash is located; the last line is `result`, `skipped` (what
-this backend lacks, with the reason) or `failed`. What a framework prints goes to standard error.
+(import, device, build, correctness, first, ready, measure), so that a hang or a crash is located; the last line is `result`, `skipped`
+(what this backend lacks, with the reason) or `failed`. What a framework prints goes to standard error.
 """
 
 import importlib

@@ -1,7 +1,7 @@
 """A training step on torch: forward in the precision that is asked for, loss, backward, optimiser.
 
-float16 goes through a GradScaler, for its smallest gradients vanish; bfloat16 needs none. Fine-tuning (request.fine_tuning) is training with
-two rates: the new head, which is the last layer, learns a hundred times as fast as what was learnt before it.
+float16 goes through a GradScaler, for its smallest gradients vanish; bfloat16 needs none. Fine-tuning (request.fine_tuning) is training
+with two rates: the new head, which is the last layer, learns a hundred times as fast as what was learnt before it.
 """
 
 import contextlib

@@ -11,8 +11,8 @@ import pytest
 from gpudoctor.cli import BadInput, validate_more
 
 NOTHING: dict[str, Any] = {
-    "operators": False, "try_fixes": False, "sweep_batch": False, "max_latency": None, "compare": (), "form": "text", "output": None,
-    "quiet": True, "no_color": True,
+    "operators": False, "try_fixes": False, "sweep_batch": False, "max_latency": None, "replicas": None, "compare": (), "form": "text",
+    "output": None, "quiet": True, "no_color": True,
 }  # fmt: skip
 
 
