@@ -1,0 +1,167 @@
+"""Findings: the first one large, on top of the page; the others below it, each with its ground."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from gpudoctor.model.report import Finding, Report
+from gpudoctor.reporters import console
+from gpudoctor.reporters.html.advice import advice, commands
+from gpudoctor.reporters.html.element import Element, element, source, within
+from gpudoctor.reporters.html.words import KINDS, count, mark, slug
+
+SHORT_WORD = 22
+SURE = {"certain": "certain", "likely": "likely", "possible": "possible"}
+
+
+def serious(report: Report) -> list[Finding]:
+    return [finding for finding in report.findings if finding.severity != "info"]
+
+
+def place(finding: Finding) -> str:
+    return f"finding-{slug(finding.key)}"
+
+
+def opening(report: Report) -> Element:
+    """What is wrong first and what to do about it; or that nothing is."""
+    wrong = serious(report)
+    if not wrong:
+        return _nothing(report)
+    first = wrong[0]
+    return element(
+        "section",
+        _machine(report),
+        _label(first),
+        element("h1", unbroken(first.title), id="verdict"),
+        element("p", first.explanation, class_="lead") if first.explanation else None,
+        _subjects(first),
+        advice(first.advice, element("h2", "What to do")) or commands([f"gpudoctor show {first.id}"]),
+        _ground(first, heading="h2"),
+        class_="opening", id=place(first), aria_labelledby="verdict",
+    )  # fmt: skip
+
+
+def _nothing(report: Report) -> Element:
+    doubtful = bool(report.incomplete) or any(stack.verdict == "unknown" for stack in report.stacks)
+    if console.no_gpu(report):
+        title = "No GPU was seen, and nothing else is wrong"
+    else:
+        title = "Nothing wrong was found" + (" in what could be looked at" if doubtful else "")
+    kind = "doubt" if doubtful or console.no_gpu(report) else "good"
+    word = {"doubt": "Not everything could be seen" if doubtful else "No GPU", "good": "Sound"}[kind]
+    lead, command = console.next_step(report)
+    working = [stack.title for stack in report.stacks if stack.verdict == "ok" and stack.used]
+    sentences = [console.looked_for(report)] if console.no_gpu(report) else []
+    sentences += [f"Sound from the device up: {', '.join(working)}."] if working else []
+    return element(
+        "section",
+        _machine(report),
+        element("p", element("span", mark(kind), word, class_=f"state {kind}"), class_="label"),
+        element("h1", title, id="verdict"),
+        element("p", " ".join(sentences), class_="lead") if sentences else None,
+        element("div", element("h2", lead.rstrip(":")), commands([command]), class_="do"),
+        class_="opening", aria_labelledby="verdict",
+    )  # fmt: skip
+
+
+def unbroken(text: str) -> Iterator[Element | str]:
+    """Versions and numbers with hyphens stay on one line."""
+    for number, word in enumerate(text.split(" ")):
+        if number:
+            yield " "
+        yield element("span", word, class_="whole") if "-" in word and len(word) <= SHORT_WORD else word
+
+
+def _machine(report: Report) -> Element:
+    """The line that says which machine this is."""
+    head = report.headline
+    machine = "No GPU seen" if console.no_gpu(report) else head.get("machine", "")
+    kernel = f"kernel {head['kernel']}" if head.get("kernel") else ""
+    first = " · ".join(part for part in (machine, head.get("os", ""), kernel) if part)
+    python = console.python_line(head)
+    return element("p", element("strong", first), element("span", python) if python else None, class_="machine")
+
+
+def _label(finding: Finding) -> Element:
+    kind = KINDS.get(finding.severity, "note")
+    words = {"error": "Error", "warning": "Warning", "info": "Note"}
+    return element(
+        "p",
+        element("span", mark(kind), words.get(finding.severity, finding.severity), class_=f"state {kind}"),
+        element("span", SURE.get(finding.confidence, finding.confidence)),
+        element("span", f"at the rung ‘{console.name(finding.layer)}’"),
+        class_="label",
+    )
+
+
+def _subjects(finding: Finding) -> Element | None:
+    return element("p", "On ", ", ".join(finding.subjects), class_="aside") if len(finding.subjects) > 1 else None
+
+
+def _ground(finding: Finding, heading: str = "h4") -> Element:
+    """What was seen, where it is written, and the command that tells more."""
+    seen = [element("li", text) for text in finding.evidence]
+    refs = [element("li", source(ref)) for ref in finding.sources]
+    return element(
+        "div",
+        element("div", element(heading, "What was seen"), element("ul", seen, class_="seen")) if seen else None,
+        element("div", element(heading, "Sources"), element("ul", refs, class_="sources")) if refs else None,
+        element("div", element(heading, "All that is known of it"), commands([f"gpudoctor show {finding.id}"]), class_="known"),
+        class_="ground",
+    )
+
+
+def others(report: Report) -> Element | None:
+    """Every finding but the one on top; notes are folded."""
+    wrong = serious(report)
+    notes = [finding for finding in report.findings if finding.severity == "info"]
+    if len(wrong) < 2 and not notes:
+        return None
+    numbers = {finding.key: number for number, finding in enumerate(wrong, 1)}
+    return element(
+        "section",
+        element("h2", "Other findings" if wrong else "Notes", id="findings"),
+        [_article(finding, numbers, wrong) for finding in wrong[1:]],
+        [_note(finding) for finding in notes],
+        aria_labelledby="findings",
+    )
+
+
+def _article(finding: Finding, numbers: Mapping[str, int], wrong: Sequence[Finding]) -> Element:
+    name = place(finding)
+    cause = next((each for each in wrong if each.key == finding.caused_by), None)
+    follows = None
+    if cause is not None:
+        follows = element("p", "It follows from ", within(place(cause), f"{numbers[cause.key]}: {cause.title}"), ". Mend that first.")
+    return element(
+        "article",
+        _label(finding),
+        element("h3", element("span", f"{numbers[finding.key]}", class_="number"), " ", finding.title, id=f"{name}-title"),
+        follows,
+        *_body(finding),
+        class_="finding", id=name, aria_labelledby=f"{name}-title",
+    )  # fmt: skip
+
+
+def _note(finding: Finding) -> Element:
+    return element(
+        "details",
+        element("summary", mark("note"), element("h3", finding.title)),
+        element("div", *_body(finding), class_="folded"),
+        class_="finding note", id=place(finding),
+    )  # fmt: skip
+
+
+def _body(finding: Finding) -> list[Element | None]:
+    return [
+        element("p", finding.explanation) if finding.explanation else None,
+        _subjects(finding),
+        advice(finding.advice, element("h4", "What to do")),
+        _ground(finding),
+    ]
+
+
+def tally(report: Report) -> str:
+    """3 findings and 2 notes, for the list of contents."""
+    notes = sum(finding.severity == "info" for finding in report.findings)
+    return " and ".join([count(len(serious(report)), "finding"), *([count(notes, "note")] if notes else [])])

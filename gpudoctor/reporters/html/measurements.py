@@ -1,0 +1,163 @@
+"""What `validate` measured: bars against the ceiling and against published results, a table of all of it, what a reader should know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from gpudoctor.model.measurement import FAILED, OK, SKIPPED, Measurement
+from gpudoctor.model.report import Report
+from gpudoctor.reporters.html import charts
+from gpudoctor.reporters.html.element import Child, Element, element, source
+from gpudoctor.reporters.html.table import table
+from gpudoctor.reporters.html.words import mark, moment, size
+from gpudoctor.reporters.validation_text import SHORT, grouped, rate_text, time_text
+
+HEADS = ("Workload", "Batch", "Median", "± 95 %", "Throughput", "Peak memory", "Ceiling", "Published", "Result")
+NOTHING = "–"
+SLOW = 0.8
+"""A share of the published speed below which a result is marked."""
+
+
+def section(report: Report, measured: str = "") -> Element | None:
+    """`measured`: when they were taken, "" where it is not known."""
+    if not report.measurements:
+        return None
+    groups = list(dict.fromkeys((each.device, each.framework) for each in report.measurements))
+    return element(
+        "section",
+        element("h2", "Measurements", id="measurements"),
+        element("p", "By gpudoctor validate", [", ", moment(measured)] if measured else None,
+                ". The ceiling is what the device could do at most: its arithmetic, or its memory where that is the narrower way.",
+                class_="intro"),
+        [_group(report, number, [each for each in report.measurements if (each.device, each.framework) == group])
+         for number, group in enumerate(groups)],
+        aria_labelledby="measurements",
+    )  # fmt: skip
+
+
+def _group(report: Report, number: int, mine: Sequence[Measurement]) -> Element:
+    one = next((each for each in mine if each.status == OK), mine[0])
+    name = one.device_name if one.device_name and one.device_name != one.device else ""
+    framework = f"{one.framework} {one.framework_version or ''}".strip()
+    return element(
+        "div",
+        element("h3", one.device, element("span", " · ".join(part for part in (name, framework) if part), class_="aside")),
+        element("div", _ceilings(mine, number), _references(mine, number), class_="figures"),
+        _table(mine, f"{one.device}, {framework}"),
+        element("ul", (element("li", *line) for line in _remarks(mine)), class_="remarks"),
+        class_="device",
+    )
+
+
+def short_name(each: Measurement) -> str:
+    words = [each.workload, SHORT.get(each.task, each.task) if each.task != "micro" else "", each.dtype]
+    return " ".join(word for word in words if word) + (f" b{each.batch}" if each.batch else "")
+
+
+def _ceilings(mine: Sequence[Measurement], number: int) -> Element | None:
+    rows = [
+        charts.Bar(
+            label=short_name(each), value=f"{_percent(each.ceiling.fraction)} · {_roof(each.ceiling.bound)}", share=each.ceiling.fraction,
+            tick=each.ceiling.fraction / each.reference.ratio if each.reference is not None and each.reference.ratio > 0 else None,
+            kind="noisy" if each.noisy else "plain",
+        )
+        for each in mine if each.status == OK and each.ceiling is not None
+    ]  # fmt: skip
+    if not rows:
+        return None
+    told = "; ".join(f"{row.label}: {row.value}" for row in rows)
+    ticks = any(row.tick is not None for row in rows)
+    explained = " A full bar is all of it." + (" The upright stroke is the published result." if ticks else "") + _hatched(rows)
+    return charts.figure(f"ceilings-{number}", "Share of the ceiling", told, *charts.bars(rows), caption=element("span", explained))
+
+
+def _references(mine: Sequence[Measurement], number: int) -> Element | None:
+    compared = [(each, each.reference) for each in mine if each.status == OK and each.reference is not None]
+    if not compared:
+        return None
+    whole = max(1.25, min(max(reference.ratio for _, reference in compared), 4.0))
+    rows = [
+        charts.Bar(
+            label=short_name(each), value=f"{reference.ratio:.2f} × {reference.value:g} {reference.unit}".rstrip(), share=reference.ratio,
+            tick=1.0, kind="slow" if reference.ratio < SLOW else "noisy" if each.noisy else "plain",
+        )
+        for each, reference in compared
+    ]  # fmt: skip
+    told = "; ".join(f"{row.label}: {row.value}" for row in rows)
+    explained = " The upright stroke is the published speed; beyond it is faster." + _hatched(rows)
+    return charts.figure(f"references-{number}", "Speed against published results", told, *charts.bars(rows, whole),
+                         caption=element("span", explained))  # fmt: skip
+
+
+def _hatched(rows: Sequence[charts.Bar]) -> str:
+    return " Pale bars are noisy." if any(row.kind == "noisy" for row in rows) else ""
+
+
+def _percent(fraction: float) -> str:
+    return f"{100 * fraction:.{1 if fraction < 0.1 else 0}f} %"
+
+
+def _roof(bound: str) -> str:
+    return "memory bound" if bound == "memory" else "compute bound"
+
+
+def _table(mine: Sequence[Measurement], where: str) -> Element:
+    """A column of which nothing is known is left out."""
+    rows = [_row(each) for each in mine]
+    kept = [place for place in range(len(HEADS)) if any(row[place] != NOTHING for row in rows)]
+    numeric = [number for number, place in enumerate(kept) if 0 < place < len(HEADS) - 1]
+    texts = [[row[place] for place in kept] for row in rows]
+    return table(f"All measurements on {where}", [HEADS[place] for place in kept], texts, numeric)
+
+
+def _row(each: Measurement) -> tuple[Child, ...]:
+    done, latency = each.status == OK, each.latency_ms
+    spread = f"{latency.ci95_percent:.1f} %" if done and latency is not None and latency.ci95_percent is not None else NOTHING
+    shape = f" {each.input[2]}×{each.input[1]}" if each.workload.startswith("yolox") and each.input and len(each.input) == 3 else ""
+    return (
+        [each.workload + shape, element("span", f"{each.task} {each.dtype}", class_="under")], str(each.batch or NOTHING),
+        time_text(each) if done else NOTHING, spread, rate_text(each) if done else NOTHING, size(each.memory_peak_bytes),
+        _percent(each.ceiling.fraction) if each.ceiling else NOTHING,
+        f"{each.reference.ratio:.2f} ×" if each.reference else NOTHING, _result(each),
+    )  # fmt: skip
+
+
+def _result(each: Measurement) -> Element:
+    wrong = each.correctness is not None and not each.correctness.passed
+    if each.status == SKIPPED:
+        kind, word = "idle", "skipped"
+    elif each.status == FAILED or wrong:
+        kind, word = "bad", "wrong result" if wrong else "failed"
+    else:
+        right = "right" if each.correctness is not None else "timed"
+        kind, word = ("warn", f"{right}, noisy") if each.noisy else ("good", right)
+    return element("span", mark(kind), word, class_=f"state {kind}")
+
+
+def _remarks(mine: Sequence[Measurement]) -> Iterator[list[Child]]:
+    """Why something failed, was skipped or is noisy, once per reason; energy; where ceilings and published results come from."""
+    for status, word in ((FAILED, "Failed"), (SKIPPED, "Skipped")):
+        for reason, names in grouped([(each.reason or "no reason was told", short_name(each)) for each in mine if each.status == status]):
+            yield [element("strong", f"{word}: "), f"{names}: {reason}"]
+    done = [each for each in mine if each.status == OK]
+    judged = sum(each.correctness is not None and each.correctness.passed for each in done)
+    if judged:
+        yield [element("strong", "Right: "), f"{judged} of {len(done)} were held against float64 on the processor and agree"]
+    for reason, names in grouped([(each.noisy, short_name(each)) for each in done if each.noisy], exactly=False):
+        yield [element("strong", "Noisy: "), f"{names}: {reason}"]
+    for each in done:
+        if each.energy is not None and each.energy.mean_watts is not None:
+            per = f", {each.energy.joules_per_item:.3g} J per item" if each.energy.joules_per_item is not None else ""
+            yield [element("strong", "Energy: "), f"{short_name(each)}: {each.energy.mean_watts:.1f} W{per} ({each.energy.boundary}, "
+                   f"{each.energy.source})"]  # fmt: skip
+    for each in done:
+        if each.reference is not None:
+            differs = f" ({'; '.join(each.reference.differs)})" if each.reference.differs else ""
+            yield [element("strong", "Published: "), f"{short_name(each)}: {each.reference.ratio:.2f} of the speed in ",
+                   source(each.reference.source), differs]  # fmt: skip
+    if done and not any(each.reference for each in done):
+        yield ["No published result of this device to compare with."]
+    for origin in dict.fromkeys(each.ceiling.source for each in done if each.ceiling is not None):
+        yield [element("strong", "Ceiling: "), source(origin)]
+    for note in dict.fromkeys(note for each in done for note in each.notes if note.startswith("energy not known")):
+        yield [note[0].upper() + note[1:]]

@@ -1,0 +1,28 @@
+"""Tables that scroll inside themselves where they are wider than the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from gpudoctor.reporters.html.element import Child, Element, element
+
+Cell = Child
+
+
+def table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[Cell]], numeric: Sequence[int] = (), name: str = "") -> Element:
+    """The first cell of a row is its heading. `numeric`: columns set flush right. `name`: for the label of the scrolling region."""
+
+    def cell(place: int, content: Cell) -> Element:
+        style = {"class_": "number"} if place in numeric else {}
+        return element("th", content, scope="row", **style) if place == 0 else element("td", content, **style)
+
+    head = element("tr", (element("th", text, scope="col", **({"class_": "number"} if place in numeric else {}))
+                          for place, text in enumerate(heads)))  # fmt: skip
+    body = element("tbody", (element("tr", (cell(place, content) for place, content in enumerate(row))) for row in rows))
+    whole = element("table", element("caption", caption), element("thead", head), body)
+    return element("div", whole, class_="scroll", role="region", tabindex="0", aria_label=name or caption)
+
+
+def folded(summary: str, inner: Element) -> Element:
+    """The table alternative of a figure."""
+    return element("details", element("summary", summary), inner, class_="plain")
