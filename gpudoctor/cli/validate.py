@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gpudoctor.cli import FINDINGS, OK, UNKNOWN, BadInput
+from gpudoctor.cli.formats import MEASURED
 
 if TYPE_CHECKING:
     from gpudoctor.model.measurement import Measurement
+    from gpudoctor.model.report import Report
     from gpudoctor.reporters.validation_text import Running
     from gpudoctor.validate.requests import Job
     from gpudoctor.validating import Validated, ValidateRequest
@@ -52,7 +54,7 @@ LAYERS = ("compute", "performance")
 )
 @click.option("--compare", multiple=True, metavar="OTHER.json", help="Beside that report of validate; given twice, nothing is measured.")
 @click.option("--ignore", multiple=True, metavar="ID", help="Leave out this check.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="json: the report of check, with measurements.")
+@click.option("--format", "form", type=click.Choice(MEASURED), default="text", help="json: the report of check, with measurements.")
 @click.option("-o", "--output", metavar="FILE", help="Write there instead of to standard output, whole or not at all.")
 @click.option("--no-color", is_flag=True, help="No colour, as with NO_COLOR set or in a pipe.")
 @click.option("-v", "--verbose", is_flag=True, help="Every note and source.")
@@ -134,10 +136,10 @@ def _sizes(text: str | None) -> tuple[int, ...]:
 def _say(done: Validated, given: Mapping[str, Any]) -> int:
     from gpudoctor.cli.output import deliver, terminal
 
-    if given["form"] == "json":
-        from gpudoctor.reporters import json_report
+    if given["form"] != "text":
+        from gpudoctor.cli.formats import render
 
-        text = json_report.render(done.report)
+        text = render(given["form"], _of_measurements(done.report) if given["form"] == "junit" else done.report)
     else:
         from gpudoctor.reporters import validation_text
 
@@ -146,9 +148,18 @@ def _say(done: Validated, given: Mapping[str, Any]) -> int:
             done.report, place, left_out=done.left_out, picks=done.picks, seconds=done.seconds, verbose=given["verbose"]
         )
     deliver(text, given["output"])
+    if done.not_kept:
+        click.echo(f"gpudoctor: gpudoctor check will not know of this: {done.not_kept}", err=True)
     if not done.targets:
         click.echo("gpudoctor: nothing to measure on: no framework works in this environment; gpudoctor check says why", err=True)
     return status(done)
+
+
+def _of_measurements(report: Report) -> Report:
+    """What this command's status is made of: the other checks are those of `check`."""
+    from dataclasses import replace
+
+    return replace(report, traces=(), findings=tuple(finding for finding in report.findings if finding.layer in LAYERS))
 
 
 def status(done: Validated) -> int:

@@ -32,6 +32,9 @@ def wanted(given: Mapping[str, Any]) -> bool:
         raise BadInput("--compare: one report to measure against, or two that are compared without measuring")
     if given["compare"] and modes in (["try_fixes"], ["sweep_batch"]):
         raise BadInput(f"--compare does not go with --{modes[0].replace('_', '-')}; give it with --operators, or alone")
+    if given["form"] not in ("text", "json") and (modes or given["compare"]):
+        other = f"--{modes[0].replace('_', '-')}" if modes else "--compare"
+        raise BadInput(f"--format {given['form']}: it is for the usual measurements; {other} writes text or json")
     return bool(modes) or len(given["compare"]) == 2
 
 

@@ -82,7 +82,7 @@ def _rule(name: str, check: Check | None, finding: Finding | None) -> dict[str, 
         "help": {"text": "\n\n".join([*filter(None, text), f"gpudoctor show {name}", *links])},
         "defaultConfiguration": {"level": LEVELS[check.severity]},
         "properties": {
-            "tags": [check.layer, check.topic, *check.stacks],
+            "tags": list(dict.fromkeys((check.layer, check.topic, *check.stacks))),
             "precision": PRECISION[check.confidence],
             "problem.severity": {"info": "recommendation"}.get(check.severity, check.severity),
         },

@@ -24,7 +24,10 @@ WANTED: dict[str, tuple[tuple[str, ...], ...]] = {
     "jax-cpu": (("jax==0.6.2", "jaxlib==0.6.2"),),
     "tensorflow-cpu": (("tensorflow-cpu==2.20.0",),),
     "bare": (),
+    "opencl-intel-cpu": (("intel-opencl-rt==2026.2.0", "intel-cmplr-lib-rt==2026.2.0"),),
     "uv": (("uv==0.13.9",),),
+    "pipeline-formats": (("xmlschema==4.3.2", "junitparser==5.0.3", "jsonschema==4.26.0", "sarif-tools==3.0.5"),),
+    "notebook": (("ipykernel==7.1.0", "nbclient==0.10.2", "click", "rich", "distro", "psutil", "packaging", "requests", "pyudev"),),
     # its newest wheels are for Python 3.10; the files are all that the diagnosis reads
     "torch-directml": (
         ("--no-deps", "--only-binary=:all:", "--python-version", "3.10", "--platform", "manylinux2010_x86_64",
