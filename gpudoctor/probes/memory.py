@@ -24,6 +24,7 @@ DMI = "/run/udev/data/+dmi:id"
 """What systemd's dmi_memory_id read from the firmware's tables: they themselves are for root alone."""
 QUOTAS = ("/sys/fs/cgroup/cpu.max", "/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "/sys/fs/cgroup/cpu/cpu.cfs_period_us")
 GOVERNOR = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"
+DRIVER = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_driver"
 NO_SIZE = ("", "0")
 
 
@@ -64,6 +65,8 @@ def _limits(host: Host) -> Collected:
         yield "cpu.quota", Unknown("not recorded")
     governor = host.read(GOVERNOR, limit=100)
     yield "cpu.governor", from_text(governor, governor.text.strip() or None, GOVERNOR)
+    driver = host.read(DRIVER, limit=100)
+    yield "cpu.frequency_driver", from_text(driver, driver.text.strip() or None, DRIVER)
 
 
 def collect(host: Host, facts: Facts) -> Collected:
@@ -100,6 +103,7 @@ PROBE = Probe(
         FactSpec("cpu.cores", "int", "logical processors"),
         FactSpec("cpu.quota", "float", "processors that a container may use at once; absent: all of them"),
         FactSpec("cpu.governor", "text", "how the kernel chooses the processor's clock: performance, schedutil, powersave"),
+        FactSpec("cpu.frequency_driver", "text", "what sets the processor's clock: intel_pstate, amd-pstate-epp, acpi-cpufreq"),
         FactSpec("memory.modules", "int", "memory modules that are fitted"),
         FactSpec("memory.slots", "int", "places for memory modules"),
     ),

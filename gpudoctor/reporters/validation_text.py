@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from gpudoctor.model.batch_pick import BatchPick
 from gpudoctor.model.measurement import FAILED, OK, SKIPPED, Measurement
-from gpudoctor.model.report import Finding, Report
+from gpudoctor.model.report import Report
 from gpudoctor.reporters import replicas_text
 from gpudoctor.reporters.escape import visible
 from gpudoctor.reporters.layout import Line, Span, Terminal, hanging
@@ -75,6 +75,7 @@ def render(
         parts.append([(Span("Nothing was measured.", "bold"),)])
     parts.append(list(_meaning(report, width, verbose)))
     parts.append(list(_left_out(left_out, width, verbose)))
+    parts.append(list(_findings(report, width)))
     parts.append([(Span(f"{len(report.measurements)} measurements in {seconds:.0f} s.", "dim"),)])
     lines = [line for part in parts if part for line in (*part, ())]
     return terminal.draw(lines[:-1])
@@ -190,14 +191,14 @@ def _meaning(report: Report, width: int, verbose: bool) -> Iterator[Line]:
     for each in report.measurements:
         if each.status == FAILED:
             yield from hanging((Span("  failed   ", "bad"),), f"{_named(each)}: {each.reason}", width)
-    for reason, names in _grouped([(each.reason or "", _named(each)) for each in report.measurements if each.status == SKIPPED]):
+    for reason, names in grouped([(each.reason or "", _named(each)) for each in report.measurements if each.status == SKIPPED]):
         yield from hanging((Span("  skipped  ", "dim"),), f"{names}: {reason}", width)
     judged = [each for each in done if each.correctness is not None]
     if judged:
         yield from hanging(
             (Span("  right    ", "good"),), f"{len(judged)} of {len(done)} were held against float64 on the processor and agree", width
         )
-    for reason, names in _grouped([(each.noisy, _named(each)) for each in done if each.noisy], exactly=verbose):
+    for reason, names in grouped([(each.noisy, _named(each)) for each in done if each.noisy], exactly=verbose):
         yield from hanging((Span("  noisy    ", "warn"),), f"{names}: {reason}", width)
     for each in done:
         if each.reference is not None and (verbose or each.reference.ratio < 0.8):
@@ -215,24 +216,31 @@ def _meaning(report: Report, width: int, verbose: bool) -> Iterator[Line]:
                 per += f", {each.energy.throughput_per_watt:.3g} {visible(each.throughput.unit)}/W"
             text = f"{_named(each)}: {each.energy.mean_watts:.1f} W{per} ({each.energy.boundary}, {each.energy.source})"
             yield from hanging((Span("  energy   ", "dim"),), text, width)
-    for finding in report.findings:
-        if finding.layer in LAYERS and finding.severity != "info":
-            yield from _cause(finding, width)
 
 
-def _cause(finding: Finding, width: int) -> Iterator[Line]:
-    yield from hanging((Span("  cause    ", "bad" if finding.severity == "error" else "warn"),), finding.title, width)
-    if finding.advice.text:
-        yield from hanging((Span("           "),), finding.advice.text, width)
-    for command in finding.advice.commands:
-        yield (Span("           "), Span(visible(command), "command"))
+def _findings(report: Report, width: int) -> Iterator[Line]:
+    """What the measurements and the settings of this machine say of it: the likely cause, and the one thing to do."""
+    here = [finding for finding in report.findings if finding.layer in LAYERS]
+    for finding in here:
+        if finding.severity != "info":
+            yield from hanging((Span("  cause    ", "bad" if finding.severity == "error" else "warn"),), finding.title, width, style="bold")
+            margin = Span("           ")
+            yield from hanging((margin,), finding.explanation, width)
+            if finding.advice.text:
+                yield from hanging((margin, Span("do  ", "good")), finding.advice.text, width)
+            for command in finding.advice.commands[:1]:
+                yield margin, Span("    "), Span(f"$ {visible(command)}", "command")
+            yield margin, Span(f"gpudoctor show {finding.id}", "dim")
+    for finding in here:
+        if finding.severity == "info":
+            yield from hanging((Span("  also     ", "dim"),), f"{finding.title} (gpudoctor show {finding.id})", width)
 
 
 def _named(each: Measurement) -> str:
     return f"{each.workload} {each.task} {each.dtype}" + (f" batch {each.batch}" if each.batch else "") + f" on {each.device}"
 
 
-def _grouped(pairs: Sequence[tuple[str, str]], exactly: bool = True) -> list[tuple[str, str]]:
+def grouped(pairs: Sequence[tuple[str, str]], exactly: bool = True) -> list[tuple[str, str]]:
     """(reason, who), once per reason. Not `exactly`: numbers in reasons do not part them, the first one is shown."""
     groups: dict[str, tuple[str, list[str]]] = {}
     for reason, name in pairs:
