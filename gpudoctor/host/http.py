@@ -6,8 +6,8 @@ import contextlib
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -38,6 +38,20 @@ class Fetched:
         return self.content.decode("utf-8", "replace")
 
 
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a server said to a question with headers of its own; redirections are answers too. `problem` as in Fetched.
+
+    `headers` have lower-case names.
+    """
+
+    url: str
+    status: int | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    content: bytes = b""
+    problem: str = ""
+
+
 class Network:
     """Fetches whole documents within a time and a size; never raises for what a server or cable does."""
 
@@ -49,6 +63,25 @@ class Network:
 
     def head(self, url: str, *, timeout: float = 10.0) -> Fetched:
         return self._ask("HEAD", url, timeout, 0)
+
+    def send(
+        self, method: str, url: str, *, headers: Mapping[str, str], body: bytes | None = None, timeout: float = 30.0, limit: int = 5_000_000
+    ) -> Answer:
+        """One question, no redirection followed, no password of ~/.netrc added: a token must go nowhere but to `url`."""
+        deadline, status = time.monotonic() + timeout, None
+        try:
+            with self._answer(method, url, timeout, dict(headers), body=body, alone=True) as answer:
+                status, content = answer.status_code, bytearray()
+                named = {name.lower(): value for name, value in answer.headers.items()}
+                for chunk in _chunks(answer):
+                    content += chunk
+                    if len(content) > limit:
+                        return Answer(url, status, named, problem="too-large")
+                    if time.monotonic() > deadline:
+                        return Answer(url, status, named, problem="timeout")
+                return Answer(url, status, named, bytes(content))
+        except _Trouble as trouble:
+            return Answer(url, status, problem=trouble.problem)
 
     def _ask(self, method: str, url: str, timeout: float, limit: int) -> Fetched:
         deadline, status = time.monotonic() + timeout, None
@@ -89,7 +122,9 @@ class Network:
                 raise disk.error from None
 
     @contextlib.contextmanager
-    def _answer(self, method: str, url: str, timeout: float, headers: dict[str, str]) -> Iterator[requests.Response]:
+    def _answer(
+        self, method: str, url: str, timeout: float, headers: dict[str, str], body: bytes | None = None, alone: bool = False
+    ) -> Iterator[requests.Response]:
         """The answer, while it is open. `timeout`: seconds without a byte. Raises _Trouble, also for what happens in the block."""
         if not self.online:
             raise _Trouble("offline")
@@ -100,8 +135,8 @@ class Network:
 
         try:
             with requests.request(
-                method, url, timeout=timeout, stream=True, allow_redirects=True,
-                headers={"User-Agent": "gpudoctor", **headers}, hooks={"response": _keep_secure},
+                method, url, timeout=timeout, stream=True, allow_redirects=not alone, data=body, auth=_as_it_is if alone else None,
+                headers={"User-Agent": "gpudoctor", **headers}, hooks={} if alone else {"response": _keep_secure},
             ) as answer:  # fmt: skip
                 yield answer
         except requests.exceptions.SSLError:
@@ -164,6 +199,11 @@ def _put(file: IO[bytes], chunk: bytes | None, at: int) -> None:
                 chunk = chunk[file.write(chunk) :]
     except OSError as error:
         raise _Disk(error) from None
+
+
+def _as_it_is(request: requests.PreparedRequest) -> requests.PreparedRequest:
+    """Given as `auth`, it keeps requests from putting a password of ~/.netrc in the place of a token."""
+    return request
 
 
 def _keep_secure(answer: requests.Response, **_: Any) -> None:

@@ -1,0 +1,26 @@
+"""A page in the person's browser, where there is a screen for it."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+_IN_A_TERMINAL = ("lynx", "w3m", "links", "elinks", "www-browser")
+
+
+def open_page(url: str) -> bool:
+    """False where there is no browser with a window: then the address is to be shown. `url` must be one of our own making."""
+    if not url.startswith(("https://", "http://")) or not url.isascii() or not url.isprintable() or " " in url:
+        return False
+    screen = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") or os.environ.get("BROWSER")
+    if sys.platform.startswith("linux") and not screen:
+        return False
+    import webbrowser
+
+    try:
+        browser = webbrowser.get()
+        if getattr(browser, "basename", "") in _IN_A_TERMINAL:
+            return False
+        return browser.open(url)
+    except (webbrowser.Error, OSError):
+        return False

@@ -1,0 +1,30 @@
+"""One question to a tracker; what moved on the same host is followed there, and a token goes to no other."""
+
+from __future__ import annotations
+
+from urllib.parse import urljoin
+
+from gpudoctor.host.http import Answer, Network
+from gpudoctor.trackers.address import Place, same_origin
+from gpudoctor.trackers.calls import Call
+
+MOVES = 3
+"""Redirections in a row."""
+TIMEOUT = 30.0
+"""Seconds for one answer."""
+
+
+def send(network: Network, place: Place, call: Call) -> Answer:
+    """The answer, or the redirection that leads away. The question stays what it was: a 303 of a POST is not followed."""
+    url = call.url
+    for _ in range(MOVES + 1):
+        answer = network.send(call.method, url, headers=call.headers, body=call.body, timeout=TIMEOUT)
+        location = answer.headers.get("location", "")
+        moved = (301, 302, 307, 308) if call.method == "GET" else (301, 307, 308)
+        if answer.status not in moved or not location:
+            break
+        to = urljoin(url, location)
+        if not same_origin(to, place.api):
+            break
+        url = to
+    return answer

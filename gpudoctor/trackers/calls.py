@@ -1,0 +1,98 @@
+"""What is asked of each kind of tracker, and where its answers hold what. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+from gpudoctor.trackers.address import Place, project_path
+
+LONGEST = {"github": 65_536, "gitlab": 1_000_000, "gitea": 65_535}
+"""Characters of one comment. GitHub's and GitLab's are theirs; of Gitea what its databases hold in every version."""
+PAGE = 100
+_MARK = "gpudoctor-report"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    method: str
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes | None = None
+
+
+def marked(body: str) -> tuple[str, str]:
+    """The comment with its marker (in a remark that no reader sees), and the marker: by it a comment is found again."""
+    mark = f"<!-- {_MARK} {hashlib.sha256(body.encode('utf-8', 'replace')).hexdigest()[:16]} -->"
+    return f"{body.rstrip()}\n\n{mark}\n", mark
+
+
+def issue(place: Place, token: str) -> Call:
+    return Call(method="GET", url=f"{place.api}/{project_path(place)}/issues/{place.number}", headers=headers(place, token))
+
+
+def comments(place: Place, token: str, address: str, page: int, since: str) -> Call:
+    """Newest first where the tracker can. `since`: UTC, 2026-11-20T10:00:00Z; older ones are of no interest."""
+    if place.kind == "gitlab":
+        query = f"order_by=created_at&sort=desc&per_page={PAGE}&page={page}"
+    elif place.kind == "github":
+        query = f"per_page={PAGE}&page={page}&since={quote(since)}"
+    else:  # gives all of them at once
+        query = f"since={quote(since)}"
+    return Call(method="GET", url=f"{comments_of(place, address)}?{query}", headers=headers(place, token))
+
+
+def comment(place: Place, token: str, address: str, body: str) -> Call:
+    return Call(
+        method="POST", url=comments_of(place, address), body=json.dumps({"body": body}).encode(),
+        headers={**headers(place, token), "Content-Type": "application/json"},
+    )  # fmt: skip
+
+
+def comments_of(place: Place, address: str) -> str:
+    """Below the address of the issue in the interface (which may have moved)."""
+    return f"{address}/{'notes' if place.kind == 'gitlab' else 'comments'}"
+
+
+def headers(place: Place, token: str) -> dict[str, str]:
+    """`token` '' asks as anybody."""
+    found = {"Accept": "application/vnd.github+json" if place.kind == "github" else "application/json"}
+    if place.kind == "github":
+        found["X-GitHub-Api-Version"] = "2022-11-28"
+    if token:
+        found["Authorization"] = f"{'token' if place.kind == 'gitea' else 'Bearer'} {token}"
+    return found
+
+
+def page_of(place: Place, row: Any) -> str:
+    """The address of a comment in a browser; of the issue where the answer names none of this host."""
+    if isinstance(row, Mapping):
+        url = row.get("html_url")
+        if isinstance(url, str) and url.startswith(f"{place.web}/") and url.isprintable() and " " not in url:
+            return url
+        number = row.get("id")
+        if isinstance(number, int):
+            return f"{place.page}#{'note_' if place.kind == 'gitlab' else 'issuecomment-'}{number}"
+    return place.page
+
+
+def message_of(content: bytes) -> str:
+    """What a server says for itself, in one short line: {"message": "Bad credentials"}, {"message": {"note": […]}}, {"error": …}."""
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError):
+        return ""
+    said = next((found[key] for key in ("message", "error_description", "error") if found.get(key)), "") if isinstance(found, dict) else ""
+    if not isinstance(said, str):
+        said = json.dumps(said)
+    errors = found.get("errors") if isinstance(found, dict) else None
+    for error in errors if isinstance(errors, list) else ():
+        if isinstance(error, Mapping) and isinstance(error.get("message"), str):
+            said += f"; {error['message']}"
+    flat = " ".join(re.sub(r"[^\x20-\x7e\u00a0-\uffff]", " ", said).split())
+    return flat[:200]

@@ -1,0 +1,171 @@
+"""Issue forms (YAML) and templates (Markdown) of a project: which one is for bugs, and what of a report goes where. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+LARGEST = 100_000
+"""Characters of a form or template; no project has larger ones."""
+_BUG = re.compile(r"\bbugs?\b|bug[-_ ]|[-_]bug", re.IGNORECASE)
+_TROUBLE = re.compile(r"issue|problem|crash|defect|failure|error", re.IGNORECASE)
+_OTHER = re.compile(r"feature|question|doc|request|release|proposal|rfc|support|security|enhancement", re.IGNORECASE)
+_PURPOSES = (
+    ("python", re.compile(r"\bpython\b")),
+    ("kernel", re.compile(r"\bkernel\b")),
+    ("system", re.compile(r"\bos\b|operating system|distribution|\blinux\b|platform")),
+    ("device", re.compile(r"\bgpus?\b|\bdevices?\b|hardware|graphics|accelerator|\bcard\b")),
+    ("framework", re.compile(r"\b(pytorch|torch|tensorflow|framework|package|library|openvino|onnxruntime)\b")),
+    ("environment", re.compile(r"environment|versions?\b|system info|collect_env|configuration|setup")),
+    ("logs", re.compile(r"\blogs?\b|output|traceback|stack ?trace|error message|additional|anything else|context|diagnos|attach")),
+    ("summary", re.compile(r"what happened|describe|description|\bbug\b|problem|issue|summary|actual|observed|current behaviou?r")),
+)  # fmt: skip
+"""What a field asks for, by the words of its label; of what it is called before what is said about it. The first that fits counts."""
+_PERSON = re.compile(r"repro|expect|steps|workaround|minimal|how to|contact|agree|searched|checklist|regression|cause")
+"""What only the person knows."""
+FRONT = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*\n", re.DOTALL)
+
+
+class FormError(ValueError):
+    """A form that cannot be read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    id: str
+    type: str
+    """input, textarea; dropdown and checkboxes are for the person alone: an address cannot fill them in."""
+    label: str
+    about: str
+    required: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    name: str
+    file: str
+    title: str
+    fields: tuple[Field, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Template:
+    name: str
+    file: str
+    title: str
+    body: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What a report has to say, by what a project may ask for. Texts of one line but for summary, environment and logs."""
+
+    title: str
+    summary: str
+    environment: str
+    logs: str
+    short: Mapping[str, str] = field(default_factory=dict)
+    """python, kernel, system, device, framework, environment: for a field of one line."""
+
+
+def bug_first(names: Sequence[str]) -> list[str]:
+    """File names of templates, those for a bug first; what is not for troubles at all comes last."""
+
+    def rank(name: str) -> tuple[int, str]:
+        return (0 if _BUG.search(name) else 1 if _TROUBLE.search(name) else 3 if _OTHER.search(name) else 2, name.lower())
+
+    usable = [name for name in names if name.lower().endswith((".yml", ".yaml", ".md"))]
+    return sorted((name for name in usable if name.lower() not in ("config.yml", "config.yaml")), key=rank)
+
+
+def parse_form(text: str, file: str) -> Form:
+    """A form of GitHub. Raises FormError; ModuleNotFoundError where PyYAML is not installed."""
+    import yaml  # type: ignore[import-untyped, unused-ignore]
+
+    try:
+        table = yaml.safe_load(text[:LARGEST])
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise FormError(f"{file}: no YAML") from error
+    body = table.get("body") if isinstance(table, dict) else None
+    if not isinstance(body, list):
+        raise FormError(f"{file}: no issue form: it has no body")
+    fields = tuple(each for row in body[:200] if (each := _field(row)) is not None)
+    return Form(name=_line(table.get("name")) or file, file=file, title=_line(table.get("title")), fields=fields)
+
+
+def _field(row: Any) -> Field | None:
+    if not isinstance(row, dict) or row.get("type") not in ("input", "textarea", "dropdown", "checkboxes"):
+        return None
+    attributes, validations = _table(row, "attributes"), _table(row, "validations")
+    name = row.get("id")
+    return Field(
+        id=name if isinstance(name, str) and re.fullmatch(r"[A-Za-z0-9_-]{1,100}", name) else "", type=row["type"],
+        label=_line(attributes.get("label")), about=_line(attributes.get("description")), required=validations.get("required") is True,
+    )  # fmt: skip
+
+
+def parse_template(text: str, file: str) -> Template:
+    """Markdown, with or without a front matter. Only `name` and `title` of it are read, as one line each."""
+    text = text[:LARGEST].replace("\r\n", "\n")
+    front = FRONT.match(text)
+    values = dict(re.findall(r"^(name|title):[ \t]*(.*)$", front[1], re.MULTILINE)) if front else {}
+    cleaned = {key: _line(value.strip().strip("'\"")) for key, value in values.items()}
+    return Template(
+        name=cleaned.get("name") or file, file=file, title=cleaned.get("title", ""), body=text[front.end() :] if front else text
+    )
+
+
+def fill_form(form: Form, parts: Parts) -> tuple[dict[str, str], list[str]]:
+    """(values by field id, labels that are left to the person). Each text of several lines is used once."""
+    values: dict[str, str] = {}
+    left: list[str] = []
+    used: set[str] = set()
+    for each in form.fields:
+        purpose = _purpose(each.label) or _purpose(each.id.replace("-", " ").replace("_", " ")) or _purpose(each.about)
+        value = ""
+        if each.id and each.type == "input" and purpose:
+            value = parts.short.get(purpose, "")
+        elif each.id and each.type == "textarea" and purpose:
+            long = purpose if purpose in ("summary", "logs") else "environment"
+            value = "" if long in used else getattr(parts, long)
+            used.add(long)
+        if value:
+            values[each.id] = value
+        elif each.label:
+            left.append(each.label + (" (required)" if each.required else ""))
+    return values, left
+
+
+def fill_template(template: Template, parts: Parts) -> str:
+    """The text of the project with the report below its headings; what has no heading of its own comes at the end."""
+    used: set[str] = set()
+    lines: list[str] = []
+    for line in template.body.split("\n"):
+        lines.append(line)
+        heading = re.match(r"(?:#{1,6}[ \t]+|\*\*)([^*\n]{2,120})", line)
+        purpose = _purpose(heading[1]) if heading else ""
+        if purpose:
+            long = purpose if purpose in ("summary", "logs") else "environment"
+            if long not in used:
+                used.add(long)
+                lines += ["", getattr(parts, long).rstrip(), ""]
+    rest = [getattr(parts, name).rstrip() for name in ("summary", "environment", "logs") if name not in used]
+    return "\n".join([*lines, *(f"\n{text}" for text in rest if text)]).strip() + "\n"
+
+
+def _purpose(text: str) -> str:
+    lowered = text.lower()
+    if not lowered or _PERSON.search(lowered):
+        return ""
+    return next((name for name, pattern in _PURPOSES if pattern.search(lowered)), "")
+
+
+def _table(row: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = row.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def _line(value: Any) -> str:
+    return " ".join(value.split())[:300] if isinstance(value, str) else ""

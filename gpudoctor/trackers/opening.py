@@ -1,0 +1,151 @@
+"""A new issue, prepared: the project's own form or template found and filled in, as an address for a browser and a text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from urllib.parse import quote, urlencode
+
+from gpudoctor.host.http import Network
+from gpudoctor.trackers import calls
+from gpudoctor.trackers.address import Place, project_path
+from gpudoctor.trackers.asking import send
+from gpudoctor.trackers.calls import Call
+from gpudoctor.trackers.forms import (
+    LARGEST,
+    FormError,
+    Parts,
+    Template,
+    bug_first,
+    fill_form,
+    fill_template,
+    parse_form,
+    parse_template,
+)
+
+LONGEST = 8_000
+"""Characters of an address: servers and programs that open one refuse longer ones."""
+FOLDERS = (".github/ISSUE_TEMPLATE", "ISSUE_TEMPLATE")
+FILES = (".github/ISSUE_TEMPLATE.md", "ISSUE_TEMPLATE.md", "docs/ISSUE_TEMPLATE.md")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """`url` opens the page, as much filled in as an address can hold; `body` is the whole text, to be pasted where `whole` is false."""
+
+    url: str
+    body: str
+    whole: bool
+    template: str = ""
+    left: tuple[str, ...] = ()
+    """Labels of fields that only the person can fill in."""
+    note: str = ""
+
+
+def prepare(network: Network, place: Place, token: str, parts: Parts) -> Prepared:
+    """Never raises for what the server does: without a template the page opens with the plain text."""
+    plain = "\n\n".join(text.rstrip() for text in (parts.summary, parts.environment, parts.logs) if text) + "\n"
+    if place.kind != "github":
+        return _plain(place, parts.title, plain)
+    files, note = _templates(network, place, token)
+    name = next(iter(bug_first([name for name, _ in files])), None)
+    if name is None:
+        return replace(_plain(place, parts.title, plain), note=note)
+    text = _text(network, place, token, next(path for file, path in files if file == name))
+    if text is None:
+        return replace(_plain(place, parts.title, plain), note=f"{name} of {place.path} cannot be read")
+    if name.endswith(".md"):
+        return _from_template(place, parts, parse_template(text, name))
+    try:
+        return _from_form(place, parts, text, name, plain)
+    except ModuleNotFoundError:
+        why = f"{place.path} asks for {name}, and its form cannot be read without PyYAML: pip install 'gpudoctor[trackers]'"
+    except FormError as error:
+        why = str(error)
+    return Prepared(url=_new(place, {"template": name, "title": parts.title}), body=plain, whole=False, template=name, note=why)
+
+
+def _from_form(place: Place, parts: Parts, text: str, name: str, plain: str) -> Prepared:
+    form = parse_form(text, name)
+    values, left = fill_form(form, parts)
+    fixed = {"template": name, "title": f"{form.title} {parts.title}".strip()}
+    url = _new(place, {**fixed, **values})
+    if len(url) <= LONGEST:
+        return Prepared(url=url, body=plain, whole=True, template=name, left=tuple(left))
+    short = {key: value for key, value in values.items() if len(value) < 500}
+    return Prepared(url=_fitting(place, fixed, short), body=plain, whole=False, template=name, left=tuple(left))
+
+
+def _from_template(place: Place, parts: Parts, template: Template) -> Prepared:
+    body = fill_template(template, parts)
+    return replace(_plain(place, f"{template.title} {parts.title}".strip(), body, {"template": template.file}), template=template.file)
+
+
+def _plain(place: Place, title: str, body: str, more: dict[str, str] | None = None) -> Prepared:
+    fixed = {**(more or {}), "title": title}
+    url = _new(place, {**fixed, "body": body})
+    whole = len(url) <= LONGEST
+    return Prepared(url=url if whole else _fitting(place, fixed, {}), body=body, whole=whole)
+
+
+def _fitting(place: Place, fixed: dict[str, str], values: dict[str, str]) -> str:
+    url = _new(place, {**fixed, **values})
+    return url if len(url) <= LONGEST else _new(place, {**fixed, "title": fixed["title"][:200]})
+
+
+def _new(place: Place, values: dict[str, str]) -> str:
+    """The page of a new issue. A tracker takes spaces as %20 everywhere, as + not always."""
+    base = f"{place.web}/{place.path}"
+    if place.kind == "gitlab":
+        names = {"title": "issue[title]", "body": "issue[description]"}
+        return f"{base}/-/issues/new?{urlencode({names.get(key, key): value for key, value in values.items()}, quote_via=quote)}"
+    return f"{base}/issues/new?{urlencode(values, quote_via=quote)}"
+
+
+def _templates(network: Network, place: Place, token: str) -> tuple[list[tuple[str, str]], str]:
+    """(name, address in the interface) of the project's templates, else of those that its owner keeps for all; and what went wrong."""
+    owner = place.path.split("/")[0]
+    note = ""
+    for project in (place, replace(place, path=f"{owner}/.github")):
+        for folder in FOLDERS:
+            rows = _json(network, project, token, folder)
+            if isinstance(rows, str):
+                return [], rows
+            found = [
+                (str(row.get("name")), str(row.get("path"))) for row in rows
+                if isinstance(row, dict) and row.get("type") == "file" and isinstance(row.get("size"), int) and row["size"] <= LARGEST
+            ]  # fmt: skip
+            listed = [(name, _contents(project, path)) for name, path in found if bug_first([name])]
+            if listed:
+                return listed, ""
+        if project is place:
+            for path in FILES:
+                if _text(network, place, token, _contents(place, path)) is not None:
+                    return [(path.rpartition("/")[2], _contents(place, path))], ""
+            note = f"{place.path} has no form and no template"
+    return [], note
+
+
+def _json(network: Network, place: Place, token: str, path: str) -> Sequence[object] | str:
+    """The files of a folder: [] where there is none, a text where nothing can be learnt."""
+    answer = send(network, place, Call(method="GET", url=_contents(place, path), headers=calls.headers(place, token)))
+    if answer.status == 404:
+        return []
+    try:
+        rows = json.loads(answer.content) if answer.status == 200 and not answer.problem else None
+    except (ValueError, RecursionError):
+        rows = None
+    if isinstance(rows, list):
+        return rows
+    return f"the forms of {place.path} could not be asked for ({answer.problem or f'status {answer.status}'}): the plain text is given"
+
+
+def _text(network: Network, place: Place, token: str, address: str) -> str | None:
+    wanted = {**calls.headers(place, token), "Accept": "application/vnd.github.raw+json"}
+    answer = send(network, place, Call(method="GET", url=address, headers=wanted))
+    return answer.content.decode("utf-8", "replace") if answer.status == 200 and not answer.problem else None
+
+
+def _contents(place: Place, path: str) -> str:
+    return f"{place.api}/{project_path(place)}/contents/{quote(path)}"

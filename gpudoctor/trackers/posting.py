@@ -1,0 +1,123 @@
+"""A comment on an issue: looked at before it is written, written once, and looked for before it is written again."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpudoctor.host.http import Answer, Network
+from gpudoctor.trackers import calls
+from gpudoctor.trackers.address import Place, TrackerError, settled
+from gpudoctor.trackers.answers import complaint, no_json
+from gpudoctor.trackers.asking import send
+from gpudoctor.trackers.calls import Call
+
+PAGES = 10
+LOOK_BACK = 30 * 86_400
+"""Seconds: a comment older than that is not looked for."""
+PAUSES = (1.0, 3.0)
+"""Seconds before a lost comment is looked for: a server may still be at it."""
+_SIGNS = (("gitea", "api/v1/version", "version"), ("github", "api/v3/meta", "installed_version"), ("gitlab", "api/v4/version", ""))
+"""Where each kind answers anybody with JSON, and a key of it; GitLab answers 401."""
+_LOST = ("timeout", "unreachable")
+_PERHAPS = (500, 502, 503, 504)
+"""Of a gateway: what stands behind it may have done its work."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Issue:
+    """What there is to comment on. `address` is that of its interface, `already`: where this very report is a comment of it."""
+
+    place: Place
+    address: str
+    title: str
+    state: str
+    already: str = ""
+
+
+def kind_of(network: Network, place: Place, variables: Mapping[str, str]) -> Place:
+    """The place with its kind, asked of the server without a token. Raises TrackerError."""
+    if place.kind:
+        return place
+    for kind, path, key in _SIGNS:
+        answer = network.send("GET", f"{place.web}/{path}", headers={"Accept": "application/json"}, timeout=15.0, limit=200_000)
+        if answer.problem in ("offline", "tls", "unreachable", "timeout"):
+            raise TrackerError(complaint(place, answer, time.time(), has_token=False))
+        table = _json(answer)
+        if isinstance(table, dict) and (answer.status == 200 and key in table if key else answer.status in (200, 401)):
+            return settled(place, kind, variables)
+    raise TrackerError(f"{place.web}: is this GitHub Enterprise, GitLab, Gitea or Forgejo? None of their interfaces answers there")
+
+
+def look(network: Network, place: Place, token: str, mark: str) -> Issue:
+    """The issue, and whether the comment with this mark is there already. Raises TrackerError."""
+    answer = _ask(network, place, calls.issue(place, token), token)
+    table = _json(answer)
+    if not isinstance(table, dict):
+        raise TrackerError(no_json(place, answer))
+    title, state = (str(table.get(key) or "")[:200] for key in ("title", "state"))
+    found = _find(network, place, token, answer.url, mark)
+    return Issue(place=place, address=answer.url, title=title, state=state, already=found)
+
+
+def write(
+    network: Network, issue: Issue, token: str, body: str, mark: str, wait: Callable[[float], None] = time.sleep
+) -> str:
+    """Posts it, and gives its address in a browser. Never twice: after a lost answer the comment is looked for. Raises TrackerError."""
+    place = issue.place
+    longest = calls.LONGEST[place.kind]
+    if len(body.encode("utf-16-le")) // 2 > longest:
+        raise TrackerError(f"the text is too long for {place.host}: {len(body)} of {longest} characters; attach a file (--format zip)")
+    for pause in (*PAUSES, None):
+        answer = send(network, place, calls.comment(place, token, issue.address, body))
+        if answer.status in (200, 201):
+            return calls.page_of(place, _json(answer))
+        if answer.problem not in _LOST and answer.status not in _PERHAPS:
+            raise TrackerError(complaint(place, answer, time.time(), has_token=True, writing=True))
+        if pause is None:
+            break
+        wait(pause)
+        try:
+            if found := _find(network, place, token, issue.address, mark):
+                return found
+        except TrackerError:
+            break
+    raise TrackerError(
+        f"{place.host} did not answer, and whether the comment was written is not known: look at {place.page} before you try again "
+        "(a report that is there already is not written twice)"
+    )
+
+
+def _find(network: Network, place: Place, token: str, address: str, mark: str) -> str:
+    """Where a comment with the mark is; '' where none is."""
+    since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - LOOK_BACK))
+    for page in range(1, PAGES + 1):
+        answer = _ask(network, place, calls.comments(place, token, address, page, since), token)
+        rows = _json(answer)
+        if not isinstance(rows, list):
+            raise TrackerError(no_json(place, answer))
+        for row in rows:
+            if isinstance(row, Mapping) and isinstance(row.get("body"), str) and mark in row["body"]:
+                return calls.page_of(place, row)
+        if len(rows) < calls.PAGE or place.kind == "gitea":
+            break
+    return ""
+
+
+def _ask(network: Network, place: Place, call: Call, token: str) -> Answer:
+    """A success, after redirections on the same host. Raises TrackerError."""
+    answer = send(network, place, call)
+    if answer.problem or answer.status != 200:
+        raise TrackerError(complaint(place, answer, time.time(), has_token=bool(token)))
+    return answer
+
+
+def _json(answer: Answer) -> Any:
+    """None for anything that is no JSON."""
+    try:
+        return json.loads(answer.content) if not answer.problem else None
+    except (ValueError, RecursionError):
+        return None

@@ -1,0 +1,67 @@
+"""Which token belongs to which host: a variable counts for the host it is meant for, and for no other. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from gpudoctor.trackers.address import Place
+
+
+def from_environment(place: Place, variables: Mapping[str, str]) -> str:
+    """'' where none belongs to this host."""
+    for name in _names(place, variables):
+        token = variables.get(name, "").strip()
+        if token and token.isascii() and token.isprintable() and " " not in token:
+            return token
+    return ""
+
+
+def login_command(place: Place) -> list[str]:
+    """The program that keeps the person's login of this host, asked for its token; [] where there is none."""
+    if place.kind == "github":
+        return ["gh", "auth", "token", "--hostname", place.host]
+    return ["glab", "config", "get", "token", "--host", place.host] if place.kind == "gitlab" else []
+
+
+UNSET = dict.fromkeys(
+    ("GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN", "GITLAB_TOKEN", "GITLAB_ACCESS_TOKEN"), ""
+)
+"""For that program: it must tell what it keeps for the host, not a variable that is meant for another."""
+
+
+def advice(place: Place) -> str:
+    """How to give one."""
+    if place.kind == "github":
+        usual = place.host == "github.com" or place.host.endswith(".ghe.com")
+        variable = "GITHUB_TOKEN (or GH_TOKEN)" if usual else f"GH_ENTERPRISE_TOKEN and GH_HOST={place.host}"
+        return f"log in with `gh auth login --hostname {place.host}`, or set {variable} to a token that may write issues"
+    if place.kind == "gitlab":
+        host = "" if place.host == "gitlab.com" else f" and GITLAB_HOST={place.host}"
+        return f"log in with `glab auth login --hostname {place.host}`, or set GITLAB_TOKEN{host} to a token with the scope api"
+    return f"set GITEA_TOKEN (or FORGEJO_TOKEN) to a token with write:issue, and GITEA_SERVER_URL={place.web}"
+
+
+def _names(place: Place, variables: Mapping[str, str]) -> tuple[str, ...]:
+    """Variables that belong to this host, the first that is set counts."""
+    if place.kind == "github":
+        if place.host == (_host(variables.get("GITHUB_SERVER_URL", "")) or "github.com"):
+            return ("GH_TOKEN", "GITHUB_TOKEN")
+        if place.host == "github.com" or place.host.endswith(".ghe.com"):
+            return ("GH_TOKEN",)
+        return ("GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN") if place.host == variables.get("GH_HOST") else ()
+    if place.kind == "gitlab":
+        hosts = _named(variables, "GITLAB_HOST", "GL_HOST", "CI_SERVER_URL") or ["gitlab.com"]
+        return ("GITLAB_TOKEN", "GITLAB_ACCESS_TOKEN") if place.host in hosts else ()
+    if place.host in _named(variables, "GITEA_SERVER_URL", "GITEA_HOST"):
+        return ("GITEA_TOKEN", "FORGEJO_TOKEN")
+    return ("FORGEJO_TOKEN", "GITEA_TOKEN") if place.host in _named(variables, "FORGEJO_SERVER_URL", "FORGEJO_URL") else ()
+
+
+def _named(variables: Mapping[str, str], *names: str) -> list[str]:
+    return [host for name in names if (host := _host(variables.get(name, "")))]
+
+
+def _host(text: str) -> str:
+    """Of an address, or the host itself."""
+    return urlsplit(text).netloc if "://" in text else text.strip().rstrip("/")
