@@ -8,7 +8,6 @@ from gpudoctor.model.report import Finding
 from gpudoctor.reporters.escape import visible
 
 _ISSUE = re.compile(r"([A-Za-z0-9][\w.-]{0,99}/[\w.-]{1,100})#(\d{1,9})$")
-_REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]{0,99}/[\w.-]{1,100}$")
 
 
 def lines(finding: Finding) -> list[str]:
@@ -32,6 +31,4 @@ def address(source: str) -> str | None:
     if source.startswith(("https://", "http://")) and " " not in source and source.isprintable():
         return source
     issue = _ISSUE.match(source)
-    if issue:
-        return f"https://github.com/{issue[1]}/issues/{issue[2]}"
-    return f"https://github.com/{source}" if _REPOSITORY.match(source) else None
+    return f"https://github.com/{issue[1]}/issues/{issue[2]}" if issue else None
