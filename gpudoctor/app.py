@@ -11,20 +11,23 @@ from gpudoctor.catalog.loader import load_catalogue
 from gpudoctor.catalog.structure import DataError
 from gpudoctor.derived import measured
 from gpudoctor.engine.demands import weigh
-from gpudoctor.engine.diagnose import diagnose, in_reading_order
+from gpudoctor.engine.diagnose import Hits, diagnose, in_reading_order
 from gpudoctor.engine.ladders import first_broken, ladder, quieten, used_stacks
-from gpudoctor.engine.summary import fact_tree, headline, not_looked_at
+from gpudoctor.engine.summary import fact_tree, headline, not_looked_at, unknown_facts
 from gpudoctor.gather import vocabulary
 from gpudoctor.gather.collect import Gathered, gather
+from gpudoctor.gather.told import told as told_facts
 from gpudoctor.host.base import CaptureError, Host
 from gpudoctor.host.open_host import open_host
+from gpudoctor.host.recorded import RecordedHost
+from gpudoctor.host.report_file import read_report
 from gpudoctor.lang.conditions import did_you_mean
 from gpudoctor.model.check import Catalogue
 from gpudoctor.model.facts import Known
 from gpudoctor.model.measurement import Measurement
 from gpudoctor.model.policy import Demand
 from gpudoctor.model.report import Finding, Report, StackResult
-from gpudoctor.validate.last_run import last_measurements
+from gpudoctor.validate.last_run import LastRun, last_measurements, measurements_of, recorded_runs
 from gpudoctor.validate.measured_facts import records
 
 
@@ -65,19 +68,38 @@ def open_for(request: CheckRequest) -> Host:
 def check(request: CheckRequest, progress: Callable[[str], None] | None = None) -> Report:
     """Look, then judge."""
     began = time.monotonic()
-    host = open_for(request)
+    told = read_report(request.capture) if request.capture else None
+    host = None if told is not None else open_for(request)
     knowledge = catalogue(request.checks)
-    _refuse_unknown_names(request, knowledge)
+    refuse_unknown_names(request, knowledge)
     demands = _demands(request.expect) if request.expect else ()
+    if told is not None:
+        looked = Looked(told_facts(told["facts"], told.get("unknown") or {}), "capture", measurements_of(told))
+    else:
+        assert host is not None
+        looked = look(host, "capture" if request.capture else host.origin, progress, live=request.capture is None)
+    report = judge(looked.gathered, knowledge, request, looked.origin, demands)
+    return replace(report, seconds=time.monotonic() - began, measurements=looked.measurements)
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    gathered: Gathered
+    origin: str
+    measurements: tuple[Measurement, ...] = ()
+
+
+def look(host: Host, origin: str, progress: Callable[[str], None] | None = None, *, live: bool) -> Looked:
+    """All facts of a machine, and what was measured on it before: by the last `validate` here, or kept in its recording."""
     gathered = gather(host, progress)
-    kept = recall(gathered) if request.capture is None and host.origin == "live" else ()
-    report = judge(gathered, knowledge, request, "capture" if request.capture else host.origin, demands)
-    return replace(report, seconds=time.monotonic() - began, measurements=kept)
+    if live:
+        return Looked(gathered, origin, recall(gathered, last_measurements(gathered.facts)) if host.origin == "live" else ())
+    return Looked(gathered, origin, recall(gathered, recorded_runs(host.measurements() if isinstance(host, RecordedHost) else None)))
 
 
-def recall(gathered: Gathered) -> tuple[Measurement, ...]:
-    """What the last `validate` measured in this environment, as facts too, where nothing has changed since that it depends on."""
-    runs = [run for run in last_measurements(gathered.facts) if not run.stale]
+def recall(gathered: Gathered, runs: Sequence[LastRun]) -> tuple[Measurement, ...]:
+    """What was measured in this environment, as facts too, where nothing has changed since that it depends on."""
+    runs = [run for run in runs if not run.stale]
     if not runs:
         return ()
     rows = [row for run in runs for row in records(run.measurements, run.date, recalled=True)]
@@ -93,7 +115,8 @@ def _demands(policy: str) -> Sequence[Demand]:
     return read_policy(policy, vocabulary.specs())
 
 
-def _refuse_unknown_names(request: CheckRequest, knowledge: Catalogue) -> None:
+def refuse_unknown_names(request: CheckRequest, knowledge: Catalogue) -> None:
+    """Raises RequestError for a stack or a check that there is not."""
     stacks, checks = [stack.stack for stack in knowledge.stacks], [check.id for check in knowledge.checks]
     if request.stack is not None and request.stack not in stacks:
         raise RequestError(f"there is no stack '{request.stack}'{did_you_mean(request.stack, stacks)}; gpudoctor list stacks names them")
@@ -102,11 +125,13 @@ def _refuse_unknown_names(request: CheckRequest, knowledge: Catalogue) -> None:
             raise RequestError(f"there is no check '{name}' to ignore{did_you_mean(name, checks)}; gpudoctor list checks names them")
 
 
-def judge(gathered: Gathered, knowledge: Catalogue, request: CheckRequest, origin: str, demands: Sequence[Demand] = ()) -> Report:
-    """Facts and catalogue to a report: pure but for the clock."""
+def judge(
+    gathered: Gathered, knowledge: Catalogue, request: CheckRequest, origin: str, demands: Sequence[Demand] = (), hits: Hits | None = None
+) -> Report:
+    """Facts and catalogue to a report: pure but for the clock. `hits`: the messages that a text shows."""
     facts = gathered.facts
     used = used_stacks(knowledge.stacks, facts)
-    found, traces = diagnose(knowledge.checks, facts, request.ignore)
+    found, traces = diagnose(knowledge.checks, facts, request.ignore, hits)
     unmet, undetermined, weighed = weigh(demands, facts)
     wanted = used | {request.stack} if request.stack else used
     findings = in_reading_order(quieten(found, used, request.stack) + unmet, wanted)
@@ -116,7 +141,8 @@ def judge(gathered: Gathered, knowledge: Catalogue, request: CheckRequest, origi
     unread, incomplete = not_looked_at(facts, vocabulary.specs(), gathered.incidents)
     return Report(
         tool_version=__version__, created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), origin=origin,
-        facts=fact_tree(facts, vocabulary.specs()), stacks=tuple(_in_order(ladders, findings)), findings=tuple(findings),
+        facts=fact_tree(facts, vocabulary.specs()), unknown=unknown_facts(facts, vocabulary.specs()),
+        stacks=tuple(_in_order(ladders, findings)), findings=tuple(findings),
         summary=_summary(findings, ladders), headline=headline(facts), not_looked_at=unread, incomplete=incomplete,
         traces=(*traces, *weighed), catalogue_version=knowledge.version, undetermined=tuple(undetermined),
     )  # fmt: skip

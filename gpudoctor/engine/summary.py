@@ -44,6 +44,18 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, Absent) else value
 
 
+def unknown_facts(facts: Facts, specs: Mapping[str, FactSpec]) -> dict[str, str]:
+    """Names that could not be told and why, those in maps too: what is left out of the tree, so that it can be read back."""
+    found: dict[str, str] = {}
+    for name, fact in facts.items():
+        if isinstance(fact, Unknown):
+            if fact.reason != "not probed":
+                found[name] = fact.reason
+        elif isinstance(fact, Known) and isinstance(fact.value, Mapping):
+            found.update((f"{name}.{key}", inner.reason) for key, inner in fact.value.items() if isinstance(inner, Unknown))
+    return found
+
+
 def headline(facts: Facts) -> dict[str, str]:
     """What stands at the top of the screen: machine (the GPUs), os, kernel, python."""
     gpus = facts.value("gpus") or []

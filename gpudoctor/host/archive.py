@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import posixpath
 import re
@@ -12,12 +11,13 @@ from dataclasses import replace
 from typing import Any
 
 from gpudoctor.host.base import CaptureError, Ran
+from gpudoctor.host.capture_tables import json_line, json_table, toml
 from gpudoctor.host.recording import CHILD, Recording, child_digest
 from gpudoctor.host.redact import Redactor
+from gpudoctor.host.redact_capture import redact_entries
+from gpudoctor.host.system_names import of_this_machine
 
 _LIBRARY = re.compile(r"\.so(\.|$)|\.(dll|dylib)$", re.IGNORECASE)
-_PUBLIC_FILES = frozenset({"/var/lib/dpkg/status", "/proc/cpuinfo", "/proc/modules", "/proc/meminfo"})
-"""Long files without anything personal: packages and their maintainers, the processor."""
 
 
 def write_capture(
@@ -37,18 +37,25 @@ def write_capture(
 
     Not raw: every text goes through the redactor, and of the environment only `keep_env` keeps its values.
     """
-    hide = Redactor() if raw else redactor or Redactor.of_this_machine()
-    entries = capture_entries(recording, python_json, hide, platform, None if raw else frozenset(keep_env), recorder, host, target)
+    hide = redactor or Redactor(of_this_machine())
+    entries = capture_entries(recording, python_json, platform=platform, recorder=recorder, host=host, target=target)
+    if not raw:
+        entries = redact_entries(entries, hide, frozenset(keep_env))
+    write_entries(entries, path)
+    return {} if raw else dict(hide.counts)
+
+
+def write_entries(entries: Mapping[str, bytes], path: str) -> None:
+    """A folder, a .zip or a .tar.gz, by its name. Raises CaptureError."""
     try:
         if path.endswith("/") or os.path.isdir(path):
             _write_folder(path.rstrip("/") or "/", entries)
         elif path.lower().endswith(".zip"):
-            _write_file(path, _zip(entries))
+            _write_file(path, zipped(entries))
         else:
             _write_file(path, _tar(entries))
     except OSError as error:
         raise CaptureError(f"{path}: cannot be written: {error.strerror or error}") from None
-    return dict(hide.counts)
 
 
 def check_output(path: str) -> None:
@@ -67,15 +74,14 @@ def check_output(path: str) -> None:
 def capture_entries(
     recording: Recording,
     python_json: Mapping[str, Any] | None,
-    hide: Redactor,
-    platform: str,
-    keep_env: frozenset[str] | None,
-    recorder: str,
-    host: str,
-    target: str | None,
+    *,
+    platform: str = "linux",
+    recorder: str = "gpudoctor",
+    host: str = "linux",
+    target: str | None = None,
 ) -> dict[str, bytes]:
-    """The files of the capture by relative name, in order."""
-    tables = _Tables(hide, platform)
+    """The files of the capture by relative name, in order, with everything that was recorded: redact_capture.py takes people out."""
+    tables = _Tables(platform)
     for path, text in sorted(recording.texts.items()):
         tables.text(path, text.text if text.ok else None, text.problem)
     for path, there in sorted(recording.there.items()):
@@ -85,37 +91,32 @@ def capture_entries(
             tables.absent.add(tables.path(path))
     for path, mode in sorted(recording.modes.items()):
         if mode is not None:
-            entry: dict[str, Any] = {"mode": mode.mode, "owner": hide.name(mode.owner), "group": hide.name(mode.group)}
+            entry: dict[str, Any] = {"mode": mode.mode, "owner": mode.owner, "group": mode.group}
             entry.update({key: value for key, value in (("uid", mode.uid), ("gid", mode.gid)) if value is not None})
             tables.modes[tables.path(path)] = entry
     for path, allowed in sorted(recording.opens.items()):
         if allowed is not None:
             tables.modes.setdefault(tables.path(path), {})["may_open"] = allowed
-    folders = {tables.path(path): [tables.child(path, name) for name in names] for path, names in sorted(recording.folders.items())}
-    links = {tables.path(path): hide.path(target) for path, target in sorted(recording.links.items())}
-    reals = {tables.path(path): hide.path(real) for path, real in sorted(recording.reals.items())}
-    environment = {name: hide.text(value) for name, value in recording.environment.items() if keep_env is None or name in keep_env}
-    python = None if python_json is None else hide.value(dict(python_json))
+    folders = {tables.path(path): list(names) for path, names in sorted(recording.folders.items())}
+    links = {tables.path(path): target for path, target in sorted(recording.links.items())}
+    reals = {tables.path(path): real for path, real in sorted(recording.reals.items())}
     files = tables.files()
     machine = {"format": 1, "complete": True, "recorder": recorder, "title": "recorded by gpudoctor", "platform": platform, "host": host}
     if target:
-        machine["target"] = hide.path(target)
-    children = [
-        replace(ran, argv=(CHILD, child_digest([hide.path(word) for word in argv], hide.path(stdin_text))))
-        for (argv, stdin_text), ran in recording.children.items()
-    ]
+        machine["target"] = target
+    children = [replace(ran, argv=(CHILD, child_digest(argv, stdin_text))) for (argv, stdin_text), ran in recording.children.items()]
     commands = sorted([*recording.commands.values(), *children], key=lambda ran: ran.argv)
     wanted: list[tuple[str, bytes | None]] = [
-        ("machine.toml", _toml(machine)),
-        ("absent.toml", _toml({"paths": sorted(tables.absent - set(tables.modes))}) if tables.absent else None),
-        ("commands.jsonl", b"".join(_command(ran, hide) for ran in commands)),
-        ("env.toml", _toml(environment)),
-        ("folders.toml", _toml(folders) if folders else None),
-        ("links.toml", _toml(links) if links else None),
-        ("modes.toml", _toml(tables.modes) if tables.modes else None),
-        ("python.json", None if python is None else (json.dumps(python, indent=1, ensure_ascii=False) + "\n").encode("utf-8", "replace")),
-        ("realpaths.toml", _toml(reals) if reals else None),
-        ("unreadable.toml", _toml(tables.unreadable) if tables.unreadable else None),
+        ("machine.toml", toml(machine)),
+        ("absent.toml", toml({"paths": sorted(tables.absent - set(tables.modes))}) if tables.absent else None),
+        ("commands.jsonl", b"".join(json_line(_command(ran)) for ran in commands)),
+        ("env.toml", toml(recording.environment)),
+        ("folders.toml", toml(folders) if folders else None),
+        ("links.toml", toml(links) if links else None),
+        ("modes.toml", toml(tables.modes) if tables.modes else None),
+        ("python.json", None if python_json is None else json_table(dict(python_json))),
+        ("realpaths.toml", toml(reals) if reals else None),
+        ("unreadable.toml", toml(tables.unreadable) if tables.unreadable else None),
     ]
     entries = {name: content for name, content in wanted if content is not None}
     entries.update(sorted(files.items()))
@@ -130,10 +131,10 @@ _NO_MODE = _NoMode()
 
 
 class _Tables:
-    """Paths and contents, redacted and sorted into the tables of a capture."""
+    """Paths and contents, sorted into the tables of a capture."""
 
-    def __init__(self, hide: Redactor, platform: str) -> None:
-        self._hide, self._windows = hide, platform == "windows"
+    def __init__(self, platform: str) -> None:
+        self._windows = platform == "windows"
         self._contents: dict[str, str] = {}
         self.modes: dict[str, dict[str, Any]] = {}
         self.unreadable: dict[str, str] = {}
@@ -141,16 +142,12 @@ class _Tables:
 
     def path(self, path: str) -> str:
         path = path.replace("\\", "/") if self._windows else path
-        return posixpath.normpath(self._hide.path(path)) if path.startswith("/") else self._hide.path(path)
-
-    def child(self, folder: str, name: str) -> str:
-        """The name in a listing, as the whole path would be redacted (/home/alice)."""
-        return self.path(posixpath.join(folder, name)).rpartition("/")[2]
+        return posixpath.normpath(path) if path.startswith("/") else path
 
     def text(self, path: str, content: str | None, problem: str) -> None:
         where = self.path(path)
         if content is not None:
-            self._contents[where] = content if path in _PUBLIC_FILES else self._hide.text(content)
+            self._contents[where] = content
         elif problem == "missing":
             self.absent.add(where)
         else:
@@ -180,8 +177,8 @@ def _parents(path: str) -> list[str]:
     return ["/".join(parts[:end]) for end in range(1, len(parts))]
 
 
-def _command(ran: Ran, hide: Redactor) -> bytes:
-    entry: dict[str, Any] = {"argv": [hide.path(word) for word in ran.argv]}
+def _command(ran: Ran) -> dict[str, Any]:
+    entry: dict[str, Any] = {"argv": list(ran.argv)}
     if ran.missing:
         entry["missing"] = True
     elif ran.timed_out:
@@ -193,31 +190,11 @@ def _command(ran: Ran, hide: Redactor) -> bytes:
     if ran.truncated:
         entry["truncated"] = True
     if not ran.missing:
-        entry.update(stdout=hide.text(ran.stdout), stderr=hide.text(ran.stderr), seconds=round(ran.seconds, 3))
-    return (json.dumps(entry, ensure_ascii=False) + "\n").encode("utf-8", "replace")
+        entry.update(stdout=ran.stdout, stderr=ran.stderr, seconds=round(ran.seconds, 3))
+    return entry
 
 
 # writing
-
-
-def _toml(table: Mapping[str, Any]) -> bytes:
-    return "".join(f"{_quoted(key)} = {_toml_value(value)}\n" for key, value in table.items()).encode("utf-8", "replace")
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _toml_value(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key} = {_toml_value(item)}" for key, item in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(_toml_value(item) for item in value) + "]"
-    return _quoted(str(value))
 
 
 def _tar(entries: Mapping[str, bytes]) -> bytes:
@@ -236,7 +213,8 @@ def _tar(entries: Mapping[str, bytes]) -> bytes:
     return packed.getvalue()
 
 
-def _zip(entries: Mapping[str, bytes]) -> bytes:
+def zipped(entries: Mapping[str, bytes]) -> bytes:
+    """A .zip, the same bytes for the same entries."""
     import zipfile
 
     packed = io.BytesIO()

@@ -44,11 +44,14 @@ def _json(store: Store, name: str, text: str, at: str) -> Any:
         raise CaptureError(f"{store.where}: {name}{at}: {reason} (expected JSON)") from None
 
 
+def read_json(store: Store, name: str) -> Any:
+    """None where there is no such file."""
+    content = _bytes(store, name)
+    return None if content is None else _printable(_json(store, name, content.decode("utf-8", "replace"), ""))
+
+
 def read_python(store: Store) -> dict[str, Any] | None:
-    content = _bytes(store, "python.json")
-    if content is None:
-        return None
-    value = _printable(_json(store, "python.json", content.decode("utf-8", "replace"), ""))
+    value = read_json(store, "python.json")
     if value is not None and not isinstance(value, dict):
         raise CaptureError(f"{store.where}: python.json: a {type(value).__name__}, expected an object")
     return value

@@ -6,6 +6,7 @@ Beside the files of the contract, captures that gpudoctor itself made may hold (
 `realpaths.toml` `"/asked/path" = "/where/it/leads"`;
 `modes.toml`    an entry may say `may_open = true`, what the kernel answered (ACLs included);
 `machine.toml`  `host` (the platform as the live host called it) and `target` (what --python said);
+`measurements.json` `{"runs": [{"date": …, "measurements": […]}]}`: what `validate` had measured there, as a report has it;
 `commands.jsonl` lines of `gpudoctor-child` and a digest: what our own children in the target environment said.
 """
 
@@ -20,7 +21,7 @@ from typing import Any, Literal
 from gpudoctor import __version__
 from gpudoctor.host.access import acl_marked, listed_modes, may_open_by_mode, parse_id
 from gpudoctor.host.base import CaptureError, Mode, Problem, Ran, Text, bounded
-from gpudoctor.host.capture_text import read_commands, read_python, read_toml, typed
+from gpudoctor.host.capture_text import read_commands, read_json, read_python, read_toml, typed
 from gpudoctor.host.recording import CHILD, child_digest
 from gpudoctor.host.stores import Store, open_store
 
@@ -303,3 +304,7 @@ class RecordedHost:
     def python_environment(self) -> dict[str, Any] | None:
         """What the capture says of the target environment (python.json); an exact one holds the files themselves."""
         return None if self.exact else self.python
+
+    def measurements(self) -> Any:
+        """What `validate` had measured there (measurements.json); None without."""
+        return read_json(self._store, "measurements.json")

@@ -1,129 +1,97 @@
-"""Taking people out of text while leaving the machine in it.
+"""Taking people out of text while leaving the machine in it. `capture` and `report` share this.
 
-Only values are changed, only whole tokens, and the same name gets the same pseudonym everywhere. A user or host that is
-called like a technical word (cuda, root, test) is replaced only where it can be nothing else: in home folders, in `id`,
-in `user@host` and in the first words of `uname -a`. Addresses are told from four-part versions by what stands around them.
+Only values are changed, only whole words, and the same name gets the same pseudonym everywhere. Names come from the system
+(system_names.py), and besides from places where they can be nothing else: homes, `id`, `user@host`, the host of a log line. A user or
+host that is called like a technical word (cuda, root, test) is replaced in such places alone. What was redacted can be redacted again:
+nothing changes any more.
 """
 
 from __future__ import annotations
 
-import os
+import ipaddress
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-TECHNICAL = frozenset(
-    """
-    accel admin ai amd amdgpu anaconda android apple arc archlinux bin build card centos cl clinfo cloud cmake compute conda
-    container core cpu cuda cudnn data debian deep default dev device disk dll docker driver drm edge fedora fs gc gcc gfx git
-    github gnu gpu graphcore group guest hip home host i915 icd igc info input intel ipex ipu jax jenkins kernel kfd kubernetes
-    kvm lab level level_zero lib lib64 libcuda linux llvm loader local localhost lspci mac main max memory mesa microsoft
-    miniconda ml model module mount nccl neo net nobody node none nouveau nvcc nvidia ollama oneapi onnx onnxruntime opencl
-    openvino opt pci pip plugdev pocl popart poplar poptorch power proc python python3 pytorch radeon redhat render rocm root run
-    runtime sdk server service share site smi src ssh sudo suse sycl sys system tensorflow test tmp tools torch torchvision
-    triton true ubuntu unknown user usr vendor venv vfio video vm vpu wheel windows work workspace wsl x86 x86_64 xe xpu zero
-    """.split()
-)
-_KEEP_HOMES = frozenset({"public", "default", "default user", "all users", "shared", "linuxbrew", "user"})
-_NOTHING = frozenset({"", "n/a", "[n/a]", "none", "unknown", "0", "null", "not", "[not", "0x0"})
+from gpudoctor.host import redact_patterns as patterns
+from gpudoctor.host.pseudonyms import Pseudonyms, is_ours
+from gpudoctor.host.public_hosts import is_public
+from gpudoctor.host.redact_network import Network
+from gpudoctor.host.redact_paths import Paths
+from gpudoctor.host.redact_structure import in_json, in_xml, is_json, is_xml
+from gpudoctor.host.system_names import HOST_VARIABLES, USER_VARIABLES, WORD_VARIABLES, Names
+from gpudoctor.host.technical import GROUPS, TECHNICAL
 
-_HOME = re.compile(
-    r"((?:(?<![\w.-])(?:/(?:var|usr|data|export|nfs|net))?(?:/home|/Users|/mnt/[a-z]/Users|/?[A-Za-z]:[\\/]{1,4}Users)[\\/]{1,4}))"
-    r"([^\s\\/:;,\"'<>|)(\]\[}]+(?: [^\s\\/:;,\"'<>|)(]+(?=\\))?)",
-    re.IGNORECASE,
-)
-_SECRETS = re.compile(
-    r"\b(?:gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{16,}|hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|AKIA[0-9A-Z]{16}|glpat-[\w-]{16,}"
-    r"|xox[abprs]-[\w-]{10,}|AIza[\w-]{30,}|npm_[A-Za-z0-9]{30,}|pypi-[\w-]{40,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{5,})"
-    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
-    re.DOTALL,
-)
-_SECRET_FIELD = re.compile(
-    r"((?:\b|_)(?:password|passwd|passphrase|secret|api[_-]?key|access[_-]?key|auth[_-]?token|access[_-]?token|token)[\"']?\s*[=:](?!=)\s*[\"']?)"
-    r"([^\s\"'&,;<>]{4,})"
-    r"|(\bauthorization:\s*(?:bearer|basic|token)\s+)(\S+)",
-    re.IGNORECASE,
-)
-_CREDENTIALS = re.compile(r"([a-z][a-z0-9+.-]{1,20}://)([^\s/@\"'<>]{1,200})@", re.IGNORECASE)
-_EMAIL = re.compile(r"(?<![\w.+-])(?!git@)[A-Za-z0-9][\w.+-]{0,63}@(?:[A-Za-z0-9-]{1,63}\.){1,5}[A-Za-z]{2,12}(?![\w-])")
-_MAC = re.compile(
-    r"(?<![\w:.-])[0-9a-f]{2}(?:([:-])[0-9a-f]{2})(?:\1[0-9a-f]{2}){4}(?:(?:\1[0-9a-f]{2}){2}|(?:\1[0-9a-f]{2}){14})?(?![\w:-])",
-    re.IGNORECASE,
-)
-_OCTET = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
-_IPV4 = rf"{_OCTET}(?:\.{_OCTET}){{3}}"
-_PRIVATE = re.compile(rf"(?<![\w.-])(?:192\.168|169\.254|172\.(?:1[6-9]|2\d|3[01]))\.{_OCTET}\.{_OCTET}(?![\w-]|\.\d)")
-_IN_CONTEXT = re.compile(
-    rf"(//|@|\b(?:inet|inet6|addr|address|ip|host|server|peer|from|via|gateway|nfsroot|proxy|addr_v4)\s?[=: ]\s?)({_IPV4})(?![\w-]|\.\d)",
-    re.IGNORECASE,
-)
-_WITH_PORT = re.compile(rf"(?<![\w.=<>~-])({_IPV4})(?=:\d{{2,5}}\b|/(?:[12]?\d|3[0-2])\b)")
-_IPV6 = re.compile(r"(?<![\w:])(?:fe80|fd[0-9a-f]{2}|2[0-9a-f]{3})(?::[0-9a-f]{0,4}){3,7}(?![\w:])", re.IGNORECASE)
-_UUID = re.compile(r"(?<![\w-])((?:GPU|MIG)-)?([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?![\w-])", re.IGNORECASE)
-_AMD_UUID = re.compile(r"(?<![\w-])GPU-([0-9a-f]{16})(?![\w-])", re.IGNORECASE)
-_SERIAL = re.compile(
-    r"((?:\bdevice serial number |(?:\b|_)(?:serial(?:[ _-]?(?:number|no|num))?|s/n|unique[ _]id|asset[ _]?tag)[\"']?"
-    r"[ \t]*(?:\([^)\n]*\))?[ \t]*(?:[:=>](?!=)[ \t]*)+[\"']?))([^\s\"'<>,}]+)",
-    re.IGNORECASE,
-)
-_SERIAL_KEY = re.compile(r"(^|[_ -])serial([_ -]?(number|no|num))?$")
-_ID_NAME = re.compile(r"(?<=\()[^()\s]+(?=\))")
-_ID_LINE = re.compile(r"\buid=\d+\([^\n]*")
-_UNAME = re.compile(r"^((?:Linux|Darwin) )(\S+)(?= \d+\.\d+)", re.MULTILINE)
-_AT_HOST = re.compile(r"(?<![\w.+-])([\w.-]+)@([\w.-]+)(?=[:\s~\])]|$)")
+_PAYLOAD = re.compile(r"^(@gpudoctor )(\{.*\})$", re.MULTILINE)
+_PATH_KEY = re.compile(r"[/\\@]")
 
 
 class Redactor:
-    """Replaces; without names it is the identity (a raw capture). `counts` says how much of what kind went."""
+    """Replaces; inactive it is the identity (a raw capture). `counts` says how often something of a kind was replaced."""
 
     def __init__(
-        self, users: Iterable[str] = (), hosts: Iterable[str] = (), protected: Collection[str] = (), active: bool | None = None
+        self, names: Names | None = None, protected: Collection[str] = (), *, active: bool = True, pseudonyms: Pseudonyms | None = None
     ) -> None:
-        users, hosts = [name for name in users if name], [name for name in hosts if name]
-        self.active = bool(users or hosts) if active is None else active
+        """`protected`: words that no name may destroy (of the catalogue, names of installed packages), in lower case."""
+        self.active = active
         self.counts: dict[str, int] = {}
-        self._users: dict[str, str] = {}
-        for name in users:
-            self._user(name)
-        self._hosts = {name.lower() for name in hosts} - {"localhost"}
-        self._numbers: dict[tuple[str, str], int] = {}
-        guarded = TECHNICAL | {word.lower() for word in protected}
-        self._user_word = _words(name for name in self._users if _is_distinct(name, guarded))
-        self._host_word = _words(name for name in sorted(self._hosts) if _is_distinct(name, guarded))
+        self.pseudonyms = pseudonyms or Pseudonyms()
+        names = names or Names()
+        self._protected = protected = frozenset(protected)
+        self._hosts: dict[str, str] = {}
+        self._users: set[str] = set()
+        self._words: dict[str, tuple[str, str]] = {}
+        self._shields: set[str] = {word for word in protected if re.search(r"[-_.]", word)}
+        self._pattern: re.Pattern[str] | None = None
+        self._paths = Paths(self.stand_in, self._is_technical, protected, self._users)
+        self._network = Network(self, self._paths, protected)
+        self._literal_paths: dict[str, str] = {}
+        for user in names.users:
+            self.learn("user", user)
+        for host in names.hosts:
+            self.learn("host", host)
+        for domain in names.domains:
+            self.learn("domain", domain)
+        for kind, word in names.words:
+            self.learn(kind, word)
+        for path in sorted(names.paths, key=len):
+            self._learn_path(path)
+        self._path_pattern = _any_of(self._literal_paths, r"(?<![\w.-])", r"(?![\w-])")
 
-    @classmethod
-    def of_this_machine(cls, protected: Collection[str] = ()) -> Redactor:
-        """Names of people and of this host, as the system knows them."""
-        users, hosts = system_names()
-        return cls(users, hosts, protected, active=True)
+    # what is asked
 
     def name(self, owner: str) -> str:
-        """The owner or group of a file."""
-        if self.active and owner in self._users and owner != "root":
-            return self._count("user", self._users[owner])
+        """The owner of a file, or a user in a list of them."""
+        if self.active and owner.lower() in self._users:
+            return self.stand_in("user", owner)
         return owner
 
+    def group(self, group: str) -> str:
+        """A group: that of a person is replaced, one of the system never, whoever is called like it."""
+        return group if group.lower() in GROUPS else self.name(group)
+
     def path(self, path: str) -> str:
-        """A path or one word of a command: people only, the rest of it is what is asked for."""
-        return self._people(path) if self.active else path
+        """A path, or one word of a command: names and numbers go, the rest of it is what is asked for."""
+        if not self.active or not path:
+            return path
+        return self._people(self._numbers(path))
 
     def text(self, text: str) -> str:
-        """Any text."""
+        """Any text: JSON and XML keep their keys and tags."""
         if not self.active or not text:
             return text
-        text = _SECRETS.sub(lambda _: self._count("secret", "<secret>"), text)
-        text = _SECRET_FIELD.sub(lambda m: self._count("secret", (m[1] or m[3]) + "<secret>"), text)
-        if "@" in text:
-            text = _CREDENTIALS.sub(lambda m: self._count("credentials", m[1] + "<credentials>@"), text)
-            text = _EMAIL.sub(lambda _: self._count("email", "<email>"), text)
-        text = _SERIAL.sub(self._serial, text)
-        text = _UUID.sub(self._uuid, text)
-        text = _AMD_UUID.sub(lambda m: self._count("uuid", f"GPU-{self._number('uuid', m[1]):016x}"), text)
-        text = _MAC.sub(lambda m: self._count("mac", _hex_like(m[0], self._number("mac", m[0]))), text)
-        text = _IPV6.sub(lambda m: self._count("ip", f"fd00::{self._number('ip', m[0]):x}"), text)
-        for pattern in (_IN_CONTEXT, _WITH_PORT, _PRIVATE):
-            text = pattern.sub(self._address, text)
-        return self._people(text)
+        if is_json(text):
+            return in_json(text, self.key, self.keyed)
+        if is_xml(text):
+            return in_xml(text, self.keyed)
+        if "@gpudoctor {" not in text:
+            return self._plain(text)
+        kept: list[str] = []
+        end = 0
+        for match in _PAYLOAD.finditer(text):
+            kept += [self._plain(text[end : match.start()]), match[1], self.text(match[2])]
+            end = match.end()
+        return "".join([*kept, self._plain(text[end:])])
 
     def value(self, value: Any) -> Any:
         """Every text in lists and tables; keys too where they are paths."""
@@ -131,127 +99,257 @@ class Redactor:
             return self.text(value)
         if isinstance(value, (list, tuple)):
             return [self.value(item) for item in value]
-        if isinstance(value, dict):
-            return {self.path(key) if isinstance(key, str) else key: self._field(str(key), item) for key, item in value.items()}
+        if isinstance(value, Mapping):
+            return {self.key(key): self.field(str(key), item) for key, item in value.items()}
         return value
 
-    def _field(self, key: str, value: Any) -> Any:
-        lowered = key.lower()
-        if lowered == "distributions" and isinstance(value, dict):  # packages may be called serial, token or secret
-            return self._packages(value)
-        if self.active and isinstance(value, str) and value.lower() not in _NOTHING:
-            if _SERIAL_KEY.search(lowered):
-                return self._count("serial", f"serial-{self._number('serial', value)}")
-            if re.search(r"password|passwd|secret|api_?key|(^|_)token$", lowered):
-                return self._count("secret", "<secret>")
-        return self.value(value)
+    def key(self, key: Any) -> Any:
+        """A key of a table: never changed, unless it is a path or an address of somebody."""
+        return self.path(key) if isinstance(key, str) and _PATH_KEY.search(key) else key
 
-    def _packages(self, value: dict[Any, Any]) -> dict[Any, Any]:
-        return {name: item if isinstance(item, str) and item[:1].isdigit() else self.value(item) for name, item in value.items()}
+    def field(self, key: str, value: Any) -> Any:
+        """A value whose name says more of it than it does itself."""
+        lowered = key.lower()
+        if lowered in ("distributions", "packages") and isinstance(value, Mapping):  # packages may be called serial, token or secret
+            return {name: item if isinstance(item, str) and item[:1].isdigit() else self.value(item) for name, item in value.items()}
+        return self.keyed(key, value) if self.active and isinstance(value, str) else self.value(value)
+
+    def keyed(self, key: str, value: str) -> str:
+        """The text behind a key, a tag or a variable."""
+        bare = value.strip()
+        if not self.active or bare.lower() in patterns.NOTHING or is_ours(bare):
+            return value
+        lowered = key.lower()
+        if patterns.SERIAL_KEY.search(lowered):
+            return value.replace(bare, self._serial_number(bare))
+        if patterns.SECRET_KEY.search(lowered) and not _is_technical_setting(bare):
+            return self._count("secret", "<secret>")
+        if key.upper() in USER_VARIABLES and re.fullmatch(r"[^\s\\/:]+", bare):
+            return value.replace(bare, self.user_of_context(bare))
+        if key.upper() in HOST_VARIABLES and re.fullmatch(r"[\w.-]+", bare) and re.search(r"[A-Za-z]", bare):
+            return value.replace(bare, self._host_of_context(bare))
+        if key.upper() in WORD_VARIABLES and re.fullmatch(r"[\w. +-]+", bare) and not self._paths.stays(bare):
+            return value.replace(bare, self.stand_in("project", bare))
+        if patterns.IP_KEY.search(key) and patterns.IP_ALONE.fullmatch(value):
+            return value.replace(bare, self.address(bare))
+        return self.text(value)
+
+    # names
+
+    def learn(self, kind: str, original: str) -> None:
+        """From now on `original` is replaced wherever it stands as a whole word; in its own places alone where it is a technical word."""
+        original = original.strip().strip(".")
+        lowered = original.casefold()
+        if not original or is_ours(original) or lowered in ("localhost", "nobody", "root", "localhost.localdomain"):
+            return
+        self._pattern = None
+        if kind == "user":
+            self._users.add(lowered)
+        if kind == "host":
+            short = lowered.split(".")[0]
+            self._hosts[lowered] = self._hosts[short] = short
+        if not self._is_distinct(original):
+            return
+        self._words[lowered] = (kind, self._hosts.get(lowered, lowered) if kind == "host" else original)
+        if kind == "host" and not original.replace(".", "").isdigit():
+            short = lowered.split(".")[0]
+            if self._is_distinct(short):
+                self._words[short] = (kind, short)
+
+    def _learn_path(self, path: str) -> None:
+        path = path.rstrip("/\\")
+        if len(path) < 2:
+            return
+        before = dict(self.counts)
+        mapped = self._people(path) if not path.startswith("/") else self._paths.whole(path)
+        self.counts = before
+        if mapped != path:
+            self._literal_paths[path] = mapped
+
+    def _is_technical(self, word: str) -> bool:
+        return word in TECHNICAL
+
+    def _is_distinct(self, name: str) -> bool:
+        """Whether it can be told from technical words wherever it stands: one of its words at least is none."""
+        lowered = name.casefold()
+        if len(name) < 3 or lowered in self._protected or lowered in TECHNICAL:
+            return False
+        words = re.findall(r"[^\W\d_]+", lowered)
+        if not words:
+            return len(re.sub(r"\D", "", name)) >= 6
+        return any(len(word) >= 3 and word not in self._protected and word not in TECHNICAL for word in words) or " " in name
+
+    # kinds of text
+
+    def _plain(self, text: str) -> str:
+        text = patterns.SECRETS.sub(lambda _: self._count("secret", "<secret>"), text)
+        text = patterns.SECRET_FIELD.sub(self._secret_field, text)
+        if "@" in text:
+            text = patterns.CREDENTIALS.sub(self._credentials, text)
+        text = self._network.addresses(text)
+        if "@" in text:
+            text = patterns.EMAIL.sub(lambda _: self._count("email", "<email>"), text)
+        text = self._network.shares(text)
+        text = patterns.SERIAL.sub(self._serial, text)
+        text = self._numbers(text)
+        text = patterns.MAC.sub(lambda m: self._mac(m[0]), text)
+        text = patterns.IPV6.sub(self._ipv6, text)
+        for pattern in (patterns.IP_IN_CONTEXT, patterns.IP_WITH_PORT, patterns.PRIVATE_IP):
+            text = pattern.sub(self._address_of, text)
+        return self._places(self._people(text))
+
+    def _numbers(self, text: str) -> str:
+        """UUIDs and the like, which stand in paths too."""
+        text = patterns.UUID.sub(self._uuid, text)
+        text = patterns.AMD_UUID.sub(lambda m: "GPU-" + self.stand_in("amd-uuid", m[1], "uuid"), text)
+        text = patterns.SID.sub(lambda m: self.stand_in("sid", m[0]), text)
+        return patterns.MACHINE_ID.sub(lambda m: m[1] + self.stand_in("machine-id", m[2], "uuid"), text)
 
     def _people(self, text: str) -> str:
-        text = _HOME.sub(self._home, text)
+        """Paths, then names wherever they stand."""
+        if self._literal_paths and self._path_pattern is not None:
+            text = self._path_pattern.sub(lambda m: self._count("folder", self._literal_paths[m[0]]), text)
+        text = self._paths.in_text(text)
+        return self._known_words(text)
+
+    def _known_words(self, text: str) -> str:
+        if not self._words:
+            return text
+        if self._pattern is None:
+            self._pattern = self._compile()
+        return self._pattern.sub(self._known_word, text)
+
+    def _compile(self) -> re.Pattern[str]:
+        """Whole words: not inside libalice or alice.so, not in the local part of a version (1.0+alice), and not in a protected
+        word that holds the name (a package called alice-utils)."""
+        names = "|".join(re.escape(word) for word in sorted(self._words, key=lambda word: (-len(word), word)))
+        token = re.compile(rf"(?<![^\W_])(?:{names})(?![^\W_])", re.IGNORECASE)
+        shields = sorted((word for word in self._shields if token.search(word)), key=lambda word: (-len(word), word))
+        guard = "".join(rf"{re.escape(word)}(?![^\W_])|" for word in shields)
+        return re.compile(rf"(?<![^\W_])(?<!\d\+)(?:{guard}({names})(?![^\W_])(?!\.(?:so|dll|dylib)\b))", re.IGNORECASE)
+
+    def _known_word(self, match: re.Match[str]) -> str:
+        if match[1] is None:
+            return match[0]
+        kind, original = self._words[match[1].casefold()]
+        return self.stand_in(kind, original)
+
+    def _places(self, text: str) -> str:
+        """Where a name can be nothing else, whatever it is called."""
         if "uid=" in text:
-            text = _ID_LINE.sub(lambda line: _ID_NAME.sub(lambda m: self.name(m[0]), line[0]), text)
-        if self._hosts:
-            text = _UNAME.sub(lambda m: self._count("host", m[1] + "host") if m[2].lower() in self._hosts else m[0], text)
-            text = _AT_HOST.sub(self._at_host, text)
-        if self._host_word is not None:
-            text = self._host_word.sub(lambda _: self._count("host", "host"), text)
-        if self._user_word is not None:
-            text = self._user_word.sub(lambda m: self._count("user", self._users[m[0]]), text)
-        return text
+            text = patterns.ID_LINE.sub(self._id_line, text)
+        text = patterns.UNAME.sub(lambda m: m[1] + self._host_of_context(m[2]), text)
+        text = patterns.BUILT_BY.sub(lambda m: f"{m[1]}{self.user_of_context(m[2])}@{self._host_of_context(m[3])}", text)
+        text = patterns.LOG_HOST.sub(lambda m: m[1] + self._host_of_context(m[2]), text)
+        text = patterns.HOST_FIELD.sub(lambda m: m[1] + m[2] + self._host_of_context(m[3]), text)
+        text = patterns.USER_FIELD.sub(lambda m: m[1] + self.user_of_context(m[2]), text)
+        if self._users:
+            text = patterns.LISTING.sub(lambda m: m[1] + self.name(m[2]) + m[3] + self.group(m[4]), text)
+            text = patterns.GROUP_FILE.sub(self._group_line, text)
+        return patterns.AT_HOST.sub(self._at_host, text) if "@" in text else text
 
-    def _home(self, match: re.Match[str]) -> str:
-        if match[2].lower() in _KEEP_HOMES:
+    # single replacements
+
+    def _secret_field(self, match: re.Match[str]) -> str:
+        before = next(group for group in (match[1], match[3], match[5], match[7]) if group is not None)
+        secret = match[0][len(before) :]
+        if secret.lower() in patterns.NOTHING or is_ours(secret) or secret.startswith("<secret>"):
             return match[0]
-        return match[1] + self._count("user", self._user(match[2]))
+        return before + self._count("secret", "<secret>")
 
-    def _at_host(self, match: re.Match[str]) -> str:
-        if match[2].lower() not in self._hosts:
-            return match[0]
-        return f"{self.name(match[1])}@{self._count('host', 'host')}"
-
-    def _user(self, name: str) -> str:
-        """`user` for the first name, then user2, user3; a pseudonym stays what it is."""
-        if name not in self._users:
-            taken = len(set(self._users.values()) - {"root"})
-            self._users[name] = name if name == "root" or re.fullmatch(r"user\d*", name) else "user" if taken == 0 else f"user{taken + 1}"
-        return self._users[name]
+    def _credentials(self, match: re.Match[str]) -> str:
+        return match[0] if match[2] == "<credentials>" or match[2] == "git" else match[1] + self._count("credentials", "<credentials>@")
 
     def _serial(self, match: re.Match[str]) -> str:
-        if match[2].lower().rstrip(".;") in _NOTHING:
+        number = match[2].rstrip(".;")
+        if number.lower() in patterns.NOTHING or is_ours(number):
             return match[0]
-        return match[1] + self._count("serial", f"serial-{self._number('serial', match[2])}")
+        return match[1] + self._serial_number(number) + match[2][len(number) :]
+
+    def _serial_number(self, number: str) -> str:
+        if len(number) >= 6 and re.search(r"\d", number) and number.casefold() not in self._words:
+            self._words[number.casefold()] = ("serial", number)  # elsewhere it stands without its name
+            self._pattern = None
+        return self.stand_in("serial", number)
 
     def _uuid(self, match: re.Match[str]) -> str:
         if not match[2].strip("0-"):
             return match[0]
-        return self._count("uuid", f"{match[1] or ''}00000000-0000-4000-8000-{self._number('uuid', match[2].lower()):012x}")
+        return (match[1] or "") + self.stand_in("uuid", match[2])
 
-    def _address(self, match: re.Match[str]) -> str:
-        address = match[match.lastindex or 0]
-        if address.startswith(("127.", "0.", "192.0.2.", "255.")):
+    def _mac(self, mac: str) -> str:
+        if not mac.strip("0:-") or not mac.lower().strip("f:-"):
+            return mac
+        return self.stand_in("mac", mac) if len(mac) == 17 else self.stand_in("mac", mac[:17])
+
+    def _ipv6(self, match: re.Match[str]) -> str:
+        try:
+            ipaddress.IPv6Address(match[0])
+        except ValueError:
             return match[0]
-        before = match[0][: -len(address)]
-        return before + self._count("ip", f"192.0.2.{self._number('ip', address) % 255}")
+        return self.stand_in("ipv6", match[0], "ip")
 
-    def _number(self, kind: str, value: str) -> int:
-        key = (kind, value)
-        if key not in self._numbers:
-            self._numbers[key] = 1 + sum(1 for other, _ in self._numbers if other == kind)
-        return self._numbers[key]
+    def _address_of(self, match: re.Match[str]) -> str:
+        address = match[match.lastindex or 0]
+        return match[0][: -len(address)] + self.address(address)
+
+    def address(self, address: str) -> str:
+        if address.startswith(("127.", "0.", "255.")):
+            return address
+        return self.stand_in("ip", address)
+
+    def short(self, host: str) -> str:
+        return self._hosts.get(host.lower(), host.lower())
+
+    def _host_of_context(self, host: str) -> str:
+        if host.lower() in ("localhost", "kernel", "none", "n", "localhost.localdomain", "(none)") or is_ours(host):
+            return host
+        lowered = host.lower()
+        if lowered not in self._hosts and not re.fullmatch(r"[\d.]+", host):
+            self.learn("host", host)
+        return self.stand_in("host", self.short(host))
+
+    def user_of_context(self, user: str) -> str:
+        if user.lower() in ("root", "nobody") or is_ours(user) or not re.search(r"\w", user):
+            return user
+        if user.lower() not in self._users:
+            self.learn("user", user)
+        return self.stand_in("user", user)
+
+    def _at_host(self, match: re.Match[str]) -> str:
+        """A prompt: alice@wonderland."""
+        user, host = match[1], match[2]
+        if host.lower() not in self._hosts and not (user.lower() in self._users and not is_public(host)):
+            return match[0]
+        return f"{self.name(user)}@{self._host_of_context(host)}"
+
+    def _id_line(self, line: re.Match[str]) -> str:
+        def named(match: re.Match[str]) -> str:
+            return match[1] + (self.name(match[2]) if match[1].startswith("uid") else self.group(match[2]))
+
+        who = re.search(r"uid=\d+\(([^)\s]*)\)", line[0])
+        if who:
+            self.user_of_context(who[1])
+        return re.sub(r"((?:uid=|gid=|groups=|,)?\d+\()([^()\s]+)(?=\))", named, line[0])
+
+    def _group_line(self, match: re.Match[str]) -> str:
+        return self.group(match[1]) + match[2] + ",".join(self.name(name) for name in match[3].split(","))
+
+    def stand_in(self, kind: str, original: str, counted: str = "") -> str:
+        found = self.pseudonyms.of(kind, original)
+        if found.casefold() == original.casefold():
+            return original
+        return self._count(counted or {"ipv6": "ip", "file": "folder", "label": "share"}.get(kind, kind), found)
 
     def _count(self, kind: str, replacement: str) -> str:
         self.counts[kind] = self.counts.get(kind, 0) + 1
         return replacement
 
 
-def system_names(read: Callable[[str], str] | None = None) -> tuple[list[str], list[str]]:
-    """Users (the current one first) and names of this host. Of /etc/passwd only accounts of people count."""
-    import socket
-
-    users = [os.environ.get(name, "") for name in ("USER", "LOGNAME", "USERNAME", "SUDO_USER")]
-    passwd = read("/etc/passwd") if read else _passwd()
-    own = os.getuid() if hasattr(os, "getuid") else -1
-    for line in passwd.splitlines():
-        fields = line.split(":")
-        if len(fields) < 7 or not fields[2].isdigit():
-            continue
-        number = int(fields[2])
-        if number == own:
-            users.insert(0, fields[0])
-        if 1000 <= number < 60000:
-            users.append(fields[0])
-            full = fields[4].split(",")[0]
-            if " " in full and len(full) > 4:
-                users.append(full)
-    hosts = [socket.gethostname(), os.environ.get("HOSTNAME", ""), os.environ.get("COMPUTERNAME", "")]
-    hosts += [name.split(".")[0] for name in hosts]
-    kept = [name for name in dict.fromkeys(users) if name not in ("", "root", "nobody")]
-    return kept, [name for name in dict.fromkeys(hosts) if name]
+def _is_technical_setting(value: str) -> bool:
+    return re.fullmatch(r"\d{1,3}|true|false|yes|no|on|off|file|auto|keyring", value, re.IGNORECASE) is not None
 
 
-def _passwd() -> str:
-    try:
-        with open("/etc/passwd", encoding="utf-8", errors="replace") as handle:
-            return handle.read(1_000_000)
-    except OSError:
-        return ""
-
-
-def _is_distinct(name: str, guarded: Collection[str]) -> bool:
-    return len(name) >= 3 and name.lower() not in guarded and not re.fullmatch(r"user\d*|\d+", name)
-
-
-def _words(names: Iterable[str]) -> re.Pattern[str] | None:
-    """Whole tokens only: not inside alice-utils, libalice, alice.so or 1.0+alice."""
-    choices = "|".join(re.escape(name) for name in sorted(names, key=lambda name: (-len(name), name)))
-    return re.compile(rf"(?<![\w.+-])(?:{choices})(?![\w+-])(?!\.\w)") if choices else None
-
-
-def _hex_like(text: str, number: int) -> str:
-    """Same shape, other digits: 02:00:00:00:00:01."""
-    separator = text[2]
-    count = (len(text) + 1) // 3
-    return separator.join(["02", *["00"] * (count - 2), f"{number % 256:02x}"])
+def _any_of(words: Iterable[str], before: str, after: str) -> re.Pattern[str] | None:
+    choices = "|".join(re.escape(word) for word in sorted(words, key=lambda word: (-len(word), word)))
+    return re.compile(f"{before}(?:{choices}){after}") if choices else None

@@ -98,3 +98,5 @@ class Report:
     """Demands of a policy that could not be judged."""
     seconds: float | None = None
     """How long looking and judging took; not in the document, which says the same of the same machine."""
+    unknown: Mapping[str, str] = field(default_factory=dict)
+    """Facts that could not be told, and why: what `facts` leaves out."""

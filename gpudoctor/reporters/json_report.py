@@ -20,6 +20,7 @@ def document(report: Report, ignored: Mapping[str, str] | None = None) -> dict[s
             "created": report.created,
             "origin": report.origin,
             "facts": report.facts,
+            "unknown": report.unknown,
             "stacks": [_stack(stack) for stack in report.stacks],
             "findings": [_finding(finding) for finding in report.findings],
             "measurements": [measurement.to_json() for measurement in report.measurements],

@@ -159,3 +159,27 @@ def _version(entry: Any) -> str | None:
     if isinstance(entry, Mapping):
         entry = entry.get("version")
     return entry if isinstance(entry, str) else None
+
+
+def recorded_runs(document: Any) -> tuple[LastRun, ...]:
+    """Those that a recording of another machine holds (measurements.json): they belong to what was recorded with them."""
+    found = []
+    for row in document.get("runs") or () if isinstance(document, Mapping) else ():
+        try:
+            measured = tuple(Measurement.from_json(each) for each in row["measurements"])
+            found.append(LastRun(environment="", framework="", device="", date=str(row["date"]), measurements=measured))
+        except (ValueError, KeyError, TypeError):
+            continue
+    return tuple(found)
+
+
+def measurements_of(report: Mapping[str, Any]) -> tuple[Measurement, ...]:
+    """Of a report's document; what cannot be read is left out."""
+    found = []
+    rows = report.get("measurements")
+    for row in rows if isinstance(rows, list) else ():
+        try:
+            found.append(Measurement.from_json(row))
+        except (ValueError, KeyError, TypeError):
+            continue
+    return tuple(found)

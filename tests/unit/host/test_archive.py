@@ -19,6 +19,7 @@ from gpudoctor.host.local import LocalHost
 from gpudoctor.host.recorded import RecordedHost, open_recorded
 from gpudoctor.host.recording import RecordingHost
 from gpudoctor.host.redact import Redactor
+from gpudoctor.host.system_names import Names
 
 RECORDER = f"gpudoctor {__version__}"
 
@@ -134,14 +135,14 @@ def test_redacted(box: Path, tmp_path: Path) -> None:
     host.env("ZE_TEST"), host.env("SECRET_THING")
     removed = write_capture(
         host.recording, f"{tmp_path}/m/", {"executable": "/home/alice/v/bin/python"}, keep_env={"ZE_TEST"},
-        redactor=Redactor(["alice"], ["wonderland"], active=True), recorder=RECORDER,
+        redactor=Redactor(Names(users=("alice",), hosts=("wonderland",))), recorder=RECORDER,
     )  # fmt: skip
     everything = "".join(path.read_text() + str(path) for path in (tmp_path / "m").rglob("*") if path.is_file())
     assert "alice" not in everything and "wonderland" not in everything and "SECRET_THING" not in everything
     assert removed["user"] >= 1 and removed["host"] == 1
     again = open_recorded(str(tmp_path / "m"))
-    assert again.read(str(box / "text")).text == "hello host\n"
-    assert again.listdir(str(box / "home")) == ["user"] and again.exists(f"{box}/home/user")
+    assert again.read(str(box / "text")).text == "hello host-1\n"
+    assert again.listdir(str(box / "home")) == ["user-1"] and again.exists(f"{box}/home/user-1")
     assert again.env("ZE_TEST") == "1"
 
 

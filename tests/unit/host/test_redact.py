@@ -2,54 +2,93 @@
 
 from __future__ import annotations
 
+import json
+import stat
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpudoctor.host.redact import Redactor, system_names
+from gpudoctor.host import system_names
+from gpudoctor.host.pseudonyms import FILE, Pseudonyms
+from gpudoctor.host.redact import Redactor
+from gpudoctor.host.system_names import Names
 
 UUID = "9f6dbf4a-1c2d-4e5f-8a9b-0c1d2e3f4a5b"
+NAMES = Names(users=("alice", "Alice Liddell", "bob"), hosts=("wonderland", "wonderland.example.org"), domains=("example.org",))
 
 
 @pytest.fixture
 def redactor() -> Redactor:
-    return Redactor(["alice", "Alice Liddell", "bob"], ["wonderland", "wonderland.example.org"], active=True)
+    return Redactor(NAMES, {"alice-utils"})
 
 
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ("/home/alice/venv/bin/python", "/home/user/venv/bin/python"),
-        ("PATH=/home/alice/bin:/home/bob/bin:/usr/bin", "PATH=/home/user/bin:/home/user3/bin:/usr/bin"),
-        ("C:\\Users\\alice\\venv", "C:\\Users\\user\\venv"),
-        ("C:\\\\Users\\\\alice\\\\venv", "C:\\\\Users\\\\user\\\\venv"),
-        ("C:/Users/alice/venv", "C:/Users/user/venv"),
-        ("/mnt/c/Users/alice/x", "/mnt/c/Users/user/x"),
-        ("/var/home/alice/x", "/var/home/user/x"),
-        ("/data/alice/set", "/data/user/set"),
-        ("alice@wonderland:~$ nvidia-smi", "user@host:~$ nvidia-smi"),
-        ("Linux wonderland 6.8.0-45-generic #45 SMP", "Linux host 6.8.0-45-generic #45 SMP"),
-        ("built on wonderland.example.org by alice.", "built on host by user."),
-        ("uid=1000(alice) gid=1000(alice) groups=1000(alice),44(video)", "uid=1000(user) gid=1000(user) groups=1000(user),44(video)"),
-        ("Alice Liddell <a.liddell@example.org>", "user2 <<email>>"),
-        ("https://bob:hunter2@pypi.example.org/simple", "https://<credentials>@pypi.example.org/simple"),
+        ("/home/alice/venv/bin/python", "/home/user-1/venv/bin/python"),
+        ("PATH=/home/alice/bin:/home/bob/bin:/usr/bin", "PATH=/home/user-1/bin:/home/user-2/bin:/usr/bin"),
+        ("C:\\Users\\alice\\venv", "C:\\Users\\user-1\\venv"),
+        ("C:\\\\Users\\\\alice\\\\venv", "C:\\\\Users\\\\user-1\\\\venv"),
+        ("C:/Users/alice/venv", "C:/Users/user-1/venv"),
+        ("/mnt/c/Users/alice/x", "/mnt/c/Users/user-1/x"),
+        ("/var/home/alice/x", "/var/home/user-1/x"),
+        ("/data/alice/set", "/data/user-1/folder-1"),
+        ("alice@wonderland:~$ nvidia-smi", "user-1@host-1:~$ nvidia-smi"),
+        ("Linux wonderland 6.8.0-45-generic #45 SMP", "Linux host-1 6.8.0-45-generic #45 SMP"),
+        ("Linux version 6.8.0-custom (bob@forge) (gcc 13)", "Linux version 6.8.0-custom (user-1@host-1) (gcc 13)"),
+        ("built on wonderland.example.org by alice.", "built on host-1 by user-1."),
+        ("WONDERLAND, Alice's RTX 4090", "host-1, user-1's RTX 4090"),
+        ("/dev/mapper/wonderland--vg-root, vg_alice", "/dev/mapper/host-1--vg-root, vg_user-1"),
+        ("Nov 21 10:00:00 cuda kernel: i915", "Nov 21 10:00:00 host-1 kernel: i915"),
+        ("[    1.234567] looking-glass kernel: nvidia: module", "[    1.234567] host-1 kernel: nvidia: module"),
+        ("uid=1000(alice) gid=1000(alice) groups=1000(alice),44(video)", "uid=1000(user-1) gid=1000(user-1) groups=1000(user-1),44(video)"),
+        ("crw-rw---- 1 alice render 226, 128 Nov 21 10:00 renderD128", "crw-rw---- 1 user-1 render 226, 128 Nov 21 10:00 renderD128"),
+        ("render:x:992:alice,bob\n", "render:x:992:user-1,user-2\n"),
+        ("Alice Liddell <a.liddell@example.org>", "user-1 <<email>>"),
+        ("https://bob:hunter2@pypi.example.org/simple", "https://<credentials>@host-1/folder-1"),
+        ("https://bob:p@ss@pypi.org/simple", "https://<credentials>@pypi.org/simple"),
+        ("https://download.pytorch.org/whl/cu128", "https://download.pytorch.org/whl/cu128"),
+        ("git+https://github.com/looking/glass.git@1a2b3c", "git+https://github.com/project-1/project-2@1a2b3c"),
+        ("git+https://github.com/pytorch/torch.git@v2", "git+https://github.com/pytorch/torch.git@v2"),
+        ("git@github.com:looking/glass.git", "git@github.com:project-1/project-2"),
         ("HTTPS_PROXY=http://10.1.2.3:3128", "HTTPS_PROXY=http://192.0.2.1:3128"),
         ("inet 10.1.2.3/24 brd", "inet 192.0.2.1/24 brd"),
+        ("nfs: server 10.1.2.3 not responding", "nfs: server 192.0.2.1 not responding"),
         ("listening on 192.168.1.17", "listening on 192.0.2.1"),
+        ("inet6 fe80::3e7c:3fff:feaa:bbcc/64", "inet6 2001:db8::1/64"),
+        ("fe80::1 is a router", "2001:db8::1 is a router"),
         ("link/ether 3c:7c:3f:aa:bb:cc brd", "link/ether 02:00:00:00:00:01 brd"),
         ("token = abcdefgh1234", "token = <secret>"),
         ("HF_TOKEN=hf_abcdefghijklmnopqrstuvwx", "HF_TOKEN=<secret>"),
+        ("MY_OWN_TOKEN=abcd1234", "MY_OWN_TOKEN=<secret>"),
+        ("AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG", "AWS_SECRET_ACCESS_KEY=<secret>"),
+        ("key AKIAIOSFODNN7EXAMPLE and", "key <secret> and"),
+        ("Authorization: Basic YWxpY2U6aHVudGVyMg==", "Authorization: Basic <secret>"),
+        ("curl --token abc123def x", "curl --token <secret> x"),
         ("use ghp_abcdefghijklmnopqrstuvwxyz0123456789 now", "use <secret> now"),
+        ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dBjftJeZ4CVP", "<secret>"),
+        ("-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----\nx", "<secret>\nx"),
+        ("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIabcdefghi alice@wonderland", "<secret>"),
         ("Serial Number : 1320921000123", "Serial Number : serial-1"),
         ("Device Serial Number 00-11-22-ff-fe-33-44-55", "Device Serial Number serial-1"),
         ('"serial": "ABC123"', '"serial": "serial-1"'),
-        ("<serial>1320921000123</serial>", "<serial>serial-1</serial>"),
+        ("<a><serial>1320921000123</serial></a>", "<a><serial>serial-1</serial></a>"),
         (f"GPU 0: NVIDIA A100 (UUID: GPU-{UUID})", "GPU 0: NVIDIA A100 (UUID: GPU-00000000-0000-4000-8000-000000000001)"),
         ("root=UUID=" + UUID, "root=UUID=00000000-0000-4000-8000-000000000001"),
+        ("nas:/export/pictures /mnt/pix nfs4 rw,addr=10.1.2.3 0 0", "host-1:/share-1 /mnt/folder-1 nfs4 rw,addr=192.0.2.1 0 0"),
+        ("//nas/pictures /mnt/pix cifs rw,username=carol,domain=REDQUEEN 0 0",
+         "//host-1/share-1 /mnt/folder-1 cifs rw,username=user-1,domain=domain-1 0 0"),
+        ("net use \\\\nas\\pictures", "net use \\\\host-1\\share-1"),
+        ("/home/alice/rabbit-hole/train.py", "/home/user-1/folder-1/train.py"),
+        ("/opt/intel/oneapi/setvars.sh /mnt/c/data", "/opt/intel/oneapi/setvars.sh /mnt/c/data"),
     ],
-)
+)  # fmt: skip
 def test_replaced(redactor: Redactor, before: str, after: str) -> None:
-    assert redactor.text(before) == after
+    said = redactor.text(before)
+    assert said == after
+    assert redactor.text(said) == said
 
 
 KEPT = (
@@ -73,7 +112,7 @@ def test_kept(redactor: Redactor, text: str) -> None:
 
 @pytest.mark.parametrize("name", ["cuda", "intel", "root", "test", "torch", "lab", "ubuntu", "render", "numpy", "gpu", "xpu"])
 def test_a_user_or_host_called_like_a_word(name: str) -> None:
-    redactor = Redactor([name], [name], protected=["numpy"], active=True)
+    redactor = Redactor(Names(users=(name,), hosts=(name,)), {"numpy"})
     for text in (
         f"lib{name}.so",
         f"/usr/local/{name}/lib",
@@ -82,12 +121,22 @@ def test_a_user_or_host_called_like_a_word(name: str) -> None:
         f"{name}==2.1",
         f"module {name}",
         f"group {name}",
+        f"{name}:0",
+        f"/usr/lib/{name}/x",
     ):
         assert redactor.text(text) == text
-    assert redactor.text(f"/home/{name}/venv") == ("/home/root/venv" if name == "root" else "/home/user/venv")
+    assert redactor.text(f"/home/{name}/venv") == ("/home/root/venv" if name == "root" else "/home/user-1/venv")
+    if name not in ("root", "render"):
+        assert redactor.text(f"uid=1000({name}) gid=1000({name})") == "uid=1000(user-1) gid=1000(user-1)"
     if name != "root":
-        assert redactor.text(f"uid=1000({name}) gid=1000({name})") == "uid=1000(user) gid=1000(user)"
-    assert redactor.text(f"Linux {name} 6.8.0 x") == "Linux host 6.8.0 x"
+        assert redactor.text(f"USER={name}") == "USER=user-1"
+        assert redactor.text(f"Linux {name} 6.8.0 x") == "Linux host-1 6.8.0 x"
+
+
+def test_the_group_of_a_device_is_kept_whoever_is_called_like_it() -> None:
+    redactor = Redactor(Names(users=("render",)))
+    said = redactor.text("uid=1000(render) gid=1000(render) groups=1000(render),992(render)")
+    assert said == "uid=1000(user-1) gid=1000(render) groups=1000(render),992(render)"
 
 
 def test_the_same_stays_the_same(redactor: Redactor) -> None:
@@ -95,6 +144,11 @@ def test_the_same_stays_the_same(redactor: Redactor) -> None:
     assert redactor.text(f"GPU-{UUID.upper()}").lower() == first.split(" ")[0].lower()
     assert first.split(" ")[0] != first.split(" ")[2]
     assert redactor.text("192.168.0.1 192.168.0.2 192.168.0.1") == "192.0.2.1 192.0.2.2 192.0.2.1"
+
+
+def test_a_number_is_found_again_where_nothing_names_it(redactor: Redactor) -> None:
+    redactor.text("Serial Number: XJ12345678")
+    assert redactor.text("card XJ12345678 is hot") == "card serial-1 is hot"
 
 
 def test_values_in_tables(redactor: Redactor) -> None:
@@ -106,12 +160,25 @@ def test_values_in_tables(redactor: Redactor) -> None:
         "/home/alice": None,
         "api_key": "abc",
         "serial": "N/A",
+        "alice": "kept as a key",
     }
     assert redactor.value(value) == {
-        "board_serial": "serial-1", "path": "/home/user/x", "n": 3, "list": ["user"], "/home/user": None, "api_key": "<secret>",
-        "serial": "N/A",
+        "board_serial": "serial-1", "path": "/home/user-1/x", "n": 3, "list": ["user-1"], "/home/user-1": None, "api_key": "<secret>",
+        "serial": "N/A", "alice": "kept as a key",
     }  # fmt: skip
     assert redactor.counts["user"] == 3
+
+
+def test_json_and_xml_keep_their_keys(redactor: Redactor) -> None:
+    text = '{"alice": {"bob": 1.10, "host": "wonderland", "serial": "XJ12345678"}, "version": "10.1.2.3",\n "path": "C:\\\\Users\\\\alice"}'
+    said = redactor.text(text)
+    assert said == text.replace('"wonderland"', '"host-1"').replace('"XJ12345678"', '"serial-1"').replace("Users\\\\alice", "Users\\\\user-1")
+    assert json.loads(said)["alice"]["bob"] == 1.1
+    assert redactor.text("<gpu><alice>wonderland</alice></gpu>") == "<gpu><alice>host-1</alice></gpu>"
+
+
+def test_what_a_child_said_is_json_in_a_text(redactor: Redactor) -> None:
+    assert redactor.text('warning: alice\n@gpudoctor {"bob": "alice"}\n') == 'warning: user-1\n@gpudoctor {"bob": "user-1"}\n'
 
 
 def test_packages_called_like_secrets(redactor: Redactor) -> None:
@@ -120,25 +187,74 @@ def test_packages_called_like_secrets(redactor: Redactor) -> None:
     assert redactor.text("serial==0.0.97 token==1.0.0 pyserial==3.5") == "serial==0.0.97 token==1.0.0 pyserial==3.5"
 
 
-def test_raw_changes_nothing() -> None:
+def test_inactive_changes_nothing() -> None:
     text = f"/home/alice {UUID} token=abcdefgh"
-    assert Redactor().text(text) == text and Redactor().counts == {}
+    redactor = Redactor(NAMES, active=False)
+    assert redactor.text(text) == text and redactor.counts == {}
 
 
-def test_names_of_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("USER", "carol")
-    passwd = (
-        "root:x:0:0:root:/root:/bin/sh\ndaemon:x:1:1::/:/bin/false\ndave:x:1001:1001:Dave Bowman,,,:/home/dave:/bin/sh\n"
-        "broken\nnobody:x:65534:1::/:/x\n"
-    )
-    users, hosts = system_names(lambda _: passwd)
-    assert {"carol", "dave", "Dave Bowman"} <= set(users) and not {"daemon", "root", "nobody"} & set(users)
-    assert hosts
+def test_a_folder_of_work_with_a_space_in_it() -> None:
+    redactor = Redactor(Names(paths=("/opt/Looking Glass/venv",)))
+    assert redactor.text("in /opt/Looking Glass/venv/bin/python") == "in /opt/folder-1/venv/bin/python"
+    assert redactor.path("/opt/Looking Glass/venv/lib/x") == "/opt/folder-1/venv/lib/x"
+
+
+def test_names_of_the_system() -> None:
+    files = {
+        "/etc/passwd": "root:x:0:0:root:/root:/bin/sh\ndaemon:x:1:1::/:/bin/false\ndave:x:1001:1001:Dave Bowman,,,:/home/dave:/bin/sh\n"
+        "broken\nnobody:x:65534:1::/:/x\n",
+        "/etc/hosts": "127.0.0.1 localhost\n127.0.1.1 discovery.example.org discovery\n10.0.0.7 hal.example.org hal # core\n",
+        "/etc/resolv.conf": "nameserver 10.0.0.1\nsearch jupiter.example.org\n",
+        "/etc/machine-id": "0123456789abcdef0123456789abcdef\n",
+        "/proc/mounts": "pod:/bay/doors /bay nfs4 rw 0 0\nbob@pod2:/x /y fuse.sshfs rw 0 0\ntmpfs /tmp tmpfs rw 0 0\nC:\\\\ /mnt/c 9p rw 0 0\n",
+        "/home/carol/.gitconfig": "[user]\n name = Carol Clarke\n email = cclarke@example.org\n",
+        "/work/.git/config": '[remote "origin"]\n url = git@github.com:monolith/tycho.git\n',
+    }
+    environment = {"USER": "carol", "HOME": "/home/carol", "HOSTNAME": "discovery", "CONDA_DEFAULT_ENV": "odyssey", "PWD": "/work/space"}
+    names = system_names.collect(lambda path: files.get(path, ""), environment, [], [], [], [], "/work/space")
+    assert {"carol", "dave", "Dave Bowman", "Carol Clarke", "cclarke"} <= set(names.users) and not {"daemon", "root", "nobody"} & set(names.users)
+    assert {"discovery", "discovery.example.org", "hal", "pod", "pod2"} <= set(names.hosts)
+    assert {"jupiter.example.org", "example.org"} <= set(names.domains)
+    assert {("project", "odyssey"), ("project", "monolith/tycho"), ("share", "bay/doors"), ("share", "doors")} <= set(names.words)
+    assert ("machine-id", "0123456789abcdef0123456789abcdef") in names.words
+    assert {"/bay", "/y", "/work/space"} <= set(names.paths)
+
+
+def test_names_of_this_machine_are_found_without_an_error() -> None:
+    assert system_names.of_this_machine().hosts
+
+
+def test_pseudonyms_are_kept_in_a_private_file(tmp_path: Path) -> None:
+    path = tmp_path / "state" / FILE
+    first = Redactor(NAMES)
+    said = first.text("alice on wonderland, token=abcdefgh")
+    assert first.pseudonyms.save(path) == ""
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert "abcdefgh" not in path.read_text(), "secrets are not kept anywhere"
+    again = Pseudonyms()
+    again.load(path)
+    later = Redactor(Names(users=("dave", "alice"), hosts=("wonderland",)), pseudonyms=again)
+    assert later.text("dave") == "user-2"
+    assert later.text("alice on wonderland, token=abcdefgh") == said
+    assert ("user", "user-1", "alice") in again.table()
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"format": 2}', '{"format": 1, "numbers": {"user": {"a": 1}}}', "\x00"])
+def test_a_broken_file_of_pseudonyms_is_none(tmp_path: Path, content: str) -> None:
+    (tmp_path / FILE).write_text(content)
+    table = Pseudonyms()
+    table.load(tmp_path / FILE)
+    assert table.table() == []
+
+
+def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert "file" in Pseudonyms().save(tmp_path / "file" / "state" / FILE)
 
 
 @given(st.text(max_size=300))
 def test_any_text_twice_is_once(text: str) -> None:
-    redactor = Redactor(["alice"], ["wonderland"], active=True)
+    redactor = Redactor(Names(users=("alice",), hosts=("wonderland",)))
     once = redactor.path(text)
     assert redactor.path(once) == once
     assert "/home/alice/" not in redactor.text(text + " /home/alice/ ")

@@ -1,0 +1,102 @@
+"""The use case of `capture`: look at this machine as `check` does, keep every answer, and take people out of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpudoctor import __version__
+from gpudoctor.gather.collect import Gathered, Progress, gather
+from gpudoctor.gather.technical_words import technical_words
+from gpudoctor.host.archive import capture_entries
+from gpudoctor.host.capture_tables import json_table
+from gpudoctor.host.open_host import open_host
+from gpudoctor.host.pseudonyms import FILE, Pseudonyms
+from gpudoctor.host.recording import RecordingHost
+from gpudoctor.host.redact import Redactor
+from gpudoctor.host.redact_capture import names_in
+from gpudoctor.host.state import state_folder
+from gpudoctor.host.system_names import of_this_machine
+from gpudoctor.model.check import Catalogue
+from gpudoctor.model.facts import Facts
+from gpudoctor.probes.environment import PREFIXES, RELEVANT
+from gpudoctor.validate.last_run import LastRun
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """This machine as it was asked and what it answered: nothing is taken out yet."""
+
+    gathered: Gathered
+    entries: Mapping[str, bytes]
+    variables: frozenset[str]
+    """Those that may keep their values."""
+    commands: int
+    files: int
+
+
+def record(python: str | None, budget: float, quick: bool = False, progress: Progress | None = None) -> Recorded:
+    """Raises host.base.CaptureError."""
+    host = RecordingHost(open_host(None, budget, quick, python))
+    gathered = gather(host, progress)
+    host.run(["id"])
+    kind = str(gathered.facts.value("platform.kind", host.platform))
+    entries = capture_entries(
+        host.recording, python_environment(gathered.facts), platform={"wsl1": "wsl2"}.get(kind, kind), recorder=f"gpudoctor {__version__}",
+        host=host.platform, target=python,
+    )  # fmt: skip
+    variables = frozenset(name for name in host.recording.environment if name in RELEVANT or name.startswith(PREFIXES))
+    return Recorded(gathered, entries, variables, len(host.recording.commands), len(host.recording.texts))
+
+
+def with_measurements(entries: Mapping[str, bytes], runs: Collection[LastRun]) -> dict[str, bytes]:
+    """The same capture with what `validate` measured last (measurements.json), so that it replays to the same findings."""
+    if not runs:
+        return dict(entries)
+    rows = [{"date": run.date, "measurements": [each.to_json() for each in run.measurements]} for run in runs]
+    return {**entries, "measurements.json": json_table({"runs": rows})}
+
+
+def redactor_here(facts: Facts, knowledge: Catalogue | None = None) -> Redactor:
+    """For this machine: its names as the system knows them, and the pseudonyms that earlier reports gave."""
+    pseudonyms = Pseudonyms()
+    pseudonyms.load(state_folder() / FILE)
+    names = of_this_machine([str(facts.value("python.prefix") or "")])
+    return Redactor(names, technical_words(knowledge, facts), pseudonyms=pseudonyms)
+
+
+def redactor_of(entries: Mapping[str, bytes], facts: Facts, knowledge: Catalogue | None = None) -> Redactor:
+    """For a recorded machine: names as far as they were recorded, pseudonyms of its own."""
+    return Redactor(names_in(entries), technical_words(knowledge, facts))
+
+
+def keep_pseudonyms(redactor: Redactor) -> str:
+    """Into the private file of this machine; '' or why not."""
+    return redactor.pseudonyms.save(state_folder() / FILE)
+
+
+def python_environment(facts: Facts) -> dict[str, Any] | None:
+    """python.json: what was learnt of the target environment; None where there is none."""
+    executable = facts.value("python.executable")
+    if not executable:
+        return None
+    said: dict[str, Any] = {"executable": executable}
+    for key in ("version", "prefix", "kind", "why", "error", "externally_managed"):
+        value = facts.value(f"python.{key}")
+        if value is not None:
+            said[key] = value
+    said["distributions"] = _plain(facts.value("python.distributions", {}))
+    frameworks = facts.value("python.frameworks")
+    if frameworks is not None:
+        said["frameworks"] = _plain(frameworks)
+    return said
+
+
+def _plain(value: Any) -> Any:
+    """Facts to JSON: what is not known becomes null."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value if isinstance(value, (str, int, float, bool)) or value is None else None
