@@ -12,10 +12,12 @@ from gpudoctor import __version__
 
 COMMANDS = {
     "check": ("gpudoctor.cli.check:command", "what is broken first on this machine, and what to do"),
+    "explain": ("gpudoctor.cli.explain:command", "the same from a log, a traceback or a pasted issue"),
     "setup": ("gpudoctor.cli.setup:command", "set a stack up from a recipe: plan, apply, verify, undo, resume"),
     "validate": ("gpudoctor.cli.validate:command", "does it compute right, how fast, and which known fix helps"),
     "diff": ("gpudoctor.cli.diff:command", "what changed between two reports, or since this was last healthy"),
     "capture": ("gpudoctor.cli.capture:command", "record this machine so that it can be looked at elsewhere"),
+    "mcp": ("gpudoctor.cli.mcp:command", "let an assistant look: read-only tools by the Model Context Protocol"),
     "list": ("gpudoctor.cli.listing:command", "the checks, devices, facts and stacks that are known"),
     "show": ("gpudoctor.cli.show:command", "one check or stack: what it means, why, and on what ground"),
     "lint": ("gpudoctor.cli.lint:command", "for authors: find mistakes in check files, compare recorded machines"),
@@ -51,14 +53,21 @@ class Commands(click.Group):
 
 @click.group(cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="gpudoctor", message="%(prog)s %(version)s")
+@click.option("--first-look", metavar="CAPTURE", hidden=True, help="The screen without a command, of a recorded machine.")
 @click.pass_context
-def group(ctx: click.Context) -> None:
+def group(ctx: click.Context, first_look: str | None) -> None:
     """Why does this GPU not do deep learning, and what is the one thing to do?
 
     Start with: gpudoctor check
     """
-    if ctx.invoked_subcommand is None:
+    if ctx.invoked_subcommand is not None:
+        return
+    if first_look is None and not sys.stdout.isatty():
         click.echo(ctx.get_help())
+        return
+    from gpudoctor.cli.first_look import show
+
+    show(first_look)
 
 
 def main(argv: Sequence[str] | None = None) -> None:

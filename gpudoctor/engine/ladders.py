@@ -33,7 +33,7 @@ def quieten(findings: Iterable[Finding], used: frozenset[str], asked: str | None
 
     def unasked(finding: Finding) -> bool:
         stacks = set(finding.stacks)
-        if not stacks or stacks & wanted:
+        if not stacks or stacks & wanted or finding.said_at:
             return False
         return torch_in_use or (other_in_use and not stacks & TORCH_ON_GPU)
 

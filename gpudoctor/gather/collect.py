@@ -21,11 +21,13 @@ class Gathered:
     """Probes that crashed or ran out of time, one line each."""
 
 
-def gather(host: Host, progress: Progress | None = None, given: Mapping[str, Fact] | None = None) -> Gathered:
+def gather(
+    host: Host, progress: Progress | None = None, given: Mapping[str, Fact] | None = None, settle: Callable[[Facts], None] | None = None
+) -> Gathered:
     """Probes in order; slow ones (processes, frameworks) each in a thread of their own from their place in the order on.
 
     The slow ones see the facts known when they start. What is not there at the deadline is `unknown: out of time`.
-    `given`: facts that nobody probes, such as what a person asked of `setup`.
+    `given`: facts that nobody probes, such as what a person asked of `setup`. `settle` has the last word before anything is derived.
     """
     gathered = Gathered(Facts(given))
     running: list[tuple[Probe, threading.Thread, Gathered]] = []
@@ -50,6 +52,8 @@ def gather(host: Host, progress: Progress | None = None, given: Mapping[str, Fac
         for name, fact in list(result.facts.items()):
             gathered.facts.set(name, fact)
         gathered.incidents += result.incidents
+    if settle is not None:
+        settle(gathered.facts)
     derive(gathered)
     return gathered
 

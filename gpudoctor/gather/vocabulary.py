@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from importlib import import_module
 
-from gpudoctor import derived, probes
+from gpudoctor import derived, probes, readers
 from gpudoctor.derived._derivation import Derivation
 from gpudoctor.model.facts import FactSpec
 from gpudoctor.probes._probe import Probe
@@ -26,6 +26,7 @@ def specs() -> dict[str, FactSpec]:
     named: dict[str, FactSpec] = {}
     for provides in (*(probe.provides for probe in all_probes()), *(derivation.provides for derivation in all_derivations())):
         named.update((spec.name, spec) for spec in provides)
+    named.update((spec.name, spec) for spec in readers.SPECS)
     return named
 
 

@@ -59,6 +59,10 @@ class FactSpec:
 _MISSING = Unknown("not probed")
 
 
+class Incomplete(dict[str, Any]):
+    """A map of which only a part was shown: a name that is not in it is unknown rather than absent."""
+
+
 class Facts:
     """A set of facts by dotted name. Looking into a map (`python.distributions.torch`) works by longest prefix.
 
@@ -130,4 +134,4 @@ def look_into(mapping: Mapping[str, Any], path: str, source: str) -> Fact:
             if isinstance(inner, Mapping):
                 return look_into(inner, path[len(head) + 1 :], source)
             return Absent(source) if inner is None else as_fact(inner) if isinstance(inner, (Unknown, Absent)) else Unknown("unparsable")
-    return Absent(source)
+    return Unknown("not in the text") if isinstance(mapping, Incomplete) else Absent(source)

@@ -55,15 +55,26 @@ def lookup_name(vendor: str, name: str) -> Device | None:
         return None
     wanted = _plain(name)
     best: tuple[int, Device] | None = None
-    for device in _index(table)[0].values():
-        plain = _plain(device.name or "")
-        if plain and re.search(rf"\b{re.escape(plain)}\b", wanted) and (best is None or len(plain) > best[0]):
+    for plain, device in _spellings(table):
+        if plain in wanted and (best is None or len(plain) > best[0]) and re.search(rf"\b{re.escape(plain)}\b", wanted):
             best = (len(plain), device)
     return best[1] if best else None
 
 
+@lru_cache(maxsize=8)
+def _spellings(table: str) -> tuple[tuple[str, Device], ...]:
+    """Plain names; 'RX 7900 XT/XTX/GRE' and 'RX 9070 / 9070 XT' are several."""
+    found: list[tuple[str, Device]] = []
+    for device in _index(table)[0].values():
+        first, *others = re.split(r"\s*/\s*", _plain(device.name or ""))
+        stem = first.rpartition(" ")[0] if not re.match(r"\d", others[0] if others else "") else first.split(" ")[0]
+        found += [(name, device) for name in (first, *(f"{stem} {other}".strip() for other in others)) if len(name) >= 3]
+    return tuple(found)
+
+
 def _plain(name: str) -> str:
-    return re.sub(r"\s+", " ", re.sub(r"\((?:R|TM|C)\)|®|™|\bNVIDIA\b|\bAMD\b|\bIntel\b", " ", name, flags=re.IGNORECASE)).strip().lower()
+    brands = r"\((?:R|TM|C)\)|®|™|\b(?:NVIDIA|AMD|Intel|GeForce|Radeon|Arc|Graphics|Tesla)\b"
+    return re.sub(r"\s+", " ", re.sub(brands, " ", name, flags=re.IGNORECASE)).strip().lower()
 
 
 @lru_cache(maxsize=8)

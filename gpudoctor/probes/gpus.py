@@ -249,6 +249,16 @@ def from_apple(facts: Facts) -> list[dict[str, Any]]:
     return gpus
 
 
+def named_gpu(maker: str, name: str, index: int) -> dict[str, Any]:
+    """A GPU of which only its name and its vendor, or its PCI id (8086:56a0), are known."""
+    if ":" in maker:
+        gpu = describe(*maker.split(":", 1))
+        gpu.update(index=index, address=gpu["name"], driver=UNSEEN, driver_candidates=[])
+        gpu.update(node=UNSEEN, access=UNSEEN, card_node=None, node_group=None, node_mode=None, bar_bytes=UNSEEN)
+        return gpu
+    return _only_named(maker, name, index)
+
+
 def _only_named(vendor: str, name: str, index: int) -> dict[str, Any]:
     """A GPU of which only vendor and name are known."""
     device = lookup_name(vendor, name)

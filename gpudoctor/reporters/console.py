@@ -29,7 +29,7 @@ def render(
     """The whole screen. `quiet` leaves out ladders and hints; `stack` is the only one to show; `ignored` were left out, and why."""
     terminal = terminal or Terminal()
     width = min(max(terminal.width, 40), 100)
-    parts = [list(_head(report, width))]
+    parts = [list(machine_lines(report, width))]
     if not quiet:
         parts += list(_ladders(report, width, verbose, stack))
     parts += list(_findings(report, width, verbose))
@@ -42,7 +42,7 @@ def name(layer: str) -> str:
     return layer.replace("-", " ")
 
 
-def _head(report: Report, width: int) -> Iterator[Line]:
+def machine_lines(report: Report, width: int) -> Iterator[Line]:
     if report.incomplete:
         yield from hanging((Span("incomplete: ", "warn"),), "; ".join(report.incomplete), width)
     head = report.headline
@@ -169,13 +169,13 @@ def _findings(report: Report, width: int, verbose: bool) -> Iterator[list[Line]]
     for finding in report.findings:
         if finding.severity != "info":
             numbers[finding.key] = len(numbers) + 1
-            yield list(_finding(finding, numbers, width, verbose))
+            yield list(finding_lines(finding, numbers, width, verbose))
     infos = [finding for finding in report.findings if finding.severity == "info"]
     if infos:
-        yield [line for finding in infos for line in _info(finding, width, verbose)]
+        yield [line for finding in infos for line in info_lines(finding, width, verbose)]
 
 
-def _finding(finding: Finding, numbers: dict[str, int], width: int, verbose: bool) -> Iterator[Line]:
+def finding_lines(finding: Finding, numbers: dict[str, int], width: int, verbose: bool) -> Iterator[Line]:
     style = "bad" if finding.severity == "error" else "warn"
     doubt = finding.confidence if finding.severity == "error" else f"{finding.severity}, {finding.confidence}"
     yield from hanging((Span(f"{numbers[finding.key]:<3}", style),), finding.title, width, style="bold", last=doubt)
@@ -211,7 +211,7 @@ def _advice(finding: Finding, width: int, margin: Span) -> Iterator[Line]:
         label = " " * len(label)
 
 
-def _info(finding: Finding, width: int, verbose: bool) -> Iterator[Line]:
+def info_lines(finding: Finding, width: int, verbose: bool) -> Iterator[Line]:
     yield from hanging((Span("Also: ", "dim"),), finding.title, width)
     margin = Span("      ")
     if verbose:

@@ -1,0 +1,80 @@
+"""gpudoctor explain: the cause and the fix from text alone."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from gpudoctor.cli import FINDINGS, OK, BadInput
+from gpudoctor.cli.check import status
+
+AT_MOST = 5
+
+
+@click.command("explain")
+@click.argument("files", nargs=-1, metavar="[FILE…|-]")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="What to write.")
+@click.option("-o", "--output", metavar="FILE", help="Write there instead of to standard output, whole or not at all.")
+@click.option("--all", "everything", is_flag=True, help=f"Every finding; else the first {AT_MOST}.")
+@click.option("--stack", metavar="NAME", help="What the text is about, where it does not say so itself.")
+@click.option(
+    "--fail-on", type=click.Choice(["error", "warning", "never"]), default="error", help="From which level on to exit 1 (error)."
+)
+@click.option("--checks", multiple=True, metavar="DIR", help="A further folder of checks; may be repeated.")
+@click.option("--ignore", multiple=True, metavar="ID", help="Leave out this check.")
+@click.option("--why", metavar="ID", help="Show how this check came to its outcome instead of the findings.")
+@click.option("--no-color", is_flag=True, help="No colour, as with NO_COLOR set or in a pipe.")
+@click.option("-v", "--verbose", is_flag=True, help="The lines and facts that each finding rests on.")
+@click.option("-q", "--quiet", is_flag=True, help="Findings only.")
+def command(files: Sequence[str], **given: Any) -> int:
+    """What went wrong, and what to do: from a log, a traceback, pasted outputs, a whole issue text.
+
+    Reads FILE, or standard input. Nothing of this machine is looked at.
+    """
+    from gpudoctor import app, explaining
+
+    request = explaining.ExplainRequest(checks=given["checks"], ignore=frozenset(given["ignore"]), stack=given["stack"])
+    if len(files) > 1:
+        raise BadInput("explain takes one file so far")
+    raw = _read(files[0] if files else "-")
+    try:
+        explanation = explaining.explain(raw, request)
+    except app.BAD_INPUT as error:
+        raise BadInput(str(error)) from error
+    if given["why"]:
+        from gpudoctor.cli.why import show
+
+        return show(explanation.report, given["why"], given["form"], given["output"])
+    from gpudoctor.cli.output import deliver, terminal
+
+    if given["form"] == "json":
+        from gpudoctor.reporters import json_report
+
+        deliver(json_report.render(explanation.report, {}), given["output"])
+    else:
+        from gpudoctor.reporters import explanation_text
+
+        place = terminal(given["no_color"], to_file=given["output"] not in (None, "-"))
+        most = None if given["everything"] else AT_MOST
+        deliver(
+            explanation_text.render(
+                explanation.report, explanation.recognised, place, most=most, verbose=given["verbose"], quiet=given["quiet"]
+            ),
+            given["output"],
+        )
+    return FINDINGS if status(explanation.report, given["fail_on"], None) == FINDINGS else OK
+
+
+def _read(name: str) -> bytes:
+    if name == "-":
+        if sys.stdin.isatty():
+            click.echo("Paste the text, then press Ctrl-D on a line of its own:", err=True)
+        return sys.stdin.buffer.read()
+    try:
+        with open(name, "rb") as file:
+            return file.read()
+    except OSError as error:
+        raise BadInput(f"{name}: {error.strerror or error}; give a readable text file, or - for standard input") from error

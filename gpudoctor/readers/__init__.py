@@ -1,0 +1,9 @@
+"""Text to facts. Each reader takes what it recognises; order matters where one knows better than another."""
+
+from gpudoctor.model.facts import FactSpec
+
+ALL = ("tool_output", "labelled", "package_lists", "variables", "traces", "prose")
+SPECS = (
+    FactSpec("text.stacks", "list", "stacks that a pasted text speaks of, the most spoken of first"),
+    FactSpec("text.readers", "list", "outputs of programs that were recognised in a pasted text"),
+)

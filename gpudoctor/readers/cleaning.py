@@ -1,0 +1,60 @@
+"""Bytes that a person pasted to numbered lines: decoded, without colours, quoting and line ends of other systems."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from gpudoctor.model.signature import Numbered
+
+LONGEST_LINE = 20_000
+"""Letters of a line that are read. Longer ones are data, not messages."""
+_ESCAPES = re.compile(r"\x1b(?:\[[0-9;:?<=>]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|[ -/]*[0-~])")
+_CONTROLS = dict.fromkeys((*range(0, 9), 11, 12, *range(14, 32), 127, *range(128, 160), 8203, 65279))
+_CONTROLS.update(dict.fromkeys((0x202A, 0x202B, 0x202C, 0x202D, 0x202E, 0x2066, 0x2067, 0x2068, 0x2069)))
+_QUOTED = re.compile(r"^(?:> ?){1,4}(?!>)")
+_STAMP = re.compile(r"^(?:\[?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)\]?[ \t])")
+"""What docker logs --timestamps and CI logs put before every line."""
+
+
+def decode(raw: bytes) -> str:
+    """UTF-8, UTF-16 as PowerShell writes it into files, else Windows' western code page. Never fails."""
+    if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return raw.decode("utf-16", "replace")
+    if raw[:400].count(b"\0") > len(raw[:400]) // 4:
+        return raw.decode("utf-16-le" if raw[1:2] == b"\0" else "utf-16-be", "replace")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = raw.decode("utf-8", "replace")
+        return text if text.count("\ufffd") * 20 < len(text) else raw.decode("cp1252", "replace")
+
+
+def lines_of(text: str, first: int = 1) -> list[Numbered]:
+    """Clean lines with the numbers that they have in the text."""
+    rows = text.replace("\r\n", "\n").split("\n")
+    return [Numbered(first + number, clean(row)) for number, row in enumerate(rows)]
+
+
+def clean(row: str) -> str:
+    """One line as it was meant: of a progress bar its last state, no escapes, no invisible letters, no quoting."""
+    row = row[:LONGEST_LINE]
+    if "\r" in row:
+        row = row.rstrip("\r").rpartition("\r")[2]
+    if "\x1b" in row:
+        row = _ESCAPES.sub("", row)
+    if not row.isascii() or not row.isprintable():
+        row = row.translate(_CONTROLS)
+    return row.rstrip()
+
+
+def unquoted(lines: Sequence[Numbered]) -> list[Numbered]:
+    """Without the marks of e-mail and Markdown quoting where a good part of the lines has them, and without a log's time stamps."""
+    filled = [line for line in lines if line.text.strip()]
+    quoted = sum(_QUOTED.match(line.text) is not None for line in filled)
+    stamped = sum(_STAMP.match(line.text) is not None for line in filled)
+    if quoted > 2 or (filled and quoted * 3 > len(filled)):
+        lines = [Numbered(line.number, _QUOTED.sub("", line.text, count=1)) for line in lines]
+    if stamped > 2 and stamped * 2 > len(filled):
+        lines = [Numbered(line.number, _STAMP.sub("", line.text, count=1)) for line in lines]
+    return list(lines)

@@ -1,0 +1,111 @@
+"""Names that people and programs give to devices and systems: which vendor, which product, which release."""
+
+from __future__ import annotations
+
+import re
+
+from gpudoctor.readers.evidence import Evidence
+
+_PCI_ID = re.compile(r"\b(8086|10de|1002|1d95):([0-9a-f]{4})\b", re.IGNORECASE)
+_NVIDIA = (
+    r"(?:NVIDIA )?(?:GeForce )?(?:RTX|GTX)[ -]?(?:PRO )?A?\d{3,5}(?: ?(?:Ti|SUPER|Ada|Max-Q|Laptop))*|"
+    r"(?:NVIDIA |Tesla )(?:[AHBLVPTK]\d{1,3}\w?(?:-\w+)*|GH200|GB[123]00|Titan[\w ]{0,4}|Quadro[\w ]{0,12}|Jetson[\w ]{0,16}|"
+    r"RTX[\w ]{0,12})|"
+    r"\b(?:[AHB]100|[HB]200|GH200|GB[123]00|L40S?|A6000|A40|V100|Titan (?:RTX|V|Xp?))\b|GeForce(?: [\w ]{2,20})?|Quadro \w+|Jetson \w+"
+)
+_AMD = (
+    r"(?:AMD )?(?:Radeon )?(?:RX|Pro W|PRO W|W|AI PRO R)[ -]?[4-9]\d{2,3}S?(?: ?(?:XTX?|GRE|M|S))?|(?:AMD )?Instinct \w+|"
+    r"\bMI\d{2,3}[XA]?\b|Radeon [\w ]{2,16}|"
+    r"\b[79]\d00 ?XTX?\b|Radeon VII|\bVega ?\d{1,2}\b|Strix Halo|\b(?:8060S|780M|890M|680M)\b|FirePro \w+"
+)
+_INTEL = (
+    r"Intel\(R\) [\w()/ ]{3,40}|(?:Intel )?Arc(?:\(TM\))? ?(?:Pro )?[AB]\d{2,3}M?(?: Graphics)?|"
+    r"(?:Intel )?Arc(?:\(TM\))? (?:Graphics|\d{3}[VT])|"
+    r"\b(?:A770M?|A750|A730M|A580|A550M|A380|A370M|A310|B580|B570)\b|\bPro [AB]\d0\b|UHD(?: Graphics)? ?\d{3}|"
+    r"UHD Graphics|Iris(?:\(R\))? ?(?:Xe|Plus|Pro)?(?: Graphics)?(?: \d{3})?|HD Graphics ?\d{3,4}|"
+    r"(?:Data Cent(?:er|re) GPU )?(?:Flex|Max)(?: Series)? ?1\d\d0?|"
+    r"Lunar Lake|Meteor Lake|Arrow Lake|Panther Lake|DG[12]\b"
+)
+MAKERS = tuple(
+    (maker, re.compile(rf"(?<![\w\-])(?:{pattern})", re.IGNORECASE))
+    for maker, pattern in (
+        ("nvidia", _NVIDIA), ("amd", _AMD), ("intel", _INTEL),
+        ("graphcore", r"Graphcore(?: C?\w+)?|GC200|(?:Mk[12] )?IPU-?(?:M2000|POD\d+)|C2 (?:card|IPU)"),
+        ("apple", r"Apple M[1-5](?: (?:Pro|Max|Ultra))?|M[1-5] (?:Pro|Max|Ultra)"),
+    )
+)  # fmt: skip
+_PROCESSOR = re.compile(r"\b(?:Core\(TM\)|Core i\d|Xeon|Ryzen|EPYC|Threadripper|i[3579]-\d{4,5}\w*|CPU)\b", re.IGNORECASE)
+GFX = re.compile(r"\bgfx(\d{3,4}[a-f]?)\b")
+
+
+def name_gpu(name: str, evidence: Evidence, prose: bool = False) -> bool:
+    """Notes the device that this names; false where it names none. Of `prose` only the words of the name are kept."""
+    name = re.sub(r"\s*\(UUID.*$|\s*\[.*$", "", name.strip())[:160]
+    by_id = _PCI_ID.search(name)
+    if by_id:
+        evidence.gpu(f"{by_id[1].lower()}:{by_id[2].lower()}", name)
+        return True
+    for maker, pattern in MAKERS:
+        found = pattern.search(name)
+        if found:
+            before = name[: found.start()]
+            if _PROCESSOR.search(found[0]) or (maker in ("intel", "amd") and _PROCESSOR.search(name[found.end() :][:20])):
+                continue
+            evidence.gpu(maker, found[0].strip() if prose or _PROCESSOR.search(before) else name)
+            return True
+    return False
+
+
+_SYSTEMS = (
+    ("ubuntu", re.compile(r"\bUbuntu(?:\s+Linux)?[ \-]*(?P<version>\d{2}\.\d{2}|\d{2}(?=\b))?", re.IGNORECASE)),
+    ("debian", re.compile(r"\bDebian(?: GNU/Linux)?[ \-]*(?P<version>\d{1,2})?", re.IGNORECASE)),
+    ("fedora", re.compile(r"\bFedora(?: Linux)?[ \-]*(?P<version>\d{2})?", re.IGNORECASE)),
+    ("nobara", re.compile(r"\bNobara(?: Linux)?[ \-]*(?P<version>\d{2})?", re.IGNORECASE)),
+    ("arch", re.compile(r"\bArch(?: ?Linux)(?P<version>)", re.IGNORECASE)),
+    ("cachyos", re.compile(r"\bCachyOS(?P<version>)", re.IGNORECASE)),
+    ("manjaro", re.compile(r"\bManjaro(?P<version>)", re.IGNORECASE)),
+    ("endeavouros", re.compile(r"\bEndeavour ?OS(?P<version>)", re.IGNORECASE)),
+    ("linuxmint", re.compile(r"\b(?:Linux )?Mint[ \-]*(?P<version>\d{2}(?:\.\d)?)?", re.IGNORECASE)),
+    ("pop", re.compile(r"\bPop!?_OS[ \-]*(?P<version>\d{2}\.\d{2})?", re.IGNORECASE)),
+    ("nixos", re.compile(r"\bNixOS(?P<version>)", re.IGNORECASE)),
+    ("centos", re.compile(r"\bCentOS(?: Linux| Stream)?[ \-]*(?P<version>\d{1,2})?", re.IGNORECASE)),
+    ("rocky", re.compile(r"\bRocky(?: Linux)?[ \-]*(?P<version>\d{1,2}(?:\.\d+)?)?", re.IGNORECASE)),
+    ("almalinux", re.compile(r"\bAlma ?Linux[ \-]*(?P<version>\d{1,2}(?:\.\d+)?)?", re.IGNORECASE)),
+    ("rhel", re.compile(r"\b(?:RHEL|Red Hat Enterprise Linux)(?: release)?[ \-]*(?P<version>\d{1,2}(?:\.\d+)?)?", re.IGNORECASE)),
+    ("opensuse", re.compile(r"\bopenSUSE[ \-]*(?:Leap|Tumbleweed)?[ \-]*(?P<version>\d{2}\.\d)?", re.IGNORECASE)),
+)
+_WINDOWS = re.compile(r"\bWindows(?: Server)? ?(?P<name>11|10|8\.1|7|20\d\d)?\b(?:[^\n]{0,60}?\b10\.0\.(?P<build>\d{5}))?", re.IGNORECASE)
+_BUILD = re.compile(r"\b(?:10\.0\.|OS Build |build )(?P<build>[12]\d{4})\b", re.IGNORECASE)
+_WSL = re.compile(r"\bWSL ?-?[12]?\b|\bWindows Subsystem for Linux\b|microsoft-standard", re.IGNORECASE)
+
+
+def name_system(value: str, evidence: Evidence) -> bool:
+    """Notes the operating system that this names; a Linux beside 'WSL' is one inside Windows."""
+    named = False
+    for distribution, pattern in _SYSTEMS:
+        found = pattern.search(value)
+        if found:
+            version = found["version"] or ""
+            lines = [f"ID={distribution}", f'PRETTY_NAME="{value[:60]}"', *([f'VERSION_ID="{version}"'] if version else [])]
+            evidence.files.setdefault("/etc/os-release", "\n".join(line.replace("`", "") for line in lines) + "\n")
+            named = True
+            break
+    if _WSL.search(value):
+        evidence.platform("wsl2")
+        return True
+    windows = _WINDOWS.search(value)
+    if windows:
+        evidence.platform("windows" if not named else "wsl2")
+        build = windows["build"] or (found["build"] if (found := _BUILD.search(value)) else None)
+        if build:
+            evidence.fact("windows.build", int(build), "text")
+        return True
+    mac = re.search(r"\b(?:macOS|Mac OS X|OS X)\b[ \-]*(?P<version>\d{2}(?:\.\d+)*)?", value)
+    if mac:
+        evidence.platform("macos")
+        if mac["version"]:
+            evidence.fact("os.version", mac["version"], "text")
+        return True
+    if named:
+        evidence.platform("linux")
+    return named

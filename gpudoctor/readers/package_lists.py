@@ -1,0 +1,82 @@
+"""Python packages and their versions: pip list, freeze and show, conda list, what an installation printed, and requirements."""
+
+from __future__ import annotations
+
+import re
+
+from gpudoctor.probes.dist_info import RELEVANT, normalise
+from gpudoctor.readers.evidence import Evidence
+from gpudoctor.readers.sheet import Section, Sheet
+
+_VERSION = r"\d[\w.!]*(?:\+[\w.]+)?"
+_PIP_HEAD = re.compile(r"^Package\s+Version\b")
+_PIP_ROW = re.compile(rf"^(?P<name>[A-Za-z][\w.\-]*)\s+(?P<version>{_VERSION})(?:\s+\S.*)?$")
+_CONDA_HEAD = re.compile(r"^# packages in environment at|^# Name\s+Version\s+Build|^\s*Name\s+Version\s+Build")
+_PINNED = re.compile(rf"(?<![\w.\-])(?P<name>[A-Za-z][\w.\-]*)(?:\[[\w,\-]+\])?==(?P<version>{_VERSION})(?![\w*])")
+_FROZEN = re.compile(rf"(?P<name>[A-Za-z][\w.\-]*)==(?P<version>{_VERSION})")
+_SHOWN = re.compile(r"^Name: (?P<name>[\w.\-]+)$")
+_INSTALLED = re.compile(r"^\s*Successfully installed (?P<list>.+)$")
+_INSTALLED_ONE = re.compile(rf"(?P<name>[A-Za-z][\w.]*(?:-[A-Za-z][\w.]*)*)-(?P<version>{_VERSION})(?=\s|$)")
+_SATISFIED = re.compile(rf"^Requirement already satisfied: (?P<name>[\w.\-]+)\S* in .*?(?:\((?P<version>{_VERSION})\))?$")
+_WHEEL = re.compile(
+    rf"(?<![\w\-])(?P<name>[A-Za-z][\w.]*)-(?P<version>{_VERSION})-(?P<python>cp\d{{2,3}})-[\w]+-(?P<platform>win_amd64|manylinux\w*|linux_\w+|macosx\w*)\.whl"
+)
+_COMMAND = re.compile(r"\b(?:pip3?|uv|conda|mamba|poetry)\b.*\b(?:install|add)\b")
+_ERROR = re.compile(r"^ERROR|requires|which is incompatible|Could not find|No matching|from versions", re.IGNORECASE)
+_OWN_LINE = re.compile(
+    rf"^[\s*\->•`]*(?P<name>[A-Za-z][\w.\-]*?)[`*]*(?:\s*[:=]\s*|\s+(?:version\s+|v)?)[`*]*(?P<version>\d+\.\d+{_VERSION[2:]})[`*.,;]*(?:\s+\(.*\))?$"
+)
+
+
+def read(sheet: Sheet, evidence: Evidence) -> None:
+    for section in sheet.sections:
+        _whole_listing(section, evidence)
+    wanted: list[tuple[str, str]] = []
+    for number, line in enumerate(sheet.lines):
+        text = line.text
+        if _ERROR.search(text):
+            continue
+        shown = _SHOWN.match(text)
+        if shown and number + 1 < len(sheet.lines) and sheet.lines[number + 1].text.startswith("Version: "):
+            evidence.package(shown["name"], sheet.lines[number + 1].text[9:])
+        installed = _INSTALLED.match(text)
+        if installed:
+            for one in _INSTALLED_ONE.finditer(installed["list"][:8000]):
+                evidence.package(one["name"], one["version"])
+            continue
+        satisfied = _SATISFIED.match(text)
+        if satisfied and satisfied["version"]:
+            evidence.package(satisfied["name"], satisfied["version"])
+        own = _OWN_LINE.match(text)
+        if own and RELEVANT.match(normalise(own["name"])):
+            evidence.package(own["name"], own["version"])
+            continue
+        for pinned in _PINNED.finditer(text[:2000]):
+            if RELEVANT.match(normalise(pinned["name"])):
+                wanted.append((pinned["name"], pinned["version"]))
+    for name, version in wanted:  # what somebody asked for counts where nobody says what is there
+        if normalise(name) not in evidence.packages:
+            evidence.package(name, version)
+
+
+def _whole_listing(section: Section, evidence: Evidence) -> None:
+    head = next((number for number, line in enumerate(section.lines) if _PIP_HEAD.match(line.text) or _CONDA_HEAD.match(line.text)), None)
+    rows = section.lines[head + 1 :] if head is not None else []
+    frozen = [found for line in section.lines if (found := _FROZEN.fullmatch(line.text))]
+    taken = 0
+    for line in rows:
+        found = _PIP_ROW.match(line.text)
+        if found:
+            evidence.package(found["name"], found["version"])
+            taken += 1
+        elif line.text.strip() and not line.text.startswith(("-", "#")):
+            break
+    for found in frozen:
+        evidence.package(found["name"], found["version"])
+    whole = taken >= 8 or len(frozen) >= 12
+    if whole:
+        evidence.saw("a list of Python packages")
+    typed = section.typed
+    cut = "grep" in typed or "|" in typed or any("..." in line.text.strip()[:4] for line in section.lines)
+    if whole and not cut and section.program in ("pip", "pip3", "uv", "conda", "mamba", "python", "python3") and taken >= 15:
+        evidence.all_packages = True

@@ -1,0 +1,75 @@
+"""Free text: 'A770 on Ubuntu 22.04, kernel 5.19, IPEX 1.13.120'. Only what cannot be meant otherwise becomes a fact."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from gpudoctor.readers.evidence import Evidence
+from gpudoctor.readers.naming import GFX, name_gpu, name_system
+from gpudoctor.readers.sheet import Sheet
+
+_NUMBER = r"(?:version |release |v\.?|==|= ?|: ?)?\s*(?P<version>\d+\.\d+(?:\.\d+)*(?:(?:a|b|rc|\.post|\.dev)\d+)*(?:\+[\w.]+)?)"
+PRODUCTS: Mapping[str, str] = {
+    "torch": r"(?:py)?torch", "intel-extension-for-pytorch": r"ipex|intel[- _]extension[- _]for[- _]pytorch", "torchvision": r"torchvision",
+    "torchaudio": r"torchaudio", "tensorflow": r"tensorflow|tf(?=[ \-]?\d)", "tensorflow-directml-plugin": r"tensorflow-directml-plugin",
+    "torch-directml": r"torch[-_]directml", "onnxruntime": r"onnx ?runtime|ort", "onnxruntime-gpu": r"onnxruntime-gpu",
+    "openvino": r"openvino", "jax": r"jax", "jaxlib": r"jaxlib", "xformers": r"xformers", "flash-attn": r"flash[- _]att(?:n|ention)",
+    "bitsandbytes": r"bitsandbytes|bnb", "vllm": r"vllm", "triton": r"triton(?:-windows)?", "deepspeed": r"deepspeed", "numpy": r"numpy",
+    "poptorch": r"poptorch", "transformers": r"transformers",
+}  # fmt: skip
+_PACKAGES = {name: re.compile(rf"(?<![\w\-/.]){pattern}\s{{0,2}}{_NUMBER}(?![\w*])".replace(pattern, f"(?:{pattern})", 1), re.IGNORECASE)
+             for name, pattern in PRODUCTS.items()}  # fmt: skip
+_PYTHON = re.compile(r"(?<![\w\-/])python\s?(?:version\s?)?:?\s?(?P<version>3\.\d{1,2}(?:\.\d{1,2})?)\b", re.IGNORECASE)
+_KERNEL = re.compile(r"\bkernel(?: version)?:?\s(?:is\s)?(?:Linux\s)?(?P<version>[3-9]\.\d{1,2}(?:\.\d+)*[\w.\-+]*)", re.IGNORECASE)
+_NVIDIA_DRIVER = re.compile(
+    r"\b(?:nvidia[- ]?)?driver(?: version)?s?:?\s(?:is\s|v)?(?P<version>[3-9]\d{2}\.\d{2,3}(?:\.\d{2})?)\b", re.IGNORECASE
+)
+_ROCM = re.compile(r"\bROCm\s?(?:version\s)?v?(?P<version>\d\.\d+(?:\.\d+)?)\b|/opt/rocm-(?P<path>\d\.\d+(?:\.\d+)?)/", re.IGNORECASE)
+_ONEAPI = re.compile(
+    r"\boneAPI(?: Base Toolkit)?\s(?:version\s)?(?P<version>20\d\d\.\d(?:\.\d)?)\b|BaseKit_p_(?P<file>20\d\d\.\d(?:\.\d)?)", re.IGNORECASE
+)
+_RUNTIME = re.compile(
+    r"\b(?:compute[- ]runtime|NEO|intel-opencl-icd|IGC and driver|driver)\s(?:version\s|release\s)?"
+    r"(?P<version>2\d\.\d{2}\.\d{4,5}(?:\.\d+)?)"
+)
+_NO_LINE = re.compile(
+    r"^\s*(?:File \"|at |#\d+ |ERROR: |Traceback|warning:|E\s)|incompatible|requires|not supported|support[s]? |mismatch", re.IGNORECASE
+)
+LONGEST = 400
+"""Letters of a line that can be prose."""
+
+
+def read(sheet: Sheet, evidence: Evidence) -> None:
+    named = bool(evidence.gpus)
+    for line in sheet.lines:
+        text = line.text
+        if not text or len(text) > LONGEST:
+            continue
+        asked = not _NO_LINE.search(text)
+        if asked:
+            _versions(text, evidence)
+            if "/etc/os-release" not in evidence.files:
+                name_system(text, evidence)
+        if not named:
+            for part in re.split(r"[,;()]| on | with | under | and | in ", text)[:12]:
+                name_gpu(part, evidence, prose=True)
+    for target in dict.fromkeys(GFX.findall(sheet.text[:200_000])):
+        evidence.gfx.append(f"gfx{target}")
+
+
+def _versions(text: str, evidence: Evidence) -> None:
+    for name, pattern in _PACKAGES.items():
+        found = pattern.search(text)
+        if found and name not in evidence.packages:
+            evidence.package(name, found["version"])
+    if "python.version" not in evidence.facts and (python := _PYTHON.search(text)):
+        evidence.fact("python.version", python["version"], "text")
+    kernel = _KERNEL.search(text)
+    if kernel:
+        evidence.files.setdefault("/proc/sys/kernel/osrelease", kernel["version"].rstrip(".") + "\n")
+    for name, pattern in (("nvidia.driver.version", _NVIDIA_DRIVER), ("rocm.version", _ROCM), ("oneapi.active", _ONEAPI),
+                          ("intel.compute_runtime.version", _RUNTIME)):  # fmt: skip
+        found = pattern.search(text)
+        if found and name not in evidence.facts:
+            evidence.fact(name, next(value for value in found.groups() if value), "text")

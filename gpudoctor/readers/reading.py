@@ -1,0 +1,79 @@
+"""A pasted text to a machine that probes can ask, and to the facts that no probe gives in that form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+
+from gpudoctor import readers
+from gpudoctor.host.pasted import PastedHost
+from gpudoctor.model.facts import Facts, Incomplete, Known, Unknown
+from gpudoctor.model.signature import Numbered
+from gpudoctor.probes.gpus import named_gpu
+from gpudoctor.readers.evidence import Evidence
+from gpudoctor.readers.sheet import Sheet
+from gpudoctor.readers.topics import stacks_of
+
+NOT_THERE = Unknown("not in the text")
+_MAPS = ("python.distributions", "packages", "env", "libraries", "libraries.all", "libraries.cached", "python.conda_packages")
+
+
+def take(lines: Sequence[Numbered]) -> tuple[Evidence, Sheet]:
+    """Everything that the readers recognise."""
+    sheet, evidence = Sheet(lines), Evidence()
+    for name in readers.ALL:
+        read: Callable[[Sheet, Evidence], None] = import_module(f"gpudoctor.readers.{name}").read
+        read(sheet, evidence)
+    return evidence, sheet
+
+
+def machine_of(evidence: Evidence) -> PastedHost:
+    """Asked by probes like any other machine."""
+    ipex = evidence.packages.get("intel-extension-for-pytorch", "")
+    if ipex and "+" not in ipex and any(maker == "intel" or maker.startswith("8086:") for maker, _ in evidence.gpus):
+        # Who writes 'IPEX 2.1.10' of an Arc leaves out what distinguishes the builds: nobody runs the CPU build on a card.
+        evidence.packages["intel-extension-for-pytorch"] = f"{ipex}+xpu"
+    platform = evidence.platforms[0] if evidence.platforms else "linux"
+    return PastedHost(evidence.commands, evidence.files, evidence.variables, evidence.python(), platform)
+
+
+def settle(evidence: Evidence, sheet: Sheet, facts: Facts) -> None:
+    """After the probes: what a text does not show is unknown, and what it says in so many words fills the gaps."""
+    for name in _MAPS:
+        fact = facts.get(name)
+        if isinstance(fact, Known) and isinstance(fact.value, dict) and not (name == "python.distributions" and evidence.all_packages):
+            facts.set(name, Known(Incomplete(fact.value), fact.source))
+    if not isinstance(facts.get("python.distributions"), Known):
+        facts.set("python.distributions", Known(Incomplete(evidence.packages), "text") if evidence.packages else NOT_THERE)
+    if not evidence.platforms and not evidence.files:
+        facts.set("platform.kind", NOT_THERE)
+    if "container" not in evidence.platforms:
+        facts.set("container.kind", NOT_THERE)
+    for name, fact in evidence.facts.items():
+        if not isinstance(facts.get(name), Known):
+            facts.set(name, fact)
+    _gpus(evidence, facts)
+    facts.set("text.stacks", Known(stacks_of(sheet.lower, evidence, facts), "text"))
+    facts.set("text.readers", Known(list(evidence.recognised), "text"))
+
+
+def _gpus(evidence: Evidence, facts: Facts) -> None:
+    known = facts.value("gpus")
+    if known:
+        return
+    gpus: list[dict[str, object]] = []
+    for maker, name in evidence.gpus[:64]:
+        gpu = named_gpu(maker, name, len(gpus))
+        if gpu["name"] not in [other["name"] for other in gpus]:
+            gpus.append(gpu)
+    targets = list(dict.fromkeys(evidence.gfx))
+    if len(targets) == 1 and not any(gpu["vendor"] == "amd" for gpu in gpus):
+        gpu = named_gpu("amd", targets[0], len(gpus))
+        gpu["gfx"] = targets[0]
+        gpus.append(gpu)
+    if not gpus:
+        for name in ("gpus", "gpu.vendors", "gpu.count"):
+            facts.set(name, NOT_THERE)
+        return
+    facts.set("gpus", Known(gpus, "text"))
+    facts.set("gpu.vendors", Known(sorted({str(gpu["vendor"]) for gpu in gpus}), "text"))

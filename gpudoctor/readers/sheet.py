@@ -1,0 +1,77 @@
+"""A pasted text cut into sections: what stands between fences, and what followed a command that was typed at a prompt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from gpudoctor.model.signature import Numbered
+
+_FENCE = re.compile(r"^\s{0,3}(?:`{3,}|~{3,})")
+_USER = r"(?:\([\w.\- ]{1,40}\) ?)?(?:[\w.\-]{1,40}@[\w.\-]{1,60}[: ][^$#%>]{0,80})?"
+_PROMPT = re.compile(rf"^\s*{_USER}[$%❯➜]\s+(?P<typed>\S.*)$|^\s*(?:\[?{_USER}\]?)#\s(?P<root>\S.*)$")
+_WINDOWS_PROMPT = re.compile(r"^\s*(?:\([\w.\- ]{1,40}\) ?)?(?:PS )?[A-Za-z]:\\[^>|<]{0,200}>\s*(?P<typed>\S.*)$")
+_TOOLS = (
+    "nvidia-smi|clinfo|sycl-ls|lspci|lsmod|uname|cat|dmesg|journalctl|pip3?|python3?|conda|mamba|uv|rocminfo|rocm-smi|amd-smi|nvcc|xpu-smi|"
+    "xpumcli|gc-info|gc-monitor|gc-inventory|vipu|wsl|wsl.exe|ls|env|printenv|echo|dpkg|apt|rpm|pacman|docker|podman|sudo|modinfo|modprobe|"
+    "dkms|mokutil|id|groups|lsb_release|hostnamectl|inxi|vainfo|intel_gpu_top|ldd|ldconfig|system_profiler|sw_vers|dxdiag|popc"
+)
+_TOOL_LINE = re.compile(rf"^(?:sudo )?(?:\S*/)?(?:{_TOOLS})(?:\s+[-\w./=|'\"$: ,]+)?$")
+
+
+@dataclass
+class Section:
+    """Lines that belong together. `typed`: the command line before them, empty where none was seen."""
+
+    typed: str = ""
+    lines: list[Numbered] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        return "\n".join(line.text for line in self.lines)
+
+    @property
+    def program(self) -> str:
+        """The program of the command line, without sudo and folder."""
+        words = [word for word in self.typed.split() if word != "sudo" and "=" not in word]
+        return words[0].rpartition("/")[2] if words else ""
+
+
+@dataclass
+class Sheet:
+    """The whole text, and its sections in order."""
+
+    lines: Sequence[Numbered]
+    sections: list[Section] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.sections = self.sections or list(_sections(self.lines))
+        self.text = "\n".join(line.text for line in self.lines)
+        self.lower = self.text.lower()
+
+
+def _sections(lines: Sequence[Numbered]) -> list[Section]:
+    found = [Section()]
+    for line in lines:
+        if _FENCE.match(line.text):
+            found.append(Section())
+            continue
+        typed = typed_in(line.text)
+        if typed:
+            found.append(Section(typed))
+        else:
+            found[-1].lines.append(line)
+    return [section for section in found if section.typed or any(line.text.strip() for line in section.lines)]
+
+
+def typed_in(line: str) -> str:
+    """The command of a prompt line, or of a line that is nothing but the call of a tool; empty for all else."""
+    found = _PROMPT.match(line) or _WINDOWS_PROMPT.match(line)
+    if found:
+        typed = found["typed"] if "typed" in found.groupdict() and found["typed"] else found.groupdict().get("root") or ""
+        if found.groupdict().get("root") and not _TOOL_LINE.match(typed):  # '# a heading' is no root's prompt
+            return ""
+        return typed.strip()
+    stripped = line.strip().strip("`").strip()
+    return stripped if len(stripped) < 120 and _TOOL_LINE.match(stripped) else ""

@@ -1,0 +1,142 @@
+"""Outputs of tools, handed on to the parsers that read them on a live machine: which lines are whose output."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gpudoctor.model.signature import Numbered
+from gpudoctor.probes.packages import DPKG_QUERY
+from gpudoctor.readers.evidence import Evidence
+from gpudoctor.readers.sheet import Section, Sheet
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """Output begins at a line that `first` matches and holds while lines match `goes_on` (None: to the end of the section)."""
+
+    name: str
+    argv: tuple[str, ...]
+    first: re.Pattern[str]
+    goes_on: re.Pattern[str] | None = None
+    gaps: int = 0
+    """Lines in a row that may look otherwise and do not end it."""
+    keep: re.Pattern[str] | None = None
+    """Only such lines are handed on."""
+
+
+def _p(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+TOOLS = (
+    Tool("nvidia-smi", ("nvidia-smi",), _p(r"^\+-{20,}|^\| NVIDIA-SMI \d"), _p(r"^\s*[|+]|^\s*$"), gaps=2),
+    Tool("nvidia-smi", ("nvidia-smi",), _p(r"^NVIDIA-SMI has failed|^Failed to initialize NVML|^No devices were found")),
+    Tool("nvidia-smi -q", ("nvidia-smi", "-q"), _p(r"^=+NVSMI LOG=+")),
+    Tool("nvidia-smi -L", ("nvidia-smi", "-L"), _p(r"^GPU \d+: .+\(UUID: "), _p(r"^(?:GPU \d+: |\s+MIG )")),
+    Tool("nvcc", ("nvcc", "--version"), _p(r"^nvcc: NVIDIA \(R\) Cuda compiler driver"), gaps=0),
+    Tool("clinfo --json", ("clinfo", "--json"), _p(r'^\s*\{.*"platforms"'), None),
+    Tool("clinfo --raw", ("clinfo", "--raw"), _p(r"^\s*#PLATFORMS\s+\d"), None),
+    Tool("clinfo -l", ("clinfo", "-l"), _p(r"^\s*Platform #\d+: "), _p(r"^\s*(?:Platform #\d+: |[`|+][-` |]*-+ Device #\d+)|^\s*$")),
+    Tool("clinfo", ("clinfo",), _p(r"^\s*Number of platforms(?: is|:)?\s+\d"), None),
+    Tool("clinfo", ("clinfo",), _p(r"^\s+Platform Name:?\s{2,}\S"), None),
+    Tool("sycl-ls", ("sycl-ls",), _p(r"^\[(?:opencl|ext_oneapi_level_zero|level_zero|cuda|hip|native_cpu)[:\]]"),
+         _p(r"^\[(?:opencl|ext_oneapi_level_zero|level_zero|cuda|hip|native_cpu)[:\]]|^\s*$|^Warning|^INFO"), gaps=2),
+    Tool("rocminfo", ("rocminfo",),
+         _p(r"^(?:ROCk module (?:version |is )|Unable to open /dev/kfd|HSA System Attributes|\s*Marketing Name:)"), None),
+    Tool("lspci", ("lspci", "-nnk"), _p(r"^(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7] .+\[[0-9a-f]{4}:[0-9a-f]{4}\]"),
+         _p(r"^(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7] |^\s+\S|^\s*$"), gaps=0),
+    Tool("lsmod", ("lsmod",), _p(r"^Module\s+Size\s+Used by"), _p(r"^\w+\s+\d+\s+\d+|^Module\s|^\s*$")),
+    Tool("uname", ("uname", "-a"), _p(r"^Linux \S+ \d+\.\d+\S* #\d+"), _p(r"^Linux \S+ \d+\.\d+\S* #\d+")),
+    Tool("dkms status", ("dkms", "status"), _p(r"^[\w\-]+[/,] ?[\w.\-]+(?:, [\w.\-]+)+, \w+: \w+"), _p(r"^[\w\-]+[/,] ?[\w.\-]+.*: \w+")),
+    Tool("mokutil", ("mokutil", "--sb-state"), _p(r"^SecureBoot (?:en|dis)abled"), _p(r"^SecureBoot ")),
+    Tool("id", ("id",), _p(r"^uid=\d+\("), _p(r"^uid=")),
+    Tool("gc-info", ("gc-info", "-l"), _p(r"^Graphcore device listing|^-\+- Id:|^No Graphcore device"), None),
+    Tool("vipu", ("vipu", "list", "partitions"), _p(r"^\s*Partition\s+\|\s*Cluster|^\s*Partition\s+\|"), None),
+    Tool("xpu-smi", ("xpu-smi", "discovery", "-j"), _p(r'^\s*\{\s*$|^\{.*"device_list"'), None),
+    Tool("ls -l /dev/dri", ("ls", "-l", "/dev/dri"), _p(r"^[cdl][rwx\-]{9}.*\b(?:card|renderD)\d+$"), _p(r"^[cdl][rwx\-]{9}|^total|^\s*$")),
+    Tool("sw_vers", ("sw_vers",), _p(r"^ProductName:\s+(?:Mac OS X|macOS)"), _p(r"^(?:Product|Build)\w+:")),
+)  # fmt: skip
+_LOG_LINE = re.compile(
+    r"(?:^\[\s*\d+\.\d{3,6}\]|\bkernel: )\s*.*\b(?:i915|xe|amdgpu|nvidia|nvidia-modeset|NVRM|nouveau|drm|kfd|vfio|DMAR|AMD-Vi|IOMMU|"
+    r"pcieport|PCIe|ipu|firmware|Out of memory|oom|Xid|ACPI|BAR)\b",
+    re.IGNORECASE,
+)
+_STAMPED = re.compile(r"^\[\s*(?P<seconds>\d+\.\d+)\]\s*(?P<said>.*)$|^.*?\bkernel: (?:\[\s*(?P<more>\d+\.\d+)\]\s*)?(?P<text>.*)$")
+_DPKG = re.compile(r"^(?P<state>[a-z]{2,3})\s+(?P<name>[a-z0-9][\w.+\-]+)(?::\w+)?\s+(?P<version>\d\S*)\s")
+_OS_RELEASE = re.compile(r'^(?:NAME|ID|VERSION_ID|PRETTY_NAME)="?[\w .()/\-]+"?$')
+_XPU_SMI_ROW = re.compile(r"^\|\s*(?P<index>\d+)\s*\|\s*Device Name:\s*(?P<name>.+?)\s*\|")
+
+
+def read(sheet: Sheet, evidence: Evidence) -> None:
+    for section in sheet.sections:
+        for tool in TOOLS:
+            lines = extent(section, tool)
+            if lines:
+                evidence.command(tool.argv, "\n".join(line.text for line in lines) + "\n")
+                evidence.saw(tool.name)
+    _kernel_log(sheet, evidence)
+    _packages_of_debian(sheet, evidence)
+    _os_release(sheet, evidence)
+    _xpu_smi_table(sheet, evidence)
+
+
+def extent(section: Section, tool: Tool) -> list[Numbered]:
+    """The first output of a tool in a section."""
+    start = next((number for number, line in enumerate(section.lines) if tool.first.search(line.text)), None)
+    if start is None:
+        return []
+    if tool.goes_on is None:
+        return section.lines[start:]
+    end, missed = start, 0
+    for number in range(start, len(section.lines)):
+        if number == start or tool.goes_on.search(section.lines[number].text):
+            end, missed = number, 0
+        else:
+            missed += 1
+            if missed > tool.gaps:
+                break
+    return section.lines[start : end + 1]
+
+
+def _kernel_log(sheet: Sheet, evidence: Evidence) -> None:
+    lines = [line.text for line in sheet.lines if _LOG_LINE.search(line.text)]
+    if not lines:
+        return
+    plain: list[str] = []
+    for line in lines:
+        found = _STAMPED.match(line)
+        seconds, said = (found["seconds"] or found["more"] or "0.0", found["said"] or found["text"] or "") if found else ("0.0", line)
+        plain.append(f"[{seconds:>12}] {said}")
+    evidence.command(("dmesg",), "\n".join(plain) + "\n")
+    evidence.saw("kernel log")
+
+
+def _packages_of_debian(sheet: Sheet, evidence: Evidence) -> None:
+    rows = [found for line in sheet.lines if (found := _DPKG.match(line.text)) and found["state"][0] in "ihru"]
+    if rows:
+        listing = "".join(f"{row['state']:<3}\t{row['name']}\t{row['version']}\n" for row in rows)
+        evidence.command(tuple(DPKG_QUERY), listing)
+        evidence.saw("dpkg")
+
+
+def _os_release(sheet: Sheet, evidence: Evidence) -> None:
+    for section in sheet.sections:
+        lines = [line.text.strip() for line in section.lines if re.match(r"^[A-Z_]+=\S", line.text.strip())]
+        if sum(_OS_RELEASE.match(line) is not None for line in lines) >= 2 and any(line.startswith("ID=") for line in lines):
+            evidence.files.setdefault("/etc/os-release", "\n".join(lines) + "\n")
+            evidence.saw("/etc/os-release")
+
+
+def _xpu_smi_table(sheet: Sheet, evidence: Evidence) -> None:
+    for found in _rows(sheet, _XPU_SMI_ROW):
+        evidence.gpu("intel", found["name"])
+        evidence.saw("xpu-smi discovery")
+
+
+def _rows(sheet: Sheet, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
+    for line in sheet.lines:
+        found = pattern.match(line.text)
+        if found:
+            yield found

@@ -1,0 +1,63 @@
+"""The screen of `explain`: what the text shows, the likeliest causes first, and what would tell more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from gpudoctor.model.report import Finding, Report
+from gpudoctor.reporters.console import finding_lines, info_lines, python_line
+from gpudoctor.reporters.layout import Line, Span, Terminal, hanging, joined
+
+HELPFUL = (
+    ("the whole message, from the first line of the traceback on", ""),
+    ("what is installed", "python -m torch.utils.collect_env; pip list"),
+    ("what the machine is", "gpudoctor report"),
+)
+
+
+def render(
+    report: Report,
+    recognised: Sequence[str],
+    terminal: Terminal | None = None,
+    *,
+    most: int | None = 5,
+    verbose: bool = False,
+    quiet: bool = False,
+) -> str:
+    terminal = terminal or Terminal()
+    width = min(max(terminal.width, 40), 100)
+    parts = [] if quiet else [list(_head(report, recognised, width))]
+    shown = [finding for finding in report.findings if finding.severity != "info" or finding.said_at]
+    hints = [finding for finding in report.findings if finding not in shown]
+    left_out = len(shown[most:]) if most is not None else 0
+    numbers: dict[str, int] = {}
+    for finding in shown[:most]:
+        numbers[finding.key] = len(numbers) + 1
+        parts.append(list(finding_lines(finding, numbers, width, verbose)))
+    parts.append([line for finding in (hints if most is None else hints[:2]) for line in info_lines(finding, width, verbose)])
+    parts.append(list(_tail(shown, left_out, width, quiet)))
+    lines = [line for part in parts if part for line in (*part, ())]
+    return terminal.draw(lines[:-1])
+
+
+def _head(report: Report, recognised: Sequence[str], width: int) -> Iterator[Line]:
+    head = report.headline
+    kernel = f"kernel {head['kernel']}" if head.get("kernel") else ""
+    said = [text for text in (head.get("machine", ""), head.get("os", ""), kernel, python_line(head)) if text and text != "No GPU seen"]
+    for text in joined(said, width, indent=2):
+        yield (Span(text, "bold"),)
+    if recognised:
+        yield from hanging((Span("read   ", "dim"),), ", ".join(recognised), width, style="dim")
+
+
+def _tail(shown: Sequence[Finding], left_out: int, width: int, quiet: bool) -> Iterator[Line]:
+    if left_out:
+        yield (Span(f"{left_out} more, less likely: --all shows them.", "dim"),)
+    if shown or quiet:
+        return
+    yield (Span("No known trouble was recognised in this text.", "bold"),)
+    yield (Span("What would help:"),)
+    for what, how in HELPFUL:
+        yield from hanging((Span("  ", ""),), what + (":" if how else ""), width)
+        if how:
+            yield (Span(f"    $ {how}", "command"),)
