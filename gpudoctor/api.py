@@ -48,7 +48,8 @@ def check(
         target = sys.executable or None
     request = app.CheckRequest(
         capture=None if capture is None else os.fspath(capture), python=target, quick=quick, budget=budget, stack=stack,
-        checks=tuple(os.fspath(folder) for folder in checks), expect=None if expect is None else os.fspath(expect), ignore=frozenset(ignore),
+        checks=tuple(os.fspath(folder) for folder in checks), expect=None if expect is None else os.fspath(expect),
+        ignore=frozenset(ignore),
     )  # fmt: skip
     return Report(app.check(request), stack)
 

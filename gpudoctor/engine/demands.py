@@ -26,7 +26,8 @@ def weigh(demands: Iterable[Demand], facts: Facts) -> tuple[list[Finding], list[
     traces: list[Trace] = []
     for demand in demands:
         verdict = _verdict(demand, facts)
-        traces.append(Trace(check=ID, subject=demand.name, outcome=_OUTCOMES[verdict.truth], applies=None, problem=verdict))
+        outcome = _OUTCOMES[verdict.truth]
+        traces.append(Trace(check=ID, subject=demand.name, outcome=outcome, applies=None, problem=verdict, place=demand.place))
         if verdict.truth == "unknown":
             why = verdict.seen or next((leaf.seen for leaf in verdict.leaves() if leaf.truth == "unknown"), "")
             open_ones.append(f"{demand.name} ({why.removeprefix('unknown: ')})" if why else demand.name)

@@ -74,6 +74,8 @@ class Trace:
     said: Verdict | None = None
     """Whether a text showed one of its signatures; None for a check without."""
     excluded_by: str | None = None
+    place: str = ""
+    """Of a demand: file:line of the policy that makes it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

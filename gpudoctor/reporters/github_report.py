@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from gpudoctor.model.report import Finding, Report
 from gpudoctor.reporters.escape import visible
 from gpudoctor.reporters.finding_text import address, lines
-from gpudoctor.reporters.places import places
+from gpudoctor.reporters.places import Place, open_demands, places
 
 COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 MOST = 4000
@@ -19,7 +19,7 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~@&$:])")
 def render(report: Report) -> str:
     """One line a finding, the first ones first: the runner shows ten of each kind of a step."""
     said = [_annotation(finding, report) for finding in report.findings]
-    said += [_line("warning", {"title": "gpudoctor could not tell"}, text) for text in report.undetermined]
+    said += [_line("warning", {**_file(place), "title": "gpudoctor could not tell"}, text) for text, place in open_demands(report)]
     said += [_line("warning", {"title": "gpudoctor: incomplete"}, text) for text in report.incomplete]
     if not said:
         said = [_line("notice", {"title": "gpudoctor"}, "Nothing wrong was found.")]
@@ -27,13 +27,14 @@ def render(report: Report) -> str:
 
 
 def _annotation(finding: Finding, report: Report) -> str:
-    properties = {}
-    for place in places(finding, report)[:1]:
-        properties["file"] = place.path
-        if place.line is not None:
-            properties["line"] = str(place.line)
-    properties["title"] = finding.title
+    properties = {**_file(next(iter(places(finding, report)), None)), "title": finding.title}
     return _line(COMMANDS[finding.severity], properties, "\n".join((*lines(finding), f"gpudoctor show {finding.id}")))
+
+
+def _file(place: Place | None) -> dict[str, str]:
+    if place is None:
+        return {}
+    return {"file": place.path} if place.line is None else {"file": place.path, "line": str(place.line)}
 
 
 def _line(command: str, properties: dict[str, str], message: str) -> str:

@@ -35,13 +35,24 @@ class Place:
 
 def places(finding: Finding, report: Report) -> list[Place]:
     """Each once, in the order of the evidence; empty where no file is to blame."""
-    return list(dict.fromkeys(_of_policy(finding) if finding.id == _POLICY else _of_traces(finding, report)))
+    if finding.id == _POLICY:
+        return [place for source in finding.sources[:1] if (place := _of_policy(source))]
+    return list(dict.fromkeys(_of_traces(finding, report)))
 
 
-def _of_policy(finding: Finding) -> Iterator[Place]:
-    for source in finding.sources[:1]:
-        at = _LINE.match(source)
-        yield Place(at[1], int(at[2])) if at else Place(source)
+def open_demands(report: Report) -> list[tuple[str, Place | None]]:
+    """What a policy demands and could not be told, with why, and where it stands."""
+    traces = [trace for trace in report.traces if trace.check == _POLICY and trace.outcome == "undetermined"]
+    found = []
+    for said in report.undetermined:
+        trace = next((trace for trace in traces if said == trace.subject or said.startswith(f"{trace.subject} (")), None)
+        found.append((said, _of_policy(trace.place) if trace else None))
+    return found
+
+
+def _of_policy(source: str) -> Place | None:
+    at = _LINE.match(source)
+    return Place(at[1], int(at[2])) if at else Place(source) if source else None
 
 
 def _of_traces(finding: Finding, report: Report) -> Iterator[Place]:

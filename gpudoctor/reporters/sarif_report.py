@@ -12,7 +12,7 @@ from gpudoctor.model.check import Check
 from gpudoctor.model.report import Finding, Report
 from gpudoctor.reporters.escape import plain, visible
 from gpudoctor.reporters.finding_text import address, lines
-from gpudoctor.reporters.places import Place, places
+from gpudoctor.reporters.places import Place, open_demands, places
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 LEVELS = {"error": "error", "warning": "warning", "info": "note"}
@@ -144,8 +144,9 @@ def _physical(place: Place) -> dict[str, Any]:
 
 def _open(report: Report, ids: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Demands that could not be judged: neither passed nor failed."""
-    for line in report.undetermined:
+    for said, place in open_demands(report):
         yield {
             "ruleId": DEMAND, "ruleIndex": ids.index(DEMAND), "kind": "open", "level": "none",
-            "message": {"text": f"Could not be told: {visible(line)}"},
+            "message": {"text": f"Could not be told: {visible(said)}"},
+            "locations": [{"physicalLocation": _physical(place)}] if place else [],
         }  # fmt: skip
