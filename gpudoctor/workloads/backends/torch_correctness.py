@@ -73,21 +73,30 @@ def training(request, device, dtype):
             told.append(float(value.to("cpu")))
         losses.append(told)
         rows.append(gradients)
-    return judged(rows, losses, TOLERANCES[dtype])
+    name = str(dtype).replace("torch.", "")
+    return judged(rows, losses, TOLERANCES[dtype] * GRADIENT_FACTOR, correctness.gradient_tolerance(request, name))
 
 
-def judged(rows, losses, tolerance):
+def judged(rows, losses, tolerance, of_gradients):
     right, got = rows
     whole = [torch.cat([one[name].reshape(-1) for name in right if name in one] or [torch.zeros(0)]) for one in (got, right)]
-    found = [compared("gradients", whole[0], whole[1], tolerance * GRADIENT_FACTOR)]
+    found = [compared("gradients", whole[0], whole[1], of_gradients)]
     if len(got) < len(right):
         found[0].update(passed=False, note=f"{len(right) - len(got)} of {len(right)} tensors got no gradient")
     elif float(whole[0].abs().max()) == 0.0:
         found[0].update(passed=False, note="all gradients are zero")
-    found.append(compared("losses", torch.tensor(losses[1]), torch.tensor(losses[0]), tolerance * GRADIENT_FACTOR))
+    elif found[0]["max_relative_error"] is not None:
+        broken = correctness.wrong_tensor([_norms(name, got[name], right[name]) for name in right], of_gradients)
+        if broken:
+            found[0].update(passed=False, note=broken)
+    found.append(compared("losses", torch.tensor(losses[1]), torch.tensor(losses[0]), tolerance))
     if losses[0][-1] < losses[0][0] and not losses[1][-1] < losses[1][0]:
         found[-1].update(passed=False, note=f"the loss falls on the processor ({losses[0][0]:.4g} to {losses[0][-1]:.4g}) and not here")
     return found
+
+
+def _norms(name, got, right):
+    return (name, *(float(each.norm()) for each in (got - right, right, got)))
 
 
 def _parts(found):

@@ -10,6 +10,7 @@ import sys
 import torch
 import torch_operator_layers
 import torch_operator_tensors
+from correctness import FLOOR
 from torch_fallback import Watch
 from worker import Skipped, is_memory, say
 
@@ -169,8 +170,10 @@ def _judged(case, outputs, right, tolerance, fallback):
 
 
 def _compared(got, right, tolerance, fallback):
-    """Verdict of a list of tensors against that of the reference: the worst one counts."""
+    """Verdict of a list of tensors against that of the reference: the worst one counts. One that is zero but for rounding beside another
+    is measured by that other."""
     worst, said = 0.0, ""
+    floor = FLOOR * max([float(b.detach().double().norm()) for b in right], default=0.0)
     if len(got) != len(right):
         return _row("wrong", None, tolerance, f"{len(got)} tensors instead of {len(right)}")
     for a, b in zip(got, right):
@@ -180,9 +183,9 @@ def _compared(got, right, tolerance, fallback):
         a, b = a.double().reshape(-1), b.double().reshape(-1)
         if not bool(torch.isfinite(a).all()) and bool(torch.isfinite(b).all()):
             return _row("wrong", None, tolerance, "NaN" if bool(torch.isnan(a).any()) else "infinite")
-        if b.numel() and float(b.abs().max()) > 0 and float(a.abs().max()) == 0:
+        size = max(float(b.norm()), floor)
+        if b.numel() and float(b.norm()) > floor and float(a.abs().max()) == 0:
             said = "all zero"
-        size = float(b.norm())
         worst = max(worst, float((a - b).norm()) / size if size else float(a.norm()))
     return _row("wrong" if worst > tolerance else "cpu-fallback" if fallback else "native", worst, tolerance, said or fallback)
 

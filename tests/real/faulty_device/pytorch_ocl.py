@@ -1,7 +1,8 @@
 """A device called `ocl` that is the processor behind a wrapper, for tests: a real device to torch, with tensors of its own.
 
 It computes with the processor's operators where no record sees them: that is its 'own' arithmetic. FAULTY_DEVICE names faults, by comma:
-conv-off (convolutions 1 % too large), zero-gradient (of their weights), silent-fallback (tanh is computed by the processor in the open),
+conv-off (convolutions 1 % too large), conv-nan, conv-infinite, conv-constant, zero-gradient (of their weights),
+silent-fallback (tanh is computed by the processor in the open),
 loud-fallback (sigmoid, with the usual warning), refuses (cumsum), crash (erf ends the process), hang (sort).
 """
 
@@ -103,10 +104,18 @@ def scalar(x):
         return opened(x).item()
 
 
+SPOILT = {
+    "conv-off": lambda x: x * 1.01, "conv-nan": lambda x: x * float("nan"), "conv-infinite": lambda x: x + float("inf"),
+    "conv-constant": lambda x: torch.full_like(x, 0.25),
+}  # fmt: skip
+
+
 def convolution(x, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
     with Unseen():
         found = torch.convolution(opened(x), opened(weight), opened(bias), stride, padding, dilation, transposed, output_padding, groups)
-        return Held(found * 1.01 if "conv-off" in FAULTS else found)
+        for fault, spoil in SPOILT.items():
+            found = spoil(found) if fault in FAULTS else found
+        return Held(found)
 
 
 def convolution_backward(given, x, weight, stride, padding, dilation, transposed, output_padding, groups, mask):
