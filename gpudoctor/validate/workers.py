@@ -14,11 +14,11 @@ from gpudoctor.host.processes import Guard
 from gpudoctor.model.measurement import FAILED, OK, SKIPPED
 from gpudoctor.probes.frameworks import QUIET, SIGNALS, SILENT
 from gpudoctor.validate.costs import WORKER
+from gpudoctor.validate.main_memory import free_memory as free_memory
+from gpudoctor.validate.main_memory import memory_is_short
 
 OUTPUT = 4_000_000
 """Bytes on a stream: more is taken for an endless loop."""
-LEAST_FREE = 0.05
-"""Share of main memory below which the worker is ended."""
 STAGES = ("import", "device", "build", "correctness", "first", "ready", "measure", "progress", "operators", "operator", "verdict",
           "result", "skipped", "failed")  # fmt: skip
 ASIDE = ("progress", "verdict")
@@ -180,38 +180,6 @@ class _Said:
 
     def _at(self, what: str) -> str:
         return f"{self.stage or 'start'}: {what}"
-
-
-def memory_is_short(host: WorkerHost) -> str:
-    """Why the worker has to go; '' while there is room."""
-    free, total = free_memory(host)
-    if free is None or not total or free >= LEAST_FREE * total:
-        return ""
-    return f"ended because main memory was nearly full ({free / 2**20:.0f} MiB of {total / 2**30:.1f} GiB left)"
-
-
-def free_memory(host: WorkerHost) -> tuple[int | None, int | None]:
-    """(bytes that programs can still get, bytes in all), of the machine or the container, whichever has less; None where nobody says."""
-    found = host.read("/proc/meminfo", limit=100_000)
-    numbers = {}
-    for line in found.text.splitlines() if found.ok else ():
-        name, _, rest = line.partition(":")
-        if name in ("MemTotal", "MemAvailable") and rest.split():
-            numbers[name] = int(rest.split()[0]) * 1024
-    free, total = numbers.get("MemAvailable"), numbers.get("MemTotal")
-    for limit, used in (
-        ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
-        ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
-    ):
-        most, now = _number(host, limit), _number(host, used)
-        if most is not None and now is not None and total and most < total:
-            return (max(0, most - now) if free is None else min(free, max(0, most - now))), most
-    return free, total
-
-
-def _number(host: WorkerHost, path: str) -> int | None:
-    text = host.read(path, limit=100).text.strip()
-    return int(text) if text.isascii() and text.isdigit() else None
 
 
 def _oom_kills(host: WorkerHost) -> int:

@@ -22,7 +22,7 @@ from gpudoctor.validate.devices import Target
 from gpudoctor.validate.requests import Asked, plan
 from gpudoctor.validate.results import Device, judged, measurement
 from gpudoctor.validate.watching import Seen
-from gpudoctor.validate.workers import Answer, Caches, ask, free_memory, memory_is_short
+from gpudoctor.validate.workers import Answer, Caches, ask
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="signals, /proc and memory limits")
 TARGET = Target(framework="torch", device="cpu", python=sys.executable, backend="cpu", name="A Processor", version="2.13")
@@ -142,6 +142,60 @@ def test_children_and_temporary_files_are_gone(tmp_path: Path) -> None:
     assert gone(int(child)) and gone(int(escaped)) and not os.path.exists(folder)
 
 
+def test_a_daemon_that_forked_twice_and_holds_the_pipe_is_gone(tmp_path: Path) -> None:
+    """It has a session of its own, another parent, a deaf ear for SIGTERM, and standard output still open."""
+    body = f"""
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            open({str(tmp_path / "daemon")!r}, "w").write(str(os.getpid()))
+            time.sleep(1000)
+        os._exit(0)
+    while not os.path.exists({str(tmp_path / "daemon")!r}) or not open({str(tmp_path / "daemon")!r}).read():
+        time.sleep(0.01)
+    say("skipped", reason="done")
+    """
+    began = time.monotonic()
+    answer = run(tmp_path, body)
+    assert (answer.status, answer.reason) == (SKIPPED, "done") and time.monotonic() - began < 10
+    assert gone(int((tmp_path / "daemon").read_text()))
+
+
+def test_a_worker_that_forked_and_crashed_leaves_nobody(tmp_path: Path) -> None:
+    body = f"""
+    children = [os.fork() for _ in range(3)]
+    if 0 in children:
+        open(os.path.join({str(tmp_path)!r}, "child%d" % os.getpid()), "w").close()
+        time.sleep(1000)
+    while len([name for name in os.listdir({str(tmp_path)!r}) if name.startswith("child")]) < 7:
+        time.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGSEGV)
+    """
+    answer = run(tmp_path, body)
+    assert answer.reason == "import: died of SIGSEGV"
+    pids = [int(path.name[5:]) for path in tmp_path.glob("child*")]
+    assert len(pids) == 7 and all(gone(pid) for pid in pids)
+
+
+def test_a_fork_that_says_a_result_too_does_not_change_the_first(tmp_path: Path) -> None:
+    answer = run(tmp_path, "if os.fork(): os.wait()\nsay('result', pid=os.getpid(), who='child' if os.getppid() > 1 else '')")
+    assert answer.status == OK and len(answer.result) == 2
+
+
+def test_files_of_a_worker_that_is_killed_are_gone_too(tmp_path: Path) -> None:
+    body = f"""
+    import tempfile
+    folder = tempfile.mkdtemp()
+    open(os.path.join(folder, "big"), "wb").write(b"x" * 5_000_000)
+    os.chmod(folder, 0o500)
+    open({str(tmp_path / "told")!r}, "w").write(tempfile.gettempdir())
+    os.kill(os.getpid(), signal.SIGKILL)
+    """
+    assert run(tmp_path, body).reason == "import: died of SIGKILL"
+    assert not os.path.exists((tmp_path / "told").read_text())
+
+
 def test_caches_are_shared_by_the_workers_of_a_run_and_removed_after_it(tmp_path: Path) -> None:
     with Caches() as caches:
         run(tmp_path, "open(os.environ['SYCL_CACHE_DIR'] + '/kernel', 'w').write('x')", caches=caches)
@@ -191,22 +245,23 @@ def test_more_than_it_may_have_is_refused_to_the_worker_itself(tmp_path: Path) -
     assert answer.status == FAILED and answer.out_of_memory
 
 
-class Tree(LocalHost):
-    def __init__(self, files: dict[str, str]) -> None:
+class Reaped(LocalHost):
+    """A kernel that counts one process killed for memory while the worker runs."""
+
+    def __init__(self) -> None:
         super().__init__()
-        self.files = files
+        self.kills = 4
 
     def read(self, path: str, *, limit: int = 1_000_000) -> Text:
-        return Text(self.files[path]) if path in self.files else Text(problem="missing")
+        if path == "/proc/vmstat":
+            self.kills += 1
+            return Text(f"pgfault 1\noom_kill {self.kills}\n")
+        return super().read(path, limit=limit)
 
 
-def test_a_container_has_less_memory_than_its_machine() -> None:
-    files = {"/proc/meminfo": "MemTotal: 16000000 kB\nMemAvailable: 9000000 kB\n", "/sys/fs/cgroup/memory.max": "1000000000\n"}
-    host = Tree({**files, "/sys/fs/cgroup/memory.current": "990000000\n"})
-    assert free_memory(host) == (10_000_000, 1_000_000_000)
-    assert "nearly full" in memory_is_short(host)
-    assert memory_is_short(Tree({**files, "/sys/fs/cgroup/memory.max": "max\n"})) == ""
-    assert memory_is_short(Tree({})) == ""
+def test_a_worker_that_the_kernel_killed_for_memory_says_so(tmp_path: Path) -> None:
+    answer = run(tmp_path, "say('first'); os.kill(os.getpid(), signal.SIGKILL)", host=Reaped())
+    assert (answer.status, answer.reason, answer.out_of_memory) == (FAILED, "first: killed by the kernel: main memory was full", True)
 
 
 def test_killed_from_outside_while_it_measures(tmp_path: Path) -> None:
