@@ -13,7 +13,7 @@ from gpudoctor.reporters.places import Place, open_demands, places
 COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 MOST = 4000
 """Characters of one message: the runner cuts longer ones."""
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~@&$:])")
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~$])")
 
 
 def render(report: Report) -> str:
@@ -85,4 +85,5 @@ def _summary(report: Report) -> Iterator[str]:
 
 def _md(text: str) -> str:
     """Text that stays text: no markup, no mention, no HTML."""
-    return _MARKDOWN.sub(r"\\\1", visible(text)).replace("\\@", "@\u2060").replace("\\-", "-").replace("\\.", ".").replace("\\:", ":")
+    marked = _MARKDOWN.sub(r"\\\1", visible(text))
+    return marked.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("@", "@\u2060")
