@@ -30,4 +30,4 @@ def advice(given: Advice, heading: Element | None = None) -> Element | None:
 
 def commands(lines: Iterable[str]) -> Element:
     """Each on its own: nothing is hidden in a line that is copied."""
-    return element("ol", (element("li", element("code", visible(line))) for line in lines), class_="commands", role="list")
+    return element("ol", (element("li", element("code", visible(line))) for line in lines), class_="commands")

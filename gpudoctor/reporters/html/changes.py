@@ -38,7 +38,7 @@ def _side(word: str, side: Side) -> Element:
 def _findings(found: Diff) -> Element:
     if not found.findings:
         return element("p", "Neither report has a finding.")
-    return element("ul", (_finding(each) for each in found.findings), class_="moves", role="list")
+    return element("ul", (_finding(each) for each in found.findings), class_="moves")
 
 
 def _finding(each: FindingChange) -> Element:

@@ -12,7 +12,8 @@ from gpudoctor.reporters.html.words import milliseconds
 from gpudoctor.reporters.validation_text import SHORT
 
 LOOKS = {"faster": "good", "slower": "bad", "same": "idle", "unknown": "doubt"}
-SAID = {"same": "no significant difference", "unknown": "no interval"}
+SAID = {"same": "no difference", "unknown": "no interval"}
+"""no difference: none that is significant"""
 
 
 def section(found: Comparison) -> Element:
@@ -32,7 +33,7 @@ def section(found: Comparison) -> Element:
 
 def _figure(found: Comparison) -> Element:
     rows = [
-        charts.Ratio(label=_name(row), value=f"{row.speed:.2f} × {row.verdict}", ratio=row.speed, low=row.low, high=row.high,
+        charts.Ratio(label=_name(row), value=f"{row.speed:.2f} ×, {SAID.get(row.verdict, row.verdict)}", ratio=row.speed, low=row.low, high=row.high,
                      kind=LOOKS.get(row.verdict, "doubt"))
         for row in found.rows
     ]  # fmt: skip
@@ -66,7 +67,7 @@ def _list(title: str, items: Sequence[str]) -> Element:
 
 def _machines(found: Comparison) -> Element:
     if not found.machines:
-        return element("p", "Nothing that is known of the two machines differs.")
+        return element("p", "Nothing that is known of the two machines differs.", class_="aside")
     rows = ((each.name, each.here, each.there) for each in found.machines)
     heads = ("What", found.here, found.there)
     return element("div", element("h3", "What differs between the machines"), table("The two machines", heads, rows))

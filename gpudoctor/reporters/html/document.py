@@ -58,7 +58,7 @@ def _hash(text: str) -> str:
 
 
 def _file(name: str) -> str:
-    return resources.files("gpudoctor.reporters.html").joinpath(name).read_text("utf-8")
+    return resources.files("gpudoctor.reporters.html").joinpath(name).read_text("utf-8").strip()
 
 
 def _raw(tag: str, ours: str) -> Element:
@@ -81,7 +81,7 @@ def _banner(made: Element, sections: Sequence[tuple[str, str, Element]]) -> Elem
     return element(
         "header",
         element("p", element("span", class_="pulse", aria_hidden="true"), "gpudoctor", element("span", " report"), class_="brand"),
-        element("nav", element("ul", places, role="list"), aria_label=SECTIONS_OF_PAGE) if len(places) > 1 else None,
+        element("nav", element("ul", places), aria_label=SECTIONS_OF_PAGE) if len(places) > 1 else None,
         element("div", made, class_="made"),
         _themes(),
         class_="banner",

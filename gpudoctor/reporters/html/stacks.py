@@ -73,7 +73,7 @@ def _pips(stack: StackResult) -> Element:
 
 
 def _rungs(stack: StackResult) -> Element:
-    return element("ol", _rows(stack), class_="rungs", role="list")
+    return element("ol", _rows(stack), class_="rungs")
 
 
 def _rows(stack: StackResult) -> Iterator[Element]:
