@@ -117,7 +117,8 @@ def test_the_policy_lets_only_this_style_and_this_script_in() -> None:
 def test_what_is_wrong_comes_first_with_its_commands() -> None:
     page = Page(whole())
     parts = (KERNEL.title, "sudo apt install linux-generic-hwe-22.04", "How far each stack gets", FOLLOWS.title, HINT.title,
-             "By gpudoctor validate", "What a larger batch brings", "Beside another report", "What changed", "About this report")  # fmt: skip
+             "By gpudoctor validate", "What a larger batch brings", "Beside another report", "What changed",
+             "About this report")  # fmt: skip
     places = [page.text.index(words) for words in parts]
     assert places == sorted(places)
     assert "Install a newer kernel. Then reboot." in page.text
