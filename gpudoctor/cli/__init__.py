@@ -16,6 +16,7 @@ COMMANDS = {
     "setup": ("gpudoctor.cli.setup:command", "set a stack up from a recipe: plan, apply, verify, undo, resume"),
     "validate": ("gpudoctor.cli.validate:command", "does it compute right, how fast, and which known fix helps"),
     "diff": ("gpudoctor.cli.diff:command", "what changed between two reports, or since this was last healthy"),
+    "report": ("gpudoctor.cli.report:command", "one redacted file to attach to a bug issue"),
     "capture": ("gpudoctor.cli.capture:command", "record this machine so that it can be looked at elsewhere"),
     "mcp": ("gpudoctor.cli.mcp:command", "let an assistant look: read-only tools by the Model Context Protocol"),
     "list": ("gpudoctor.cli.listing:command", "the checks, devices, facts and stacks that are known"),

@@ -23,16 +23,25 @@ if TYPE_CHECKING:
 @click.option("--checks", "extra", multiple=True, metavar="DIR", help="A further folder of checks; may be repeated.")
 def command(name: str, form: str, output: str | None, extra: Sequence[str]) -> int:
     """One check, stack or recipe (gpudoctor list …), one fact, or a JSON Schema: gpudoctor.report/1, gpudoctor.plan/1."""
-    from gpudoctor import app, installing
-    from gpudoctor.cli import show_recipe
     from gpudoctor.cli.output import deliver
-    from gpudoctor.gather import vocabulary
     from gpudoctor.reporters import schema
     from gpudoctor.reporters.json_report import dumps
 
     if name in schema.PUBLISHED:
         deliver(dumps(schema.load(schema.PUBLISHED[name])), output)
         return OK
+    table, lines = find(name, extra)
+    deliver(dumps(table) if form == "json" else "\n".join(lines) + "\n", output)
+    return OK
+
+
+def find(name: str, extra: Sequence[str] = ()) -> tuple[dict[str, Any], Iterable[str]]:
+    """A check, stack, recipe or fact: as JSON values, and as lines for a person. Raises BadInput."""
+    from gpudoctor import app, installing
+    from gpudoctor.cli import show_recipe
+    from gpudoctor.gather import vocabulary
+    from gpudoctor.reporters import schema
+
     try:
         knowledge, book = app.catalogue(extra), installing.book()
     except app.BAD_INPUT as error:
@@ -41,29 +50,26 @@ def command(name: str, form: str, output: str | None, extra: Sequence[str]) -> i
     stack = next((stack for stack in knowledge.stacks if stack.stack == name), None)
     recipe = next((recipe for recipe in book.recipes if recipe.id == name), None)
     fact = vocabulary.specs().get(name)
-    lines: Iterable[str]
     if check:
-        table, lines = _check_table(check), _check_lines(check)
-    elif stack:
+        return _check_table(check), _check_lines(check)
+    if stack:
         table, lines = _stack_table(stack), _stack_lines(stack)
         if recipe:  # some recipes have the name of their stack
             table["recipe"] = show_recipe.table(recipe)
-            lines = itertools.chain(lines, ["", ""], show_recipe.lines(recipe, _block))
-    elif recipe:
-        table, lines = show_recipe.table(recipe), show_recipe.lines(recipe, _block)
-    elif fact:
-        table, lines = asdict(fact), _fact_lines(fact)
-    else:
-        named = [recipe.id for recipe in book.recipes if recipe.name == name]
-        if named:
-            raise BadInput(f"gpudoctor setup {name} has several recipes, for different machines: gpudoctor show {' or '.join(named)}")
-        names = [
-            *(check.id for check in knowledge.checks), *(stack.stack for stack in knowledge.stacks),
-            *(recipe.id for recipe in book.recipes), *vocabulary.specs(), *schema.PUBLISHED,
-        ]  # fmt: skip
-        raise BadInput(f"there is no check, stack, recipe or fact '{name}'{nearest(name, names)}; gpudoctor list checks names them")
-    deliver(dumps(table) if form == "json" else "\n".join(lines) + "\n", output)
-    return OK
+            return table, itertools.chain(lines, ["", ""], show_recipe.lines(recipe, _block))
+        return table, lines
+    if recipe:
+        return show_recipe.table(recipe), show_recipe.lines(recipe, _block)
+    if fact:
+        return asdict(fact), _fact_lines(fact)
+    named = [recipe.id for recipe in book.recipes if recipe.name == name]
+    if named:
+        raise BadInput(f"gpudoctor setup {name} has several recipes, for different machines: gpudoctor show {' or '.join(named)}")
+    names = [
+        *(check.id for check in knowledge.checks), *(stack.stack for stack in knowledge.stacks),
+        *(recipe.id for recipe in book.recipes), *vocabulary.specs(), *schema.PUBLISHED,
+    ]  # fmt: skip
+    raise BadInput(f"there is no check, stack, recipe or fact '{name}'{nearest(name, names)}; gpudoctor list checks names them")
 
 
 def _check_table(check: Check) -> dict[str, Any]:
