@@ -48,7 +48,7 @@ def junit(files: list[Path]) -> list[tuple[int, int, int]]:
 
 def sarif(files: list[Path]) -> list[int]:
     """How many results a reader finds in each."""
-    said = _run([_python(), "-c", _CHECK_SARIF, str(_of_npm(*SARIF)), *map(str, files)]).splitlines()
+    said = _run([_python(), "-c", _CHECK_SARIF, str(of_npm(*SARIF)), *map(str, files)]).splitlines()
     wrong = [line for line in said if not line.startswith("read ")]
     assert wrong == []
     return [int(line.split()[1]) for line in said]
@@ -67,7 +67,7 @@ def github(command: str, properties: Mapping[str, str], message: str) -> str:
     node = shutil.which("node")
     if node is None:
         pytest.fail("node is not on PATH: .ci/packages installs it (with npm)")
-    code = _ISSUE % (json.dumps(_of_npm(*ACTIONS).as_uri()), json.dumps([command, properties, message]))
+    code = _ISSUE % (json.dumps(of_npm(*ACTIONS).as_uri()), json.dumps([command, properties, message]))
     return _run([node, "--input-type=module", "-e", code])
 
 
@@ -82,7 +82,8 @@ def _of_pypi(requirement: str, member: str) -> Path:
     return _unpacked(requirement, fetch) / member
 
 
-def _of_npm(package: str, member: str) -> Path:
+def of_npm(package: str, member: str) -> Path:
+    """A file of an npm package, downloaded once. `package`: with its version; `member`: path inside it."""
     npm = shutil.which("npm")
 
     def fetch(folder: Path) -> None:
