@@ -20,6 +20,7 @@ from gpudoctor.install.runner import Stopped, Watcher, carry_out, take_back
 from gpudoctor.model.plan import Plan, PlannedStep
 from gpudoctor.model.recipe import Address
 from gpudoctor.model.report import Report
+from gpudoctor.validate.first_network import try_network
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +168,7 @@ def _go_on(run: int, plan: Plan, journal: Journal, watcher: Watcher, offline: bo
 
 
 def _verify(run: int, plan: Plan, watcher: Watcher) -> Outcome:
-    """The check of the stack again, then a first computation on the device, in the target environment."""
+    """The check of the stack again, then a first computation on the device, in the target environment, then a whole network there."""
     watcher.says("checking what is there now")
     report = app.check(app.CheckRequest(python=plan.env or None, stack=plan.stack or None, budget=90.0), watcher.says)
     still = [finding for finding in report.findings if finding.key in plan.mends]
@@ -179,7 +180,12 @@ def _verify(run: int, plan: Plan, watcher: Watcher) -> Outcome:
     watcher.says("computing something on the device")
     computed = compute(plan.compute, _interpreter(plan.env) if plan.env else "", variables=plan.variables)
     if computed.ok:
-        return Outcome(run, "done", computed.text, plan=plan)
+        watcher.says("trying a network on it")
+        tried = try_network(plan.compute, computed.device, _interpreter(plan.env) if plan.env else "", variables=plan.variables)
+        if tried.wrong:
+            more = f"gpudoctor validate --operators{f' --python {shlex.quote(plan.env)}' if plan.env else ''} finds the operator"
+            return Outcome(run, "failed", f"installed, and {computed.text}, but {tried.text}", advice=more, plan=plan)
+        return Outcome(run, "done", "; ".join(text for text in (computed.text, tried.text) if text), plan=plan)
     text = computed.text.removeprefix("installed, not verified: ") + _first_not_ok(report, plan.stack)
     if computed.no_device:
         return Outcome(run, "unverified", text, plan=plan)
