@@ -19,6 +19,7 @@ from gpudoctor.model.facts import Facts
 from gpudoctor.model.operators import Coverage, OperatorChange
 from gpudoctor.model.trials import TrialResult
 from gpudoctor.validate import asking, comparison, devices, operators, requests, sweep, trials, workers
+from gpudoctor.validate.catalogue import BY_ID
 from gpudoctor.validate.devices import Target
 from gpudoctor.validate.requests import Job
 from gpudoctor.validating import ValidateRequest
@@ -107,6 +108,7 @@ def try_fixes(request: ValidateRequest, progress: Progress | None = None) -> lis
 def sweep_batches(
     request: ValidateRequest, max_latency: float | None = None, progress: Callable[[Job, SweepPoint], None] | None = None
 ) -> list[Sweep]:
+    _batched(request)
     looked, found = look(request), []
     for target in looked.targets:
         for job in _networks(target, request):
@@ -119,6 +121,13 @@ def sweep_batches(
                 )  # fmt: skip
             found.append(replace(done, workload=f"{job.workload.id} {job.task} {job.dtype}"))
     return found
+
+
+def _batched(request: ValidateRequest) -> None:
+    """Raises app.RequestError where nothing that was named has a batch."""
+    named = request.asked.workloads
+    if named and all(name in BY_ID and set(BY_ID[name].tasks) == {"micro"} for name in named):
+        raise app.RequestError(f"--sweep-batch: {', '.join(named)} has no batch; name a network (gpudoctor list workloads)")
 
 
 def _networks(target: Target, request: ValidateRequest) -> list[Job]:

@@ -202,7 +202,7 @@ class Run:
         patience = requests.hang_limit(job)
         try:
             answers = crew.run(
-                self._host, job.target.python, lambda folder: teams.members(job, folder, patience / 2), caches=caches,
+                self._host, job.target.python, lambda folder: teams.members(job, folder), caches=caches,
                 limit=patience if limit is None else min(patience, limit), hear=hear, on_start=pids.append,
                 address_space=self._most_addresses(job),
             )  # fmt: skip

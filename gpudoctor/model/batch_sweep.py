@@ -13,6 +13,8 @@ class SweepPoint:
     status: str
     """ok, memory (it does not fit), slow (ok, but a step takes longer than the sweep may wait), failed"""
     latency_ms: float | None = None
+    """Median."""
+    p95_ms: float | None = None
     ci95_percent: float | None = None
     throughput: float | None = None
     """Items a second."""
@@ -37,7 +39,7 @@ class Sweep:
     knee: int | None
     """The smallest batch with 95 % of the best throughput."""
     chosen: int | None = None
-    """The largest batch whose latency is within `max_latency_ms`."""
+    """The largest batch whose p95 is within `max_latency_ms`, after measurements that contradict each other were taken together."""
     max_latency_ms: float | None = None
     volatile: str = ""
     """Where memory grew out of proportion, in words."""

@@ -31,7 +31,7 @@ def render(sweep: Sweep, terminal: Terminal | None = None) -> str:
     lines.append((Span("Limit: ", "good"), Span(f"batch {sweep.limit}: {ENDS[sweep.ended_by]}")))
     if sweep.max_latency_ms is not None:
         found = f"batch {sweep.chosen}" if sweep.chosen else "no batch"
-        lines.append((Span("Pick:  ", "good" if sweep.chosen else "warn"), Span(f"{found} within {sweep.max_latency_ms:g} ms")))
+        lines.append((Span("Pick:  ", "good" if sweep.chosen else "warn"), Span(f"{found} within {sweep.max_latency_ms:g} ms (p95)")))
     if sweep.volatile:
         lines += hanging((Span("Volatile: ", "warn"),), sweep.volatile, width)
     return terminal.draw(lines)

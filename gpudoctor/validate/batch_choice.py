@@ -4,7 +4,7 @@ A larger batch never takes less time. Measurements that say so contradict each o
 disturbed: the run of batches that contradict each other is taken together, and its median stands for all of them (isotonic regression in
 the least absolute sense: Robertson, Wright, Dykstra 1988, pool adjacent violators). One measurement, however wrong, therefore moves the
 choice no further than to its neighbours: against it stand those that it contradicts. Least squares would not do: there one disturbed
-batch lifts all larger ones. Of an even number the larger middle one counts: better a batch too small than one that is too late.
+batch lifts all larger ones. Of an even number the smaller middle one counts: what disturbs a step makes it longer, hardly ever shorter.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def smoothed(points: Sequence[tuple[int, float]]) -> dict[int, float]:
 
 def _middle(block: Sequence[tuple[int, float]]) -> float:
     ordered = sorted(latency for _, latency in block)
-    return ordered[len(ordered) // 2]
+    return ordered[(len(ordered) - 1) // 2]
 
 
 def largest_within(points: Sequence[tuple[int, float]], most: float) -> int | None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gpudoctor.model.batch_sweep import FAILED, MEMORY, OK, SLOW, Sweep, SweepPoint
+from gpudoctor.validate import batch_choice
 from gpudoctor.validate.asking import Ask, Line, Said
 
 MOST = 4096
@@ -43,7 +44,7 @@ def sweep(
 def measured(answer: Said, batch: int, longest: float, per_item: float = 1.0) -> SweepPoint:
     """What a worker said, nothing of it trusted."""
     latency = answer.result.get("latency_ms")
-    median, interval = (latency.get("median"), latency.get("ci95_percent")) if isinstance(latency, dict) else (None, None)
+    median, p95, interval = (latency.get(name) if isinstance(latency, dict) else None for name in ("median", "p95", "ci95_percent"))
     if not answer.ok:
         return SweepPoint(batch=batch, status=MEMORY if answer.out_of_memory else FAILED, reason=answer.reason)
     if not isinstance(median, int | float) or not 0 < median < float("inf"):
@@ -51,6 +52,7 @@ def measured(answer: Said, batch: int, longest: float, per_item: float = 1.0) ->
     memory: Any = answer.result.get("memory_peak_bytes")
     return SweepPoint(
         batch=batch, status=SLOW if median > longest * 1000 else OK, latency_ms=float(median),
+        p95_ms=float(p95) if isinstance(p95, int | float) and median <= p95 < float("inf") else None,
         throughput=batch * per_item * 1000 / median, ci95_percent=float(interval) if isinstance(interval, int | float) else None,
         memory_bytes=memory if isinstance(memory, int) else None,
     )  # fmt: skip
@@ -71,9 +73,15 @@ def next_batch(points: Sequence[SweepPoint], *, most: int = MOST, max_latency: f
         return middle
     if max_latency is None:
         return None
-    within = [point.batch for point in points if point.measured and (point.latency_ms or 0) <= max_latency]
-    beyond = [point.batch for point in points if point.measured and (point.latency_ms or 0) > max_latency]
+    latencies = batch_choice.smoothed(_latencies(points))
+    within = [batch for batch, latency in latencies.items() if latency <= max_latency]
+    beyond = [batch for batch, latency in latencies.items() if latency > max_latency]
     return _between(max(within), min(beyond)) if within and beyond and min(beyond) > max(within) else None
+
+
+def _latencies(points: Sequence[SweepPoint]) -> list[tuple[int, float]]:
+    """(batch, p95; the median where there is none)."""
+    return [(point.batch, point.p95_ms or point.latency_ms or 0.0) for point in points if point.measured]
 
 
 def _between(low: int, high: int) -> int | None:
@@ -95,10 +103,10 @@ def summed(
         ended = "failure"
     elif any(point.status == SLOW for point in ordered):
         ended = "time"
-    within = [point.batch for point in ran if max_latency is not None and (point.latency_ms or 0) <= max_latency]
+    chosen = None if max_latency is None else batch_choice.largest_within(_latencies(ran), max_latency)
     return Sweep(
         workload=workload, unit=unit, device=device, points=ordered, ended_by=ended,
-        limit=max((point.batch for point in ran), default=None), knee=knee(ran), chosen=max(within, default=None),
+        limit=max((point.batch for point in ran), default=None), knee=knee(ran), chosen=chosen,
         max_latency_ms=max_latency, volatile=volatile(ordered, device, capacity),
     )  # fmt: skip
 

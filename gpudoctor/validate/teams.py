@@ -17,6 +17,8 @@ ENERGY_SECONDS = 60.0
 """Images/s/W are told of measurements of this length and longer: counters of boards move slowly, and so does heat."""
 COLLECTIVES = ("torch", "ipex")
 """Frameworks whose ranks can meet."""
+PATIENCE = {True: 30.0, False: 120.0}
+"""Seconds that a rank waits for another, on a processor and on cards: then it says so, and the others are ended."""
 MOST_ON_PROCESSOR = 32 << 20
 """Bytes of the largest message between processes of one processor: beyond, it is its memory that is measured."""
 
@@ -107,8 +109,8 @@ def _collectives(devices: Sequence[Target], asked: Asked) -> Iterable[Job]:
             )  # fmt: skip
 
 
-def members(job: Job, folder: str, patience: float) -> list[dict[str, Any]]:
-    """A request for each process of `job`. `folder`: where they meet; `patience`: seconds that a rank waits for another.
+def members(job: Job, folder: str) -> list[dict[str, Any]]:
+    """A request for each process of `job`. `folder`: where they meet.
 
     The batch is divided as evenly as it goes. What is right on a device is judged once, by the first process there.
     """
@@ -122,7 +124,8 @@ def members(job: Job, folder: str, patience: float) -> list[dict[str, Any]]:
             **request, "device": peer.device, "options": {**options, "sizes": list(job.messages)} if job.messages else options,
             "verify": peer.device not in seen,
             "crew": {
-                "rank": rank, "size": size, "folder": folder, "patience": patience, "same": alike if alike > 1 else 0,
+                "rank": rank, "size": size, "folder": folder, "same": alike if alike > 1 else 0,
+                "patience": PATIENCE[job.target.on_processor],
             },
         }  # fmt: skip
         if job.messages:

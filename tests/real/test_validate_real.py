@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -11,38 +10,15 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
+from validate_runs import validate, workers
 
 from gpudoctor.reporters.schema import complaints
 
 LIMIT = 60.0
 SLACK = 6.0
 """Seconds that a machine with other work on its two cores may take more."""
-
-
-def validate(
-    python: Path, own: Path, *words: str, timeout: float = 300.0
-) -> tuple[subprocess.CompletedProcess[str], dict[str, Any], float]:
-    """`own`: the folder of its temporary files, by which its workers are told from those of others."""
-    began = time.monotonic()
-    argv = [sys.executable, "-m", "gpudoctor", "validate", "--python", str(python), "--format", "json", *words]
-    ran = subprocess.run(argv, capture_output=True, text=True, timeout=timeout, env={**os.environ, "TMPDIR": str(own)})
-    took = time.monotonic() - began
-    return ran, json.loads(ran.stdout) if ran.stdout else {}, took
-
-
-def workers(own: Path) -> list[int]:
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and b"/workloads/worker.py" in (entry / "cmdline").read_bytes():
-                if str(own).encode() in (entry / "environ").read_bytes():
-                    found.append(int(entry.name))
-        except OSError:
-            continue
-    return found
 
 
 @pytest.mark.timeout(300)
