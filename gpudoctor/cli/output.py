@@ -36,16 +36,21 @@ def deliver(text: str, path: str | None) -> None:
 
 def write(text: str, path: str) -> None:
     """Atomic for regular files: a run that is cut off leaves the old content."""
+    write_bytes(text.encode("utf-8", "replace"), path)
+
+
+def write_bytes(content: bytes, path: str) -> None:
+    """Likewise."""
     try:
         if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode) and not os.path.isdir(path):
-            with open(path, "w", encoding="utf-8") as device:
-                device.write(text)
+            with open(path, "wb") as device:
+                device.write(content)
             return
         target = os.path.realpath(path)
         handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".gpudoctor-")
         try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
             os.chmod(temporary, _mode_for(target))

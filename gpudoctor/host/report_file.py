@@ -1,4 +1,4 @@
-"""A report of ours as a file: one JSON document, from anybody."""
+"""A report of ours as a file: a JSON document, alone or packed in a text, from anybody."""
 
 from __future__ import annotations
 
@@ -8,29 +8,37 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpudoctor.host.base import CaptureError
+from gpudoctor.model.packed import unpack
 from gpudoctor.model.report import SCHEMA
 
 LARGEST = 64_000_000
 
 
 def read_report(path: str) -> Mapping[str, Any] | None:
-    """The document; None where the file is no JSON object (then it may be a capture). Raises CaptureError for other JSON."""
+    """The document: of a JSON file, or packed in a text (report.md, the page of an issue). None where the file is neither (then it may
+    be a capture). Raises CaptureError for other JSON and for what is damaged."""
     if not os.path.isfile(path):
         return None
     try:
         with open(path, "rb") as file:
-            head = file.read(64)
-            if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] != b"{":
+            head = file.read(512)
+            if head[:2] in (b"PK", b"\x1f\x8b") or b"\x00" in head:
                 return None
             content = head + file.read(LARGEST)
     except OSError as error:
         raise CaptureError(f"{path}: cannot be read: {error.strerror or error}") from None
     if len(content) > LARGEST:
         raise CaptureError(f"{path}: larger than {LARGEST // 1_000_000} MB, which no report is")
+    text = content.decode("utf-8-sig", "replace")
     try:
-        document = json.loads(content.decode("utf-8-sig", "replace"))
+        if not text.lstrip()[:1] == "{":
+            packed = unpack(text)
+            if packed is None:
+                return None
+            text = packed
+        document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise CaptureError(f"{path}: not JSON: {(str(error).splitlines() or ['nested too deep'])[0][:160]}") from None
+        raise CaptureError(f"{path}: not a report: {(str(error).splitlines() or ['nested too deep'])[0][:160]}") from None
     if not isinstance(document, dict) or document.get("schema") != SCHEMA or not isinstance(document.get("facts"), dict):
         found = str(document.get("schema"))[:60] if isinstance(document, dict) else type(document).__name__
         raise CaptureError(f"{path}: schema is {found!r}, expected {SCHEMA} with `facts` (gpudoctor check --format json)")

@@ -100,8 +100,8 @@ def _ladders(report: Report, width: int, verbose: bool, only: str | None) -> Ite
     for stack in shown:
         yield list(_ladder(stack, width))
     notes: list[Line] = []
-    for verdict in dict.fromkeys(_verdict(stack) for stack in folded):
-        names = ", ".join(stack.stack for stack in folded if _verdict(stack) == verdict)
+    for verdict in dict.fromkeys(verdict_words(stack) for stack in folded):
+        names = ", ".join(stack.stack for stack in folded if verdict_words(stack) == verdict)
         notes += hanging((Span(f"Also {verdict}: ", "dim"),), names, width)
     if absent:
         notes += hanging((Span("Not installed: ", "dim"),), ", ".join(absent), width)
@@ -118,7 +118,7 @@ def _teaches_nothing(stack: StackResult, shown: list[StackResult]) -> bool:
     return all(rung.status in ("unknown", "not-reached") for rung in stack.layers)
 
 
-def _verdict(stack: StackResult) -> str:
+def verdict_words(stack: StackResult) -> str:
     if stack.verdict == "broken":
         return f"broken at {name(stack.broken_layer or '')}".removesuffix(" at ")
     if stack.verdict == "unknown":
@@ -129,7 +129,7 @@ def _verdict(stack: StackResult) -> str:
 
 def _ladder(stack: StackResult, width: int) -> Iterator[Line]:
     style = {"broken": "bad", "ok": "good"}.get(stack.verdict, "dim")
-    title, verdict = visible(stack.title), _verdict(stack)
+    title, verdict = visible(stack.title), verdict_words(stack)
     gap = max(width - len(title) - len(verdict), 2)
     yield (Span(title, "bold"), Span(" " * gap), Span(verdict, style))
     if stack.verdict == "not-applicable":
@@ -138,26 +138,26 @@ def _ladder(stack: StackResult, width: int) -> Iterator[Line]:
     while layers:
         rung = layers.pop(0)
         missed = [rung.layer]
-        alike = next((alike for alike in (_plainly_missed, _unmeasured) if alike(rung)), None)
+        alike = next((alike for alike in (plainly_missed, unmeasured) if alike(rung)), None)
         while alike is not None and layers and alike(layers[0]):
             missed.append(layers.pop(0).layer)
         yield from _rung(rung, missed, width)
 
 
-def _plainly_missed(rung: LayerResult) -> bool:
+def plainly_missed(rung: LayerResult) -> bool:
     return rung.status == "not-reached" and not rung.detail
 
 
-def _unmeasured(rung: LayerResult) -> bool:
+def unmeasured(rung: LayerResult) -> bool:
     """What validate is for: nobody looked, and nothing is wrong with that."""
     return rung.status == "unknown" and rung.layer in MEASURED
 
 
 def _rung(rung: LayerResult, missed: list[str], width: int) -> list[Line]:
     word = Span(f"  {WORDS.get(rung.status, rung.status):<12} ", STYLES.get(rung.status, ""))
-    if _plainly_missed(rung):
+    if plainly_missed(rung):
         return [(word, Span(name(missed[0]) + (f" … {name(missed[-1])}" if len(missed) > 1 else ""), "dim"))]
-    if _unmeasured(rung):
+    if unmeasured(rung):
         return [(Span(f"  {'not measured':<12} ", "dim"), Span(f"{' and '.join(map(name, missed))}: gpudoctor validate tells", "dim"))]
     column = max(len(name(layer)) for layer in LAYERS) + 1
     detail = rung.detail or ("could not be told" if rung.status == "unknown" else "")
@@ -229,7 +229,7 @@ def _tail(report: Report, width: int, quiet: bool, ignored: Mapping[str, str]) -
     if report.not_looked_at and not quiet:
         yield from hanging((Span("Not looked at: ", "dim"),), "; ".join(report.not_looked_at) + ".", width, style="dim")
     if not any(finding.severity != "info" for finding in report.findings):
-        yield (Span(_nothing_wrong(report), "" if report.incomplete else "good"),)
+        yield (Span(nothing_wrong(report), "" if report.incomplete else "good"),)
     if not quiet:
         lead, command = next_step(report)
         if len(lead) + len(command) + 1 > width:
@@ -239,7 +239,7 @@ def _tail(report: Report, width: int, quiet: bool, ignored: Mapping[str, str]) -
             yield Span(f"{lead} "), Span(command, "command")
 
 
-def _nothing_wrong(report: Report) -> str:
+def nothing_wrong(report: Report) -> str:
     if no_gpu(report):
         return "Nothing else to report."
     if report.incomplete or any(stack.verdict == "unknown" for stack in report.stacks):
@@ -260,7 +260,7 @@ def next_step(report: Report) -> tuple[str, str]:
     if no_gpu(report):
         return "Next, on the machine with the GPU:", "gpudoctor capture -o machine.tar.gz"
     if report.origin == "live" and any(
-        stack.used and stack.verdict == "ok" and any(map(_unmeasured, stack.layers)) for stack in report.stacks
+        stack.used and stack.verdict == "ok" and any(map(unmeasured, stack.layers)) for stack in report.stacks
     ):
         return "Next, whether it computes right, and how fast:", "gpudoctor validate"
     return "Next, for the evidence:", "gpudoctor check -v"

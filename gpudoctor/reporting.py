@@ -1,0 +1,155 @@
+"""The use case of `report`: look, take people out, judge what is left, and put it into one file to attach."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from gpudoctor import app, capturing
+from gpudoctor.gather.told import told
+from gpudoctor.host.archive import zipped
+from gpudoctor.host.pseudonyms import FILE, Pseudonyms
+from gpudoctor.host.recorded import RecordedHost
+from gpudoctor.host.redact import Redactor
+from gpudoctor.host.redact_capture import entries_of, redact_entries
+from gpudoctor.host.redact_report import redact_report
+from gpudoctor.host.report_file import read_report
+from gpudoctor.host.state import state_folder
+from gpudoctor.host.stores import MemoryStore, open_store
+from gpudoctor.model.check import Catalogue
+from gpudoctor.model.report import Report
+from gpudoctor.reporters import json_report
+from gpudoctor.validate.last_run import last_measurements, measurements_of
+
+FORMATS = ("markdown", "html", "json", "zip")
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportRequest:
+    check: app.CheckRequest
+    raw: bool = False
+    ignored: Mapping[str, str] = field(default_factory=dict)
+    """Checks to leave out, with the reasons."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """Everything that a report is written from; redacted, unless that was not wanted."""
+
+    report: Report
+    capture: Mapping[str, bytes]
+    """The recording, file by file; empty where there is none (the report of a report)."""
+    ignored: Mapping[str, str]
+    replaced: tuple[tuple[str, str, str], ...] = ()
+    """(kind, pseudonym, what it stands for): for this machine's owner only, never for a report."""
+    note: str = ""
+    """What the person who asked should know and the report need not say."""
+
+
+def make(request: ReportRequest, progress: Progress | None = None) -> Made:
+    """Raises app.BAD_INPUT."""
+    check = request.check
+    knowledge = app.catalogue(check.checks)
+    app.refuse_unknown_names(check, knowledge)
+    document = read_report(check.capture) if check.capture else None
+    if document is not None:
+        return _of_document(document, request, knowledge)
+    if check.capture:
+        store = open_store(check.capture)
+        looked = app.look(app.open_for(check), "capture", live=False)
+        entries, keep = entries_of(store), None
+    else:
+        recorded = capturing.record(check.python, check.budget or 60.0, check.quick, progress)
+        gathered = recorded.gathered
+        runs = last_measurements(gathered.facts)
+        looked = app.Looked(gathered, "live", app.recall(gathered, runs))
+        entries, keep = capturing.with_measurements(recorded.entries, [run for run in runs if not run.stale]), recorded.variables
+    whole = replace(app.judge(looked.gathered, knowledge, check, looked.origin), measurements=looked.measurements)
+    if request.raw:
+        return Made(report=whole, capture=entries, ignored=request.ignored)
+    facts = looked.gathered.facts
+    hide = capturing.redactor_of(entries, facts, knowledge) if check.capture else capturing.redactor_here(facts, knowledge)
+    redacted = redact_entries(entries, hide, keep)
+    counts = dict(hide.counts)
+    report, note = _judged_again(redacted, whole, request, knowledge, hide)
+    if not check.capture:
+        trouble = capturing.keep_pseudonyms(hide)
+        note = " ".join(
+            part for part in (note, f"Which pseudonym stands for what could not be kept: {trouble}." if trouble else "") if part
+        )
+    return Made(
+        report=replace(report, redactions=counts),
+        capture=redacted,
+        ignored=request.ignored,
+        replaced=tuple(hide.pseudonyms.table()),
+        note=note,
+    )
+
+
+def _judged_again(
+    entries: Mapping[str, bytes], whole: Report, request: ReportRequest, knowledge: Catalogue, hide: Redactor
+) -> tuple[Report, str]:
+    """The report of the redacted recording: what a maintainer will see who replays it, made from nothing else.
+
+    Where that finds something else than the machine itself, the report is the machine's, redacted text by text, and that is said.
+    """
+    host = RecordedHost(MemoryStore("the redacted recording", dict(entries), {}), budget=30.0)
+    looked = app.look(host, whole.origin, live=False)
+    again = replace(app.judge(looked.gathered, knowledge, request.check, whole.origin), measurements=looked.measurements)
+    if _said(again) == _said(whole):
+        return redact_report(again, hide), ""
+    differing = ", ".join(sorted(_said(again) ^ _said(whole)))
+    return redact_report(
+        whole, hide
+    ), f"The redacted recording replays to other findings ({differing}); the report itself has those of the machine."
+
+
+def _said(report: Report) -> set[str]:
+    return {finding.id for finding in report.findings} | {f"{stack.stack} {stack.verdict}" for stack in report.stacks}
+
+
+def _of_document(document: Mapping[str, Any], request: ReportRequest, knowledge: Catalogue) -> Made:
+    """A report of a report (JSON): judged again by what is known today."""
+    gathered = told(document["facts"], document.get("unknown") or {})
+    report = replace(app.judge(gathered, knowledge, request.check, "capture"), measurements=measurements_of(document))
+    if request.raw:
+        return Made(report=report, capture={}, ignored=request.ignored)
+    hide = capturing.redactor_of({}, gathered.facts, knowledge)
+    report = redact_report(report, hide)
+    return Made(
+        report=replace(report, redactions=dict(hide.counts)), capture={}, ignored=request.ignored, replaced=tuple(hide.pseudonyms.table())
+    )
+
+
+# one file
+
+
+def render(made: Made, form: str, beside: str = "") -> str:
+    """`form`: markdown, html or json. `beside`: where the recording lies, one sentence."""
+    if form == "json":
+        return json_report.render(made.report, made.ignored)
+    if form == "html":
+        from gpudoctor.reporters.html_report import html
+
+        return html(made.report, beside=beside, ignored=made.ignored)
+    from gpudoctor.reporters.markdown_report import markdown
+
+    return markdown(made.report, ignored=made.ignored, beside=beside)
+
+
+def archive(made: Made, name: str) -> bytes:
+    """The .zip: the three reports, and the recording in a folder of its own, from where `check --capture NAME` replays it."""
+    beside = f"The recorded machine is in this archive: gpudoctor check --capture {name}"
+    files = {
+        f"report.{suffix}": render(made, form, beside).encode() for form, suffix in (("markdown", "md"), ("json", "json"), ("html", "html"))
+    }
+    return zipped({**files, **{f"capture/{path}": content for path, content in made.capture.items()}})
+
+
+def kept_pseudonyms() -> tuple[tuple[str, str, str], ...]:
+    """(kind, pseudonym, original) as earlier reports and captures of this machine gave them."""
+    pseudonyms = Pseudonyms()
+    pseudonyms.load(state_folder() / FILE)
+    return tuple(pseudonyms.table())
