@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     from gpudoctor.model.check import Check, Stack
     from gpudoctor.model.facts import FactSpec
 
+_DEMAND = "demand-not-met"
+_DEMAND_TITLE = "A demand of your policy (gpudoctor check --expect FILE) is not met"
+_DEMAND_TEXT = (
+    "It is no fault that gpudoctor knows: the policy says so, in the line that the finding names. gpudoctor check --expect FILE "
+    "--why demand-not-met shows every demand with what was seen; gpudoctor show gpudoctor.policy/1 is the schema of policies."
+)
+
 
 @click.command("show")
 @click.argument("name", metavar="ID")
@@ -42,6 +49,8 @@ def find(name: str, extra: Sequence[str] = ()) -> tuple[dict[str, Any], Iterable
     from gpudoctor.gather import vocabulary
     from gpudoctor.reporters import schema
 
+    if name == _DEMAND:
+        return {"id": _DEMAND, "title": _DEMAND_TITLE, "explanation": _DEMAND_TEXT}, [_DEMAND_TITLE, "", *_block("", _DEMAND_TEXT, 0)]
     try:
         knowledge, book = app.catalogue(extra), installing.book()
     except app.BAD_INPUT as error:

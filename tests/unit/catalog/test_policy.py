@@ -140,6 +140,37 @@ def test_mistakes_are_said_with_file_and_key(tmp_path: Path, text: str, said: st
     assert str(error.value).startswith(str(tmp_path / "policy.toml")) and "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "good"),
+    [
+        ('schema = "gpudoctor.policy/1"\n[[device]]\ncount = 2\nvendor = "amd"\nname = "MI300X"\nmemory_gib = 192\nadvice = "a"\n', True),
+        ('[versions]\nkernel = ">=6.8"\nrocm = "~=6.2"\n[packages]\ntorch = "==2.8.*"\n', True),
+        ('[[throughput]]\nworkload = "mnist"\nbatch = 16\ndtype = "float16"\nat_least = 1.5\nunit = "images/s"\n', True),
+        ('[[demand]]\nname = "n"\nlayer = "runtime"\nthat = { all = [ { not = { fact = "gpus", absent = true } } ] }\n', True),
+        ("[[devices]]\n", False),
+        ("[[device]]\ncount = 0\n", False),
+        ('[versions]\nkernel = "6.8"\n', False),
+        ('[[throughput]]\nworkload = "mnist"\n', False),
+        ('[[demand]]\nname = "n"\nthat = { fact = "os.id", wrong = "x" }\n', False),
+    ],
+)  # fmt: skip
+def test_the_published_schema_and_the_reader_agree(tmp_path: Path, text: str, good: bool) -> None:
+    import sys
+
+    from gpudoctor.reporters import schema
+
+    if sys.version_info < (3, 11):
+        import tomli as tomllib
+    else:
+        import tomllib
+    assert (schema.complaints(tomllib.loads(text), "policy") == []) == good
+    if good:
+        assert policy(tmp_path, text)
+    else:
+        with pytest.raises(DataError):
+            policy(tmp_path, text)
+
+
 def test_every_version_that_can_be_demanded_is_a_fact() -> None:
     assert {fact for fact, _ in VERSIONS.values()} <= set(SPECS)
     assert all(SPECS[fact].kind in ("dotted", "version") for fact, _ in VERSIONS.values())
