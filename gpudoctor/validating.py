@@ -24,7 +24,9 @@ from gpudoctor.validate.devices import Target
 from gpudoctor.validate.measured_facts import records
 from gpudoctor.validate.requests import Asked, Budget, Job
 from gpudoctor.validate.results import MATTERS, Device, measurement
+from gpudoctor.validate.watching import Seen
 from gpudoctor.validate.watching_team import TeamWatching
+from gpudoctor.validate.workers import Answer
 
 RESERVE = 2.0
 """Seconds of --quick that are kept for the report."""
@@ -107,7 +109,9 @@ class Run:
     def __init__(self, host: LocalHost, facts: Facts, watcher: Watcher | None) -> None:
         self._host, self._facts, self._watcher = host, facts, watcher
         self.measurements: list[Measurement] = []
-        self._budget = Budget(None)
+        self._budget = Budget()
+        self._begun = 0.0
+        """When the last worker had its device."""
         self._bandwidth: dict[str, float] = {}
         self._environment = {name: value for name in MATTERS if (value := host.env(name)) is not None}
 
@@ -119,27 +123,29 @@ class Run:
         end = None if seconds is None else time.monotonic() + seconds
         left_out = teams.left_out(targets, asked)
         with workers.Caches() as caches:
-            for place, (target, jobs) in enumerate(plans):
+            for place, (_, jobs) in enumerate(plans):
                 share = None
                 if end is not None:
                     now = time.monotonic()
                     share = now + max(0.0, end - now) / (len(plans) - place)
-                left_out += self._target(target, jobs, share, caches)
+                self._target(jobs, share, caches)
         return left_out
 
-    def _target(self, target: Target, jobs: Sequence[Job], end: float | None, caches: workers.Caches) -> list[str]:
-        left_out = []
+    def _target(self, jobs: Sequence[Job], end: float | None, caches: workers.Caches) -> None:
+        """What does not fit into the time is skipped by name: the report holds what was planned."""
         for number, job in enumerate(jobs):
             left = None if end is None else end - time.monotonic()
             if number and not self._budget.fits(job, left):  # the first tells how fast this is, whatever it takes
-                left_out.append(f"{job.words()}: would take about {self._budget.expected(job):.0f} s")
+                why = f"out of time: would take about {self._budget.expected(job):.0f} s; --workload {job.workload.id} takes its time"
+                self.measurements.append(measurement(job, Answer(status=SKIPPED, reason=why), Seen(), None, "", Device(), {}))
                 continue
             began = time.monotonic()
             limit = None if left is None else max(left, LEAST)
             measured = self.together(job, caches, limit) if job.peers else self.one(job, caches, limit=limit)
             reached = measured.throughput.value * 1e12 if measured.throughput and measured.throughput.unit == "TFLOP/s" else None
-            self._budget.learn(job, time.monotonic() - began, reached)
-        return left_out
+            begun = self._begun - began if self._begun > began else None
+            if measured.status != FAILED:  # how fast something failed tells nothing
+                self._budget.learn(job, time.monotonic() - began, reached, begun)
 
     def one(self, job: Job, caches: workers.Caches, variables: Mapping[str, str] | None = None, limit: float | None = None) -> Measurement:
         """One worker, watched from its first measured step to its result. `limit`: seconds after which it is stopped, without blame:
@@ -148,7 +154,9 @@ class Run:
         watching = watching_for(self._host, self._facts, job.target, pids)
 
         def hear(stage: str, table: Mapping[str, Any]) -> None:
-            if stage == "measure":
+            if stage == "device":
+                self._begun = time.monotonic()
+            elif stage == "measure":
                 watching.begin()
             elif stage in ("result", "skipped", "failed"):
                 watching.end()
@@ -167,12 +175,13 @@ class Run:
         finally:
             watching.end()
         if answer.late and limit is not None and limit < patience:
-            why = f"stopped at '{answer.stage or 'start'}' because the minute was over; --workload {job.workload.id} takes its time"
+            why = f"out of time: stopped at '{answer.stage or 'start'}' after a minute; --workload {job.workload.id} takes its time"
             answer = replace(answer, status=SKIPPED, reason=why)
         joules = watching.meter.total() if answer.status == OK else None
         seen, said = watching.seen(), {**answer.device, **answer.result}
         device = Device(
-            peaks_of(self._host, self._facts, job.target, self._bandwidth.get(job.target.device)), 1,
+            peaks_of(self._host, self._facts, job.target, self._bandwidth.get(job.target.device)),
+            1,
             conditions(self._host, self._facts, job, gpu_of(self._facts, job.target), seen, said),
         )
         environment = {**self._environment, **(variables or {})}
@@ -218,7 +227,7 @@ class Run:
     def _of_team(self, job: Job, each: replicas.Together, watching: TeamWatching, short: bool) -> Measurement:
         answer = each.answer
         if answer.late and short:
-            why = f"stopped at '{answer.stage or 'start'}' because the minute was over; --workload {job.workload.id} takes its time"
+            why = f"out of time: stopped at '{answer.stage or 'start'}' after a minute; --workload {job.workload.id} takes its time"
             answer = replace(answer, status=SKIPPED, reason=why)
         joules, why_not = watching.total(teams.ENERGY_SECONDS) if answer.status == OK and not job.messages else (None, "")
         seen, said = watching.seen(), {**answer.device, **answer.result}

@@ -76,7 +76,8 @@ def render(
     parts.append(list(_meaning(report, width, verbose)))
     parts.append(list(_left_out(left_out, width, verbose)))
     parts.append(list(_findings(report, width)))
-    parts.append([(Span(f"{len(report.measurements)} measurements in {seconds:.0f} s.", "dim"),)])
+    done = sum(each.status != SKIPPED for each in report.measurements)
+    parts.append([(Span(f"{done} measurement{'' if done == 1 else 's'} in {seconds:.0f} s.", "dim"),)])
     lines = [line for part in parts if part for line in (*part, ())]
     return terminal.draw(lines[:-1])
 

@@ -227,52 +227,74 @@ USUAL_SPEED = {True: 50e9, False: 5e12}
 """FLOP/s of a processor, of an accelerator: until a matrix product was measured."""
 EFFICIENCY = {True: 0.4, False: 0.25}
 """What of a matrix product's speed networks reach; half of it in training."""
+COMPILING = {"torch-opencl": 600.0}
+"""Seconds, where each layer's kernels are programs of their own: those of mobilenet_v2 took four minutes on two busy cores."""
+SLOWEST = 20.0
+"""Times the estimate: a machine that needs more is busy with something else."""
 PER_PARAMETER = 6e-8
 """Seconds: weights are made, copied, and made again for the reference."""
 
 
 def seconds(job: Job, flops: float | None = None) -> float:
     """Roughly, for the whole worker. `flops`: FLOP/s of a matrix product on this target, where it is known."""
-    startup = STARTUP.get(job.target.framework, 4.0)
+    return startup(job) + _work(job, flops)
+
+
+def startup(job: Job) -> float:
+    return STARTUP.get(job.target.framework, 4.0)
+
+
+def _work(job: Job, flops: float | None) -> float:
+    """Of a worker that has begun."""
     step = job.cost()
     if step is None:
-        return startup + min(job.warm_up, 0.5) + job.duration
+        return min(job.warm_up, 0.5) + job.duration
     speed = (flops or USUAL_SPEED[job.target.on_processor]) * EFFICIENCY[job.target.on_processor] / (2 if job.task == "training" else 1)
     one = step.flop / speed
     warm = one + min(max(job.warm_up, one), 11 * one)
     timed = max(2 * one, min(job.duration + one / 2, max(job.duration / 4, 20 * one)))
     reference = 0.2 * step.flop / step.batch / speed * (30 if job.task == "training" else 12)
     compiling = 0.0 if job.compile == "none" else 40.0
-    return startup + step.parameters * PER_PARAMETER + reference + warm + timed + compiling
+    return step.parameters * PER_PARAMETER + reference + warm + timed + compiling
 
 
 def hang_limit(job: Job, flops: float | None = None) -> float:
     """Seconds after which a worker is taken for hung: drivers that compile their kernels at first use need minutes."""
-    patience = 60.0 if job.target.on_processor else 300.0
+    patience = COMPILING.get(job.target.framework, 60.0 if job.target.on_processor else 300.0)
     return patience + 6 * seconds(job, flops) + 2 * (job.duration + job.warm_up)
 
 
 @dataclass(slots=True)
 class Budget:
-    """Time that is left, and how this machine keeps to the estimates."""
+    """What jobs will take here: by the estimates above, until workers that ran have shown how long a start, a matrix product and a network
+    take on this machine and beside its other work."""
 
-    left: float | None
-    """Seconds; None: as long as it takes."""
     flops: Mapping[str, float] = field(default_factory=dict)
-    pace: float = 1.0
+    startups: Mapping[str, float] = field(default_factory=dict)
+    paces: Mapping[str, float] = field(default_factory=dict)
+    """Time of networks by their estimate."""
 
     def expected(self, job: Job) -> float:
-        return seconds(job, self.flops.get(_key(job.target))) * self.pace
+        key = _key(job.target)
+        return self.startups.get(key, startup(job)) + _work(job, self.flops.get(key)) * (self.paces.get(key, 1.0) if job.network else 1.0)
 
     def fits(self, job: Job, left: float | None) -> bool:
         return left is None or self.expected(job) <= left
 
-    def learn(self, job: Job, took: float, flops: float | None = None) -> None:
-        """`took`: seconds of the whole worker; `flops`: what a matrix product in float32 reached."""
-        usual = seconds(job, self.flops.get(_key(job.target)))
-        self.pace = min(max(0.5 * self.pace + 0.5 * took / usual, 0.5), 6.0)
+    def learn(self, job: Job, took: float, flops: float | None = None, begun: float | None = None) -> None:
+        """`took`: seconds of the whole worker; `flops`: what a matrix product in float32 reached; `begun`: seconds until it had its
+        device."""
+        key = _key(job.target)
+        if job.network:
+            start = begun if begun is not None else self.startups.get(key, startup(job))
+            pace = max(took - start, 0.1) / _work(job, self.flops.get(key))
+            before = self.paces.get(key)
+            pace = pace if before is None else 0.5 * before + 0.5 * pace
+            self.paces = {**self.paces, key: min(max(pace, 0.3), SLOWEST)}
+        if begun is not None:
+            self.startups = {**self.startups, key: begun}
         if flops is not None and job.workload.id == "matmul" and job.dtype == "float32":
-            self.flops = {**self.flops, _key(job.target): flops}
+            self.flops = {**self.flops, key: flops}
 
 
 def _key(target: Target) -> str:

@@ -104,7 +104,7 @@ def test_a_file_gets_the_table_whole(answer: Any, tmp_path: Path, capsys: pytest
     assert cli.run(["validate", "-o", str(tmp_path / "table")]) == 0
     assert capsys.readouterr().out == ""
     text = (tmp_path / "table").read_text()
-    assert "40.00 images/s" in text and "vgg16 training: would take about 90 s" in text and "1 measurements in 12 s." in text
+    assert "40.00 images/s" in text and "vgg16 training: would take about 90 s" in text and "1 measurement in 12 s." in text
 
 
 def test_workloads_are_listed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -85,6 +85,15 @@ def test_pytorch_ocl_counts_the_devices_of_all_platforms() -> None:
     assert [target.device for target in choose(facts({"pytorch_ocl": framework()}, opencl__devices=devices[:1]))] == ["ocl:0"]
 
 
+def test_torch_on_an_opencl_runtime_for_processors_is_as_slow_as_one_and_no_cpu_target() -> None:
+    devices = [{"name": "pthread", "type": "cpu", "platform": "PoCL"}]
+    known = facts({"torch": framework(), "pytorch_ocl": framework()}, opencl__devices=devices)
+    assert names(choose(known)) == [("torch", "cpu", "cpu"), ("torch-opencl", "ocl:0", "ocl")]
+    assert names(choose(known, ["cpu"])) == [("torch", "cpu", "cpu")]
+    (target,) = choose(known, ["ocl:0"])
+    assert target.on_processor and target.name == "pthread, PoCL"
+
+
 def test_what_nobody_could_look_into_is_tried() -> None:
     assert names(targets(facts({"torch": Unknown("out of time")}))) == [("torch", "cpu", "cpu")]
 
@@ -206,7 +215,7 @@ def test_faster_devices_take_less_and_more_work_takes_longer() -> None:
 
 def test_a_matrix_product_sets_the_pace_and_a_slow_machine_is_learnt() -> None:
     matmul, network = plan(CPU, Asked(workloads=("matmul",)))[0], plan(CPU, Asked(workloads=("resnet50",), tasks=("inference",)))[0]
-    budget = Budget(None)
+    budget = Budget()
     before = budget.expected(network)
     budget.learn(matmul, seconds(matmul), 1e12)
     assert budget.expected(network) < before
@@ -214,10 +223,28 @@ def test_a_matrix_product_sets_the_pace_and_a_slow_machine_is_learnt() -> None:
         budget.learn(network, 4 * seconds(network, 1e12))
     assert 3 * seconds(network, 1e12) < budget.expected(network) < 4.5 * seconds(network, 1e12)
     assert not budget.fits(network, 1.0) and budget.fits(network, None)
+    assert budget.expected(matmul) == pytest.approx(seconds(matmul, 1e12))  # its time is given, whatever the machine does
+
+
+def test_the_first_worker_tells_how_long_a_start_takes() -> None:
+    matmul, network = plan(CPU, Asked(workloads=("matmul",)))[0], plan(CPU, Asked(workloads=("resnet50",), tasks=("inference",)))[0]
+    budget = Budget()
+    before = budget.expected(network)
+    budget.learn(matmul, 20.0, begun=17.5)
+    assert budget.expected(network) == pytest.approx(before + 15.0) and budget.expected(matmul) == pytest.approx(seconds(matmul) + 15.0)
+    other = plan(XPU, Asked(workloads=("matmul",)))[0]
+    assert budget.expected(other) == seconds(other)
+
+
+def test_a_network_that_was_slow_once_is_no_reason_to_try_nothing_more() -> None:
+    network = plan(CPU, Asked(workloads=("resnet50",), tasks=("inference",)))[0]
+    budget = Budget()
+    budget.learn(network, 1e9)
+    assert budget.expected(network) < 21 * seconds(network)
 
 
 def test_quick_is_within_a_minute_on_a_processor_of_two_cores() -> None:
-    budget, taken = Budget(None, {"torch cpu": 1.2e11}), 0.0
+    budget, taken = Budget({"torch cpu": 1.2e11}), 0.0
     done = []
     for job in plan(CPU, Asked()):
         if budget.fits(job, 50 - taken):
