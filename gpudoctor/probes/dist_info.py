@@ -16,6 +16,8 @@ RELEVANT = re.compile(
     r"|optimum|oneccl|dpctl|dpcpp|mkl|xformers|bitsandbytes|flash-attn|flash-attention|deepspeed|apex|auto-gptq|autoawq|gptqmodel|vllm"
     r"|sgl|sageattention|poptorch|popart|numpy$|protobuf$|pyopencl|pocl|opencl|ocl-icd|ipex|umf$|tcmlib$|detectron2|mmcv|natten|fbgemm)"
 )
+IN_PLACE = {"pytorch_ocl": "pytorch-ocl"}
+"""Packages whose own build makes a folder for PYTHONPATH and leaves no metadata: by the folder's name, the distribution."""
 LIBRARY = re.compile(r"\.(so|dylib|dll|pyd)(\.[\d.]+)?$")
 CHECKED = ("torch", "intel-extension-for-pytorch", "torchvision", "onnxruntime", "openvino", "tensorflow", "bitsandbytes", "jaxlib",
            "torch-directml", "xformers")  # fmt: skip
@@ -97,6 +99,7 @@ def from_names(folder: str, names: Iterable[str]) -> tuple[list[Distribution], l
     """Distributions of a folder by the names in it alone, and what an interrupted pip left there (`~orch`)."""
     found: list[Distribution] = []
     leftovers: list[str] = []
+    in_place: list[Distribution] = []
     for name in names:
         if name.startswith("~"):
             leftovers.append(name)
@@ -107,7 +110,10 @@ def from_names(folder: str, names: Iterable[str]) -> tuple[list[Distribution], l
             found.append(Distribution(normalise(match["name"]), version, folder, f"{folder}/{name}"))
         elif name.endswith(".egg-info"):
             found.append(Distribution(normalise(name[:-9]), "", folder, f"{folder}/{name}"))
-    return found, leftovers
+        elif name in IN_PLACE:
+            in_place.append(Distribution(IN_PLACE[name], "", folder, f"{folder}/{name}"))
+    known = {dist.name for dist in found}
+    return found + [dist for dist in in_place if dist.name not in known], leftovers
 
 
 def read_details(host: Host, dist: Distribution) -> None:

@@ -72,11 +72,17 @@ def _folder(host: Host) -> tuple[str, bool]:
     return _VENDORS, False
 
 
+def _names_a_library(path: str) -> bool:
+    """ocl-icd opens what OCL_ICD_VENDORS names as a driver where it is neither a folder nor an ICD file."""
+    return re.search(r"\.so(\.[0-9.]+)?$", path) is not None
+
+
 def _icds(host: Host, facts: Facts) -> tuple[list[dict[str, Any]], list[str]]:
     """Records of the ICD files, and names in the vendors' folder that no loader reads."""
     chosen, moved = _folder(host)
+    direct = moved and _names_a_library(chosen)
     folders = [(_VENDORS, not moved)]
-    if moved:
+    if moved and not direct:
         folders.append((chosen, True))
     conda = host.env("CONDA_PREFIX")
     if conda:
@@ -98,10 +104,13 @@ def _icds(host: Host, facts: Facts) -> tuple[list[dict[str, Any]], list[str]]:
                 "vendor": icd_kind(library, path), "readable": text.problem != "denied", "clean": clean if text.ok
                 else Unknown("not recorded"),
             })  # fmt: skip
-    for library in (host.env("OCL_ICD_FILENAMES") or "").split(":"):
+    named = dict.fromkeys((host.env("OCL_ICD_FILENAMES") or "").split(":"), "OCL_ICD_FILENAMES")
+    if direct:
+        named[chosen] = "OCL_ICD_VENDORS"
+    for library, variable in named.items():
         if library:
             records.append({
-                "file": "OCL_ICD_FILENAMES", "library": library, "exists": _library(host, facts, library), "active": True,
+                "file": variable, "library": library, "exists": _library(host, facts, library), "active": True,
                 "vendor": icd_kind(library, ""), "readable": True, "clean": True,
             })  # fmt: skip
     return records, odd

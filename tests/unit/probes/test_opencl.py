@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from gpudoctor.derived import opencl as derived
+from gpudoctor.host.recorded import open_recorded
 from gpudoctor.model.facts import Facts, Known, Unknown
 from gpudoctor.probes import _clinfo, opencl
 
@@ -132,6 +134,22 @@ def test_icd_files(text: str, library: str, clean: bool) -> None:
 )  # fmt: skip
 def test_whose_driver(library: str, file: str, kind: str) -> None:
     assert opencl.icd_kind(library, file) == kind
+
+
+def test_a_variable_that_names_one_library(tmp_path: Path) -> None:
+    """It is a driver by itself, listed once although a second loader's variable names it too, and hides the system's."""
+    driver, vendors = "/e/lib/libintelocl.so", tmp_path / "files" / "etc" / "OpenCL" / "vendors"
+    (tmp_path / "machine.toml").write_text('format = 1\nplatform = "linux"\n')
+    (tmp_path / "env.toml").write_text(f'OCL_ICD_VENDORS = "{driver}"\nOCL_ICD_FILENAMES = "{driver}"\n')
+    for path in (vendors / "pocl.icd", tmp_path / "files" / driver.lstrip("/")):
+        path.parent.mkdir(parents=True)
+        path.write_text("libpocl.so.2.10.0\n")
+    found = dict(opencl.collect(open_recorded(str(tmp_path)), Facts()))["opencl.icds"]
+    assert isinstance(found, Known)
+    assert [(icd["file"], icd["library"], icd["vendor"], icd["active"]) for icd in found.value] == [
+        ("/etc/OpenCL/vendors/pocl.icd", "libpocl.so.2.10.0", "pocl", False), ("OCL_ICD_VENDORS", driver, "intel-cpu", True),
+    ]  # fmt: skip
+    assert found.value[1]["exists"] is True
 
 
 def test_gpu_without_driver() -> None:

@@ -69,6 +69,15 @@ def test_contents(venv: Path) -> None:
     assert (torch["installer"], torch["local"], torch["damaged"]) == ("uv", "cu126", [])
 
 
+def test_a_package_that_was_built_in_place(venv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """pytorch_ocl is a folder without metadata where somebody built it; a wheel of it has its own version."""
+    (tmp_path / "build" / "pytorch_ocl").mkdir(parents=True)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "build"))
+    assert facts_of(venv).value("python.distributions")["pytorch-ocl"] == ""
+    (tmp_path / "build" / "pytorch_ocl-0.2.0+torch2.4.dist-info").mkdir()
+    assert facts_of(venv).value("python.distributions")["pytorch-ocl"] == "0.2.0+torch2.4"
+
+
 def test_damage(venv: Path) -> None:
     site = venv / "lib" / "python3.11" / "site-packages" / "torch"
     (site / "lib" / "libtorch_cpu.so").write_bytes(b"x" * 40)
