@@ -51,10 +51,12 @@ class Target:
     """cpu, cuda, rocm, xpu, mps, ocl, opencl, directml, ipu, gpu, npu ...: as in published results"""
     name: str = ""
     version: str = ""
+    host: bool = False
+    """The device is the processor, whatever the backend: an OpenCL runtime for processors under torch."""
 
     @property
     def on_processor(self) -> bool:
-        return self.backend == "cpu"
+        return self.backend == "cpu" or self.host
 
 
 def canonical(text: str) -> str:
@@ -105,7 +107,7 @@ def choose(facts: Facts, asked: Sequence[str] = (), interpreter: str | None = No
 
 
 def _is(target: Target, wanted: str) -> bool:
-    return target.device == wanted or (wanted == "cpu" and target.on_processor and target.framework != "opencl")
+    return target.device == wanted or (wanted == "cpu" and target.backend == "cpu" and target.framework != "opencl")
 
 
 def _why_not(facts: Facts, wanted: str, there: Sequence[Target]) -> str:
@@ -155,8 +157,9 @@ def _torch(facts: Facts, python: str) -> Iterator[Target]:
         for number, device in enumerate(everything):
             if device.get("type") == "gpu" or all(other.get("type") != "gpu" for other in everything):
                 yield Target(
-                    framework="torch-opencl", device=f"ocl:{number}", python=python, backend="ocl", name=_name(device), version=version
-                )
+                    framework="torch-opencl", device=f"ocl:{number}", python=python, backend="ocl", name=_opencl_name(device),
+                    version=version, host=device.get("type") == "cpu",
+                )  # fmt: skip
 
 
 def _others(facts: Facts, python: str) -> Iterator[Target]:
@@ -245,3 +248,8 @@ def _version(facts: Facts, module: str) -> str:
 
 def _name(device: Mapping[str, Any]) -> str:
     return str(device.get("name") or "")
+
+
+def _opencl_name(device: Mapping[str, Any]) -> str:
+    """With its platform: one processor is a device of several."""
+    return ", ".join(str(device[key]) for key in ("name", "platform") if device.get(key))

@@ -106,7 +106,7 @@ def _measured(
 def _input(job: Job) -> tuple[int, ...] | None:
     """The shape of one item; of a collective, the elements of a message."""
     if job.messages:
-        return (max(1, job.messages[0] // WIDTHS.get(job.dtype, 4)),)
+        return None if len(job.messages) > 1 else (max(1, job.messages[0] // WIDTHS.get(job.dtype, 4)),)
     return input_shape(job.workload, job.options) if job.network else None
 
 
@@ -130,9 +130,9 @@ def judged(rows: Any) -> tuple[Correctness | None, str]:
                 compared_with="cpu float64", max_relative_error=None, tolerance=None, passed=False
             ), "the worker's rows are no tables"
         name, note = one_line(row.get("name")) or "result", one_line(row.get("note"))
-        error, tolerance = _number(row.get("max_relative_error")), _positive(row.get("tolerance"))
+        error, tolerance = _number(row.get("max_relative_error")), _not_negative(row.get("tolerance"))
         passed = row.get("passed") is True and error is not None and tolerance is not None and 0 <= error <= tolerance
-        share = error / tolerance if error is not None and tolerance else math.inf
+        share = error / tolerance if error is not None and tolerance else 0.0 if passed else math.inf
         if not passed and not wrong:
             wrong = f"{name}: {note}" if error is None or (note and row.get("passed") is not True and share <= 1) else (
                 f"{name} differs by {error:.2g} from float64 on the processor, {tolerance or 0:.2g} is allowed"
@@ -175,9 +175,9 @@ def _notes(seen: Seen, no_energy: str) -> list[str]:
 
 
 def _device_name(job: Job, said: Mapping[str, Any]) -> str | None:
-    """torch calls a processor 'cpu': what the system calls it says more."""
+    """torch calls a processor 'cpu' and an OpenCL device 'ocl': what the system calls it says more."""
     name = one_line(said.get("device_name"))
-    return (job.target.name if name.lower() in ("", "cpu") else name) or name or None
+    return (job.target.name if name.lower() in ("", "cpu", "ocl") else name) or name or None
 
 
 def _latency(table: Any) -> Latency | None:

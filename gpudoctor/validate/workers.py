@@ -28,6 +28,8 @@ CACHES = (
     "MIOPEN_USER_DB_PATH", "MIOPEN_CUSTOM_CACHE_DIR", "AMD_COMGR_CACHE_DIR", "DLPRIM_CACHE_DIR", "POPTORCH_CACHE_DIR", "MPLCONFIGDIR",
     "TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "KERAS_HOME",
 )  # fmt: skip
+KEPT = ("DLPRIM_CACHE_DIR",)
+"""Of these, those that stay where the person put them: the kernels of one network take minutes to compile."""
 Hear = Callable[[str, Mapping[str, Any]], None]
 
 
@@ -101,8 +103,10 @@ def ask(
     guard = Guard(address_space=address_space, expendable=True, watch=watch, on_start=on_start, on_line=said.line)
     with tempfile.TemporaryDirectory(prefix="gpudoctor-worker-", dir=folder, ignore_cleanup_errors=True) as temporary:
         quiet = {name: value for name, value in QUIET.items() if host.env(name) is None}
+        kept = [name for name in KEPT if host.env(name)]
+        moved = {name: path for name, path in caches.variables.items() if name not in kept} if caches is not None else {}
         environment = {
-            **quiet, **(caches.variables if caches is not None else {}), **(variables or {}), **SILENT,
+            **quiet, **moved, **(variables or {}), **SILENT,
             "TMPDIR": temporary, "TEMP": temporary, "TMP": temporary, "PYTHONDONTWRITEBYTECODE": "1",
         }  # fmt: skip
         if caches is not None:

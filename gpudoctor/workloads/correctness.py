@@ -27,15 +27,29 @@ LARGER = {"alexnet": 96, "yolox_tiny": 64, "unet_sd15": 16, "unet_sd21": 16}
 REFERENCE = "compared with float64 in numpy"
 
 
-def small(request):
-    """(the network of the request at batch 2 and reduced size, its number of classes or None)."""
+def small(request, averages_to_any=True):
+    """(the network of the request at batch 2 and reduced size, its number of classes or None).
+
+    `averages_to_any`: the backend averages images to any size; where it does not, a network that would ask for it keeps its own size,
+    at which there is nothing to average.
+    """
     name = request["workload"]
     known = networks.NETWORKS[name].options
     options = {key: value for key, value in SMALL.items() if key in known}
-    for side in ("height", "width"):
-        if side in options and name in LARGER:
-            options[side] = LARGER[name]
-    return networks.draw(name, **options), options.get("classes")
+    sides = [side for side in ("height", "width") if side in options]
+    for side in sides:
+        options[side] = LARGER.get(name, options[side])
+    drawn = networks.draw(name, **options)
+    if not averages_to_any and _averages(drawn):
+        drawn = networks.draw(name, **dict(options, **{side: known[side] for side in sides}))
+    return drawn, options.get("classes")
+
+
+def _averages(network):
+    """Whether it averages images to another size than they have, and not to one number."""
+    found = shapes(network)
+    sizes = [(found[layer.inputs[0]][2:], found[layer.name][2:]) for layer in network.layers if layer.kind == "average_to"]
+    return any(after not in (before, (1, 1)) for before, after in sizes)
 
 
 def classes_of(request):

@@ -13,7 +13,7 @@ class Device:
     """`kind`: cpu, cuda, xpu, mps, ocl or dml. `torch_device` goes into calls."""
 
     def __init__(self, framework, name):
-        plugin = importlib.import_module(PLUGINS[framework]) if framework in PLUGINS else None
+        plugin = _imported(PLUGINS[framework]) if framework in PLUGINS else None
         self.name = name or "cpu"
         self.kind, _, number = self.name.partition(":")
         self.index = int(number or 0)
@@ -72,6 +72,15 @@ class Device:
         except (RuntimeError, TypeError, NotImplementedError) as error:
             reason = str(error).splitlines()[0][:200]
             raise Skipped("no {} on {}: {}".format(str(dtype).replace("torch.", ""), self.name, reason)) from error
+
+
+def _imported(plugin):
+    try:
+        return importlib.import_module(plugin)
+    except ModuleNotFoundError as error:
+        if error.name != plugin:  # it is there, and lacks something itself
+            raise
+        raise Skipped(plugin + " is not in this environment") from error
 
 
 def peak_of_process():

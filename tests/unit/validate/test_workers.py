@@ -183,6 +183,14 @@ def test_a_fork_that_says_a_result_too_does_not_change_the_first(tmp_path: Path)
     assert answer.status == OK and len(answer.result) == 2
 
 
+def test_compiled_kernels_stay_where_the_person_wants_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DLPRIM_CACHE_DIR", "/mine")
+    monkeypatch.setenv("SYCL_CACHE_DIR", "/mine")
+    with Caches() as caches:
+        answer = run(tmp_path, "say('result', found=[os.environ['DLPRIM_CACHE_DIR'], os.environ['SYCL_CACHE_DIR']])", caches=caches)
+        assert answer.result["found"] == ["/mine", caches.variables["SYCL_CACHE_DIR"]]
+
+
 def test_files_of_a_worker_that_is_killed_are_gone_too(tmp_path: Path) -> None:
     body = f"""
     import tempfile
@@ -307,6 +315,15 @@ def test_the_row_nearest_to_its_tolerance_is_shown() -> None:
     assert found is not None and found.max_relative_error == 9e-4 and found.passed and wrong == ""
     assert judged([]) == (None, "") and judged(None) == (None, "")
     assert judged(["x"])[1]
+
+
+def test_what_may_not_differ_at_all_is_right_when_it_does_not() -> None:
+    """Copies are held against the bytes that were sent: their tolerance is 0."""
+    row = {"name": "host_to_device", "max_relative_error": 0.0, "tolerance": 0.0, "note": "copied there and back", "passed": True}
+    found, wrong = judged([row])
+    assert found is not None and found.passed and wrong == ""
+    found, wrong = judged([{**row, "max_relative_error": 1e-9}])
+    assert found is not None and not found.passed and wrong.startswith("host_to_device differs by 1e-09")
 
 
 def test_noise_is_told_with_its_cause() -> None:

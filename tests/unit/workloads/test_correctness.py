@@ -63,3 +63,12 @@ def test_lists_that_are_no_result_fail_whatever_the_numbers(got: list[float], no
 def test_a_right_list_passes_and_one_beyond_its_tolerance_does_not() -> None:
     assert correctness.compared_lists("a", [1.0, 2.0], [1.0, 2.0], 1e-3)["passed"]
     assert not correctness.compared_lists("a", [1.0, 2.1], [1.0, 2.0], 1e-3)["passed"]
+
+
+@pytest.mark.parametrize(("name", "side"), [("alexnet", 224), ("vgg16", 224), ("resnet50", 64), ("mobilenet_v2", 64)])
+def test_a_backend_that_averages_to_one_number_only_has_nothing_to_average(name: str, side: int) -> None:
+    """At its own size alexnet has 6x6 where it averages to 6x6; at a smaller one it would have to make more out of less."""
+    any_size, _ = correctness.small({"workload": name})
+    own_size, classes = correctness.small({"workload": name}, averages_to_any=False)
+    assert any_size.inputs[0].shape[2] < 100 and own_size.inputs[0].shape == (2, 3, side, side)
+    assert classes == 10
