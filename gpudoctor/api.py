@@ -51,7 +51,10 @@ def check(
         checks=tuple(os.fspath(folder) for folder in checks), expect=None if expect is None else os.fspath(expect),
         ignore=frozenset(ignore),
     )  # fmt: skip
-    return Report(app.check(request), stack)
+    try:
+        return Report(app.check(request), stack)
+    except app.BAD_INPUT as error:
+        raise ValueError(str(error)) from error
 
 
 class Report:
