@@ -31,7 +31,11 @@ SUFFIXES = {".md": "markdown", ".markdown": "markdown", ".txt": "markdown", ".ht
 @click.option("--budget", type=click.FloatRange(min=0.1, max=3600), default=60.0, metavar="SECONDS", help="Time for everything (60).")
 @click.option("--raw", is_flag=True, help="Replace nothing: names, addresses, serial numbers and secrets stay in.")
 @click.option("--show-redactions", is_flag=True, help="Say which pseudonym stands for what; nothing else is done.")
-@click.option("--offline/--online", default=True, help="report opens no socket either way.")
+@click.option("--to", metavar="OWNER/REPO", help="Open a new issue there in the browser, its form filled in as far as it goes.")
+@click.option("--attach", metavar="OWNER/REPO#N", help="Comment on that issue, after asking; or its address (GitLab, Gitea, Forgejo).")
+@click.option("--dry-run", is_flag=True, help="With --to or --attach: show what would be sent, and send nothing.")
+@click.option("--yes", is_flag=True, help="With --attach: do not ask.")
+@click.option("--offline/--online", default=True, help="report opens no socket either way, but for --to and --attach.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no summary on standard error.")
 def command(**given: Any) -> int:
     """One file to attach to a bug issue: what check finds and validate measured.
@@ -40,6 +44,7 @@ def command(**given: Any) -> int:
     report to report; which stands for what stays on this machine.
     """
     from gpudoctor import app, reporting
+    from gpudoctor.cli import report_to
     from gpudoctor.cli.check import Progress
     from gpudoctor.cli.project import ignored
 
@@ -47,7 +52,8 @@ def command(**given: Any) -> int:
         raise BadInput(f"--python {given['python']}: no such interpreter or environment folder; give one that exists")
     if given["show_redactions"] and given["capture"] is None:
         return _show(reporting.kept_pseudonyms())
-    form = _form(given["form"], given["output"])
+    to = report_to.target(given)
+    form = "markdown" if to else _form(given["form"], given["output"])
     if form == "zip" and given["output"] in (None, "-"):
         raise BadInput("a .zip needs a file to be written to: -o report.zip")
     reasons = ignored(given["ignore"], project_file=given["capture"] is None)
@@ -64,6 +70,8 @@ def command(**given: Any) -> int:
         progress.clear()
     if given["show_redactions"]:
         return _show(made.replaced)
+    if to:
+        return report_to.send(made, to, given)
     _deliver(made, form, given["output"])
     if not given["quiet"]:
         _say(made, given)

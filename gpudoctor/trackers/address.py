@@ -20,6 +20,10 @@ class TrackerError(Exception):
     """One line: what went wrong with a tracker, and the next step."""
 
 
+class Uncertain(TrackerError):
+    """Whether a comment was written is not known."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
     """A project of a tracker, or one issue of it. `kind` is '' where the address does not tell (`settled` fills it in)."""

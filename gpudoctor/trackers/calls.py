@@ -26,9 +26,12 @@ class Call:
     body: bytes | None = None
 
 
-def marked(body: str) -> tuple[str, str]:
-    """The comment with its marker (in a remark that no reader sees), and the marker: by it a comment is found again."""
-    mark = f"<!-- {_MARK} {hashlib.sha256(body.encode('utf-8', 'replace')).hexdigest()[:16]} -->"
+def marked(body: str, about: str = "") -> tuple[str, str]:
+    """The comment with its marker (in a remark that no reader sees), and the marker: by it a comment is found again.
+
+    `about`: what makes the report this one and no other, without its date; the whole text where it is ''.
+    """
+    mark = f"<!-- {_MARK} {hashlib.sha256((about or body).encode('utf-8', 'replace')).hexdigest()[:16]} -->"
     return f"{body.rstrip()}\n\n{mark}\n", mark
 
 

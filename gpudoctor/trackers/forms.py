@@ -40,6 +40,8 @@ class Field:
     label: str
     about: str
     required: bool
+    rendered: bool = False
+    """What is written there becomes a block of code by itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,12 +62,12 @@ class Template:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """What a report has to say, by what a project may ask for. Texts of one line but for summary, environment and logs."""
+    """What a report has to say, by what a project may ask for. `summary` and `whole` are Markdown, `environment` plain text."""
 
     title: str
     summary: str
     environment: str
-    logs: str
+    whole: str
     short: Mapping[str, str] = field(default_factory=dict)
     """python, kernel, system, device, framework, environment: for a field of one line."""
 
@@ -103,6 +105,7 @@ def _field(row: Any) -> Field | None:
     return Field(
         id=name if isinstance(name, str) and re.fullmatch(r"[A-Za-z0-9_-]{1,100}", name) else "", type=row["type"],
         label=_line(attributes.get("label")), about=_line(attributes.get("description")), required=validations.get("required") is True,
+        rendered=bool(attributes.get("render")),
     )  # fmt: skip
 
 
@@ -128,8 +131,8 @@ def fill_form(form: Form, parts: Parts) -> tuple[dict[str, str], list[str]]:
         if each.id and each.type == "input" and purpose:
             value = parts.short.get(purpose, "")
         elif each.id and each.type == "textarea" and purpose:
-            long = purpose if purpose in ("summary", "logs") else "environment"
-            value = "" if long in used else getattr(parts, long)
+            long = _long(purpose)
+            value = "" if long in used else _value(parts, long, each.rendered)
             used.add(long)
         if value:
             values[each.id] = value
@@ -147,12 +150,25 @@ def fill_template(template: Template, parts: Parts) -> str:
         heading = re.match(r"(?:#{1,6}[ \t]+|\*\*)([^*\n]{2,120})", line)
         purpose = _purpose(heading[1]) if heading else ""
         if purpose:
-            long = purpose if purpose in ("summary", "logs") else "environment"
+            long = _long(purpose)
             if long not in used:
                 used.add(long)
-                lines += ["", getattr(parts, long).rstrip(), ""]
-    rest = [getattr(parts, name).rstrip() for name in ("summary", "environment", "logs") if name not in used]
-    return "\n".join([*lines, *(f"\n{text}" for text in rest if text)]).strip() + "\n"
+                lines += ["", _value(parts, long).rstrip(), ""]
+    rest = [] if "whole" in used or {"summary", "environment"} <= used else ["", parts.whole.rstrip()]
+    return "\n".join([*lines, *rest]).strip() + "\n"
+
+
+def _long(purpose: str) -> str:
+    """Of a field or heading with room for many lines."""
+    return {"summary": "summary", "logs": "whole"}.get(purpose, "environment")
+
+
+def _value(parts: Parts, name: str, rendered: bool = False) -> str:
+    value = str(getattr(parts, name))
+    if name != "environment" or rendered:
+        return value
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", value)), default=0))
+    return f"{fence}text\n{value.rstrip()}\n{fence}"
 
 
 def _purpose(text: str) -> str:

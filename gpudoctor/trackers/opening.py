@@ -45,7 +45,7 @@ class Prepared:
 
 def prepare(network: Network, place: Place, token: str, parts: Parts) -> Prepared:
     """Never raises for what the server does: without a template the page opens with the plain text."""
-    plain = "\n\n".join(text.rstrip() for text in (parts.summary, parts.environment, parts.logs) if text) + "\n"
+    plain = parts.whole
     if place.kind != "github":
         return _plain(place, parts.title, plain)
     files, note = _templates(network, place, token)
@@ -70,11 +70,12 @@ def _from_form(place: Place, parts: Parts, text: str, name: str, plain: str) -> 
     form = parse_form(text, name)
     values, left = fill_form(form, parts)
     fixed = {"template": name, "title": f"{form.title} {parts.title}".strip()}
-    url = _new(place, {**fixed, **values})
-    if len(url) <= LONGEST:
-        return Prepared(url=url, body=plain, whole=True, template=name, left=tuple(left))
-    short = {key: value for key, value in values.items() if len(value) < 500}
-    return Prepared(url=_fitting(place, fixed, short), body=plain, whole=False, template=name, left=tuple(left))
+    longest_first = sorted(values, key=lambda key: -len(values[key]))
+    for number in range(len(values) + 1):  # the longest are left to the file that is pasted
+        url = _new(place, {**fixed, **{key: value for key, value in values.items() if key not in longest_first[:number]}})
+        if len(url) <= LONGEST:
+            return Prepared(url=url, body=plain, whole=number == 0, template=name, left=tuple(left))
+    return Prepared(url=_fitting(place, fixed), body=plain, whole=False, template=name, left=tuple(left))
 
 
 def _from_template(place: Place, parts: Parts, template: Template) -> Prepared:
@@ -86,12 +87,11 @@ def _plain(place: Place, title: str, body: str, more: dict[str, str] | None = No
     fixed = {**(more or {}), "title": title}
     url = _new(place, {**fixed, "body": body})
     whole = len(url) <= LONGEST
-    return Prepared(url=url if whole else _fitting(place, fixed, {}), body=body, whole=whole)
+    return Prepared(url=url if whole else _fitting(place, fixed), body=body, whole=whole)
 
 
-def _fitting(place: Place, fixed: dict[str, str], values: dict[str, str]) -> str:
-    url = _new(place, {**fixed, **values})
-    return url if len(url) <= LONGEST else _new(place, {**fixed, "title": fixed["title"][:200]})
+def _fitting(place: Place, fixed: dict[str, str]) -> str:
+    return _new(place, {**fixed, "title": fixed["title"][:200]})
 
 
 def _new(place: Place, values: dict[str, str]) -> str:

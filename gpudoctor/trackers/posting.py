@@ -10,7 +10,7 @@ from typing import Any
 
 from gpudoctor.host.http import Answer, Network
 from gpudoctor.trackers import calls
-from gpudoctor.trackers.address import Place, TrackerError, settled
+from gpudoctor.trackers.address import Place, TrackerError, Uncertain, settled
 from gpudoctor.trackers.answers import complaint, no_json
 from gpudoctor.trackers.asking import send
 from gpudoctor.trackers.calls import Call
@@ -85,7 +85,7 @@ def write(
                 return found
         except TrackerError:
             break
-    raise TrackerError(
+    raise Uncertain(
         f"{place.host} did not answer, and whether the comment was written is not known: look at {place.page} before you try again "
         "(a report that is there already is not written twice)"
     )

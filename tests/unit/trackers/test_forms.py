@@ -45,7 +45,7 @@ body:
     attributes: {label: Logs without an id}
 """
 PARTS = Parts(
-    title="The kernel is too old", summary="broken & <b>\n# x", environment="PyTorch version: 2.8", logs="full report",
+    title="The kernel is too old", summary="broken & <b>\n# x", environment="PyTorch version: 2.8", whole="full report",
     short={"device": "Arc A770", "system": "Ubuntu 22.04"},
 )  # fmt: skip
 TEMPLATE = """---
@@ -81,13 +81,13 @@ def prepared(tracker: TrackerServer, parts: Parts = PARTS) -> tuple[Prepared, di
 
 def test_a_form_is_filled_in_by_the_words_of_its_labels_and_the_rest_is_left_to_the_person() -> None:
     values, left = fill_form(parse_form(FORM, "bug.yml"), PARTS)
-    assert values == {"what-happened": PARTS.summary, "gpu": "Arc A770", "env": PARTS.environment}
+    assert values == {"what-happened": PARTS.summary, "gpu": "Arc A770", "env": f"```text\n{PARTS.environment}\n```"}
     assert left == ["Have you searched?", "Steps to reproduce the problem (required)", "Operating System", "Logs without an id"]
 
 
 def test_a_template_gets_the_report_below_its_headings() -> None:
     filled = fill_template(parse_template(TEMPLATE, "bug.md"), PARTS)
-    wanted = ("**Describe", PARTS.summary, "## To Reproduce", "## Environment", PARTS.environment, PARTS.logs)
+    wanted = ("**Describe", PARTS.summary, "## To Reproduce", "## Environment", PARTS.environment)
     places = [filled.index(text) for text in wanted]
     assert places == sorted(places)
 
@@ -103,14 +103,14 @@ def test_the_page_of_a_project_with_a_form_opens_filled_in(tracker: TrackerServe
     assert found.url.startswith(f"{tracker.url}/owner/repo/issues/new?")
     assert query == {
         "template": "bug.yml", "title": "[Bug]: The kernel is too old", "what-happened": PARTS.summary, "gpu": "Arc A770",
-        "env": PARTS.environment,
+        "env": f"```text\n{PARTS.environment}\n```",
     }  # fmt: skip
     assert found.whole and "+" not in found.url and " " not in found.url
 
 
 def test_what_does_not_fit_into_an_address_is_left_for_a_file(tracker: TrackerServer) -> None:
     tracker.files = {".github/ISSUE_TEMPLATE/bug.yml": FORM.encode()}
-    long = Parts(title="t" * 5000, summary="x" * 9000, environment="e", logs="l", short={"device": "A770"})
+    long = Parts(title="t" * 3000, summary="x" * 9000, environment="e", whole="x" * 9000, short={"device": "A770"})
     found, query = prepared(tracker, long)
     assert not found.whole and len(found.url) < opening.LONGEST and "what-happened" not in query and query["gpu"] == "A770"
     assert "x" * 9000 in found.body
@@ -119,7 +119,7 @@ def test_what_does_not_fit_into_an_address_is_left_for_a_file(tracker: TrackerSe
 def test_templates_and_projects_without_any(tracker: TrackerServer) -> None:
     found, query = prepared(tracker)
     assert (found.template, query["title"], found.whole) == ("", PARTS.title, True) and "no form" in found.note
-    assert all(text in query["body"] for text in (PARTS.summary, PARTS.environment, PARTS.logs))
+    assert query["body"] == PARTS.whole
     tracker.files = {".github/ISSUE_TEMPLATE.md": TEMPLATE.encode()}
     found, query = prepared(tracker)
     assert found.template == "ISSUE_TEMPLATE.md" and query["title"] == f"[BUG] {PARTS.title}" and "## To Reproduce" in query["body"]
@@ -128,7 +128,7 @@ def test_templates_and_projects_without_any(tracker: TrackerServer) -> None:
 def test_a_server_that_refuses_still_gives_the_plain_text(tracker: TrackerServer) -> None:
     tracker.error, tracker.error_on_read = (403, {"message": "API rate limit exceeded"}, {}), True
     found, query = prepared(tracker)
-    assert "could not be asked for (status 403)" in found.note and PARTS.summary in query["body"]
+    assert "could not be asked for (status 403)" in found.note and PARTS.whole in query["body"]
     offline = prepare(Network(online=False), project(tracker), "", PARTS)
     assert "offline" in offline.note and offline.whole
 

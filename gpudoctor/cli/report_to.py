@@ -1,0 +1,204 @@
+"""gpudoctor report --attach and --to: a comment on an issue, or a new issue in the browser; shown first, and never sent unasked."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gpudoctor.cli import OK, UNKNOWN, BadInput
+
+if TYPE_CHECKING:
+    from gpudoctor.model.report import Report
+    from gpudoctor.reporting import Made
+    from gpudoctor.trackers.address import Place
+
+_ROOM = 200
+"""Characters of a comment that the marker may take."""
+_SUMMARY = 1_800
+BODY = "gpudoctor-issue.md"
+
+
+class NotKnown(click.ClickException):
+    """Nobody can tell whether the comment was written."""
+
+    exit_code = UNKNOWN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Where the report goes. `token` is '' where none belongs to the host."""
+
+    place: Place
+    token: str
+
+
+def target(given: Mapping[str, Any]) -> Target | None:
+    """Of --attach or --to, looked at before this machine is: a minute of looking is not lost for a typing error. Raises BadInput."""
+    if not given["attach"] and not given["to"]:
+        for name in ("dry_run", "yes"):
+            if given[name]:
+                raise BadInput(f"--{name.replace('_', '-')}: goes with --attach or --to")
+        return None
+    if given["attach"] and given["to"]:
+        raise BadInput("--attach comments on an issue, --to opens a new one: give one of them")
+    if given["raw"]:
+        raise BadInput("--raw: names and secrets are not sent to a tracker; write a file (-o), read it, and attach it yourself")
+    if given["form"] not in (None, "markdown") or (given["attach"] and given["output"]):
+        raise BadInput("a tracker takes Markdown: leave --format and -o out (a .zip is attached by hand)")
+    if _closed():
+        raise BadInput("--offline: a tracker is on the network; write a file with -o and attach it yourself")
+    from gpudoctor.trackers.address import TrackerError, place_of
+    from gpudoctor.trackers.posting import kind_of
+
+    try:
+        place = place_of(given["attach"] or given["to"], os.environ, issue=bool(given["attach"]))
+        if not (given["attach"] and given["dry_run"]):
+            place = kind_of(_network(), place, os.environ)
+    except TrackerError as error:
+        raise BadInput(str(error)) from error
+    token = "" if given["dry_run"] else _token(place)
+    if given["attach"] and not given["dry_run"]:
+        if not token:
+            from gpudoctor.trackers.tokens import advice
+
+            raise BadInput(f"there is no token for {place.host}: {advice(place)}")
+        if not given["yes"] and not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise BadInput("nothing is posted unasked where nobody can be asked: add --yes, or --dry-run to see it")
+    return Target(place=place, token=token)
+
+
+def send(made: Made, to: Target, given: Mapping[str, Any]) -> int:
+    from gpudoctor.trackers.address import TrackerError, Uncertain
+
+    try:
+        return _attach(made, to, given) if given["attach"] else _open(made, to, given)
+    except Uncertain as error:
+        raise NotKnown(str(error)) from error
+    except TrackerError as error:
+        raise BadInput(str(error)) from error
+
+
+def _attach(made: Made, to: Target, given: Mapping[str, Any]) -> int:
+    from gpudoctor.reporters.escape import visible
+    from gpudoctor.reporters.markdown_report import LIMIT, markdown
+    from gpudoctor.trackers import posting
+    from gpudoctor.trackers.calls import marked
+
+    body, mark = marked(markdown(made.report, ignored=made.ignored, limit=LIMIT - _ROOM), _about(made.report))
+    if given["dry_run"]:
+        click.echo(visible(body, multiline=True), nl=False)
+        click.echo(f"--- this would be a comment on {to.place.name} ({len(body)} characters); nothing was posted", err=True)
+        return OK
+    network = _network()
+    issue = posting.look(network, to.place, to.token, mark)
+    if issue.already:
+        click.echo(issue.already)
+        click.echo("The same report is there already; nothing was posted.", err=True)
+        return OK
+    click.echo(visible(body, multiline=True), nl=False)
+    state = f", {visible(issue.state)}" if issue.state else ""
+    click.echo(f"--- above is the comment on {to.place.name}: {visible(issue.title)}{state} ({len(body)} characters)", err=True)
+    if not given["yes"] and not click.confirm("Post it, for everybody who can see that issue?", default=False, err=True):
+        click.echo("Nothing was posted.", err=True)
+        return OK
+    click.echo(posting.write(network, issue, to.token, body, mark))
+    return OK
+
+
+def _open(made: Made, to: Target, given: Mapping[str, Any]) -> int:
+    from gpudoctor.cli.output import write
+    from gpudoctor.host.browser import open_page
+    from gpudoctor.reporters.escape import visible
+    from gpudoctor.trackers.opening import prepare
+
+    prepared = prepare(_network(), to.place, to.token, _parts(made))
+    say = [visible(prepared.note)] if prepared.note else []
+    if prepared.template:
+        say.append(f"Its form or template is {visible(prepared.template)}.")
+    if prepared.left:
+        say.append(f"Left to you: {visible('; '.join(prepared.left))}.")
+    if given["dry_run"]:
+        click.echo(visible(prepared.body, multiline=True), nl=False)
+        say.append("Nothing was opened. The address:")
+    elif not prepared.whole or given["output"]:
+        file = given["output"] or _free(BODY)
+        write(prepared.body, file)
+        say.append(f"The whole text is in {file}: paste it, or attach the file.")
+    for line in say:
+        click.echo(line, err=True)
+    if given["dry_run"] or not open_page(prepared.url):
+        click.echo(prepared.url)
+    else:
+        click.echo(f"Opened a new issue of {to.place.name} in the browser; nothing is sent before you send it there.", err=True)
+    return OK
+
+
+def _parts(made: Made) -> Any:
+    from gpudoctor.reporters import collect_env
+    from gpudoctor.reporters.escape import visible
+    from gpudoctor.reporters.markdown_report import markdown, title
+    from gpudoctor.trackers.forms import Parts
+
+    report, head = made.report, made.report.headline
+    framework = collect_env.at(report.facts, "torch.version")
+    kernel = f"kernel {head.get('kernel', '')}"
+    short = {
+        "python": head.get("python", ""), "kernel": head.get("kernel", ""), "system": head.get("os", ""), "device": head.get("machine", ""),
+        "framework": f"torch {framework}" if framework else "",
+        "environment": ", ".join(word for word in (head.get("os", ""), kernel, head.get("machine", "")) if word),
+    }  # fmt: skip
+    return Parts(
+        title=visible(title(report)), summary=markdown(report, ignored=made.ignored, packed=False, limit=_SUMMARY),
+        environment=collect_env.block(report, 30), whole=markdown(report, ignored=made.ignored),
+        short={key: visible(value) for key, value in short.items()},
+    )  # fmt: skip
+
+
+def _about(report: Report) -> str:
+    """What makes this report the same as another one: machine, findings, measurements; not the time."""
+    findings = [(finding.key, finding.title) for finding in report.findings]
+    stacks = [(stack.stack, stack.verdict) for stack in report.stacks]
+    measured = [(each.workload, each.task, each.dtype, each.status, each.device) for each in report.measurements]
+    return json.dumps([sorted(report.headline.items()), findings, stacks, measured, report.tool_version], default=str)
+
+
+def _token(place: Place) -> str:
+    """From the environment, else from the person's login of gh or glab."""
+    from gpudoctor.host.local import LocalHost
+    from gpudoctor.trackers import tokens
+
+    found = tokens.from_environment(place, os.environ)
+    argv = tokens.login_command(place)
+    if found or not argv:
+        return found
+    ran = LocalHost(budget=20.0).run_child(argv, timeout=15.0, limit=10_000, env=tokens.UNSET, niced=False)
+    word = ran.stdout.strip()
+    return word if ran.ok and word.isascii() and word.isprintable() and 8 <= len(word) <= 500 and " " not in word else ""
+
+
+def _network() -> Any:
+    from gpudoctor.host.http import Network
+
+    return Network(online=True)
+
+
+def _closed() -> bool:
+    """--offline was said: it is the default where no tracker is named."""
+    context = click.get_current_context()
+    return bool(context.params.get("offline")) and context.get_parameter_source("offline") == click.core.ParameterSource.COMMANDLINE
+
+
+def _free(name: str) -> str:
+    """A file that is not there yet."""
+    stem, suffix = os.path.splitext(name)
+    number = 1
+    while os.path.lexists(name):
+        number += 1
+        name = f"{stem}-{number}{suffix}"
+    return name
