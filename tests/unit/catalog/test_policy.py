@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -169,6 +170,12 @@ def test_the_published_schema_and_the_reader_agree(tmp_path: Path, text: str, go
     else:
         with pytest.raises(DataError):
             policy(tmp_path, text)
+
+
+def test_the_policy_of_the_readme_is_one(tmp_path: Path) -> None:
+    readme = (Path(__file__).parents[3] / "README.md").read_text()
+    (text,) = [block for block in re.findall(r"```toml\n(.*?)```", readme, re.DOTALL) if "[[device]]" in block]
+    assert len(policy(tmp_path, text)) == 6
 
 
 def test_every_version_that_can_be_demanded_is_a_fact() -> None:
