@@ -14,6 +14,7 @@ from typing import Any
 from gpudoctor import app
 from gpudoctor.engine.changes import Knowledge, compare
 from gpudoctor.gather import vocabulary
+from gpudoctor.gather.told import told
 from gpudoctor.host.history import History, Kept, switched_off, target_of
 from gpudoctor.lang.templates import fields_of
 from gpudoctor.model.change import Diff
@@ -47,9 +48,11 @@ class Row:
 
 
 def diff(before: Loaded, after: Loaded, extra: tuple[str, ...] = ()) -> Diff:
-    """Raises app.BAD_INPUT."""
+    """What an earlier gpudoctor said is judged again by what is known today, where its report says enough. Raises app.BAD_INPUT."""
+    catalogue = app.catalogue(extra)
     try:
-        return compare(before.document, after.document, _knowledge(app.catalogue(extra)), (before.name, after.name))
+        ours, theirs = (_of_today(each.document, catalogue) for each in (before, after))
+        return compare(ours, theirs, _knowledge(catalogue), (before.name, after.name))
     except RecursionError:
         raise app.RequestError(f"{before.name} or {after.name}: nested too deep to be a report of gpudoctor") from None
 
@@ -177,6 +180,22 @@ def _report_from(content: bytes, where: str) -> dict[str, Any]:
     if not isinstance(found.get("facts"), dict) or not isinstance(found.get("findings"), list):
         raise app.RequestError(f"{where}: a report without facts or findings; write one with gpudoctor check --format json")
     return found
+
+
+def _of_today(document: Mapping[str, Any], catalogue: Catalogue) -> Mapping[str, Any]:
+    """A report that other checks judged, judged by these; as it is where it does not say what was not known, or makes no sense."""
+    made = document.get("catalogue")
+    judged_by = made.get("version") if isinstance(made, Mapping) else None
+    if judged_by == catalogue.version or not isinstance(document.get("unknown"), Mapping):
+        return document
+    ignored = document.get("ignored")
+    left_out = frozenset(map(str, ignored)) if isinstance(ignored, Mapping) else frozenset()
+    try:
+        gathered = told(document["facts"], document["unknown"])
+        report = app.judge(gathered, catalogue, app.CheckRequest(ignore=left_out), "capture")
+    except (TypeError, ValueError, KeyError, AttributeError):
+        return document
+    return {**json_report.document(report), "created": document.get("created"), "tool": document.get("tool")}
 
 
 def _knowledge(catalogue: Catalogue) -> Knowledge:

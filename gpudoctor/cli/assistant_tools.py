@@ -131,6 +131,17 @@ def _at(tree: Any, name: str) -> Any:
     return tree
 
 
+def _explain(given: Mapping[str, Any], allowed: Allowed, stop: threading.Event) -> Json:
+    """A pasted text; nothing of this machine is looked at."""
+    from gpudoctor import app, capturing, explaining
+    from gpudoctor.host.redact_report import redact_report
+    from gpudoctor.model.facts import Facts
+
+    found = explaining.explain(given["text"].encode("utf-8", "replace"), explaining.ExplainRequest())
+    hide = capturing.redactor_of({}, Facts(), app.catalogue())
+    return {"recognised": list(found.recognised), **_summary(redact_report(found.report, hide))}
+
+
 def _show(given: Mapping[str, Any], allowed: Allowed, stop: threading.Event) -> Json:
     from gpudoctor.cli.show import find
 
@@ -271,6 +282,11 @@ TOOLS = (
                 "description": "Facts to give besides.",
             },
         },
+    ),
+    Tool(
+        name="explain", title="Explain a text", run=_explain, required=("text",),
+        description="The same diagnosis from text alone: a log, a traceback, pasted output of nvidia-smi, clinfo, collect_env, pip list.",
+        properties={"text": _text("The text itself, not the name of a file.", 200_000)},
     ),
     Tool(
         name="show", title="Show one check, stack, recipe or fact", run=_show, required=("id",),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     "--fail-on", type=click.Choice(["error", "warning", "never"]), default="error",
     help="From which level on a new finding means exit 1 (error).",
 )  # fmt: skip
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="json: gpudoctor.diff/1.")
+@click.option("--format", "form", type=click.Choice(["text", "json", "html"]), default="text", help="json: gpudoctor.diff/1; html: a page.")
 @click.option("-o", "--output", metavar="FILE", help="Write there instead of to standard output, whole or not at all.")
 @click.option("--checks", multiple=True, metavar="DIR", help="A further folder of checks; may be repeated.")
 @click.option("--ignore", multiple=True, metavar="ID", help="Leave out this check.")
@@ -42,6 +42,8 @@ def command(sides: Sequence[str], **given: Any) -> int:
     from gpudoctor.cli.project import ignored
 
     if given["history"]:
+        if given["form"] == "html":
+            raise BadInput("--history: a list is text or json")
         if sides:
             raise BadInput("--history stands alone; give @1, @2 … without it to compare with a run of the list")
         return _history(given)
@@ -83,6 +85,13 @@ def _say(found: Any, given: Mapping[str, Any]) -> int:
         from gpudoctor.reporters.json_report import dumps
 
         text = dumps(diff_json.document(found))
+    elif given["form"] == "html":
+        import time
+
+        from gpudoctor import __version__
+        from gpudoctor.reporters.html_report import comparison_page
+
+        text = comparison_page(__version__, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), diff=found)
     else:
         from gpudoctor.reporters import diff_text
 

@@ -42,8 +42,7 @@ def _sides(diff: Diff, width: int) -> Iterator[Line]:
 def _state(side: Side) -> str:
     if not side.errors and not side.warnings:
         return "no error"
-    parts = [f"{count} {word}{'' if count == 1 else 's'}" for count, word in ((side.errors, "error"), (side.warnings, "warning")) if count]
-    return ", ".join(parts)
+    return ", ".join(_count(count, word) for count, word in ((side.errors, "error"), (side.warnings, "warning")) if count)
 
 
 def _findings(diff: Diff, width: int) -> Iterator[Line]:
@@ -105,16 +104,20 @@ def _rest(diff: Diff, width: int, verbose: bool) -> Iterator[Line]:
     noise = sum(change.category == "noise" for change in diff.changes)
     words = []
     if noise and not verbose:
-        words.append(f"{noise} changes that are another one at every run")
+        words.append(_count(noise, "change") + " that are another one at every run")
     if diff.followed:
         words.append(f"{diff.followed} computed from those above")
     if diff.one_sided:
-        words.append(f"{len(diff.one_sided)} facts known on one side only")
+        words.append(f"{_count(len(diff.one_sided), 'fact')} known on one side only")
     if words:
         yield ()
         yield from hanging((Span("Not shown: ", "dim"),), "; ".join(words) + ("" if verbose else "; -v shows more"), width, style="dim")
     if verbose and diff.one_sided:
         yield from hanging((Span("One side only: ", "dim"),), ", ".join(diff.one_sided), width, style="dim")
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" + ("" if number == 1 else "s")
 
 
 def _was_is(change: Change) -> str:
@@ -139,6 +142,8 @@ def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict):
+        if value.get("soname"):
+            return f"{value['soname']} ({value.get('origin') or value.get('path')})"
         named = value.get("message") or value.get("name") or value.get("version")
         return str(named) if named else " ".join(f"{key}={_text(inner)}" for key, inner in list(value.items())[:4]) or "empty"
     if isinstance(value, list):

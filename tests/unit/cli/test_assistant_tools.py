@@ -49,6 +49,13 @@ def test_a_recorded_machine_is_checked_and_only_asked_facts_are_given() -> None:
     assert found["facts"] == {"kernel.release": "6.8.0-51-generic", "no.such": "not known"}
 
 
+def test_a_text_is_explained_and_people_are_taken_out() -> None:
+    log = "/home/adalovelace/x.py\nRuntimeError: CUDA error: CUDA driver is a stub library\n" + "x" * 1000
+    text, failed = ask("explain", text=log)
+    assert not failed and json.loads(text)["origin"] == "text" and "adalovelace" not in text
+    assert ask("explain", text="x" * 200_001)[1]
+
+
 def test_a_plan_is_told_and_not_done() -> None:
     allowed = Allowed(files=names_of([str(MACHINES / "rtx4090-healthy")]))
     text, failed = ask("plan", allowed, recipe="cuda", capture="rtx4090-healthy")

@@ -56,6 +56,27 @@ def test_json_is_as_the_schema_says_for_reports_archives_and_captures(tmp_path: 
     assert "Nothing that can break a GPU stack has changed." in capsys.readouterr().out
 
 
+def test_a_report_of_earlier_checks_is_judged_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old = tmp_path / "old.json"
+    assert run("check", "--capture", STUB, "--format", "json", "-o", str(old)) == 1
+    document = json.loads(old.read_text())
+    document["catalogue"]["version"], document["findings"], document["created"] = "1 file, 000", [], "2025-01-01T00:00:00Z"
+    old.write_text(json.dumps(document))
+    assert run("diff", str(old), STUB) == 0
+    out = capsys.readouterr().out
+    assert "Still there (1): cuda-stub-on-loader-path" in out and "2025-01-01" in out and "different sets of checks" not in out
+    del document["unknown"]  # an earlier format: it cannot be judged again, and that is said
+    old.write_text(json.dumps(document))
+    assert run("diff", str(old), STUB) == 1
+    assert "different sets of checks" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_page_of_the_changes(tmp_path: Path) -> None:
+    assert run("diff", HEALTHY, STUB, "--format", "html", "-o", str(tmp_path / "diff.html")) == 1
+    page = (tmp_path / "diff.html").read_text()
+    assert page.startswith("<!") and "A stub libcuda is loaded" in page
+
+
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
