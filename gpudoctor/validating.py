@@ -32,6 +32,7 @@ RESERVE = 2.0
 """Seconds of --quick that are kept for the report."""
 LEAST = 5.0
 """Seconds that the first measurement gets in any case."""
+OUT_OF_TIME = "out of time; --full measures all, --workload NAME a single one"
 Progress = Callable[[str], None]
 
 
@@ -136,8 +137,8 @@ class Run:
         for number, job in enumerate(jobs):
             left = None if end is None else end - time.monotonic()
             if number and not self._budget.fits(job, left):  # the first tells how fast this is, whatever it takes
-                why = f"out of time: would take about {self._budget.expected(job):.0f} s; --workload {job.workload.id} takes its time"
-                self.measurements.append(measurement(job, Answer(status=SKIPPED, reason=why), Seen(), None, "", Device(), {}))
+                skipped = measurement(job, Answer(status=SKIPPED, reason=OUT_OF_TIME), Seen(), None, "", Device(), {})
+                self.measurements.append(replace(skipped, notes=(f"would take about {self._budget.expected(job):.0f} s",)))
                 continue
             began = time.monotonic()
             limit = None if left is None else max(left, LEAST)
@@ -168,14 +169,14 @@ class Run:
         patience = requests.hang_limit(job)
         try:
             answer = workers.ask(
-                self._host, job.target.python, job.request(), caches=caches,
+                self._host, job.target.python, {**job.request(), "within": limit}, caches=caches,
                 limit=patience if limit is None else min(patience, limit), variables=variables, hear=hear,
                 on_start=pids.append, address_space=self._most_addresses(job),
             )  # fmt: skip
         finally:
             watching.end()
         if answer.late and limit is not None and limit < patience:
-            why = f"out of time: stopped at '{answer.stage or 'start'}' after a minute; --workload {job.workload.id} takes its time"
+            why = f"{OUT_OF_TIME}; it was stopped at '{answer.stage or 'start'}'"
             answer = replace(answer, status=SKIPPED, reason=why)
         joules = watching.meter.total() if answer.status == OK else None
         seen, said = watching.seen(), {**answer.device, **answer.result}
@@ -227,7 +228,7 @@ class Run:
     def _of_team(self, job: Job, each: replicas.Together, watching: TeamWatching, short: bool) -> Measurement:
         answer = each.answer
         if answer.late and short:
-            why = f"out of time: stopped at '{answer.stage or 'start'}' after a minute; --workload {job.workload.id} takes its time"
+            why = f"{OUT_OF_TIME}; it was stopped at '{answer.stage or 'start'}'"
             answer = replace(answer, status=SKIPPED, reason=why)
         joules, why_not = watching.total(teams.ENERGY_SECONDS) if answer.status == OK and not job.messages else (None, "")
         seen, said = watching.seen(), {**answer.device, **answer.result}

@@ -10,7 +10,9 @@ import json
 import os
 import signal
 import sys
+import time
 
+BEGAN = time.monotonic()
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 MARK = "@gpudoctor "
 SAID = 1
@@ -77,6 +79,18 @@ def is_memory(name, text):
     return any(word in lowered for word in FULL)
 
 
+ENDING = 1.5
+"""Seconds before the end of its time at which a worker stops measuring: what it has shall arrive."""
+
+
+def within(request, wanted, share=1.0):
+    """`wanted` seconds, or a share of what is left where the request says `within` how many seconds of the start this has to be over."""
+    if request.get("within") is None:
+        return wanted
+    left = request["within"] - ENDING - (time.monotonic() - BEGAN)
+    return max(0.1, min(wanted, share * left))
+
+
 def carry_out(request, backend):
     """What one request of any kind gives: a table for the result line."""
     import timing
@@ -106,12 +120,12 @@ def carry_out(request, backend):
     if request.get("job") == "verify":
         return found
     say("first")
-    first, warm, steps, steady = timing.warm_up(work.step, work.sync, request.get("warm_up", 10.0))
+    first, warm, steps, steady = timing.warm_up(work.step, work.sync, within(request, request.get("warm_up", 10.0), 0.4))
     if crew:
         return dict(found, **beside_others(work, request, first, warm, steady))
     say("measure", first_ms=first * 1e3, warm_ms=warm * 1e3, steps=steps, steady=steady)
     samples, repeat = timing.sample(
-        work.step, work.sync, warm, request.get("duration", 3.0),
+        work.step, work.sync, warm, within(request, request.get("duration", 3.0)),
         lambda count, middle: say("progress", iterations=count, median_ms=middle * 1e3),
     )  # fmt: skip
     found.update(timing.summary(samples, repeat), first_ms=first * 1e3, steady=steady, items_per_step=work.items, unit=work.unit)
