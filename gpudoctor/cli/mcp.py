@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Mapping
 from typing import Any
@@ -31,7 +32,7 @@ def command(allow: tuple[str, ...], python: str | None) -> int:
     try:
         import mcp.server.stdio  # noqa: F401
     except ImportError as error:
-        raise BadInput(f"the MCP SDK is not installed here: pip install 'gpudoctor[mcp]' ({error.name or error})") from error
+        raise BadInput(f"the MCP SDK is not installed here ({error.name or error}): {sys.executable} -m pip install 'mcp>=2,<3'") from error
     import anyio
 
     anyio.run(_serve, Allowed(files=names_of(allow), python=python))

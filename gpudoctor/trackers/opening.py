@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import quote, urlencode
@@ -60,7 +61,7 @@ def prepare(network: Network, place: Place, token: str, parts: Parts) -> Prepare
     try:
         return _from_form(place, parts, text, name, plain)
     except ModuleNotFoundError:
-        why = f"{place.path} asks for {name}, and its form cannot be read without PyYAML: pip install 'gpudoctor[trackers]'"
+        why = f"{place.path} asks for {name}, and its form cannot be read without PyYAML: {sys.executable} -m pip install pyyaml"
     except FormError as error:
         why = str(error)
     return Prepared(url=_new(place, {"template": name, "title": parts.title}), body=plain, whole=False, template=name, note=why)

@@ -99,4 +99,4 @@ def test_a_bug_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_without_the_sdk_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setitem(sys.modules, "mcp", None)
     assert cli.run(["mcp"]) == 2
-    assert "pip install 'gpudoctor[mcp]'" in capsys.readouterr().err
+    assert "-m pip install 'mcp>=2,<3'" in capsys.readouterr().err

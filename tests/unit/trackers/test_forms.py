@@ -162,4 +162,4 @@ def test_a_form_without_pyyaml_still_opens_its_page(tracker: TrackerServer, monk
     monkeypatch.setitem(sys.modules, "yaml", None)
     tracker.files = {".github/ISSUE_TEMPLATE/bug.yml": FORM.encode()}
     found, query = prepared(tracker)
-    assert "gpudoctor[trackers]" in found.note and query == {"template": "bug.yml", "title": PARTS.title} and not found.whole
+    assert "-m pip install pyyaml" in found.note and query == {"template": "bug.yml", "title": PARTS.title} and not found.whole
