@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from gpudoctor import app
 from gpudoctor.gather.collect import gather
-from gpudoctor.lang.signatures import SearchedText
+from gpudoctor.lang.signatures import SearchedText, anchor
 from gpudoctor.model.check import Check
 from gpudoctor.model.facts import Facts
 from gpudoctor.model.report import Report
 from gpudoctor.model.signature import Hit, Numbered
-from gpudoctor.readers.cleaning import decode, lines_of, unquoted
+from gpudoctor.readers import large
+from gpudoctor.readers.cleaning import unquoted
 from gpudoctor.readers.reading import machine_of, settle, take
 
 MOST_HITS = 12
@@ -38,13 +39,13 @@ class Explanation:
     lines: int
 
 
-def explain(raw: bytes, request: ExplainRequest) -> Explanation:
-    """One text. Raises app.BAD_INPUT for a catalogue that cannot be used."""
+def explain(chunks: Iterable[bytes], request: ExplainRequest, progress: Callable[[int], None] | None = None) -> Explanation:
+    """One text, of any size. `progress` is told the bytes read of a long one. Raises app.BAD_INPUT for a catalogue that cannot be used."""
     began = time.monotonic()
     asked = app.CheckRequest(stack=request.stack, checks=request.checks, ignore=request.ignore)
     knowledge = app.catalogue(request.checks)
     app.refuse_unknown_names(asked, knowledge)
-    lines = unquoted(lines_of(decode(raw)))
+    lines = unquoted(large.read(chunks, anchors(knowledge.checks), progress))
     evidence, sheet = take(lines)
     host = machine_of(evidence)
 
@@ -57,6 +58,11 @@ def explain(raw: bytes, request: ExplainRequest) -> Explanation:
         report=replace(report, seconds=time.monotonic() - began, not_looked_at=(), incomplete=()),
         recognised=tuple(evidence.recognised), lines=len(lines),
     )  # fmt: skip
+
+
+def anchors(checks: Iterable[Check]) -> list[str]:
+    """Literals of which one stands wherever a signature does."""
+    return [literal for check in checks for signature in check.signatures for literal in anchor(signature)]
 
 
 def hits_in(lines: Sequence[Numbered], checks: Sequence[Check]) -> dict[str, list[Hit]]:

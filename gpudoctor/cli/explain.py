@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
@@ -12,6 +12,7 @@ from gpudoctor.cli import FINDINGS, OK, BadInput
 from gpudoctor.cli.check import status
 
 AT_MOST = 5
+PIECE = 1 << 20
 
 
 @click.command("explain")
@@ -39,11 +40,13 @@ def command(files: Sequence[str], **given: Any) -> int:
     request = explaining.ExplainRequest(checks=given["checks"], ignore=frozenset(given["ignore"]), stack=given["stack"])
     if len(files) > 1:
         raise BadInput("explain takes one file so far")
-    raw = _read(files[0] if files else "-")
+    progress = Progress(on=sys.stderr.isatty() and not given["quiet"])
     try:
-        explanation = explaining.explain(raw, request)
+        explanation = explaining.explain(_chunks(files[0] if files else "-"), request, progress)
     except app.BAD_INPUT as error:
         raise BadInput(str(error)) from error
+    finally:
+        progress.clear()
     if given["why"]:
         from gpudoctor.cli.why import show
 
@@ -68,13 +71,33 @@ def command(files: Sequence[str], **given: Any) -> int:
     return FINDINGS if status(explanation.report, given["fail_on"], None) == FINDINGS else OK
 
 
-def _read(name: str) -> bytes:
+def _chunks(name: str) -> Iterator[bytes]:
+    """The text, piece by piece, so that a log may be larger than memory."""
     if name == "-":
         if sys.stdin.isatty():
             click.echo("Paste the text, then press Ctrl-D on a line of its own:", err=True)
-        return sys.stdin.buffer.read()
+        yield from iter(lambda: sys.stdin.buffer.read(PIECE), b"")
+        return
     try:
         with open(name, "rb") as file:
-            return file.read()
+            yield from iter(lambda: file.read(PIECE), b"")
     except OSError as error:
         raise BadInput(f"{name}: {error.strerror or error}; give a readable text file, or - for standard input") from error
+
+
+class Progress:
+    """One line on standard error while a long text is read; wiped at the end."""
+
+    def __init__(self, on: bool) -> None:
+        self.on, self.shown = on, False
+
+    def __call__(self, read: int) -> None:
+        if self.on:
+            self.shown = True
+            sys.stderr.write(f"\r\x1b[Kread {read >> 20} MB …")
+            sys.stderr.flush()
+
+    def clear(self) -> None:
+        if self.shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()

@@ -43,16 +43,15 @@ class SearchedText:
         """In the order of the text, at most one a line."""
         if not all(any(map(self.holds, choice)) for choice in (*signature.text, *signature.anywhere)):
             return
-        anchor = max(signature.text, key=lambda choice: min(map(len, choice)))
-        for row in self._rows(anchor):
+        for row in self._rows(anchor(signature)):
             hit = self._look(signature, row)
             if hit is not None:
                 yield hit
 
-    def _rows(self, anchor: Sequence[str]) -> list[int]:
+    def _rows(self, literals: Sequence[str]) -> list[int]:
         """Indexes of lines that hold one of these."""
         rows: set[int] = set()
-        for literal in anchor:
+        for literal in literals:
             needle = literal.encode()
             at = self._small.find(needle) if self.holds(literal) else -1
             while at >= 0 and len(rows) < MOST_WINDOWS:
@@ -88,6 +87,11 @@ class SearchedText:
         places = [at for choice in signature.text for literal in choice if (at := text.lower().find(literal)) >= 0]
         middle = min(places, default=0)
         return text[max(0, middle - LONGEST_WINDOW // 2) : middle + LONGEST_WINDOW // 2]
+
+
+def anchor(signature: Signature) -> tuple[str, ...]:
+    """The literals that are searched for first: one of them stands wherever the signature does."""
+    return max(signature.text, key=lambda choice: min(map(len, choice)))
 
 
 def decoded(captures: Mapping[str, str]) -> dict[str, str]:

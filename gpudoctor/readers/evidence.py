@@ -78,6 +78,11 @@ class Evidence:
         if seen:
             torch["devices"].append({"id": f"{device}:0", "name": self.gpus[0][1] if self.gpus else device})
 
+    def failed_import(self, framework: str, name: str, message: str) -> None:
+        """The first failure of a framework counts: what follows it is its consequence."""
+        said = self.frameworks.setdefault(framework, {"imported": False, "error": {"kind": "exception", "name": name, "message": message}})
+        said.setdefault("error", None)
+
     def platform(self, kind: str) -> None:
         if kind not in self.platforms:
             self.platforms.append(kind)

@@ -8,6 +8,7 @@ from gpudoctor.model.report import Finding, Report
 from gpudoctor.reporters.console import finding_lines, info_lines, python_line
 from gpudoctor.reporters.layout import Line, Span, Terminal, hanging, joined
 
+SAYS_NOTHING = ("No GPU seen", "no PCI bus visible")
 HELPFUL = (
     ("the whole message, from the first line of the traceback on", ""),
     ("what is installed", "python -m torch.utils.collect_env; pip list"),
@@ -43,7 +44,7 @@ def render(
 def _head(report: Report, recognised: Sequence[str], width: int) -> Iterator[Line]:
     head = report.headline
     kernel = f"kernel {head['kernel']}" if head.get("kernel") else ""
-    said = [text for text in (head.get("machine", ""), head.get("os", ""), kernel, python_line(head)) if text and text != "No GPU seen"]
+    said = [text for text in (head.get("machine", ""), head.get("os", ""), kernel, python_line(head).removesuffix(" (recorded)")) if text and text not in SAYS_NOTHING]
     for text in joined(said, width, indent=2):
         yield (Span(text, "bold"),)
     if recognised:
