@@ -120,7 +120,9 @@ def _why_not(facts: Facts, wanted: str, there: Sequence[Target]) -> str:
         for module in modules[:1]
         if module not in _frameworks(facts)
     ]
-    return "; ".join([*(broken or missing or ["check did not find it"]), listed]) + "; gpudoctor check says why"
+    unasked = facts.get("opencl.devices") if wanted.partition(":")[0] in ("ocl", "opencl") else None
+    silent = [f"OpenCL could not be asked: {unasked.reason}"] if isinstance(unasked, Unknown) else ["check did not find it"]
+    return "; ".join([*(broken or missing or silent), listed]) + "; gpudoctor check says why"
 
 
 _MODULES: Mapping[str, tuple[str, ...]] = {

@@ -94,6 +94,14 @@ def test_torch_on_an_opencl_runtime_for_processors_is_as_slow_as_one_and_no_cpu_
     assert target.on_processor and target.name == "pthread, PoCL"
 
 
+def test_opencl_that_gave_no_answer_is_told_as_such() -> None:
+    known = facts({"torch": framework(), "pytorch_ocl": framework()})
+    known.set("opencl.devices", Unknown("timeout after 8 s"))
+    for device in ("ocl:0", "opencl:0.0"):
+        with pytest.raises(DeviceError, match="OpenCL could not be asked: timeout after 8 s; usable here: cpu"):
+            choose(known, [device])
+
+
 def test_what_nobody_could_look_into_is_tried() -> None:
     assert names(targets(facts({"torch": Unknown("out of time")}))) == [("torch", "cpu", "cpu")]
 
