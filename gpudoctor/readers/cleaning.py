@@ -12,7 +12,7 @@ LONGEST_LINE = 20_000
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;:?<=>]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|[ -/]*[0-~])")
 _CONTROLS = dict.fromkeys((*range(0, 9), 11, 12, *range(14, 32), 127, *range(128, 160), 8203, 65279))
 _CONTROLS.update(dict.fromkeys((0x202A, 0x202B, 0x202C, 0x202D, 0x202E, 0x2066, 0x2067, 0x2068, 0x2069)))
-_QUOTED = re.compile(r"^(?:> ?){1,4}(?!>)")
+_QUOTED = re.compile(r"^(?!>>>)(?:> ?){1,4}")
 _STAMP = re.compile(r"^(?:\[?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)\]?[ \t])")
 """What docker logs --timestamps and CI logs put before every line."""
 
@@ -27,7 +27,9 @@ def decode(raw: bytes) -> str:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         text = raw.decode("utf-8", "replace")
-        return text if text.count("\ufffd") * 20 < len(text) else raw.decode("cp1252", "replace")
+        broken = text.count("\ufffd")
+        whole = sum(letter > "\x7f" for letter in text) - broken
+        return text if whole >= broken else raw.decode("cp1252", "replace")
 
 
 def lines_of(text: str, first: int = 1) -> list[Numbered]:

@@ -14,8 +14,9 @@ _LAST = re.compile(
 )
 _ABOUT_IMPORT = re.compile(
     r"cannot open shared object file|undefined symbol|not found \(required by|WinError|DLL load failed|No module named|"
-    r"partially initialized|executable stack|invalid ELF header|file too short|incompatible architecture|_ARRAY_API|numpy\.core\.multiarray|"
-    r"cannot import name|needs to work with PyTorch|Could not load library|image not found|Library not loaded|symbol not found"
+    r"partially initialized|cannot import name|executable stack|invalid ELF header|file too short|incompatible architecture|_ARRAY_API|"
+    r"numpy\.core\.multiarray|"
+    r"needs to work with PyTorch|Could not load library|image not found|Library not loaded|symbol not found"
 )
 _PACKAGE = re.compile(r"(?:site-packages|dist-packages)[/\\]+(?P<name>[A-Za-z_]\w*)[/\\.]")
 _MODULE = re.compile(r"^\s*(?:>>> )?(?:import|from)\s+(?P<name>[A-Za-z_]\w*)")

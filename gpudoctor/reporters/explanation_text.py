@@ -44,7 +44,8 @@ def render(
 def _head(report: Report, recognised: Sequence[str], width: int) -> Iterator[Line]:
     head = report.headline
     kernel = f"kernel {head['kernel']}" if head.get("kernel") else ""
-    said = [text for text in (head.get("machine", ""), head.get("os", ""), kernel, python_line(head).removesuffix(" (recorded)")) if text and text not in SAYS_NOTHING]
+    python = python_line(head).removesuffix(" (recorded)")
+    said = [text for text in (head.get("machine", ""), head.get("os", ""), kernel, python) if text and text not in SAYS_NOTHING]
     for text in joined(said, width, indent=2):
         yield (Span(text, "bold"),)
     if recognised:

@@ -1,0 +1,71 @@
+"""Signatures in a text: where they stand, what they demand, what they take."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpudoctor.lang.signatures import MOST_WINDOWS, SearchedText, decoded, names_said
+from gpudoctor.model.signature import Hit, Numbered, Signature
+
+
+def text(*lines: str) -> SearchedText:
+    return SearchedText([Numbered(number, line) for number, line in enumerate(lines, 1)])
+
+
+def signature(*literals: str | tuple[str, ...], **more: object) -> Signature:
+    return Signature(text=tuple((word,) if isinstance(word, str) else word for word in literals), **more)  # type: ignore[arg-type]
+
+
+def hits(searched: SearchedText, wanted: Signature) -> list[Hit]:
+    return list(searched.hits(wanted))
+
+
+def test_all_literals_must_stand_on_one_line_whatever_their_case() -> None:
+    wanted = signature("native api failed", ("-30", "-999"))
+    (hit,) = hits(text("x", "RuntimeError: Native API FAILED. Native API returns: -30", "-30"), wanted)
+    assert (hit.line, hit.quote) == (2, "RuntimeError: Native API FAILED. Native API returns: -30")
+    assert hits(text("native api failed", "-30"), wanted) == []
+
+
+def test_a_window_reaches_as_far_as_it_says_and_no_further() -> None:
+    wanted = signature("the anchor of it", "other", within=3)
+    assert [hit.line for hit in hits(text("other", "", "the anchor of it"), wanted)] == [3]
+    assert hits(text("other", "", "", "the anchor of it"), wanted) == []
+
+
+def test_what_must_not_be_there_and_what_may_be_anywhere() -> None:
+    wanted = signature("could not find it", without=("harmless",), anywhere=(("xpu", "ipex"),))
+    assert hits(text("could not find it", "import ipex"), wanted)
+    assert not hits(text("could not find it (harmless)", "import ipex"), wanted)
+    assert not hits(text("could not find it"), wanted)
+
+
+def test_an_expression_decides_last_and_its_groups_are_facts() -> None:
+    wanted = signature("found version", pattern=r"found version (?P<cuda_number>\d{4,5})")
+    (hit,) = hits(text("driver is too old (found version 12080)", "found version unknown"), wanted)
+    assert hit.captures == {"cuda_number": "12080", "cuda": "12.8"}
+    assert names_said([wanted]) == {"said.cuda_number", "said.cuda"}
+    assert decoded({"x_number": "11040"})["x"] == "11.4" and decoded({"x_number": "1e9"}) == {"x_number": "1e9"}
+
+
+def test_a_message_that_comes_a_million_times_is_looked_at_a_few_times() -> None:
+    searched = text(*["out of memory again"] * 5000)
+    assert len(hits(searched, signature("out of memory"))) == MOST_WINDOWS
+
+
+def test_a_line_without_end_is_quoted_and_matched_in_part() -> None:
+    line = "a" * 50_000 + " device is lost 77 " + "b" * 50_000
+    (hit,) = hits(text(line), signature("device is lost", pattern=r"lost (?P<code>\d+)"))
+    assert hit.captures == {"code": "77"} and len(hit.quote) < 260 and "device is lost" in hit.quote
+
+
+def test_letters_that_change_their_length_do_not_shift_lines() -> None:
+    assert [hit.line for hit in hits(text("İ" * 30, "ẞ", "Driver Too Old"), signature("driver too old"))] == [3]
+
+
+@given(st.lists(st.text(max_size=40), max_size=12), st.text(alphabet="abc ", min_size=3, max_size=8))
+def test_a_hit_stands_where_it_says(lines: list[str], literal: str) -> None:
+    lines = [line.replace("\n", " ") for line in lines]
+    found = {hit.line for hit in hits(text(*lines), signature(literal))}
+    assert found == {number for number, line in enumerate(lines, 1) if literal in line.encode("utf-8", "replace").lower().decode()}

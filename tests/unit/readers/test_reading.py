@@ -1,0 +1,112 @@
+"""Texts to facts: listings of programs, lines with labels, lists of packages, variables, prose."""
+
+from __future__ import annotations
+
+from gpudoctor.gather.collect import gather
+from gpudoctor.model.facts import Facts, Known, Unknown
+from gpudoctor.readers.cleaning import lines_of, unquoted
+from gpudoctor.readers.reading import machine_of, settle, take
+
+COLLECTED = """Collecting environment information...
+PyTorch version: 2.9.1+xpu
+Is debug build: False
+CUDA used to build PyTorch: None
+ROCM used to build PyTorch: N/A
+
+OS: Ubuntu 24.04.1 LTS (x86_64)
+Python version: 3.12.3 (main, Feb  4 2025, 14:48:35) [GCC 13.3.0] (64-bit runtime)
+Python platform: Linux-6.11.0-29-generic-x86_64-with-glibc2.39
+Is CUDA available: False
+CUDA runtime version: Could not collect
+Is XPU available: True
+XPU used to build PyTorch: 20250201
+Intel GPU models detected:
+* [0] _XpuDeviceProperties(name='Intel(R) Arc(TM) B580 Graphics', driver_version='1.6.33578', total_memory=11605MB)
+Versions of relevant libraries:
+[pip3] numpy==2.3.1
+[conda] torchvision               0.24.1+xpu               pypi_0    pypi
+"""
+TABLE = """$ nvidia-smi
++-----------------------------------------------------------------------------------------+
+| NVIDIA-SMI 570.86.10              Driver Version: 570.86.10      CUDA Version: 12.8     |
+|-----------------------------------------+------------------------+----------------------+
+| GPU  Name                 Persistence-M | Bus-Id          Disp.A | Volatile Uncorr. ECC |
+|=========================================+========================+======================|
+|   0  NVIDIA GeForce RTX 4090        Off |   00000000:01:00.0 Off |                  Off |
++-----------------------------------------------------------------------------------------+
+and then it crashed
+"""
+
+
+def read(text: str) -> Facts:
+    evidence, sheet = take(unquoted(lines_of(text)))
+    return gather(machine_of(evidence), settle=lambda facts: settle(evidence, sheet, facts)).facts
+
+
+def test_collect_env_gives_system_packages_and_what_torch_sees() -> None:
+    facts = read(COLLECTED)
+    assert facts.value("os.id") == "ubuntu" and facts.value("os.version") == "24.04"
+    assert facts.value("kernel.release") == "6.11.0-29-generic" and facts.value("platform.kind") == "linux"
+    assert facts.value("python.version") == "3.12.3"
+    assert facts.value("torch.build") == "xpu" and facts.value("python.distributions.torchvision") == "0.24.1+xpu"
+    assert [gpu["name"] for gpu in facts.value("gpus")] == ["Intel(R) Arc(TM) B580 Graphics"]
+    assert facts.value("gpus")[0]["generation"] == "Battlemage"
+    assert [device["id"] for device in facts.value("python.frameworks.torch.devices")] == ["xpu:0"]
+
+
+def test_what_a_selection_does_not_name_is_unknown_and_not_absent() -> None:
+    facts = read(COLLECTED)
+    assert facts.get("python.distributions.triton") == Unknown("not in the text")
+    assert isinstance(facts.get("env.LD_LIBRARY_PATH"), Unknown)
+    assert isinstance(facts.get("container.kind"), Unknown)
+
+
+def test_a_whole_pip_list_proves_absence() -> None:
+    rows = "\n".join(f"package{number:<10} 1.{number}" for number in range(20))
+    listing = f"$ pip list\nPackage    Version\n---------- -------\n{rows}\ntorch      2.8.0\n"
+    assert read(listing).get("python.distributions.triton") != Unknown("not in the text")
+    assert isinstance(read(listing.replace("pip list", "pip list | grep -i p")).get("python.distributions.triton"), Unknown)
+
+
+def test_the_table_of_nvidia_smi_is_read_by_the_probe_of_live_machines() -> None:
+    facts = read(TABLE)
+    assert facts.value("nvidia.driver.version") == "570.86.10" and facts.value("nvidia.cuda_max") == "12.8"
+    assert facts.value("nvidia.cards")[0]["name"] == "NVIDIA GeForce RTX 4090"
+
+
+def test_prose_gives_what_cannot_be_meant_otherwise() -> None:
+    facts = read("My A770 on Ubuntu 22.04, kernel 5.19, IPEX 1.13.120 with Python 3.10 does not work")
+    assert facts.value("gpus")[0]["pci_id"] != "" and facts.value("gpus")[0]["generation"] == "Alchemist"
+    assert facts.value("kernel.version").startswith("5.19") and facts.value("os.version") == "22.04"
+    assert facts.value("python.distributions.intel-extension-for-pytorch") == "1.13.120+xpu"
+    assert read("it does not work at all, please help").names() and read("no idea").value("gpus") is None
+
+
+def test_two_versions_of_one_thing_are_no_fact() -> None:
+    facts = read("torch==2.4.0\nI also tried\ntorch 2.6.0\n")
+    assert not isinstance(facts.get("python.distributions.torch"), Known)
+
+
+def test_variables_count_where_they_are_set_and_not_where_a_message_advises_them() -> None:
+    assert read("export HSA_OVERRIDE_GFX_VERSION=10.3.0\n").value("env.HSA_OVERRIDE_GFX_VERSION") == "10.3.0"
+    assert read('docker run -e NVIDIA_VISIBLE_DEVICES="0,1" --rm x\n').value("env.NVIDIA_VISIBLE_DEVICES") == "0,1"
+    advised = read("try setting PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid fragmentation\n")
+    assert isinstance(advised.get("env.PYTORCH_CUDA_ALLOC_CONF"), Unknown)
+
+
+def test_a_failed_import_of_a_traceback_is_one_of_that_framework() -> None:
+    facts = read(
+        "Traceback (most recent call last):\n"
+        '  File "a.py", line 1, in <module>\n    import torch\n'
+        '  File "/venv/lib/python3.11/site-packages/torch/__init__.py", line 9, in <module>\n    from torch._C import *\n'
+        "ImportError: libcudnn.so.9: cannot open shared object file: No such file or directory\n"
+    )
+    (failure,) = facts.value("python.import_failures")
+    assert (failure["framework"], failure["family"], failure["what"]) == ("torch", "missing-library", "libcudnn.so.9")
+    assert facts.value("python.version") == "3.11"
+
+
+def test_windows_wsl_and_containers_are_told_apart() -> None:
+    assert read('OSError: [WinError 126] x. Error loading "C:\\Python\\lib\\a.dll"').value("platform.kind") == "windows"
+    assert read("Linux box 5.15.153.1-microsoft-standard-WSL2 #1 SMP\n").value("platform.kind") == "wsl2"
+    assert read("docker: Error response from daemon: x").value("platform.kind") == "container"
