@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -129,3 +130,24 @@ def test_what_validate_writes_is_valid_too(environment: Callable[[str], Path], t
     assert done.returncode == 0, done.stderr
     assert format_validators.junit([junit])[0][1:] == (0, 0)
     assert 'name="matmul micro float32' in junit.read_text()
+
+
+def test_a_policy_demands_what_validate_measured(environment: Callable[[str], Path], tmp_path: Path) -> None:
+    target = ["--python", str(environment("torch-cpu"))]
+    policy, state = tmp_path / "policy.toml", {"XDG_STATE_HOME": str(tmp_path), "GPUDOCTOR_HISTORY": "1"}
+    done = gpudoctor("validate", *target, "--workload", "matmul", "--duration", "0.2", "--device", "cpu", **state)
+    assert done.returncode == 0, done.stderr
+    gpudoctor("check", *target, "--write-expect", str(policy), **state)
+    assert '[[throughput]]\nworkload = "matmul"' in policy.read_text()
+    assert 'torch = "==2.13.*"' in policy.read_text()
+    assert _states(target, policy, state) == {"met"}
+    policy.write_text(re.sub(r"at_least = \S+", "at_least = 1e9", policy.read_text()))
+    assert _states(target, policy, state) == {"met", "unmet"}
+    assert _states(target, policy, {**state, "XDG_STATE_HOME": str(tmp_path / "nothing measured")}) == {"met", "unknown"}
+
+
+def _states(target: list[str], policy: Path, state: dict[str, str]) -> set[str]:
+    done = gpudoctor("check", *target, "--expect", str(policy), "--format", "prometheus", "--budget", "90", **state)
+    counts = dict(re.findall(r'gpudoctor_policy_demands\{state="(\w+)"\} (\d+)', done.stdout))
+    assert done.returncode == (1 if counts["unmet"] != "0" else 4 if counts["unknown"] != "0" else 0), done.stderr
+    return {name for name, count in counts.items() if count != "0"}
