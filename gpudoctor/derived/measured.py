@@ -13,9 +13,9 @@ SOURCE = "gpudoctor validate"
 FIELDS = {
     "name": "text", "workload": "text", "task": "text", "framework": "text", "framework_version": "text", "backend": "text",
     "device": "text", "device_name": "text", "processor": "bool", "stacks": "list", "dtype": "text", "batch": "int", "status": "text",
-    "reason": "text", "stage": "text", "compile": "text", "date": "text", "median_ms": "float", "first_ms": "float",
-    "first_by_median": "float", "throughput": "float", "unit": "text", "ratio_to_reference": "float", "reference": "text",
-    "ceiling_fraction": "float", "ceiling_bound": "text", "training_by_inference": "float", "mean_watts": "float",
+    "reason": "text", "stage": "text", "compile": "text", "optimizer": "text", "replicas": "int", "date": "text", "median_ms": "float",
+    "first_ms": "float", "first_by_median": "float", "throughput": "float", "unit": "text", "ratio_to_reference": "float",
+    "reference": "text", "ceiling_fraction": "float", "ceiling_bound": "text", "training_by_inference": "float", "mean_watts": "float",
     "joules_per_item": "float", "memory_peak_bytes": "int", "correct": "bool", "noisy": "text", "memory_full": "bool",
     "all_failed": "bool", "throttled": "text", "others": "text", "clock_mhz": "float", "hottest_c": "float", "busy_percent": "float",
     "link_gt": "float", "link_gt_max": "float", "link_width": "int", "link_width_max": "int", "power_limit_share": "float",

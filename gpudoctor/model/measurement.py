@@ -9,6 +9,8 @@ from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 OK, FAILED, SKIPPED = "ok", "failed", "skipped"
+WIDTHS = {"float64": 8, "float16": 2, "bfloat16": 2}
+"""Bytes of a number; of others 4."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,6 +162,18 @@ class Measurement:
     notes: tuple[str, ...] = ()
     """What else a reader should know: why there is no energy, which conditions were not the usual ones."""
 
+    @property
+    def title(self) -> str:
+        """The workload, and what tells measurements of it apart: 'yolox_tiny 896x512', 'resnet50 x2', 'all_reduce x2 64 KiB'."""
+        words = [self.workload]
+        if self.workload.startswith("yolox") and self.input and len(self.input) == 3:
+            words.append(f"{self.input[2]}x{self.input[1]}")
+        if self.replicas:
+            words.append(f"x{self.replicas}")
+            if self.batch is None and self.input:
+                words.append(_bytes(math.prod(self.input) * WIDTHS.get(self.dtype, 4)))
+        return " ".join(words)
+
     def to_json(self) -> dict[str, Any]:
         """Plain dictionaries and lists, keys in the order of the contract; what is no finite number is null."""
         plain = _plain(self)
@@ -172,6 +186,14 @@ class Measurement:
         built = _built(cls, table)
         assert isinstance(built, cls)
         return built
+
+
+def _bytes(size: float) -> str:
+    for unit in ("B", "KiB", "MiB"):
+        if size < 1024:
+            return f"{size:.4g} {unit}"
+        size /= 1024
+    return f"{size:.4g} GiB"
 
 
 def _plain(value: Any) -> Any:

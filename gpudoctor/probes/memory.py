@@ -28,7 +28,7 @@ DRIVER = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_driver"
 NO_SIZE = ("", "0")
 
 
-def parse_modules(text: str) -> tuple[int, int] | None:
+def parse_fitting(text: str) -> tuple[int, int] | None:
     """(modules that are fitted, slots) of udev's properties 'E:MEMORY_DEVICE_0_SIZE=8589934592'; None where they say nothing of memory."""
     properties = dict(line[2:].split("=", 1) for line in text.splitlines() if line.startswith("E:MEMORY_") and "=" in line)
     sizes = {name: value for name, value in properties.items() if re.fullmatch(r"MEMORY_DEVICE_\d+_SIZE", name)}
@@ -49,7 +49,7 @@ def parse_quota(most: str, quota: str, period: str) -> float | None:
 
 def _fitting(host: Host) -> Collected:
     text = host.read(DMI)
-    modules = parse_modules(text.text)
+    modules = parse_fitting(text.text)
     for name, value in (("memory.modules", modules and modules[0]), ("memory.slots", modules and modules[1])):
         yield name, Known(value, DMI) if value else Unknown("not recorded")
 

@@ -150,7 +150,7 @@ def _stacks(report: Report, fail_on: str, unanswered: Sequence[str]) -> Iterator
 
 def _measurements(measured: Sequence[Measurement]) -> Iterator[_Case]:
     for each in measured:
-        name = " ".join(str(part) for part in (each.workload, each.task, each.dtype, f"batch {each.batch}" if each.batch else "") if part)
+        name = " ".join(str(part) for part in (each.title, each.task, each.dtype, f"batch {each.batch}" if each.batch else "") if part)
         case = _Case(f"{name} on {each.device}", f"gpudoctor.measurements.{each.framework}")
         if each.latency_ms and each.iterations:
             case.seconds = each.latency_ms.median * each.iterations / 1000

@@ -214,14 +214,14 @@ def _measurements(report: Report, most: int) -> str:
 def _notes(each: Measurement) -> Iterator[str]:
     yield from each.notes
     if each.noisy:
-        yield f"{each.workload}: {each.noisy}"
+        yield f"{each.title}: {each.noisy}"
 
 
 def _measurement(each: Measurement) -> tuple[str, ...]:
     done = each.status == OK
     said = result_text(each) if done else f"{each.status}: {each.reason or ''}"
     return (
-        f"{text(each.workload)} {task_text(each)}", text(f"{each.device} {each.device_name or ''}"),
+        f"{text(each.title)} {task_text(each)}", text(f"{each.device} {each.device_name or ''}"),
         text(f"{each.framework} {each.framework_version or ''}"), text(each.dtype), str(each.batch or ""),
         time_text(each) if done else "", text(rate_text(each)) if done else "", text(said),
     )  # fmt: skip

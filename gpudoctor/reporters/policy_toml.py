@@ -74,7 +74,8 @@ def _packages(facts: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _throughput(report: Report) -> Iterator[str]:
-    done = [each for each in report.measurements if each.status == OK and each.throughput and each.throughput.value > 0]
+    alone = [each for each in report.measurements if each.status == OK and not each.replicas]
+    done = [each for each in alone if each.throughput and each.throughput.value > 0]
     if not done:
         yield from ("", "# No throughput was measured; after gpudoctor validate it is demanded as well.")
     for each in done:

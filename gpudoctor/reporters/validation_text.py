@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -18,8 +17,6 @@ SHORT = {"training": "train", "inference": "infer", "micro": "micro"}
 CELLS = {True: ("█", "░"), False: ("#", ".")}
 """Full and empty cells of a bar: in Unicode, and in ASCII."""
 BAR = 20
-WIDTHS = {"float64": 8, "float16": 2, "bfloat16": 2}
-"""Bytes of a number; of others 4."""
 LAYERS = ("compute", "performance")
 
 
@@ -105,17 +102,11 @@ def _table(mine: Sequence[Measurement]) -> Iterator[Line]:
 
 
 def _cells(each: Measurement) -> tuple[str, ...]:
-    size = ""
-    if each.workload.startswith("yolox") and each.input and len(each.input) == 3:
-        size = f" {each.input[2]}x{each.input[1]}"
-    if each.replicas:
-        size += f" x{each.replicas}"
-        size += f" {message_text(each)}" if each.batch is None and each.input else ""
     latency = each.latency_ms
     spread = f"±{latency.ci95_percent:.1f}%" if latency is not None and latency.ci95_percent is not None else "-"
     done = each.status == OK
     return (
-        visible(each.workload) + size, task_text(each), each.dtype, str(each.batch or "-"),
+        visible(each.title), task_text(each), each.dtype, str(each.batch or "-"),
         time_text(each) if done else "-", rate_text(each) if done else "-", spread if done else "-", result_text(each),
     )  # fmt: skip
 
@@ -123,16 +114,6 @@ def _cells(each: Measurement) -> tuple[str, ...]:
 def task_text(each: Measurement) -> str:
     """'train adam'."""
     return " ".join(filter(None, (SHORT.get(each.task, each.task), each.optimizer)))
-
-
-def message_text(each: Measurement) -> str:
-    """Of a collective: '64 KiB'."""
-    size = float(math.prod(each.input or ()) * WIDTHS.get(each.dtype, 4))
-    for unit in ("B", "KiB", "MiB"):
-        if size < 1024:
-            return f"{size:.4g} {unit}"
-        size /= 1024
-    return f"{size:.4g} GiB"
 
 
 def result_text(each: Measurement) -> str:
@@ -170,7 +151,7 @@ def bar(share: float, terminal: Terminal, cells: int = BAR) -> str:
 def _bars(mine: Sequence[Measurement], terminal: Terminal, width: int) -> Iterator[Line]:
     shown = [each for each in mine if each.status == OK and (each.ceiling is not None or each.reference is not None)]
     names = [
-        f"{each.workload} {SHORT.get(each.task, each.task)} {each.dtype}" + (f" b{each.batch}" if each.batch else "") for each in shown
+        f"{each.title} {SHORT.get(each.task, each.task)} {each.dtype}" + (f" b{each.batch}" if each.batch else "") for each in shown
     ]
     room = max((len(name) for name in names), default=0)
     for each, name in zip(shown, names, strict=True):
@@ -238,7 +219,7 @@ def _findings(report: Report, width: int) -> Iterator[Line]:
 
 
 def _named(each: Measurement) -> str:
-    return f"{each.workload} {each.task} {each.dtype}" + (f" batch {each.batch}" if each.batch else "") + f" on {each.device}"
+    return f"{each.title} {each.task} {each.dtype}" + (f" batch {each.batch}" if each.batch else "") + f" on {each.device}"
 
 
 def grouped(pairs: Sequence[tuple[str, str]], exactly: bool = True) -> list[tuple[str, str]]:

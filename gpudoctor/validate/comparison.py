@@ -19,6 +19,10 @@ FACTS = (
     ("Level Zero driver", "intel.level_zero.version"), ("IGC", "intel.igc.version"),
     ("amdgpu driver", "amd.driver.version"), ("ROCm", "rocm.version"),
 )  # fmt: skip
+BETWEEN_RUNS = 2.0
+"""Per cent: two runs of the same on a quiet machine differ by as much, which the interval within a run does not show."""
+BETWEEN_NOISY_RUNS = 10.0
+"""Where one of them was disturbed, as it says itself."""
 Report = Mapping[str, Any]
 
 
@@ -79,19 +83,28 @@ def _row(one: Mapping[str, Any], other: Mapping[str, Any]) -> ComparisonRow | No
     here, there = _latency(one), _latency(other)
     if here is None or there is None:
         return None
-    ratio = ratio_of_medians(there[0], there[1] or 0.0, here[0], here[1] or 0.0)
+    between = BETWEEN_NOISY_RUNS if one.get("noisy") or other.get("noisy") else BETWEEN_RUNS
+    ratio = ratio_of_medians(there[0], there[1] or 0.0, here[0], here[1] or 0.0, between)
     assert ratio is not None
     told = here[1] is not None and there[1] is not None
     verdict = "unknown" if not told else "same" if not ratio.significant else "faster" if ratio.value > 1 else "slower"
     batch = one.get("batch")
     return ComparisonRow(
-        workload=str(one.get("workload")), task=str(one.get("task")), framework=str(one.get("framework")), dtype=str(one.get("dtype")),
+        workload=_title(one), task=str(one.get("task")), framework=str(one.get("framework")), dtype=str(one.get("dtype")),
         batch=batch if isinstance(batch, int) else None, here_ms=here[0], there_ms=there[0], speed=ratio.value,
         low=ratio.low if told else None, high=ratio.high if told else None, verdict=verdict,
         differs=tuple(
             f"{name} {_text(one.get(name))} here, {_text(other.get(name))} there" for name in CONDITIONS if one.get(name) != other.get(name)
         ),
     )  # fmt: skip
+
+
+def _title(measurement: Mapping[str, Any]) -> str:
+    """The workload, and what else tells measurements of it apart; of a collective, the numbers of a message."""
+    replicas, shape = measurement.get("replicas"), measurement.get("input")
+    several = f" x{replicas}" if isinstance(replicas, int) else ""
+    message = several and not measurement.get("batch") and isinstance(shape, list) and len(shape) == 1
+    return str(measurement.get("workload")) + several + (f" {shape[0]} numbers" if message and isinstance(shape, list) else "")
 
 
 def _latency(measurement: Mapping[str, Any]) -> tuple[float, float | None] | None:
@@ -102,7 +115,7 @@ def _latency(measurement: Mapping[str, Any]) -> tuple[float, float | None] | Non
     median, interval = latency.get("median"), latency.get("ci95_percent")
     if not isinstance(median, int | float) or not 0 < median < math.inf:
         return None
-    return float(median), float(interval) if isinstance(interval, int | float) else None
+    return float(median), float(interval) if isinstance(interval, int | float) and 0 <= interval < math.inf else None
 
 
 def differences(here: Any, there: Any) -> Iterator[Difference]:
@@ -148,7 +161,7 @@ def _at(facts: Mapping[str, Any], name: str) -> Any:
 
 def words(measurement: Mapping[str, Any]) -> str:
     batch = measurement.get("batch")
-    parts = [str(measurement.get(name)) for name in ("workload", "task", "framework", "backend", "dtype")]
+    parts = [_title(measurement), *(str(measurement.get(name)) for name in ("task", "framework", "backend", "dtype"))]
     return " ".join(parts) + (f" batch {batch}" if batch else "")
 
 

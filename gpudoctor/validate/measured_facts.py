@@ -41,11 +41,12 @@ def _record(each: Measurement, all_of_them: Sequence[Measurement], date: str, re
     seen = each.conditions or CONDITIONS
     reason = (each.reason or "").lower()
     return {
-        "name": f"{each.workload} {each.task} {each.dtype} on {each.device}", "workload": each.workload, "task": each.task,
+        "name": f"{each.title} {each.task} {each.dtype} on {each.device}", "workload": each.workload, "task": each.task,
         "framework": each.framework, "framework_version": each.framework_version, "backend": each.backend, "device": each.device,
         "device_name": each.device_name or each.device, "processor": each.backend == "cpu", "stacks": [stack] if stack else [],
         "dtype": each.dtype, "batch": each.batch, "status": each.status, "reason": each.reason, "stage": each.stage,
-        "compile": each.compile, "date": date or UNSEEN, "median_ms": latency.median if latency else None, "first_ms": each.first_ms,
+        "compile": each.compile, "optimizer": each.optimizer, "replicas": each.replicas,
+        "date": date or UNSEEN, "median_ms": latency.median if latency else None, "first_ms": each.first_ms,
         "first_by_median": each.first_ms / latency.median if each.first_ms and latency else UNSEEN,
         "throughput": throughput.value if throughput else None, "unit": throughput.unit if throughput else None,
         "ratio_to_reference": each.reference.ratio if each.reference else UNSEEN,
@@ -62,7 +63,7 @@ def _record(each: Measurement, all_of_them: Sequence[Measurement], date: str, re
         "link_gt": _told(seen.link_gt), "link_gt_max": _told(seen.link_gt_max), "link_width": _told(seen.link_width),
         "link_width_max": _told(seen.link_width_max), "power_limit_share": _told(seen.power_limit_share),
         "gpu_address": _told(seen.gpu_address), "gpu_kind": _told(seen.gpu_kind), "bar_share": _told(seen.bar_share),
-        "threads": _told(seen.threads), "computed_on": _told(seen.computed_on),
+        "threads": _told(None if each.replicas else seen.threads), "computed_on": _told(seen.computed_on),
         "fallbacks": UNSEEN if seen.fallbacks is None else list(seen.fallbacks) or None, "python_debug": _told(seen.python_debug),
         "filesystem": _told(seen.filesystem), "on_windows_drive": _told(seen.on_windows_drive),
     }  # fmt: skip

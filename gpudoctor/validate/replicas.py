@@ -73,7 +73,7 @@ def of_messages(answers: Sequence[Answer], messages: Sequence[int]) -> list[Toge
     bad = failure(answers)
     if bad is not None:
         return [Together(bad)]
-    found = []
+    found: list[Together] = []
     for place, message in enumerate(messages):
         tables = [_at(answer.result.get("sizes"), place) for answer in answers]
         times = [_times(table) for table in tables]

@@ -50,7 +50,7 @@ def _group(report: Report, number: int, mine: Sequence[Measurement]) -> Element:
 
 
 def short_name(each: Measurement) -> str:
-    words = [each.workload, SHORT.get(each.task, each.task) if each.task != "micro" else "", each.dtype]
+    words = [each.title, SHORT.get(each.task, each.task) if each.task != "micro" else "", each.dtype]
     return " ".join(word for word in words if word) + (f" b{each.batch}" if each.batch else "")
 
 
@@ -113,9 +113,9 @@ def _table(mine: Sequence[Measurement], where: str) -> Element:
 def _row(each: Measurement) -> tuple[Child, ...]:
     done, latency = each.status == OK, each.latency_ms
     spread = f"{latency.ci95_percent:.1f} %" if done and latency is not None and latency.ci95_percent is not None else NOTHING
-    shape = f" {each.input[2]}×{each.input[1]}" if each.workload.startswith("yolox") and each.input and len(each.input) == 3 else ""
+    kind = " ".join(filter(None, (each.task, each.optimizer, each.dtype)))
     return (
-        [each.workload + shape, element("span", f"{each.task} {each.dtype}", class_="under")], str(each.batch or NOTHING),
+        [each.title, element("span", kind, class_="under")], str(each.batch or NOTHING),
         time_text(each) if done else NOTHING, spread, rate_text(each) if done else NOTHING, size(each.memory_peak_bytes),
         _percent(each.ceiling.fraction) if each.ceiling else NOTHING,
         f"{each.reference.ratio:.2f} ×" if each.reference else NOTHING, _result(each),

@@ -13,7 +13,7 @@ from gpudoctor.probes.kernel_log import LIMIT, relevant_lines
 from gpudoctor.probes.libraries import parse_every, parse_ldconfig
 from gpudoctor.probes.machine import parse_machine, parse_os_release, parse_windows_version, wsl_generation
 from gpudoctor.probes.macos import parse_displays
-from gpudoctor.probes.memory import parse_cpuinfo, parse_meminfo
+from gpudoctor.probes.memory import parse_cpuinfo, parse_fitting, parse_meminfo, parse_quota
 from gpudoctor.probes.packages import parse_apk, parse_dpkg_query, parse_dpkg_status, parse_pacman, parse_pacman_folders, parse_rpm
 from gpudoctor.probes.pci import parse_lspci, parse_lspci_k, parse_regions, parse_resource
 from gpudoctor.probes.user import parse_groups, parse_id, parse_status
@@ -152,6 +152,23 @@ def test_mounts_and_windows_drives() -> None:
 def test_memory_and_processor() -> None:
     assert parse_meminfo("MemTotal:  1024 kB\nMemFree: 12 kB\n")["MemTotal"] == 2**20
     assert parse_cpuinfo("processor : 0\nmodel name\t: A\nflags\t: fpu avx2\n") == ("A", ["fpu", "avx2"])
+
+
+def test_modules_of_memory_are_counted_where_udev_tells_them() -> None:
+    two = "I:1\nE:MEMORY_ARRAY_NUM_DEVICES=4\nE:MEMORY_DEVICE_0_SIZE=8589934592\nE:MEMORY_DEVICE_1_PRESENT=0\nE:MEMORY_DEVICE_1_SIZE=0\n"
+    assert parse_fitting(two + "E:MEMORY_DEVICE_2_SIZE=8589934592\n") == (2, 4) and parse_fitting(two) == (1, 4)
+    assert parse_fitting("") is None and parse_fitting("E:MEMORY_ARRAY_NUM_DEVICES=x\nE:MEMORY_DEVICE_0_SIZE=\n") is None
+
+
+@pytest.mark.parametrize(
+    ("texts", "quota"),
+    [
+        (("200000 100000\n", "", ""), 2.0), (("max 100000\n", "", ""), None), (("", "150000\n", "100000\n"), 1.5),
+        (("", "-1\n", "100000\n"), None), (("", "", ""), None), (("1 0", "", ""), None), (("a b", "", ""), None),
+    ],
+)  # fmt: skip
+def test_the_quota_of_a_container(texts: tuple[str, str, str], quota: float | None) -> None:
+    assert parse_quota(*texts) == quota
 
 
 def test_log_keeps_start_and_end() -> None:

@@ -114,3 +114,15 @@ def test_an_ignored_check_that_would_fire_is_named_with_its_reason() -> None:
 def test_a_healthy_machine_ends_well() -> None:
     fine = report(findings=(), stacks=(), facts={"gpus": [ARC]}, summary=GOOD, not_looked_at=())
     assert "Nothing wrong was found." in render(fine)
+
+
+def test_rungs_that_validate_fills_are_not_measured_rather_than_unknown() -> None:
+    layers = [("device", "ok"), ("visible", "ok"), ("compute", "unknown"), ("performance", "unknown")]
+    ladder = tuple(LayerResult(layer=layer, status=status, detail="") for layer, status in layers)
+    sound = replace(stack(verdict="ok"), layers=ladder)
+    text = render(report(findings=(), stacks=(sound,)), Terminal(width=100))
+    assert "  not measured compute and performance: gpudoctor validate tells" in text and "could not be told" not in text
+    assert text.rstrip().endswith("gpudoctor validate")
+    measured = replace(sound, layers=(*ladder[:2], LayerResult(layer="compute", status="ok", detail="9 results right"), ladder[3]))
+    text = render(report(findings=(), stacks=(measured,)), Terminal(width=100))
+    assert "9 results right" in text and "  not measured performance: gpudoctor validate tells" in text

@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from reports import report
+from reports import HINT, report
 
+from gpudoctor.model.check import Advice
 from gpudoctor.model.measurement import Ceiling, Correctness, Energy, Latency, Measurement, Reference, Throughput
 from gpudoctor.model.report import Report
 from gpudoctor.reporters.layout import Terminal
@@ -134,3 +135,17 @@ def test_the_moving_table() -> None:
     assert lines[1].split()[:2] == ["FAILED", "resnet18"] and "no end after 60 s" in lines[1]
     assert "measuring 40 steps, 12.3 ms" in lines[2] and lines[3].strip() == "and up to 5 more"
     assert all(len(line) < 80 for line in lines)
+
+
+def test_it_ends_with_the_likely_cause_and_the_one_thing_to_do() -> None:
+    cause = replace(
+        HINT, id="measured-link-narrow", severity="warning", layer="performance", title="Arc A770 has 4 of its 16 PCI Express lanes",
+        advice=Advice(text="Use the slot next to the processor.", commands=("lspci -vv", "lspci -t")),
+    )  # fmt: skip
+    note = replace(HINT, id="measured-clock-fell", layer="performance", title="The clock fell")
+    elsewhere = replace(HINT, severity="warning", title="Nothing to do with speed")
+    text = render(replace(report(), findings=(cause, note, elsewhere), measurements=(measured(),)), Terminal(width=100))
+    after = text[text.index("  cause    Arc A770 has 4 of its 16") :]
+    assert "do  Use the slot next to the processor." in after and "$ lspci -vv" in after and "lspci -t" not in after
+    assert "gpudoctor show measured-link-narrow" in after and "The clock fell (gpudoctor show measured-clock-fell)" in after
+    assert "Nothing to do with speed" not in text
