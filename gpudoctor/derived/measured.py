@@ -87,8 +87,9 @@ def _rungs(stack: str, rows: Sequence[Mapping[str, Any]], gpus: bool) -> dict[st
     date = f" on {str(mine[0]['date'])[:10]}" if isinstance(mine[0].get("date"), str) else ""
     held = [row for row in done if _number(row.get("ratio_to_reference")) or _number(row.get("ceiling_fraction"))]
     held = [row for row in held if not row.get("noisy")]
+    results = f"{len(right)} result{'' if len(right) == 1 else 's'} right"
     return {
-        "right": told, "computed": f"{len(right)} results right, on {where}{date}" if done else str(mine[0].get("reason")),
+        "right": told, "computed": f"{results}, on {where}{date}" if done else str(mine[0].get("reason")),
         "compared": True if held else Unknown("not probed"), "pace": _pace(held),
     }  # fmt: skip
 

@@ -251,3 +251,10 @@ def test_a_closed_pipe_is_quiet() -> None:
 def test_completion(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("completion", shell) == 0
     assert "_GPUDOCTOR_COMPLETE" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["gpudoctor.report/1", "gpudoctor.plan/1"])
+def test_schemas_are_shown(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("show", name) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["properties"]["schema"]["const"] == name
