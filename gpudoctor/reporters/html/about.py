@@ -50,5 +50,5 @@ def _rows(report: Report, beside: str, ignored: Mapping[str, str]) -> Iterator[t
         yield "Could not be told", ["; ".join(report.undetermined)]
     if report.not_looked_at:
         yield "Not looked at", ["; ".join(report.not_looked_at)]
-    for check, reason in sorted(ignored.items()):
-        yield "Ignored", [f"{check}: {reason}" if reason else check]
+    if ignored:
+        yield "Ignored", ["; ".join(f"{check}: {reason}" if reason else check for check, reason in sorted(ignored.items()))]
