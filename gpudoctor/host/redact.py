@@ -23,6 +23,12 @@ from gpudoctor.host.system_names import HOST_VARIABLES, USER_VARIABLES, WORD_VAR
 from gpudoctor.host.technical import GROUPS, TECHNICAL
 
 _PAYLOAD = re.compile(r"^(@gpudoctor )(\{.*\})$", re.MULTILINE)
+_PLACES = ("folder", "file", "project", "share")
+_FIRST_OF_PEOPLE = 1000
+"""Numbers of accounts and groups below belong to the system."""
+_EXACT = ("ip", "ipv6", "mac", "uuid", "machine-id")
+"""Nobody and nothing else is called so."""
+_COUNTED = {"ipv6": "ip", "amd-uuid": "uuid", "machine-id": "uuid", "file": "folder"}
 _PATH_KEY = re.compile(r"[/\\@]")
 
 
@@ -148,7 +154,7 @@ class Redactor:
         if kind == "host":
             short = lowered.split(".")[0]
             self._hosts[lowered] = self._hosts[short] = short
-        if not self._is_distinct(original):
+        if kind not in _EXACT and not self._is_distinct(original):
             return
         self._words[lowered] = (kind, self._hosts.get(lowered, lowered) if kind == "host" else original)
         if kind == "host" and not original.replace(".", "").isdigit():
@@ -246,6 +252,8 @@ class Redactor:
         if self._users:
             text = patterns.LISTING.sub(lambda m: m[1] + self.name(m[2]) + m[3] + self.group(m[4]), text)
             text = patterns.GROUP_FILE.sub(self._group_line, text)
+        if self._hosts:
+            text = patterns.HOSTS_FILE.sub(self._hosts_line, text)
         return patterns.AT_HOST.sub(self._at_host, text) if "@" in text else text
 
     # single replacements
@@ -325,21 +333,33 @@ class Redactor:
 
     def _id_line(self, line: re.Match[str]) -> str:
         def named(match: re.Match[str]) -> str:
-            return match[1] + (self.name(match[2]) if match[1].startswith("uid") else self.group(match[2]))
+            own = match[1].startswith("uid") or int(match[2]) >= _FIRST_OF_PEOPLE
+            return f"{match[1]}{match[2]}(" + (self.name(match[3]) if own else self.group(match[3]))
 
         who = re.search(r"uid=\d+\(([^)\s]*)\)", line[0])
         if who:
             self.user_of_context(who[1])
-        return re.sub(r"((?:uid=|gid=|groups=|,)?\d+\()([^()\s]+)(?=\))", named, line[0])
+        return re.sub(r"((?:uid=|gid=|groups=|,)?)(\d{1,10})\(([^()\s]+)(?=\))", named, line[0])
+
+    def _hosts_line(self, match: re.Match[str]) -> str:
+        def named(name: re.Match[str]) -> str:
+            return self.stand_in("host", self.short(name[0])) if name[0].lower() in self._hosts else name[0]
+
+        return match[1] + re.sub(r"[\w.-]+", named, match[2])
 
     def _group_line(self, match: re.Match[str]) -> str:
-        return self.group(match[1]) + match[2] + ",".join(self.name(name) for name in match[3].split(","))
+        number = int(match[2].split(":")[2])
+        group = self.name(match[1]) if number >= _FIRST_OF_PEOPLE else self.group(match[1])
+        return group + match[2] + ",".join(self.name(name) for name in match[3].split(","))
 
     def stand_in(self, kind: str, original: str, counted: str = "") -> str:
+        """The pseudonym, counted as `counted` or its kind. A folder that is called like a known project or share is that."""
+        if kind in _PLACES:
+            kind = next((known for known, _ in [self._words.get(original.casefold(), ("", ""))] if known in _PLACES), kind)
         found = self.pseudonyms.of(kind, original)
         if found.casefold() == original.casefold():
             return original
-        return self._count(counted or {"ipv6": "ip", "file": "folder", "label": "share"}.get(kind, kind), found)
+        return self._count(counted or _COUNTED.get(kind, kind), found)
 
     def _count(self, kind: str, replacement: str) -> str:
         self.counts[kind] = self.counts.get(kind, 0) + 1

@@ -49,6 +49,7 @@ _NETWORK = (
     "9p",
 )
 _GIT = ("~/.gitconfig", "~/.config/git/config")
+_ADDRESS = re.compile(r"(?<![\w.-])\d{1,3}(?:\.\d{1,3}){3}(?![\w.-])")
 Read = Callable[[str], str]
 
 
@@ -137,6 +138,8 @@ def collect(
         hosts += [server] if server and not re.fullmatch(r"[\d.:\[\]]+", server) else []
         words += [("share", word) for word in [share.strip("/"), *share.split("/")] if len(word) >= 4]
         paths.append(place)
+    for file in ("/etc/hosts", "/etc/resolv.conf", "/proc/mounts", "/etc/fstab"):
+        words += [("ip", address) for address in _ADDRESS.findall(read(file)) if not address.startswith(("127.", "0.", "255."))]
     paths += [environment[name] for name in PATH_VARIABLES if environment.get(name)]
     for name in WORD_VARIABLES:
         words += [("project", value) for value in [environment.get(name, "").strip("() ")] if value]

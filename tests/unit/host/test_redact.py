@@ -136,7 +136,7 @@ def test_a_user_or_host_called_like_a_word(name: str) -> None:
 def test_the_group_of_a_device_is_kept_whoever_is_called_like_it() -> None:
     redactor = Redactor(Names(users=("render",)))
     said = redactor.text("uid=1000(render) gid=1000(render) groups=1000(render),992(render)")
-    assert said == "uid=1000(user-1) gid=1000(render) groups=1000(render),992(render)"
+    assert said == "uid=1000(user-1) gid=1000(user-1) groups=1000(user-1),992(render)"
 
 
 def test_the_same_stays_the_same(redactor: Redactor) -> None:
