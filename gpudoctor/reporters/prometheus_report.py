@@ -105,6 +105,9 @@ def _labels(measured: Sequence[Measurement]) -> list[dict[str, str]]:
             "workload": each.workload, "task": each.task, "framework": each.framework, "backend": each.backend, "device": each.device,
             "dtype": each.dtype, "batch": "" if each.batch is None else str(each.batch), "compile": each.compile,
         }  # fmt: skip
+        title = each.title if each.title != each.workload else None
+        more = {"optimizer": each.optimizer, "replicas": each.replicas, "title": title}
+        labels.update((name, str(value)) for name, value in more.items() if value is not None)
         same = sum({**other, "run": ""} == {**labels, "run": ""} for other in found)
         found.append({**labels, "run": str(same + 1)} if same else labels)
     return found
