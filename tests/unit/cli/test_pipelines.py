@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -45,6 +46,18 @@ def test_every_machine_can_be_written_down(machine: Path, tmp_path: Path, capsys
     report = json.loads(capsys.readouterr().out)
     assert [found["title"] for found in report["findings"] if found["id"] == "demand-not-met"] == []
     assert report["undetermined"] == []
+
+
+def test_what_was_measured_is_demanded_once_and_with_room() -> None:
+    from reports import report
+    from test_pipeline_reports import RESNET
+
+    from gpudoctor.model.measurement import Throughput
+    from gpudoctor.reporters import policy_toml
+
+    slower = replace(RESNET, optimizer="adam", throughput=Throughput(value=150.0, unit="images/s"))
+    text = policy_toml.render(report(measurements=(slower, RESNET)))
+    assert text.count("[[throughput]]") == 1 and "at_least = 180  # measured: 200" in text
 
 
 def test_a_policy_that_is_there_is_not_replaced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
