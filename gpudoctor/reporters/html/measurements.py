@@ -12,7 +12,7 @@ from gpudoctor.reporters.html.table import table
 from gpudoctor.reporters.html.words import mark, moment, size
 from gpudoctor.reporters.validation_text import SHORT, grouped, rate_text, time_text
 
-HEADS = ("Workload", "Batch", "Median", "± 95 %", "Throughput", "Peak memory", "Ceiling", "Published", "Result")
+HEADS = ("Workload", "Batch", "Median", "Throughput", "Memory", "Ceiling", "Published", "Result")
 NOTHING = "–"
 SLOW = 0.8
 """A share of the published speed below which a result is marked."""
@@ -78,8 +78,8 @@ def _references(mine: Sequence[Measurement], number: int) -> Element | None:
     whole = max(1.25, min(max(reference.ratio for _, reference in compared), 4.0))
     rows = [
         charts.Bar(
-            label=short_name(each), value=f"{reference.ratio:.2f} × {reference.value:g} {reference.unit}".rstrip(), share=reference.ratio,
-            tick=1.0, kind="slow" if reference.ratio < SLOW else "noisy" if each.noisy else "plain",
+            label=short_name(each), value=f"{reference.ratio:.2f} ×, then {reference.value:g} {reference.unit}".rstrip(),
+            share=reference.ratio, tick=1.0, kind="slow" if reference.ratio < SLOW else "noisy" if each.noisy else "plain",
         )
         for each, reference in compared
     ]  # fmt: skip
@@ -112,11 +112,12 @@ def _table(mine: Sequence[Measurement], where: str) -> Element:
 
 def _row(each: Measurement) -> tuple[Child, ...]:
     done, latency = each.status == OK, each.latency_ms
-    spread = f"{latency.ci95_percent:.1f} %" if done and latency is not None and latency.ci95_percent is not None else NOTHING
+    interval = latency.ci95_percent if latency is not None else None
+    spread = element("span", f"± {interval:.1f} %", class_="under") if interval is not None else None
     kind = " ".join(filter(None, (each.task, each.optimizer, each.dtype)))
     return (
         [each.title, element("span", kind, class_="under")], str(each.batch or NOTHING),
-        time_text(each) if done else NOTHING, spread, rate_text(each) if done else NOTHING, size(each.memory_peak_bytes),
+        [time_text(each), spread] if done else NOTHING, rate_text(each) if done else NOTHING, size(each.memory_peak_bytes),
         _percent(each.ceiling.fraction) if each.ceiling else NOTHING,
         f"{each.reference.ratio:.2f} ×" if each.reference else NOTHING, _result(each),
     )  # fmt: skip

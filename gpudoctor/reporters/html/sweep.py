@@ -52,15 +52,18 @@ def _panel(
     if not values:
         return None
     marked = {"knee": sweep.knee, "pick": sweep.chosen}
-    marks = [(place, word) for place, point in enumerate(sweep.points) for word, batch in marked.items() if batch == point.batch]
+    named = [(place, [word for word, batch in marked.items() if batch == point.batch]) for place, point in enumerate(sweep.points)]
+    marks = [(place, ", ".join(words_of)) for place, words_of in named if words_of]
     points = [
         charts.Point(label=str(point.batch), value=each, words=WORDS.get(point.status, point.status),
                      kind="chosen" if point.batch in marked.values() else "plain")
         for point, each in known
     ]  # fmt: skip
+    missed = any(point.value is None for point in points)
     told = "; ".join(f"batch {point.label}: {words(point.value) if point.value is not None else point.words}" for point in points)
     top = words(max(values))
-    return charts.figure(name, title, told, *charts.panel(points, marks, top), caption=element("span", " against batch"))
+    note = element("span", " against batch" + (" (✕: did not run)" if missed else ""))
+    return charts.figure(name, title, told, *charts.panel(points, marks, top), caption=note)
 
 
 def _found(sweep: Sweep) -> Iterator[list[Child]]:

@@ -170,7 +170,7 @@ def test_facts_have_their_whole_names() -> None:
 
 def test_measurements_tell_ceilings_references_and_faults() -> None:
     text = Page(html(report(measurements=MEASURED))).text
-    for words in ("31 % · compute bound", "73 % · memory bound", "0.62 × 100 images/s", "wrong result", "skipped", "right, noisy",
+    for words in ("31 % · compute bound", "73 % · memory bound", "0.62 ×, then 100 images/s", "wrong result", "skipped", "right, noisy",
                   "Noisy: ", "not enough memory", "61.0 W, 1 J per item (card, hwmon)", "410.0 GB/s", "1.02 ×"):  # fmt: skip
         assert words in text
     assert "https://example.org/published" in whole()
