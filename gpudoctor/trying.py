@@ -149,19 +149,23 @@ def _capacity(facts: Facts, target: Target) -> int | None:
 
 
 def read_report(path: str) -> dict[str, Any]:
-    """Raises app.RequestError with the file and what was expected."""
+    """Raises app.RequestError with the file and what was expected. A device or a pipe is not opened: it may never end."""
+    text = LocalHost(budget=0.0).read(path, limit=LARGEST)
+    if not text.ok:
+        raise app.RequestError(f"--compare {path}: {PROBLEMS.get(text.problem, text.problem)}")
     try:
-        if os.path.getsize(path) > LARGEST:
-            raise app.RequestError(f"--compare {path}: too large to be a report")
-        with open(path, encoding="utf-8") as file:
-            found = json.load(file)
-    except OSError as error:
-        raise app.RequestError(f"--compare {path}: {error.strerror or error}") from error
+        found = json.loads(text.text)
     except (ValueError, RecursionError) as error:
         raise app.RequestError(f"--compare {path}: no JSON; give a report that `gpudoctor validate --format json` wrote") from error
     if not isinstance(found, dict):
         raise app.RequestError(f"--compare {path}: no report; give a file that `gpudoctor validate --format json` wrote")
     return found
+
+
+PROBLEMS = {
+    "missing": "No such file or directory", "denied": "Permission denied", "too-large": "too large to be a report",
+    "io-error": "no file that can be read; a report is a regular file",
+}  # fmt: skip
 
 
 def beside(here: Mapping[str, Any], there: Mapping[str, Any], names: tuple[str, str]) -> Comparison:

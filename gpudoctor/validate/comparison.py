@@ -23,6 +23,8 @@ BETWEEN_RUNS = 2.0
 """Per cent: two runs of the same on a quiet machine differ by as much, which the interval within a run does not show."""
 BETWEEN_NOISY_RUNS = 10.0
 """Where one of them was disturbed, as it says itself."""
+LEAST, MOST = 1e-12, 1e12
+"""Milliseconds, and per cent: what lies beyond is nobody's measurement."""
 Report = Mapping[str, Any]
 
 
@@ -113,9 +115,9 @@ def _latency(measurement: Mapping[str, Any]) -> tuple[float, float | None] | Non
     if measurement.get("status") != "ok" or not isinstance(latency, Mapping):
         return None
     median, interval = latency.get("median"), latency.get("ci95_percent")
-    if not isinstance(median, int | float) or not 0 < median < math.inf:
+    if not isinstance(median, int | float) or not LEAST < median < MOST:
         return None
-    return float(median), float(interval) if isinstance(interval, int | float) and 0 <= interval < math.inf else None
+    return float(median), float(interval) if isinstance(interval, int | float) and 0 <= interval < MOST else None
 
 
 def differences(here: Any, there: Any) -> Iterator[Difference]:

@@ -56,10 +56,15 @@ def ratio_of_times(without: Sequence[float], with_it: Sequence[float]) -> Ratio 
     return Ratio(math.exp(difference), math.exp(difference - reach), math.exp(difference + reach))
 
 
-def ratio_of_medians(first: float, first_percent: float, second: float, second_percent: float) -> Ratio | None:
-    """`first` by `second`, each with half its 95 % interval in per cent of it; the two are independent. None where one is not positive."""
+WIDEST = 50.0
+"""Of the logarithm of a ratio: wider intervals say nothing more."""
+
+
+def ratio_of_medians(first: float, first_percent: float, second: float, second_percent: float, between: float = 0.0) -> Ratio | None:
+    """`first` by `second`, each with half its 95 % interval in per cent of it; the two are independent. `between`: per cent by which runs
+    of the same may differ besides. None where one is not positive."""
     if first <= 0 or second <= 0:
         return None
-    reach = math.hypot(first_percent, second_percent) / 100
+    reach = min(math.hypot(first_percent, second_percent, between) / 100, WIDEST)
     value = first / second
     return Ratio(value, value * math.exp(-reach), value * math.exp(reach))

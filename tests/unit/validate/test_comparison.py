@@ -1,9 +1,15 @@
 from __future__ import annotations
 
+import math
+import os
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gpudoctor import trying
+from gpudoctor.app import RequestError
 from gpudoctor.gather import vocabulary
 from gpudoctor.reporters import comparison_text
 from gpudoctor.validate import comparison
@@ -28,13 +34,20 @@ def one(here: dict[str, Any], there: dict[str, Any]) -> Any:
 def test_speed_is_the_time_there_by_the_time_here_with_both_intervals() -> None:
     row = one(measured(10.0, 3.0), measured(20.0, 4.0))
     assert row.speed == 2.0 and row.verdict == "faster"
-    assert row.low == pytest.approx(2 * 0.951, rel=1e-3) and row.high == pytest.approx(2 * 1.051, rel=1e-3)
+    reach = math.hypot(3.0, 4.0, comparison.BETWEEN_RUNS) / 100
+    assert row.low == pytest.approx(2 * math.exp(-reach)) and row.high == pytest.approx(2 * math.exp(reach))
     assert one(measured(20.0), measured(10.0)).verdict == "slower"
 
 
 def test_what_lies_within_the_noise_is_the_same() -> None:
     assert one(measured(10.0, 3.0), measured(10.4, 3.0)).verdict == "same"
     assert one(measured(10.0, 1.0), measured(10.4, 1.0)).verdict == "faster"
+    assert one(measured(10.0, 0.1), measured(10.15, 0.1)).verdict == "same"  # what two runs of the same differ by
+
+
+def test_a_run_that_was_disturbed_has_to_differ_by_more() -> None:
+    assert one(measured(10.0, 1.0), measured(10.8, 1.0, noisy="other processes took 40 % of the processor")).verdict == "same"
+    assert one(measured(10.0, 1.0, noisy="x"), measured(12.0, 1.0)).verdict == "faster"
 
 
 def test_without_an_interval_nothing_is_claimed() -> None:
@@ -88,6 +101,29 @@ def test_hostile_numbers_are_no_rows() -> None:
     hostile: tuple[Any, ...] = (None, {}, {"median": "x"}, {"median": 0}, {"median": float("inf")}, [])
     for latency in hostile:
         assert comparison.compare(report(measured(1.0)), report(measured(1.0, latency_ms=latency))).rows == ()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="named pipes and /dev/zero")
+def test_what_is_no_file_is_not_opened(tmp_path: Path) -> None:
+    """A pipe without a writer would wait for ever, and /dev/zero never ends."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "deep").write_text("[" * 100_000)
+    (tmp_path / "list").write_text("[1]")
+    (tmp_path / "bytes").write_bytes(b"\xff\x00{")
+    cases = {"pipe": "regular file", "deep": "no JSON", "list": "no report", "bytes": "no JSON", "gone": "No such file", "": "regular file"}
+    for name, said in cases.items():
+        with pytest.raises(RequestError, match=said):
+            trying.read_report(str(tmp_path / name))
+    with pytest.raises(RequestError, match="regular file"):
+        trying.read_report("/dev/zero")
+
+
+def test_hostile_intervals_claim_nothing() -> None:
+    for interval in (float("nan"), float("inf"), -5.0, 1e300, 10**400, "3", True, [1]):
+        row = one(measured(10.0, 1.0), measured(20.0, interval))
+        assert row.verdict in ("unknown", "same") or interval is True
+    assert comparison.compare(report(measured(1e308)), report(measured(1e-300))).rows == ()
+    assert one(measured(1e11, 1.0), measured(1e-11, 1.0)).verdict == "slower"
 
 
 def test_the_screen_names_both_and_keeps_control_characters_out() -> None:

@@ -1,0 +1,45 @@
+"""Two real reports beside each other: a run beside itself, and one in which somebody switched the vector units off."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SLOW = {"ONEDNN_MAX_CPU_ISA": "SSE41", "ATEN_CPU_CAPABILITY": "default", "MKL_ENABLE_INSTRUCTIONS": "SSE4_2"}
+
+
+def doctor(*words: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    argv = [sys.executable, "-m", "gpudoctor", "validate", *words]
+    return subprocess.run(argv, capture_output=True, text=True, timeout=400, env={**os.environ, **(env or {})})
+
+
+@pytest.mark.timeout(900)
+def test_two_runs_beside_each_other(environment: Callable[[str], Path], tmp_path: Path) -> None:
+    common = ("--python", str(environment("torch-cpu")), "--device", "cpu", "--format", "json", "--workload", "launch,resnet18",
+              "--task", "micro,inference", "--batch", "1", "--duration", "6")  # fmt: skip
+    reports = [str(tmp_path / name) for name in ("usual.json", "slow.json")]
+    for path, variables in zip(reports, ({}, SLOW), strict=True):
+        ran = doctor(*common, "-o", path, env=variables)
+        assert ran.returncode in (0, 1), ran.stderr
+
+    def compared(first: str, second: str) -> dict[str, Any]:
+        ran = doctor("--compare", first, "--compare", second, "--format", "json")
+        assert ran.returncode == 0, ran.stderr
+        return {row["workload"]: row for row in json.loads(ran.stdout)["comparison"]["rows"]}
+
+    same = compared(reports[0], reports[0])
+    assert set(same) == {"launch", "resnet18"} and all(
+        row["speed"] == 1.0 and row["verdict"] in ("same", "unknown") for row in same.values()
+    )
+    found = compared(*reports)["resnet18"]
+    assert found["speed"] > 1.3 and found["verdict"] in ("faster", "unknown"), found  # unknown: too few steps on a busy machine
+    assert any("ONEDNN_MAX_CPU_ISA=SSE41 there" in text for text in found["differs"])
+    text = doctor("--compare", reports[0], "--compare", reports[1]).stdout
+    assert "usual.json" in text and "slow.json" in text and "resnet18 inference" in text
