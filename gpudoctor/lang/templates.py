@@ -7,15 +7,18 @@ import re
 from gpudoctor.lang.evaluate import shown
 from gpudoctor.model.facts import Absent, Facts, Known
 
-_FIELD = re.compile(r"\{([a-z_][A-Za-z0-9_.\-]*)\}")
+_FIELD = re.compile(r"\{([a-z_][A-Za-z0-9_.\-]*)(?:\|([^{}]*))?\}")
 
 
 def fields_of(template: str) -> set[str]:
-    return set(_FIELD.findall(template))
+    return {name for name, _ in _FIELD.findall(template)}
 
 
 def fill(template: str, facts: Facts) -> str:
-    """Unknown facts read 'unknown', absent ones 'none'. Names with _bytes read as GiB or MiB."""
+    """Unknown facts read 'unknown', absent ones 'none', both of them what stands behind a bar: {nvidia.in_use|in use}.
+
+    Names with _bytes read as GiB or MiB.
+    """
 
     def value(found: re.Match[str]) -> str:
         fact = facts.get(found[1])
@@ -23,6 +26,8 @@ def fill(template: str, facts: Facts) -> str:
             if found[1].endswith("_bytes") and isinstance(fact.value, int):
                 return size(fact.value)
             return shown(fact.value)
+        if found[2] is not None:
+            return str(found[2])
         return "none" if isinstance(fact, Absent) else "unknown"
 
     return _FIELD.sub(value, template)

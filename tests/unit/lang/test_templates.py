@@ -1,4 +1,4 @@
-from gpudoctor.lang.templates import fill
+from gpudoctor.lang.templates import fields_of, fill
 from gpudoctor.model.facts import Absent, Facts, Known, Unknown
 
 FACTS = Facts(
@@ -17,3 +17,9 @@ def test_absent_unknown_sizes_and_lists_read_as_a_person_would_say_them():
 
 def test_other_braces_stay():
     assert fill("awk '{print $1}' ${HOME} {}", FACTS) == "awk '{print $1}' ${HOME} {}"
+
+
+def test_other_words_where_a_fact_is_not_known() -> None:
+    facts = Facts({"driver": Known("570.1"), "gone": Absent()})
+    assert fill("the driver{gone| here}: {driver|in use}, {other|of this machine}", facts) == "the driver here: 570.1, of this machine"
+    assert fields_of("{driver|in use} {a.b}") == {"driver", "a.b"}
