@@ -17,6 +17,7 @@ from validate_runs import validate, workers
 
 from gpudoctor.host.local import LocalHost
 from gpudoctor.reporters.schema import complaints
+from gpudoctor.validate import costs
 from gpudoctor.validate import workers as workers_of
 
 REPLICAS = ("--replicas", "2", "--workload", "mobilenet_v2")
@@ -139,3 +140,43 @@ def test_the_head_learns_faster_than_the_rest_in_every_precision(environment: Ca
     assert answer.status == "ok", answer.reason
     losses = next(row for row in answer.result["outputs"] if row["name"] == "losses")
     assert losses["passed"] and answer.result["grad_scaler"] is (dtype == "float16")
+
+
+PREPARED = """
+import sys
+sys.path[:0] = [sys.argv[1]]
+import networks, numpy, preprocessing, torch
+network = networks.draw("resnet18", batch=2, height=5, width=7)
+raw = numpy.frombuffer(preprocessing.image_bytes(network), numpy.uint8).reshape(2, 5, 7, 3).astype(numpy.float64)
+right = ((raw / 255 - preprocessing.MEAN) / preprocessing.DEVIATION).transpose(0, 3, 1, 2)
+for got in (preprocessing.WithNumpy(network, "float32").prepared(), preprocessing.WithTorch(network, torch.float32).prepared().numpy()):
+    assert got.shape == (2, 3, 5, 7) and got.dtype == numpy.float32 and got.flags["C_CONTIGUOUS"]
+    assert abs(got - right).max() < 1e-5, abs(got - right).max()
+assert preprocessing.WithTorch(network, torch.bfloat16).prepared().dtype == torch.bfloat16
+print("same")
+"""
+
+
+def test_images_are_prepared_alike_with_numpy_and_torch(environment: Callable[[str], Path]) -> None:
+    argv = [str(environment("torch-cpu") / "bin" / "python"), "-c", PREPARED, os.path.dirname(costs.WORKER)]
+    ran = subprocess.run(argv, capture_output=True, text=True, timeout=120)
+    assert ran.stdout == "same\n", ran.stderr
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(
+    ("framework", "name", "device"),
+    [
+        ("onnxruntime", "onnxruntime", "ort:CPUExecutionProvider"), ("openvino", "openvino", "openvino:CPU"),
+        ("jax", "jax-cpu", "jax:cpu:0"), ("tensorflow", "tensorflow-cpu", "tf:CPU:0"),
+    ],
+)  # fmt: skip
+def test_every_framework_prepares_images_and_runs_in_replicas(
+    environment: Callable[[str], Path], tmp_path: Path, framework: str, name: str, device: str
+) -> None:
+    words = ("--replicas", "2", "--workload", "resnet18", "--batch", "2", "--duration", "1", "--device", device)
+    ran, document, _ = validate(environment(name), tmp_path, *words)
+    (found,) = document["measurements"]
+    assert ran.returncode == 0 and complaints(document) == [], found
+    assert (found["framework"], found["replicas"], found["includes"][0]) == (framework, 2, "preprocess")
+    assert not workers(tmp_path) and not list(tmp_path.iterdir())
