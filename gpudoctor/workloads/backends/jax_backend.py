@@ -99,6 +99,12 @@ class _Network(Work):
     def sync(self):
         jax.block_until_ready(self.last)
 
+    def places(self):
+        last = self.last[0] if isinstance(self.last, (list, tuple)) and self.last else self.last
+        devices = getattr(last, "devices", None)  # arrays of the host have none
+        found = sorted(f"{device.platform}:{device.id}" for device in devices()) if callable(devices) else []
+        return {"computed_on": ", ".join(found)} if found else {}
+
     def memory_peak(self):
         told = self.device.memory_stats() if self.device.platform != "cpu" else None
         return (told or {}).get("peak_bytes_in_use")

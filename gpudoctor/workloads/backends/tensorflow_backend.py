@@ -116,6 +116,11 @@ class _Network(Work):
         if self.last is not None:
             waited(self.last)
 
+    def places(self):
+        """TensorFlow may place what a device lacks elsewhere: '/job:localhost/replica:0/task:0/device:CPU:0' is 'cpu:0'."""
+        where = getattr(self.last, "device", None)
+        return {"computed_on": where.rpartition("device:")[2].lower()} if isinstance(where, str) and where else {}
+
     def memory_peak(self):
         told = getattr(tf.config.experimental, "get_memory_info", None)
         if told is None or self.name.startswith("CPU"):
