@@ -18,7 +18,9 @@ LONGEST = 20.0
 FINE = 8
 """The limit is found to an eighth of itself."""
 JUMP = 2.0
-"""Memory that grows this much faster than the batch is no longer in proportion."""
+"""An item more that takes so many times what one takes on average is no longer in proportion."""
+LEAST_JUMP = 500_000_000
+"""Bytes: less is what allocators and libraries take in one piece."""
 Progress = Callable[[SweepPoint], None]
 
 
@@ -122,22 +124,20 @@ def volatile(points: Sequence[SweepPoint], device: str, capacity: int | None = N
 
     DirectML is known for it: ResNet-50 on 16 GB took less than 3.6 GB at batch 4, barely ran at 6, and took all at 8 (2022).
     """
-    known = [point for point in points if point.measured and point.memory_bytes]
-    said = ""
-    for before, after in itertools.pairwise(known):
-        assert before.memory_bytes is not None and after.memory_bytes is not None
-        if after.memory_bytes / before.memory_bytes > JUMP * after.batch / before.batch:
-            said = (
-                f"memory jumps from {_gb(before.memory_bytes)} at batch {before.batch} to {_gb(after.memory_bytes)} at batch {after.batch}"
-            )
-            break
+    known = [(point.batch, point.memory_bytes) for point in points if point.measured and point.memory_bytes]
     full = min((point.batch for point in points if point.status == MEMORY), default=None)
-    if not said and full is not None and capacity and known and known[-1].memory_bytes:
-        last = known[-1]
-        assert last.memory_bytes is not None
-        if last.memory_bytes * full / last.batch * JUMP < capacity:
-            said = f"batch {last.batch} takes {_gb(last.memory_bytes)} and batch {full} does not fit in {_gb(capacity)}"
-    if said and device.startswith("dml"):
+    said = ""
+    for (before, small), (after, large) in itertools.pairwise(known):
+        # an item more may cost what one costs so far, weights and all
+        if large - small > max(JUMP * small / before * (after - before), LEAST_JUMP):
+            said = f"memory jumps from {_gb(small)} at batch {before} to {_gb(large)} at batch {after}"
+            break
+    if not said and full is not None and capacity and known:
+        last, taken = known[-1]
+        if taken * full / last * JUMP < capacity:
+            said = f"batch {last} takes {_gb(taken)} and batch {full} does not fit in {_gb(capacity)}"
+    if device.startswith("dml") and (said or (full is not None and not known)):
+        said = said or f"batch {full} does not fit, and what smaller ones took is not told"
         said += "; DirectML's memory is known to be volatile: stay at half of the largest batch that ran"
     return said
 

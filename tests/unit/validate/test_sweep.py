@@ -85,7 +85,20 @@ def test_the_volatile_memory_of_directml_is_recognised() -> None:
     assert "batch 8 does not fit in 16.0 GB" in crash
 
 
+def test_a_jump_in_two_steps_is_one() -> None:
+    """Neither step doubles what an item takes; the items that were added do."""
+    said = sweep.volatile([point(1, 1.4), point(2, 2.1), point(4, 3.6), point(6, 8.0), point(8, 16.0)], "dml:0")
+    assert "3.6 GB at batch 4 to 8.0 GB at batch 6" in said and "half of the largest" in said
+
+
+def test_directml_does_not_tell_its_memory() -> None:
+    said = sweep.volatile([point(2, None), point(4, None), point(8, None, MEMORY)], "dml:0", capacity=16 * GB)
+    assert said.startswith("batch 8 does not fit, and what smaller ones took is not told; DirectML")
+    assert sweep.volatile([point(2, None), point(8, None, MEMORY)], "xpu:0", capacity=16 * GB) == ""
+
+
 def test_memory_in_proportion_is_not_volatile() -> None:
+    assert sweep.volatile([point(1, 0.3), point(2, 0.31), point(4, 0.7), point(8, 0.75), point(16, 1.2)], "cpu") == ""  # libraries' pieces
     assert sweep.volatile([point(1, 1.0), point(2, 1.9), point(4, 3.8), point(8, 7.7), point(16, None, MEMORY)], "xpu:0", 12 * GB) == ""
     assert sweep.volatile([point(1, None), point(2, None)], "dml:0") == ""
 
