@@ -125,21 +125,18 @@ def _result(finding: Finding, ids: Sequence[str], report: Report) -> dict[str, A
 
 
 def _locations(finding: Finding, report: Report) -> Iterator[Mapping[str, Any]]:
-    """The files first; what the finding is about is logical: no file holds a card."""
+    """The files, and what the finding is about. GitHub's code scanning refuses a whole run with a result that has no file and line
+    (github/codeql-action#1738), so what no file holds stands at machine/LAYER."""
     logical = [
         {"name": subject, "fullyQualifiedName": f"{finding.layer}/{subject}", "kind": "resource"} for subject in finding.subjects[:50]
     ]
-    found = [_physical(place) for place in places(finding, report)[:10]]
-    if not found:
-        yield {"logicalLocations": logical or [{"name": finding.layer, "fullyQualifiedName": finding.layer, "kind": "resource"}]}
-        return
-    yield {"physicalLocation": found[0], "logicalLocations": logical}
-    yield from ({"physicalLocation": place} for place in found[1:])
+    first, *more = places(finding, report)[:10] or [Place(f"machine/{finding.layer}")]
+    yield {"physicalLocation": _physical(first), "logicalLocations": logical}
+    yield from ({"physicalLocation": _physical(place)} for place in more)
 
 
 def _physical(place: Place) -> dict[str, Any]:
-    region = {"region": {"startLine": place.line}} if place.line else {}
-    return {"artifactLocation": {"uri": place.uri}, **region}
+    return {"artifactLocation": {"uri": place.uri}, "region": {"startLine": place.line or 1}}
 
 
 def _open(report: Report, ids: Sequence[str]) -> Iterator[dict[str, Any]]:
@@ -148,5 +145,5 @@ def _open(report: Report, ids: Sequence[str]) -> Iterator[dict[str, Any]]:
         yield {
             "ruleId": DEMAND, "ruleIndex": ids.index(DEMAND), "kind": "open", "level": "none",
             "message": {"text": f"Could not be told: {visible(said)}"},
-            "locations": [{"physicalLocation": _physical(place)}] if place else [],
+            "locations": [{"physicalLocation": _physical(place or Place("machine/policy"))}],
         }  # fmt: skip

@@ -117,8 +117,10 @@ def test_sarif_points_at_files_and_lines_and_else_at_what_it_is_about() -> None:
     assert (open_one["kind"], open_one["level"]) == ("open", "none")
     assert open_one["locations"][0]["physicalLocation"]["region"]["startLine"] == 20
     (bare,) = results(report(findings=(KERNEL,)))
-    assert bare["locations"] == [
-        {"logicalLocations": [{"name": "0000:03:00.0", "fullyQualifiedName": "kernel-driver/0000:03:00.0", "kind": "resource"}]}
+    (location,) = bare["locations"]
+    assert location["physicalLocation"] == {"artifactLocation": {"uri": "machine/kernel-driver"}, "region": {"startLine": 1}}
+    assert location["logicalLocations"] == [
+        {"name": "0000:03:00.0", "fullyQualifiedName": "kernel-driver/0000:03:00.0", "kind": "resource"}
     ]
     assert bare["partialFingerprints"] == {"gpudoctorFinding/v1": KERNEL.key}
 
@@ -126,7 +128,15 @@ def test_sarif_points_at_files_and_lines_and_else_at_what_it_is_about() -> None:
 def test_a_file_of_the_kernel_is_no_place_that_a_person_edits() -> None:
     for source in ("/sys/bus/pci/devices", "/proc/modules", "id", "python.json", ""):
         found = report(findings=(KERNEL,), traces=(trace(KERNEL.id, "problem", source=source),))
-        assert "physicalLocation" not in results(found)[0]["locations"][0], source
+        assert results(found)[0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "machine/kernel-driver", source
+
+
+def test_every_result_has_the_place_that_github_wants() -> None:
+    found = results(replace(FULL, undetermined=("speed (not measured)", "nobody knows whence")))
+    assert len(found) == 4
+    for result in found:
+        place = result["locations"][0]["physicalLocation"]
+        assert place["artifactLocation"]["uri"] and place["region"]["startLine"] >= 1
 
 
 def test_sarif_rules_are_of_the_catalogue_and_of_any_machine() -> None:
