@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gpudoctor.lang.evaluate import evaluate
-from gpudoctor.lang.templates import fill
+from gpudoctor.lang.templates import fill, fills
 from gpudoctor.model.check import CONFIDENCES, LAYERS, SEVERITIES, Advice, Check
 from gpudoctor.model.condition import Verdict
 from gpudoctor.model.facts import Facts, Known, Unknown
@@ -129,7 +129,7 @@ def _finding(check: Check, trace: Trace, facts: Facts, hits: Sequence[Hit]) -> F
         evidence=(*said, *dict.fromkeys(f"{leaf.text.split(' ')[0]}: {leaf.seen}" + (f" ({leaf.source})" if leaf.source else "")
                                         for leaf in confirmed if leaf.seen not in ("", "absent"))),
         advice=Advice(
-            text=fill(advice.text, facts), commands=tuple(fill(command, facts) for command in advice.commands),
+            text=fill(advice.text, facts), commands=tuple(fill(command, facts) for command in advice.commands if fills(command, facts)),
             env={name: fill(value, facts) for name, value in advice.env.items()}, recipe=advice.recipe, needs_reboot=advice.needs_reboot,
         ),
         sources=tuple(source.ref for source in check.sources), confirmed=len(confirmed),

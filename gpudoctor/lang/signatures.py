@@ -95,18 +95,20 @@ def anchor(signature: Signature) -> tuple[str, ...]:
 
 
 def decoded(captures: Mapping[str, str]) -> dict[str, str]:
-    """Captures, and what their names say that they mean: `x_number` 12080 (a CUDA version) gives `x` 12.8 as well."""
+    """Captures, and what their names say that they mean: `x_number` 12080 (a CUDA version) gives `x` 12.8 and `x_wheel` cu128."""
     all_of_them = dict(captures)
     for name, value in captures.items():
         if name.endswith("_number") and value.isascii() and value.isdigit() and len(value) <= 6:
-            all_of_them[name.removesuffix("_number")] = f"{int(value) // 1000}.{int(value) % 1000 // 10}"
+            stem, version = name.removesuffix("_number"), f"{int(value) // 1000}.{int(value) % 1000 // 10}"
+            all_of_them |= {stem: version, f"{stem}_wheel": f"cu{version.replace('.', '')}"}
     return all_of_them
 
 
 def names_said(signatures: Iterable[Signature]) -> set[str]:
     """Facts that their expressions give: said.<group>."""
     names = {name for signature in signatures for name in (compiled(signature.pattern).groupindex if signature.pattern else ())}
-    return {f"said.{name}" for given in names for name in (given, given.removesuffix("_number"))}
+    stems = {name.removesuffix("_number") for name in names if name.endswith("_number")}
+    return {f"said.{name}" for name in (*names, *stems, *(f"{stem}_wheel" for stem in stems))}
 
 
 def _quote(line: str, literals: Literals) -> str:

@@ -33,6 +33,11 @@ def fill(template: str, facts: Facts) -> str:
     return _FIELD.sub(value, template)
 
 
+def fills(template: str, facts: Facts) -> bool:
+    """Whether every fact in it is known or has words of its own: what is copied into a shell may not hold 'unknown'."""
+    return all(words or isinstance(facts.get(name), Known) for name, words in _FIELD.findall(template))
+
+
 def size(number: int) -> str:
     """16 GB reads '16 GiB' here: powers of two, no decimals from 10 on."""
     for unit, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):

@@ -44,8 +44,8 @@ def test_what_must_not_be_there_and_what_may_be_anywhere() -> None:
 def test_an_expression_decides_last_and_its_groups_are_facts() -> None:
     wanted = signature("found version", pattern=r"found version (?P<cuda_number>\d{4,5})")
     (hit,) = hits(text("driver is too old (found version 12080)", "found version unknown"), wanted)
-    assert hit.captures == {"cuda_number": "12080", "cuda": "12.8"}
-    assert names_said([wanted]) == {"said.cuda_number", "said.cuda"}
+    assert hit.captures == {"cuda_number": "12080", "cuda": "12.8", "cuda_wheel": "cu128"}
+    assert names_said([wanted]) == {"said.cuda_number", "said.cuda", "said.cuda_wheel"}
     assert decoded({"x_number": "11040"})["x"] == "11.4" and decoded({"x_number": "1e9"}) == {"x_number": "1e9"}
 
 
