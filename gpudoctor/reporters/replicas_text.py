@@ -43,9 +43,10 @@ def _clock(each: Measurement) -> str:
 
 def _table(mine: Sequence[Measurement]) -> Iterator[Line]:
     rows = [_cells(each) for each in mine]
+    shown = [place for place in range(len(HEAD)) if any(row[place] != "-" for row in rows)]
     widths = [max(len(HEAD[place]), *(len(row[place]) for row in rows)) for place in range(len(HEAD))]
     for place, row in enumerate([HEAD, *rows]):
-        text = "  ".join(cell.rjust(widths[column]) for column, cell in enumerate(row))
+        text = "  ".join(row[column].rjust(widths[column]) for column in shown)
         yield (Span(f"  {text}", "" if place else "dim"),)
 
 
