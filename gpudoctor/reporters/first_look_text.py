@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gpudoctor.model.plan import Recommendation
 from gpudoctor.model.report import Finding, Report, StackResult
-from gpudoctor.reporters.console import machine_lines, name, no_gpu
+from gpudoctor.reporters.console import machine_lines, name, no_gpu, python_line
 from gpudoctor.reporters.escape import visible
 from gpudoctor.reporters.layout import Line, Span, Terminal, hanging, wrapped
 
@@ -23,12 +23,14 @@ def render(report: Report, choice: Recommendation, terminal: Terminal | None = N
     width = min(max(terminal.width, 40), 80)
     if "gpus" not in report.facts:
         report = replace(report, headline={**report.headline, "machine": "GPU not looked for yet"})
+    if len(python_line(report.headline)) > width - 2:  # a long path leaves no room for why it is this one
+        report = replace(report, headline={**report.headline, "python_why": ""})
     parts: list[list[Line]] = [
         list(machine_lines(report, width))[:6],
         list(_stacks(report, width)),
         list(_first(report, choice, width)),
         list(_commands(report, choice, width)),
-        [(Span("Only files were looked at, and quickly. All commands: gpudoctor --help", "dim"),)],
+        hanging((), "Only files were looked at, and quickly. All commands: gpudoctor --help", width, style="dim"),
     ]
     lines = [line for part in parts if part for line in (*part, ())]
     return terminal.draw(lines[:-1])
@@ -94,7 +96,7 @@ def commands(report: Report, choice: Recommendation) -> Commands:
         mend = (f"gpudoctor setup {recipe} --plan", "how to mend it, step by step") if recipe else record
         return [(f"gpudoctor show {finding.id}", "why, and what to do"), whole, mend]
     if no_gpu(report):
-        measure = ("gpudoctor validate", "does the processor compute right, how fast?")
+        measure = ("gpudoctor validate", "is the processor right, and how fast?")
         install = (f"{setup} --plan", "what serves a machine without a GPU") if setup else ("gpudoctor setup", "what would fit")
         looked = ("gpudoctor check -v", "what was looked at, and seen there")
         return [looked, measure if _in_use(report) else install, record]
