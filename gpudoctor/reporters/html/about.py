@@ -13,10 +13,11 @@ ORIGINS = {
     "text": "text about the machine was read; nothing else is known",
 }  # fmt: skip
 REPLACED = {
-    "user": ("user name", ""), "host": ("host name", ""), "secret": ("secret", ""), "ip": ("network address", "network addresses"),
+    "user": ("user name", ""), "host": ("host name", ""), "domain": ("domain name", ""), "secret": ("secret", ""),
+    "ip": ("network address", "network addresses"), "sid": ("account number", ""),
     "mac": ("hardware address", "hardware addresses"), "uuid": ("UUID", ""), "serial": ("serial number", ""),
     "email": ("e-mail address", "e-mail addresses"), "credentials": ("set of credentials", "sets of credentials"),
-    "share": ("network share", ""), "project": ("project path", ""),
+    "share": ("network share", ""), "folder": ("project folder", ""), "project": ("project path", ""),
 }  # fmt: skip
 
 

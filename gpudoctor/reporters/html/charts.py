@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from gpudoctor.reporters.html.element import Child, Element, element
 
-LONGEST = 30
+LONGEST = 32
 """Letters of a label that fit beside a value at 360 pixels."""
 
 
