@@ -45,7 +45,8 @@ def percent(value: float) -> str:
 
 
 def shortened(words: str) -> str:
-    return words if len(words) <= LONGEST else words[: LONGEST - 1] + "…"
+    """The middle goes: what tells two measurements apart stands at both ends."""
+    return words if len(words) <= LONGEST else f"{words[: LONGEST - 15]}…{words[-14:]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,8 @@ from gpudoctor.reporters.html.advice import advice, commands
 from gpudoctor.reporters.html.element import Element, element, source, within
 from gpudoctor.reporters.html.words import KINDS, count, mark, slug
 
-SHORT_WORD = 22
+SHORT_WORD, SHORT_NUMBER = 22, 8
+"""Letters that a narrow screen has room for."""
 SURE = {"certain": "certain", "likely": "likely", "possible": "possible"}
 
 
@@ -65,11 +66,17 @@ def _nothing(report: Report) -> Element:
 
 
 def unbroken(text: str) -> Iterator[Element | str]:
-    """Versions and numbers with hyphens stay on one line."""
-    for number, word in enumerate(text.split(" ")):
+    """A version with hyphens stays on one line, and a number with the word before it: Arc A750, Python 3.11."""
+    groups: list[str] = []
+    for word in text.split(" "):
+        if groups and len(word) <= SHORT_NUMBER and any(map(str.isdigit, word)) and " " not in groups[-1]:
+            groups[-1] += f" {word}"
+        else:
+            groups.append(word)
+    for number, group in enumerate(groups):
         if number:
             yield " "
-        yield element("span", word, class_="whole") if "-" in word and len(word) <= SHORT_WORD else word
+        yield element("span", group, class_="whole") if ("-" in group or " " in group) and len(group) <= SHORT_WORD else group
 
 
 def _machine(report: Report) -> Element:

@@ -14,6 +14,7 @@ from gpudoctor.reporters.validation_text import SHORT, grouped, rate_text, time_
 
 HEADS = ("Workload", "Batch", "Median", "Throughput", "Memory", "Ceiling", "Published", "Result")
 NOTHING = "–"
+TYPES = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "float64": "fp64"}
 SLOW = 0.8
 """A share of the published speed below which a result is marked."""
 
@@ -50,7 +51,7 @@ def _group(report: Report, number: int, mine: Sequence[Measurement]) -> Element:
 
 
 def short_name(each: Measurement) -> str:
-    words = [each.title, SHORT.get(each.task, each.task) if each.task != "micro" else "", each.dtype]
+    words = [each.title, SHORT.get(each.task, each.task) if each.task != "micro" else "", TYPES.get(each.dtype, each.dtype)]
     return " ".join(word for word in words if word) + (f" b{each.batch}" if each.batch else "")
 
 
