@@ -18,10 +18,10 @@ COMMANDS = {
     "diff": ("gpudoctor.cli.diff:command", "what changed between two reports, or since this was last healthy"),
     "report": ("gpudoctor.cli.report:command", "one redacted file to attach to a bug issue"),
     "capture": ("gpudoctor.cli.capture:command", "record this machine so that it can be looked at elsewhere"),
-    "mcp": ("gpudoctor.cli.mcp:command", "let an assistant look: read-only tools by the Model Context Protocol"),
+    "mcp": ("gpudoctor.cli.mcp:command", "let an assistant look: read-only tools (MCP)"),
     "list": ("gpudoctor.cli.listing:command", "the checks, devices, facts and stacks that are known"),
     "show": ("gpudoctor.cli.show:command", "one check or stack: what it means, why, and on what ground"),
-    "lint": ("gpudoctor.cli.lint:command", "for authors: find mistakes in check files, compare recorded machines"),
+    "lint": ("gpudoctor.cli.lint:command", "for authors: find mistakes in check files"),
     "new": ("gpudoctor.cli.new:command", "for authors: start a check file"),
     "completion": ("gpudoctor.cli.completion:command", "print a completion script for bash, zsh or fish"),
 }

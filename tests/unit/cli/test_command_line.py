@@ -56,7 +56,7 @@ def test_alone_it_prints_short_help(capsys: pytest.CaptureFixture[str]) -> None:
     ("words", "hint"),
     [
         (["chek"], "did you mean 'check'?"),
-        (["explain"], "no command"),
+        (["diagnose"], "no command"),
         (["check", "--capture", "/nowhere/at/all"], "/nowhere/at/all"),
         (["check", "--fail-on", "sometimes"], "gpudoctor check --help"),
         (["check", "--quick", "--stack", "torch-xp"], "stack 'torch-xp'"),
