@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,8 @@ from gpudoctor.validate.workers import Answer, Caches, Hear, WorkerHost
 START = "start"
 """The file that workers wait for (gpudoctor/workloads/together.py)."""
 OTHER = "ended because another of them had failed"
+SILENT, SILENT_FOR = 10.0, "silent for "
+"""Seconds from which on it is said, and with which words."""
 Members = Callable[[str], Sequence[Mapping[str, Any]]]
 """The requests, given the folder where they meet."""
 
@@ -29,11 +32,14 @@ class _Watch:
     hear: Hear | None
     lock: threading.Lock
     ready: set[int]
+    words: dict[int, float]
+    """When each was last heard."""
     ended: str = ""
 
     def heard(self, rank: int, stage: str, table: Mapping[str, Any]) -> None:
         """Of what all say, the listener gets what the first says, and that all are ready as `measure`."""
         with self.lock:
+            self.words[rank] = time.monotonic()
             if stage == "ready":
                 self.ready.add(rank)
                 if len(self.ready) == self.size:
@@ -51,8 +57,10 @@ class _Watch:
         if answer.status != OK:
             self.ended = self.ended or OTHER
 
-    def stop(self) -> str:
-        return self.ended
+    def stop(self, rank: int) -> str:
+        """Why this one has to go, and how long it was silent before: who hangs is one of those that were ended."""
+        silent = time.monotonic() - self.words.get(rank, time.monotonic())
+        return f"{self.ended}, {SILENT_FOR}{silent:.0f} s" if self.ended and silent >= SILENT else self.ended
 
 
 def run(
@@ -66,14 +74,14 @@ def run(
     ) as folder:
         requests = members(folder)
         answers: list[Answer | None] = [None] * len(requests)
-        watch = _Watch(len(requests), os.path.join(folder, START), hear, threading.Lock(), set())
+        watch = _Watch(len(requests), os.path.join(folder, START), hear, threading.Lock(), set(), {})
 
         def one(rank: int) -> None:
             try:
                 answer = workers.ask(
                     host, python, requests[rank], limit=limit, caches=caches, variables=variables,
                     hear=lambda stage, table: watch.heard(rank, stage, table), on_start=on_start, address_space=address_space,
-                    stop=watch.stop,
+                    stop=lambda: watch.stop(rank),
                 )  # fmt: skip
             except Exception as error:
                 answer = Answer(status=FAILED, reason=workers.one_line(f"start: {type(error).__name__}: {error}"))

@@ -13,7 +13,7 @@ from typing import Any
 
 from gpudoctor.model.measurement import FAILED, OK
 from gpudoctor.validate import costs
-from gpudoctor.validate.crew import OTHER
+from gpudoctor.validate.crew import OTHER, SILENT_FOR
 from gpudoctor.validate.workers import Answer
 
 MOST = 100_000
@@ -32,15 +32,23 @@ class Together:
     """Bytes, of a collective."""
 
 
-def failure(answers: Sequence[Answer]) -> Answer | None:
-    """The worker that failed or had to pass, as the answer of all; None where all are well. Who was ended because of it is not blamed."""
+def failure(answers: Sequence[Answer], name: str = "replica") -> Answer | None:
+    """The worker that failed or had to pass, as the answer of all; None where all are well. Who was ended because of it is not blamed,
+    but where it had been silent that is said: a rank that hangs is seen by those that wait for it."""
     bad = [(rank, answer) for rank, answer in enumerate(answers) if answer.status != OK]
     if not bad:
         return None
     rank, answer = next((one for one in bad if OTHER not in one[1].reason), bad[0])
-    who = f"replica {rank + 1} of {len(answers)}: " if answer.status == FAILED else ""
-    late = any(each.late for each in answers)
-    return replace(answer, reason=f"{who}{answer.reason}", out_of_memory=any(each.out_of_memory for _, each in bad), late=late)
+    who = f"{name} {rank + 1} of {len(answers)}: " if answer.status == FAILED else ""
+    silent = [
+        f"; {name} {place + 1} was silent for {one.reason.rpartition(SILENT_FOR)[2]}"
+        for place, one in bad
+        if place != rank and OTHER in one.reason and SILENT_FOR in one.reason
+    ]
+    return replace(
+        answer, reason=f"{who}{answer.reason}{''.join(silent)}", out_of_memory=any(each.out_of_memory for _, each in bad),
+        late=any(each.late for each in answers),
+    )  # fmt: skip
 
 
 def of_batches(answers: Sequence[Answer]) -> Together:
@@ -70,7 +78,7 @@ def of_batches(answers: Sequence[Answer]) -> Together:
 
 def of_messages(answers: Sequence[Answer], messages: Sequence[int]) -> list[Together]:
     """The measurements of a collective, one for each message size: an operation is done when the last rank has its result."""
-    bad = failure(answers)
+    bad = failure(answers, "rank")
     if bad is not None:
         return [Together(bad)]
     found: list[Together] = []

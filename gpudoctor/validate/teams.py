@@ -59,29 +59,34 @@ def _by_kind(targets: Sequence[Target]) -> Iterable[list[Target]]:
 def _replicas(devices: Sequence[Target], asked: Asked) -> Iterable[Job]:
     """One process for each device, round and round; fewer processes than devices leave the last devices out."""
     assert asked.replicas is not None
-    names = tuple(name for name in asked.workloads if not BY_ID[name].together)
-    if asked.workloads and not names:
-        return
-    batches = asked.batches
-    if not batches and not names:
-        batches = tuple(each["batch"] for each in (BY_ID[DEFAULT].options, *BY_ID[DEFAULT].variants))
-    wanted = replace(asked, workloads=names or (DEFAULT,), tasks=("inference",), batches=batches, copies=True, preprocess=True)
     peers = tuple(devices[number % len(devices)] for number in range(asked.replicas))
-    for job in plan(devices[0], wanted):
-        if (job.batch or 0) < asked.replicas:
-            continue
-        duration = asked.duration if asked.duration is not None else ENERGY_SECONDS if asked.full else DURATION
-        images = "height" in job.options and job.workload.unit == "images/s"  # of texts and latents there is nothing to prepare
-        yield replace(job, peers=peers, duration=duration, preprocess=images)
+    duration = asked.duration if asked.duration is not None else ENERGY_SECONDS if asked.full else DURATION
+    for name, batches in _batches(asked):
+        wanted = replace(asked, workloads=(name,), tasks=("inference",), batches=batches, copies=True, preprocess=True)
+        for job in plan(devices[0], wanted):
+            images = "height" in job.options and job.workload.unit == "images/s"  # of texts and latents there is nothing to prepare
+            if (job.batch or 0) >= asked.replicas:
+                yield replace(job, peers=peers, duration=duration, preprocess=images)
+
+
+def _batches(asked: Asked) -> list[tuple[str, tuple[int, ...]]]:
+    """Networks for replicas, each with its batches: those that were named, else the workload's own where nothing is."""
+    if not asked.workloads:
+        known = (BY_ID[DEFAULT].options, *BY_ID[DEFAULT].variants)
+        return [(DEFAULT, asked.batches or tuple(each["batch"] for each in known))]
+    networks = [name for name in dict.fromkeys(asked.workloads) if not BY_ID[name].together]
+    return [(name, asked.batches or (BY_ID[name].options["batch"],)) for name in networks]
 
 
 def left_out(targets: Sequence[Target], asked: Asked) -> list[str]:
     """What was asked for and cannot be divided, a line each."""
     if asked.replicas is None:
         return []
-    wanted = asked.batches or tuple(each["batch"] for each in (BY_ID[DEFAULT].options, *BY_ID[DEFAULT].variants))
-    small = [str(size) for size in wanted if size < asked.replicas]
-    found = [f"batch {', '.join(small)}: fewer items than the {asked.replicas} replicas"] if small else []
+    found = []
+    for name, sizes in _batches(asked):
+        if small := [str(size) for size in sizes if size < asked.replicas]:
+            advice = "" if len(small) < len(sizes) else f"; --batch {asked.replicas} is the least"
+            found.append(f"{name} at batch {', '.join(small)}: fewer items than the {asked.replicas} replicas{advice}")
     for devices in _by_kind(targets):
         if len(devices) > asked.replicas:
             names = ", ".join(target.device for target in devices[asked.replicas :])

@@ -65,7 +65,11 @@ def test_a_batch_is_divided_and_one_that_is_too_small_is_left_out_by_name() -> N
     (job,) = jobs([CPU], replicas=4, batches=(2, 6))
     asked = members(job)
     assert job.batch == 6 and [one["options"]["batch"] for one in asked] == [2, 2, 1, 1]
-    assert teams.left_out([CPU], Asked(replicas=4, batches=(2, 6))) == ["batch 2: fewer items than the 4 replicas"]
+    told = teams.left_out([CPU], Asked(replicas=4, batches=(2, 6)))
+    assert told == ["resnext101_32x4d at batch 2: fewer items than the 4 replicas"]
+    assert teams.left_out([CPU], Asked(replicas=2, workloads=("gpt2_decode", "resnet18"))) == [
+        "gpt2_decode at batch 1: fewer items than the 2 replicas; --batch 2 is the least"
+    ]
 
 
 def test_each_process_knows_its_place_and_what_is_right_is_judged_once_per_device() -> None:
@@ -133,6 +137,9 @@ def test_the_replica_that_died_is_named_and_not_those_that_were_ended_for_it() -
     ended = Answer(status=FAILED, reason=f"measure: {crew.OTHER}")
     found = replicas.of_batches([ended, Answer(status=FAILED, reason="measure: died of SIGKILL"), answer(1, 2)])
     assert found.answer.reason == "replica 2 of 3: measure: died of SIGKILL" and found.rate is None
+    hung = Answer(status=FAILED, reason=f"measure: {crew.OTHER}, {crew.SILENT_FOR}31 s")
+    waited = replicas.of_messages([Answer(status=FAILED, reason="measure: RuntimeError: timed out"), hung], (1024,))
+    assert waited[0].answer.reason == "rank 1 of 2: measure: RuntimeError: timed out; rank 2 was silent for 31 s"
     skipped = replicas.of_batches([Answer(status=SKIPPED, reason="no device"), ended])
     assert (skipped.answer.status, skipped.answer.reason) == (SKIPPED, "no device")
 
