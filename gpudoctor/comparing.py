@@ -24,6 +24,7 @@ from gpudoctor.model.report import SCHEMA, Report
 from gpudoctor.reporters import json_report
 
 LARGEST = 64_000_000
+DEEPEST = 60
 IN_ARCHIVE = "report.json"
 Progress = Callable[[str], None]
 
@@ -50,11 +51,8 @@ class Row:
 def diff(before: Loaded, after: Loaded, extra: tuple[str, ...] = ()) -> Diff:
     """What an earlier gpudoctor said is judged again by what is known today, where its report says enough. Raises app.BAD_INPUT."""
     catalogue = app.catalogue(extra)
-    try:
-        ours, theirs = (_of_today(each.document, catalogue) for each in (before, after))
-        return compare(ours, theirs, _knowledge(catalogue), (before.name, after.name))
-    except RecursionError:
-        raise app.RequestError(f"{before.name} or {after.name}: nested too deep to be a report of gpudoctor") from None
+    ours, theirs = (_of_today(each.document, catalogue) for each in (before, after))
+    return compare(ours, theirs, _knowledge(catalogue), (before.name, after.name))
 
 
 def load(path: str, request: app.CheckRequest, progress: Progress | None = None) -> Loaded:
@@ -152,11 +150,10 @@ def _read(path: str) -> bytes:
 
 
 def _in_archive(path: str) -> dict[str, Any] | None:
-    """The report of an archive without a capture; None where the capture in it can be judged anew, which tells more."""
+    """The report of an archive that `gpudoctor report` made; None where it holds none and may be a capture."""
     try:
         with zipfile.ZipFile(path) as archive:
-            names = archive.namelist()
-            if IN_ARCHIVE not in names or any(name.rpartition("/")[2] == "machine.toml" for name in names):
+            if IN_ARCHIVE not in archive.namelist():
                 return None
             with archive.open(IN_ARCHIVE) as file:  # counted while it is read: the size that an archive states may be a lie
                 content = file.read(LARGEST + 1)
@@ -165,6 +162,17 @@ def _in_archive(path: str) -> dict[str, Any] | None:
     if len(content) > LARGEST:
         raise app.RequestError(f"{path}: {IN_ARCHIVE} is larger than {LARGEST // 1_000_000} MB, which no report is")
     return _report_from(content, f"{path}: {IN_ARCHIVE}")
+
+
+def _depth(value: Any) -> int:
+    """How deep tables and lists are nested, without recursion; at most DEEPEST + 1 is counted."""
+    depth, waiting = 0, [value]
+    while waiting and depth <= DEEPEST:
+        waiting = [
+            inner for each in waiting if isinstance(each, (dict, list)) for inner in (each.values() if isinstance(each, dict) else each)
+        ]
+        depth += 1
+    return depth
 
 
 def _report_from(content: bytes, where: str) -> dict[str, Any]:
@@ -177,6 +185,8 @@ def _report_from(content: bytes, where: str) -> dict[str, Any]:
         said = f"it says '{str(schema)[:60]}'" if schema else "it names no schema"
         raise app.RequestError(f"{where}: no report: expected schema {SCHEMA}, {said}; write one with gpudoctor check --format json")
     assert isinstance(found, dict)
+    if _depth(found) > DEEPEST:
+        raise app.RequestError(f"{where}: nested too deep to be a report of gpudoctor")
     if not isinstance(found.get("facts"), dict) or not isinstance(found.get("findings"), list):
         raise app.RequestError(f"{where}: a report without facts or findings; write one with gpudoctor check --format json")
     return found

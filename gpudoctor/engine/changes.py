@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from gpudoctor.engine.alike import same
 from gpudoctor.engine.change_ranks import UNCOMPARED, category, leader
 from gpudoctor.model.change import CATEGORIES, Change, Diff, FindingChange, Side, VerdictChange
 from gpudoctor.model.check import SEVERITIES
@@ -17,7 +17,6 @@ _MISSING = object()
 _IDENTITY = ("address", "file", "path", "uuid", "id", "name", "variable", "package", "framework", "code", "index")
 _SPLIT_LISTS = ("kernel.modules",)
 """Lists whose items stand for themselves."""
-_HOME = re.compile(r"(/home|/Users|C:[\\/]Users)[\\/][^\\/\s:]+")
 _DEEPEST = 3
 
 
@@ -43,8 +42,9 @@ def compare(before: Document, after: Document, knowledge: Knowledge, names: tupl
     """What is different in `after`. Both are documents of gpudoctor.report/1; what they lack is taken as not known."""
     found, one_sided = _facts(_table(before, "facts"), _table(after, "facts"), knowledge.specs)
     states = _findings(before, after)
-    linked = _led([_linked(each, states, knowledge) for each in found], found)
-    base = {each.path for each in found if not _derived(each, knowledge)}
+    readers = _Readers(states, knowledge.reads)
+    linked = _led([readers.link(each, _derived(each, knowledge)) for each in found], found)
+    base = {name for each in found if not _derived(each, knowledge) for name in (each.path, *_parents(each.path))}
     shown = [
         change for change, each in zip(linked, found, strict=True)
         if change.new or change.gone or not (change.derived or _says_again(each.path, base))
@@ -52,7 +52,7 @@ def compare(before: Document, after: Document, knowledge: Knowledge, names: tupl
     shown.sort(key=lambda change: (not change.new, change.derived, CATEGORIES.index(change.category), change.fact))
     return Diff(
         before=_side(before, names[0]), after=_side(after, names[1]), changes=tuple(shown), one_sided=tuple(one_sided),
-        findings=tuple(_with_changes(finding, shown) for finding in states), verdicts=tuple(_verdicts(before, after)),
+        findings=tuple(_with_changes(states, shown)), verdicts=tuple(_verdicts(before, after)),
         followed=len(linked) - len(shown),
     )  # fmt: skip
 
@@ -76,7 +76,7 @@ def _facts(before: Document, after: Document, specs: Mapping[str, FactSpec]) -> 
 
 
 def _differences(name: str, spec: FactSpec, one: Any, other: Any) -> Iterator[_Found]:
-    if _alike(one) == _alike(other):
+    if same(one, other):
         return
     if spec.kind == "records":
         yield from _records(name, spec, _listed(one), _listed(other))
@@ -95,7 +95,7 @@ def _map(fact: str, name: str, one: Mapping[str, Any], other: Mapping[str, Any],
     for key in sorted({*one, *other}):
         ours, theirs = (_version(each.get(key)) if name == "python.distributions" else each.get(key) for each in (one, other))
         path = f"{fact}.{key}"
-        if _alike(ours) == _alike(theirs):
+        if same(ours, theirs):
             continue
         if isinstance(ours, Mapping) and isinstance(theirs, Mapping) and depth < _DEEPEST:
             yield from _map(path, name, ours, theirs, depth + 1)
@@ -113,7 +113,7 @@ def _records(name: str, spec: FactSpec, one: Sequence[Any], other: Sequence[Any]
             yield _change(f"{name}[{identity}]", category(name), before and _brief(item), after and _brief(item), name, spec.item)
             continue
         for field in sorted({*before} & {*after}):
-            if _alike(before[field]) != _alike(after[field]):
+            if not same(before[field], after[field]):
                 place = category(f"{name}.{field}")
                 found = Change(fact=f"{name}[{identity}].{field}", category=place, before=before[field], after=after[field])
                 yield _Found(found, f"{name}.{field}", (f"{spec.item}.{field}",))  # who asks whether there are any does not read this
@@ -163,20 +163,9 @@ def _version(value: Any) -> Any:
     return value.get("version") if isinstance(value, Mapping) else value
 
 
-def _alike(value: Any) -> Any:
-    """For comparing: the name of a home is no difference, nor the order of a list, nor 1 and 1.0."""
-    if isinstance(value, str):
-        return _HOME.sub(r"\1/user", value)
-    if isinstance(value, Mapping):
-        return {str(key): _alike(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return sorted((_alike(inner) for inner in value), key=repr)
-    return value
-
-
 def _says_again(fact: str, changed: set[str]) -> bool:
-    first = leader(fact)
-    return first is not None and any(other == first or other.startswith(f"{first}.") for other in changed)
+    """`changed`: what changed, and all that it is a part of."""
+    return leader(fact) in changed
 
 
 # findings
@@ -207,12 +196,32 @@ def _finding(finding: Document, state: str, was: str | None = None) -> FindingCh
     )  # fmt: skip
 
 
-def _linked(found: _Found, findings: Sequence[FindingChange], knowledge: Knowledge) -> Change:
-    ids: dict[str, list[str]] = {"new": [], "gone": []}
-    for finding in findings:
-        if finding.state in ids and any(_reads(fact, found.read_as) for fact in knowledge.reads.get(finding.id, ())):
-            ids[finding.state].append(finding.id)
-    return replace(found.change, new=tuple(ids["new"]), gone=tuple(ids["gone"]), derived=_derived(found, knowledge))
+class _Readers:
+    """Which new and which gone findings read a fact, a part of it, or a whole that it is a part of."""
+
+    def __init__(self, findings: Sequence[FindingChange], reads: Mapping[str, frozenset[str]]) -> None:
+        self._of: dict[str, set[tuple[str, str]]] = {}
+        self._below: dict[str, set[tuple[str, str]]] = {}
+        for finding in findings:
+            for fact in reads.get(finding.id, ()) if finding.state != "stayed" else ():
+                self._of.setdefault(fact, set()).add((finding.state, finding.id))
+                for parent in _parents(fact):
+                    self._below.setdefault(parent, set()).add((finding.state, finding.id))
+
+    def link(self, found: _Found, derived: bool) -> Change:
+        ids: set[tuple[str, str]] = set()
+        for name in found.read_as:
+            ids |= self._of.get(name, set()) | self._below.get(name, set())
+            for parent in _parents(name):
+                ids |= self._of.get(parent, set())
+        new, gone = (tuple(sorted(name for state, name in ids if state == wanted)) for wanted in ("new", "gone"))
+        return replace(found.change, new=new, gone=gone, derived=derived)
+
+
+def _parents(name: str) -> Iterator[str]:
+    while "." in name:
+        name = name.rpartition(".")[0]
+        yield name
 
 
 def _led(changes: Sequence[Change], found: Sequence[_Found]) -> list[Change]:
@@ -235,14 +244,14 @@ def _derived(found: _Found, knowledge: Knowledge) -> bool:
     return found.path in knowledge.derived or found.path.rpartition(".")[0] in knowledge.derived
 
 
-def _reads(fact: str, names: Sequence[str]) -> bool:
-    """A condition that reads a table reads its parts; one that reads a part sees a change of the whole."""
-    return any(fact == name or name.startswith(f"{fact}.") or fact.startswith(f"{name}.") for name in names)
-
-
-def _with_changes(finding: FindingChange, changes: Sequence[Change]) -> FindingChange:
-    ids = {"new": lambda change: change.new, "gone": lambda change: change.gone}.get(finding.state)
-    return replace(finding, changes=tuple(change.fact for change in changes if finding.id in ids(change))) if ids else finding
+def _with_changes(findings: Sequence[FindingChange], changes: Sequence[Change]) -> Iterator[FindingChange]:
+    facts: dict[tuple[str, str], list[str]] = {}
+    for change in changes:
+        for state, names in (("new", change.new), ("gone", change.gone)):
+            for name in names:
+                facts.setdefault((state, name), []).append(change.fact)
+    for finding in findings:
+        yield replace(finding, changes=tuple(facts.get((finding.state, finding.id), ())))
 
 
 def worse(diff: Diff, level: str) -> list[FindingChange]:

@@ -11,6 +11,8 @@ from gpudoctor.reporters.layout import Line, Span, Terminal, hanging
 
 MOST = 12
 """Changes of one category on the screen; -v shows all."""
+MANY = 20
+"""Findings on the screen."""
 FEW = {"package": 5}
 _TITLES = {"access": "nodes, groups", "environment": "variables", "package": "packages", "device": "devices"}
 _SEVERITY = {"error": "bad", "warning": "warn", "info": "dim"}
@@ -53,15 +55,17 @@ def _findings(diff: Diff, width: int) -> Iterator[Line]:
         yield (Span("No new finding.", "good"),)
     else:
         yield (Span(f"New findings ({len(by_state['new'])})", "bold"),)
-    for finding in by_state["new"]:
+    for finding in by_state["new"][:MANY]:
         lead = (Span(f"  {finding.severity:<9}", _SEVERITY[finding.severity]),)
         yield from hanging(lead, finding.title, width)
         yield from _because(finding, changes, width)
         yield (Span(" " * 11), Span(f"gpudoctor show {visible(finding.id)}", "command"))
+    if len(by_state["new"]) > MANY:
+        yield (Span(f"  and {len(by_state['new']) - MANY} more: --format json", "dim"),)
     for state, title in (("gone", "Gone"), ("stayed", "Still there")):
         if by_state[state]:
             names = [visible(finding.id) + (f" ({finding.was} before)" if finding.was else "") for finding in by_state[state]]
-            yield from hanging((Span(f"{title} ({len(names)}): ", "good" if state == "gone" else "dim"),), ", ".join(names), width)
+            yield from hanging((Span(f"{title} ({len(names)}): ", "good" if state == "gone" else "dim"),), _several(names, MANY), width)
 
 
 def _because(finding: FindingChange, changes: dict[str, Change], width: int) -> Iterator[Line]:
@@ -104,7 +108,7 @@ def _rest(diff: Diff, width: int, verbose: bool) -> Iterator[Line]:
     noise = sum(change.category == "noise" for change in diff.changes)
     words = []
     if noise and not verbose:
-        words.append(_count(noise, "change") + " that are another one at every run")
+        words.append(_count(noise, "fleeting change") + " (free memory, mounts, temperatures)")
     if diff.followed:
         words.append(f"{diff.followed} computed from those above")
     if diff.one_sided:
@@ -124,8 +128,9 @@ def _was_is(change: Change) -> str:
     before, after = change.before, change.after
     if isinstance(before, list) and isinstance(after, list):
         ours, theirs = ([_text(item) for item in each] for each in (before, after))
-        came, went = [item for item in theirs if item not in ours], [item for item in ours if item not in theirs]
-        parts = [f"came {_several(came)}"] * bool(came) + [f"went {_several(went)}"] * bool(went)
+        was, now = set(ours), set(theirs)
+        came, went = [item for item in theirs if item not in was], [item for item in ours if item not in now]
+        parts = [f"came {_cut(_several(came, 5))}"] * bool(came) + [f"went {_cut(_several(went, 5))}"] * bool(went)
         return "; ".join(parts) or "another order or number"
     if before is None or after is None:
         if (before or after) in (True, "there"):
@@ -134,8 +139,8 @@ def _was_is(change: Change) -> str:
     return f"{_cut(_text(before))} → {_cut(_text(after))}"
 
 
-def _several(items: Sequence[str]) -> str:
-    return _cut(", ".join(items[:5]) + (f" and {len(items) - 5} more" if len(items) > 5 else ""))
+def _several(items: Sequence[str], most: int) -> str:
+    return ", ".join(items[:most]) + (f" and {len(items) - most} more" if len(items) > most else "")
 
 
 def _text(value: Any) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from gpudoctor.engine.alike import same
 from gpudoctor.engine.change_ranks import category
 from gpudoctor.engine.changes import Knowledge, compare, worse
 from gpudoctor.model.change import Diff
@@ -91,6 +92,20 @@ def test_homes_orders_and_setup_are_no_difference() -> None:
     before = {"python": {"executable": "/home/ada/v/bin/python"}, "kernel": {"modules": ["a", "nvidia"]}, "setup": {"name": "x"}}
     after = {"python": {"executable": "/home/user/v/bin/python"}, "kernel": {"modules": ["nvidia", "a"]}, "setup": {"name": "y"}}
     assert difference(document(before), document(after)).changes == ()
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        ("/opt/folder-1/bin/python", "/opt/secret-project/bin/python", True), ("/opt/folder-1/bin/python", "/opt/x/bin/python3", False),
+        (["docker", "user-1"], ["ada", "docker"], True), (["docker", "user-1"], ["ada", "video"], False),
+        (["docker"], ["docker", "ada"], False),
+        (["wheel", "user-1"], ["ada", "video"], False), ({"A": "<secret>"}, {"A": "hf_x"}, True), ("2.7.1", "2.7.2", False), (1, 1.0, True),
+        ("user-1", "", False), (True, "True", False), ([{"a": "host-2"}], [{"a": "box"}], True), (None, "user-1", False),
+    ],
+)  # fmt: skip
+def test_a_pseudonym_may_stand_for_anything(one: Any, other: Any, alike: bool) -> None:
+    assert same(one, other) is same(other, one) is alike
 
 
 def test_a_map_is_told_from_the_facts_below_its_name() -> None:
