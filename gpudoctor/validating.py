@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from time import thread_time
 from typing import Any, Protocol
 
 from gpudoctor import app
@@ -30,6 +31,9 @@ from gpudoctor.validate.workers import Answer
 
 RESERVE = 2.0
 """Seconds of --quick that are kept for the report."""
+OWN_WORK = 0.6
+"""Seconds of a processor that the doctor itself takes, before and after: more by the clock where others are at work on it."""
+LONGEST_RESERVE = 15.0
 LEAST = 5.0
 """Seconds that the first measurement gets in any case."""
 OUT_OF_TIME = "out of time; --full measures all, --workload NAME a single one"
@@ -80,12 +84,13 @@ def validate(request: ValidateRequest, progress: Progress | None = None, watcher
             devices.canonical(name)
         check = app.CheckRequest(python=request.python, ignore=request.ignore)
         host = app.open_for(check)
-        knowledge = app.catalogue()
+        knowledge, crowded = _timed(app.catalogue)
         gathered = gather(host, progress)
         targets = devices.choose(gathered.facts, request.devices, sys.executable)
     except (devices.DeviceError, requests.RequestError) as error:
         raise app.RequestError(str(error)) from error
-    left = requests.QUICK_BUDGET - RESERVE - (time.monotonic() - began) if request.asked.within_budget else None
+    reserve = min(RESERVE + OWN_WORK * crowded, LONGEST_RESERVE)
+    left = requests.QUICK_BUDGET - reserve - (time.monotonic() - began) if request.asked.within_budget else None
     run = Run(LocalHost(budget=0.0), gathered.facts, watcher)
     left_out = run.all(targets, request.asked, left)
     picks = batch_choice.picks(run.measurements, request.asked.max_latency)
@@ -95,6 +100,13 @@ def validate(request: ValidateRequest, progress: Progress | None = None, watcher
         report=report, targets=tuple(targets), left_out=tuple(left_out), picks=tuple(picks), seconds=time.monotonic() - began,
         not_kept=not_kept,
     )  # fmt: skip
+
+
+def _timed(work: Callable[[], Catalogue]) -> tuple[Catalogue, float]:
+    """What `work` gives, and how many times as long as on an idle processor it took: it only computes."""
+    wall, own = time.monotonic(), thread_time()
+    found = work()
+    return found, max(1.0, (time.monotonic() - wall) / max(thread_time() - own, 0.02))
 
 
 def judged(gathered: Gathered, measurements: Sequence[Measurement], knowledge: Catalogue, check: app.CheckRequest, origin: str) -> Report:
