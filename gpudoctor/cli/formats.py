@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from gpudoctor.model.report import Report
 
 FORMATS = ("text", "json", "junit", "sarif", "prometheus", "github")
-MEASURED = ("text", "json", "junit", "prometheus")
+MEASURED = ("text", "json", "html", "junit", "prometheus")
 """Those that have a place for measurements: what validate writes."""
 
 
@@ -25,11 +25,15 @@ def render(
     unanswered: Sequence[str] = (),
     extra: Sequence[str] = (),
 ) -> str:
-    """Any of FORMATS but text. `unanswered`: what was asked for by name and could not be told; `extra`: --checks."""
+    """Any of FORMATS and MEASURED but text. `unanswered`: what was asked for by name and could not be told; `extra`: --checks."""
     if form == "json":
         from gpudoctor.reporters import json_report
 
         return json_report.render(report, ignored)
+    if form == "html":
+        from gpudoctor.reporters import html_report
+
+        return html_report.html(report, ignored=ignored)
     if form == "junit":
         from gpudoctor.reporters import junit_report
 

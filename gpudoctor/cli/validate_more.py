@@ -32,9 +32,10 @@ def wanted(given: Mapping[str, Any]) -> bool:
         raise BadInput("--compare: one report to measure against, or two that are compared without measuring")
     if given["compare"] and modes in (["try_fixes"], ["sweep_batch"]):
         raise BadInput(f"--compare does not go with --{modes[0].replace('_', '-')}; give it with --operators, or alone")
-    if given["form"] not in ("text", "json") and (modes or given["compare"]):
-        other = f"--{modes[0].replace('_', '-')}" if modes else "--compare"
-        raise BadInput(f"--format {given['form']}: it is for the usual measurements; {other} writes text or json")
+    pages = ["html"] if modes in ([], ["sweep_batch"]) else []
+    if given["form"] not in ("text", "json", *pages) and (modes or given["compare"]):
+        other, can = f"--{modes[0].replace('_', '-')}" if modes else "--compare", " or ".join(("text", "json", *pages))
+        raise BadInput(f"--format {given['form']}: it is for the usual measurements; {other} writes {can}")
     return bool(modes) or len(given["compare"]) == 2
 
 
@@ -92,9 +93,12 @@ def _sweep(given: Mapping[str, Any], request: ValidateRequest) -> int:
             say(f"{job.workload.id}: batch {point.batch} {point.status}")
 
     found = trying.sweep_batches(request, given["max_latency"], told)
-    text = _json("sweeps", [asdict(one) for one in found]) if given["form"] == "json" else "\n".join(
-        sweep_text.render(one, _place(given)) for one in found
-    )  # fmt: skip
+    if given["form"] == "html":
+        text = _page(sweeps=found)
+    elif given["form"] == "json":
+        text = _json("sweeps", [asdict(one) for one in found])
+    else:
+        text = "\n".join(sweep_text.render(one, _place(given)) for one in found)
     _deliver(text, given)
     return UNKNOWN if not found else FINDINGS if any(one.limit is None for one in found) else OK
 
@@ -125,13 +129,25 @@ def compared(here: Mapping[str, Any], there: Mapping[str, Any], given: Mapping[s
     from gpudoctor.reporters import comparison_text
 
     found = trying.beside(here, there, names)
-    text = _json("comparison", asdict(found)) if given["form"] == "json" else comparison_text.render(found, _place(given))
+    if given["form"] == "html":
+        text = _page(compared=found)
+    else:
+        text = _json("comparison", asdict(found)) if given["form"] == "json" else comparison_text.render(found, _place(given))
     _deliver(text, given)
     return FINDINGS if found.broken else OK if found.rows else UNKNOWN
 
 
 def _json(name: str, content: Any, more: Mapping[str, Any] | None = None) -> str:
     return json.dumps({"schema": f"gpudoctor.{name}/1", name: content, **(more or {})}, indent=1) + "\n"
+
+
+def _page(**parts: Any) -> str:
+    import time
+
+    from gpudoctor import __version__
+    from gpudoctor.reporters.html_report import comparison_page
+
+    return comparison_page(__version__, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), **parts)
 
 
 def _progress(given: Mapping[str, Any]) -> Any:

@@ -37,7 +37,7 @@ def verdict(stack: StackResult) -> str:
     if stack.verdict == "broken" and stack.broken_layer:
         return f"broken at {console.name(stack.broken_layer)}"
     if stack.verdict == "unknown":
-        layer = next((rung.layer for rung in stack.layers if rung.status == "unknown"), "")
+        layer = next((rung.layer for rung in stack.layers if rung.status == "unknown" and rung.layer not in BY_MEASURING), "")
         return f"unknown from {console.name(layer)} on" if layer else "unknown"
     return {"ok": "sound", "incomplete": "not installed"}.get(stack.verdict, stack.verdict)
 

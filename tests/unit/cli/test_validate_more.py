@@ -37,6 +37,8 @@ def test_without_a_mode_it_is_the_usual_measurement() -> None:
     ({"compare": ("a", "b", "c")}, "one report"),
     ({"compare": ("a", "b"), "operators": True}, "one report"),
     ({"compare": ("a",), "try_fixes": True}, "does not go with --try-fixes"),
+    ({"try_fixes": True, "form": "html"}, "--try-fixes writes text or json"),
+    ({"sweep_batch": True, "form": "junit"}, "--sweep-batch writes text or json or html"),
 ])  # fmt: skip
 def test_what_does_not_go_together_is_refused(given: dict[str, Any], said: str) -> None:
     with pytest.raises(BadInput, match=said):
@@ -56,6 +58,13 @@ def test_json_of_a_comparison_and_its_status(tmp_path: Path, capsys: pytest.Capt
     assert validate_more.carry_out(given, None) == 1
     found = json.loads(capsys.readouterr().out)
     assert found["schema"] == "gpudoctor.comparison/1" and found["comparison"]["broken"] and not found["comparison"]["rows"]
+
+
+def test_a_page_of_a_comparison(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = {**NOTHING, "form": "html", "compare": (report(tmp_path / "new.json", 10.0), report(tmp_path / "old.json", 20.0))}
+    assert validate_more.wanted(given) and validate_more.carry_out(given, None) == 0
+    page = capsys.readouterr().out
+    assert page.startswith("<!doctype html>") and "2.00 ×, faster" in page and "6.10" in page
 
 
 @pytest.mark.parametrize("content, said", [
