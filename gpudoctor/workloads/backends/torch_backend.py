@@ -116,7 +116,7 @@ class _Network(Work):
             told["fallbacks"] = torch_fallback.in_one_step(self.device, self.step)
             self.sync()
         except Exception as error:  # the measurement is made: a watch that fails must not cost it
-            print(f"fallbacks could not be watched: {error}", file=sys.stderr)
+            sys.stderr.write(f"fallbacks could not be watched: {error}\n")
         return told
 
 
