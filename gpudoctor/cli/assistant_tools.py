@@ -137,7 +137,7 @@ def _explain(given: Mapping[str, Any], allowed: Allowed, stop: threading.Event) 
     from gpudoctor.host.redact_report import redact_report
     from gpudoctor.model.facts import Facts
 
-    found = explaining.explain(given["text"].encode("utf-8", "replace"), explaining.ExplainRequest())
+    found = explaining.explain([given["text"].encode("utf-8", "replace")], explaining.ExplainRequest())
     hide = capturing.redactor_of({}, Facts(), app.catalogue())
     return {"recognised": list(found.recognised), **_summary(redact_report(found.report, hide))}
 
@@ -185,19 +185,19 @@ def _plan(given: Mapping[str, Any], allowed: Allowed, stop: threading.Event) -> 
     )  # fmt: skip
     planned = installing.plan_setup(request, _unless(stop))
     document = plan_json.document(planned.plan, version=__version__, created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
-    redacted = _redacted(document, [request.capture], planned.look.facts)
+    redacted = _redacted(document, [(request.capture, planned.look.facts)])
     return {"note": "A plan only: nothing was done. The person runs gpudoctor setup to do it.", **redacted}
 
 
-def _redacted(document: Json, looked_at: Sequence[str | None], facts: Facts) -> Json:
-    """`looked_at`: recorded machines by path, None for this one."""
+def _redacted(document: Json, looked_at: Sequence[tuple[str | None, Facts]]) -> Json:
+    """`looked_at`: recorded machines by path, None for this one; and what is known of each."""
     from gpudoctor import app, capturing
     from gpudoctor.host.redact_capture import entries_of
     from gpudoctor.host.report_file import read_report
     from gpudoctor.host.stores import open_store
 
     knowledge = app.catalogue()
-    for path in looked_at:
+    for path, facts in looked_at:
         if path is None:
             document = capturing.redactor_here(facts, knowledge).value(document)
         else:
@@ -208,7 +208,7 @@ def _redacted(document: Json, looked_at: Sequence[str | None], facts: Facts) -> 
 
 def _diff(given: Mapping[str, Any], allowed: Allowed, stop: threading.Event) -> Json:
     from gpudoctor import app, comparing
-    from gpudoctor.model.facts import Facts
+    from gpudoctor.gather.told import told
     from gpudoctor.reporters import diff_json
 
     request = app.CheckRequest(python=allowed.python, budget=BUDGET)
@@ -224,8 +224,9 @@ def _diff(given: Mapping[str, Any], allowed: Allowed, stop: threading.Event) -> 
         before = before or comparing.last_healthy(report)
     document = diff_json.document(comparing.diff(before, after))
     document["changes"] = [change for change in document["changes"] if change["category"] != "noise"]
-    sides = [allowed.path(given[side]) if given.get(side) else None for side in ("before", "after")]
-    return _redacted(document, sides, Facts())
+    paths = [allowed.path(given[side]) if given.get(side) else None for side in ("before", "after")]
+    known = [told(side.document["facts"]).facts for side in (before, after)]
+    return _redacted(document, list(zip(paths, known, strict=True)))
 
 
 def bounded(answer: Json) -> str:

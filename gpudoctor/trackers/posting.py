@@ -18,7 +18,7 @@ from gpudoctor.trackers.calls import Call
 PAGES = 10
 LOOK_BACK = 30 * 86_400
 """Seconds: a comment older than that is not looked for."""
-PAUSES = (1.0, 3.0)
+PAUSES = (2.0, 5.0)
 """Seconds before a lost comment is looked for: a server may still be at it."""
 _SIGNS = (("gitea", "api/v1/version", "version"), ("github", "api/v3/meta", "installed_version"), ("gitlab", "api/v4/version", ""))
 """Where each kind answers anybody with JSON, and a key of it; GitLab answers 401."""

@@ -27,7 +27,8 @@ HOSTILE: list[tuple[str, Any]] = [
     ("plan", {"recipe": "cuda", "env": "/etc"}), ("plan", {"recipe": "cuda", "yes": True}),
     ("plan", {"recipe": "cuda", "torch": "2; rm -rf /"}),
     ("plan", {"recipe": "cuda", "mirrors": ["pypi=http://evil"]}), ("diff", {"before": "/etc/hostname"}), ("diff", {"after": "healthy"}),
-    ("diff", {"before": "@1"}), ("setup", {"name": "cpu"}), ("apply", {}), ("__import__", {}), ("", {}),
+    ("diff", {"before": "@1"}), ("setup", {"name": "cpu"}), ("apply", {}), ("explain", {"text": 5}),
+    ("explain", {"text": "x" * 300_000}), ("explain", {"file": "/etc/passwd"}), ("__import__", {}), ("", {}),
 ]  # fmt: skip
 Calls = Callable[..., dict[str, Any]]
 
@@ -86,20 +87,21 @@ def test_it_looks_and_says_what_is_broken(talk: Calls, machines: list[str]) -> N
             call("show", id="cuda-stub-on-loader-path"), call("plan", recipe="cuda", capture="healthy"),
             call("list", kind="checks", search="stub"),
             call("check", facts=["kernel", "user", "env", "python"]),
+            call("explain", text="RuntimeError: CUDA error: CUDA driver is a stub library, in /home/adalovelace/train.py"),
         ],
         *allow(machines),
     )  # fmt: skip
     assert all(tool["annotations"]["readOnlyHint"] and not tool["inputSchema"]["additionalProperties"] for tool in said["tools"])
     assert {tool["name"] for tool in said["tools"]} >= {"check", "show", "list", "plan", "diff"}
-    assert [answer["error"] for answer in said["answers"]] == [False] * 7
-    files, check, diff, show, plan, listed, here = (json.loads(answer["text"]) for answer in said["answers"])
+    assert [answer["error"] for answer in said["answers"]] == [False] * 8
+    files, check, diff, show, plan, listed, here, text = (json.loads(answer["text"]) for answer in said["answers"])
     assert [row["name"] for row in files["files"]] == ["broken", "healthy"]
     assert [finding["id"] for finding in check["findings"]][:1] == ["cuda-stub-on-loader-path"]
     assert check["facts"]["gpus"][0]["name"] == "GeForce RTX 4090"
     assert [finding["id"] for finding in diff["findings"] if finding["state"] == "new"] == ["cuda-stub-on-loader-path"]
     assert show["severity"] == "error" and plan["steps"] and "nothing was done" in plan["note"]
     assert "cuda-stub-on-loader-path" in [row["id"] for row in listed["checks"]]
-    assert here["origin"] == "live"
+    assert (here["origin"], text["origin"]) == ("live", "text")
     for answer in said["answers"]:
         assert len(answer["text"]) <= 60_000
         for private in ("adalovelace", "hf_abcdef", *([socket.gethostname()] if len(socket.gethostname()) > 6 else [])):
