@@ -12,6 +12,9 @@ LOOK_EVERY = 0.0005
 LONGEST = 3600.0
 """Seconds: a doctor that is gone does not leave it waiting."""
 MOST_SAMPLES = 40000
+MOST_GROWTH = 4096
+SHORTEST_SAMPLE = 0.001
+"""Seconds, of a collective: below, the clock costs too much of it."""
 
 
 def wait_for_start(folder, limit=LONGEST):
@@ -58,3 +61,19 @@ def microseconds(times):
     """(every k-th, k): as many as the doctor takes."""
     every = -(-len(times) // MOST_SAMPLES)
     return [round(value * 1e6, 1) for value in times[::every]], every
+
+
+def bus_bytes(size, ranks):
+    """What each link carries when `size` bytes are summed over `ranks`, whatever the algorithm: 2 (n - 1) / n of them.
+
+    NVIDIA/nccl-tests, doc/PERFORMANCE.md, AllReduce: bus bandwidth is this by time, and comparable with what a link can do at most.
+    """
+    return size * 2 * (ranks - 1) / ranks
+
+
+def operations_of_a_sample(seconds, ranks):
+    """As many as fill a millisecond, as long as sums stay far from the end of float16: they grow n-fold with each."""
+    most = 1
+    while ranks ** (most + 1) <= MOST_GROWTH:
+        most += 1
+    return max(1, min(most, int(SHORTEST_SAMPLE / max(seconds, 1e-9)) + 1))

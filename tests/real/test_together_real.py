@@ -134,6 +134,7 @@ def test_the_head_learns_faster_than_the_rest_in_every_precision(environment: Ca
     request = {
         "framework": "torch", "device": "cpu", "workload": "resnet18", "task": "training", "dtype": dtype, "optimizer": "sgd",
         "options": {"batch": 2, "height": 32, "width": 32, "classes": 19}, "duration": 0.1, "warm_up": 0.1, "fine_tuning": True,
+        "threads": 1,
     }  # fmt: skip
     answer = workers_of.ask(LocalHost(budget=0.0), str(environment("torch-cpu") / "bin" / "python"), request, limit=200)
     assert answer.status == "ok", answer.reason

@@ -1,8 +1,7 @@
 """all_reduce over several processes of this machine, by message size: torch.distributed with nccl (rccl on ROCm), xccl, or gloo.
 
 The ranks meet in a file, so no port is opened for that. All do the same number of operations, which rank 0 says: a rank that stopped by its
-own clock would leave the others waiting. Bus bandwidth is counted as nccl-tests do for all_reduce (NVIDIA/nccl-tests, doc/PERFORMANCE.md):
-bytes by time, times 2 (n - 1) / n, which is what each link carries whatever the algorithm.
+own clock would leave the others waiting. Bandwidth is that of the bus, as nccl-tests count it (together.bus_bytes).
 """
 
 import datetime
@@ -21,8 +20,6 @@ from worker import Skipped, say
 
 LEAST, MOST = 10, 2000
 """Samples of one size."""
-MOST_AT_ONCE = 32
-"""Operations of one sample: sums grow n-fold with each, and float16 ends at 65504; see `repeat_for`."""
 CHECKED = 10007
 """Elements, an odd number of them: chunks and alignment have something to get wrong."""
 
@@ -101,14 +98,6 @@ def _loopback():
         os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo0")
 
 
-def repeat_for(seconds, size):
-    """Operations of one sample: as many as fill a millisecond, as long as n to their power stays far from the end of float16."""
-    most, grown = 1, size * size
-    while most < MOST_AT_ONCE and grown * size <= 4096:
-        most, grown = most + 1, grown * size
-    return max(1, min(most, int(timing.SHORTEST_SAMPLE / max(seconds, 1e-9)) + 1))
-
-
 class Ring:
     def __init__(self, dist, device, dtype, rank, size):
         self.dist, self.device, self.dtype, self.rank, self.size = dist, device, dtype, rank, size
@@ -147,7 +136,7 @@ class Ring:
         kept, every = together.microseconds(samples)
         return {
             "bytes": carried, "samples_us": kept, "every": every, "iterations": count * repeat, "window_s": passed,
-            "items_per_step": carried * 2 * (self.size - 1) / self.size,
+            "items_per_step": together.bus_bytes(carried, self.size),
         }  # fmt: skip
 
     def _once(self, tensor, meeting, repeat):
@@ -163,7 +152,7 @@ class Ring:
 
     def _agreed(self, seconds, warm):
         """(samples, operations of each), as rank 0 says."""
-        repeat = repeat_for(warm, self.size)
+        repeat = together.operations_of_a_sample(warm, self.size)
         count = min(max(int(seconds / max(warm * repeat, 1e-6)), LEAST), MOST)
         said = torch.tensor([count, repeat], dtype=torch.int64, device=self.device.torch_device)
         self.dist.broadcast(said, 0)

@@ -51,3 +51,14 @@ def test_images_are_those_of_classifiers_and_detectors() -> None:
 def test_an_image_has_a_byte_for_each_colour_of_each_pixel() -> None:
     raw = preprocessing.image_bytes(networks.draw("resnet18", batch=2, height=5, width=7))
     assert len(raw) == 2 * 5 * 7 * 3 and max(raw) > 200 and min(raw) < 50
+
+
+def test_bus_bandwidth_is_that_of_nccl_tests() -> None:
+    assert together.bus_bytes(1000, 2) == 1000 and together.bus_bytes(1000, 8) == 1750 and together.bus_bytes(900, 3) == 1200
+
+
+def test_sums_of_one_sample_stay_in_the_range_of_float16() -> None:
+    for ranks in (2, 3, 8, 64, 5000):
+        assert ranks ** together.operations_of_a_sample(1e-6, ranks) <= max(4096, ranks)
+    assert together.operations_of_a_sample(1e-6, 2) == 12 and together.operations_of_a_sample(0.01, 2) == 1
+    assert together.operations_of_a_sample(0.0006, 2) == 2
