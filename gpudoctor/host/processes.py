@@ -12,23 +12,23 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
 from gpudoctor.host.base import Ran, bounded
+from gpudoctor.host.orphans import MARKER, become_reaper, born, kill, kill_marked, kill_unmarked
 
 if TYPE_CHECKING:
     import subprocess
 
-MARKER = "GPUDOCTOR_RUN"
 _CHUNK = 65536
 _DRAIN = 0.2
 """Seconds that output may still come after the process itself has ended."""
 _numbers = itertools.count(1)
-_reaper_lock = threading.Lock()
-_reaper: bool | None = None
 _POSIX = os.name == "posix"
+_running: set[int] = set()
+"""Numbers of all processes that were started here and have not been reaped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def execute(
     key = tuple(argv)
     marker = f"{os.getpid()}.{next(_numbers)}"
     began = time.monotonic()
-    _become_reaper()
+    become_reaper()
     with contextlib.ExitStack() as stack:
         stdin: int | IO[bytes] = subprocess.DEVNULL
         if stdin_text:
@@ -95,6 +95,8 @@ def execute(
         except (OSError, ValueError) as error:
             return Ran(key, rc=126, stderr=str(error), seconds=time.monotonic() - began)
     ended = False
+    _running.add(process.pid)
+    since = born(process.pid)
     try:
         if niced:
             _nice(process.pid)
@@ -105,6 +107,9 @@ def execute(
         ended = streams.follow(began + timeout)
     finally:
         _end(process, marker, forced=not ended)
+        if guard.expendable:
+            kill_unmarked(since, _running)
+        _running.discard(process.pid)
     seconds = round(time.monotonic() - began, 3)
     stdout, stderr = (bounded(text, streams.flooded) for text in streams.texts())
     if not ended:
@@ -257,26 +262,19 @@ def _end(process: subprocess.Popen[bytes], marker: str, forced: bool) -> None:
         with contextlib.suppress(OSError):
             os.killpg(process.pid, signal.SIGKILL)
         for other in found:
-            _kill(other)
+            kill(other)
     import subprocess
 
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(1.0)  # a process in uninterruptible sleep does not even die of SIGKILL
     if sys.platform == "linux":
         for _ in range(20):
-            if not _kill_escaped(marker, everywhere=forced):
+            if not kill_marked(marker, everywhere=forced):
                 break
     for pipe in (process.stdout, process.stderr):
         if pipe is not None:
             with contextlib.suppress(OSError):
                 pipe.close()
-
-
-def _kill(pid: int) -> None:
-    import signal
-
-    with contextlib.suppress(OSError):
-        os.kill(pid, signal.SIGKILL)
 
 
 def _tree(pid: int) -> list[int]:
@@ -294,62 +292,3 @@ def _kill_tree(pid: int) -> None:
     for child in _tree(pid):
         with contextlib.suppress(OSError):
             os.kill(child, getattr(signal, "SIGKILL", signal.SIGTERM))
-
-
-def _become_reaper() -> None:
-    """Orphans of our children become our children (Linux, prctl PR_SET_CHILD_SUBREAPER), so that they can be found."""
-    global _reaper
-    if _reaper is not None or sys.platform != "linux":
-        return
-    with _reaper_lock:
-        try:
-            import ctypes
-
-            _reaper = ctypes.CDLL(None).prctl(36, 1, 0, 0, 0) == 0
-        except (OSError, AttributeError, ImportError):
-            _reaper = False
-
-
-def _kill_escaped(marker: str, everywhere: bool) -> bool:
-    """Kill what still carries the marker; True where something did. Without force only adopted orphans are looked at."""
-    wanted = f"{MARKER}={marker}".encode()
-    killed = False
-    for pid in _all_processes() if everywhere or not _reaper else _adopted():
-        try:
-            with open(f"/proc/{pid}/environ", "rb") as handle:
-                ours = wanted in handle.read(1 << 20).split(b"\0")
-        except OSError:
-            continue
-        if ours:
-            killed = True
-            _kill(pid)
-            with contextlib.suppress(OSError):
-                os.waitpid(pid, 0 if _is_child(pid) else os.WNOHANG)
-    return killed
-
-
-def _is_child(pid: int) -> bool:
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as handle:
-            return int(handle.read().rpartition(b")")[2].split()[1]) == os.getpid()
-    except (OSError, ValueError, IndexError):
-        return False
-
-
-def _all_processes() -> Iterator[int]:
-    with contextlib.suppress(OSError):
-        for name in os.listdir("/proc"):
-            if name.isdigit() and int(name) != os.getpid():
-                yield int(name)
-
-
-def _adopted() -> list[int]:
-    """Our children, of every thread."""
-    found: list[int] = []
-    try:
-        for thread in os.listdir("/proc/self/task"):
-            with open(f"/proc/self/task/{thread}/children", encoding="ascii") as handle:
-                found += [int(pid) for pid in handle.read().split()]
-    except (OSError, ValueError):
-        return list(_all_processes())
-    return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import subprocess
 import sys
 import textwrap
 import threading
@@ -160,6 +161,25 @@ def test_a_daemon_that_forked_twice_and_holds_the_pipe_is_gone(tmp_path: Path) -
     answer = run(tmp_path, body)
     assert (answer.status, answer.reason) == (SKIPPED, "done") and time.monotonic() - began < 10
     assert gone(int((tmp_path / "daemon").read_text()))
+
+
+def test_a_daemon_that_cleared_its_environment_is_gone(tmp_path: Path) -> None:
+    """Nothing on it tells whose it is, and it has a session of its own; another child of this process is not touched."""
+    other = subprocess.Popen(["sleep", "1000"])
+    body = f"""
+    import subprocess
+    quiet = dict(stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    daemon = subprocess.Popen(["/bin/sleep", "1000"], env={{}}, start_new_session=True, **quiet)
+    open({str(tmp_path / "daemon")!r}, "w").write(str(daemon.pid))
+    say("skipped", reason="done")
+    """
+    try:
+        assert run(tmp_path, body).reason == "done"
+        assert gone(int((tmp_path / "daemon").read_text()))
+        assert other.poll() is None
+    finally:
+        other.kill()
+        other.wait()
 
 
 def test_a_worker_that_forked_and_crashed_leaves_nobody(tmp_path: Path) -> None:
