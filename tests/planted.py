@@ -55,8 +55,8 @@ def machine(plant: Plant, name: str = "planted") -> Machine:
     processes = f"|    0   N/A  N/A      4242      C   {work}/venv/bin/python   812MiB |\n"
     made.run("nvidia-smi", out=f"| NVIDIA-SMI 570.124.06   Driver Version: 570.124.06   CUDA Version: 12.8 |\n{processes}")
     made.run("nvidia-smi", "-q", out=f"    Serial Number : {p.serial}\n    GPU UUID : GPU-{p.uuid}\n    Name : {work}/train.py\n")
-    xml = f"<nvidia_smi_log><gpu id='0'><serial>{p.serial}</serial><uuid>GPU-{p.uuid}</uuid><process_name>{work}/x</process_name></gpu></nvidia_smi_log>"
-    made.run("nvidia-smi", "-q", "-x", out=xml)
+    xml = f"<gpu id='0'><serial>{p.serial}</serial><uuid>GPU-{p.uuid}</uuid><process_name>{work}/x</process_name></gpu>"
+    made.run("nvidia-smi", "-q", "-x", out=f"<nvidia_smi_log>{xml}</nvidia_smi_log>")
     log = (
         f"[    0.000000] Linux version 6.8.0-51-generic ({p.other}@{p.server}) (gcc 13.2.0) #52 SMP\n"
         f"[    0.000001] Command line: BOOT_IMAGE=/vmlinuz root=UUID={p.uuid} nfsroot={p.ip}:/{p.share} ip={p.ip}\n"
@@ -67,46 +67,98 @@ def machine(plant: Plant, name: str = "planted") -> Machine:
         f"[    5.000000] python[4242]: segfault at 0 in {work}/libfoo/core.py, owner {p.user}\n"
     )
     made.run("dmesg", out=log)
-    made.run("journalctl", "-k", "-b", "--no-pager", "-o", "short-monotonic",
-             out=f"[    0.000000] {p.host} kernel: NVRM: loading for {p.user}\n[    1.000000] {p.host} kernel: nvidia: {p.email}\n")  # fmt: skip
+    made.run(
+        "journalctl",
+        "-k",
+        "-b",
+        "--no-pager",
+        "-o",
+        "short-monotonic",
+        out=f"[    0.000000] {p.host} kernel: NVRM: loading for {p.user}\n[    1.000000] {p.host} kernel: nvidia: {p.email}\n",
+    )
     made.run("ls", "-l", "/dev/dri", out=f"total 0\ncrw-rw----+ 1 {p.user} render 226, 128 Nov 21 10:00 renderD128\n")
-    made.run("clinfo", "--json", out=json.dumps({"platforms": [], "devices": [], "note": f"{p.full_name} on {p.host}", "path": f"{work}/cl"}))
+    made.run(
+        "clinfo", "--json", out=json.dumps({"platforms": [], "devices": [], "note": f"{p.full_name} on {p.host}", "path": f"{work}/cl"})
+    )
     made.run("sycl-ls", out=f"[opencl:gpu:0] {work}/libsycl.so for {p.user}\n")
-    made.run("df", "-P", "-k", home,
-             out=f"Filesystem 1024-blocks Used Available Capacity Mounted on\n{p.server}:/{p.share} 100000 50000 50000 50% /home\n")  # fmt: skip
-    made.file("/etc/passwd", f"root:x:0:0:root:/root:/bin/sh\n{p.user}:x:1000:1000:{p.full_name},,,:{home}:/bin/bash\n"
-                             f"{p.other}:x:1001:1001::/home/{p.other}:/bin/sh\n")  # fmt: skip
+    made.run(
+        "df",
+        "-P",
+        "-k",
+        home,
+        out=f"Filesystem 1024-blocks Used Available Capacity Mounted on\n{p.server}:/{p.share} 100000 50000 50000 50% /home\n",
+    )
+    made.file(
+        "/etc/passwd",
+        f"root:x:0:0:root:/root:/bin/sh\n{p.user}:x:1000:1000:{p.full_name},,,:{home}:/bin/bash\n"
+        f"{p.other}:x:1001:1001::/home/{p.other}:/bin/sh\n",
+    )
     made.file("/etc/hostname", f"{p.host}\n")
     made.file("/etc/group", f"root:x:0:\nvideo:x:44:{p.user}\nrender:x:992:{p.user},{p.other}\n{p.user}:x:1000:\n")
     made.file("/etc/hosts", f"127.0.0.1 localhost\n127.0.1.1 {p.host}.{p.domain} {p.host}\n{p.ip} {p.server}.{p.domain} {p.server}\n")
     made.file("/etc/resolv.conf", f"nameserver {p.ip}\nsearch {p.domain}\n")
     made.file("/etc/machine-id", f"{p.machine_id}\n")
     made.file("/proc/cmdline", f"root=UUID={p.uuid} nfsroot={p.ip}:/{p.share} quiet\n")
-    made.file("/proc/mounts",
-              "/dev/mapper/" + p.host + "--vg-root / ext4 rw 0 0\n"
-              f"{p.server}:/{p.share} {home} nfs4 rw,addr={p.ip},clientaddr={p.ip} 0 0\n"
-              f"//{p.server}/{p.share} /mnt/{p.share} cifs rw,username={p.user},domain={p.domain},password={p.password},addr={p.ip} 0 0\n"
-              f"{p.other}@{p.server}:/{p.share} /media/{p.user}/{p.project} fuse.sshfs rw,user_id=1000 0 0\n")  # fmt: skip
+    made.file(
+        "/proc/mounts",
+        "/dev/mapper/" + p.host + "--vg-root / ext4 rw 0 0\n"
+        f"{p.server}:/{p.share} {home} nfs4 rw,addr={p.ip},clientaddr={p.ip} 0 0\n"
+        f"//{p.server}/{p.share} /mnt/{p.share} cifs rw,username={p.user},domain={p.domain},password={p.password},addr={p.ip} 0 0\n"
+        f"{p.other}@{p.server}:/{p.share} /media/{p.user}/{p.project} fuse.sshfs rw,user_id=1000 0 0\n",
+    )
     made.file("/etc/OpenCL/vendors/mine.icd", f"{work}/lib/libmine.so\n")
-    made.file(f"{work}/venv/pyvenv.cfg", f"home = {home}/.pyenv/versions/3.11.9/bin\nversion = 3.11.9\ncommand = {home}/x -m venv {work}/venv\n")
+    made.file(
+        f"{work}/venv/pyvenv.cfg", f"home = {home}/.pyenv/versions/3.11.9/bin\nversion = 3.11.9\ncommand = {home}/x -m venv {work}/venv\n"
+    )
     made.file("/etc/modprobe.d/local.conf", f"# {p.full_name} <{p.email}>, {p.host}\noptions nvidia NVreg_X=1\n")
     made.env(
-        USER=p.user, LOGNAME=p.user, HOME=home, HOSTNAME=p.host, PWD=work, VIRTUAL_ENV=f"{work}/venv", SHELL="/bin/bash",
-        PATH=f"{work}/venv/bin:{home}/.local/bin:/usr/local/cuda/bin:/usr/bin:/bin", LD_LIBRARY_PATH=f"{work}/lib:/usr/local/cuda/lib64",
-        PIP_INDEX_URL=f"https://{p.user}:{p.password}@{p.server}.{p.domain}/simple", HTTPS_PROXY=f"http://{p.other}:{p.password}@{p.ip}:3128",
-        HF_TOKEN=p.token, CUDA_API_KEY=p.secret, AWS_SECRET_ACCESS_KEY=p.secret, GITHUB_TOKEN=f"ghp_{p.secret}{p.secret}",
-        DATASET_DIR=f"/mnt/{p.share}/{p.project}", TORCH_HOME=f"{work}/cache", CONDA_DEFAULT_ENV=p.project, SLURM_JOB_ACCOUNT=p.project,
-        SLURM_SUBMIT_HOST=p.server, IPUOF_VIPU_API_HOST=p.ip, CUDA_CACHE_PATH=f"{home}/.nv/{p.project}", NVIDIA_NOTE=f"{p.full_name}, {p.email}",
-    )  # fmt: skip
+        USER=p.user,
+        LOGNAME=p.user,
+        HOME=home,
+        HOSTNAME=p.host,
+        PWD=work,
+        VIRTUAL_ENV=f"{work}/venv",
+        SHELL="/bin/bash",
+        PATH=f"{work}/venv/bin:{home}/.local/bin:/usr/local/cuda/bin:/usr/bin:/bin",
+        LD_LIBRARY_PATH=f"{work}/lib:/usr/local/cuda/lib64",
+        PIP_INDEX_URL=f"https://{p.user}:{p.password}@{p.server}.{p.domain}/simple",
+        HTTPS_PROXY=f"http://{p.other}:{p.password}@{p.ip}:3128",
+        HF_TOKEN=p.token,
+        CUDA_API_KEY=p.secret,
+        AWS_SECRET_ACCESS_KEY=p.secret,
+        GITHUB_TOKEN=f"ghp_{p.secret}{p.secret}",
+        DATASET_DIR=f"/mnt/{p.share}/{p.project}",
+        TORCH_HOME=f"{work}/cache",
+        CONDA_DEFAULT_ENV=p.project,
+        SLURM_JOB_ACCOUNT=p.project,
+        SLURM_SUBMIT_HOST=p.server,
+        IPUOF_VIPU_API_HOST=p.ip,
+        CUDA_CACHE_PATH=f"{home}/.nv/{p.project}",
+        NVIDIA_NOTE=f"{p.full_name}, {p.email}",
+    )
     message = f"{work}/venv/lib/python3.11/site-packages/x.so: cannot open shared object file, asked by {p.user} on {p.host}"
     libraries = [{"soname": "libcuda.so.1", "path": f"{work}/venv/lib/python3.11/site-packages/nvidia/libcuda.so.1", "origin": "wheel"}]
     made.environment_of(
-        {"torch": "2.7.1+cpu", "numpy": "2.1.0", p.project + "-tools": {"version": "1.0", "url": f"git+https://{p.user}:{p.password}@{p.server}.{p.domain}/{p.user}/{p.project}.git"}},
         {
-            "torch": {**SEEN, "version": "2.7.1+cpu", "devices": [], "libraries": libraries, "notes": [message], "file": f"{work}/torch/__init__.py"},
+            "torch": "2.7.1+cpu",
+            "numpy": "2.1.0",
+            p.project + "-tools": {
+                "version": "1.0",
+                "url": f"git+https://{p.user}:{p.password}@{p.server}.{p.domain}/{p.user}/{p.project}.git",
+            },
+        },
+        {
+            "torch": {
+                **SEEN,
+                "version": "2.7.1+cpu",
+                "devices": [],
+                "libraries": libraries,
+                "notes": [message],
+                "file": f"{work}/torch/__init__.py",
+            },
             "onnxruntime": {"imported": False, "error": {"kind": "exception", "name": "ImportError", "message": message}, "devices": []},
         },
-    )  # fmt: skip
+    )
     return made
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from gpudoctor.host import redact_patterns as patterns
@@ -19,11 +19,13 @@ from gpudoctor.host.public_hosts import is_public
 from gpudoctor.host.redact_network import Network
 from gpudoctor.host.redact_paths import Paths
 from gpudoctor.host.redact_structure import in_json, in_xml, is_json, is_xml
+from gpudoctor.host.redact_words import Words
 from gpudoctor.host.system_names import HOST_VARIABLES, USER_VARIABLES, WORD_VARIABLES, Names
 from gpudoctor.host.technical import GROUPS, TECHNICAL
 
 _PAYLOAD = re.compile(r"^(@gpudoctor )(\{.*\})$", re.MULTILINE)
 _PLACES = ("folder", "file", "project", "share")
+_ROUNDS = 5
 _FIRST_OF_PEOPLE = 1000
 """Numbers of accounts and groups below belong to the system."""
 _EXACT = ("ip", "ipv6", "mac", "uuid", "machine-id")
@@ -46,9 +48,7 @@ class Redactor:
         self._protected = protected = frozenset(protected)
         self._hosts: dict[str, str] = {}
         self._users: set[str] = set()
-        self._words: dict[str, tuple[str, str]] = {}
-        self._shields: set[str] = {word for word in protected if re.search(r"[-_.]", word)}
-        self._pattern: re.Pattern[str] | None = None
+        self._words = Words(protected)
         self._paths = Paths(self.stand_in, self._is_technical, protected, self._users)
         self._network = Network(self, self._paths, protected)
         self._literal_paths: dict[str, str] = {}
@@ -62,6 +62,7 @@ class Redactor:
             self.learn(kind, word)
         for path in sorted(names.paths, key=len):
             self._learn_path(path)
+        self._below_domain = _any_of(names.domains, r"(?<![\w.-])(?:[A-Za-z0-9_-]{1,63}\.){1,5}", r"(?![\w-])(?!\.\w)", re.IGNORECASE)
         self._path_pattern = _any_of(self._literal_paths, r"(?<![\w.-])", r"(?![\w-])")
 
     # what is asked
@@ -80,7 +81,11 @@ class Redactor:
         """A path, or one word of a command: names and numbers go, the rest of it is what is asked for."""
         if not self.active or not path:
             return path
-        return self._people(self._numbers(path))
+        for _ in range(_ROUNDS):
+            before, path = path, self._people(self._numbers(path))
+            if path == before:
+                break
+        return path
 
     def text(self, text: str) -> str:
         """Any text: JSON and XML keep their keys and tags."""
@@ -89,7 +94,7 @@ class Redactor:
         if is_json(text):
             return in_json(text, self.key, self.keyed)
         if is_xml(text):
-            return in_xml(text, self.keyed)
+            return in_xml(text, lambda tag, inner: self.keyed(tag, inner, in_text=self._plain))
         if "@gpudoctor {" not in text:
             return self._plain(text)
         kept: list[str] = []
@@ -120,8 +125,8 @@ class Redactor:
             return {name: item if isinstance(item, str) and item[:1].isdigit() else self.value(item) for name, item in value.items()}
         return self.keyed(key, value) if self.active and isinstance(value, str) else self.value(value)
 
-    def keyed(self, key: str, value: str) -> str:
-        """The text behind a key, a tag or a variable."""
+    def keyed(self, key: str, value: str, in_text: Callable[[str], str] | None = None) -> str:
+        """The text behind a key, a tag or a variable; `in_text` is for what its key says nothing of (default: as any text)."""
         bare = value.strip()
         if not self.active or bare.lower() in patterns.NOTHING or is_ours(bare):
             return value
@@ -138,7 +143,7 @@ class Redactor:
             return value.replace(bare, self.stand_in("project", bare))
         if patterns.IP_KEY.search(key) and patterns.IP_ALONE.fullmatch(value):
             return value.replace(bare, self.address(bare))
-        return self.text(value)
+        return (in_text or self.text)(value)
 
     # names
 
@@ -148,7 +153,6 @@ class Redactor:
         lowered = original.casefold()
         if not original or is_ours(original) or lowered in ("localhost", "nobody", "root", "localhost.localdomain"):
             return
-        self._pattern = None
         if kind == "user":
             self._users.add(lowered)
         if kind == "host":
@@ -156,11 +160,11 @@ class Redactor:
             self._hosts[lowered] = self._hosts[short] = short
         if kind not in _EXACT and not self._is_distinct(original):
             return
-        self._words[lowered] = (kind, self._hosts.get(lowered, lowered) if kind == "host" else original)
+        self._words.add(lowered, kind, self._hosts.get(lowered, lowered) if kind == "host" else original)
         if kind == "host" and not original.replace(".", "").isdigit():
             short = lowered.split(".")[0]
             if self._is_distinct(short):
-                self._words[short] = (kind, short)
+                self._words.add(short, kind, short)
 
     def _learn_path(self, path: str) -> None:
         path = path.rstrip("/\\")
@@ -188,6 +192,14 @@ class Redactor:
     # kinds of text
 
     def _plain(self, text: str) -> str:
+        """Until nothing changes: what one replacement tells may be a name elsewhere."""
+        for _ in range(_ROUNDS):
+            before, text = text, self._once(text)
+            if text == before:
+                break
+        return text
+
+    def _once(self, text: str) -> str:
         text = patterns.SECRETS.sub(lambda _: self._count("secret", "<secret>"), text)
         text = patterns.SECRET_FIELD.sub(self._secret_field, text)
         if "@" in text:
@@ -216,29 +228,9 @@ class Redactor:
         if self._literal_paths and self._path_pattern is not None:
             text = self._path_pattern.sub(lambda m: self._count("folder", self._literal_paths[m[0]]), text)
         text = self._paths.in_text(text)
-        return self._known_words(text)
-
-    def _known_words(self, text: str) -> str:
-        if not self._words:
-            return text
-        if self._pattern is None:
-            self._pattern = self._compile()
-        return self._pattern.sub(self._known_word, text)
-
-    def _compile(self) -> re.Pattern[str]:
-        """Whole words: not inside libalice or alice.so, not in the local part of a version (1.0+alice), and not in a protected
-        word that holds the name (a package called alice-utils)."""
-        names = "|".join(re.escape(word) for word in sorted(self._words, key=lambda word: (-len(word), word)))
-        token = re.compile(rf"(?<![^\W_])(?:{names})(?![^\W_])", re.IGNORECASE)
-        shields = sorted((word for word in self._shields if token.search(word)), key=lambda word: (-len(word), word))
-        guard = "".join(rf"{re.escape(word)}(?![^\W_])|" for word in shields)
-        return re.compile(rf"(?<![^\W_])(?<!\d\+)(?:{guard}({names})(?![^\W_])(?!\.(?:so|dll|dylib)\b))", re.IGNORECASE)
-
-    def _known_word(self, match: re.Match[str]) -> str:
-        if match[1] is None:
-            return match[0]
-        kind, original = self._words[match[1].casefold()]
-        return self.stand_in(kind, original)
+        if self._below_domain is not None:
+            text = self._below_domain.sub(lambda m: self.stand_in("host", self.short(m[0]).split(".")[0]), text)
+        return self._words.replaced(text, self.stand_in)
 
     def _places(self, text: str) -> str:
         """Where a name can be nothing else, whatever it is called."""
@@ -275,9 +267,8 @@ class Redactor:
         return match[1] + self._serial_number(number) + match[2][len(number) :]
 
     def _serial_number(self, number: str) -> str:
-        if len(number) >= 6 and re.search(r"\d", number) and number.casefold() not in self._words:
-            self._words[number.casefold()] = ("serial", number)  # elsewhere it stands without its name
-            self._pattern = None
+        if len(number) >= 6 and re.search(r"\d", number) and self._words.get(number) is None:
+            self._words.add(number, "serial", number)  # elsewhere it stands without its name
         return self.stand_in("serial", number)
 
     def _uuid(self, match: re.Match[str]) -> str:
@@ -355,7 +346,8 @@ class Redactor:
     def stand_in(self, kind: str, original: str, counted: str = "") -> str:
         """The pseudonym, counted as `counted` or its kind. A folder that is called like a known project or share is that."""
         if kind in _PLACES:
-            kind = next((known for known, _ in [self._words.get(original.casefold(), ("", ""))] if known in _PLACES), kind)
+            known = self._words.get(original)
+            kind = known[0] if known and known[0] in _PLACES else kind
         found = self.pseudonyms.of(kind, original)
         if found.casefold() == original.casefold():
             return original
@@ -370,6 +362,6 @@ def _is_technical_setting(value: str) -> bool:
     return re.fullmatch(r"\d{1,3}|true|false|yes|no|on|off|file|auto|keyring", value, re.IGNORECASE) is not None
 
 
-def _any_of(words: Iterable[str], before: str, after: str) -> re.Pattern[str] | None:
+def _any_of(words: Iterable[str], before: str, after: str, flags: int = 0) -> re.Pattern[str] | None:
     choices = "|".join(re.escape(word) for word in sorted(words, key=lambda word: (-len(word), word)))
-    return re.compile(f"{before}(?:{choices}){after}") if choices else None
+    return re.compile(f"{before}(?:{choices}){after}", flags) if choices else None

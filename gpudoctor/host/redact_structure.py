@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 
 _LITERAL = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
-_TAG = re.compile(r"<(/?[A-Za-z_][\w.:-]{0,80})[^<>]{0,4000}>|<[!?][^<>]{0,4000}>")
+_TAG = re.compile(r"<(?!(?:secret|credentials|email)>)(/?[A-Za-z_][\w.:-]{0,80})[^<>]{0,4000}>|<[!?][^<>]{0,4000}>")
 
 
 def is_json(text: str) -> bool:
@@ -53,5 +53,6 @@ def in_xml(text: str, of_value: Callable[[str, str], str]) -> str:
         between = text[end : match.start()]
         kept += [of_value(key, between) if between.strip() else between, match[0]]
         end = match.end()
-        key = (match[1] or "").lstrip("/")
+        opened = match[1] or ""
+        key = "" if opened.startswith("/") else opened
     return "".join([*kept, of_value("", text[end:])])

@@ -10,11 +10,14 @@ from gpudoctor.model.measurement import OK, Measurement
 from gpudoctor.model.packed import pack
 from gpudoctor.model.report import Finding, LayerResult, Report, StackResult
 from gpudoctor.reporters import collect_env, console, json_report
+from gpudoctor.reporters.escape import visible
 from gpudoctor.reporters.markdown_text import block, code, folded, table, text, units
 from gpudoctor.reporters.validation_text import rate_text, result_text, task_text, time_text
 
 LIMIT = 65_000
 """UTF-16 units; GitHub, GitLab and Gitea take 65,536 and more."""
+TITLE = 200
+"""Characters; trackers take 255."""
 FINDINGS = 60
 KERNEL_LINES = (60, 20, 0)
 KINDS = {
@@ -66,7 +69,9 @@ def markdown(
 def title(report: Report) -> str:
     """One line of plain text for the title of an issue."""
     first = next((finding.title for finding in report.findings if finding.severity != "info"), None)
-    return first or f"{_machine(report)}: {console.nothing_wrong(report)[0].lower()}{console.nothing_wrong(report)[1:].rstrip('.')}"
+    wrong = console.nothing_wrong(report)
+    said = visible(first or f"{_machine(report)}: {wrong[0].lower()}{wrong[1:].rstrip('.')}")
+    return said if len(said) <= TITLE else said[: TITLE - 1] + "…"
 
 
 def _machine(report: Report) -> str:

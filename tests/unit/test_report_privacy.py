@@ -37,14 +37,25 @@ def plants(draw: st.DrawFn) -> Plant:
     assume(len(set(digits)) > 6)
     octets = draw(st.tuples(st.integers(1, 250), st.integers(0, 255), st.integers(1, 250)))
     return Plant(
-        user=user, full_name=f"{first.title()} {last.title()}", other=other, host=draw(st.sampled_from([host, f"{host}-{company}", f"{host}7"])),
-        domain=f"{company}.example", project=draw(st.sampled_from([project, f"{project}-{last}", f"{project}_model"])), share=share,
-        server=server, ip=draw(st.sampled_from(["10.{}.{}.{}", "192.168.{1}.{2}", "172.17.{1}.{2}"])).format(*octets),
-        mac="3c:" + ":".join(digits[start : start + 2] for start in range(0, 10, 2)), ipv6=f"fe80::{digits[:4]}:{digits[4:8]}:{digits[8:12]}:1a2b",
-        uuid=f"{digits[:8]}-{digits[8:12]}-4{digits[12:15]}-8{digits[15:18]}-{digits[18:30]}", machine_id=digits[::-1],
+        user=user,
+        full_name=f"{first.title()} {last.title()}",
+        other=other,
+        host=draw(st.sampled_from([host, f"{host}-{company}", f"{host}7"])),
+        domain=f"{company}.example",
+        project=draw(st.sampled_from([project, f"{project}-{last}", f"{project}_model"])),
+        share=share,
+        server=server,
+        ip=draw(st.sampled_from(["10.{}.{}.{}", "192.168.{1}.{2}", "172.17.{1}.{2}"])).format(*octets),
+        mac="3c:" + ":".join(digits[start : start + 2] for start in range(0, 10, 2)),
+        ipv6=f"fe80::{digits[:4]}:{digits[4:8]}:{digits[8:12]}:1a2b",
+        uuid=f"{digits[:8]}-{digits[8:12]}-4{digits[12:15]}-8{digits[15:18]}-{digits[18:30]}",
+        machine_id=digits[::-1],
         serial="".join(draw(st.lists(st.sampled_from("0123456789"), min_size=10, max_size=13))) + draw(st.sampled_from(["", "X"])),
-        secret=draw(letters), token=draw(letters), email=f"{first}.{last}@{company}.example", password=draw(letters),
-    )  # fmt: skip
+        secret=draw(letters),
+        token=draw(letters),
+        email=f"{first}.{last}@{company}.example",
+        password=draw(letters),
+    )
 
 
 def made_of(folder: Path) -> reporting.Made:
@@ -81,7 +92,9 @@ def keys(value: Any, path: str = "") -> Iterator[str]:
             yield from keys(inner, path)
 
 
-@settings(max_examples=8, phases=(Phase.explicit, Phase.generate), suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@settings(
+    max_examples=8, phases=(Phase.explicit, Phase.generate), suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+)
 @given(plants())
 def test_nothing_planted_comes_out_and_the_machine_stays(plant: Plant) -> None:
     with TemporaryDirectory() as root:
@@ -122,14 +135,30 @@ def _written(made: reporting.Made, root: Path) -> Iterator[Path]:
         yield path
 
 
-@pytest.mark.parametrize("user", ["cuda", "intel", "test", "root", "nvidia", "render", "torch", "python", "local", "lib", "venv", "geforce"])
+@pytest.mark.parametrize(
+    "user", ["cuda", "intel", "test", "root", "nvidia", "render", "torch", "python", "local", "lib", "venv", "geforce"]
+)
 def test_a_person_called_like_a_technical_word(user: str, tmp_path: Path) -> None:
     plant = Plant(
-        user=user, full_name="Dora Dormouse", other="hatter", host=user, domain="wonder.example", project="teaparty", share="treacle",
-        server="hare", ip="10.1.2.3", mac="3c:7c:3f:aa:bb:cc", ipv6="fe80::1:2:3:4", uuid="9f6dbf4a-1c2d-4e5f-8a9b-0c1d2e3f4a5b",
-        machine_id="0123456789abcdef0123456789abcdef", serial="1320921000123", secret="aB3dE6gH9jK2mN5p", token="qR7sT1uV4wX8yZ2b",
-        email="dora@wonder.example", password="cD5fG8hJ1kL4nP7q",
-    )  # fmt: skip
+        user=user,
+        full_name="Dora Dormouse",
+        other="hatter",
+        host=user,
+        domain="wonder.example",
+        project="teaparty",
+        share="treacle",
+        server="hare",
+        ip="10.1.2.3",
+        mac="3c:7c:3f:aa:bb:cc",
+        ipv6="fe80::1:2:3:4",
+        uuid="9f6dbf4a-1c2d-4e5f-8a9b-0c1d2e3f4a5b",
+        machine_id="0123456789abcdef0123456789abcdef",
+        serial="1320921000123",
+        secret="aB3dE6gH9jK2mN5p",
+        token="qR7sT1uV4wX8yZ2b",
+        email="dora@wonder.example",
+        password="cD5fG8hJ1kL4nP7q",
+    )
     folder = write(plant, tmp_path)
     original = app.check(app.CheckRequest(capture=str(folder)))
     made = made_of(folder)

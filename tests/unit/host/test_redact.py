@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpudoctor.host import system_names
@@ -39,6 +39,7 @@ def redactor() -> Redactor:
         ("Linux wonderland 6.8.0-45-generic #45 SMP", "Linux host-1 6.8.0-45-generic #45 SMP"),
         ("Linux version 6.8.0-custom (bob@forge) (gcc 13)", "Linux version 6.8.0-custom (user-1@host-1) (gcc 13)"),
         ("built on wonderland.example.org by alice.", "built on host-1 by user-1."),
+        ("asked node17.lab.example.org:22", "asked host-1:22"),
         ("WONDERLAND, Alice's RTX 4090", "host-1, user-1's RTX 4090"),
         ("/dev/mapper/wonderland--vg-root, vg_alice", "/dev/mapper/host-1--vg-root, vg_user-1"),
         ("Nov 21 10:00:00 cuda kernel: i915", "Nov 21 10:00:00 host-1 kernel: i915"),
@@ -78,13 +79,15 @@ def redactor() -> Redactor:
         (f"GPU 0: NVIDIA A100 (UUID: GPU-{UUID})", "GPU 0: NVIDIA A100 (UUID: GPU-00000000-0000-4000-8000-000000000001)"),
         ("root=UUID=" + UUID, "root=UUID=00000000-0000-4000-8000-000000000001"),
         ("nas:/export/pictures /mnt/pix nfs4 rw,addr=10.1.2.3 0 0", "host-1:/share-1 /mnt/folder-1 nfs4 rw,addr=192.0.2.1 0 0"),
-        ("//nas/pictures /mnt/pix cifs rw,username=carol,domain=REDQUEEN 0 0",
-         "//host-1/share-1 /mnt/folder-1 cifs rw,username=user-1,domain=domain-1 0 0"),
+        (
+            "//nas/pictures /mnt/pix cifs rw,username=carol,domain=REDQUEEN 0 0",
+            "//host-1/share-1 /mnt/folder-1 cifs rw,username=user-1,domain=domain-1 0 0",
+        ),
         ("net use \\\\nas\\pictures", "net use \\\\host-1\\share-1"),
         ("/home/alice/rabbit-hole/train.py", "/home/user-1/folder-1/train.py"),
         ("/opt/intel/oneapi/setvars.sh /mnt/c/data", "/opt/intel/oneapi/setvars.sh /mnt/c/data"),
     ],
-)  # fmt: skip
+)
 def test_replaced(redactor: Redactor, before: str, after: str) -> None:
     said = redactor.text(before)
     assert said == after
@@ -93,16 +96,36 @@ def test_replaced(redactor: Redactor, before: str, after: str) -> None:
 
 KEPT = (
     "0000:03:00.0 VGA compatible controller [0300]: Intel Corporation DG2 [8086:56a0] (rev 08)",
-    "nvidia-curand-cu12 10.3.5.147", "libcudart.so.12.4.127", "31.0.101.4502", "torch==2.8.0+cu126", "NVIDIA-SMI 550.54.15",
+    "nvidia-curand-cu12 10.3.5.147",
+    "libcudart.so.12.4.127",
+    "31.0.101.4502",
+    "torch==2.8.0+cu126",
+    "NVIDIA-SMI 550.54.15",
     "10.0.22631.4317",
-    "Linux version 6.8.0 (buildd@lcy02-amd64-042)", "Serial Number : N/A", "Serial Number : 0", "http://127.0.0.1:8080",
-    "libalice.so.1", "alice-utils 1.2",
-    "1.0+alice", "alice.so", "malice", "wonderlands", "/usr/lib/x86_64-linux-gnu/libze_intel_gpu.so.1.3.26241.33",
+    "Linux version 6.8.0 (buildd@lcy02-amd64-042)",
+    "Serial Number : N/A",
+    "Serial Number : 0",
+    "http://127.0.0.1:8080",
+    "libalice.so.1",
+    "alice-utils 1.2",
+    "1.0+alice",
+    "alice.so",
+    "malice",
+    "wonderlands",
+    "/usr/lib/x86_64-linux-gnu/libze_intel_gpu.so.1.3.26241.33",
     "00000000-0000-0000-0000-000000000000",
-    "CL_DEVICE_NAME  Intel(R) Arc(TM) A770 Graphics", "sm_80 sm_86 sm_90", "12:30:45",
-    "[    1.234567] i915 0000:03:00.0: GuC firmware", "git@github.com:",
-    "root=/dev/nvme0n1p2", "tokenizers 0.19", "token count: 4", "max_tokens=5", "version 2023.15.3.0.20_160000", "pip @ 24.0",
-)  # fmt: skip
+    "CL_DEVICE_NAME  Intel(R) Arc(TM) A770 Graphics",
+    "sm_80 sm_86 sm_90",
+    "12:30:45",
+    "[    1.234567] i915 0000:03:00.0: GuC firmware",
+    "git@github.com:",
+    "root=/dev/nvme0n1p2",
+    "tokenizers 0.19",
+    "token count: 4",
+    "max_tokens=5",
+    "version 2023.15.3.0.20_160000",
+    "pip @ 24.0",
+)
 
 
 @pytest.mark.parametrize("text", KEPT)
@@ -163,16 +186,24 @@ def test_values_in_tables(redactor: Redactor) -> None:
         "alice": "kept as a key",
     }
     assert redactor.value(value) == {
-        "board_serial": "serial-1", "path": "/home/user-1/x", "n": 3, "list": ["user-1"], "/home/user-1": None, "api_key": "<secret>",
-        "serial": "N/A", "alice": "kept as a key",
-    }  # fmt: skip
+        "board_serial": "serial-1",
+        "path": "/home/user-1/x",
+        "n": 3,
+        "list": ["user-1"],
+        "/home/user-1": None,
+        "api_key": "<secret>",
+        "serial": "N/A",
+        "alice": "kept as a key",
+    }
     assert redactor.counts["user"] == 3
 
 
 def test_json_and_xml_keep_their_keys(redactor: Redactor) -> None:
     text = '{"alice": {"bob": 1.10, "host": "wonderland", "serial": "XJ12345678"}, "version": "10.1.2.3",\n "path": "C:\\\\Users\\\\alice"}'
     said = redactor.text(text)
-    assert said == text.replace('"wonderland"', '"host-1"').replace('"XJ12345678"', '"serial-1"').replace("Users\\\\alice", "Users\\\\user-1")
+    assert said == text.replace('"wonderland"', '"host-1"').replace('"XJ12345678"', '"serial-1"').replace(
+        "Users\\\\alice", "Users\\\\user-1"
+    )
     assert json.loads(said)["alice"]["bob"] == 1.1
     assert redactor.text("<gpu><alice>wonderland</alice></gpu>") == "<gpu><alice>host-1</alice></gpu>"
 
@@ -206,13 +237,16 @@ def test_names_of_the_system() -> None:
         "/etc/hosts": "127.0.0.1 localhost\n127.0.1.1 discovery.example.org discovery\n10.0.0.7 hal.example.org hal # core\n",
         "/etc/resolv.conf": "nameserver 10.0.0.1\nsearch jupiter.example.org\n",
         "/etc/machine-id": "0123456789abcdef0123456789abcdef\n",
-        "/proc/mounts": "pod:/bay/doors /bay nfs4 rw 0 0\nbob@pod2:/x /y fuse.sshfs rw 0 0\ntmpfs /tmp tmpfs rw 0 0\nC:\\\\ /mnt/c 9p rw 0 0\n",
+        "/proc/mounts": "pod:/bay/doors /bay nfs4 rw 0 0\nbob@pod2:/x /y fuse.sshfs rw 0 0\n"
+        "tmpfs /tmp tmpfs rw 0 0\nC:\\\\ /mnt/c 9p rw 0 0\n",
         "/home/carol/.gitconfig": "[user]\n name = Carol Clarke\n email = cclarke@example.org\n",
         "/work/.git/config": '[remote "origin"]\n url = git@github.com:monolith/tycho.git\n',
     }
     environment = {"USER": "carol", "HOME": "/home/carol", "HOSTNAME": "discovery", "CONDA_DEFAULT_ENV": "odyssey", "PWD": "/work/space"}
     names = system_names.collect(lambda path: files.get(path, ""), environment, [], [], [], [], "/work/space")
-    assert {"carol", "dave", "Dave Bowman", "Carol Clarke", "cclarke"} <= set(names.users) and not {"daemon", "root", "nobody"} & set(names.users)
+    assert {"carol", "dave", "Dave Bowman", "Carol Clarke", "cclarke"} <= set(names.users) and not {"daemon", "root", "nobody"} & set(
+        names.users
+    )
     assert {"discovery", "discovery.example.org", "hal", "pod", "pod2"} <= set(names.hosts)
     assert {"jupiter.example.org", "example.org"} <= set(names.domains)
     assert {("project", "odyssey"), ("project", "monolith/tycho"), ("share", "bay/doors"), ("share", "doors")} <= set(names.words)
@@ -252,6 +286,75 @@ def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     assert "file" in Pseudonyms().save(tmp_path / "file" / "state" / FILE)
 
 
+PIECES = (
+    "alice",
+    "wonderland",
+    "Alice Liddell",
+    "/home/alice/",
+    "/home/bob/acme/x.py",
+    "https://",
+    "u:p@",
+    "host.acme.io",
+    "10.1.2.3",
+    "192.168.1.1",
+    ":8080",
+    "uid=1000(",
+    "alice)",
+    "groups=",
+    "Serial: ",
+    "ABC1234567",
+    "token=",
+    "hf_abcdefghijklmnopqrstuvwx",
+    "fe80::1",
+    "3c:7c:3f:aa:bb:cc",
+    "//srv/share",
+    "srv:/x /mnt/y nfs4 rw,addr=1.2.3.4 0 0",
+    "\n",
+    " ",
+    "@",
+    "=",
+    ":",
+    "hostname: ",
+    "USER=",
+    "zed",
+    "Linux ",
+    "6.8.0-1",
+    "user-1",
+    "host-2",
+    "<secret>",
+    "serial-3",
+    "folder-4",
+    "C:\\Users\\zed\\q",
+    UUID,
+    "GPU-",
+    "git+https://github.com/a/b.git",
+    "git@github.com:o/r.git",
+    "kernel: ",
+    "Nov 21 10:00:00 ",
+    "[    0.000000] ",
+    '"',
+    "<serial>",
+    "</serial>",
+    "{",
+    "}",
+    "-----BEGIN RSA PRIVATE KEY-----",
+    "crw-rw---- 1 zed render 2 x",
+    "render:x:992:zed,alice",
+    "\\\\nas\\pix",
+    "/opt/my proj/venv",
+)
+
+
+@settings(max_examples=150)
+@given(st.lists(st.sampled_from(PIECES) | st.text(max_size=4), max_size=14).map("".join))
+def test_the_redacted_is_redacted(text: str) -> None:
+    names = Names(users=("alice", "Alice Liddell"), hosts=("wonderland",), domains=("acme.io",), paths=("/opt/my proj/venv",))
+    redactor = Redactor(names)
+    once = redactor.text(text)
+    assert redactor.text(once) == once
+    assert Redactor(names).text(once) == once
+
+
 @given(st.text(max_size=300))
 def test_any_text_twice_is_once(text: str) -> None:
     redactor = Redactor(Names(users=("alice",), hosts=("wonderland",)))
@@ -271,6 +374,22 @@ def test_any_text_twice_is_once(text: str) -> None:
         "serial" * 30_000,
         "aa:" * 60_000,
         "eyJ" * 60_000,
+        "/mnt/" + "a/" * 60_000,
+        "https://" + "a." * 60_000 + "/" + "b/" * 30_000,
+        "uid=1000(" + "a),1(" * 40_000,
+        '{"a": "' + "x" * 200_000 + '"}',
+        "<a" * 60_000 + "</",
+        "token=" * 40_000,
+        "hostname: " * 20_000,
+        "user@host " * 20_000,
+        "Authorization: " * 20_000,
+        "-----BEGIN PRIVATE KEY-----" * 8_000,
+        "10.1.2.3 " * 20_000,
+        "f:" * 80_000,
+        "fe80" + ":0" * 60_000,
+        "\\\\a" * 60_000,
+        "git@" * 50_000,
+        "a b c d 0 0\n" * 20_000,
         "://" * 60_000,
     ],
 )
