@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from gpudoctor.cli import FINDINGS, OK, BadInput
 from gpudoctor.cli.check import status
+from gpudoctor.cli.output import deliver, terminal
+
+if TYPE_CHECKING:
+    from gpudoctor.explaining import ExplainRequest, Explanation
 
 AT_MOST = 5
 PIECE = 1 << 20
@@ -33,42 +38,61 @@ PIECE = 1 << 20
 def command(files: Sequence[str], **given: Any) -> int:
     """What went wrong, and what to do: from a log, a traceback, pasted outputs, a whole issue text.
 
-    Reads FILE, or standard input. Nothing of this machine is looked at.
+    Reads FILE, or standard input; several files give one table. Nothing of this machine is looked at.
     """
-    from gpudoctor import app, explaining
+    from gpudoctor import explaining
 
     request = explaining.ExplainRequest(checks=given["checks"], ignore=frozenset(given["ignore"]), stack=given["stack"])
-    if len(files) > 1:
-        raise BadInput("explain takes one file so far")
-    progress = Progress(on=sys.stderr.isatty() and not given["quiet"])
-    try:
-        explanation = explaining.explain(_chunks(files[0] if files else "-"), request, progress)
-    except app.BAD_INPUT as error:
-        raise BadInput(str(error)) from error
-    finally:
-        progress.clear()
+    explanations = {name: _explained(name, request, given["quiet"]) for name in files or ("-",)}
+    if len(explanations) > 1:
+        return _triage(explanations, given)
+    (explanation,) = explanations.values()
     if given["why"]:
         from gpudoctor.cli.why import show
 
         return show(explanation.report, given["why"], given["form"], given["output"])
-    from gpudoctor.cli.output import deliver, terminal
-
+    most = None if given["everything"] else AT_MOST
     if given["form"] == "json":
         from gpudoctor.reporters import json_report
 
-        deliver(json_report.render(explanation.report, {}), given["output"])
+        report = replace(explanation.report, findings=explanation.report.findings[:most])
+        deliver(json_report.render(report, {}), given["output"])
     else:
         from gpudoctor.reporters import explanation_text
 
         place = terminal(given["no_color"], to_file=given["output"] not in (None, "-"))
-        most = None if given["everything"] else AT_MOST
-        deliver(
-            explanation_text.render(
-                explanation.report, explanation.recognised, place, most=most, verbose=given["verbose"], quiet=given["quiet"]
-            ),
-            given["output"],
+        text = explanation_text.render(
+            explanation.report, explanation.recognised, place, most=most, verbose=given["verbose"], quiet=given["quiet"]
         )
+        deliver(text, given["output"])
     return FINDINGS if status(explanation.report, given["fail_on"], None) == FINDINGS else OK
+
+
+def _explained(name: str, request: ExplainRequest, quiet: bool) -> Explanation:
+    from gpudoctor import app, explaining
+
+    progress = Progress(on=sys.stderr.isatty() and not quiet)
+    try:
+        return explaining.explain(_chunks(name), request, progress)
+    except app.BAD_INPUT as error:
+        raise BadInput(str(error)) from error
+    finally:
+        progress.clear()
+
+
+def _triage(explanations: Mapping[str, Explanation], given: Mapping[str, Any]) -> int:
+    """Several texts: the first cause of each in one table."""
+    if given["why"]:
+        raise BadInput("--why explains one text; give one FILE")
+    from gpudoctor.reporters import triage_report
+
+    reports = {name: explanation.report for name, explanation in explanations.items()}
+    if given["form"] == "json":
+        deliver(triage_report.render_json(reports), given["output"])
+    else:
+        place = terminal(given["no_color"], to_file=given["output"] not in (None, "-"))
+        deliver(triage_report.render_text(reports, place), given["output"])
+    return FINDINGS if any(status(report, given["fail_on"], None) == FINDINGS for report in reports.values()) else OK
 
 
 def _chunks(name: str) -> Iterator[bytes]:

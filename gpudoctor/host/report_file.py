@@ -29,7 +29,11 @@ def read_report(path: str) -> Mapping[str, Any] | None:
         raise CaptureError(f"{path}: cannot be read: {error.strerror or error}") from None
     if len(content) > LARGEST:
         raise CaptureError(f"{path}: larger than {LARGEST // 1_000_000} MB, which no report is")
-    text = content.decode("utf-8-sig", "replace")
+    return report_in(content.decode("utf-8-sig", "replace"), path)
+
+
+def report_in(text: str, path: str) -> Mapping[str, Any] | None:
+    """The same of a text; `path` is what errors call it."""
     try:
         if not text.lstrip()[:1] == "{":
             packed = unpack(text)

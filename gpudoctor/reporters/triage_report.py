@@ -1,0 +1,61 @@
+"""Several explained texts in one table: which is about what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from gpudoctor.model.report import Finding, Report
+from gpudoctor.reporters.escape import visible
+from gpudoctor.reporters.json_report import dumps
+from gpudoctor.reporters.layout import Line, Span, Terminal, hanging
+
+SCHEMA = "gpudoctor.triage/1"
+STYLE = {"error": "bad", "warning": "warn", "info": "dim"}
+
+
+def first_of(report: Report) -> Finding | None:
+    """What a maintainer would answer first; a hint counts only where the text itself shows it."""
+    return next((finding for finding in report.findings if finding.severity != "info" or finding.said_at), None)
+
+
+def render_text(reports: Mapping[str, Report], terminal: Terminal | None = None) -> str:
+    terminal = terminal or Terminal()
+    width = min(max(terminal.width, 60), 140)
+    lines: list[Line] = []
+    for name, report in reports.items():
+        lines += _row(name, report, width)
+    explained = sum(first_of(report) is not None for report in reports.values())
+    return terminal.draw([*lines, (), (Span(f"{explained} of {len(reports)} texts show a known trouble.", "bold"),)])
+
+
+def _row(name: str, report: Report, width: int) -> Iterator[Line]:
+    finding = first_of(report)
+    yield (Span(visible(name), "bold"),)
+    if finding is None:
+        yield Span("  nothing known  ", "dim"), Span(", ".join(visible(stack) for stack in _stacks(report)[:3]), "dim")
+        return
+    yield from hanging((Span(f"  {finding.severity:<8} ", STYLE[finding.severity]),), finding.title, width, last=finding.confidence)
+    yield Span(" " * 11), Span(finding.id, "dim")
+
+
+def _stacks(report: Report) -> list[str]:
+    text = report.facts.get("text")
+    stacks = text.get("stacks") if isinstance(text, Mapping) else None
+    return [str(stack) for stack in stacks] if isinstance(stacks, list) else []
+
+
+def render_json(reports: Mapping[str, Report]) -> str:
+    """One object a text: its first finding (null where nothing is known), all ids, the stacks that it speaks of."""
+    return dumps({"schema": SCHEMA, "texts": [_entry(name, report) for name, report in reports.items()]})
+
+
+def _entry(name: str, report: Report) -> dict[str, Any]:
+    finding = first_of(report)
+    first = None
+    if finding is not None:
+        first = {
+            "id": finding.id, "title": finding.title, "severity": finding.severity, "confidence": finding.confidence,
+            "advice": finding.advice.text, "sources": list(finding.sources),
+        }  # fmt: skip
+    return {"text": name, "first": first, "findings": [each.id for each in report.findings], "stacks": _stacks(report)}

@@ -1,0 +1,75 @@
+"""gpudoctor explain: a text, a report of ours, several texts, and what nobody knows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gpudoctor.cli import run
+
+TRACE = """I get this:
+```
+Traceback (most recent call last):
+  File "train.py", line 2, in <module>
+    import intel_extension_for_pytorch
+  File "/opt/venv/lib/python3.9/site-packages/intel_extension_for_pytorch/__init__.py", line 3, in <module>
+    from . import _C
+ImportError: libmkl_sycl.so.3: cannot open shared object file: No such file or directory
+```
+"""
+OLD_KERNEL = Path(__file__).parents[2] / "machines" / "arc-a750-old-kernel"
+
+
+def explain(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    status = run(["explain", *words])
+    return status, capsys.readouterr().out
+
+
+def test_a_traceback_is_named_with_its_library(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "log").write_text(TRACE)
+    status, screen = explain(capsys, str(tmp_path / "log"))
+    assert status == 1 and "libmkl_sycl.so.3" in screen and "setvars.sh" in screen
+    status, document = explain(capsys, str(tmp_path / "log"), "--format", "json")
+    report = json.loads(document)
+    assert report["origin"] == "text" and report["schema"] == "gpudoctor.report/1"
+    assert report["findings"][0]["severity"] == "error"
+
+
+def test_nothing_known_is_an_answer_that_says_what_would_help(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "log").write_text("Hello, my computer makes a noise.\n")
+    status, screen = explain(capsys, str(tmp_path / "log"))
+    assert status == 0 and "No known trouble" in screen and "collect_env" in screen
+
+
+@pytest.mark.parametrize("form", ["json", "markdown"])
+def test_a_report_of_ours_is_judged_as_the_machine_was(form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / f"report.{form}"
+    assert run(["report", "--capture", str(OLD_KERNEL), "--format", form, "-o", str(file)]) in (0, 1)
+    run(["check", "--capture", str(OLD_KERNEL), "--format", "json"])
+    checked = json.loads(capsys.readouterr().out)
+    _, document = explain(capsys, str(file), "--format", "json", "--all")
+    assert [finding["id"] for finding in json.loads(document)["findings"]] == [finding["id"] for finding in checked["findings"]]
+
+
+def test_several_texts_make_one_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "one").write_text(TRACE)
+    (tmp_path / "two").write_text("nothing of interest\n")
+    status, screen = explain(capsys, str(tmp_path / "one"), str(tmp_path / "two"))
+    assert status == 1 and "1 of 2 texts" in screen and "nothing known" in screen
+    _, document = explain(capsys, str(tmp_path / "one"), str(tmp_path / "two"), "--format", "json")
+    first, second = json.loads(document)["texts"]
+    assert first["first"]["id"] in first["findings"] and second["first"] is None
+
+
+def test_hostile_texts_end_in_an_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = {
+        "escapes": "\x1b]0;owned\x07ImportError: lib\x1b[31mfoo.so: cannot open shared object file\n",
+        "nested": "[" * 100_000, "json": '{"schema": "gpudoctor.report/1", "facts": [' + "1," * 1000,
+        "long": "RuntimeError: " + "out of memory " * 100_000, "empty": "", "binary": "\x00\xff\xfe" * 5000,
+    }  # fmt: skip
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8", errors="surrogateescape")
+        status, screen = explain(capsys, str(tmp_path / name))
+        assert status in (0, 1) and "\x1b" not in screen, name
