@@ -9,6 +9,7 @@ import contextlib
 import os
 import sys
 import threading
+import time
 from collections.abc import Collection, Iterator
 
 MARKER = "GPUDOCTOR_RUN"
@@ -66,12 +67,14 @@ def kill_unmarked(since: int | None, running: Collection[int]) -> None:
         return
     for _ in range(5):
         found = [pid for pid in _adopted() if pid not in running and _foreign(pid) and (born(pid) or 0) >= since and not _marked(pid)]
-        for pid in found:
-            kill(pid)
-            with contextlib.suppress(OSError):
-                os.waitpid(pid, 0)
         if not found:
             return
+        for pid in found:
+            kill(pid)
+        time.sleep(0.02)  # one in uninterruptible sleep does not even die of SIGKILL: it is not waited for
+        for pid in found:
+            with contextlib.suppress(OSError):
+                os.waitpid(pid, os.WNOHANG)
 
 
 def _foreign(pid: int) -> bool:

@@ -29,6 +29,8 @@ _numbers = itertools.count(1)
 _POSIX = os.name == "posix"
 _running: set[int] = set()
 """Numbers of all processes that were started here and have not been reaped."""
+_starting = threading.Lock()
+"""Held while one is started: before it is in the list above and carries its marker, it looks like nobody's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,24 +80,25 @@ def execute(
             stdin.write(stdin_text.encode("utf-8", "replace"))
             stdin.seek(0)
         try:
-            process = subprocess.Popen(
-                list(argv),
-                executable=program,
-                stdin=stdin,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                bufsize=0,
-                env={**env, MARKER: marker},
-                cwd="/" if _POSIX else None,
-                start_new_session=_POSIX,
-                creationflags=0 if _POSIX else getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
-            )
+            with _starting:
+                process = subprocess.Popen(
+                    list(argv),
+                    executable=program,
+                    stdin=stdin,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    bufsize=0,
+                    env={**env, MARKER: marker},
+                    cwd="/" if _POSIX else None,
+                    start_new_session=_POSIX,
+                    creationflags=0 if _POSIX else getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+                )
+                _running.add(process.pid)
         except FileNotFoundError:
             return Ran(key, missing=True)
         except (OSError, ValueError) as error:
             return Ran(key, rc=126, stderr=str(error), seconds=time.monotonic() - began)
     ended = False
-    _running.add(process.pid)
     since = born(process.pid)
     try:
         if niced:
@@ -108,7 +111,8 @@ def execute(
     finally:
         _end(process, marker, forced=not ended)
         if guard.expendable:
-            kill_unmarked(since, _running)
+            with _starting:
+                kill_unmarked(since, _running)
         _running.discard(process.pid)
     seconds = round(time.monotonic() - began, 3)
     stdout, stderr = (bounded(text, streams.flooded) for text in streams.texts())
