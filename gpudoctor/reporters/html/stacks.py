@@ -9,9 +9,6 @@ from gpudoctor.reporters import console
 from gpudoctor.reporters.html.element import Element, element
 from gpudoctor.reporters.html.words import KINDS, mark, slug, state
 
-BY_MEASURING = ("compute", "performance")
-"""Rungs of which only `validate` can tell."""
-
 
 def section(report: Report) -> Element | None:
     """Those in use are shown whole, the others in a line each that unfolds; what has no device here is named only."""
@@ -21,13 +18,14 @@ def section(report: Report) -> Element | None:
         return None
     whole = [stack for stack in there if stack.used] or there[:1]
     rest = [stack for stack in there if stack not in whole]
+    hint = "no measurement told" if report.measurements else "gpudoctor validate tells"
     return element(
         "section",
         element("h2", "How far each stack gets", id="stacks"),
         element("p", "From the device up to a computation. The lowest broken rung is the one to mend; what lies above it is not reached.",
                 class_="intro"),
-        element("div", (_whole(stack) for stack in whole), class_="ladders") if whole else None,
-        element("div", (_folded(stack) for stack in rest), class_="folds") if rest else None,
+        element("div", (_whole(stack, hint) for stack in whole), class_="ladders") if whole else None,
+        element("div", (_folded(stack, hint) for stack in rest), class_="folds") if rest else None,
         element("p", element("strong", "No device here for: "), ", ".join(absent), ".", class_="aside absent") if absent else None,
         aria_labelledby="stacks",
     )  # fmt: skip
@@ -37,7 +35,7 @@ def verdict(stack: StackResult) -> str:
     if stack.verdict == "broken" and stack.broken_layer:
         return f"broken at {console.name(stack.broken_layer)}"
     if stack.verdict == "unknown":
-        layer = next((rung.layer for rung in stack.layers if rung.status == "unknown" and rung.layer not in BY_MEASURING), "")
+        layer = next((rung.layer for rung in stack.layers if rung.status == "unknown" and rung.layer not in console.MEASURED), "")
         return f"unknown from {console.name(layer)} on" if layer else "unknown"
     return {"ok": "sound", "incomplete": "not installed"}.get(stack.verdict, stack.verdict)
 
@@ -47,21 +45,21 @@ def _verdict(stack: StackResult) -> Element:
     return element("span", mark(kind), verdict(stack), class_=f"state {kind}")
 
 
-def _whole(stack: StackResult) -> Element:
+def _whole(stack: StackResult, hint: str) -> Element:
     name = f"stack-{slug(stack.stack)}"
     return element(
         "article",
         element("header", element("h3", stack.title, id=name), _verdict(stack)),
-        _rungs(stack),
+        _rungs(stack, hint),
         class_="ladder", aria_labelledby=name,
     )  # fmt: skip
 
 
-def _folded(stack: StackResult) -> Element:
+def _folded(stack: StackResult, hint: str) -> Element:
     return element(
         "details",
         element("summary", element("h3", stack.title), _pips(stack), _verdict(stack)),
-        element("div", _rungs(stack), class_="folded"),
+        element("div", _rungs(stack, hint), class_="folded"),
         class_="ladder", id=f"stack-{slug(stack.stack)}",
     )  # fmt: skip
 
@@ -72,30 +70,24 @@ def _pips(stack: StackResult) -> Element:
     return element("span", marks, class_="pips", aria_hidden="true")
 
 
-def _rungs(stack: StackResult) -> Element:
-    return element("ol", _rows(stack), class_="rungs")
+def _rungs(stack: StackResult, hint: str) -> Element:
+    return element("ol", _rows(stack, hint), class_="rungs")
 
 
-def _rows(stack: StackResult) -> Iterator[Element]:
+def _rows(stack: StackResult, hint: str) -> Iterator[Element]:
     for rung in stack.layers:
         yield element(
             "li",
-            element("span", mark("idle"), "not measured", class_="state idle") if _unmeasured(rung) else state(rung.status),
+            element("span", mark("idle"), "not measured", class_="state idle") if console.unmeasured(rung) else state(rung.status),
             element("span", console.name(rung.layer), class_="layer"),
-            element("span", _detail(rung), class_="detail"),
+            element("span", _detail(rung, hint), class_="detail"),
             class_=f"rung {_kind(rung)}",
         )
 
 
-def _detail(rung: LayerResult) -> str:
-    if _unmeasured(rung):
-        return "gpudoctor validate measures it"
-    return rung.detail or ("could not be told" if rung.status == "unknown" else "")
-
-
-def _unmeasured(rung: LayerResult) -> bool:
-    return rung.status == "unknown" and rung.layer in BY_MEASURING and not rung.detail
+def _detail(rung: LayerResult, hint: str) -> str:
+    return rung.detail or (hint if console.unmeasured(rung) else "could not be told" if rung.status == "unknown" else "")
 
 
 def _kind(rung: LayerResult) -> str:
-    return "idle" if _unmeasured(rung) else KINDS.get(rung.status, "doubt")
+    return "idle" if console.unmeasured(rung) else KINDS.get(rung.status, "doubt")

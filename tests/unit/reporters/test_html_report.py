@@ -147,7 +147,7 @@ def test_what_a_report_lacks_is_said(changes: dict[str, Any], said: str) -> None
 def test_rungs_that_only_measuring_can_tell_are_no_doubt() -> None:
     layers = (LayerResult(layer="device", status="ok", detail="x"), LayerResult(layer="compute", status="unknown", detail=""))
     page = Page(html(report(stacks=(replace(stack(verdict="ok"), layers=layers),), findings=())))
-    assert "not measuredcomputegpudoctor validate measures it" in page.text
+    assert "not measuredcomputegpudoctor validate tells" in page.text
 
 
 def test_a_variable_is_one_word_of_a_shell() -> None:
