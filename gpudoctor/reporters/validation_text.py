@@ -17,6 +17,10 @@ SHORT = {"training": "train", "inference": "infer", "micro": "micro"}
 CELLS = {True: ("█", "░"), False: ("#", ".")}
 """Full and empty cells of a bar: in Unicode, and in ASCII."""
 BAR = 20
+CLOCK = {
+    "preprocess": "preparing images", "host_to_device": "copies to the device", "compute": "computing",
+    "device_to_host": "copies to the host",
+}  # fmt: skip
 LAYERS = ("compute", "performance")
 
 
@@ -180,6 +184,9 @@ def _meaning(report: Report, width: int, verbose: bool) -> Iterator[Line]:
         yield from hanging(
             (Span("  right    ", "good"),), f"{len(judged)} of {len(done)} were held against float64 on the processor and agree", width
         )
+    more = [each for each in done if each.task != "micro" and not each.replicas and set(each.includes) - {"compute"}]
+    for parts, names in grouped([(_clock(each), _named(each)) for each in more]):
+        yield from hanging((Span("  clock    ", "dim"),), f"{names}: {parts} are inside", width)
     for reason, names in grouped([(each.noisy, _named(each)) for each in done if each.noisy], exactly=verbose):
         yield from hanging((Span("  noisy    ", "warn"),), f"{names}: {reason}", width)
     for each in done:
@@ -198,6 +205,11 @@ def _meaning(report: Report, width: int, verbose: bool) -> Iterator[Line]:
                 per += f", {each.energy.throughput_per_watt:.3g} {visible(each.throughput.unit)}/W"
             text = f"{_named(each)}: {each.energy.mean_watts:.1f} W{per} ({each.energy.boundary}, {each.energy.source})"
             yield from hanging((Span("  energy   ", "dim"),), text, width)
+
+
+def _clock(each: Measurement) -> str:
+    """'preparing images, copies to the device, computing, copies to the host'."""
+    return ", ".join(CLOCK.get(part, part) for part in each.includes)
 
 
 def _findings(report: Report, width: int) -> Iterator[Line]:

@@ -71,3 +71,9 @@ def test_the_optimiser_is_with_the_task_and_it_fits_a_narrow_screen() -> None:
 def test_what_was_left_out_for_another_reason_than_time_does_not_speak_of_a_minute() -> None:
     assert "minute" not in shown(of_batch(4, 3.0), left_out=["batch 2: fewer items than the 4 replicas"])
     assert "minute" in shown(of_batch(4, 3.0), left_out=["resnet50: would take about 20 s"])
+
+
+def test_what_the_clock_saw_is_said_where_it_is_more_than_computing() -> None:
+    text = " ".join(shown(of_batch(4, 3.0, replicas=None)).split())
+    assert "preparing images, copies to the device, computing, copies to the host are inside" in text
+    assert "are inside" not in shown(of_batch(4, 3.0, replicas=None, includes=("compute",)))
