@@ -54,7 +54,7 @@ def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
         mine = [row for row in mine if row.get("processor") is not True] or mine
         yield name, (_lowest if workload == "files" else _highest)(mine, "throughput")
     launch = _highest([row for row in done if row.get("workload") == "launch" and row.get("processor") is not True], "throughput")
-    yield LAUNCH, Known(1e6 / launch.value, SOURCE) if isinstance(launch, Known) and launch.value > 0 else Absent(SOURCE)
+    yield LAUNCH, Known(float(f"{1e6 / launch.value:.3g}"), SOURCE) if isinstance(launch, Known) and launch.value > 0 else Absent(SOURCE)
     yield "measured.first_ms", _highest(done, "first_ms")
     yield "measured.done", Known(len(done), SOURCE)
     yield "measured.failed", Known(_names(rows, status="failed"), SOURCE)

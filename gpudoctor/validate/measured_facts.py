@@ -20,7 +20,12 @@ STACK_OF = {
     "ipex": "ipex", "torch-directml": "torch-directml", "torch-opencl": "torch-opencl", "poptorch": "poplar", "popart": "poplar",
     "openvino": "openvino", "onnxruntime": "onnxruntime", "tensorflow": "tensorflow", "jax": "jax", "opencl": "opencl",
 }  # fmt: skip
-FULL = ("memory", "e_outofmemory", "bad_alloc", "resource_exhausted", "out_of_resources")
+FULL = (
+    "out of memory", "outofmemory", "memoryerror", "memory was full", "memory is full", "memory was nearly full", "out_of_device_memory",
+    "out_of_host_memory", "allocation_failure", "resource_exhausted", "out_of_resources", "not enough memory", "enough gpu video memory",
+    "failed to allocate", "insufficient memory", "bad_alloc",
+)  # fmt: skip
+"""How frameworks and our own watch say it; an 'illegal memory access' is another thing."""
 UNSEEN = Unknown("not probed")
 CONDITIONS = Conditions()
 
@@ -28,7 +33,16 @@ CONDITIONS = Conditions()
 def records(measurements: Sequence[Measurement], date: str = "", recalled: bool = False) -> list[dict[str, Any]]:
     """`date`: when they were made (UTC). `recalled`: they are of an earlier day: what was so at that moment only (who else was at work,
     how hot it was) is unknown now."""
-    return [_record(each, measurements, date, recalled) for each in measurements]
+    return [_readable(_record(each, measurements, date, recalled)) for each in measurements]
+
+
+def _readable(record: dict[str, Any]) -> dict[str, Any]:
+    """Numbers with the four digits that a person reads: the whole ones are in the measurement."""
+    return {name: _short(value) if isinstance(value, float) else value for name, value in record.items()}
+
+
+def _short(value: float) -> float:
+    return round(value) if abs(value) >= 1000 else float(f"{value:.4g}")
 
 
 def stack_of(measurement: Measurement) -> str | None:

@@ -101,6 +101,18 @@ def test_full_memory_blames_nobody() -> None:
     assert ids(report) == ["measured-memory-full"] and rungs(report)["compute"][0] == "ok"
 
 
+def test_an_illegal_access_is_no_full_memory() -> None:
+    reason = "first: AcceleratorError: CUDA error: an illegal memory access was encountered"
+    assert ids(judged(CPU, replace(CRASHED, workload="vgg16", reason=reason))) == ["measured-workload-fails"]
+
+
+def test_numbers_in_titles_are_short() -> None:
+    slow = replace(CPU, reference=Reference(ratio=1 / 3, value=10.0, source="a report"), first_ms=123456.789)
+    report = judged(slow)
+    assert report.findings[0].title == "resnet18 training float32 on cpu reaches 0.3333 of the published speed of this device"
+    assert report.facts["measurements"][0]["first_ms"] == 123457
+
+
 def test_a_cause_takes_the_place_of_slow() -> None:
     slow = replace(CPU, reference=Reference(ratio=0.3, value=10.0, source="a report"), conditions=Conditions(threads=1))
     assert ids(judged(slow)) == ["measured-one-thread"]
