@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from gpudoctor import __version__
 from gpudoctor.catalog.loader import load_catalogue
@@ -74,7 +75,7 @@ def check(request: CheckRequest, progress: Callable[[str], None] | None = None) 
     refuse_unknown_names(request, knowledge)
     demands = _demands(request.expect) if request.expect else ()
     if told is not None:
-        looked = Looked(told_facts(told["facts"], told.get("unknown") or {}), "capture", measurements_of(told))
+        looked = look_into(told)
     else:
         assert host is not None
         looked = look(host, "capture" if request.capture else host.origin, progress, live=request.capture is None)
@@ -87,6 +88,14 @@ class Looked:
     gathered: Gathered
     origin: str
     measurements: tuple[Measurement, ...] = ()
+
+
+def look_into(document: Mapping[str, Any]) -> Looked:
+    """What a report of ours says, in place of a machine."""
+    tool, unknown = document.get("tool"), document.get("unknown")
+    of_today = isinstance(tool, Mapping) and tool.get("version") == __version__
+    facts = told_facts(document["facts"], unknown if isinstance(unknown, Mapping) else {}, of_today=of_today)
+    return Looked(facts, "capture", measurements_of(document))
 
 
 def look(host: Host, origin: str, progress: Callable[[str], None] | None = None, *, live: bool) -> Looked:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gpudoctor import app, capturing
-from gpudoctor.gather.told import told
 from gpudoctor.host.archive import zipped
 from gpudoctor.host.pseudonyms import FILE, Pseudonyms
 from gpudoctor.host.recorded import RecordedHost
@@ -20,7 +19,7 @@ from gpudoctor.host.stores import MemoryStore, open_store
 from gpudoctor.model.check import Catalogue
 from gpudoctor.model.report import Report
 from gpudoctor.reporters import json_report
-from gpudoctor.validate.last_run import last_measurements, measurements_of
+from gpudoctor.validate.last_run import last_measurements
 
 FORMATS = ("markdown", "html", "json", "zip")
 Progress = Callable[[str], None]
@@ -112,11 +111,11 @@ def _said(report: Report) -> set[str]:
 
 def _of_document(document: Mapping[str, Any], request: ReportRequest, knowledge: Catalogue) -> Made:
     """A report of a report (JSON): judged again by what is known today."""
-    gathered = told(document["facts"], document.get("unknown") or {})
-    report = replace(app.judge(gathered, knowledge, request.check, "capture"), measurements=measurements_of(document))
+    looked = app.look_into(document)
+    report = replace(app.judge(looked.gathered, knowledge, request.check, looked.origin), measurements=looked.measurements)
     if request.raw:
         return Made(report=report, capture={}, ignored=request.ignored)
-    hide = capturing.redactor_of({}, gathered.facts, knowledge)
+    hide = capturing.redactor_of({}, looked.gathered.facts, knowledge)
     report = redact_report(report, hide)
     return Made(
         report=replace(report, redactions=dict(hide.counts)), capture={}, ignored=request.ignored, replaced=tuple(hide.pseudonyms.table())

@@ -12,10 +12,10 @@ from gpudoctor.model.facts import Absent, Facts, FactSpec, Known, Unknown
 SOURCE = "report"
 
 
-def told(tree: Mapping[str, Any], unknown: Mapping[str, Any] | None = None) -> Gathered:
+def told(tree: Mapping[str, Any], unknown: Mapping[str, Any] | None = None, *, of_today: bool = True) -> Gathered:
     """The facts of a report's tree; what it does not hold is unknown, for the reason in `unknown` (name: reason) where that says it.
 
-    Derived facts are derived again by the knowledge of today where the report has none.
+    `of_today`: this very version made the report; to one of another version those derived facts are added that it has not got.
     """
     facts = Facts()
     reasons = {str(name): str(reason) for name, reason in (unknown or {}).items()}
@@ -23,13 +23,14 @@ def told(tree: Mapping[str, Any], unknown: Mapping[str, Any] | None = None) -> G
         found, value = _at(tree, name)
         if found:
             facts.set(name, Absent(SOURCE) if value is None else Known(_inside(value, name, spec, reasons), SOURCE))
-        else:
-            facts.set(name, Unknown(reasons.get(name, "not recorded")))
-    again = Gathered(Facts(dict(facts.items())))
-    derive(again)
-    for name, fact in again.facts.items():
-        if isinstance(facts.get(name), Unknown) and name not in reasons and not isinstance(fact, Unknown):
-            facts.set(name, fact)
+        elif name in reasons:
+            facts.set(name, Unknown(reasons[name]))
+    if not of_today:
+        again = Gathered(Facts(dict(facts.items())))
+        derive(again)
+        for name, fact in again.facts.items():
+            if isinstance(facts.get(name), Unknown) and name not in reasons and not isinstance(fact, Unknown):
+                facts.set(name, fact)
     return Gathered(facts)
 
 

@@ -52,6 +52,8 @@ class Redactor:
         self._paths = Paths(self.stand_in, self._is_technical, protected, self._users)
         self._network = Network(self, self._paths, protected)
         self._literal_paths: dict[str, str] = {}
+        self._path_pattern: re.Pattern[str] | None = None
+        self._below_domain = _any_of(names.domains, r"(?<![\w.-])(?:[A-Za-z0-9_-]{1,63}\.){1,5}", r"(?![\w-])(?!\.\w)", re.IGNORECASE)
         for user in names.users:
             self.learn("user", user)
         for host in names.hosts:
@@ -62,7 +64,6 @@ class Redactor:
             self.learn(kind, word)
         for path in sorted(names.paths, key=len):
             self._learn_path(path)
-        self._below_domain = _any_of(names.domains, r"(?<![\w.-])(?:[A-Za-z0-9_-]{1,63}\.){1,5}", r"(?![\w-])(?!\.\w)", re.IGNORECASE)
         self._path_pattern = _any_of(self._literal_paths, r"(?<![\w.-])", r"(?![\w-])")
 
     # what is asked

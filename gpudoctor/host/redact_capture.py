@@ -22,6 +22,9 @@ _DPKG_DROPPED = re.compile(
     r"^(?:Maintainer|Original-Maintainer|Homepage|Bugs|Description|Conffiles|Uploaders):.*\n(?:[ \t].*\n)*", re.MULTILINE
 )
 """Who packed it and what it is for: thousands of lines that no probe reads."""
+_METADATA = re.compile(r"\.(?:dist-info/METADATA|egg-info/PKG-INFO)$")
+_METADATA_KEPT = re.compile(r"^(?:Metadata-Version|Name|Version|Requires-Python|Requires-Dist|Provides-Extra|Platform):.*\n", re.MULTILINE)
+"""Of a distribution what installers read; not who wrote it, where they live and what it is good for."""
 _PATH_TABLES = ("links.toml", "realpaths.toml")
 
 
@@ -59,7 +62,7 @@ def redact_entries(entries: Mapping[str, bytes], hide: Redactor, keep_env: Colle
     """
     for name, content in entries.items():
         if name.startswith("files/") and name not in _PUBLIC_FILES and name != _DPKG:
-            hide.text(content.decode("utf-8", "replace"))
+            hide.text(_short(name, content))
     for entry in _commands(entries):
         hide.text(str(entry.get("stdout") or "")), hide.text(str(entry.get("stderr") or ""))
     hide.counts.clear()
@@ -109,11 +112,18 @@ def _child(hide: Redactor, folder: str, name: str) -> str:
 def _file(name: str, content: bytes, hide: Redactor) -> bytes:
     if name in _PUBLIC_FILES or not content:
         return content
+    text = _short(name, content)
+    return (text if name == _DPKG else hide.text(text)).encode("utf-8", "replace")
+
+
+def _short(name: str, content: bytes) -> str:
+    """The text without what no probe reads."""
     text = content.decode("utf-8", "replace")
     if name == _DPKG:
-        text = _DPKG_DROPPED.sub("", text)
-        return text.encode("utf-8", "replace")
-    return hide.text(text).encode("utf-8", "replace")
+        return _DPKG_DROPPED.sub("", text)
+    if _METADATA.search(name):
+        return "".join(_METADATA_KEPT.findall(text.replace("\r\n", "\n").partition("\n\n")[0] + "\n"))
+    return text
 
 
 def _command(entry: Mapping[str, Any], hide: Redactor) -> dict[str, Any]:

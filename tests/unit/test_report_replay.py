@@ -1,0 +1,142 @@
+"""A redacted report replays to what the machine itself was found to have, whichever form it was sent in."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpudoctor import app, capturing, reporting
+from gpudoctor.host.archive import write_entries
+from gpudoctor.host.redact_capture import redact_entries
+from gpudoctor.model.measurement import Correctness, Latency, Measurement, Throughput
+from gpudoctor.model.report import Report
+from gpudoctor.validate.last_run import LastRun
+
+ROOT = Path(__file__).parents[1] / "machines"
+MACHINES = sorted(path.parent for path in ROOT.glob("*/expect.toml"))
+FORMS = ("report.json", "report.md", "report.zip", "capture.tar.gz", "capture/")
+SEVERAL = ("rtx4090-healthy", "rx7600-not-in-group", "wsl2-b580", "windows-rx7900-directml", "ipu-no-partition")
+
+
+def said(report: Report) -> dict[str, Any]:
+    return {
+        "findings": [(finding.id, finding.severity, finding.confidence, finding.caused_by is None) for finding in report.findings],
+        "stacks": [(stack.stack, stack.verdict, [(rung.layer, rung.status) for rung in stack.layers]) for stack in report.stacks],
+        "summary": dict(report.summary),
+    }
+
+
+def of(path: Path | str) -> Report:
+    return app.check(app.CheckRequest(capture=str(path)))
+
+
+def make(path: Path | str) -> reporting.Made:
+    return reporting.make(reporting.ReportRequest(check=app.CheckRequest(capture=str(path))))
+
+
+def sent(made: reporting.Made, root: Path, form: str) -> Path:
+    """The report as a file."""
+    path = root / form
+    if form.startswith("capture"):
+        write_entries(made.capture, f"{root}/{form}")
+    elif form.endswith(".zip"):
+        path.write_bytes(reporting.archive(made, form))
+    else:
+        path.write_text(reporting.render(made, "json" if form.endswith(".json") else "markdown"))
+    return path
+
+
+@pytest.mark.parametrize("folder", MACHINES, ids=[folder.name for folder in MACHINES])
+def test_every_recorded_machine(folder: Path, tmp_path: Path) -> None:
+    original = of(folder)
+    made = make(folder)
+    assert made.note == ""
+    assert said(made.report) == said(original)
+    assert said(of(sent(made, tmp_path, "report.json"))) == said(original)
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_every_form(name: str, tmp_path: Path) -> None:
+    original = of(ROOT / name)
+    made = make(ROOT / name)
+    for form in FORMS:
+        again = of(sent(made, tmp_path, form))
+        assert said(again) == said(original), form
+        assert [finding.key for finding in again.findings] == [finding.key for finding in made.report.findings], form
+
+
+def test_a_report_of_a_report(tmp_path: Path) -> None:
+    made = make(ROOT / "rx7600-not-in-group")
+    again = make(sent(made, tmp_path, "report.json"))
+    assert said(again.report) == said(made.report) and again.capture == {}
+    assert json.loads(reporting.render(again, "json"))["facts"] == json.loads(reporting.render(made, "json"))["facts"]
+
+
+def test_what_is_redacted_twice_is_what_is_redacted_once() -> None:
+    made = make(ROOT / "wsl2-b580")
+    looked = app.look(app.open_for(app.CheckRequest(capture=str(ROOT / "wsl2-b580"))), "capture", live=False)
+    hide = capturing.redactor_of(made.capture, looked.gathered.facts)
+    assert redact_entries(made.capture, hide) == made.capture
+
+
+def test_what_validate_measured_comes_along(tmp_path: Path) -> None:
+    measured = Measurement(
+        workload="resnet50",
+        task="training",
+        framework="torch",
+        framework_version="2.7.1",
+        backend="cuda",
+        device="cuda:0",
+        dtype="float32",
+        batch=16,
+        latency_ms=Latency(median=40.0),
+        throughput=Throughput(value=400.0, unit="images/s"),
+        correctness=Correctness(compared_with="cpu float64", max_relative_error=0.9, tolerance=0.01, passed=False),
+    )
+    made = make(ROOT / "rtx4090-healthy")
+    run = LastRun(environment="", framework="torch", device="cuda:0", date="2026-11-20T10:00:00Z", measurements=(measured,))
+    write_entries(capturing.with_measurements(made.capture, [run]), f"{tmp_path}/m.zip")
+    original = of(tmp_path / "m.zip")
+    assert original.measurements and "measured 2026-11-20T10:00:00Z" in original.measurements[0].notes
+    assert said(original)["findings"] != said(of(ROOT / "rtx4090-healthy"))["findings"]
+    again = make(tmp_path / "m.zip")
+    assert said(again.report) == said(original)
+    for form in FORMS[:3]:
+        replayed = of(sent(again, tmp_path, form))
+        assert said(replayed) == said(original), form
+        assert [each.workload for each in replayed.measurements] == ["resnet50"]
+
+
+@pytest.mark.parametrize(
+    ("content", "hint"),
+    [
+        ("{", "not a report"),
+        ("[1]", "not a capture"),
+        ('{"schema": "other/1", "facts": {}}', "expected gpudoctor.report/1"),
+        ('{"schema": "gpudoctor.report/1"}', "expected gpudoctor.report/1"),
+        ("x\ngpudoctor.report/1 packed\nAAAA\n", "damaged"),
+    ],
+)
+def test_what_is_no_report_is_one_line(content: str, hint: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(content)
+    with pytest.raises(app.BAD_INPUT, match=hint):
+        of(path)
+
+
+def test_a_hostile_report_is_judged_all_the_same(tmp_path: Path) -> None:
+    """Facts of any shape: nothing here was made by a probe."""
+    facts = {
+        "gpus": "none",
+        "python": {"frameworks": [1], "distributions": 3},
+        "kernel": None,
+        "opencl": {"platforms": {"a": 1}},
+        "env": [],
+    }
+    document = {"schema": "gpudoctor.report/1", "facts": facts, "unknown": {"gpus": 3}, "measurements": [{}, 3]}
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps(document))
+    assert of(path).findings is not None
