@@ -49,7 +49,11 @@ def comparison_page(
     tool_version: str, created: str, *, sweeps: Sequence[Sweep] = (), compared: Comparison | None = None, diff: Diff | None = None
 ) -> str:
     """A page of its own for `diff`, `validate --compare` and `validate --sweep-batch`."""
-    title = "What changed" if diff is not None else "Two reports beside each other" if compared is not None else "Batch size"
+    title = "What a larger batch brings"
+    if diff is not None:
+        title = changes.headline(diff)
+    elif compared is not None:
+        title = comparison.headline(compared)
     parts = (
         ("changes", "Changes", changes.section(diff) if diff is not None else None),
         ("comparison", "Measurements", comparison.section(compared) if compared is not None else None),

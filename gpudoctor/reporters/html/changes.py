@@ -16,6 +16,17 @@ if TYPE_CHECKING:
 WORDS = {"new": "New", "gone": "Gone", "stayed": "Still there"}
 
 
+def headline(found: Diff) -> str:
+    """What a person wants to know first: what came, else what went."""
+    counted = {state: [each for each in found.findings if each.state == state] for state in WORDS}
+    new = {severity: sum(each.severity == severity for each in counted["new"]) for severity in ("error", "warning")}
+    came = [count(number, f"new {severity}") for severity, number in new.items() if number]
+    gone = [f"{count(len(counted['gone']), 'finding')} gone"] if counted["gone"] else []
+    since = f" since {found.before.name}" if found.before.name else ""
+    words = ", ".join([*came, *gone])
+    return words + since if words else f"No finding came or went{since}" if found.changes else f"Nothing changed{since}"
+
+
 def section(found: Diff) -> Element:
     return element(
         "section",
@@ -56,7 +67,7 @@ def _verdicts(found: Diff) -> Element | None:
     if not found.verdicts:
         return None
     rows = ((each.title, STATES.get(each.before, each.before), STATES.get(each.after, each.after)) for each in found.verdicts)
-    return element("div", element("h3", "Stacks"), table("Stacks whose verdict changed", ("Stack", "Before", "After"), rows))
+    return element("div", element("h3", "Stacks"), table("Stacks whose verdict changed", ("Stack", "Before", "After"), rows, words=True))
 
 
 def _facts(found: Diff) -> Element:
@@ -67,7 +78,7 @@ def _facts(found: Diff) -> Element:
     also = [f"{count(found.followed, 'computed fact')} followed from these"] if found.followed else []
     also += [f"{count(len(found.one_sided), 'fact')} known in one of the two only"] if found.one_sided else []
     return element(
-        "div", heading, table("Facts that changed", ("Fact", "Kind", "Before", "After"), rows),
+        "div", heading, table("Facts that changed", ("Fact", "Kind", "Before", "After"), rows, words=True),
         element("p", "; ".join(also) + ".", class_="aside") if also else None,
     )  # fmt: skip
 

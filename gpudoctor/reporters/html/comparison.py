@@ -16,6 +16,12 @@ SAID = {"same": "no difference", "unknown": "no interval"}
 """no difference: none that is significant"""
 
 
+def headline(found: Comparison) -> str:
+    if found.speed is None or not found.rows:
+        return f"{found.here} beside {found.there}"
+    return f"{found.speed:.2f} × the speed of {found.there}"
+
+
 def section(found: Comparison) -> Element:
     shown = found.rows
     return element(
@@ -70,4 +76,4 @@ def _machines(found: Comparison) -> Element:
         return element("p", "Nothing that is known of the two machines differs.", class_="aside")
     rows = ((each.name, each.here, each.there) for each in found.machines)
     heads = ("What", found.here, found.there)
-    return element("div", element("h3", "What differs between the machines"), table("The two machines", heads, rows))
+    return element("div", element("h3", "What differs between the machines"), table("The two machines", heads, rows, words=True))

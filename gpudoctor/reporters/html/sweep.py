@@ -20,7 +20,7 @@ def section(sweeps: Sequence[Sweep]) -> Element | None:
     return element(
         "section",
         element("h2", "Batch size", id="batch"),
-        element("p", "What a larger batch brings, and what it costs.", class_="intro"),
+        element("p", "Throughput, latency and memory; the knee is where more costs more than it brings.", class_="intro"),
         [_sweep(sweep, place) for place, sweep in enumerate(sweeps)],
         aria_labelledby="batch",
     )

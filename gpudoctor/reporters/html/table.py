@@ -9,18 +9,19 @@ from gpudoctor.reporters.html.element import Child, Element, element
 Cell = Child
 
 
-def table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[Cell]], numeric: Sequence[int] = (), name: str = "") -> Element:
-    """The first cell of a row is its heading. `numeric`: columns set flush right. `name`: for the label of the scrolling region."""
+def table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[Cell]], numeric: Sequence[int] = (), words: bool = False) -> Element:
+    """The first cell of a row is its heading. `numeric`: columns set flush right. `words`: long texts, which wrap inside their cells."""
 
     def cell(place: int, content: Cell) -> Element:
-        style = {"class_": "number"} if place in numeric else {}
-        return element("th", content, scope="row", **style) if place == 0 else element("td", content, **style)
+        side = {"class_": "number"} if place in numeric else {}
+        return element("th", content, scope="row", **side) if place == 0 else element("td", content, **side)
 
     head = element("tr", (element("th", text, scope="col", **({"class_": "number"} if place in numeric else {}))
                           for place, text in enumerate(heads)))  # fmt: skip
     body = element("tbody", (element("tr", (cell(place, content) for place, content in enumerate(row))) for row in rows))
-    whole = element("table", element("caption", caption), element("thead", head), body)
-    return element("div", whole, class_="scroll", role="region", tabindex="0", aria_label=name or caption)
+    style = {"class_": "words"} if words else {}
+    whole = element("table", element("caption", caption), element("thead", head), body, **style)
+    return element("div", whole, class_="scroll", role="region", tabindex="0", aria_label=caption)
 
 
 def folded(summary: str, inner: Element) -> Element:

@@ -117,7 +117,7 @@ def test_the_policy_lets_only_this_style_and_this_script_in() -> None:
 def test_what_is_wrong_comes_first_with_its_commands() -> None:
     page = Page(whole())
     parts = (KERNEL.title, "sudo apt install linux-generic-hwe-22.04", "How far each stack gets", FOLLOWS.title, HINT.title,
-             "By gpudoctor validate", "What a larger batch brings", "Beside another report", "What changed",
+             "By gpudoctor validate", "the knee is where", "Beside another report", "What changed",
              "About this report")  # fmt: skip
     places = [page.text.index(words) for words in parts]
     assert places == sorted(places)
@@ -180,6 +180,21 @@ def test_the_sweep_names_knee_limit_and_what_did_not_fit() -> None:
     text = Page(comparison_page("0.1.0", "2026-11-20T10:00:00Z", sweeps=(SWEEP,))).text
     for words in ("Knee: batch 4", "Limit: batch 8", "memory is full", "Volatile: ", "✕", "batch 4: 900 images/s"):
         assert words in text
+
+
+@pytest.mark.parametrize(
+    ("diff", "said"),
+    [
+        (DIFF, "1 new error, 1 finding gone since last week"),
+        (replace(DIFF, findings=DIFF.findings[1:2]), "No finding came or went since last week"),
+        (replace(DIFF, findings=(), changes=()), "Nothing changed since last week"),
+    ],
+)
+def test_a_comparison_says_first_what_came_of_it(diff: Any, said: str) -> None:
+    page = Page(comparison_page("0.1.0", "2026-11-20T10:00:00Z", diff=diff, compared=COMPARISON))
+    is_sound(page)
+    assert page.text.count(said) == 2  # the title of the page, and its heading
+    assert "0.88 × the speed of before.json" in Page(comparison_page("0.1.0", "", compared=COMPARISON)).text
 
 
 def test_nothing_at_all_is_a_page_too() -> None:
