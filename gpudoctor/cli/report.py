@@ -97,13 +97,12 @@ def _deliver(made: Made, form: str, output: str | None) -> None:
 
 
 def _say(made: Made, given: Mapping[str, Any]) -> None:
-    """On standard error: what was replaced, and what is to be known before it is sent."""
+    """On standard error where that is a terminal: what was replaced. Besides, in any case, what the file itself cannot say."""
     from gpudoctor.reporters.escape import visible
     from gpudoctor.reporters.markdown_report import redaction_line
 
-    to_file = given["output"] not in (None, "-")
-    if to_file or sys.stderr.isatty():
-        name = f"{given['output']}: " if to_file else ""
+    if sys.stderr.isatty():
+        name = f"{given['output']}: " if given["output"] not in (None, "-") else ""
         said = "Nothing was replaced (--raw): read it before you send it." if given["raw"] else redaction_line(made.report)
         click.echo(visible(f"{name}{said or 'There was nothing to replace.'}"), err=True)
         if made.report.redactions and not given["raw"]:
@@ -113,7 +112,7 @@ def _say(made: Made, given: Mapping[str, Any]) -> None:
 
 
 def _show(table: tuple[tuple[str, str, str], ...]) -> int:
-    """The mapping is for the owner's eyes: where standard output is no terminal, only its size is said."""
+    """The mapping is for the owner's eyes: it goes to a terminal or nowhere."""
     from gpudoctor.reporters.escape import visible
 
     if not sys.stdout.isatty():
