@@ -30,6 +30,7 @@ def _convolutions():
     t.add("conv2d_7x7_stride2", lambda x, w: F.conv2d(x, w, stride=2, padding=3), T(2, 3, 28, 28), T(8, 3, 7, 7))
     t.add("conv2d_grouped", lambda x, w: F.conv2d(x, w, padding=1, groups=4), x, T(16, 2, 3, 3))
     t.add("conv2d_depthwise", lambda x, w: F.conv2d(x, w, padding=1, groups=8), x, T(8, 1, 3, 3))
+    t.add("conv2d_depthwise_stride2", lambda x, w: F.conv2d(x, w, stride=2, padding=1, groups=8), x, T(8, 1, 3, 3))
     t.add("conv2d_channels_last", lambda x, w: F.conv2d(x.contiguous(memory_format=torch.channels_last), w, padding=1), x, w)
     t.add("conv1d", lambda x, w: F.conv1d(x, w, padding=2), T(2, 8, 32), T(16, 8, 5))
     t.add("conv3d", lambda x, w: F.conv3d(x, w, padding=1), T(2, 4, 6, 6, 6), T(8, 4, 3, 3, 3))
