@@ -33,11 +33,11 @@ def html(
         ("verdict", "Summary", findings.opening(report)),
         ("stacks", "Stacks", stacks.section(report)),
         ("findings", "Findings", findings.others(report)),
-        ("measurements", "Measurements", measurements.section(report, getattr(report, "measured", ""))),
+        ("measurements", "Measurements", measurements.section(report)),
         ("batch", "Batch size", sweep.section(sweeps)),
         ("comparison", "Comparison", comparison.section(compared) if compared is not None else None),
         ("changes", "Changes", changes.section(diff) if diff is not None else None),
-        ("facts", "Facts", facts.section(report.facts)),
+        ("facts", "Facts", facts.section(report.facts, report.unknown)),
         ("about", "About", about.section(report, beside, ignored or {})),
     )
     sections = [(place, name, content) for place, name, content in parts if content is not None]

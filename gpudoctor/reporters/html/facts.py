@@ -15,16 +15,17 @@ LONG = 12
 """Plain values of a list that still stand on one line."""
 
 
-def section(facts: Mapping[str, Any]) -> Element | None:
-    if not facts:
+def section(facts: Mapping[str, Any], unknown: Mapping[str, str]) -> Element | None:
+    """`unknown`: facts that are not there, and why."""
+    if not (facts or unknown):
         return None
     return element(
         "section",
         element("h2", "Facts", id="facts"),
-        element("p", f"{count(leaves(facts), 'fact')} that were read on this machine, by the names that checks use. What could not be"
-                " read is not there; ‘none’ means that it was looked for.", class_="intro"),
+        element("p", f"{count(leaves(facts), 'fact')} that were read on this machine, by the names that checks use; ‘none’ means that"
+                " it was looked for. What could not be told stands at the end, with the reason.", class_="intro"),
         _search(),
-        element("div", (_top(str(name), facts[name]) for name in sorted(facts, key=str)), class_="tree", id="tree"),
+        element("div", (_top(str(name), facts[name]) for name in sorted(facts, key=str)), _untold(unknown), class_="tree", id="tree"),
         aria_labelledby="facts",
     )  # fmt: skip
 
@@ -52,6 +53,14 @@ def _top(name: str, value: Any) -> Element:
     if isinstance(value, Mapping) or _is_list_of_tables(value):
         return _fold(name, name, value, 1)
     return element("dl", _row(name, name, value))
+
+
+def _untold(unknown: Mapping[str, str]) -> Element | None:
+    if not unknown:
+        return None
+    heading = element("summary", element("span", "could not be told"), element("span", count(len(unknown), "fact"), class_="aside"))
+    rows = (element("div", element("dt", name), element("dd", why, class_="none")) for name, why in sorted(unknown.items()))
+    return element("details", heading, element("div", element("dl", rows), class_="inside"))
 
 
 def _fold(label: str, path: str, value: Any, depth: int) -> Element:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from gpudoctor.model.measurement import FAILED, OK, SKIPPED, Measurement
 from gpudoctor.model.report import Report
@@ -19,15 +19,16 @@ SLOW = 0.8
 """A share of the published speed below which a result is marked."""
 
 
-def section(report: Report, measured: str = "") -> Element | None:
-    """`measured`: when they were taken, "" where it is not known."""
+def section(report: Report) -> Element | None:
     if not report.measurements:
         return None
+    facts = report.facts.get("measured")
+    measured = facts.get("date") if isinstance(facts, Mapping) else None
     groups = list(dict.fromkeys((each.device, each.framework) for each in report.measurements))
     return element(
         "section",
         element("h2", "Measurements", id="measurements"),
-        element("p", "By gpudoctor validate", [", ", moment(measured)] if measured else None,
+        element("p", "By gpudoctor validate", [", ", moment(measured)] if isinstance(measured, str) else None,
                 ". The ceiling is what the device could do at most: its arithmetic, or its memory where that is the narrower way.",
                 class_="intro"),
         [_group(report, number, [each for each in report.measurements if (each.device, each.framework) == group])

@@ -168,9 +168,16 @@ def test_facts_have_their_whole_names() -> None:
         assert row in text
 
 
+def test_what_could_not_be_told_stands_with_its_reason() -> None:
+    page = Page(html(report(unknown={"amd.kfd.node": "not recorded", "cpu.model": "denied"})))
+    is_sound(page)
+    assert "could not be told2 factsamd.kfd.nodenot recordedcpu.modeldenied" in page.text
+
+
 def test_measurements_tell_ceilings_references_and_faults() -> None:
-    text = Page(html(report(measurements=MEASURED))).text
-    for words in ("31 % · compute bound", "73 % · memory bound", "0.62 ×, then 100 images/s", "wrong result", "skipped", "right, noisy",
+    text = Page(html(report(measurements=MEASURED, facts={"measured": {"date": "2026-11-19T08:00:00Z"}}))).text
+    for words in ("By gpudoctor validate, 2026-11-19 08:00 UTC.",
+                  "31 % · compute bound", "73 % · memory bound", "0.62 ×, then 100 images/s", "wrong result", "skipped", "right, noisy",
                   "Noisy: ", "not enough memory", "61.0 W, 1 J per item (card, hwmon)", "410.0 GB/s", "1.02 ×"):  # fmt: skip
         assert words in text
     assert "https://example.org/published" in whole()
@@ -280,7 +287,8 @@ def shown_with(text: str) -> Page:
     extra = {name: poisoned(value, text) for name, value in (("sweeps", (SWEEP,)), ("compared", COMPARISON), ("diff", DIFF))}
     findings = tuple(replace(each, key=f"{number}{text}") for number, each in enumerate(made.findings))
     stacks = tuple(replace(each, stack=f"{number}{text}") for number, each in enumerate(made.stacks))
-    made = replace(made, facts={**made.facts, "a": {text: [{text: text}]}}, findings=findings, stacks=stacks)
+    made = replace(made, facts={**made.facts, "a": {text: [{text: text}]}}, findings=findings, stacks=stacks,
+                   unknown={text: text})  # fmt: skip
     return Page(html(made, ignored={text: text}, beside=text, **extra))
 
 
