@@ -20,3 +20,5 @@ class BatchPick:
     smoothed_ms: float | None = None
     """Of the batch that was picked, after measurements that contradict each other were taken together."""
     measured_ms: float | None = None
+    steps: int | None = None
+    """Batches that were timed at this size: of fewer than twenty a 95th percentile is the longest."""

@@ -9,6 +9,7 @@ from gpudoctor.model.measurement import OK, Measurement
 from gpudoctor.reporters.escape import visible
 from gpudoctor.reporters.layout import Line, Span, hanging
 
+FEW = 20
 HEAD = ("batch", "p50 ms", "p95 ms", "p99 ms", "together", "per watt")
 
 
@@ -71,4 +72,6 @@ def _picked(pick: BatchPick, width: int) -> Iterator[Line]:
     text = f"batch {pick.batch} of {name}: the largest whose {pick.what} keeps {pick.max_latency_ms:g} ms"
     if pick.measured_ms is not None and pick.smoothed_ms is not None and abs(pick.measured_ms - pick.smoothed_ms) > 0.01 * pick.smoothed_ms:
         text += f" ({pick.smoothed_ms:.4g} ms in line with the other batches; {pick.measured_ms:.4g} ms by itself)"
-    yield from hanging((Span("Pick:  ", "good"),), text, width)
+    few = pick.steps is not None and pick.steps < FEW
+    text += f"; {pick.steps} batches were timed, which is few for a percentile: a longer --duration" if few else ""
+    yield from hanging((Span("Pick:  ", "warn" if few else "good"),), text, width)

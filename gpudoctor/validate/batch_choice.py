@@ -49,12 +49,15 @@ def picks(measurements: Sequence[Measurement], most: float | None) -> list[Batch
         if each.status == OK and each.batch and each.latency_ms is not None and each.latency_ms.p95 is not None:
             points.append((each.batch, each.latency_ms.p95))
     found = []
-    for (workload, dtype, framework, device), points in groups.items():
+    for key, points in groups.items():
+        workload, dtype, framework, device = key
         batch = largest_within(points, most)
+        steps = next((each.iterations for each in measurements if each.replicas and each.batch == batch and _key(each) == key), None)
         found.append(
             BatchPick(
                 workload=workload, dtype=dtype, framework=framework, device=device, max_latency_ms=most, batch=batch, what=WHAT,
                 smoothed_ms=smoothed(points).get(batch) if batch else None, measured_ms=dict(points).get(batch) if batch else None,
+                steps=steps if batch else None,
             )
         )
     return found

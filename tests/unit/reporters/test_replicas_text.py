@@ -50,6 +50,8 @@ def test_the_pick_says_by_which_latency_and_what_was_smoothed() -> None:
     assert "Pick: batch 8 of resnext101_32x4d float16 on cuda:0,cuda:1: the largest whose p95 keeps 5 ms" in text and "in line" not in text
     smoothed = " ".join(shown(of_batch(8, 9.0), picks=[replace(PICK, measured_ms=9.0)]).split())
     assert "(4.4 ms in line with the other batches; 9 ms by itself)" in smoothed
+    few = " ".join(shown(of_batch(8, 4.4), picks=[replace(PICK, steps=2)]).split())
+    assert "2 batches were timed, which is few" in few and "few" not in text
     none = " ".join(shown(of_batch(8, 9.0), picks=[replace(PICK, batch=None)]).split())
     assert "no batch of resnext101_32x4d float16 on cuda:0,cuda:1 keeps 5 ms (p95)" in none
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -58,5 +59,6 @@ def test_picks_are_made_for_each_network_and_precision_and_said_with_the_measure
     found.append(measured(8, 1.0, replicas=None))
     chosen = picks(found, 20.0)
     assert [(pick.dtype, pick.batch, pick.smoothed_ms) for pick in chosen] == [("float32", 4, 12.0), ("float16", None, None)]
+    assert [pick.steps for pick in picks([replace(found[0], iterations=7)], 20.0)] == [7]
     assert [each.notes for each in marked(found, chosen)] == [(), ("the largest batch within 20 ms (p95)",), (), (), ()]
     assert picks(found, None) == []
