@@ -31,7 +31,7 @@ def main(environment: str | None) -> None:
         for name, page, scheme, size, start in (
             ("broken-light", broken, "light", WIDE, ""), ("broken-dark", broken, "dark", WIDE, ""),
             ("broken-phone", broken, "light", PHONE, ""), ("stacks-phone", broken, "dark", PHONE, "#stacks"),
-            ("healthy-light", healthy, "light", WIDE, ""), ("measurements-light", healthy, "light", WIDE, "#measurements"),
+            ("healthy-light", healthy, "light", WIDE, ""),
             ("measurements-dark", healthy, "dark", WIDE, "#measurements"),
         ):  # fmt: skip
             shot(browser, page, folder / f"{name}.png", scheme, size, start)
