@@ -9,6 +9,7 @@ from typing import Any
 from gpudoctor import __version__
 from gpudoctor.gather.collect import Gathered, Progress, gather
 from gpudoctor.gather.technical_words import technical_words
+from gpudoctor.host._toml import loads
 from gpudoctor.host.archive import capture_entries
 from gpudoctor.host.capture_tables import json_table
 from gpudoctor.host.open_host import open_host
@@ -46,8 +47,17 @@ def record(python: str | None, budget: float, quick: bool = False, progress: Pro
         host.recording, python_environment(gathered.facts), platform={"wsl1": "wsl2"}.get(kind, kind), recorder=f"gpudoctor {__version__}",
         host=host.platform, target=python,
     )  # fmt: skip
-    variables = frozenset(name for name in host.recording.environment if name in RELEVANT or name.startswith(PREFIXES))
+    variables = frozenset(name for name in host.recording.environment if _matters(name))
     return Recorded(gathered, entries, variables, len(host.recording.commands), len(host.recording.texts))
+
+
+def variables_of(entries: Mapping[str, bytes]) -> frozenset[str]:
+    """Those of a recording that may keep their values: what else somebody has set is nobody's business."""
+    return frozenset(name for name in loads(entries.get("env.toml", b"").decode("utf-8", "replace")) if _matters(name))
+
+
+def _matters(name: str) -> bool:
+    return name in RELEVANT or name.startswith(PREFIXES)
 
 
 def with_measurements(entries: Mapping[str, bytes], runs: Collection[LastRun]) -> dict[str, bytes]:

@@ -58,7 +58,8 @@ def make(request: ReportRequest, progress: Progress | None = None) -> Made:
     if check.capture:
         store = open_store(check.capture)
         looked = app.look(app.open_for(check), "capture", live=False)
-        entries, keep = entries_of(store), None
+        entries = entries_of(store)
+        keep = capturing.variables_of(entries)
     else:
         recorded = capturing.record(check.python, check.budget or 60.0, check.quick, progress)
         gathered = recorded.gathered

@@ -235,6 +235,9 @@ class Redactor:
 
     def _places(self, text: str) -> str:
         """Where a name can be nothing else, whatever it is called."""
+        text = patterns.SERVER.sub(lambda m: self._named_server(m[0]), text)
+        text = patterns.WINDOWS_NAME.sub(lambda m: self._host_of_context(m[0]), text)
+        text = patterns.CONTAINER_ID.sub(lambda m: self.stand_in("host", m[0][:12]) if m[0][:12] in self._hosts else m[0], text)
         if "uid=" in text:
             text = patterns.ID_LINE.sub(self._id_line, text)
         text = patterns.UNAME.sub(lambda m: m[1] + self._host_of_context(m[2]), text)
@@ -300,6 +303,10 @@ class Redactor:
 
     def short(self, host: str) -> str:
         return self._hosts.get(host.lower(), host.lower())
+
+    def _named_server(self, name: str) -> str:
+        first = name.split(".")[0]
+        return first if is_ours(first) else name if is_public(name) else self.stand_in("host", self.short(name))
 
     def _host_of_context(self, host: str) -> str:
         if host.lower() in ("localhost", "kernel", "none", "n", "localhost.localdomain", "(none)") or is_ours(host):

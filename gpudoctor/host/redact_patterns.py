@@ -44,11 +44,13 @@ _OCTET = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
 _IPV4 = rf"{_OCTET}(?:\.{_OCTET}){{3}}"
 PRIVATE_IP = re.compile(rf"(?<![\w.-])(?:192\.168|169\.254|172\.(?:1[6-9]|2\d|3[01]))\.{_OCTET}\.{_OCTET}(?![\w-]|\.\d)")
 IP_IN_CONTEXT = re.compile(
-    r"(//|@|\b(?:inet|inet6|addr|address|ip|host|hosts|hostname|server|peer|from|to|at|via|gateway|router|nameserver|nfsroot|proxy|no_proxy"
-    r"|addr_v4|listening on|listen|connect|connected|connecting|connection to|bind|dst|src|dev|client|remote|lease of|clientaddr|mountaddr"
-    rf"|rhost|ip4?address|dns)\s?[=: ]\s?[\[(\"']?|(?<=\s)\[|^\[)({_IPV4})(?![\w-]|\.\d)",
+    r"(//|@|\b(?:inet|inet6|addr|address|ip|host|hosts|hostname|server|peer|via|gateway|router|nameserver|nfsroot|proxy|no_proxy"
+    r"|addr_v4|ip4?address|listening on|listen|connect(?:ed|ing|ion)?(?: to| from)?"
+    r"|bind|dst|src|client|remote|dns|lease of|clientaddr|mountaddr|rhost"
+    rf")\s?[=: ]\s?[\[(\"']?|(?<=\s)\[|^\[|\bfrom (?=[\d.]{{7,15}} port ))({_IPV4})(?![\w-]|\.\d)",
     re.IGNORECASE,
 )
+"""Not 'from' and 'to' alone: versions of four parts stand there too."""
 IP_WITH_PORT = re.compile(rf"(?<![\w.=<>~-])({_IPV4})(?=:\d{{2,5}}\b|/(?:[12]?\d|3[0-2])\b)")
 IP_ALONE = re.compile(rf"\s*{_IPV4}\s*")
 IP_KEY = re.compile(
@@ -68,7 +70,7 @@ SERIAL = re.compile(
     r"[ \t]{0,60}(?:\([^)\n]{0,60}\))?[ \t]{0,60}(?:[:=>](?!=)[ \t]{0,60}){1,4}[\"']?))([^\s\"'<>,}/]+(?![^\s\"'<>,}]))",
     re.IGNORECASE,
 )
-SERIAL_KEY = re.compile(r"(^|[_ -])(serial([_ -]?(number|no|num))?|unique_?id|asset_?tag)$", re.IGNORECASE)
+SERIAL_KEY = re.compile(r"(^|[_ -])(serial([_ -]?(number|no|num))?|unique_?id|asset_?tag|udid|provisioning_?udid)$", re.IGNORECASE)
 NOTHING = frozenset({"", "n/a", "[n/a]", "none", "unknown", "0", "null", "not", "[not", "0x0", "true", "false", "default", "disabled"})
 """What stands where there is no number or secret."""
 UNAME = re.compile(r"^((?:Linux|Darwin) )(?!version )(\S+)(?= \d+\.\d+)", re.MULTILINE)
@@ -110,4 +112,11 @@ URL = re.compile(
     re.IGNORECASE,
 )
 SCP_ADDRESS = re.compile(r"(?<![\w./-])(git@|[\w.-]{1,64}@)([\w.-]{1,250}):((?!/|\d{1,5}\b)[\w.~-]{1,200}/[\w./~-]{1,300})")
+SERVER = re.compile(
+    r"(?<![\w./\\@:-])(?:[A-Za-z0-9][A-Za-z0-9-]{0,62}\.){1,5}"
+    r"(?:com|org|net|edu|gov|corp|local|lan|internal|intranet|example)(?![\w(-])(?!\.\w)"
+)
+"""A name of a server by its last part; files and modules of programs do not end so."""
+WINDOWS_NAME = re.compile(r"(?<![\w-])(?:DESKTOP|LAPTOP|WIN)-[A-Z0-9]{6,12}(?![\w-])")
+"""What Windows calls a computer that nobody has named."""
 CONTAINER_ID = re.compile(r"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
