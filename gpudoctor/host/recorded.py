@@ -225,7 +225,14 @@ class RecordedHost:
         return Text(problem="io-error") if content is None else Text(content.decode("utf-8", "replace"))
 
     def exists(self, path: str) -> bool:
-        return self._is_there(self._resolve(path))
+        """`name/.` is there for folders only."""
+        resolved = self._resolve(path)
+        return self._is_there(resolved) and not (path.endswith("/.") and self._is_no_folder(resolved or ""))
+
+    def _is_no_folder(self, resolved: str) -> bool:
+        if resolved in self._folders or self._children.get(resolved):
+            return False
+        return resolved in self._files or str(self._modes.get(resolved, {}).get("mode", ""))[:1] in tuple("-bcps")
 
     def knows(self, path: str) -> bool:
         """False where `exists`, `listdir` and `mode` say no only because nobody recorded it."""

@@ -104,7 +104,7 @@ def redaction_line(report: Report) -> str:
 
 def _parts(report: Report, ignored: Mapping[str, str], beside: str, packed: bool) -> list[_Part]:
     stacks = [stack for stack in report.stacks if stack.verdict != "not-applicable"]
-    first = [stack for stack in stacks if stack.used or stack.verdict == "broken"][:3] or stacks[:1]
+    first = [stack for place, stack in enumerate(stacks) if place == 0 or stack.used or stack.verdict == "broken"][:3]
     others = [stack for stack in stacks if stack not in first]
     serious = [finding for finding in report.findings if finding.severity != "info"]
     infos = [finding for finding in report.findings if finding.severity == "info"]

@@ -120,6 +120,13 @@ def test_a_replay_can_be_recorded_again(box: Path, tmp_path: Path) -> None:
     assert ask(replay(second, tmp_path, "two.zip"), box, every) == said
 
 
+def test_a_file_is_no_folder_in_a_replay(box: Path, tmp_path: Path) -> None:
+    host = RecordingHost(LocalHost())
+    asked = [(str(box / name), host.exists(str(box / name))) for name in ("text", "sub", "text/.", "sub/.", "link/.", "sub/empty/.")]
+    again = replay(host, tmp_path, "m.zip")
+    assert [(path, again.exists(path)) for path, _ in asked] == asked
+
+
 def test_the_same_recording_is_the_same_file(box: Path, tmp_path: Path) -> None:
     host = RecordingHost(LocalHost())
     ask(host, box, [("read", "text"), ("listdir", "sub")])
