@@ -33,7 +33,7 @@ def _assignments(text: str, evidence: Evidence) -> None:
         return
     for found in ([first] if first else []) + list(_FURTHER.finditer(text[:4000])):
         if matters(found["name"]):
-            evidence.variable(found["name"], found["value"].strip("\"'"))
+            evidence.variable(found["name"], found["value"].strip("\"'").rstrip(","))
 
 
 def matters(name: str) -> bool:
