@@ -80,8 +80,14 @@ def torch_archs(facts: Facts, cuda: Fact) -> Fact:
 
 
 def floor_of(cuda: str, platform: Any) -> str | None:
-    major = (dotted(cuda) or (0,))[0]
+    """Oldest driver that serves programs of this CUDA. Up to CUDA 10 each minor release has its own, from 11 on a major release has one."""
+    numbers = dotted(cuda) or (0,)
+    major = numbers[0]
     column = "windows" if platform in ("windows", "wsl2") else "linux"
+    if major < 11 and column == "linux":
+        for row in table("cuda-driver")["toolkit"]:
+            if dotted(row["cuda"]) == numbers[:2]:
+                return str(row["linux"])
     for row in table("cuda-driver")["floor"]:
         if row["major"] == major:
             return str(row[column])
@@ -123,12 +129,18 @@ def pick(facts: Facts, capabilities: list[str], major: int) -> tuple[str, str] |
         for row in reversed(data["wheel"]):
             cuda_major = int(row["flavour"][2:-1])
             fits = not _older(base, row["first"]) and _older(base, row["before"]) and cuda_major <= major
-            if fits and capabilities and all(runs(text, row["archs"]) == "runs" for text in capabilities):
+            if fits and _reached(facts, row["flavour"]) and capabilities and all(runs(text, row["archs"]) == "runs" for text in capabilities):
                 return row["flavour"], f"torch=={base}"
     for row in data["pick"]:
         if row["major"] <= major and all(row["lowest"] <= number <= row["highest"] for number in numbers):
             return row["flavour"], "torch"
     return None
+
+
+def _reached(facts: Facts, flavour: str) -> bool:
+    """The driver is not known to be older than what wheels of this flavour (cu101) need."""
+    driver, floor = facts.value("nvidia.in_use"), floor_of(f"{flavour[2:-1]}.{flavour[-1]}", facts.value("platform.kind"))
+    return driver is None or floor is None or not _older(driver, floor)
 
 
 def _advice(facts: Facts, capabilities: list[str]) -> Iterator[tuple[str, Fact]]:

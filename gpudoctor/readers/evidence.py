@@ -59,6 +59,12 @@ class Evidence:
             del self.packages[name]
             self._doubted.add(name)
 
+    def imported(self, name: str, version: str) -> None:
+        """What a program said of itself while it ran outweighs lists that contradict each other."""
+        name = normalise(name)
+        if name in self._doubted:
+            self.packages[name] = version
+
     def fact(self, name: str, value: Any, source: str) -> None:
         """None says nothing."""
         if value is None or value == "":

@@ -226,6 +226,7 @@ def _framework(evidence: Evidence, state: _State) -> None:
     built = {key: str(said[key]) for key in ("cuda", "hip", "xpu") if said.get(key)}
     if "version" in said and (built or said.get("collected") or said.get("debug")):
         debug = {"debug": True} if said.get("debug") else {}
+        evidence.imported("torch", str(said["version"]))
         evidence.fact("torch.version_file", {"version": said["version"], **built, **debug}, "collect_env")
     for device in ("cuda", "xpu"):
         if f"{device}_available" in said and "version" in said:

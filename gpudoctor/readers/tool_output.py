@@ -59,8 +59,8 @@ TOOLS = (
     Tool("sw_vers", ("sw_vers",), _p(r"^ProductName:\s+(?:Mac OS X|macOS)"), _p(r"^(?:Product|Build)\w+:")),
 )  # fmt: skip
 _LOG_LINE = re.compile(
-    r"(?:^\[\s*\d+\.\d{3,6}\]|\bkernel: )\s*.*\b(?:i915|xe|amdgpu|nvidia|nvidia-modeset|NVRM|nouveau|drm|kfd|vfio|DMAR|AMD-Vi|IOMMU|"
-    r"pcieport|PCIe|ipu|firmware|Out of memory|oom|Xid|ACPI|BAR)\b",
+    r"^\s*NVRM: |(?:^\[\s*\d+\.\d{3,6}\]|\bkernel: )\s*.*\b(?:i915|xe|amdgpu|nvidia|nvidia-modeset|NVRM|nouveau|drm|kfd|vfio|DMAR|AMD-Vi|"
+    r"IOMMU|pcieport|PCIe|ipu|firmware|Out of memory|oom|Xid|ACPI|BAR)\b",
     re.IGNORECASE,
 )
 _STAMPED = re.compile(r"^\[\s*(?P<seconds>\d+\.\d+)\]\s*(?P<said>.*)$|^.*?\bkernel: (?:\[\s*(?P<more>\d+\.\d+)\]\s*)?(?P<text>.*)$")

@@ -22,5 +22,5 @@ def test_no_lint() -> None:
 
 @pytest.mark.parametrize("check", CHECKS, ids=[check.id for check in CHECKS])
 def test_examples(check) -> None:  # type: ignore[no-untyped-def]
-    said = {example.name: outcome_of(check, example_facts(example.facts)) for example in check.examples}
+    said = {example.name: outcome_of(check, example_facts(example.facts), example.text) for example in check.examples}
     assert said == {example.name: example.expect for example in check.examples}

@@ -87,6 +87,16 @@ def test_two_versions_of_one_thing_are_no_fact() -> None:
     assert not isinstance(facts.get("python.distributions.torch"), Known)
 
 
+def test_the_torch_that_collect_env_ran_outweighs_lists_that_contradict_each_other() -> None:
+    facts = read("PyTorch version: 1.3.0\nCUDA used to build PyTorch: 10.1.243\nIs CUDA available: No\n[pip3] torch==1.2.0\n")
+    assert facts.value("python.distributions.torch") == "1.3.0" and facts.value("torch.build") == "cuda"
+
+
+def test_kernel_lines_of_the_nvidia_driver_count_without_a_time_stamp() -> None:
+    facts = read("dmesg says\nNVRM: Xid (PCI:0000:41:00): 79, pid=12, GPU has fallen off the bus.\n")
+    assert [xid["code"] for xid in facts.value("nvidia.xids")] == [79]
+
+
 def test_variables_count_where_they_are_set_and_not_where_a_message_advises_them() -> None:
     assert read("export HSA_OVERRIDE_GFX_VERSION=10.3.0\n").value("env.HSA_OVERRIDE_GFX_VERSION") == "10.3.0"
     assert read('docker run -e NVIDIA_VISIBLE_DEVICES="0,1" --rm x\n').value("env.NVIDIA_VISIBLE_DEVICES") == "0,1"
