@@ -129,7 +129,8 @@ def pick(facts: Facts, capabilities: list[str], major: int) -> tuple[str, str] |
         for row in reversed(data["wheel"]):
             cuda_major = int(row["flavour"][2:-1])
             fits = not _older(base, row["first"]) and _older(base, row["before"]) and cuda_major <= major
-            if fits and _reached(facts, row["flavour"]) and capabilities and all(runs(text, row["archs"]) == "runs" for text in capabilities):
+            fits = fits and _reached(facts, row["flavour"])
+            if fits and capabilities and all(runs(text, row["archs"]) == "runs" for text in capabilities):
                 return row["flavour"], f"torch=={base}"
     for row in data["pick"]:
         if row["major"] <= major and all(row["lowest"] <= number <= row["highest"] for number in numbers):
