@@ -15,10 +15,10 @@ _LABEL = re.compile(
     r"^[\s>*\-•]*(?:[*_`]{0,3})(?P<label>[A-Za-z🤗][\w🤗 .()/?+\-]{0,60}?)[*_`]{0,3}\s*(?:[:：=]|\t)[*_`]{0,3}\s*(?P<value>.*)$"
 )
 _NOTHING = re.compile(r"^(?:n/?a|none|null|no|not installed.*|could not collect|unknown|-|no cuda|not applicable|\?)?$", re.IGNORECASE)
-_VERSION = re.compile(r"v?(?P<version>\d+\.\d+(?:\.\d+)*(?:(?:a|b|rc|\.post|\.dev)\d+)*(?:\+[\w.]+)?)")
+_VERSION = re.compile(r"v?(?P<version>\d{1,9}\.\d+(?:\.\d+)*(?:(?:a|b|rc|\.post|\.dev)\d+)*(?:\+[\w.]+)?)")
 _KERNEL_IN_PLATFORM = re.compile(r"^Linux-(?P<kernel>\d[\w.\-+]*?)-(?:x86_64|aarch64|amd64)\b")
 _PROPERTIES = re.compile(r"_?(?:Xpu)?DeviceProperties\(name='(?P<name>[^']{1,120})'(?P<rest>[^\n]{0,1000})")
-_GPU_LINE = re.compile(r"^\s*\*?\s*(?:\[\d+\]|GPU \d+:?)\s*(?P<name>\S.{2,100})$")
+_GPU_LINE = re.compile(r"^\s*(?:\*\s*)?(?:\[\d+\]|GPU \d+:?)\s*(?P<name>\S.{2,100})$")
 
 
 @dataclass
@@ -131,8 +131,8 @@ def _toolkit(value: str, evidence: Evidence, state: _State) -> None:
 
 
 def _gpu(value: str, evidence: Evidence, state: _State) -> None:
-    for part in re.split(r"\s*(?:,|;|\band\b|\+ )\s*", value):
-        name_gpu(re.sub(r"^(?:GPU )?\d+:\s*", "", part), evidence)
+    for part in re.split(r",|;|\band\b|\+ ", value[:2000])[:64]:
+        name_gpu(re.sub(r"^(?:GPU )?\d+:\s*", "", part.strip()), evidence)
 
 
 LABELS: Mapping[str, Label] = {

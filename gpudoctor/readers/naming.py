@@ -40,7 +40,7 @@ GFX = re.compile(r"\bgfx(\d{3,4}[a-f]?)\b")
 
 def name_gpu(name: str, evidence: Evidence, prose: bool = False) -> bool:
     """Notes the device that this names; false where it names none. Of `prose` only the words of the name are kept."""
-    name = re.sub(r"\s*\(UUID.*$|\s*\[.*$", "", name.strip())[:160]
+    name = re.sub(r"\(UUID.*$|\[.*$", "", name.strip()[:400]).rstrip()[:160]
     by_id = _PCI_ID.search(name)
     if by_id:
         evidence.gpu(f"{by_id[1].lower()}:{by_id[2].lower()}", name)

@@ -16,12 +16,8 @@ _PINNED = re.compile(rf"(?<![\w.\-])(?P<name>[A-Za-z][\w.\-]*)(?:\[[\w,\-]+\])?=
 _FROZEN = re.compile(rf"(?P<name>[A-Za-z][\w.\-]*)==(?P<version>{_VERSION})")
 _SHOWN = re.compile(r"^Name: (?P<name>[\w.\-]+)$")
 _INSTALLED = re.compile(r"^\s*Successfully installed (?P<list>.+)$")
-_INSTALLED_ONE = re.compile(rf"(?P<name>[A-Za-z][\w.]*(?:-[A-Za-z][\w.]*)*)-(?P<version>{_VERSION})(?=\s|$)")
+_INSTALLED_ONE = re.compile(rf"(?P<name>[A-Za-z][\w.]*(?:-[A-Za-z][\w.]*)*)-(?P<version>{_VERSION})")
 _SATISFIED = re.compile(rf"^Requirement already satisfied: (?P<name>[\w.\-]+)\S* in .*?(?:\((?P<version>{_VERSION})\))?$")
-_WHEEL = re.compile(
-    rf"(?<![\w\-])(?P<name>[A-Za-z][\w.]*)-(?P<version>{_VERSION})-(?P<python>cp\d{{2,3}})-[\w]+-(?P<platform>win_amd64|manylinux\w*|linux_\w+|macosx\w*)\.whl"
-)
-_COMMAND = re.compile(r"\b(?:pip3?|uv|conda|mamba|poetry)\b.*\b(?:install|add)\b")
 _ERROR = re.compile(r"^ERROR|requires|which is incompatible|Could not find|No matching|from versions", re.IGNORECASE)
 _OWN_LINE = re.compile(
     rf"^[\s*\->•`]*(?P<name>[A-Za-z][\w.\-]*?)[`*]*(?:\s*[:=]\s*|\s+(?:version\s+|v)?)[`*]*(?P<version>\d+\.\d+{_VERSION[2:]})[`*.,;]*(?:\s+\(.*\))?$"
@@ -41,7 +37,7 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
             evidence.package(shown["name"], sheet.lines[number + 1].text[9:])
         installed = _INSTALLED.match(text)
         if installed:
-            for one in _INSTALLED_ONE.finditer(installed["list"][:8000]):
+            for one in filter(None, map(_INSTALLED_ONE.fullmatch, installed["list"].split())):
                 evidence.package(one["name"], one["version"])
             continue
         satisfied = _SATISFIED.match(text)

@@ -20,6 +20,10 @@ _TOOLS = (
 _TOOL_LINE = re.compile(rf"^(?:sudo )?(?:\S*/)?(?:{_TOOLS})(?:\s+[-\w./=|'\"$: ,]+)?$")
 
 
+LONGEST = 8_000
+"""Letters of a line that readers look at: what they know is never longer, and their work on a line may grow faster than it."""
+
+
 @dataclass
 class Section:
     """Lines that belong together. `typed`: the command line before them, empty where none was seen."""
@@ -46,6 +50,7 @@ class Sheet:
     sections: list[Section] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self.lines = [line if len(line.text) <= LONGEST else Numbered(line.number, line.text[:LONGEST]) for line in self.lines]
         self.sections = self.sections or list(_sections(self.lines))
         self.text = "\n".join(line.text for line in self.lines)
         self.lower = self.text.lower()

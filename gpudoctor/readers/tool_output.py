@@ -58,8 +58,9 @@ TOOLS = (
     Tool("ls -l /dev/dri", ("ls", "-l", "/dev/dri"), _p(r"^[cdl][rwx\-]{9}.*\b(?:card|renderD)\d+$"), _p(r"^[cdl][rwx\-]{9}|^total|^\s*$")),
     Tool("sw_vers", ("sw_vers",), _p(r"^ProductName:\s+(?:Mac OS X|macOS)"), _p(r"^(?:Product|Build)\w+:")),
 )  # fmt: skip
-_LOG_LINE = re.compile(
-    r"^\s*NVRM: |(?:^\[\s*\d+\.\d{3,6}\]|\bkernel: )\s*.*\b(?:i915|xe|amdgpu|nvidia|nvidia-modeset|NVRM|nouveau|drm|kfd|vfio|DMAR|AMD-Vi|"
+_OF_KERNEL = re.compile(r"^\s*NVRM: |^\[\s*\d+\.\d{3,6}\]|\bkernel: ", re.IGNORECASE)
+_OF_DEVICES = re.compile(
+    r"\b(?:i915|xe|amdgpu|nvidia|nvidia-modeset|NVRM|nouveau|drm|kfd|vfio|DMAR|AMD-Vi|"
     r"IOMMU|pcieport|PCIe|ipu|firmware|Out of memory|oom|Xid|ACPI|BAR)\b",
     re.IGNORECASE,
 )
@@ -101,7 +102,10 @@ def extent(section: Section, tool: Tool) -> list[Numbered]:
 
 
 def _kernel_log(sheet: Sheet, evidence: Evidence) -> None:
-    lines = [line.text for line in sheet.lines if _LOG_LINE.search(line.text)]
+    lines = [
+        line.text for line in sheet.lines
+        if (found := _OF_KERNEL.search(line.text)) and (found[0].endswith("NVRM: ") or _OF_DEVICES.search(line.text, found.end()))
+    ]  # fmt: skip
     if not lines:
         return
     plain: list[str] = []

@@ -14,7 +14,7 @@ _ASSIGNED = re.compile(
     r"(?P<value>\"[^\"]*\"|'[^']*'|[^\s`;&|]*)"
 )
 _FURTHER = re.compile(rf"(?:(?<=\s)|(?<=-e )|(?<=--env ))(?P<name>{_NAME})=(?P<value>\"[^\"]*\"|'[^']*'|[^\s`;&|]*)")
-_OF_DOCKER = re.compile(r"\b(?:docker|podman|nerdctl)\b.*\brun\b")
+_OF_DOCKER = re.compile(r"\b(?:docker|podman|nerdctl)\b.{0,300}?\brun\b")
 _NAMES = frozenset(RELEVANT)
 _ADVICE = re.compile(r"\b(?:try|consider|you can|please|should|setting|as a temporary fix|to avoid)\b", re.IGNORECASE)
 
