@@ -12,7 +12,6 @@ import click
 from gpudoctor.cli import OK, BadInput, nearest
 
 if TYPE_CHECKING:
-    from gpudoctor.model.check import Check, Stack
     from gpudoctor.model.facts import FactSpec
 
 _DEMAND = "demand-not-met"
@@ -45,7 +44,7 @@ def command(name: str, form: str, output: str | None, extra: Sequence[str]) -> i
 def find(name: str, extra: Sequence[str] = ()) -> tuple[dict[str, Any], Iterable[str]]:
     """A check, stack, recipe or fact: as JSON values, and as lines for a person. Raises BadInput."""
     from gpudoctor import app, installing
-    from gpudoctor.cli import show_recipe
+    from gpudoctor.cli import show_check, show_recipe
     from gpudoctor.gather import vocabulary
     from gpudoctor.reporters import schema
 
@@ -60,9 +59,9 @@ def find(name: str, extra: Sequence[str] = ()) -> tuple[dict[str, Any], Iterable
     recipe = next((recipe for recipe in book.recipes if recipe.id == name), None)
     fact = vocabulary.specs().get(name)
     if check:
-        return _check_table(check), _check_lines(check)
+        return show_check.table(check, knowledge.checks), show_check.lines(check, knowledge.checks, _block)
     if stack:
-        table, lines = _stack_table(stack), _stack_lines(stack)
+        table, lines = show_check.stack_table(stack), show_check.stack_lines(stack, knowledge.checks, _block)
         if recipe:  # some recipes have the name of their stack
             table["recipe"] = show_recipe.table(recipe)
             return table, itertools.chain(lines, ["", ""], show_recipe.lines(recipe, _block))
@@ -79,84 +78,6 @@ def find(name: str, extra: Sequence[str] = ()) -> tuple[dict[str, Any], Iterable
         *(recipe.id for recipe in book.recipes), *vocabulary.specs(), *schema.PUBLISHED,
     ]  # fmt: skip
     raise BadInput(f"there is no check, stack, recipe or fact '{name}'{nearest(name, names)}; gpudoctor list checks names them")
-
-
-def _check_table(check: Check) -> dict[str, Any]:
-    from gpudoctor.lang.conditions import english, facts_of
-
-    conditions = {"applies": check.applies, "problem": check.problem, "suspect": check.suspect}
-    return {
-        "id": check.id,
-        "topic": check.topic,
-        "title": check.title,
-        "severity": check.severity,
-        "layer": check.layer,
-        "stacks": check.stacks,
-        "explanation": check.explanation,
-        "for_each": check.for_each,
-        **{name: english(condition) if condition else None for name, condition in conditions.items()},
-        "facts": sorted({name for condition in conditions.values() if condition for name in facts_of(condition)}),
-        "advice": asdict(check.advice),
-        "variants": [{"when": english(variant.when), **variant.replaces} for variant in check.variants],
-        "caused_by": check.caused_by,
-        "excludes": check.excludes,
-        "sources": [asdict(source) for source in check.sources],
-    }
-
-
-def _check_lines(check: Check) -> Iterator[str]:
-    table = _check_table(check)
-    yield f"{check.id}   {check.severity}, {check.layer}, {', '.join(check.stacks)}"
-    yield check.title
-    yield ""
-    yield from _block("why", check.explanation)
-    if check.for_each:
-        yield from _block("for each", f"{check.item} of {check.for_each}")
-    for label, key in (("applies", "applies"), ("fires", "problem"), ("suspects", "suspect")):
-        if table[key]:
-            yield from _block(label, table[key])
-    yield from _advice("do", table["advice"])
-    for variant in table["variants"]:
-        yield from _advice(f"if {variant.pop('when')}", variant)
-    for label, names in (("follows", check.caused_by), ("silences", check.excludes)):
-        if names:
-            yield from _block(label, ", ".join(names))
-    for source in check.sources:
-        yield from _block("source", f"{source.ref} ({source.date}) {source.says}")
-
-
-def _advice(label: str, advice: dict[str, Any]) -> Iterator[str]:
-    wide = len(label) > 8
-    if wide:
-        yield from _block("", label + ":")
-    yield from _block("" if wide else label, advice.get("text", ""))
-    for command in advice.get("commands") or ():
-        yield f"{'':10}$ {command}"
-    for variable, value in (advice.get("env") or {}).items():
-        yield f"{'':10}$ export {variable}={value}"
-
-
-def _stack_table(stack: Stack) -> dict[str, Any]:
-    from gpudoctor.lang.conditions import english
-
-    return {
-        "stack": stack.stack,
-        "title": stack.title,
-        "applicable": english(stack.applicable),
-        "used": english(stack.used) if stack.used else None,
-        "rungs": [{"layer": rung.layer, "ok": english(rung.ok), "detail": rung.detail, "missing": rung.missing} for rung in stack.rungs],
-    }
-
-
-def _stack_lines(stack: Stack) -> Iterator[str]:
-    table = _stack_table(stack)
-    yield f"{stack.stack}   {stack.title}"
-    yield ""
-    yield from _block("for", table["applicable"])
-    if table["used"]:
-        yield from _block("in use", table["used"])
-    for rung in table["rungs"]:
-        yield from _block(rung["layer"], f"ok where {rung['ok']}", 15)
 
 
 def _fact_lines(spec: FactSpec) -> Iterator[str]:

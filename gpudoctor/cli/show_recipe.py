@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from gpudoctor.lang.conditions import english
+from gpudoctor.lang.templates import readable
 from gpudoctor.model.recipe import Include, Recipe, StepTemplate
 
 Block = Callable[[str, str], Iterator[str]]
@@ -41,29 +42,29 @@ def _plain(value: Any) -> Any:
 
 
 def blank(text: str) -> str:
-    """A template without a machine: what its facts would say is left open."""
+    """A template without a machine, in one line of a list: what its facts would say is left open."""
     return re.sub(r"\{[^{}]*\}", "…", text)
 
 
 def lines(recipe: Recipe, block: Block) -> Iterator[str]:
     """`block` wraps a text beside its label."""
     yield f"{recipe.id}   gpudoctor setup {recipe.name}, {recipe.platform}"
-    yield blank(recipe.title)
+    yield readable(recipe.title)
     yield ""
     yield from block("archived", recipe.archived)
     yield from block("serves", english(recipe.applies))
     if recipe.disk_gb:
         yield from block("room", f"{recipe.disk_gb:g} GB")
     for gate in recipe.gates:
-        yield from block("refuses" if gate.level == "refuse" else "warns", blank(f"{gate.title}; {gate.advice}"))
+        yield from block("refuses" if gate.level == "refuse" else "warns", readable(f"{gate.title}; {gate.advice}"))
     for number, step in enumerate(recipe.steps, 1):
         condition = f" (where {english(step.when)})" if step.when else ""
         if isinstance(step, Include):
             yield from block(f"step {number}", f"the steps of the recipe '{step.name}'{condition}")
         else:
-            yield from block(f"step {number}", f"{blank(step.title)}: {step.do}{condition}")
-            yield from block("", blank(step.why))
+            yield from block(f"step {number}", f"{readable(step.title)}: {step.do}{condition}")
+            yield from block("", readable(step.why))
     for remark in recipe.remarks:
-        yield from block("note", blank(remark.text))
+        yield from block("note", readable(remark.text))
     for source in recipe.sources:
         yield from block("source", f"{source.ref} ({source.date}) {source.says}")

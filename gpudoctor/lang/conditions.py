@@ -122,6 +122,7 @@ def english(condition: Condition) -> str:
     if condition.kind == "not":
         return f"not ({english(condition.parts[0])})"
     joined = (" and " if condition.kind == "all" else " or ").join(
-        f"({english(part)})" if isinstance(part, Group) and part.kind != "not" else english(part) for part in condition.parts
+        f"({english(part)})" if (isinstance(part, Group) and part.kind != "not") or isinstance(part, Some) else english(part)
+        for part in condition.parts
     )
     return joined or ("always" if condition.kind == "all" else "never")

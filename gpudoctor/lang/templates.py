@@ -38,6 +38,11 @@ def fills(template: str, facts: Facts) -> bool:
     return all(words or isinstance(facts.get(name), Known) for name, words in _FIELD.findall(template))
 
 
+def readable(template: str) -> str:
+    """A template without a machine: <kernel.release> stands where the fact would, words of its own left out."""
+    return _FIELD.sub(r"<\1>", template)
+
+
 def size(number: int) -> str:
     """16 GB reads '16 GiB' here: powers of two, no decimals from 10 on."""
     for unit, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):

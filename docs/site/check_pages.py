@@ -1,0 +1,138 @@
+"""The page of a check."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from knowledge import Knowledge, outline
+from markup import address, block, bullets, code, container, heading, label, link, prose, template
+
+from gpudoctor.lang.message_words import is_always, message
+from gpudoctor.lang.templates import readable
+from gpudoctor.model.check import Check, Source
+from gpudoctor.model.condition import Condition
+
+LEVELS = {
+    "error": "Error: it does not work.",
+    "warning": "Warning: it may not work, or not as well as it could.",
+    "info": "Information: worth knowing.",
+}
+LAYER_WORDS = {"visible": "visible devices"}
+
+
+def page(check: Check, known: Knowledge) -> str:
+    """`orphan`: found by search and by the lists, not in the navigation, which has no room for hundreds."""
+    return "---\norphan: true\n---\n\n" + "\n\n".join(part for part in _parts(check, known) if part) + "\n"
+
+
+def _parts(check: Check, known: Knowledge) -> Iterator[str]:
+    yield heading(1, template(check.title), label("check", check.id))
+    where = f"{link(prose(layer_words(check.layer)), label('layer', check.layer))} · {', '.join(map(known.stack, check.stacks))}"
+    yield container("about", f"{code(check.id)} · {where}")
+    certainty = "" if check.confidence == "certain" else f" Never said with more confidence than '{check.confidence}'."
+    yield container(
+        f"level-{check.severity}", f"**{LEVELS[check.severity].split(':')[0]}:**{LEVELS[check.severity].split(':')[1]}{certainty}"
+    )
+    yield template(check.explanation)
+    yield from _fires(check, known)
+    yield heading(2, "What to do")
+    yield from _advice(check.advice.text, check.advice.commands, check.advice.env, check.advice.recipe, check.advice.needs_reboot, known)
+    for variant in check.variants:
+        yield heading(3, "Instead, where")
+        yield _condition(variant.when, known)
+        given = variant.replaces
+        yield from _advice(
+            given.get("text", ""),
+            given.get("commands", ()),
+            given.get("env", {}),
+            given.get("recipe"),
+            given.get("needs_reboot", False),
+            known,
+        )
+    yield from _related(check, known)
+    yield from sources(check.sources)
+    yield heading(2, "On a machine")
+    yield block(f"gpudoctor show {check.id}\ngpudoctor check --why {check.id}", "bash")
+
+
+def _fires(check: Check, known: Knowledge) -> Iterator[str]:
+    if check.signatures:
+        yield heading(2, "What programs say")
+        yield "One of these in a pasted text or a log (upper and lower case are the same):"
+        yield bullets(_message(number, check) for number in range(len(check.signatures)))
+    silent = is_always(check.problem)
+    yield heading(2, "When it speaks")
+    if check.for_each:
+        yield f"It is asked of each item of {known.fact(check.for_each)}, here {code(check.item)}."
+    if not is_always(check.applies) and check.applies:
+        yield "It applies where"
+        yield _condition(check.applies, known)
+    if silent:
+        yield "It speaks wherever a text shows such a message and nothing that is known of the machine speaks against it."
+    else:
+        yield "It is a problem where"
+        yield _condition(check.problem, known)
+        if check.signatures:
+            yield "Also before any message is seen." if check.foreseen else "And only where a text shows such a message."
+    if check.suspect:
+        yield "It is suspected where"
+        yield _condition(check.suspect, known)
+
+
+def _message(number: int, check: Check) -> str:
+    signature = check.signatures[number]
+    alone = len(signature.text) == 1 and not (signature.without or signature.anywhere or signature.pattern)
+    return " or ".join(code(literal) for literal in signature.text[0]) if alone else prose(message(signature))
+
+
+def _condition(condition: Condition, known: Knowledge) -> str:
+    return "\n".join(outline(condition, known))
+
+
+def _advice(
+    text: str, commands: Sequence[str], env: Mapping[str, Any], recipe: str | None, reboot: bool, known: Knowledge
+) -> Iterator[str]:
+    yield template(text)
+    lines = [*(readable(command) for command in commands), *(f"export {name}={readable(str(value))}" for name, value in env.items())]
+    if lines:
+        yield block("\n".join(lines), "text")
+    if reboot and "reboot" not in text:
+        yield "Then reboot."
+    if recipe:
+        yield f"{code(f'gpudoctor setup {recipe}')} does it, after showing its plan: {recipe_links(recipe, known)}."
+
+
+def recipe_links(name: str, known: Knowledge) -> str:
+    """The recipes that `gpudoctor setup NAME` chooses among."""
+    return ", ".join(link(code(recipe.id), label("recipe", recipe.id)) for recipe in known.recipes_of(name)) or code(name)
+
+
+def _related(check: Check, known: Knowledge) -> Iterator[str]:
+    others = known.checks
+    groups: list[tuple[str, Iterable[str]]] = [
+        ("It follows from", check.caused_by),
+        ("It leads to", sorted(other.id for other in others if check.id in other.caused_by)),
+        ("It is silent where one of these speaks:", check.excludes),
+        ("Where it speaks, these are silent:", sorted(other.id for other in others if check.id in other.excludes)),
+    ]
+    lines = [f"{words} {', '.join(map(known.check, names))}" for words, names in groups if names]
+    if lines:
+        yield heading(2, "Related checks")
+        yield bullets(lines)
+
+
+def sources(given: Sequence[Source]) -> Iterator[str]:
+    """With the day on which each was looked at."""
+    if given:
+        yield heading(2, "Sources")
+        yield bullets(f"{address(one.ref)} ({prose(one.date)}){': ' + prose(one.says) if one.says else ''}" for one in given)
+
+
+def layer_words(layer: str) -> str:
+    return LAYER_WORDS.get(layer, layer.replace("-", " "))
+
+
+def checks_list(checks: Iterable[Check]) -> str:
+    """One bullet each: how bad, the title that leads to its page, the id."""
+    return bullets(f"{check.severity} · {link(template(check.title), label('check', check.id))} · {code(check.id)}" for check in checks)

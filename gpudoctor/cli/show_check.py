@@ -1,0 +1,130 @@
+"""How a check and a stack are shown: all that their files say, in English."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from gpudoctor.lang.conditions import english, facts_of
+from gpudoctor.lang.message_words import is_always, message, parts_of
+from gpudoctor.lang.templates import readable
+from gpudoctor.model.check import Check, Stack
+from gpudoctor.model.condition import Condition
+
+Block = Callable[[str, str], Iterator[str]]
+_BELOW = " " * 10
+
+
+def table(check: Check, known: Iterable[Check] = ()) -> dict[str, Any]:
+    """JSON; `known` are all checks, among them those that name this one."""
+    conditions = {"applies": check.applies, "problem": None if is_always(check.problem) else check.problem, "suspect": check.suspect}
+    everything = list(known)
+    return {
+        "id": check.id,
+        "topic": check.topic,
+        "title": check.title,
+        "severity": check.severity,
+        "confidence": check.confidence,
+        "layer": check.layer,
+        "stacks": check.stacks,
+        "explanation": check.explanation,
+        "for_each": check.for_each,
+        **{name: english(condition) if condition else None for name, condition in conditions.items()},
+        "facts": sorted({name for condition in conditions.values() if condition for name in facts_of(condition)}),
+        "messages": [message(signature) for signature in check.signatures],
+        "foreseen": check.foreseen,
+        "advice": asdict(check.advice),
+        "variants": [{"when": english(variant.when), **variant.replaces} for variant in check.variants],
+        "caused_by": check.caused_by,
+        "causes": sorted(other.id for other in everything if check.id in other.caused_by),
+        "excludes": check.excludes,
+        "excluded_by": sorted(other.id for other in everything if check.id in other.excludes),
+        "sources": [asdict(source) for source in check.sources],
+    }
+
+
+def lines(check: Check, known: Iterable[Check], block: Block) -> Iterator[str]:
+    """`block` wraps a text beside its label."""
+    shown = table(check, known)
+    yield f"{check.id}   {check.severity}, {check.layer}, {', '.join(check.stacks)}"
+    yield readable(check.title)
+    yield ""
+    yield from block("why", readable(check.explanation))
+    if check.for_each:
+        yield from block("for each", f"{check.item} of {check.for_each}")
+    yield from _condition("applies", check.applies, block)
+    for number, said in enumerate(shown["messages"]):
+        yield from block("messages" if number == 0 else "", f"- {said}")
+    if is_always(check.problem):
+        yield from block("fires", "where a text shows one of these messages; it reads no fact of the machine")
+    else:
+        yield from _condition("fires", check.problem, block)
+        if check.signatures:
+            also = "also without a message, where all of it is known" if check.foreseen else "only where a text shows one of these messages"
+            yield from block("", f"({also})")
+    yield from _condition("suspects", check.suspect, block)
+    if check.confidence != "certain":
+        yield from block("", f"(never more than {check.confidence})")
+    yield from _advice("do", asdict(check.advice), block)
+    for variant in check.variants:
+        yield from _advice(f"if {english(variant.when)}", variant.replaces, block)
+    related = (("follows", "caused_by"), ("leads to", "causes"), ("silent if", "excludes"), ("silences", "excluded_by"))
+    for label, key in related:
+        yield from block(label, ", ".join(shown[key]))
+    for source in check.sources:
+        yield from block("source", f"{source.ref} ({source.date}) {source.says}")
+
+
+def _condition(label: str, condition: Condition | None, block: Block) -> Iterator[str]:
+    if condition is None or is_always(condition):
+        return
+    heading, parts = parts_of(condition)
+    if not heading:
+        yield from block(label, english(parts[0]))
+        return
+    yield from block(label, f"where {heading}:")
+    for part in parts:
+        yield from block("", f"- {english(part)}")
+
+
+def _advice(label: str, advice: Mapping[str, Any], block: Block) -> Iterator[str]:
+    wide = len(label) > 8
+    if wide:
+        yield from block("", label + ":")
+    yield from block("" if wide else label, readable(advice.get("text", "")))
+    commands: Sequence[str] = advice.get("commands") or ()
+    for command in commands:
+        yield f"{_BELOW}$ {readable(command)}"
+    for variable, value in (advice.get("env") or {}).items():
+        yield f"{_BELOW}$ export {variable}={readable(value)}"
+    if advice.get("needs_reboot") and "reboot" not in advice.get("text", ""):
+        yield from block("", "Then reboot.")
+    if advice.get("recipe"):
+        yield from block("", f"gpudoctor setup {advice['recipe']} does it, after showing its plan.")
+
+
+def stack_table(stack: Stack) -> dict[str, Any]:
+    """JSON."""
+    return {
+        "stack": stack.stack,
+        "title": stack.title,
+        "applicable": english(stack.applicable),
+        "used": english(stack.used) if stack.used else None,
+        "rungs": [{"layer": rung.layer, "ok": english(rung.ok), "detail": rung.detail, "missing": rung.missing} for rung in stack.rungs],
+    }
+
+
+def stack_lines(stack: Stack, known: Iterable[Check], block: Callable[[str, str, int], Iterator[str]]) -> Iterator[str]:
+    """The ladder from the bottom up, each rung with the number of checks that can break it."""
+    breaking = [check.layer for check in known if stack.stack in check.stacks]
+    yield f"{stack.stack}   {stack.title}"
+    yield ""
+    yield from block("for", f"where {english(stack.applicable)}", 10)
+    if stack.used:
+        yield from block("in use", f"where {english(stack.used)}", 10)
+    for rung in stack.rungs:
+        yield from block(rung.layer, f"ok where {english(rung.ok)}", 15)
+        number = breaking.count(rung.layer)
+        yield from block("", f"else: {readable(rung.missing)}" if rung.missing else "", 15)
+        yield from block("", f"{number} check{'' if number == 1 else 's'}" if number else "", 15)

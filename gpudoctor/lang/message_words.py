@@ -1,0 +1,45 @@
+"""A signature in English: what a text must hold for its check to speak."""
+
+from __future__ import annotations
+
+from gpudoctor.lang.operators import STATES
+from gpudoctor.model.condition import ALWAYS, Condition, Group, Leaf
+from gpudoctor.model.signature import Literals, Signature
+
+
+def message(signature: Signature) -> str:
+    """One line: 'a' or 'b', together with 'c' on the same line; …"""
+    apart = "on the same line" if signature.within == 1 else f"within {signature.within} lines"
+    words = _choices(signature.text)
+    said = words[0] if len(words) == 1 else f"{', together with '.join(words)}, {apart}"
+    if signature.without:
+        said += f"; not where {' or '.join(map(_quoted, signature.without))} stands there"
+    if signature.anywhere:
+        said += f"; only where the text also holds {' and '.join(_choices(signature.anywhere))}"
+    return said + (f"; and it matches /{signature.pattern}/" if signature.pattern else "")
+
+
+def is_always(condition: Condition | None) -> bool:
+    """Nothing is asked: a check whose message says everything."""
+    return condition is None or condition == ALWAYS
+
+
+def parts_of(condition: Condition) -> tuple[str, tuple[Condition, ...]]:
+    """The outermost list of a condition as a heading and its parts; one part without a heading where there is no list."""
+    if isinstance(condition, Group) and condition.kind != "not" and len(condition.parts) > 1:
+        return ("all of these hold" if condition.kind == "all" else "one of these holds"), condition.parts
+    return "", (condition,)
+
+
+def leaf_words(leaf: Leaf, sentence: str) -> str:
+    """What `sentence`, the English of this leaf, says behind the name of its fact."""
+    return STATES[leaf.operator] if leaf.operator in STATES else sentence[len(leaf.fact) :].strip()
+
+
+def _choices(literals: Literals) -> list[str]:
+    several = len(literals) > 1
+    return [f"({words})" if several and len(choice) > 1 else words for choice in literals for words in [" or ".join(map(_quoted, choice))]]
+
+
+def _quoted(literal: str) -> str:
+    return f"'{literal.strip()}'"
