@@ -13,6 +13,7 @@ from gpudoctor import __version__
 COMMANDS = {
     "check": ("gpudoctor.cli.check:command", "what is broken first on this machine, and what to do"),
     "explain": ("gpudoctor.cli.explain:command", "the same from a log, a traceback or a pasted issue"),
+    "audit": ("gpudoctor.cli.audit:command", "will these requirements or lock files run on this device?"),
     "setup": ("gpudoctor.cli.setup:command", "set a stack up from a recipe: plan, apply, verify, undo, resume"),
     "validate": ("gpudoctor.cli.validate:command", "does it compute right, how fast, and which known fix helps"),
     "diff": ("gpudoctor.cli.diff:command", "what changed between two reports, or since this was last healthy"),
@@ -57,8 +58,8 @@ class Commands(click.Group):
 @click.option("--first-look", metavar="CAPTURE", hidden=True, help="The screen without a command, of a recorded machine.")
 @click.pass_context
 def group(ctx: click.Context, first_look: str | None) -> None:
-    """Why does this GPU not do deep learning, and what is the one thing to do?
-
+    """\b
+    Why does this GPU not do deep learning, and what is the one thing to do?
     Start with: gpudoctor check
     """
     if ctx.invoked_subcommand is not None:

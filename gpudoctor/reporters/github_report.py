@@ -31,6 +31,11 @@ def _annotation(finding: Finding, report: Report) -> str:
     return _line(COMMANDS[finding.severity], properties, "\n".join((*lines(finding), f"gpudoctor show {finding.id}")))
 
 
+def annotation(command: str, place: Place | None, title: str, message: str) -> str:
+    """One line for the runner. `command`: error, warning or notice."""
+    return _line(command, {**_file(place), "title": title}, message)
+
+
 def _file(place: Place | None) -> dict[str, str]:
     if place is None:
         return {}

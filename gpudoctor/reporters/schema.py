@@ -1,4 +1,4 @@
-"""The published JSON Schemas (report, plan, diff, policy), and documents held against them."""
+"""The published JSON Schemas (report, plan, diff, policy, audit), and documents held against them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import json
 from importlib import resources
 from typing import Any
 
-PUBLISHED = {"gpudoctor.report/1": "report", "gpudoctor.plan/1": "plan", "gpudoctor.diff/1": "diff", "gpudoctor.policy/1": "policy"}
+PUBLISHED = {
+    "gpudoctor.report/1": "report", "gpudoctor.plan/1": "plan", "gpudoctor.diff/1": "diff", "gpudoctor.policy/1": "policy",
+    "gpudoctor.audit/1": "audit",
+}  # fmt: skip
 """What a document's `schema` says, and the name of the file that describes it."""
 
 
 def load(name: str = "report") -> dict[str, Any]:
-    """data/<name>.schema.json as it is in the package: report, plan, diff or policy."""
+    """data/<name>.schema.json as it is in the package: report, plan, diff, policy or audit."""
     schema = json.loads(resources.files("gpudoctor").joinpath(f"data/{name}.schema.json").read_text("utf-8"))
     assert isinstance(schema, dict)
     return schema

@@ -1,0 +1,101 @@
+"""One requirement, as every format says it in the end: PEP 508 text, a wheel's name, an address."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.utils import InvalidSdistFilename, InvalidWheelFilename, canonicalize_name, parse_sdist_filename, parse_wheel_filename
+
+from gpudoctor.model.audit import FormatError, Wanted
+
+LONGEST = 2000
+"""Characters of one requirement."""
+_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,98}[A-Za-z0-9])?")
+_CARET = re.compile(r"[\^~]\s*(\d+(?:\.\d+){0,5})$")
+
+
+def requirement(text: str, file: str, line: int | None, **more: Any) -> Wanted:
+    """PEP 508. Raises FormatError."""
+    where = f"{file}:{line}" if line else file
+    if len(text) > LONGEST:
+        raise FormatError(f"{where}: a requirement of {len(text)} characters; at most {LONGEST} are read")
+    try:
+        said = Requirement(text)
+    except (InvalidRequirement, RecursionError) as error:
+        reason = str(error).splitlines()[0] if str(error) else "nested too deeply"
+        raise FormatError(f"{where}: '{text[:80]}' is no requirement ({reason}); expected: name[extras] version ; marker") from None
+    specifier = str(said.specifier)
+    if said.url:
+        specifier = of_address(said.url)[1] or specifier
+    return Wanted(
+        name=canonicalize_name(said.name), file=file, line=line, text=without_secret(text), specifier=specifier,
+        marker=str(said.marker) if said.marker else "", **{"index": without_secret(said.url or ""), **more},
+    )  # fmt: skip
+
+
+def named(name: str, specifier: str, file: str, line: int | None, **more: Any) -> Wanted:
+    """A name and a version as Poetry, Pipfile, conda and lock files write them; a version that is no PEP 440 stays open."""
+    if not _NAME.fullmatch(name):
+        raise FormatError(f"{f'{file}:{line}' if line else file}: '{name[:80]}' is no name of a package")
+    text = f"{name} {specifier}".strip()
+    return Wanted(name=canonicalize_name(name), file=file, line=line, text=text, specifier=pep440(specifier), **more)
+
+
+def pep440(said: str) -> str:
+    """'^2.1' and '~2.1' of Poetry, '2.1.*' and '=2.1' of conda, '*': as a specifier; empty where it cannot be said so."""
+    said = said.strip()
+    if said in ("", "*", "latest") or len(said) > 200 or "|" in said:
+        return ""
+    parts = []
+    for part in said.split(","):
+        part = part.strip()
+        caret = _CARET.match(part)
+        if caret and part[0] == "^":
+            parts += _range(caret[1], caret=True)
+        elif caret:
+            parts += _range(caret[1], caret=False)
+        elif re.match(r"=[^=]", part):
+            parts.append(f"=={part[1:].strip()}" if part.endswith("*") or part.count(".") >= 2 else f"=={part[1:].strip()}.*")
+        elif part[:1].isdigit():
+            parts.append(f"=={part}")
+        else:
+            parts.append(part)
+    try:
+        return str(SpecifierSet(",".join(parts)))
+    except InvalidSpecifier:
+        return ""
+
+
+def _range(version: str, *, caret: bool) -> list[str]:
+    numbers = [int(number) for number in version.split(".")]
+    place = next((at for at, number in enumerate(numbers) if number), len(numbers) - 1) if caret else min(1, len(numbers) - 1)
+    above = [*numbers[:place], numbers[place] + 1]
+    return [f">={version}", f"<{'.'.join(map(str, above))}"]
+
+
+def of_address(address: str) -> tuple[str, str]:
+    """Name and '==version' of an address or path of a wheel or source archive; ('', '') where it does not say."""
+    part = unquote(urlsplit(address).path if "://" in address else address).replace("\\", "/").rsplit("/", 1)[-1].strip()
+    try:
+        if part.endswith(".whl"):
+            name, version, _, _ = parse_wheel_filename(part)
+        elif part.endswith((".tar.gz", ".zip")):
+            name, version = parse_sdist_filename(part)
+        else:
+            return "", ""
+    except (InvalidWheelFilename, InvalidSdistFilename, ValueError):
+        return "", ""
+    return str(name), f"=={version}"
+
+
+def without_secret(address: str) -> str:
+    """An index without the user and password that it may carry."""
+    before, sign, rest = address.partition("://")
+    if not sign:
+        return address
+    host, slash, path = rest.partition("/")
+    return f"{before}://{host.rpartition('@')[2]}{slash}{path}"

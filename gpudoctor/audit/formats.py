@@ -1,0 +1,86 @@
+"""Which kind of file it is, and its reader."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gpudoctor.audit import conda_files, container_files, requirements_txt, setup_files, toml_files
+from gpudoctor.audit.entries import named
+from gpudoctor.model.audit import FormatError, Manifest
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+KNOWN = (
+    "requirements*.txt", "pyproject.toml", "setup.cfg", "setup.py", "Pipfile", "Pipfile.lock", "uv.lock", "poetry.lock", "pdm.lock",
+    "pylock.toml", "environment.yml", "conda-lock.yml", "Dockerfile", "compose.yaml",
+)  # fmt: skip
+_READERS: tuple[tuple[str, Callable[[str, str], Manifest]], ...] = (
+    (r"pyproject\.toml", lambda text, file: toml_files.pyproject(_toml(text, file), text, file)),
+    (r"pipfile", lambda text, file: toml_files.pipfile(_toml(text, file), text, file)),
+    (r"pipfile\.lock", lambda text, file: _pipfile_lock(text, file)),
+    (r"(?:uv|poetry|pdm)\.lock", lambda text, file: toml_files.locked(_toml(text, file), text, file, _base(file))),
+    (r"pylock(?:\.[\w.-]+)?\.toml", lambda text, file: toml_files.locked(_toml(text, file), text, file, "pylock")),
+    (r"setup\.cfg", setup_files.setup_cfg),
+    (r"setup\.py", setup_files.setup_py),
+    (r"(?:[\w.-]*[.-])?conda-lock\.ya?ml", conda_files.lock),
+    (r"(?:docker-)?compose[\w.-]*\.ya?ml", container_files.compose),
+    (r"[\w.-]*\.ya?ml", conda_files.environment),
+    (r"(?:docker|container)file(?:[.-][\w.-]+)?|[\w.-]+\.(?:docker|container)file", container_files.dockerfile),
+    (r"[^/]*\.(?:txt|in|pip)", requirements_txt.read),
+)
+
+
+def read(text: str, file: str) -> Manifest:
+    """Raises FormatError: no file of these kinds, or a broken one."""
+    base = _base(file)
+    for pattern, reader in _READERS:
+        if re.fullmatch(pattern, base):
+            return reader(text, file)
+    raise FormatError(f"{file}: no kind of file that is read; give one of {', '.join(KNOWN)}")
+
+
+def _base(file: str) -> str:
+    return file.replace("\\", "/").rsplit("/", 1)[-1].lower()
+
+
+def _toml(text: str, file: str) -> Mapping[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else " ".join(str(error).split())[:200]
+        raise FormatError(f"{file}: no TOML that can be read ({reason})") from None
+
+
+def _pipfile_lock(text: str, file: str) -> Manifest:
+    found = Manifest(file=file, kind="Pipfile.lock")
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)[:200]
+        raise FormatError(f"{file}: no JSON that can be read ({reason})") from None
+    if not isinstance(data, Mapping) or not isinstance(data.get("_meta"), Mapping):
+        raise FormatError(f"{file}: no '_meta'; expected a lock file of Pipenv")
+    sources = [each for each in data["_meta"].get("sources") or () if isinstance(each, Mapping)]
+    urls = {str(each.get("name")): str(each.get("url")) for each in sources}
+    found.indexes += urls.values()
+    at: dict[str, int] = {}
+    for number, row in enumerate(text.splitlines(), 1):
+        key = re.match(r'\s*"([A-Za-z0-9._-]{1,100})":\s*\{', row)
+        if key:
+            at.setdefault(key[1], number)
+    for section, packages in data.items():
+        if section == "_meta" or not isinstance(packages, Mapping):
+            continue
+        for name, said in packages.items():
+            table = said if isinstance(said, Mapping) else {}
+            version, marker = str(table.get("version") or ""), str(table.get("markers") or "")
+            index = urls.get(str(table.get("index")), "")
+            found.wanted.append(named(name, version, file, at.get(name), index=index, marker=marker, locked=True))
+    return found

@@ -1,0 +1,241 @@
+"""One package or base image against one backend."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from packaging.markers import InvalidMarker, Marker, UndefinedComparison, UndefinedEnvironmentName
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import InvalidVersion, Version
+
+from gpudoctor.audit.packages import fate, image_of, row_of
+from gpudoctor.audit.replacing import from_index, instead
+from gpudoctor.derived._tables import table
+from gpudoctor.model.audit import Image, Judged, Manifest, Wanted
+
+TITLES = {
+    "cuda": "CUDA", "rocm": "ROCm", "xpu": "Intel GPUs (xpu)", "directml": "DirectML", "opencl": "OpenCL", "ipu": "IPUs",
+    "openvino": "OpenVINO", "onnxruntime": "ONNX Runtime", "mps": "Apple GPUs (mps)", "cpu": "the CPU",
+}  # fmt: skip
+_FLAVOURS = ("cu", "rocm", "xpu", "cpu")
+_OF_FLAVOUR = {"cu": "cuda", "rocm": "rocm", "xpu": "xpu", "cpu": "cpu"}
+_BARE = {"torch", "torchvision", "torchaudio"}
+"""Packages whose builds differ by the local version alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """What it shall run on. `python`: '3.11', empty where nobody knows."""
+
+    backend: str
+    platform: str
+    python: str = ""
+
+    @property
+    def title(self) -> str:
+        return TITLES[self.backend]
+
+    def environment(self) -> dict[str, str]:
+        """For markers."""
+        system = {"windows": ("win32", "Windows", "nt"), "macos": ("darwin", "Darwin", "posix")}.get(
+            self.platform, ("linux", "Linux", "posix")
+        )
+        python = self.python or "3.12"
+        return {
+            "sys_platform": system[0], "platform_system": system[1], "os_name": system[2],
+            "python_version": ".".join(python.split(".")[:2]),
+            "python_full_version": python if python.count(".") > 1 else f"{python}.0", "implementation_name": "cpython",
+            "platform_python_implementation": "CPython", "platform_machine": "arm64" if self.platform == "macos" else "x86_64",
+            "platform_release": "", "platform_version": "", "implementation_version": "", "extra": "",
+        }  # fmt: skip
+
+
+def pinned(specifier: str) -> Version | None:
+    """The one version that a specifier admits."""
+    match = re.fullmatch(r"===?\s*([^,*\s]+)", specifier)
+    try:
+        return Version(match[1]) if match else None
+    except InvalidVersion:
+        return None
+
+
+def admits(specifier: str, version: str) -> bool:
+    """True for any version where nothing is demanded."""
+    try:
+        wanted = SpecifierSet(specifier)
+        return wanted.contains(Version(version), prereleases=True)
+    except (InvalidSpecifier, InvalidVersion):
+        return True
+
+
+def applies(wanted: Wanted, target: Target) -> bool:
+    """Whether its marker holds on the target."""
+    if not wanted.marker:
+        return True
+    try:
+        return bool(Marker(wanted.marker).evaluate(target.environment()))
+    except (InvalidMarker, UndefinedComparison, UndefinedEnvironmentName, InvalidVersion, RecursionError):
+        return True
+
+
+def judge(wanted: Wanted, manifest: Manifest, target: Target, names: Collection[str]) -> Judged:
+    """`names`: all packages that are audited together."""
+    if not applies(wanted, target):
+        return _row(wanted, "skipped", f"its marker is false here: {wanted.marker}")
+    row = row_of(wanted.name)
+    if row is None:
+        return _row(wanted, "unlisted")
+    known = fate(row, target.backend, target.platform)
+    if known is None:
+        return _row(wanted, "unverified", f"not verified on {target.title}: nothing is known of it there")
+    found = _judged(wanted, manifest, target, known, names)
+    if known.get("verified") is False and found.verdict in ("error", "warning"):
+        return _row(wanted, "unverified", f"not verified: {found.says}", found.use, found.sources, found.id)
+    return found
+
+
+def _row(wanted: Wanted, verdict: str, says: str = "", use: Sequence[str] = (), sources: Sequence[str] = (), id: str = "") -> Judged:
+    return Judged(
+        package=wanted.name, file=wanted.file, line=wanted.line, text=wanted.text, verdict=verdict, says=says, use=tuple(use),
+        sources=tuple(sources), id=id,
+    )  # fmt: skip
+
+
+def _judged(wanted: Wanted, manifest: Manifest, target: Target, known: Mapping[str, Any], names: Collection[str]) -> Judged:
+    status, note, use, sources = known["status"], known.get("note", ""), known.get("use", []), [known["source"]]
+    if status == "unverified":
+        return _row(wanted, "unverified", f"not verified on {target.title}{f': {note}' if note else ''}", use, sources)
+    if status == "useless":
+        return _row(wanted, "info", note, (), sources, "useless")
+    if status == "cpu":
+        return _row(wanted, "warning", note, use, sources, "cpu-only")
+    if status == "none":
+        says = f"nothing for {target.title}: {note}" if note else f"nothing for {target.title}"
+        return _row(wanted, "error", says, instead(wanted, manifest, use), sources, "needs-another-backend")
+    if status == "replace":
+        return _row(wanted, "error", f"not for {target.title}: {note}", instead(wanted, manifest, use), sources, "needs-another-package")
+    if status == "build":
+        return _row(wanted, "warning", note or "built on the machine, with this backend chosen", use, sources, "build")
+    if status == "partner" and not set(known.get("partner", ())) & set(names):
+        return _row(
+            wanted, "error", note, instead(wanted, manifest, [*use] or [*known.get("partner", ())][:1], keep=True), sources, "partner"
+        )
+    if status == "index":
+        return _index(wanted, manifest, target, known)
+    flavour = _flavour(wanted)
+    if (
+        wanted.name in _BARE
+        and flavour
+        and status == "works"
+        and _OF_FLAVOUR[flavour] != target.backend
+        and target.backend in ("cuda", "rocm", "xpu")
+    ):
+        return _row(
+            wanted,
+            "error",
+            f"this is the build for {TITLES[_OF_FLAVOUR[flavour]]}",
+            from_index(wanted, manifest, target.backend),
+            sources,
+            "other-index",
+        )
+    return _old(wanted, manifest, target, known) or _row(wanted, "ok", note, (), sources)
+
+
+def _flavour(wanted: Wanted) -> str:
+    """cu, rocm, xpu or cpu of the local version, of conda's build, or of the index that this package is taken from."""
+    version = pinned(wanted.specifier)
+    local = version.local or "" if version else ""
+    found = next((flavour for flavour in _FLAVOURS if local.startswith(flavour)), "")
+    build = re.search(r"build=(cuda|cpu|xpu|rocm)", wanted.index)
+    if not found and build:
+        found = {"cuda": "cu"}.get(build[1], build[1])
+    index = re.search(r"download\.pytorch\.org/whl/(?:nightly/|test/)?(cu|rocm|xpu|cpu)", wanted.index)
+    return found or (index[1] if index else "")
+
+
+def _index(wanted: Wanted, manifest: Manifest, target: Target, known: Mapping[str, Any]) -> Judged:
+    flavour, mine, note = _flavour(wanted), known["flavour"], known.get("note", "")
+    sources, own = [known["source"]], list(known["indexes"])
+    if wanted.conda:
+        says = f"conda's packages are not built for {target.title}: take it from the index, with pip"
+        return _row(wanted, "warning", says, from_index(wanted, manifest, target.backend, known), sources, "other-index")
+    held = any(part in index for part in own for index in (wanted.index, *(() if _elsewhere(wanted, own) else manifest.indexes)))
+    if flavour == mine or (held and flavour in ("", mine)):
+        return _old(wanted, manifest, target, known) or _row(wanted, "ok", f"from the index for {target.title}", (), sources)
+    says = f"this is the build for {TITLES[_OF_FLAVOUR[flavour]]}" if flavour else note or f"not built for {target.title}"
+    old = _old(wanted, manifest, target, known)
+    if old is not None:
+        return old
+    return _row(
+        wanted,
+        "error",
+        f"{says}; it must come from another index",
+        from_index(wanted, manifest, target.backend, known),
+        sources,
+        "other-index",
+    )
+
+
+def _elsewhere(wanted: Wanted, own: Sequence[str]) -> bool:
+    """Whether it is taken from an address of its own, so that the file's indexes do not count."""
+    return bool(wanted.index) and not any(part in wanted.index for part in own)
+
+
+def _old(wanted: Wanted, manifest: Manifest, target: Target, known: Mapping[str, Any]) -> Judged | None:
+    """A version before the first one with this backend."""
+    since = known.get("since")
+    if not since or not wanted.specifier or _patched(wanted, manifest):
+        return None
+    version = pinned(wanted.specifier)
+    try:
+        old = version < Version(since) if version is not None else _ends_before(wanted.specifier, Version(since))
+    except (InvalidSpecifier, InvalidVersion):
+        return None
+    if not old:
+        return None
+    use = known.get("use", []) if known["status"] != "index" else from_index(wanted, manifest, target.backend, known, f">={since}")
+    return _row(wanted, "error", f"too old for {target.title}: {since} is the first with it", use, [known["source"]], "too-old")
+
+
+def _patched(wanted: Wanted, manifest: Manifest) -> bool:
+    """The old torch of IPEX, from Intel's index, is right beside IPEX."""
+    return wanted.name in _BARE and any(each.name == "intel-extension-for-pytorch" for each in manifest.wanted)
+
+
+def _ends_before(specifier: str, since: Version) -> bool:
+    """Whether one clause of a specifier keeps every version from `since` on away."""
+    for clause in SpecifierSet(specifier):
+        wild = clause.version.endswith(".*")
+        edge = Version(clause.version.removesuffix(".*"))
+        release = edge.release
+        if (clause.operator == "<" and edge <= since) or (clause.operator == "<=" and edge < since):
+            return True
+        if clause.operator == "==" and wild and release < since.release[: len(release)]:
+            return True
+        if clause.operator == "~=" and release[:-1] < since.release[: len(release) - 1]:
+            return True
+    return False
+
+
+def judge_image(image: Image, target: Target) -> Judged:
+    known = image_of(image.name)
+    if known is None:
+        return _of_image(image, "unlisted", "")
+    for_what, sources = TITLES[known["backend"]], [known["source"]]
+    near = {"onnxruntime": ("cpu", "openvino", "xpu"), "openvino": ("cpu", "xpu"), "xpu": ("openvino",)}.get(target.backend, ())
+    if known["backend"] == target.backend or known["backend"] in near:
+        return _of_image(image, "ok", f"a base image for {for_what}", (), sources)
+    if target.backend in ("cpu", "onnxruntime") and known["level"] == "warning":
+        return _of_image(image, "info", f"brings {for_what}, of no use here", (), sources, "image")
+    use = [f"FROM {each}" for each in table("audit-packages")["image_use"].get(target.backend, ())]
+    return _of_image(image, known["level"], f"a base image for {for_what}, not for {target.title}", use, sources, "image")
+
+
+def _of_image(image: Image, verdict: str, says: str, use: Sequence[str] = (), sources: Sequence[str] = (), id: str = "") -> Judged:
+    return Judged(
+        package=image.name, file=image.file, line=image.line, text=f"image {image.name}", verdict=verdict, says=says, use=tuple(use),
+        sources=tuple(sources), id=id,
+    )  # fmt: skip

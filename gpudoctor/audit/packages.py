@@ -1,0 +1,45 @@
+"""The table of packages (data/audit-packages.toml), by name and backend."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import Any
+
+from gpudoctor.derived._tables import table
+
+TABLE = "audit-packages"
+
+
+@lru_cache(maxsize=4096)
+def row_of(name: str) -> Mapping[str, Any] | None:
+    """The package's row: by its exact name before a pattern. `name` as PyPI normalises it."""
+    packages = table(TABLE)["package"]
+    for row in packages:
+        if name in (row["name"], *row.get("also", ())):
+            return dict(row)
+    for row in packages:
+        if any("*" in pattern and fnmatchcase(name, pattern) for pattern in (row["name"], *row.get("also", ()))):
+            return dict(row)
+    return None
+
+
+def fate(row: Mapping[str, Any], backend: str, platform: str) -> Mapping[str, Any] | None:
+    """What is known of a package on a backend; None where nothing is."""
+    for each in row["on"]:
+        if backend in each["backends"] and platform in each.get("platforms", (platform,)):
+            return dict(each)
+    return None
+
+
+def image_of(name: str) -> Mapping[str, Any] | None:
+    """The family of a base image; registries and tags are looked through."""
+    plain = name.lower().partition("@")[0]
+    for host in ("docker.io/", "index.docker.io/", "ghcr.io/", "quay.io/"):
+        plain = plain.removeprefix(host)
+    bare = plain.rsplit(":", 1)[0] if ":" in plain.rsplit("/", 1)[-1] else plain
+    for row in table(TABLE)["image"]:
+        if fnmatchcase(plain if ":" in row["name"] else bare, row["name"]):
+            return dict(row)
+    return None

@@ -1,0 +1,266 @@
+"""Versions that exclude each other, packages that overwrite each other, Pythons without wheels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import Version
+
+from gpudoctor.audit.judging import Target, admits, pinned
+from gpudoctor.derived._tables import table
+from gpudoctor.derived.python_mix import FAMILIES, PARTNERS, fits, flavour, numbers, torch_row
+from gpudoctor.model.audit import Judged, Wanted
+
+_SOURCE = "https://github.com/pytorch/vision#installation"
+_KEEP = {
+    "onnxruntime_family": {
+        "cuda": "onnxruntime-gpu", "rocm": "onnxruntime-migraphx", "xpu": "onnxruntime-openvino", "openvino": "onnxruntime-openvino",
+        "directml": "onnxruntime-directml",
+    },
+    "triton_family": {"cuda": "triton", "xpu": "triton-xpu", "rocm": "pytorch-triton-rocm"},
+}  # fmt: skip
+_SAME_FILES = ("onnxruntime_family", "tensorflow_family", "triton_family", "torch_family", "bitsandbytes_family")
+
+
+def conflicts(wanted: Sequence[Wanted], python: str, target: Target) -> Iterator[Judged]:
+    """`wanted`: of files that are installed together, those whose markers hold. `python`: a specifier, or '' where nothing is demanded."""
+    by_name: dict[str, list[Wanted]] = {}
+    for each in wanted:
+        by_name.setdefault(each.name, []).append(each)
+    one = {name: min(group, key=lambda each: not pinned(each.specifier)) for name, group in by_name.items()}
+    yield from _same_files(one, target)
+    torch = one.get("torch")
+    if torch is not None:
+        yield from _partners(torch, one)
+        yield from _triton(torch, one)
+        yield from _built_for(torch, one)
+        yield from _python(torch, python, target)
+    yield from _numpy(one)
+    yield from _cuda_majors(one)
+
+
+def _said(wanted: Wanted, says: str, kind: str, source: str, use: Sequence[str] = (), verdict: str = "error") -> Judged:
+    return Judged(
+        package=wanted.name, file=wanted.file, line=wanted.line, text=wanted.text, verdict=verdict, says=says, use=tuple(use),
+        sources=(source,), id=kind,
+    )  # fmt: skip
+
+
+def _place(wanted: Wanted) -> str:
+    return f"{wanted.file}:{wanted.line}" if wanted.line else wanted.file
+
+
+def _partners(torch: Wanted, one: dict[str, Wanted]) -> Iterator[Judged]:
+    rows = table("python-partners")["torch"]
+    version = pinned(torch.specifier)
+    for name in PARTNERS:
+        partner = one.get(name)
+        if partner is None:
+            continue
+        theirs = pinned(partner.specifier)
+        row = torch_row(version.public) if version else None
+        if version is not None and theirs is not None:
+            if row is not None and fits(name, theirs.public, row) is False and not version.is_prerelease:
+                right = list(row.get(PARTNERS[name], []))
+                use = [f"{name}=={right[-1]}{f'+{version.local}' if version.local and name != 'xformers' else ''}"] if right else []
+                yield _said(partner, f"belongs to another torch than {version} ({_place(torch)})", "conflict", _SOURCE, use)
+            elif name != "xformers" and flavour(str(version)) and flavour(str(theirs)) and version.local != theirs.local:
+                yield _said(
+                    partner,
+                    f"+{theirs.local} beside torch +{version.local} ({_place(torch)})",
+                    "conflict",
+                    _SOURCE,
+                    [f"{name}=={theirs.public}+{version.local}"],
+                )
+            continue
+        if not torch.specifier or not partner.specifier or name == "xformers":
+            continue
+        possible = [each for each in rows if admits(torch.specifier, each["version"])]
+        own = [each for each in rows if any(admits(partner.specifier, text) for text in each.get(PARTNERS[name], ()))]
+        newer = version is not None and numbers(version.public) > numbers(rows[-1]["version"])
+        open_end = admits(partner.specifier, "9999") or newer
+        if possible and own and not open_end and not any(each in own for each in possible):
+            newest = possible[-1]
+            right = newest.get(PARTNERS[name], [])
+            span = f"it belongs to torch {own[0]['version']} to {own[-1]['version']}"
+            says = f"no release of it goes with torch{torch.specifier} ({_place(torch)}): {span}"
+            yield _said(partner, says, "conflict", _SOURCE, [f"{name}=={right[-1]}"] if right else [])
+
+
+def _triton(torch: Wanted, one: dict[str, Wanted]) -> Iterator[Judged]:
+    version, triton = pinned(torch.specifier), one.get("triton")
+    right = table("audit-packages")["triton"].get(version.base_version) if version else None
+    if triton is None or right is None or not triton.specifier or (version and (version.local or "").startswith(("rocm", "xpu", "cpu"))):
+        return
+    if not admits(triton.specifier, right):
+        yield _said(
+            triton,
+            f"torch {version} ({_place(torch)}) demands triton {right}",
+            "conflict",
+            "https://pypi.org/project/torch/",
+            [f"triton=={right}"],
+        )
+
+
+def _built_for(torch: Wanted, one: dict[str, Wanted]) -> Iterator[Judged]:
+    """Extensions that demand exactly one torch: IPEX, torch-directml, PopTorch."""
+    for name, data, key in (
+        ("intel-extension-for-pytorch", "ipex-torch", "ipex"),
+        ("torch-directml", "directml", "prefix"),
+        ("poptorch", "poplar-poptorch", "sdk"),
+    ):
+        extension = one.get(name)
+        version = pinned(extension.specifier) if extension else None
+        if extension is None or version is None:
+            continue
+        tables = table(data)
+        row = _row_for(version, tables.get("release") or tables["row"], key)
+        wants = _wanted_torch(name, version, row)
+        if not wants or any(_same_release(torch.specifier, each) for each in wants):
+            continue
+        source = str((row or {}).get("source") or tables.get("source") or "https://github.com/intel/intel-extension-for-pytorch")
+        use = [f"torch=={wants[0]}"]
+        packages = str((row or {}).get("packages", ""))
+        if packages:
+            use = [f"pip install {packages} {row['index']}"] if row else use
+        yield _said(
+            extension,
+            f"{version} is built for torch {' or '.join(wants)}, not torch{torch.specifier or ' (any)'} ({_place(torch)})",
+            "conflict",
+            source,
+            use,
+        )
+
+
+def _row_for(version: Version, rows: Sequence[dict[str, Any]], key: str) -> dict[str, Any] | None:
+    text = str(version.public)
+    matching = [row for row in rows if text == row[key] or text.startswith((f"{row[key]}.", f"{row[key]}dev"))]
+    if not matching and key == "prefix":
+        matching = [row for row in rows if text.startswith(row[key])]
+    return matching[-1] if matching else None
+
+
+def _wanted_torch(name: str, version: Version, row: dict[str, Any] | None) -> list[str]:
+    if row is None:
+        # IPEX of PyPI (the CPU) carries the number of its torch
+        return [f"{version.major}.{version.minor}"] if name == "intel-extension-for-pytorch" and version.major >= 2 else []
+    torch = row["torch"]
+    return list(torch) if isinstance(torch, list) else [torch]
+
+
+def _same_release(specifier: str, wants: str) -> bool:
+    """Whether a demand on torch admits this release; '2.8' stands for any 2.8.x."""
+    if not specifier:
+        return True
+    version = pinned(specifier)
+    if version is not None:
+        right = Version(wants)
+        return version.release[: len(right.release)] == right.release if wants.count(".") == 1 else version.release == right.release
+    return any(
+        admits(specifier, each)
+        for each in ((wants, f"{wants}.0", f"{wants}.1") if wants.count(".") == 1 else (wants, Version(wants).base_version))
+    )
+
+
+def _python(torch: Wanted, python: str, target: Target) -> Iterator[Judged]:
+    """A pinned torch without wheels for any Python that the project admits."""
+    version = pinned(torch.specifier)
+    row = torch_row(version.public) if version else None
+    if row is None or version is None or version.is_prerelease:
+        return
+    first, last = (numbers(text) for text in row["python"])
+    candidates = [(3, minor) for minor in range(6, 20)]
+    if target.python:
+        candidates = [candidate for candidate in candidates if candidate == numbers(target.python)[:2]]
+    elif python:
+        try:
+            demanded = SpecifierSet(python)
+        except InvalidSpecifier:
+            return
+        candidates = [
+            each for each in candidates if demanded.contains(f"{each[0]}.{each[1]}.0") or demanded.contains(f"{each[0]}.{each[1]}.99")
+        ]
+    else:
+        return
+    if candidates and not any(first <= candidate <= last for candidate in candidates):
+        asked = target.python or python
+        yield _said(
+            torch,
+            f"torch {version} has wheels for Python {row['python'][0]} to {row['python'][1]}, not for {asked}",
+            "python",
+            "https://pypi.org/project/torch/",
+        )
+
+
+def _numpy(one: dict[str, Wanted]) -> Iterator[Judged]:
+    numpy = one.get("numpy")
+    for row in table("audit-packages")["numpy2"]:
+        other = one.get(row["package"])
+        version = pinned(other.specifier) if other else None
+        if other is None or version is None or version >= Version(row["version"]):
+            continue
+        says = f"{row['package']} {version} ({_place(other)}) was built for NumPy 1"
+        if numpy is None:
+            if not other.locked:
+                yield _said(
+                    other,
+                    f"{row['package']} {version} was built for NumPy 1, and nothing here keeps NumPy 2 away",
+                    "conflict",
+                    row["source"],
+                    ["numpy<2"],
+                    "warning",
+                )
+        elif not any(
+            admits(numpy.specifier, each) for each in ("1.21.6", "1.22.4", "1.23.5", "1.24.4", "1.25.2", "1.26.4", "1.19.5", "1.18.5")
+        ):
+            yield _said(numpy, says, "conflict", row["source"], ["numpy<2"])
+        elif pinned(numpy.specifier) is None and admits(numpy.specifier, "2.0.0"):
+            yield _said(numpy, f"{says}; this line admits NumPy 2", "conflict", row["source"], ["numpy<2"], "warning")
+
+
+def _same_files(one: dict[str, Wanted], target: Target) -> Iterator[Judged]:
+    for family in _SAME_FILES:
+        found = [name for name in FAMILIES[family] if name in one]
+        if family == "tensorflow_family":
+            found = [name for name in found if name not in ("tensorflow-macos", "tf-nightly")]
+        if len(found) < 2:
+            continue
+        keep = _KEEP.get(family, {}).get(target.backend)
+        keep = (
+            keep
+            if keep in found
+            else found[-1]
+            if family == "tensorflow_family"
+            else next((name for name in found if name != "onnxruntime"), found[0])
+        )
+        for name in found:
+            if name != keep:
+                says = f"overwrites the files of {keep} ({_place(one[keep])}): keep one, and install that again"
+                yield _said(
+                    one[name],
+                    says,
+                    "same-files",
+                    "https://onnxruntime.ai/docs/install/" if "onnx" in family else "https://pypi.org/",
+                    [f"pip uninstall -y {' '.join(found)}", f"pip install {keep}"],
+                )
+
+
+def _cuda_majors(one: dict[str, Wanted]) -> Iterator[Judged]:
+    majors: dict[str, list[Wanted]] = {}
+    for name, wanted in one.items():
+        stem, _, major = name.rpartition("-cu")
+        if stem in ("nvidia-cublas", "nvidia-cuda-runtime", "nvidia-cudnn", "nvidia-cufft") and major.isdigit():
+            majors.setdefault(major, []).append(wanted)
+    if len(majors) > 1:
+        first, *others = sorted(majors)
+        for each in majors[first]:
+            yield _said(
+                each,
+                f"libraries of CUDA {first} beside those of CUDA {', '.join(others)} ({_place(majors[others[0]][0])})",
+                "conflict",
+                "https://pypi.org/project/nvidia-cublas-cu12/",
+                [f"pip uninstall -y {each.name}"],
+                "warning",
+            )

@@ -1,0 +1,195 @@
+"""TOML: pyproject.toml, Pipfile, and the lock files uv.lock, poetry.lock, pdm.lock, pylock.toml."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from packaging.utils import canonicalize_name
+
+from gpudoctor.audit.entries import named, of_address, pep440, requirement, without_secret
+from gpudoctor.model.audit import FormatError, Manifest, Wanted
+
+_OF_UV = ("dev-dependencies", "constraint-dependencies", "override-dependencies")
+_HEADER = re.compile(r"\s*\[\[?\s*([^\]#]{1,200}?)\s*\]\]?\s*(?:#.*)?$")
+_PACKAGE = re.compile(r"\s*\[\[packages?\]\]")
+_LOCKED_NAME = re.compile(r"""\s*name\s*=\s*["']""")
+
+
+class Lines:
+    """Where a text stands in a TOML file: parsers of TOML do not tell."""
+
+    def __init__(self, text: str) -> None:
+        self._rows: list[tuple[int, str, str]] = []
+        section = ""
+        for number, row in enumerate(text.splitlines(), 1):
+            header = _HEADER.match(row)
+            if header and not row.startswith((" ", "\t")):
+                section = header[1].replace('"', "").replace("'", "")
+            self._rows.append((number, section, row))
+        self._taken: set[int] = set()
+
+    def of_text(self, text: str, section: str) -> int | None:
+        """The first line of a section that holds this string in quotes and was not given away before."""
+        for number, place, row in self._rows:
+            if place.startswith(section) and number not in self._taken and (f'"{text}"' in row or f"'{text}'" in row):
+                self._taken.add(number)
+                return number
+        return self.of_header(section) if section else None
+
+    def of_key(self, key: str, section: str) -> int | None:
+        pattern = re.compile(rf"""\s*["']?{re.escape(key)}["']?\s*=""")
+        deeper = f"{section}.{key}"
+        for number, place, row in self._rows:
+            if (place == section and pattern.match(row)) or place == deeper:
+                return number
+        return None
+
+    def of_header(self, section: str) -> int | None:
+        return next((number for number, place, _ in self._rows if place == section), None)
+
+    def of_packages(self) -> list[int]:
+        """The line of the name in each [[package]], in order."""
+        found, open_at = [], 0
+        for number, _, row in self._rows:
+            if _PACKAGE.match(row):
+                if open_at:
+                    found.append(open_at)
+                open_at = number
+            elif open_at and _LOCKED_NAME.match(row):
+                found.append(number)
+                open_at = 0
+        return found + ([open_at] if open_at else [])
+
+
+def _table(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def pyproject(data: Mapping[str, Any], text: str, file: str) -> Manifest:
+    """PEP 621, PEP 735, Poetry, uv, PDM. Raises FormatError."""
+    found, lines = Manifest(file=file, kind="pyproject"), Lines(text)
+    project, tool = _table(data.get("project")), _table(data.get("tool"))
+    found.python = _text(project.get("requires-python"))
+    groups = {"project": {"": project.get("dependencies")}, "project.optional-dependencies": project.get("optional-dependencies")}
+    groups["dependency-groups"] = data.get("dependency-groups")
+    uv, pdm = _table(tool.get("uv")), _table(tool.get("pdm"))
+    groups["tool.uv"] = {"": [each for key in _OF_UV for each in _list(uv.get(key))]}
+    groups["tool.pdm.dev-dependencies"] = pdm.get("dev-dependencies")
+    sources = _uv(uv, found)
+    for source in _list(pdm.get("source")):
+        _index(found, _table(source).get("url"))
+    for section, group in groups.items():
+        for said in _table(group).values():
+            if said is not None and not isinstance(said, list):
+                raise FormatError(f'{file}: [{section}] holds no list of requirements; expected ["name>=1"]')
+            for each in said or ():
+                if isinstance(each, str):
+                    one = requirement(each, file, lines.of_text(each, section))
+                    found.wanted.append(_from(one, sources))
+    _poetry(_table(tool.get("poetry")), found, lines)
+    return found
+
+
+def _from(one: Wanted, sources: Mapping[str, str]) -> Wanted:
+    index = sources.get(one.name)
+    if not index or one.index:
+        return one
+    return Wanted(name=one.name, file=one.file, line=one.line, text=one.text, specifier=one.specifier, marker=one.marker, index=index)
+
+
+def _index(found: Manifest, url: Any) -> None:
+    if isinstance(url, str) and url:
+        found.indexes.append(without_secret(url))
+
+
+def _uv(uv: Mapping[str, Any], found: Manifest) -> dict[str, str]:
+    """The index of each package that [tool.uv.sources] pins; explicit indexes serve nothing else."""
+    urls: dict[str, str] = {}
+    for each in map(_table, _list(uv.get("index"))):
+        urls[_text(each.get("name"))] = without_secret(_text(each.get("url")))
+        if each.get("explicit") is not True:
+            _index(found, each.get("url"))
+    for url in (uv.get("index-url"), *_list(uv.get("extra-index-url")), *_list(uv.get("find-links"))):
+        _index(found, url)
+    pinned: dict[str, str] = {}
+    for name, said in _table(uv.get("sources")).items():
+        for source in map(_table, said if isinstance(said, list) else [said]):
+            address = urls.get(_text(source.get("index")), "") or _text(source.get("url")) or _text(source.get("git"))
+            if address:
+                pinned[canonicalize_name(name)] = f"{pinned.get(canonicalize_name(name), '')} {without_secret(address)}".strip()
+    return pinned
+
+
+def _poetry(poetry: Mapping[str, Any], found: Manifest, lines: Lines) -> None:
+    urls = {_text(_table(s).get("name")): without_secret(_text(_table(s).get("url"))) for s in _list(poetry.get("source"))}
+    explicit = {_text(_table(s).get("name")) for s in _list(poetry.get("source")) if _table(s).get("priority") == "explicit"}
+    found.indexes += [url for name, url in urls.items() if url and name not in explicit]
+    tables = {"tool.poetry.dependencies": poetry.get("dependencies"), "tool.poetry.dev-dependencies": poetry.get("dev-dependencies")}
+    for group, said in _table(poetry.get("group")).items():
+        tables[f"tool.poetry.group.{group}.dependencies"] = _table(said).get("dependencies")
+    for section, table in tables.items():
+        for name, said in _table(table).items():
+            if name == "python":
+                found.python = found.python or pep440(_text(said))
+                continue
+            found.wanted += _keyed(name, said, found, lines.of_key(name, section), urls)
+
+
+def _keyed(name: str, said: Any, found: Manifest, line: int | None, urls: Mapping[str, str]) -> Iterator[Wanted]:
+    """name = "^2" | {version = …, source = …, url = …, markers = …} | a list of those."""
+    for each in said if isinstance(said, list) else [said]:
+        if isinstance(each, str):
+            yield named(name, each, found.file, line)
+            continue
+        table = _table(each)
+        address = _text(table.get("url")) or _text(table.get("path")) or _text(table.get("file")) or _text(table.get("git"))
+        index = without_secret(address) or urls.get(_text(table.get("source")), "") or urls.get(_text(table.get("index")), "")
+        version = of_address(address)[1] or _text(table.get("version"))
+        yield named(name, version, found.file, line, index=index, marker=_text(table.get("markers")))
+
+
+def pipfile(data: Mapping[str, Any], text: str, file: str) -> Manifest:
+    found, lines = Manifest(file=file, kind="Pipfile"), Lines(text)
+    urls = {_text(_table(s).get("name")): without_secret(_text(_table(s).get("url"))) for s in _list(data.get("source"))}
+    found.indexes += [url for url in urls.values() if url]
+    version = _text(_table(data.get("requires")).get("python_version"))
+    found.python = f"=={version}.*" if re.fullmatch(r"\d+\.\d+", version) else ""
+    for section, table in data.items():
+        if section not in ("source", "requires", "scripts", "pipenv"):
+            for name, said in _table(table).items():
+                found.wanted += _keyed(name, said, found, lines.of_key(name, section), urls)
+    return found
+
+
+def locked(data: Mapping[str, Any], text: str, file: str, kind: str) -> Manifest:
+    """uv.lock, poetry.lock and pdm.lock ([[package]]), pylock.toml ([[packages]])."""
+    found, at = Manifest(file=file, kind=kind), Lines(text).of_packages()
+    packages = data.get("packages" if kind == "pylock" else "package")
+    if packages is None and kind != "pylock":
+        packages = []
+    if not isinstance(packages, list):
+        raise FormatError(f"{file}: no [[package]] tables; expected a lock file of the kind {kind}")
+    metadata = _table(data.get("metadata"))
+    demanded = pep440(_text(metadata.get("python-versions"))) or _text(metadata.get("requires_python"))  # Poetry, PDM
+    found.python = _text(data.get("requires-python")) or demanded
+    for number, each in enumerate(map(_table, packages)):
+        source = _table(each.get("source"))
+        if {"virtual", "editable", "directory"} & set(source) or not each.get("version"):
+            continue  # the project itself
+        index = next((_text(source.get(k)) for k in ("registry", "url", "git") if source.get(k)), "") or _text(each.get("index"))
+        marker = _text(each.get("marker")) or _text(each.get("markers"))
+        line = at[number] if len(at) == len(packages) else None
+        found.wanted.append(named(
+            _text(each.get("name")), f"=={_text(each.get('version'))}", file, line, index=without_secret(index), marker=marker, locked=True,
+        ))  # fmt: skip
+    return found

@@ -1,0 +1,209 @@
+"""The use case of `audit`: dependency files, or what is installed, against the backend of this machine or a named one."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from gpudoctor import __version__, app
+from gpudoctor.audit import formats, requirements_txt
+from gpudoctor.audit.entries import named
+from gpudoctor.audit.judging import Target, applies, judge, judge_image
+from gpudoctor.audit.pairs import conflicts
+from gpudoctor.audit.replacing import from_index
+from gpudoctor.derived.torch_build import one_version
+from gpudoctor.host.project_files import inside, read_given
+from gpudoctor.host.report_file import read_report
+from gpudoctor.model.audit import BACKENDS, VERDICTS, Audit, Backend, FormatError, Judged, Manifest, Wanted
+from gpudoctor.model.facts import Facts
+
+ALIASES = {
+    "torch-cuda": "cuda", "torch-rocm": "rocm", "torch-xpu": "xpu", "ipex": "xpu", "torch-directml": "directml",
+    "pytorch-directml": "directml", "tensorflow-directml": "directml", "torch-opencl": "opencl", "poplar": "ipu", "torch-mps": "mps",
+    "torch-cpu": "cpu",
+}  # fmt: skip
+"""Names of stacks, and the backend that they stand on."""
+MOST_FILES = 100
+_VENDORS = (("nvidia", "cuda"), ("amd", "rocm"), ("intel", "xpu"), ("graphcore", "ipu"), ("apple", "mps"))
+
+
+class BackendUnknown(Exception):
+    """The machine's devices could not be read, so there is nothing to audit against."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditRequest:
+    """`files` empty: what is installed in the target environment."""
+
+    files: Sequence[str] = ()
+    backend: str | None = None
+    python: str | None = None
+    capture: str | None = None
+
+
+def audit(request: AuditRequest, progress: Callable[[str], None] | None = None) -> Audit:
+    """Raises app.BAD_INPUT and FormatError for what cannot be read, BackendUnknown where the machine does not say what it has."""
+    manifests = read_all(request.files)
+    facts = None
+    if request.backend is None or not request.files or request.capture:
+        facts = _facts(request, progress)
+    backend = Backend(name=ALIASES.get(request.backend, request.backend), why="as asked") if request.backend else choose(facts)
+    if not request.files:
+        assert facts is not None
+        manifests = [_installed(facts)]
+    platform = _platform(backend.name, facts)
+    python = str(facts.value("python.version") or "") if facts is not None and (not request.files or request.python) else ""
+    target = Target(backend=backend.name, platform=platform, python=python)
+    return Audit(
+        tool_version=__version__, created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), backend=backend, python=python,
+        files=tuple((manifest.file, manifest.kind) for manifest in manifests), rows=tuple(_rows(manifests, target)),
+        notes=tuple(dict.fromkeys(note for manifest in manifests for note in manifest.notes)),
+    )  # fmt: skip
+
+
+def read_all(files: Sequence[str]) -> list[Manifest]:
+    """The files, and those that they include; each once."""
+    found: dict[str, Manifest] = {}
+    for given in dict.fromkeys(files):
+        _read(given, os.path.dirname(given) or ".", found, as_requirements=False)
+    return list(found.values())
+
+
+def _read(path: str, root: str, found: dict[str, Manifest], *, as_requirements: bool) -> None:
+    key = os.path.realpath(path)
+    if key in found:
+        return
+    if len(found) >= MOST_FILES:
+        raise FormatError(f"{path}: more than {MOST_FILES} files; audit them in parts")
+    text = read_given(path)
+    manifest = requirements_txt.read(text, path) if as_requirements else formats.read(text, path)
+    found[key] = manifest
+    for name, line in manifest.includes:
+        where = f"{path}:{line}"
+        if "://" in name:
+            manifest.notes.append(f"{where}: {name[:100]} is an address, not read")
+            continue
+        there = os.path.join(os.path.dirname(path), name)
+        if os.path.isabs(name) or inside(there, root) is None:
+            manifest.notes.append(f"{where}: {name[:100]} leads out of {root}, not read")
+        elif manifest.kind == "Dockerfile" and not os.path.exists(there):
+            manifest.notes.append(f"{where}: {name[:100]} is not beside the Dockerfile, not read")
+        else:
+            _read(os.path.normpath(there), root, found, as_requirements=True)
+
+
+def _facts(request: AuditRequest, progress: Callable[[str], None] | None) -> Facts:
+    check = app.CheckRequest(capture=request.capture, python=request.python, quick=True)
+    told = read_report(request.capture) if request.capture else None
+    if told is not None:
+        return app.look_into(told).gathered.facts
+    return app.look(app.open_for(check), "audit", progress, live=False).gathered.facts
+
+
+def choose(facts: Facts | None) -> Backend:
+    """The backend of the machine's devices. Raises BackendUnknown."""
+    assert facts is not None
+    gpus = facts.value("gpus")
+    platform = facts.value("platform.kind")
+    vendors = [str(gpu.get("vendor")) for gpu in gpus if isinstance(gpu, dict)] if isinstance(gpus, list) else []
+    if facts.value("poplar.present") is True:
+        vendors.append("graphcore")
+    if facts.value("macos.apple_silicon") is True:
+        vendors.append("apple")
+    for vendor, backend in _VENDORS:
+        if vendor in vendors:
+            names = [
+                str(gpu.get("name")) for gpu in gpus or () if isinstance(gpu, dict) and gpu.get("vendor") == vendor and gpu.get("name")
+            ]
+            others = sorted(set(vendors) - {vendor})
+            if backend == "rocm" and platform in ("windows", "wsl2"):
+                backend = "directml" if platform == "windows" else backend
+            more = f"; also here: {', '.join(others)}, choose with --backend" if others else ""
+            return Backend(name=backend, why=f"this machine has {names[0] if names else vendor}{more}")
+    if isinstance(gpus, list) and facts.value("gpu.count") == 0:
+        return Backend(name="cpu", why="this machine has no GPU")
+    raise BackendUnknown(
+        "the devices of this machine could not be told; say what the dependencies are for: --backend " + "|".join(BACKENDS)
+    )
+
+
+def _platform(backend: str, facts: Facts | None) -> str:
+    """linux, windows or macos: for markers, and for wheels that differ."""
+    here = (
+        str(facts.value("platform.kind") or "") if facts is not None else {"win32": "windows", "darwin": "macos"}.get(sys.platform, "linux")
+    )
+    if backend == "mps":
+        return "macos"
+    if backend == "directml":
+        return "windows" if here != "wsl2" else "linux"
+    return here if here in ("windows", "macos") else "linux"
+
+
+def _installed(facts: Facts) -> Manifest:
+    executable = facts.value("python.executable")
+    distributions = facts.value("python.distributions")
+    if not isinstance(distributions, dict):
+        raise app.RequestError("no Python environment could be read; give one with --python PATH, or a FILE")
+    found = Manifest(file=str(executable or "the environment"), kind="installed")
+    for name, version in sorted(distributions.items()):
+        text = one_version(version)
+        try:
+            found.wanted.append(named(str(name), f"=={text}" if text else "", found.file, None, locked=True))
+        except FormatError as error:
+            found.notes.append(str(error))
+    return found
+
+
+def _rows(manifests: Sequence[Manifest], target: Target) -> list[Judged]:
+    """All packages, then what excludes each other, in reading order within each file."""
+    rows: list[Judged] = []
+    names = {wanted.name for manifest in manifests for wanted in manifest.wanted}
+    indexes = list(
+        dict.fromkeys(index for manifest in manifests if manifest.kind in ("requirements", "Dockerfile") for index in manifest.indexes)
+    )
+    for manifest in manifests:
+        # pip sees the indexes of every file of one command
+        seen = indexes if manifest.kind in ("requirements", "Dockerfile") else manifest.indexes
+        rows += [judge(wanted, replace(manifest, indexes=seen), target, names) for wanted in manifest.wanted]
+        rows += [judge_image(image, target) for image in manifest.images]
+    for group in _together(manifests):
+        python = next((manifest.python for manifest in group if manifest.python), "")
+        wanted: list[Wanted] = [each for manifest in group for each in manifest.wanted if applies(each, target)]
+        rows = _merged(rows, list(conflicts(wanted, python, target)), target, manifests)
+    order = {manifest.file: place for place, manifest in enumerate(manifests)}
+    return sorted(rows, key=lambda row: (order[row.file], row.line or 0, row.package, VERDICTS.index(row.verdict)))
+
+
+def _together(manifests: Sequence[Manifest]) -> list[list[Manifest]]:
+    """What is installed together: requirements and Dockerfiles as one, every other file alone."""
+    pip = [manifest for manifest in manifests if manifest.kind in ("requirements", "Dockerfile")]
+    return [*([pip] if pip else []), *([manifest] for manifest in manifests if manifest not in pip)]
+
+
+def _merged(rows: list[Judged], found: Sequence[Judged], target: Target, manifests: Sequence[Manifest]) -> list[Judged]:
+    """A conflict takes the place of an 'ok' row of its line; it is moot where the package has to go, and one with a wrong index."""
+    at = {_key(row): place for place, row in enumerate(rows)}
+    merged: list[Judged | None] = list(rows)
+    for row in found:
+        place = at.get(_key(row))
+        old = merged[place] if place is not None else None
+        if old is not None and old.id in ("needs-another-backend", "needs-another-package"):
+            continue
+        if old is not None and place is not None and old.id == "other-index" and old.verdict == "error" and row.id == "conflict":
+            right = next((use.partition("+")[0] for use in row.use if use.startswith(f"{row.package}==")), "")
+            manifest = next(manifest for manifest in manifests if manifest.file == row.file)
+            corrected = Wanted(name=row.package, file=row.file, line=row.line, text=row.text, specifier=right.removeprefix(row.package))
+            use = tuple(from_index(corrected, manifest, target.backend)) if right else old.use
+            merged[place] = replace(old, says=f"{old.says}; it {row.says}", use=use, sources=(*old.sources, *row.sources))
+            continue
+        if old is not None and place is not None and old.verdict in ("ok", "unlisted"):
+            merged[place] = None
+        merged.append(row)
+    return [row for row in merged if row is not None]
+
+
+def _key(row: Judged) -> tuple[str, int | None, str]:
+    return row.file, row.line, row.package

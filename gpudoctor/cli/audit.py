@@ -1,0 +1,76 @@
+"""gpudoctor audit: will these dependencies run on this device's backend?"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from gpudoctor.cli import FINDINGS, OK, UNKNOWN, BadInput, nearest
+from gpudoctor.cli.output import deliver, terminal
+
+FRAMEWORKS = {"tensorflow": "cuda, rocm, xpu, directml or mps", "jax": "cuda, rocm, xpu or mps"}
+
+
+@click.command("audit")
+@click.argument("files", nargs=-1, metavar="[FILE…]")
+@click.option(
+    "--backend", metavar="NAME", help="xpu, rocm, cuda, directml, opencl, ipu, openvino, onnxruntime, mps, cpu; default: this machine's."
+)
+@click.option("--python", metavar="PATH", help="The environment to audit without FILE; with FILE, whose Python it is for.")
+@click.option("--capture", metavar="PATH", help="A recorded machine instead of this one.")
+@click.option("--format", "form", type=click.Choice(["text", "json", "github", "sarif"]), default="text", help="json is gpudoctor.audit/1.")
+@click.option("-o", "--output", metavar="FILE", help="Write there instead of to standard output, whole or not at all.")
+@click.option("--fail-on", type=click.Choice(["error", "warning", "never"]), default="error", help="From which level on to exit 1 (error).")
+@click.option("--offline/--online", default=True, help="audit opens no socket either way.")
+@click.option("--no-color", is_flag=True, help="No colour, as with NO_COLOR set or in a pipe.")
+@click.option("-v", "--verbose", is_flag=True, help="What works too, and the sources.")
+@click.option("-q", "--quiet", is_flag=True, help="Errors and warnings only.")
+def command(files: Sequence[str], **given: Any) -> int:
+    """Which packages need CUDA, which versions exclude each other, which index they come from, what to write instead.
+
+    FILE: requirements*.txt, pyproject.toml, setup.cfg, setup.py, Pipfile, a lock file (uv, poetry, pdm, pylock, Pipfile,
+    conda-lock), environment.yml, a Dockerfile or compose file. Without FILE: what is installed. Nothing is executed.
+    """
+    from gpudoctor import app, auditing
+    from gpudoctor.cli.check import Progress
+    from gpudoctor.model.audit import FormatError
+
+    backend = _backend(given["backend"])
+    request = auditing.AuditRequest(files=files, backend=backend, python=given["python"], capture=given["capture"])
+    progress = Progress(on=sys.stderr.isatty() and not given["quiet"])
+    try:
+        audit = auditing.audit(request, progress)
+    except (*app.BAD_INPUT, FormatError) as error:
+        raise BadInput(str(error)) from error
+    except auditing.BackendUnknown as error:
+        progress.clear()
+        click.echo(f"gpudoctor: {error}", err=True)
+        return UNKNOWN
+    finally:
+        progress.clear()
+    if given["form"] == "text":
+        from gpudoctor.reporters import audit_text
+
+        place = terminal(given["no_color"], to_file=given["output"] not in (None, "-"))
+        text = audit_text.render(audit, place, verbose=given["verbose"], quiet=given["quiet"])
+    else:
+        from gpudoctor.reporters import audit_json
+
+        text = {"json": audit_json.render, "github": audit_json.github, "sarif": audit_json.sarif}[given["form"]](audit)
+    deliver(text, given["output"])
+    levels = {"error": ("error",), "warning": ("error", "warning"), "never": ()}[given["fail_on"]]
+    return FINDINGS if any(audit.count(level) for level in levels) else OK
+
+
+def _backend(name: str | None) -> str | None:
+    from gpudoctor.auditing import ALIASES
+    from gpudoctor.model.audit import BACKENDS
+
+    if name is None or name in BACKENDS or name in ALIASES:
+        return name
+    if name in FRAMEWORKS:
+        raise BadInput(f"--backend {name}: {name} runs on several backends; give one of {FRAMEWORKS[name]}")
+    raise BadInput(f"there is no backend '{name}'{nearest(name, [*BACKENDS, *ALIASES])}; give one of {', '.join(BACKENDS)}")
