@@ -55,9 +55,9 @@ class CheckRequest:
     ignore: frozenset[str] = field(default_factory=frozenset)
 
 
-def catalogue(extra: Sequence[str] = ()) -> Catalogue:
-    """All checks and stacks. Raises catalog.structure.DataError."""
-    return load_catalogue(vocabulary.items(), extra)
+def catalogue(extra: Sequence[str] = (), wanted: Callable[[Mapping[str, Any]], bool] | None = None) -> Catalogue:
+    """All stacks, and all checks or those of `wanted` tables. Raises catalog.structure.DataError."""
+    return load_catalogue(vocabulary.items(), extra, wanted)
 
 
 def open_for(request: CheckRequest) -> Host:

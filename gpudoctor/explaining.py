@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -13,11 +14,11 @@ from gpudoctor.gather.collect import gather
 from gpudoctor.gather.told import told as told_facts
 from gpudoctor.host.report_file import LARGEST, report_in
 from gpudoctor.lang.signatures import SearchedText, anchor
-from gpudoctor.model.check import Check
+from gpudoctor.model.check import Catalogue, Check
 from gpudoctor.model.facts import Facts
 from gpudoctor.model.packed import BEGIN
 from gpudoctor.model.report import Report
-from gpudoctor.model.signature import Hit, Numbered
+from gpudoctor.model.signature import Hit
 from gpudoctor.readers import large
 from gpudoctor.readers.cleaning import unquoted
 from gpudoctor.readers.reading import machine_of, settle, take
@@ -34,6 +35,8 @@ class ExplainRequest:
     checks: Sequence[str] = ()
     ignore: frozenset[str] = field(default_factory=frozenset)
     stack: str | None = None
+    why: bool = False
+    """The outcome of every check is asked for, not only of those that can have one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,16 +52,18 @@ def explain(chunks: Iterable[bytes], request: ExplainRequest, progress: Callable
     """One text, of any size. `progress` is told the bytes read of a long one. Raises app.BAD_INPUT for a catalogue that cannot be used."""
     began = time.monotonic()
     asked = app.CheckRequest(stack=request.stack, checks=request.checks, ignore=request.ignore)
-    knowledge = app.catalogue(request.checks)
-    app.refuse_unknown_names(asked, knowledge)
     start, chunks = _beginning(chunks)
     told = _own_report(start)
     if told is not None:
-        around = [] if start.lstrip()[:1] == b"{" else unquoted(large.read(chunks, anchors(knowledge.checks), progress))
+        around = [] if start.lstrip()[:1] == b"{" else unquoted(large.read(chunks, every_anchor, progress))
+        text = SearchedText(around)
+        knowledge = _knowledge(request, asked, text)
         facts = told_facts(told["facts"], told.get("unknown") or {})
-        report = app.judge(facts, knowledge, asked, "text", hits=hits_in(around, knowledge.checks))
+        report = app.judge(facts, knowledge, asked, "text", hits=hits_in(text, knowledge.checks))
         return Explanation(report=replace(report, seconds=time.monotonic() - began), recognised=("a report of gpudoctor",), lines=0)
-    lines = unquoted(large.read(chunks, anchors(knowledge.checks), progress))
+    lines = unquoted(large.read(chunks, every_anchor, progress))
+    text = SearchedText(lines)
+    knowledge = _knowledge(request, asked, text)
     evidence, sheet = take(lines)
     host = machine_of(evidence)
 
@@ -66,7 +71,7 @@ def explain(chunks: Iterable[bytes], request: ExplainRequest, progress: Callable
         settle(evidence, sheet, facts)
 
     gathered = gather(host, settle=settled)
-    report = app.judge(gathered, knowledge, asked, "text", hits=hits_in(lines, knowledge.checks))
+    report = app.judge(gathered, knowledge, asked, "text", hits=hits_in(text, knowledge.checks))
     return Explanation(
         report=replace(report, seconds=time.monotonic() - began, not_looked_at=(), incomplete=()),
         recognised=tuple(evidence.recognised), lines=len(lines),
@@ -93,14 +98,33 @@ def _own_report(start: bytes) -> Mapping[str, Any] | None:
         return None
 
 
+def every_anchor() -> list[str]:
+    """What a long text is searched for: the literals of all checks of ours."""
+    return anchors(app.catalogue().checks)
+
+
+def _knowledge(request: ExplainRequest, asked: app.CheckRequest, text: SearchedText) -> Catalogue:
+    """The checks that can have a finding: those of which only a message tells are not built where the text lacks its literals."""
+    wanted = None if request.why or request.ignore else partial(_may_tell, text)
+    knowledge = app.catalogue(request.checks, wanted)
+    app.refuse_unknown_names(asked, knowledge)
+    return knowledge
+
+
+def _may_tell(text: SearchedText, table: Mapping[str, Any]) -> bool:
+    signatures = table.get("signature")
+    if not signatures or table.get("foreseen"):
+        return True
+    return any(all(text.holds_any([entry] if isinstance(entry, str) else entry) for entry in signature["text"]) for signature in signatures)
+
+
 def anchors(checks: Iterable[Check]) -> list[str]:
     """Literals of which one stands wherever a signature does."""
     return [literal for check in checks for signature in check.signatures for literal in anchor(signature)]
 
 
-def hits_in(lines: Sequence[Numbered], checks: Sequence[Check]) -> dict[str, list[Hit]]:
+def hits_in(text: SearchedText, checks: Sequence[Check]) -> dict[str, list[Hit]]:
     """By check: where the text shows one of its signatures."""
-    text = SearchedText(lines)
     found: dict[str, list[Hit]] = {}
     for check in checks:
         for signature in check.signatures:

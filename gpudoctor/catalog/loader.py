@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,16 @@ from gpudoctor.model.check import Catalogue, Check, Stack
 FORMAT = 3
 
 
-def load_catalogue(items: Mapping[str, str], extra: Iterable[str] = ()) -> Catalogue:
-    """`items` maps records facts to item names. Raises DataError for a file that cannot be used."""
+def load_catalogue(
+    items: Mapping[str, str], extra: Iterable[str] = (), wanted: Callable[[Mapping[str, Any]], bool] | None = None
+) -> Catalogue:
+    """`items` maps records facts to item names; of our own checks only those are built whose table is `wanted`, all without it.
+
+    Raises DataError for a file that cannot be used.
+    """
     tables = _tables(items)
-    checks = [check_from(entry["table"], entry["file"], entry["topic"], items, trusted=True) for entry in tables["checks"]]
+    entries = tables["checks"] if wanted is None else [entry for entry in tables["checks"] if wanted(entry["table"])]
+    checks = [check_from(entry["table"], entry["file"], entry["topic"], items, trusted=True) for entry in entries]
     stacks = [stack_from(entry["table"], entry["file"], items, trusted=True) for entry in tables["stacks"]]
     for folder in extra:
         more_checks, more_stacks = read_folder(Path(folder), items)

@@ -42,7 +42,9 @@ def command(files: Sequence[str], **given: Any) -> int:
     """
     from gpudoctor import explaining
 
-    request = explaining.ExplainRequest(checks=given["checks"], ignore=frozenset(given["ignore"]), stack=given["stack"])
+    request = explaining.ExplainRequest(
+        checks=given["checks"], ignore=frozenset(given["ignore"]), stack=given["stack"], why=bool(given["why"])
+    )
     explanations = {name: _explained(name, request, given["quiet"]) for name in files or ("-",)}
     if len(explanations) > 1:
         return _triage(explanations, given)

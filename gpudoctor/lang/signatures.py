@@ -39,6 +39,10 @@ class SearchedText:
             known = self._there[literal] = literal.encode() in self._small
         return known
 
+    def holds_any(self, literals: Iterable[str]) -> bool:
+        """As a check file writes them: in letters of any size."""
+        return any(self.holds(literal.lower()) for literal in literals)
+
     def hits(self, signature: Signature) -> Iterator[Hit]:
         """In the order of the text, at most one a line."""
         if not all(any(map(self.holds, choice)) for choice in (*signature.text, *signature.anywhere)):

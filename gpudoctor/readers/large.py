@@ -33,14 +33,14 @@ ANCHORS = (
 )  # fmt: skip
 
 
-def read(chunks: Iterable[bytes], literals: Sequence[str], progress: Callable[[int], None] | None = None) -> list[Numbered]:
-    """Lines of a text, numbered as in the whole. `progress` is told how many bytes were read."""
+def read(chunks: Iterable[bytes], literals: Callable[[], Sequence[str]], progress: Callable[[int], None] | None = None) -> list[Numbered]:
+    """Lines of a text, numbered as in the whole. `literals` are asked for a long one; `progress` is told how many bytes were read."""
     source = iter(chunks)
     head = bytearray()
     for chunk in source:
         head += chunk
         if len(head) > WHOLE:
-            return _reduced(_as_utf8(chain((bytes(head),), source)), literals, progress)
+            return _reduced(_as_utf8(chain((bytes(head),), source)), literals(), progress)
     return lines_of(decode(bytes(head)))
 
 
