@@ -11,7 +11,7 @@ from gpudoctor.derived._derivation import Derivation
 from gpudoctor.derived._tables import table
 from gpudoctor.derived.nvidia import CARD_FIELDS
 from gpudoctor.lang.versions import compare_dotted, dotted
-from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
+from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Incomplete, Known, Unknown
 
 _INDEX = "https://download.pytorch.org/whl/"
 
@@ -193,14 +193,16 @@ def _jax(facts: Facts) -> Iterator[tuple[str, Fact]]:
     plugins = sorted(
         name for name in installed if re.fullmatch(r"jax-(cuda\d+|rocm\d*)-(plugin|pjrt)|jax-metal|libtpu(-nightly)?", str(name))
     )
-    yield "jax.plugins", Known(plugins)
+    # What a text does not name may be installed all the same.
+    unnamed = Unknown("not in the text") if isinstance(installed, Incomplete) else None
+    yield "jax.plugins", Known(plugins) if plugins else unnamed or Known([])
     versions = {str(installed[name]) for name in plugins if "cuda" in name}
     local = re.search(r"\+cuda(\d{2})", str(installed.get("jaxlib", "")))
     majors = sorted(
         {int(found[1]) for name in plugins if (found := re.match(r"jax-cuda(\d+)", name))} | ({int(local[1])} if local else set())
     )
-    yield "jax.cuda_majors", Known([str(major) for major in majors])
-    yield "jax.cuda", Known(bool(majors))
+    yield "jax.cuda_majors", Known([str(major) for major in majors]) if majors else unnamed or Known([])
+    yield "jax.cuda", Known(True) if majors else unnamed or Known(False)
     jax, lib = installed.get("jax"), installed.get("jaxlib")
     if majors and versions:
         yield "jax.plugins_agree", Known(len(versions) == 1 and _release(next(iter(versions))) == _release(lib))
