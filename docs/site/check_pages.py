@@ -8,16 +8,19 @@ from typing import Any
 from knowledge import Knowledge, outline
 from markup import address, block, bullets, code, container, heading, label, link, prose, template
 
+from gpudoctor.lang.conditions import english
 from gpudoctor.lang.message_words import is_always, message
 from gpudoctor.lang.templates import readable
 from gpudoctor.model.check import Check, Source
-from gpudoctor.model.condition import Condition
+from gpudoctor.model.condition import Condition, Some
 
 LEVELS = {
     "error": "Error: it does not work.",
     "warning": "Warning: it may not work, or not as well as it could.",
     "info": "Information: worth knowing.",
 }
+SHORT = 90
+"""Letters of a condition that a heading has room for."""
 LAYER_WORDS = {"visible": "visible devices"}
 
 
@@ -39,8 +42,12 @@ def _parts(check: Check, known: Knowledge) -> Iterator[str]:
     yield heading(2, "What to do")
     yield from _advice(check.advice.text, check.advice.commands, check.advice.env, check.advice.recipe, check.advice.needs_reboot, known)
     for variant in check.variants:
-        yield heading(3, "Instead, where")
-        yield _condition(variant.when, known)
+        short = english(variant.when)
+        if len(short) <= SHORT and not isinstance(variant.when, Some):
+            yield heading(3, f"Where {prose(short)}")
+        else:
+            yield heading(3, "Instead, where")
+            yield _condition(variant.when, known)
         given = variant.replaces
         yield from _advice(
             given.get("text", ""),
@@ -60,7 +67,7 @@ def _fires(check: Check, known: Knowledge) -> Iterator[str]:
     if check.signatures:
         yield heading(2, "What programs say")
         yield "One of these in a pasted text or a log (upper and lower case are the same):"
-        yield bullets(_message(number, check) for number in range(len(check.signatures)))
+        yield bullets(message(signature, code, code) for signature in check.signatures)
     silent = is_always(check.problem)
     yield heading(2, "When it speaks")
     if check.for_each:
@@ -78,12 +85,6 @@ def _fires(check: Check, known: Knowledge) -> Iterator[str]:
     if check.suspect:
         yield "It is suspected where"
         yield _condition(check.suspect, known)
-
-
-def _message(number: int, check: Check) -> str:
-    signature = check.signatures[number]
-    alone = len(signature.text) == 1 and not (signature.without or signature.anywhere or signature.pattern)
-    return " or ".join(code(literal) for literal in signature.text[0]) if alone else prose(message(signature))
 
 
 def _condition(condition: Condition, known: Knowledge) -> str:

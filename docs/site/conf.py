@@ -1,4 +1,4 @@
-"""Sphinx: the pages that build.py writes, searchable without a server, nothing loaded from elsewhere."""
+"""Sphinx: the pages that build_site.py writes, searchable without a server, nothing loaded from elsewhere."""
 
 project = "gpudoctor"
 author = "the gpudoctor contributors"

@@ -84,6 +84,8 @@ def outline(condition: Condition, known: Knowledge, depth: int = 0) -> list[str]
         return outline(condition.parts[0], known, depth)
     if not condition.parts:
         return [f"{indent}- {'always' if condition.kind == 'all' else 'never'}"]
+    if condition.kind == "not" and isinstance(condition.parts[0], Leaf):
+        return [outline(condition.parts[0], known, depth)[0].replace("- ", "- not: ", 1)]
     words = {"all": "all of these hold:", "any": "one of these holds:", "not": "this does not hold:"}[condition.kind]
     return [f"{indent}- {words}", *(line for part in condition.parts for line in outline(part, known, depth + 1))]
 

@@ -10,7 +10,7 @@ from knowledge import Knowledge, outline
 from markup import bullets, code, container, heading, label, link, prose, template
 
 from gpudoctor.lang.templates import readable
-from gpudoctor.model.condition import Condition
+from gpudoctor.model.condition import Condition, Group
 from gpudoctor.model.recipe import PARTS, Include, Recipe
 
 KINDS = {
@@ -45,8 +45,9 @@ def _parts(recipe: Recipe, known: Knowledge) -> Iterator[str]:
     for gate in recipe.gates:
         said = f"{template(gate.title)}: {template(gate.advice)}" if gate.advice else template(gate.title)
         yield f"**{'Refuses' if gate.level == 'refuse' else 'Warns'}:** {said}"
-        yield "unless"
-        yield _condition(gate.holds, known)
+        denied = isinstance(gate.holds, Group) and gate.holds.kind == "not"
+        yield "This is so where" if denied else "This is so unless"
+        yield _condition(gate.holds.parts[0] if denied and isinstance(gate.holds, Group) else gate.holds, known)
     if recipe.steps:
         yield heading(2, "Steps")
     for number, step in enumerate(recipe.steps, 1):
@@ -58,7 +59,7 @@ def _parts(recipe: Recipe, known: Knowledge) -> Iterator[str]:
             yield template(step.why)
             yield bullets(
                 [
-                    f"{KINDS.get(step.do, step.do).capitalize()} ({code(step.do)}), at the {layer_words(step.layer)} rung",
+                    f"{_sentence(KINDS.get(step.do, step.do))} ({code(step.do)}), at the {layer_words(step.layer)} rung",
                     *_settings(step.settings),
                 ]
             )
@@ -72,6 +73,10 @@ def _parts(recipe: Recipe, known: Knowledge) -> Iterator[str]:
         yield heading(2, "Notes")
         yield bullets(template(remark.text) for remark in recipe.remarks)
     yield from sources(recipe.sources)
+
+
+def _sentence(words: str) -> str:
+    return words[:1].upper() + words[1:]
 
 
 def _settings(settings: Mapping[str, Any]) -> list[str]:

@@ -116,6 +116,7 @@ def english(condition: Condition) -> str:
         if condition.operator in STATES:
             return f"{condition.fact} {STATES[condition.operator]}"
         value = condition.other or (", ".join(map(str, condition.value)) if isinstance(condition.value, list) else condition.value)
+        value = str(value).lower() if isinstance(value, bool) else value
         return f"{condition.fact} {OPERATORS[condition.operator].phrase.replace('{value}', str(value))}"
     if isinstance(condition, Some):
         return f"some of {condition.of}: {english(condition.where)}"

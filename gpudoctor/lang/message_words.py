@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from gpudoctor.lang.operators import STATES
 from gpudoctor.model.condition import ALWAYS, Condition, Group, Leaf
 from gpudoctor.model.signature import Literals, Signature
 
+Quote = Callable[[str], str]
 
-def message(signature: Signature) -> str:
-    """One line: 'a' or 'b', together with 'c' on the same line; …"""
+
+def message(signature: Signature, quoted: Quote = lambda literal: f"'{literal.strip()}'", expression: Quote = str) -> str:
+    """One line: 'a' or 'b', together with 'c', on the same line; … `quoted` and `expression` mark what is
+    literal."""
     apart = "on the same line" if signature.within == 1 else f"within {signature.within} lines"
-    words = _choices(signature.text)
+    words = _choices(signature.text, quoted)
     said = words[0] if len(words) == 1 else f"{', together with '.join(words)}, {apart}"
     if signature.without:
-        said += f"; not where {' or '.join(map(_quoted, signature.without))} stands there"
+        said += f"; not where {' or '.join(map(quoted, signature.without))} stands there"
     if signature.anywhere:
-        said += f"; only where the text also holds {' and '.join(_choices(signature.anywhere))}"
-    return said + (f"; and it matches /{signature.pattern}/" if signature.pattern else "")
+        said += f"; only where the text also holds {' and '.join(_choices(signature.anywhere, quoted))}"
+    return said + ("; and it matches " + expression(f"/{signature.pattern}/") if signature.pattern else "")
 
 
 def is_always(condition: Condition | None) -> bool:
@@ -36,10 +41,6 @@ def leaf_words(leaf: Leaf, sentence: str) -> str:
     return STATES[leaf.operator] if leaf.operator in STATES else sentence[len(leaf.fact) :].strip()
 
 
-def _choices(literals: Literals) -> list[str]:
+def _choices(literals: Literals, quoted: Quote) -> list[str]:
     several = len(literals) > 1
-    return [f"({words})" if several and len(choice) > 1 else words for choice in literals for words in [" or ".join(map(_quoted, choice))]]
-
-
-def _quoted(literal: str) -> str:
-    return f"'{literal.strip()}'"
+    return [f"({words})" if several and len(choice) > 1 else words for choice in literals for words in [" or ".join(map(quoted, choice))]]

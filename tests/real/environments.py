@@ -28,6 +28,10 @@ WANTED: dict[str, tuple[tuple[str, ...], ...]] = {
     "uv": (("uv==0.13.9",),),
     # what gpudoctor needs and the SDK of its extra `mcp`; gpudoctor itself comes from this tree
     "mcp": (("mcp==2.3.0", "click", "rich", "distro", "psutil", "packaging", "requests", "pyudev"),),
+    "site": (
+        ("sphinx==9.0.4", "furo==2025.12.19", "myst-parser==5.2.0"),
+        ("click", "rich", "distro", "psutil", "packaging", "requests", "pyudev", "ahocorasick-rs"),
+    ),
     "pipeline-formats": (("xmlschema==4.3.2", "junitparser==5.0.3", "jsonschema==4.26.0", "sarif-tools==3.0.5"),),
     "notebook": (("ipykernel==7.1.0", "nbclient==0.10.2", "click", "rich", "distro", "psutil", "packaging", "requests", "pyudev"),),
     # its newest wheels are for Python 3.10; the files are all that the diagnosis reads

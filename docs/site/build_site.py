@@ -1,6 +1,6 @@
 """Writes the pages of all checks, stacks, recipes and facts, and has Sphinx make a site of them.
 
-    python docs/site/build.py [FOLDER]      (the extra `docs`: pip install '.[docs]')
+    python docs/site/build_site.py [FOLDER]      (the extra `docs`: pip install '.[docs]')
 
 The site is FOLDER/html (FOLDER: build/site), to be opened from disk or served by anything; FOLDER/pages holds its Markdown.
 Exit status: 0 built, 1 Sphinx found fault with a page, 2 a file cannot be used or Sphinx is missing.
@@ -93,7 +93,7 @@ def write(pages: dict[str, str], folder: Path) -> None:
 
 
 def _refused(why: str) -> int:
-    print(f"build.py: {why}", file=sys.stderr)  # noqa: T201
+    print(f"build_site.py: {why}", file=sys.stderr)  # noqa: T201
     return 2
 
 
