@@ -49,8 +49,17 @@ def audit(request: AuditRequest, progress: Callable[[str], None] | None = None) 
     manifests = read_all(request.files)
     facts = None
     if request.backend is None or not request.files or request.capture:
-        facts = _facts(request, progress)
-    backend = Backend(name=ALIASES.get(request.backend, request.backend), why="as asked") if request.backend else choose(facts)
+        facts = _facts(request, progress, quick=request.capture is None)
+    if request.backend:
+        backend = Backend(name=ALIASES.get(request.backend, request.backend), why="as asked")
+    else:
+        try:
+            backend = choose(facts)
+        except BackendUnknown:
+            if request.capture:
+                raise
+            facts = _facts(request, progress, quick=False)  # Windows, WSL and macOS tell their devices by commands only
+            backend = choose(facts)
     if not request.files:
         assert facts is not None
         manifests = [_installed(facts)]
@@ -95,8 +104,8 @@ def _read(path: str, root: str, found: dict[str, Manifest], *, as_requirements: 
             _read(os.path.normpath(there), root, found, as_requirements=True)
 
 
-def _facts(request: AuditRequest, progress: Callable[[str], None] | None) -> Facts:
-    check = app.CheckRequest(capture=request.capture, python=request.python, quick=True)
+def _facts(request: AuditRequest, progress: Callable[[str], None] | None, *, quick: bool) -> Facts:
+    check = app.CheckRequest(capture=request.capture, python=request.python, quick=quick)
     told = read_report(request.capture) if request.capture else None
     if told is not None:
         return app.look_into(told).gathered.facts
@@ -190,7 +199,9 @@ def _merged(rows: list[Judged], found: Sequence[Judged], target: Target, manifes
     for row in found:
         place = at.get(_key(row))
         old = merged[place] if place is not None else None
-        if old is not None and old.id in ("needs-another-backend", "needs-another-package"):
+        if old is not None and place is not None and old.id in ("needs-another-backend", "needs-another-package"):
+            if row.id == "same-files":
+                merged[place] = row
             continue
         if old is not None and place is not None and old.id == "other-index" and old.verdict == "error" and row.id == "conflict":
             right = next((use.partition("+")[0] for use in row.use if use.startswith(f"{row.package}==")), "")

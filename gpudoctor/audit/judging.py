@@ -164,11 +164,17 @@ def _index(wanted: Wanted, manifest: Manifest, target: Target, known: Mapping[st
         return _row(wanted, "warning", says, from_index(wanted, manifest, target.backend, known), sources, "other-index")
     held = any(part in index for part in own for index in (wanted.index, *(() if _elsewhere(wanted, own) else manifest.indexes)))
     if flavour == mine or (held and flavour in ("", mine)):
-        return _old(wanted, manifest, target, known) or _row(wanted, "ok", f"from the index for {target.title}", (), sources)
+        old = _old(wanted, manifest, target, known)
+        if old is None and known.get("ended"):
+            return _row(wanted, "info", known["ended"], (), sources, "ended")
+        return old or _row(wanted, "ok", f"from the index for {target.title}", (), sources)
     says = f"this is the build for {TITLES[_OF_FLAVOUR[flavour]]}" if flavour else note or f"not built for {target.title}"
     old = _old(wanted, manifest, target, known)
     if old is not None:
         return old
+    if known.get("ended"):
+        remove = [f"pip uninstall -y {wanted.name}"] if manifest.kind == "installed" else []
+        return _row(wanted, "error", f"{says}; {known['ended']}", remove, sources, "other-index")
     return _row(
         wanted,
         "error",

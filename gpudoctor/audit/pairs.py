@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -14,12 +15,12 @@ from gpudoctor.derived.python_mix import FAMILIES, PARTNERS, fits, flavour, numb
 from gpudoctor.model.audit import Judged, Wanted
 
 _SOURCE = "https://github.com/pytorch/vision#installation"
-_KEEP = {
+_RIGHT: dict[str, dict[str, tuple[str, ...]]] = {
     "onnxruntime_family": {
-        "cuda": "onnxruntime-gpu", "rocm": "onnxruntime-migraphx", "xpu": "onnxruntime-openvino", "openvino": "onnxruntime-openvino",
-        "directml": "onnxruntime-directml",
+        "cuda": ("onnxruntime-gpu",), "rocm": ("onnxruntime-migraphx",), "xpu": ("onnxruntime-openvino",),
+        "openvino": ("onnxruntime-openvino",), "directml": ("onnxruntime-directml",),
     },
-    "triton_family": {"cuda": "triton", "xpu": "triton-xpu", "rocm": "pytorch-triton-rocm"},
+    "triton_family": {"cuda": ("triton",), "xpu": ("triton-xpu", "pytorch-triton-xpu"), "rocm": ("triton-rocm", "pytorch-triton-rocm")},
 }  # fmt: skip
 _SAME_FILES = ("onnxruntime_family", "tensorflow_family", "triton_family", "torch_family", "bitsandbytes_family")
 
@@ -42,14 +43,25 @@ def conflicts(wanted: Sequence[Wanted], python: str, target: Target) -> Iterator
 
 
 def _said(wanted: Wanted, says: str, kind: str, source: str, use: Sequence[str] = (), verdict: str = "error") -> Judged:
+    lines = [_installing(each) for each in use] if wanted.line is None else use
     return Judged(
-        package=wanted.name, file=wanted.file, line=wanted.line, text=wanted.text, verdict=verdict, says=says, use=tuple(use),
+        package=wanted.name, file=wanted.file, line=wanted.line, text=wanted.text, verdict=verdict, says=says, use=tuple(lines),
         sources=(source,), id=kind,
     )  # fmt: skip
 
 
+def _installing(use: str) -> str:
+    """A requirement as the command that installs it."""
+    if use.startswith("pip "):
+        return use
+    local = re.search(r"\+(xpu|cpu|cu\d+|rocm[\d.]+)$", use)
+    index = f" --index-url https://download.pytorch.org/whl/{local[1]}" if local else ""
+    return f'pip install "{use}"{index}'
+
+
 def _place(wanted: Wanted) -> str:
-    return f"{wanted.file}:{wanted.line}" if wanted.line else wanted.file
+    """Where it stands, to follow a name; nothing for what is installed."""
+    return f" ({wanted.file}:{wanted.line})" if wanted.line else ""
 
 
 def _partners(torch: Wanted, one: dict[str, Wanted]) -> Iterator[Judged]:
@@ -65,11 +77,11 @@ def _partners(torch: Wanted, one: dict[str, Wanted]) -> Iterator[Judged]:
             if row is not None and fits(name, theirs.public, row) is False and not version.is_prerelease:
                 right = list(row.get(PARTNERS[name], []))
                 use = [f"{name}=={right[-1]}{f'+{version.local}' if version.local and name != 'xformers' else ''}"] if right else []
-                yield _said(partner, f"belongs to another torch than {version} ({_place(torch)})", "conflict", _SOURCE, use)
+                yield _said(partner, f"belongs to another torch than {version}{_place(torch)}", "conflict", _SOURCE, use)
             elif name != "xformers" and flavour(str(version)) and flavour(str(theirs)) and version.local != theirs.local:
                 yield _said(
                     partner,
-                    f"+{theirs.local} beside torch +{version.local} ({_place(torch)})",
+                    f"+{theirs.local} beside torch +{version.local}{_place(torch)}",
                     "conflict",
                     _SOURCE,
                     [f"{name}=={theirs.public}+{version.local}"],
@@ -85,7 +97,7 @@ def _partners(torch: Wanted, one: dict[str, Wanted]) -> Iterator[Judged]:
             newest = possible[-1]
             right = newest.get(PARTNERS[name], [])
             span = f"it belongs to torch {own[0]['version']} to {own[-1]['version']}"
-            says = f"no release of it goes with torch{torch.specifier} ({_place(torch)}): {span}"
+            says = f"no release of it goes with torch{torch.specifier}{_place(torch)}: {span}"
             yield _said(partner, says, "conflict", _SOURCE, [f"{name}=={right[-1]}"] if right else [])
 
 
@@ -97,7 +109,7 @@ def _triton(torch: Wanted, one: dict[str, Wanted]) -> Iterator[Judged]:
     if not admits(triton.specifier, right):
         yield _said(
             triton,
-            f"torch {version} ({_place(torch)}) demands triton {right}",
+            f"torch {version}{_place(torch)} demands triton {right}",
             "conflict",
             "https://pypi.org/project/torch/",
             [f"triton=={right}"],
@@ -121,17 +133,11 @@ def _built_for(torch: Wanted, one: dict[str, Wanted]) -> Iterator[Judged]:
         if not wants or any(_same_release(torch.specifier, each) for each in wants):
             continue
         source = str((row or {}).get("source") or tables.get("source") or "https://github.com/intel/intel-extension-for-pytorch")
-        use = [f"torch=={wants[0]}"]
-        packages = str((row or {}).get("packages", ""))
-        if packages:
-            use = [f"pip install {packages} {row['index']}"] if row else use
-        yield _said(
-            extension,
-            f"{version} is built for torch {' or '.join(wants)}, not torch{torch.specifier or ' (any)'} ({_place(torch)})",
-            "conflict",
-            source,
-            use,
-        )
+        use = [f"torch=={wants[0]}{'.*' if wants[0].count('.') == 1 else ''}"]
+        if row and row.get("packages"):
+            use = [f"pip install {row['packages']} {row['index']}"]
+        wrong = f"not torch{torch.specifier or ' (any)'}{_place(torch)}"
+        yield _said(extension, f"is {version}, built for torch {' or '.join(wants)}, {wrong}", "conflict", source, use)
 
 
 def _row_for(version: Version, rows: Sequence[dict[str, Any]], key: str) -> dict[str, Any] | None:
@@ -201,7 +207,7 @@ def _numpy(one: dict[str, Wanted]) -> Iterator[Judged]:
         version = pinned(other.specifier) if other else None
         if other is None or version is None or version >= Version(row["version"]):
             continue
-        says = f"{row['package']} {version} ({_place(other)}) was built for NumPy 1"
+        says = f"{row['package']} {version}{_place(other)} was built for NumPy 1"
         if numpy is None:
             if not other.locked:
                 yield _said(
@@ -227,24 +233,20 @@ def _same_files(one: dict[str, Wanted], target: Target) -> Iterator[Judged]:
             found = [name for name in found if name not in ("tensorflow-macos", "tf-nightly")]
         if len(found) < 2:
             continue
-        keep = _KEEP.get(family, {}).get(target.backend)
-        keep = (
-            keep
-            if keep in found
-            else found[-1]
-            if family == "tensorflow_family"
-            else next((name for name in found if name != "onnxruntime"), found[0])
-        )
+        right = _RIGHT.get(family, {}).get(target.backend, ())
+        if right and not set(right) & set(found):
+            continue  # each is told to go, and what to take instead
+        keep = next((name for name in found if name in right), "")
+        keep = keep or (found[-1] if family == "tensorflow_family" else next((name for name in found if name != "onnxruntime"), found[0]))
         for name in found:
             if name != keep:
-                says = f"overwrites the files of {keep} ({_place(one[keep])}): keep one, and install that again"
-                yield _said(
-                    one[name],
-                    says,
-                    "same-files",
-                    "https://onnxruntime.ai/docs/install/" if "onnx" in family else "https://pypi.org/",
-                    [f"pip uninstall -y {' '.join(found)}", f"pip install {keep}"],
+                here = one[name].line is None
+                says = f"overwrites the files of {keep}{_place(one[keep])}: " + (
+                    "keep one, and install that again" if here else "remove it"
                 )
+                use = [f"pip uninstall -y {' '.join(found)}", f"pip install {keep}"] if here else []
+                source = "https://onnxruntime.ai/docs/install/" if "onnx" in family else f"https://pypi.org/project/{keep}/"
+                yield _said(one[name], says, "same-files", source, use)
 
 
 def _cuda_majors(one: dict[str, Wanted]) -> Iterator[Judged]:
@@ -258,7 +260,7 @@ def _cuda_majors(one: dict[str, Wanted]) -> Iterator[Judged]:
         for each in majors[first]:
             yield _said(
                 each,
-                f"libraries of CUDA {first} beside those of CUDA {', '.join(others)} ({_place(majors[others[0]][0])})",
+                f"libraries of CUDA {first} beside those of CUDA {', '.join(others)}{_place(majors[others[0]][0])}",
                 "conflict",
                 "https://pypi.org/project/nvidia-cublas-cu12/",
                 [f"pip uninstall -y {each.name}"],

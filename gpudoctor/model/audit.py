@@ -75,7 +75,8 @@ class Judged:
     """Lines to write instead, or commands."""
     sources: tuple[str, ...] = ()
     id: str = ""
-    """What kind of trouble: needs-another-backend, other-index, too-old, conflict, same-files, python, image."""
+    """What kind of trouble: needs-another-backend, other-index, too-old, conflict, same-files, python, image, build, cpu-only, ended,
+    useless, partner, needs-another-package."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,6 +26,7 @@ _RULES = {
     "image": "A base image for another backend",
     "build": "To be built for this backend",
     "cpu-only": "It computes on the CPU here",
+    "ended": "A product at its end",
     "useless": "Of no use on this backend",
     "unverified": "Not verified on this backend",
 }

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from gpudoctor.audit import formats
-from gpudoctor.model.audit import FormatError, Manifest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from gpudoctor.audit import formats
+from gpudoctor.model.audit import FormatError, Manifest
 
 
 def rows(manifest: Manifest) -> list[tuple[int | None, str, str]]:
@@ -120,7 +121,8 @@ def test_setup_py_is_read_and_never_run(tmp_path) -> None:  # type: ignore[no-un
 def test_dockerfile_and_compose() -> None:
     text = (
         "ARG TAG=12.1\nFROM nvidia/cuda:${TAG}-runtime AS base\n# a remark\nRUN apt-get install -y curl && \\\n"
-        "    pip install --no-cache-dir -i https://x.example/ torch==2.1 'vllm>0.4'\nFROM base\nRUN conda install -y -c pytorch pytorch=2.1\n"
+        "    pip install --no-cache-dir -i https://x.example/ torch==2.1 'vllm>0.4'\n"
+        "FROM base\nRUN conda install -y -c pytorch pytorch=2.1\n"
     )
     found = formats.read(text, "Dockerfile.gpu")
     assert [(image.name, image.line) for image in found.images] == [("nvidia/cuda:12.1-runtime", 2)]
@@ -156,12 +158,15 @@ def test_broken_files_are_one_clear_line(name: str, text: str, said: str) -> Non
     assert "\n" not in str(caught.value)
 
 
-NAMES = ["requirements.txt", "pyproject.toml", "uv.lock", "Pipfile", "Pipfile.lock", "environment.yml", "conda-lock.yml", "setup.cfg", "setup.py",
-         "Dockerfile", "compose.yaml"]  # fmt: skip
+NAMES = [
+    "requirements.txt", "pyproject.toml", "uv.lock", "Pipfile", "Pipfile.lock", "environment.yml", "conda-lock.yml", "setup.cfg",
+    "setup.py", "Dockerfile", "compose.yaml",
+]  # fmt: skip
 PIECES = st.sampled_from([
-    "torch==2.1", "- ", "-r ", "\n", "  ", "[[package]]", "name = ", '"', "'", "[project]\ndependencies = [", "]", "{", "}", "=", "==", "dependencies:", "pip:",
-    "package:", "FROM ", "RUN pip install ", "services:\n  a:\n    image: ", "setup(install_requires=", "(", ")", "\\", "$", "${A}", "\x1b[31m", "\u202e", "\0",
-    ";", "#", "@ https://", "&a", "*a", "|", "%(x)s", "[options]\ninstall_requires=", "0", "+cu", "\r", "\ud800", "é",
+    "torch==2.1", "- ", "-r ", "\n", "  ", "[[package]]", "name = ", '"', "'", "[project]\ndependencies = [", "]", "{", "}", "=", "==",
+    "dependencies:", "pip:", "package:", "FROM ", "RUN pip install ", "services:\n  a:\n    image: ", "setup(install_requires=", "(", ")",
+    "\\", "$", "${A}", "\x1b[31m", "\u202e", "\0", ";", "#", "@ https://", "&a", "*a", "|", "%(x)s", "[options]\ninstall_requires=", "0",
+    "+cu", "\r", "\ud800", "é",
 ])  # fmt: skip
 
 

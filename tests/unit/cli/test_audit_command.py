@@ -1,0 +1,220 @@
+"""gpudoctor audit from files and recorded machines to verdicts, lines and exit statuses."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpudoctor.audit.packages import TABLE
+from gpudoctor.cli import run
+from gpudoctor.derived._tables import table
+from gpudoctor.model.audit import BACKENDS
+from gpudoctor.reporters.schema import complaints
+
+
+def audit(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict[str, Any]]:
+    status = run(["audit", *words, "--format", "json"])
+    document = json.loads(capsys.readouterr().out)
+    assert not complaints(document, "audit")
+    return status, document
+
+
+def verdicts(document: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(row["package"], row["verdict"]) for file in document["files"] for row in file["packages"]]
+
+
+def write(folder: Path, name: str, text: str) -> str:
+    path = folder / name
+    path.write_text(text)
+    return str(path)
+
+
+def row(document: dict[str, Any], package: str) -> dict[str, Any]:
+    return next(row for file in document["files"] for row in file["packages"] if row["package"] == package)
+
+
+@pytest.mark.parametrize(
+    ("backend", "line", "verdict", "use"),
+    [
+        ("cuda", "torch==2.8.0", "ok", None),
+        ("cuda", "torch==2.8.0+cpu", "error", "download.pytorch.org/whl/cu"),
+        ("xpu", "torch==2.8.0", "error", "torch==2.8.0+xpu"),
+        ("xpu", "torch==2.8.0+xpu", "ok", None),
+        ("xpu", "torch==2.3.0", "error", "torch>=2.5"),
+        ("xpu", "torch<2.5", "error", "torch>=2.5"),
+        ("rocm", "torch==2.8.0", "error", "torch==2.8.0+rocm6.4"),
+        ("cpu", "torch==2.8.0", "ok", None),
+        ("directml", "torch==2.4.1", "error", "torch-directml"),
+        ("xpu", "bitsandbytes==0.43.1", "error", "bitsandbytes>=0.48.0"),
+        ("xpu", "bitsandbytes>=0.40", "ok", None),
+        ("xpu", "bitsandbytes~=0.43.0", "error", "bitsandbytes>=0.48.0"),
+        ("rocm", "flash-attn", "ok", None),
+        ("xpu", "flash-attn", "error", None),
+        ("openvino", "onnxruntime-gpu", "error", "onnxruntime-openvino"),
+        ("rocm", "cupy-cuda12x", "error", "cupy"),
+        ("xpu", "nvidia-cublas-cu12", "info", None),
+        ("cuda", "requests", "unlisted", None),
+        ("rocm", "detectron2", "unverified", None),
+        ("cuda", "torch; sys_platform == 'darwin'", "skipped", None),
+    ],
+)  # fmt: skip
+def test_one_package_on_one_backend(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], backend: str, line: str, verdict: str, use: str | None
+) -> None:
+    status, document = audit(capsys, write(tmp_path, "requirements.txt", f"# one\n{line}\n"), "--backend", backend)
+    (found,) = document["files"][0]["packages"]
+    assert (found["verdict"], found["line"]) == (verdict, 2)
+    assert use is None or any(use in each for each in found["use"]), found
+    assert status == (1 if verdict == "error" else 0)
+
+
+def test_the_index_of_the_file_counts_and_one_of_its_own_counts_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    index = "--extra-index-url https://download.pytorch.org/whl/xpu\n"
+    assert audit(capsys, write(tmp_path, "requirements.txt", f"{index}torch>=2.6\n"), "--backend", "xpu")[0] == 0
+    lock = '[[package]]\nname = "torch"\nversion = "2.8.0"\nsource = { registry = "https://pypi.org/simple" }\n'
+    status, document = audit(capsys, write(tmp_path, "uv.lock", lock), "--backend", "xpu")
+    assert status == 1 and 'url = "https://download.pytorch.org/whl/xpu"' in row(document, "torch")["use"]
+
+
+@pytest.mark.parametrize(
+    ("backend", "text", "package", "says"),
+    [
+        ("cuda", "torch==2.8.0\ntorchvision==0.22.0\n", "torchvision", "another torch"),
+        ("cuda", "torch>=2.7,<2.8\ntorchaudio==2.4.0\n", "torchaudio", "no release"),
+        ("cuda", "torch==2.6.0+cu118\ntorchvision==0.21.0+cu124\n", "torchvision", "+cu124 beside"),
+        ("cuda", "torch==2.8.0\nxformers==0.0.30\n", "xformers", "another torch"),
+        ("cuda", "torch==2.8.0\ntriton==3.1.0\n", "triton", "demands triton 3.4.0"),
+        ("cuda", "torch==2.1.0\nnumpy==2.0.1\n", "numpy", "built for NumPy 1"),
+        ("cpu", "torch==2.13.0\nintel-extension-for-pytorch==2.8.0\n", "intel-extension-for-pytorch", "built for torch 2.8"),
+        ("directml", "torch==2.6.0\ntorch-directml==0.2.5.dev240914\n", "torch-directml", "built for torch 2.4.1"),
+        ("ipu", "torch==2.1.0\npoptorch==3.4.0\n", "poptorch", "built for torch 2.0.1"),
+        ("cpu", "onnxruntime==1.24.1\nonnxruntime-openvino==1.24.1\n", "onnxruntime", "overwrites the files"),
+    ],
+)  # fmt: skip
+def test_versions_that_exclude_each_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], backend: str, text: str, package: str, says: str
+) -> None:
+    status, document = audit(capsys, write(tmp_path, "requirements.txt", text), "--backend", backend)
+    assert status == 1
+    rows = [each for each in document["files"][0]["packages"] if each["package"] == package and each["verdict"] == "error"]
+    assert any(says in each["says"] for each in rows), document["files"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "torch==2.8.0\ntorchvision==0.23.0\ntriton==3.4.0\nnumpy==2.1.0\n",
+        "torch>=2.1\ntorchvision\nnumpy\n",
+        "torch~=2.7\ntorchvision>=0.22\n",
+    ],
+)
+def test_what_goes_together_is_not_blamed(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str) -> None:
+    status, document = audit(capsys, write(tmp_path, "requirements.txt", text), "--backend", "cuda")
+    assert status == 0 and {verdict for _, verdict in verdicts(document)} == {"ok"}
+
+
+def test_a_torch_without_wheels_for_the_projects_python(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = '[project]\nrequires-python = ">=3.13"\ndependencies = ["torch==2.1.0"]\n'
+    status, document = audit(capsys, write(tmp_path, "pyproject.toml", text), "--backend", "cuda")
+    assert status == 1 and "Python 3.8 to 3.11" in row(document, "torch")["says"]
+
+
+def test_base_images(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path, "Dockerfile", "FROM docker.io/pytorch/pytorch:2.8.0-cuda12.8-cudnn9-runtime\nRUN pip install vllm\n")
+    status, document = audit(capsys, path, "--backend", "rocm")
+    assert status == 1 and ("FROM rocm/pytorch" in document["files"][0]["packages"][0]["use"])
+    assert audit(capsys, path, "--backend", "cuda")[0] == 0
+
+
+def test_includes_stay_in_the_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    inside, outside = tmp_path / "project", tmp_path / "outside.txt"
+    inside.mkdir()
+    outside.write_text("flash-attn\n")
+    (inside / "link.txt").symlink_to(outside)
+    write(inside, "base.txt", "-r requirements.txt\nxformers\n")
+    text = "-r base.txt\n-r ../outside.txt\n-c link.txt\n-r https://x.example/r.txt\n"
+    status, document = audit(capsys, write(inside, "requirements.txt", text), "--backend", "xpu")
+    assert status == 1 and verdicts(document) == [("xformers", "error")]
+    assert len(document["notes"]) == 3
+
+
+def test_bad_input_is_one_line_and_exit_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(tmp_path / "requirements-pipe.txt")
+    (tmp_path / "requirements-utf.txt").write_bytes(b"torch\n\xff\xfe\xfa")
+    for words in (
+        [str(tmp_path)], [str(tmp_path / "none.txt")], [str(tmp_path / "requirements-pipe.txt")], [str(tmp_path / "requirements-utf.txt")],
+        [write(tmp_path, "requirements.txt", "a b c\n")], ["--backend", "cuba"], ["--backend", "tensorflow"],
+    ):  # fmt: skip
+        assert run(["audit", *words, *([] if "--backend" in words else ["--backend", "cuda"])]) == 2
+        said = capsys.readouterr()
+        assert said.out == "" and said.err.count("\n") == 1
+
+
+def test_nothing_hostile_reaches_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path, "requirements.txt", "./\x1b]0;owned\x07x.whl\nflash-attn @ https://x.example/\x1b[31m\u202e.whl\n")
+    assert run(["audit", path, "--backend", "xpu"]) in (1, 2)
+    said = capsys.readouterr()
+    assert "\x1b" not in said.out + said.err and "\u202e" not in said.out + said.err
+
+
+def test_text_says_file_line_sign_word_and_replacement(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path, "requirements.txt", "torch==2.8.0\nonnxruntime-gpu\n")
+    assert run(["audit", path, "--backend", "xpu"]) == 1
+    out = capsys.readouterr().out
+    assert "x error" in out and "2: onnxruntime-gpu" in out and "write  onnxruntime-openvino" in out
+    assert out.rstrip().endswith("2 will not run on xpu as written.")
+    assert run(["audit", path, "--backend", "xpu", "--fail-on", "never", "-q"]) == 0
+
+
+def test_annotations_and_sarif_name_the_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path, "requirements.txt", "numpy\nonnxruntime-gpu\n")
+    assert run(["audit", path, "--backend", "xpu", "--format", "github"]) == 1
+    assert f"::error file={path},line=2," in capsys.readouterr().out
+    assert run(["audit", path, "--backend", "xpu", "--format", "sarif"]) == 1
+    (result,) = json.loads(capsys.readouterr().out)["runs"][0]["results"]
+    assert result["locations"][0]["physicalLocation"]["region"]["startLine"] == 2
+
+
+def test_the_table_is_sound() -> None:
+    packages = table(TABLE)["package"]
+    names = [name for each in packages for name in (each["name"], *each.get("also", ()))]
+    assert len(names) == len(set(names))
+    for each in packages:
+        for on in each["on"]:
+            assert set(on["backends"]) <= set(BACKENDS) and on["source"] and on["date"]
+            assert on["status"] in ("works", "index", "replace", "partner", "build", "cpu", "none", "useless", "unverified"), each["name"]
+            assert on["status"] != "index" or (on["indexes"] and on["flavour"] and on["use"][0].startswith("https://"))
+            assert on["status"] != "replace" or on["use"], each["name"]
+
+
+MACHINES = Path(__file__).parents[2] / "machines"
+
+
+@pytest.mark.parametrize(
+    ("machine", "backend"),
+    [("arc-a750-old-kernel", "xpu"), ("mi300x-healthy", "rocm"), ("rtx4090-healthy", "cuda"), ("ipu-healthy", "ipu"),
+     ("macos-m3-healthy", "mps"), ("windows-rx7900-directml", "directml"), ("wsl2-b580", "xpu"), ("vm-virtio-only", "cpu")],
+)  # fmt: skip
+def test_the_backend_of_a_recorded_machine(tmp_path: Path, capsys: pytest.CaptureFixture[str], machine: str, backend: str) -> None:
+    path = write(tmp_path, "requirements.txt", "numpy\n")
+    status, document = audit(capsys, path, "--capture", str(MACHINES / machine))
+    assert (status, document["backend"]["name"]) == (0, backend)
+
+
+def test_a_machine_that_does_not_say_what_it_has_is_exit_4(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capture = tmp_path / "machine"
+    capture.mkdir()
+    write(capture, "machine.toml", 'format = 1\ncomplete = true\nplatform = "linux"\n')
+    assert run(["audit", write(tmp_path, "requirements.txt", "torch\n"), "--capture", str(capture)]) == 4
+    said = capsys.readouterr()
+    assert said.out == "" and "--backend" in said.err and said.err.count("\n") == 1
+
+
+def test_the_installed_packages_of_a_recorded_machine(capsys: pytest.CaptureFixture[str]) -> None:
+    status, document = audit(capsys, "--capture", str(MACHINES / "rtx4090-ort-two-wheels"))
+    assert status == 1 and document["files"][0]["kind"] == "installed"
+    assert row(document, "onnxruntime")["trouble"] == "same-files" and row(document, "onnxruntime")["line"] is None
