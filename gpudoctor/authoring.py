@@ -90,7 +90,10 @@ def lint_folders(extra: Sequence[str], only: str | None = None) -> list[str]:
 
 
 def run_examples(check: Check) -> list[Tried]:
-    return [Tried(example.name, example.expect, outcome_of(check, example_facts(example.facts), example.text)) for example in check.examples]
+    return [
+        Tried(example.name, example.expect, outcome_of(check, example_facts(example.facts), example.text))
+        for example in check.examples
+    ]
 
 
 def with_examples(check_id: str, extra: Sequence[str]) -> Check:
