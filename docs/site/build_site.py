@@ -88,7 +88,8 @@ def write(pages: dict[str, str], folder: Path) -> None:
         (source / picture).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / picture, source / picture)
     (source / "_static").mkdir()
-    shutil.copyfile(HERE / "pages.css", source / "_static" / "pages.css")
+    for ours in ("pages.css", "pages.js"):
+        shutil.copyfile(HERE / ours, source / "_static" / ours)
     shutil.copyfile(HERE / "conf.py", source / "conf.py")
 
 
