@@ -22,6 +22,8 @@ TITLES = {
 }  # fmt: skip
 _FLAVOURS = ("cu", "rocm", "xpu", "cpu")
 _OF_FLAVOUR = {"cu": "cuda", "rocm": "rocm", "xpu": "xpu", "cpu": "cpu"}
+_PYTORCH_INDEX = re.compile(r"download\.pytorch\.org/whl/(?:nightly/|test/)?(cu|rocm|xpu|cpu)")
+_EXTRA = re.compile(r"[A-Za-z0-9._-]{1,100}\s*\[([^\]]{0,200})\]")
 _BARE = {"torch", "torchvision", "torchaudio"}
 """Packages whose builds differ by the local version alone."""
 
@@ -119,13 +121,19 @@ def _judged(wanted: Wanted, manifest: Manifest, target: Target, known: Mapping[s
         return _row(wanted, "error", f"not for {target.title}: {note}", instead(wanted, manifest, use), sources, "needs-another-package")
     if status == "build":
         return _row(wanted, "warning", note or "built on the machine, with this backend chosen", use, sources, "build")
+    extra = _EXTRA.match(wanted.text)
+    brings = next((name for name in ("cuda", "rocm") if extra and name in extra[1].lower()), "")
+    if brings and extra and brings != target.backend and row_of(wanted.name):
+        return _row(wanted, "error", f"its extra [{extra[1]}] brings {TITLES[brings]}", use, sources, "needs-another-backend")
+    if brings:
+        return _row(wanted, "ok", note, (), sources)
     if status == "partner" and not set(known.get("partner", ())) & set(names):
         return _row(
             wanted, "error", note, instead(wanted, manifest, [*use] or [*known.get("partner", ())][:1], keep=True), sources, "partner"
         )
     if status == "index":
         return _index(wanted, manifest, target, known)
-    flavour = _flavour(wanted)
+    flavour = _flavour(wanted, manifest)
     if (
         wanted.name in _BARE
         and flavour
@@ -144,7 +152,7 @@ def _judged(wanted: Wanted, manifest: Manifest, target: Target, known: Mapping[s
     return _old(wanted, manifest, target, known) or _row(wanted, "ok", note, (), sources)
 
 
-def _flavour(wanted: Wanted) -> str:
+def _flavour(wanted: Wanted, manifest: Manifest) -> str:
     """cu, rocm, xpu or cpu of the local version, of conda's build, or of the index that this package is taken from."""
     version = pinned(wanted.specifier)
     local = version.local or "" if version else ""
@@ -152,14 +160,15 @@ def _flavour(wanted: Wanted) -> str:
     build = re.search(r"build=(cuda|cpu|xpu|rocm)", wanted.index)
     if not found and build:
         found = {"cuda": "cu"}.get(build[1], build[1])
-    index = re.search(r"download\.pytorch\.org/whl/(?:nightly/|test/)?(cu|rocm|xpu|cpu)", wanted.index)
-    return found or (index[1] if index else "")
+    seen = [wanted.index] if wanted.index or wanted.locked or wanted.conda or wanted.name not in _BARE else manifest.indexes
+    of_index = {match[1] for index in seen if (match := _PYTORCH_INDEX.search(index))}
+    return found or (of_index.pop() if len(of_index) == 1 else "")
 
 
 def _index(wanted: Wanted, manifest: Manifest, target: Target, known: Mapping[str, Any]) -> Judged:
-    flavour, mine, note = _flavour(wanted), known["flavour"], known.get("note", "")
+    flavour, mine, note = _flavour(wanted, manifest), known["flavour"], known.get("note", "")
     sources, own = [known["source"]], list(known["indexes"])
-    if wanted.conda:
+    if wanted.conda and not _old(wanted, manifest, target, known):
         says = f"conda's packages are not built for {target.title}: take it from the index, with pip"
         return _row(wanted, "warning", says, from_index(wanted, manifest, target.backend, known), sources, "other-index")
     held = any(part in index for part in own for index in (wanted.index, *(() if _elsewhere(wanted, own) else manifest.indexes)))
@@ -236,7 +245,7 @@ def judge_image(image: Image, target: Target) -> Judged:
         return _of_image(image, "ok", f"a base image for {for_what}", (), sources)
     if target.backend in ("cpu", "onnxruntime") and known["level"] == "warning":
         return _of_image(image, "info", f"brings {for_what}, of no use here", (), sources, "image")
-    use = [f"FROM {each}" for each in table("audit-packages")["image_use"].get(target.backend, ())]
+    use = [each if each[0] == "#" else f"FROM {each}" for each in table("audit-packages")["image_use"].get(target.backend, ())]
     return _of_image(image, known["level"], f"a base image for {for_what}, not for {target.title}", use, sources, "image")
 
 

@@ -28,13 +28,13 @@ class Lines:
             if header and not row.startswith((" ", "\t")):
                 section = header[1].replace('"', "").replace("'", "")
             self._rows.append((number, section, row))
-        self._taken: set[int] = set()
+        self._taken: set[tuple[int, str]] = set()
 
     def of_text(self, text: str, section: str) -> int | None:
         """The first line of a section that holds this string in quotes and was not given away before."""
         for number, place, row in self._rows:
-            if place.startswith(section) and number not in self._taken and (f'"{text}"' in row or f"'{text}'" in row):
-                self._taken.add(number)
+            if place.startswith(section) and (number, text) not in self._taken and (f'"{text}"' in row or f"'{text}'" in row):
+                self._taken.add((number, text))
                 return number
         return self.of_header(section) if section else None
 

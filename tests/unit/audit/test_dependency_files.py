@@ -43,7 +43,7 @@ dependencies = [
   "torch>=2.6",
 ]
 [project.optional-dependencies]
-gpu = ["cupy-cuda12x"]
+gpu = ["cupy-cuda12x", "apex"]
 [dependency-groups]
 dev = [{ include-group = "x" }, "vllm"]
 [tool.uv.sources]
@@ -57,7 +57,13 @@ python = "^3.10"
 tensorflow = { version = "^2.12", extras = ["and-cuda"] }
 """
     found = formats.read(text, "pyproject.toml")
-    assert rows(found) == [(4, "torch", ">=2.6"), (7, "cupy-cuda12x", ""), (9, "vllm", ""), (18, "tensorflow", "<3,>=2.12")]
+    assert rows(found) == [
+        (4, "torch", ">=2.6"),
+        (7, "cupy-cuda12x", ""),
+        (7, "apex", ""),
+        (9, "vllm", ""),
+        (18, "tensorflow", "<3,>=2.12"),
+    ]
     assert found.wanted[0].index == "https://download.pytorch.org/whl/xpu" and found.indexes == []
     assert found.python == ">=3.10"
 

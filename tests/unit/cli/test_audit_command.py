@@ -60,6 +60,9 @@ def row(document: dict[str, Any], package: str) -> dict[str, Any]:
         ("cuda", "requests", "unlisted", None),
         ("rocm", "detectron2", "unverified", None),
         ("cuda", "torch; sys_platform == 'darwin'", "skipped", None),
+        ("cuda", "jax[cuda12]", "ok", None),
+        ("cuda", "jax", "error", "jax[cuda13]"),
+        ("xpu", "tensorflow[and-cuda]==2.15.0", "error", None),
     ],
 )  # fmt: skip
 def test_one_package_on_one_backend(
@@ -75,6 +78,8 @@ def test_one_package_on_one_backend(
 def test_the_index_of_the_file_counts_and_one_of_its_own_counts_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     index = "--extra-index-url https://download.pytorch.org/whl/xpu\n"
     assert audit(capsys, write(tmp_path, "requirements.txt", f"{index}torch>=2.6\n"), "--backend", "xpu")[0] == 0
+    cpu = "--index-url https://download.pytorch.org/whl/cpu\ntorch\n"
+    assert audit(capsys, write(tmp_path, "requirements.txt", cpu), "--backend", "cuda")[0] == 1
     lock = '[[package]]\nname = "torch"\nversion = "2.8.0"\nsource = { registry = "https://pypi.org/simple" }\n'
     status, document = audit(capsys, write(tmp_path, "uv.lock", lock), "--backend", "xpu")
     assert status == 1 and 'url = "https://download.pytorch.org/whl/xpu"' in row(document, "torch")["use"]
