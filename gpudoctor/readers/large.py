@@ -12,15 +12,17 @@ from itertools import chain
 from gpudoctor.model.signature import Numbered
 from gpudoctor.readers.cleaning import clean, decode, lines_of
 
-WHOLE = 4 << 20
+WHOLE = 1 << 20
 """Bytes up to which a text is read as it is."""
 CHUNK = 1 << 20
-ENDS = 256 << 10
+ENDS = 128 << 10
 """Bytes kept of the beginning and of the end."""
 CARRIED = 32 << 10
 """Bytes of a chunk that are seen again with the next one, so that nothing is cut in two."""
 EACH = 20
-"""Places of one literal that are kept."""
+"""Places of one literal that are kept, while little is kept of the whole."""
+PLENTY = 4_000
+"""Lines kept from which on only the first place of each literal is added: what comes so often says the same each time."""
 AROUND = 12
 AFTER_ANCHOR = 140
 """Lines kept after the head of a listing that readers know."""
@@ -95,10 +97,10 @@ def _reduced(chunks: Iterator[bytes], literals: Sequence[str], progress: Callabl
         if first_line == 1 and not carried:
             _keep(text, 0, min(ENDS, len(text)), first_line, kept)
         for number, begin, _ in automaton.matches(small):
-            if seen[number] < EACH and begin >= len(carried) // 2:
+            if seen[number] < (EACH if len(kept) < PLENTY else 1) and begin >= len(carried) // 2:
                 seen[number] += 1
-                behind = AFTER_ANCHOR if number < len(ANCHORS) else AROUND
-                _keep_around(text, begin, AROUND if number >= len(ANCHORS) else 2, behind, first_line, kept)
+                behind = AFTER_ANCHOR if number < len(ANCHORS) else AROUND if len(kept) < PLENTY else AROUND // 3
+                _keep_around(text, begin, 2 if number < len(ANCHORS) else behind, behind, first_line, kept)
         cut = text.rfind(b"\n", 0, max(0, len(text) - CARRIED)) + 1
         first_line += text.count(b"\n", 0, cut)
         carried = text[cut:][-2 * CARRIED :]

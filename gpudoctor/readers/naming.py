@@ -79,9 +79,18 @@ _BUILD = re.compile(r"\b(?:10\.0\.|OS Build |build )(?P<build>[12]\d{4})\b", re.
 _WSL = re.compile(r"\bWSL ?-?[12]?\b|\bWindows Subsystem for Linux\b|microsoft-standard", re.IGNORECASE)
 
 
+SYSTEM_WORDS = (
+    "ubuntu", "debian", "fedora", "nobara", "arch", "cachyos", "manjaro", "endeavour", "mint", "pop", "nixos", "centos", "rocky", "alma",
+    "rhel", "red hat", "opensuse", "windows", "wsl", "microsoft-standard", "macos", "os x",
+)  # fmt: skip
+"""One of these stands in whatever names a system."""
+
+
 def name_system(value: str, evidence: Evidence) -> bool:
     """Notes the operating system that this names; a Linux beside 'WSL' is one inside Windows."""
-    named = False
+    named, small = False, value.lower()
+    if not any(word in small for word in SYSTEM_WORDS):
+        return False
     for distribution, pattern in _SYSTEMS:
         found = pattern.search(value)
         if found:

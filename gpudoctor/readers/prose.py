@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cache
 
 from gpudoctor.readers.evidence import Evidence
 from gpudoctor.readers.naming import GFX, name_gpu, name_system
@@ -18,8 +19,21 @@ PRODUCTS: Mapping[str, str] = {
     "bitsandbytes": r"bitsandbytes|bnb", "vllm": r"vllm", "triton": r"triton(?:-windows)?", "deepspeed": r"deepspeed", "numpy": r"numpy",
     "poptorch": r"poptorch", "transformers": r"transformers",
 }  # fmt: skip
-_PACKAGES = {name: re.compile(rf"(?<![\w\-/.]){pattern}\s{{0,2}}{_NUMBER}(?![\w*])".replace(pattern, f"(?:{pattern})", 1), re.IGNORECASE)
-             for name, pattern in PRODUCTS.items()}  # fmt: skip
+WORDS: Mapping[str, tuple[str, ...]] = {
+    "intel-extension-for-pytorch": ("ipex", "extension"), "tensorflow": ("tensorflow", "tf"), "torch-directml": ("directml",),
+    "onnxruntime": ("onnx", "ort"), "flash-attn": ("flash",), "bitsandbytes": ("bitsandbytes", "bnb"),
+}  # fmt: skip
+"""One of these stands in whatever names the product; else its name itself does."""
+_POINTED = re.compile(r"\d\.\d")
+"""In every version that is read here."""
+
+
+@cache
+def package_pattern(name: str) -> re.Pattern[str]:
+    """Compiled for the texts that have the words."""
+    return re.compile(rf"(?<![\w\-/.])(?:{PRODUCTS[name]})\s{{0,2}}{_NUMBER}(?![\w*])", re.IGNORECASE)
+
+
 _PYTHON = re.compile(r"(?<![\w\-/])python\s?(?:version\s?)?:?\s?(?P<version>3\.\d{1,2}(?:\.\d{1,2})?)\b", re.IGNORECASE)
 _KERNEL = re.compile(r"\bkernel(?: version)?:?\s(?:is\s)?(?:Linux\s)?(?P<version>[3-9]\.\d{1,2}(?:\.\d+)*[\w.\-+]*)", re.IGNORECASE)
 _NVIDIA_DRIVER = re.compile(
@@ -42,13 +56,15 @@ LONGEST = 400
 
 def read(sheet: Sheet, evidence: Evidence) -> None:
     named = bool(evidence.gpus)
+    products = [(name, words) for name in PRODUCTS for words in (WORDS.get(name, (name,)),) if any(word in sheet.lower for word in words)]
     for line in sheet.lines:
         text = line.text
         if not text or len(text) > LONGEST:
             continue
         asked = not _NO_LINE.search(text)
         if asked:
-            _versions(text, evidence)
+            if _POINTED.search(text):
+                _versions(text, products, evidence)
             if "/etc/os-release" not in evidence.files:
                 name_system(text, evidence)
         if not named:
@@ -58,10 +74,13 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
         evidence.gfx.append(f"gfx{target}")
 
 
-def _versions(text: str, evidence: Evidence) -> None:
-    for name, pattern in _PACKAGES.items():
-        found = pattern.search(text)
-        if found and name not in evidence.packages:
+def _versions(text: str, products: Sequence[tuple[str, tuple[str, ...]]], evidence: Evidence) -> None:
+    small = text.lower()
+    for name, words in products:
+        if name in evidence.packages or not any(word in small for word in words):
+            continue
+        found = package_pattern(name).search(text)
+        if found:
             evidence.package(name, found["version"])
     if "python.version" not in evidence.facts and (python := _PYTHON.search(text)):
         evidence.fact("python.version", python["version"], "text")

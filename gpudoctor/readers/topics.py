@@ -28,7 +28,7 @@ WORDS: Mapping[str, str] = {
     "torch-mps": r"\bmps\b|apple silicon|\bmetal\b",
 }  # fmt: skip
 _COMPILED = {stack: re.compile(pattern) for stack, pattern in WORDS.items()}
-LOOKED_AT = 200_000
+LOOKED_AT = 100_000
 
 
 def stacks_of(lower: str, evidence: Evidence, facts: Facts) -> list[str]:
