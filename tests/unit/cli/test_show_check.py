@@ -1,0 +1,115 @@
+"""gpudoctor show CHECK: everything that its file says, in English, without braces, and the checks that name it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gpudoctor import cli
+
+SAYS = """
+id = "card-asleep"
+title = "{gpu.name|The card} sleeps under kernel {kernel.release}"
+severity = "warning"
+layer = "device"
+stacks = ["opencl"]
+for_each = "gpus"
+confidence = "likely"
+explanation = "It was sent to sleep."
+[[signature]]
+text = ["card fell asleep", ["zzz", "snore"]]
+without = ["dream"]
+within = 4
+anywhere = ["opencl"]
+pattern = "asleep (?P<when>[0-9]+)"
+[applies]
+all = [{ fact = "gpu.driver", is = "xe" }, { some = { of = "gpus", where = { fact = "gpu.vendor", is = "intel" } } }]
+[problem]
+fact = "gpu.access"
+is = false
+[advice]
+text = "Wake it up."
+commands = ["wake {gpu.node|/dev/dri/renderD128}"]
+needs_reboot = true
+recipe = "opencl"
+[[variant]]
+when = { fact = "os.id", is = "debian" }
+text = "Wake it with apt."
+[[source]]
+ref = "owner/repo#1"
+date = 2026-11-20
+says = "it sleeps"
+"""
+FOLLOWS = """
+id = "card-dreams"
+title = "It dreams"
+severity = "info"
+layer = "device"
+stacks = ["opencl"]
+explanation = "It does."
+caused_by = ["card-asleep"]
+excludes = ["card-asleep"]
+[[signature]]
+text = ["the card dreams of sheep"]
+[advice]
+text = "Let it."
+[[source]]
+ref = "owner/repo#2"
+date = 2026-11-20
+"""
+
+
+def run(*words: str) -> int:
+    return cli.run(list(words))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> str:
+    (tmp_path / "sleep").mkdir()
+    (tmp_path / "sleep" / "card-asleep.toml").write_text(SAYS)
+    (tmp_path / "sleep" / "card-dreams.toml").write_text(FOLLOWS)
+    return str(tmp_path)
+
+
+def test_all_of_a_check_is_told(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("show", "card-asleep", "--checks", folder) == 0
+    text = capsys.readouterr().out
+    flat = " ".join(text.split())
+    for said in (
+        "card-asleep warning, device, opencl <gpu.name> sleeps under kernel <kernel.release>",
+        "why It was sent to sleep.",
+        "for each gpu of gpus",
+        "applies where all of these hold: - gpu.driver is xe - some of gpus: gpu.vendor is intel",
+        "messages - 'card fell asleep', together with ('zzz' or 'snore'), within 4 lines; not where 'dream' stands there; "
+        "only where the text also holds 'opencl'; and it matches /asleep (?P<when>[0-9]+)/",
+        "fires gpu.access is false (only where a text shows one of these messages)",
+        "(never more than likely)",
+        "do Wake it up. $ wake <gpu.node> Then reboot. gpudoctor setup opencl does it",
+        "if os.id is debian: Wake it with apt.",
+        "leads to card-dreams silences card-dreams",
+        "source owner/repo#1 (2026-11-20) it sleeps",
+    ):
+        assert said in flat, said
+    assert "{" not in text and all(len(line) <= 80 for line in text.splitlines()[2:])
+
+
+def test_a_check_of_messages_alone_says_so_and_names_what_it_follows(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("show", "card-dreams", "--checks", folder) == 0
+    flat = " ".join(capsys.readouterr().out.split())
+    assert "fires where a text shows one of these messages; it reads no fact" in flat
+    assert "follows card-asleep silent if card-asleep" in flat
+
+
+def test_programs_get_messages_and_relations_too(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("show", "card-asleep", "--checks", folder, "--format", "json") == 0
+    table = json.loads(capsys.readouterr().out)
+    assert table["causes"] == table["excluded_by"] == ["card-dreams"]
+    assert len(table["messages"]) == 1 and table["title"].startswith("{gpu.name|The card}")
+
+
+def test_a_stack_counts_the_checks_of_its_rungs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("show", "opencl") == 0
+    flat = " ".join(capsys.readouterr().out.split())
+    assert "for where " in flat and "checks" in flat and "else: " in flat and "{" not in flat.split("gpudoctor setup")[0]
