@@ -21,6 +21,7 @@ KNOWN = (
     "requirements*.txt", "pyproject.toml", "setup.cfg", "setup.py", "Pipfile", "Pipfile.lock", "uv.lock", "poetry.lock", "pdm.lock",
     "pylock.toml", "environment.yml", "conda-lock.yml", "Dockerfile", "compose.yaml",
 )  # fmt: skip
+MOST, MOST_INDEXES = 10_000, 200
 _READERS: tuple[tuple[str, Callable[[str, str], Manifest]], ...] = (
     (r"pyproject\.toml", lambda text, file: toml_files.pyproject(_toml(text, file), text, file)),
     (r"pipfile", lambda text, file: toml_files.pipfile(_toml(text, file), text, file)),
@@ -42,7 +43,10 @@ def read(text: str, file: str) -> Manifest:
     base = _base(file)
     for pattern, reader in _READERS:
         if re.fullmatch(pattern, base):
-            return reader(text, file)
+            found = reader(text, file)
+            if len(found.wanted) > MOST or len(found.indexes) > MOST_INDEXES:
+                raise FormatError(f"{file}: more than {MOST} packages or {MOST_INDEXES} indexes; no project has so many")
+            return found
     raise FormatError(f"{file}: no kind of file that is read; give one of {', '.join(KNOWN)}")
 
 

@@ -28,9 +28,11 @@ def setup_cfg(text: str, file: str) -> Manifest:
     values = [reader.get("options", "install_requires")] if reader.has_option("options", "install_requires") else []
     if reader.has_section("options.extras_require"):
         values += [value for _, value in reader.items("options.extras_require")]
+    last = 0
     for value in values:
         for each in filter(None, (line.partition(" #")[0].strip() for line in value.splitlines())):
-            line = next((number for number, row in enumerate(rows, 1) if each in row), None)
+            line = next((number for number in range(last, len(rows)) if each in rows[number]), None)
+            last, line = (last, None) if line is None else (line, line + 1)
             if each.startswith("file:"):
                 found.notes.append(f"{file}:{line}: {each[:80]} was not followed; give that file too")
                 continue

@@ -13,6 +13,8 @@ from gpudoctor.model.audit import FormatError, Manifest, Wanted
 
 _OF_UV = ("dev-dependencies", "constraint-dependencies", "override-dependencies")
 _HEADER = re.compile(r"\s*\[\[?\s*([^\]#]{1,200}?)\s*\]\]?\s*(?:#.*)?$")
+_STRING = re.compile(r""""([^"\n]{1,2000})"|'([^'\n]{1,2000})'""")
+_KEY = re.compile(r"""\s*["']?([A-Za-z0-9._-]{1,100})["']?\s*=""")
 _PACKAGE = re.compile(r"\s*\[\[packages?\]\]")
 _LOCKED_NAME = re.compile(r"""\s*name\s*=\s*["']""")
 
@@ -21,38 +23,41 @@ class Lines:
     """Where a text stands in a TOML file: parsers of TOML do not tell."""
 
     def __init__(self, text: str) -> None:
-        self._rows: list[tuple[int, str, str]] = []
+        self._rows = text.splitlines()
+        self._strings: dict[str, list[tuple[int, str]]] = {}
+        self._keys: dict[tuple[str, str], int] = {}
+        self._headers: dict[str, int] = {}
         section = ""
-        for number, row in enumerate(text.splitlines(), 1):
+        for number, row in enumerate(self._rows, 1):
             header = _HEADER.match(row)
             if header and not row.startswith((" ", "\t")):
                 section = header[1].replace('"', "").replace("'", "")
-            self._rows.append((number, section, row))
-        self._taken: set[tuple[int, str]] = set()
+                self._headers.setdefault(section, number)
+                continue
+            for one, other in _STRING.findall(row):
+                self._strings.setdefault(one or other, []).append((number, section))
+            key = _KEY.match(row)
+            if key:
+                self._keys.setdefault((section, key[1]), number)
+        for places in self._strings.values():
+            places.reverse()
 
     def of_text(self, text: str, section: str) -> int | None:
-        """The first line of a section that holds this string in quotes and was not given away before."""
-        for number, place, row in self._rows:
-            if place.startswith(section) and (number, text) not in self._taken and (f'"{text}"' in row or f"'{text}'" in row):
-                self._taken.add((number, text))
+        """The next line of a section that holds this string in quotes; else that of the section."""
+        places = self._strings.get(text, [])
+        while places:
+            number, place = places.pop()
+            if place.startswith(section):
                 return number
-        return self.of_header(section) if section else None
+        return self._headers.get(section)
 
     def of_key(self, key: str, section: str) -> int | None:
-        pattern = re.compile(rf"""\s*["']?{re.escape(key)}["']?\s*=""")
-        deeper = f"{section}.{key}"
-        for number, place, row in self._rows:
-            if (place == section and pattern.match(row)) or place == deeper:
-                return number
-        return None
-
-    def of_header(self, section: str) -> int | None:
-        return next((number for number, place, _ in self._rows if place == section), None)
+        return self._keys.get((section, key)) or self._headers.get(f"{section}.{key}")
 
     def of_packages(self) -> list[int]:
         """The line of the name in each [[package]], in order."""
         found, open_at = [], 0
-        for number, _, row in self._rows:
+        for number, row in enumerate(self._rows, 1):
             if _PACKAGE.match(row):
                 if open_at:
                     found.append(open_at)
