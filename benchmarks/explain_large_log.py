@@ -47,7 +47,8 @@ def write_log(path: Path, size: int) -> None:
             if chance.random() < 0.1:
                 row = chance.choice(lines)[:400] + "\n"
             else:
-                row = f"2026-11-21 10:{step // 60 % 60:02}:{step % 60:02} INFO trainer: epoch {step // 1000} step {step} loss {chance.random():.4f} lr 3e-4\n"
+                when = f"2026-11-21 10:{step // 60 % 60:02}:{step % 60:02}"
+                row = f"{when} INFO trainer: epoch {step // 1000} step {step} loss {chance.random():.4f} lr 3e-4\n"
             written += log.write(row)
             if written - len(row) < size // 2 <= written:
                 log.write(NEEDLE)

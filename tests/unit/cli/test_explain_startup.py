@@ -1,0 +1,41 @@
+"""What `explain` of a short text costs at the start, counted: checks built, modules imported, expressions compiled."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+COUNTED = """
+import json, re, sys
+compiled = 0
+compiler = re._compiler if hasattr(re, "_compiler") else __import__("sre_compile")
+genuine = compiler.compile
+def counting(*given):
+    global compiled
+    compiled += 1
+    return genuine(*given)
+compiler.compile = counting
+from gpudoctor import app, explaining
+of_message = []
+from gpudoctor.catalog import loader
+build = loader.check_from
+def building(table, *given, **more):
+    if table.get("signature") and not table.get("foreseen"):
+        of_message.append(table["id"])
+    return build(table, *given, **more)
+loader._tables(app.vocabulary.items())  # the bundle of this checkout is fresh from here on
+loader.check_from = building
+before = set(sys.modules)
+compiled = 0
+found = explaining.explain([b"RuntimeError: CUDA error: no kernel image is available for execution on the device\\n"], explaining.ExplainRequest())
+print(json.dumps({"compiled": compiled, "built": of_message, "modules": sorted(sys.modules), "found": len(found.report.findings)}))
+"""
+
+
+def test_a_short_text_builds_and_imports_only_what_it_needs() -> None:
+    run = subprocess.run([sys.executable, "-c", COUNTED], capture_output=True, text=True, check=True, timeout=120)
+    told = json.loads(run.stdout)
+    assert told["found"] and len(told["built"]) < 40, told["built"]
+    assert told["compiled"] < 220, told["compiled"]
+    assert not {"rich", "requests", "psutil", "jinja2", "asyncio", "hypothesis"} & set(told["modules"])
