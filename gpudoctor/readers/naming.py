@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from gpudoctor.readers.evidence import Evidence
 
@@ -56,23 +57,29 @@ def name_gpu(name: str, evidence: Evidence, prose: bool = False) -> bool:
     return False
 
 
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """When a text first speaks of a system: most do not."""
+    return re.compile(pattern, re.IGNORECASE)
+
+
 _SYSTEMS = (
-    ("ubuntu", re.compile(r"\bUbuntu(?:\s+Linux)?[ \-]*(?P<version>\d{2}\.\d{2}|\d{2}(?=\b))?", re.IGNORECASE)),
-    ("debian", re.compile(r"\bDebian(?: GNU/Linux)?[ \-]*(?P<version>\d{1,2})?", re.IGNORECASE)),
-    ("fedora", re.compile(r"\bFedora(?: Linux)?[ \-]*(?P<version>\d{2})?", re.IGNORECASE)),
-    ("nobara", re.compile(r"\bNobara(?: Linux)?[ \-]*(?P<version>\d{2})?", re.IGNORECASE)),
-    ("arch", re.compile(r"\bArch(?: ?Linux)(?P<version>)", re.IGNORECASE)),
-    ("cachyos", re.compile(r"\bCachyOS(?P<version>)", re.IGNORECASE)),
-    ("manjaro", re.compile(r"\bManjaro(?P<version>)", re.IGNORECASE)),
-    ("endeavouros", re.compile(r"\bEndeavour ?OS(?P<version>)", re.IGNORECASE)),
-    ("linuxmint", re.compile(r"\b(?:Linux )?Mint[ \-]*(?P<version>\d{2}(?:\.\d)?)?", re.IGNORECASE)),
-    ("pop", re.compile(r"\bPop!?_OS[ \-]*(?P<version>\d{2}\.\d{2})?", re.IGNORECASE)),
-    ("nixos", re.compile(r"\bNixOS(?P<version>)", re.IGNORECASE)),
-    ("centos", re.compile(r"\bCentOS(?: Linux| Stream)?[ \-]*(?P<version>\d{1,2})?", re.IGNORECASE)),
-    ("rocky", re.compile(r"\bRocky(?: Linux)?[ \-]*(?P<version>\d{1,2}(?:\.\d+)?)?", re.IGNORECASE)),
-    ("almalinux", re.compile(r"\bAlma ?Linux[ \-]*(?P<version>\d{1,2}(?:\.\d+)?)?", re.IGNORECASE)),
-    ("rhel", re.compile(r"\b(?:RHEL|Red Hat Enterprise Linux)(?: release)?[ \-]*(?P<version>\d{1,2}(?:\.\d+)?)?", re.IGNORECASE)),
-    ("opensuse", re.compile(r"\bopenSUSE[ \-]*(?:Leap|Tumbleweed)?[ \-]*(?P<version>\d{2}\.\d)?", re.IGNORECASE)),
+    ("ubuntu", r"\bUbuntu(?:\s+Linux)?[ \-]*(?P<version>\d{2}\.\d{2}|\d{2}(?=\b))?"),
+    ("debian", r"\bDebian(?: GNU/Linux)?[ \-]*(?P<version>\d{1,2})?"),
+    ("fedora", r"\bFedora(?: Linux)?[ \-]*(?P<version>\d{2})?"),
+    ("nobara", r"\bNobara(?: Linux)?[ \-]*(?P<version>\d{2})?"),
+    ("arch", r"\bArch(?: ?Linux)(?P<version>)"),
+    ("cachyos", r"\bCachyOS(?P<version>)"),
+    ("manjaro", r"\bManjaro(?P<version>)"),
+    ("endeavouros", r"\bEndeavour ?OS(?P<version>)"),
+    ("linuxmint", r"\b(?:Linux )?Mint[ \-]*(?P<version>\d{2}(?:\.\d)?)?"),
+    ("pop", r"\bPop!?_OS[ \-]*(?P<version>\d{2}\.\d{2})?"),
+    ("nixos", r"\bNixOS(?P<version>)"),
+    ("centos", r"\bCentOS(?: Linux| Stream)?[ \-]*(?P<version>\d{1,2})?"),
+    ("rocky", r"\bRocky(?: Linux)?[ \-]*(?P<version>\d{1,2}(?:\.\d+)?)?"),
+    ("almalinux", r"\bAlma ?Linux[ \-]*(?P<version>\d{1,2}(?:\.\d+)?)?"),
+    ("rhel", r"\b(?:RHEL|Red Hat Enterprise Linux)(?: release)?[ \-]*(?P<version>\d{1,2}(?:\.\d+)?)?"),
+    ("opensuse", r"\bopenSUSE[ \-]*(?:Leap|Tumbleweed)?[ \-]*(?P<version>\d{2}\.\d)?"),
 )
 _WINDOWS = re.compile(r"\bWindows(?: Server)? ?(?P<name>11|10|8\.1|7|20\d\d)?\b(?:[^\n]{0,60}?\b10\.0\.(?P<build>\d{5}))?", re.IGNORECASE)
 _BUILD = re.compile(r"\b(?:10\.0\.|OS Build |build )(?P<build>[12]\d{4})\b", re.IGNORECASE)
@@ -92,7 +99,7 @@ def name_system(value: str, evidence: Evidence) -> bool:
     if not any(word in small for word in SYSTEM_WORDS):
         return False
     for distribution, pattern in _SYSTEMS:
-        found = pattern.search(value)
+        found = _compiled(pattern).search(value)
         if found:
             version = found["version"] or ""
             lines = [f"ID={distribution}", f'PRETTY_NAME="{value[:60]}"', *([f'VERSION_ID="{version}"'] if version else [])]
