@@ -10,7 +10,8 @@ from gpudoctor.readers.cleaning import unquoted
 from gpudoctor.readers.reading import machine_of, take
 
 PIECES = st.sampled_from(
-    ["$ nvidia-smi\n", "```\n", "> ", "Platform Name   x\n", "[    1.000] i915: ", "PyTorch version: ", "GPU: ", "torch==", "\x1b[0", "\r", "ID=x\n"]
+    ["$ nvidia-smi\n", "```\n", "> ", "Platform Name   x\n", "[    1.0] i915: ",
+     "PyTorch version: ", "GPU: ", "torch==", "\x1b[0", "\r", "ID=x\n"]
 )
 TEXTS = st.lists(st.one_of(PIECES, st.text(max_size=20)), max_size=30).map(lambda parts: "".join(parts).encode("utf-8", "surrogatepass"))
 
