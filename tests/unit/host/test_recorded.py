@@ -274,7 +274,9 @@ def test_bombs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         open_recorded(str(lying))
 
 
-@pytest.mark.parametrize("content", [b"", b"hello", b"PK\x03\x04garbage", b"\x1f\x8bgarbage", b"PK", gzip.compress(b"not a tar" * 100, mtime=0)])
+@pytest.mark.parametrize(
+    "content", [b"", b"hello", b"PK\x03\x04garbage", b"\x1f\x8bgarbage", b"PK", gzip.compress(b"not a tar" * 100, mtime=0)]
+)
 def test_what_is_no_capture(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "x.tar.gz"
     path.write_bytes(content)
