@@ -102,7 +102,7 @@ def name_system(value: str, evidence: Evidence) -> bool:
         found = _compiled(pattern).search(value)
         if found:
             version = found["version"] or ""
-            lines = [f"ID={distribution}", f'PRETTY_NAME="{value[:60]}"', *([f'VERSION_ID="{version}"'] if version else [])]
+            lines = [f"ID={distribution}", f'PRETTY_NAME="{found[0].strip()[:60]}"', *([f'VERSION_ID="{version}"'] if version else [])]
             evidence.files.setdefault("/etc/os-release", "\n".join(line.replace("`", "") for line in lines) + "\n")
             named = True
             break
