@@ -155,7 +155,8 @@ def derive(facts: Facts) -> Iterable[tuple[str, Fact]]:
     records = [describe(g, facts, discrete) for g in amd]
     yield "amd.gpus", Known(records, "gpus")
     gfx = sorted({r["gfx"] for r in records if r["main"] and isinstance(r["gfx"], str)})
-    yield "amd.gfx", Known(gfx, "gpus")
+    # A name without a target (a pasted 'RX 6600' that several chips bear) is not 'no target'.
+    yield "amd.gfx", Known(gfx, "gpus") if gfx or not records else Unknown("the GPU is named, its target is not")
     yield "amd.cards", Known(sum(1 for r in records if r["kind"] != "integrated"), "gpus")
     versions = facts.value("rocm.versions")
     yield "rocm.several", Known(len(versions) > 1, "/opt") if versions is not None else Unknown("not recorded")
