@@ -24,6 +24,8 @@ _FLAVOURS = ("cu", "rocm", "xpu", "cpu")
 _OF_FLAVOUR = {"cu": "cuda", "rocm": "rocm", "xpu": "xpu", "cpu": "cpu"}
 _PYTORCH_INDEX = re.compile(r"download\.pytorch\.org/whl/(?:nightly/|test/)?(cu|rocm|xpu|cpu)")
 _EXTRA = re.compile(r"[A-Za-z0-9._-]{1,100}\s*\[([^\]]{0,200})\]")
+_OF_EXTRA = {"cuda": "cuda", "rocm": "rocm", "oneapi": "xpu"}
+"""Parts of an extra's name, and the backend that it brings: jax[cuda13], jax[rocm7-local], jax[oneapi], tensorflow[and-cuda]."""
 _BARE = {"torch", "torchvision", "torchaudio"}
 """Packages whose builds differ by the local version alone."""
 
@@ -108,6 +110,8 @@ def _row(wanted: Wanted, verdict: str, says: str = "", use: Sequence[str] = (), 
 
 def _judged(wanted: Wanted, manifest: Manifest, target: Target, known: Mapping[str, Any], names: Collection[str]) -> Judged:
     status, note, use, sources = known["status"], known.get("note", ""), known.get("use", []), [known["source"]]
+    if _before(wanted, known.get("until")):
+        return _row(wanted, "ok", "", (), sources)
     if status == "unverified":
         return _row(wanted, "unverified", f"not verified on {target.title}{f': {note}' if note else ''}", use, sources)
     if status == "useless":
@@ -116,21 +120,29 @@ def _judged(wanted: Wanted, manifest: Manifest, target: Target, known: Mapping[s
         return _row(wanted, "warning", note, use, sources, "cpu-only")
     if status == "none":
         says = f"nothing for {target.title}: {note}" if note else f"nothing for {target.title}"
-        return _row(wanted, "error", says, instead(wanted, manifest, use), sources, "needs-another-backend")
+        return _row(wanted, "error", says, instead(wanted, manifest, use, target.backend), sources, "needs-another-backend")
     if status == "replace":
-        return _row(wanted, "error", f"not for {target.title}: {note}", instead(wanted, manifest, use), sources, "needs-another-package")
+        return _row(
+            wanted,
+            "error",
+            f"not for {target.title}: {note}",
+            instead(wanted, manifest, use, target.backend),
+            sources,
+            "needs-another-package",
+        )
+    if status == "build" and _addressed(wanted):
+        return _row(wanted, "ok", "from an address of its own", (), sources)
     if status == "build":
         return _row(wanted, "warning", note or "built on the machine, with this backend chosen", use, sources, "build")
     extra = _EXTRA.match(wanted.text)
-    brings = next((name for name in ("cuda", "rocm") if extra and name in extra[1].lower()), "")
+    brings = next((backend for name, backend in _OF_EXTRA.items() if extra and name in extra[1].lower()), "")
     if brings and extra and brings != target.backend and row_of(wanted.name):
         return _row(wanted, "error", f"its extra [{extra[1]}] brings {TITLES[brings]}", use, sources, "needs-another-backend")
     if brings:
         return _row(wanted, "ok", note, (), sources)
     if status == "partner" and not set(known.get("partner", ())) & set(names):
-        return _row(
-            wanted, "error", note, instead(wanted, manifest, [*use] or [*known.get("partner", ())][:1], keep=True), sources, "partner"
-        )
+        beside = instead(wanted, manifest, [*use] or [*known.get("partner", ())][:1], target.backend, keep=True)
+        return _row(wanted, "error", note, beside, sources, "partner")
     if status == "index":
         return _index(wanted, manifest, target, known)
     flavour = _flavour(wanted, manifest)
@@ -149,7 +161,21 @@ def _judged(wanted: Wanted, manifest: Manifest, target: Target, known: Mapping[s
             sources,
             "other-index",
         )
-    return _old(wanted, manifest, target, known) or _row(wanted, "ok", note, (), sources)
+    old = _old(wanted, manifest, target, known)
+    if old is None and known.get("ended"):
+        return _row(wanted, "info", known["ended"], (), sources, "ended")
+    return old or _row(wanted, "ok", note, (), sources)
+
+
+def _before(wanted: Wanted, until: str | None) -> bool:
+    """Whether one version is pinned, and it is older than `until`."""
+    version = pinned(wanted.specifier)
+    return bool(until and version is not None and version < Version(until))
+
+
+def _addressed(wanted: Wanted) -> bool:
+    """Whether it comes from its own repository or file, not from PyPI."""
+    return bool(re.search(r"git\+|\.git\b|\.whl|\.zip|\.tar\.gz", wanted.index))
 
 
 def _flavour(wanted: Wanted, manifest: Manifest) -> str:
@@ -171,7 +197,7 @@ def _index(wanted: Wanted, manifest: Manifest, target: Target, known: Mapping[st
     if wanted.conda and not _old(wanted, manifest, target, known):
         says = f"conda's packages are not built for {target.title}: take it from the index, with pip"
         return _row(wanted, "warning", says, from_index(wanted, manifest, target.backend, known), sources, "other-index")
-    held = any(part in index for part in own for index in (wanted.index, *(() if _elsewhere(wanted, own) else manifest.indexes)))
+    held = any(_holds(part, index) for part in own for index in (wanted.index, *(() if _elsewhere(wanted, own) else manifest.indexes)))
     if flavour == mine or (held and flavour in ("", mine)):
         old = _old(wanted, manifest, target, known)
         if old is None and known.get("ended"):
@@ -196,7 +222,12 @@ def _index(wanted: Wanted, manifest: Manifest, target: Target, known: Mapping[st
 
 def _elsewhere(wanted: Wanted, own: Sequence[str]) -> bool:
     """Whether it is taken from an address of its own, so that the file's indexes do not count."""
-    return bool(wanted.index) and not any(part in wanted.index for part in own)
+    return bool(wanted.index) and not any(_holds(part, wanted.index) for part in own)
+
+
+def _holds(part: str, address: str) -> bool:
+    """Whether an address has all the pieces between the stars of `part`."""
+    return all(piece in address for piece in part.split("*"))
 
 
 def _old(wanted: Wanted, manifest: Manifest, target: Target, known: Mapping[str, Any]) -> Judged | None:
@@ -245,8 +276,13 @@ def judge_image(image: Image, target: Target) -> Judged:
         return _of_image(image, "ok", f"a base image for {for_what}", (), sources)
     if target.backend in ("cpu", "onnxruntime") and known["level"] == "warning":
         return _of_image(image, "info", f"brings {for_what}, of no use here", (), sources, "image")
+    if target.backend in ("cpu", "onnxruntime") and known.get("cpu", True) and known["backend"] != "ipu":
+        return _of_image(image, "warning", f"brings {for_what}, of no use here", (), sources, "image")
     use = [each if each[0] == "#" else f"FROM {each}" for each in table("audit-packages")["image_use"].get(target.backend, ())]
-    return _of_image(image, known["level"], f"a base image for {for_what}, not for {target.title}", use, sources, "image")
+    says = f"a base image for {for_what}, not for {target.title}"
+    if known.get("verified") is False:
+        return _of_image(image, "unverified", f"not verified: {says}", use, sources, "image")
+    return _of_image(image, known["level"], says, use, sources, "image")
 
 
 def _of_image(image: Image, verdict: str, says: str, use: Sequence[str] = (), sources: Sequence[str] = (), id: str = "") -> Judged:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from packaging.version import InvalidVersion, Version
@@ -15,10 +16,13 @@ _TORCH = "https://download.pytorch.org/whl/"
 _FAMILY = ("torch", "torchvision", "torchaudio")
 
 
-def instead(wanted: Wanted, manifest: Manifest, use: Sequence[str], *, keep: bool = False) -> list[str]:
-    """Other packages in place of this one, or beside it with `keep`."""
+def instead(wanted: Wanted, manifest: Manifest, use: Sequence[str], backend: str, *, keep: bool = False) -> list[str]:
+    """Other packages in place of this one, or beside it with `keep`. torch comes from the index of the backend where it has its own."""
     if not use:
         return []
+    if list(use) == ["torch"] and backend in ("rocm", "xpu"):
+        remove = [f"pip uninstall -y {wanted.name}"] if manifest.kind == "installed" else []
+        return [*remove, *from_index(replace(wanted, name="torch", specifier=""), manifest, backend)]
     if manifest.kind == "installed":
         remove = [] if keep else [f"pip uninstall -y {wanted.name}"]
         return [*remove, f"pip install {' '.join(_quoted(each) for each in use)}"]

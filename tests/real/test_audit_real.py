@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import format_validators
 import pytest
 
 Environment = Callable[[str], Path]
@@ -53,3 +54,30 @@ def test_onnxruntime_twice(environment: Environment) -> None:
 def test_sound_environments_have_no_error(environment: Environment, name: str) -> None:
     status, document = audit(environment(name), "--backend", "cpu")
     assert (status, errors(document)) == (0, {})
+
+
+def test_sarif_is_valid_whatever_the_files_say(tmp_path: Path) -> None:
+    """Every kind of row, on every backend, with names that try to break out of the format; read by SARIF's schema and a reader."""
+    (tmp_path / "a b#c%").mkdir()
+    (tmp_path / "requirements.txt").write_text(
+        "torch==2.3.0\nnumpy\nonnxruntime-gpu\nonnxruntime\nflash-attn\napex\ndetectron2\nllama-cpp-python\nipex-llm\nnvidia-cublas-cu12\n"
+        "jax[cuda13]; python_version > '3.9'\nxformers @ https://x.example/\x1b[31m\u202e%0A::error::.whl\n"
+    )
+    (tmp_path / "a b#c%" / "Dockerfile").write_text("FROM pytorch/pytorch:2.8.0-cuda12.8-cudnn9-runtime\nRUN pip install vllm tensorflow\n")
+    files, counts = [], []
+    for backend in ("cuda", "rocm", "xpu", "directml", "opencl", "ipu", "openvino", "onnxruntime", "mps", "cpu"):
+        target = tmp_path / f"{backend}.sarif"
+        argv = [sys.executable, "-m", "gpudoctor", "audit", "requirements.txt", "a b#c%/Dockerfile", "--backend", backend]
+        done = subprocess.run([*argv, "--format", "sarif", "-o", str(target)], capture_output=True, text=True, timeout=60, cwd=tmp_path)
+        assert done.returncode in (0, 1) and done.stderr == "", (backend, done.stderr)
+        document = json.loads(subprocess.run([*argv, "--format", "json"], capture_output=True, text=True, timeout=60, cwd=tmp_path).stdout)
+        files.append(target)
+        counts.append(sum(document["summary"][name] for name in ("errors", "warnings", "unverified", "infos")))
+        run = json.loads(target.read_text())["runs"][0]
+        rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+        assert all(rules[result["ruleIndex"]] == result["ruleId"] for result in run["results"])
+        places = [result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for result in run["results"]]
+        assert set(places) <= {"requirements.txt", "a%20b%23c%25/Dockerfile"}, places
+        levels = [result["level"] for result in run["results"]]
+        assert levels.count("error") == document["summary"]["errors"] and done.returncode == (1 if "error" in levels else 0)
+    assert format_validators.sarif(files) == counts and min(counts) > 0

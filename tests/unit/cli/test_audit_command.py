@@ -61,6 +61,20 @@ def row(document: dict[str, Any], package: str) -> dict[str, Any]:
         ("rocm", "detectron2", "unverified", None),
         ("cuda", "torch; sys_platform == 'darwin'", "skipped", None),
         ("cuda", "jax[cuda12]", "ok", None),
+        ("xpu", "jax[oneapi]", "ok", None),
+        ("rocm", "jax[oneapi]", "error", None),
+        ("rocm", "jax", "error", "jax[rocm7-local]"),
+        ("rocm", "onnxruntime-rocm==1.22.2.post3", "ok", None),
+        ("cpu", "onnxruntime-gpu", "warning", "onnxruntime"),
+        ("cuda", "tensorflow-gpu", "error", "tensorflow[and-cuda]"),
+        ("cuda", "tensorflow-gpu==2.10.1", "ok", None),
+        ("xpu", "tensorflow-gpu==2.10.1", "error", "intel-extension-for-tensorflow"),
+        ("cuda", "apex", "warning", "github.com/NVIDIA/apex"),
+        ("cuda", "apex @ git+https://github.com/NVIDIA/apex.git", "ok", None),
+        ("xpu", "ipex-llm", "info", None),
+        ("directml", "pytorch-directml==1.8.0a0.dev220506", "error", "torch-directml"),
+        ("xpu", "pytorch-directml==1.8.0a0.dev220506", "error", "--extra-index-url https://download.pytorch.org/whl/xpu"),
+        ("rocm", "torch-directml", "error", "--extra-index-url https://download.pytorch.org/whl/rocm"),
         ("cuda", "jax", "error", "jax[cuda13]"),
         ("xpu", "tensorflow[and-cuda]==2.15.0", "error", None),
     ],
@@ -78,6 +92,9 @@ def test_one_package_on_one_backend(
 def test_the_index_of_the_file_counts_and_one_of_its_own_counts_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     index = "--extra-index-url https://download.pytorch.org/whl/xpu\n"
     assert audit(capsys, write(tmp_path, "requirements.txt", f"{index}torch>=2.6\n"), "--backend", "xpu")[0] == 0
+    for place, status in (("nightly/xpu", 0), ("0.33.0/xpu", 0), ("rocm/", 1)):
+        text = f"--extra-index-url https://wheels.vllm.ai/{place}\nvllm\n"
+        assert audit(capsys, write(tmp_path, "requirements.txt", text), "--backend", "xpu")[0] == status, place
     cpu = "--index-url https://download.pytorch.org/whl/cpu\ntorch\n"
     assert audit(capsys, write(tmp_path, "requirements.txt", cpu), "--backend", "cuda")[0] == 1
     lock = '[[package]]\nname = "torch"\nversion = "2.8.0"\nsource = { registry = "https://pypi.org/simple" }\n'
@@ -133,6 +150,24 @@ def test_base_images(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     status, document = audit(capsys, path, "--backend", "rocm")
     assert status == 1 and ("FROM rocm/pytorch" in document["files"][0]["packages"][0]["use"])
     assert audit(capsys, path, "--backend", "cuda")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("image", "backend", "verdict"),
+    [
+        ("pytorch/pytorch:2.8.0-cuda12.8-cudnn9-runtime", "cpu", "warning"),
+        ("vllm/vllm-openai:v0.33.0", "cpu", "error"),
+        ("nvcr.io/nvidia/cuda:13.0.0-base-ubuntu24.04", "rocm", "warning"),
+        ("nvcr.io/nvidia/pytorch:25.10-py3", "rocm", "error"),
+        ("intel/intel-optimized-pytorch:2.8.10-xpu-pip-base", "xpu", "ok"),
+        ("intel/intel-optimized-pytorch:2.8.0-pip-base", "xpu", "error"),
+        ("vllm/vllm-openai-xpu:latest", "xpu", "ok"),
+        ("graphcore/pytorch:3.3.0", "cpu", "error"),
+    ],
+)
+def test_one_base_image_on_one_backend(tmp_path: Path, capsys: pytest.CaptureFixture[str], image: str, backend: str, verdict: str) -> None:
+    _, document = audit(capsys, write(tmp_path, "Dockerfile", f"FROM {image}\n"), "--backend", backend)
+    assert verdicts(document)[0][1] == verdict, document["files"]
 
 
 def test_includes_stay_in_the_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
