@@ -25,7 +25,7 @@ _INTEL = (
     r"\b(?:A770M?|A750|A730M|A580|A550M|A380|A370M|A310|B580|B570)\b|\bPro [AB]\d0\b|UHD(?: Graphics)? ?\d{3}|"
     r"UHD Graphics|Iris(?:\(R\))? ?(?:Xe|Plus|Pro)?(?: Graphics)?(?: \d{3})?|HD Graphics ?\d{3,4}|"
     r"(?:Data Cent(?:er|re) GPU )?(?:Flex|Max)(?: Series)? ?1\d\d0?|"
-    r"Lunar Lake|Meteor Lake|Arrow Lake|Panther Lake|DG[12]\b"
+    r"Lunar Lake|Meteor Lake|Arrow Lake|Panther Lake|Battlemage(?: G\d\d)?|DG[12]\b"
 )
 MAKERS = tuple(
     (maker, re.compile(rf"(?<![\w\-])(?:{pattern})", re.IGNORECASE))
@@ -36,11 +36,20 @@ MAKERS = tuple(
     )
 )  # fmt: skip
 _PROCESSOR = re.compile(r"\b(?:Core\(TM\)|Core i\d|Xeon|Ryzen|EPYC|Threadripper|i[3579]-\d{4,5}\w*|CPU)\b", re.IGNORECASE)
+_INTEL_ID = re.compile(r"\bIntel\(R\)[^\[\n]{0,60}\[0x([0-9a-f]{4})\]", re.IGNORECASE)
+"""Intel's drivers call a GPU that they have no name for by its id."""
+_BRACKET = re.compile(r"\[([^\[\]]{3,60})\]")
+"""lspci and inxi: the chip, and in brackets the product."""
 GFX = re.compile(r"\bgfx(\d{3,4}[a-f]?)\b")
 
 
 def name_gpu(name: str, evidence: Evidence, prose: bool = False) -> bool:
     """Notes the device that this names; false where it names none. Of `prose` only the words of the name are kept."""
+    intel = _INTEL_ID.search(name[:400])
+    if intel:
+        evidence.gpu(f"8086:{intel[1].lower()}", intel[0])
+        return True
+    bracket = _BRACKET.search(name[:400])
     name = re.sub(r"\(UUID.*$|\[.*$", "", name.strip()[:400]).rstrip()[:160]
     by_id = _PCI_ID.search(name)
     if by_id:
@@ -54,7 +63,7 @@ def name_gpu(name: str, evidence: Evidence, prose: bool = False) -> bool:
                 continue
             evidence.gpu(maker, found[0].strip() if prose or _PROCESSOR.search(before) else name)
             return True
-    return False
+    return prose and bracket is not None and name_gpu(bracket[1], evidence, prose)
 
 
 @cache
