@@ -249,6 +249,11 @@ def from_apple(facts: Facts) -> list[dict[str, Any]]:
     return gpus
 
 
+_NUMBERED = re.compile(r"Device ([0-9a-fA-F]{4})")
+"""What lspci calls a GPU that its list lacks."""
+_VENDOR_IDS = {vendor: number for number, vendor in VENDORS.items()}
+
+
 def named_gpu(maker: str, name: str, index: int) -> dict[str, Any]:
     """A GPU of which only its name and its vendor, or its PCI id (8086:56a0), are known."""
     if ":" in maker:
@@ -256,6 +261,9 @@ def named_gpu(maker: str, name: str, index: int) -> dict[str, Any]:
         gpu.update(index=index, address=gpu["name"], driver=UNSEEN, driver_candidates=[])
         gpu.update(node=UNSEEN, access=UNSEEN, card_node=None, node_group=None, node_mode=None, bar_bytes=UNSEEN)
         return gpu
+    numbered = _NUMBERED.fullmatch(name)
+    if numbered and maker in _VENDOR_IDS:
+        return named_gpu(f"{_VENDOR_IDS[maker]}:{numbered[1].lower()}", name, index)
     return _only_named(maker, name, index)
 
 

@@ -36,8 +36,8 @@ MAKERS = tuple(
     )
 )  # fmt: skip
 _PROCESSOR = re.compile(r"\b(?:Core\(TM\)|Core i\d|Xeon|Ryzen|EPYC|Threadripper|i[3579]-\d{4,5}\w*|CPU)\b", re.IGNORECASE)
-_INTEL_ID = re.compile(r"\bIntel\(R\)[^\[\n]{0,60}\[0x([0-9a-f]{4})\]", re.IGNORECASE)
-"""Intel's drivers call a GPU that they have no name for by its id."""
+_INTEL_ID = re.compile(r"\bIntel(?:\(R\)[^\[\n]{0,60}\[0x| Corporation Device )([0-9a-f]{4})\b", re.IGNORECASE)
+"""Intel's drivers, and lspci, call a GPU that they have no name for by its id."""
 _BRACKET = re.compile(r"\[([^\[\]]{3,60})\]")
 """lspci and inxi: the chip, and in brackets the product."""
 GFX = re.compile(r"\bgfx(\d{3,4}[a-f]?)\b")

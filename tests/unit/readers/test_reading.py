@@ -120,3 +120,11 @@ def test_windows_wsl_and_containers_are_told_apart() -> None:
     assert read('OSError: [WinError 126] x. Error loading "C:\\Python\\lib\\a.dll"').value("platform.kind") == "windows"
     assert read("Linux box 5.15.153.1-microsoft-standard-WSL2 #1 SMP\n").value("platform.kind") == "wsl2"
     assert read("docker: Error response from daemon: x").value("platform.kind") == "container"
+
+
+def test_an_intel_gpu_is_known_by_its_id_and_by_the_name_in_brackets() -> None:
+    detected = COLLECTED.replace("Intel(R) Arc(TM) B580 Graphics", "Intel(R) Graphics [0x7d55]")
+    for text in (detected, "VGA compatible controller: Intel Corporation Device 7d55 (rev 08)"):
+        assert read(text).value("gpus")[0]["pci_id"] == "8086:7d55", text
+    gpu = read("Graphics: Intel CoffeeLake GT3e [Iris Plus Graphics 655] driver: i915").value("gpus")[0]
+    assert (gpu["vendor"], gpu["name"]) == ("intel", "Iris Plus Graphics 655")
