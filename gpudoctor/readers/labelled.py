@@ -120,6 +120,13 @@ def _driver(value: str, evidence: Evidence, state: _State) -> None:
     if windows:
         evidence.platform("windows")
         evidence.fact("windows.driver.intel", windows[1], "text")
+    elif others := re.search(r"\b3[0-9]\.0\.(?P<third>\d{2,5})\.(?P<fourth>\d{4,5})\b", value):
+        evidence.platform("windows")
+        if others["third"].startswith("1") and len(others["third"]) == 2:  # 31.0.15.5186 is NVIDIA's 551.86
+            digits = (others["third"] + others["fourth"])[-5:]
+            evidence.fact("nvidia.driver.version", f"{digits[:3]}.{digits[3:]}", "text")
+        else:
+            evidence.fact("windows.driver.amd", others[0], "text")
     elif re.search(r"\b[3-9]\d{2}\.\d{2,3}(?:\.\d{2})?\b", value) and not re.search(r"\d\.\d{3}\.\d", value):
         _nvidia_driver(value, evidence, state)
 
@@ -145,6 +152,7 @@ LABELS: Mapping[str, Label] = {
     **dict.fromkeys(("accelerate version", "accelerate"), _package("accelerate")),
     **dict.fromkeys(("🤗 diffusers version", "diffusers version", "diffusers"), _package("diffusers")),
     **dict.fromkeys(("bitsandbytes version", "bitsandbytes"), _package("bitsandbytes")),
+    **dict.fromkeys(("peft version", "peft"), _package("peft")),
     **dict.fromkeys(("xformers version", "xformers"), _package("xformers")),
     **dict.fromkeys(("triton version", "triton"), _package("triton")),
     **dict.fromkeys(("vllm version", "vllm"), _package("vllm")),
@@ -152,7 +160,8 @@ LABELS: Mapping[str, Label] = {
     **dict.fromkeys(("numpy version", "numpy"), _package("numpy")),
     **dict.fromkeys(("jax version", "jax"), _package("jax")),
     **dict.fromkeys(("jaxlib version", "jaxlib"), _package("jaxlib")),
-    **dict.fromkeys(("tensorflow version", "tensorflow", "tf version", "tensorflow version (use command below)"), _package("tensorflow")),
+    **dict.fromkeys(("tensorflow version", "tensorflow", "tf version", "tensorflow version (use command below)",
+                     "tensorflow version (gpu?)", "tf.version.version"), _package("tensorflow")),
     **dict.fromkeys(("tensorflow-directml-plugin", "tensorflow directml plugin"), _package("tensorflow-directml-plugin")),
     **dict.fromkeys(("torch-directml", "torch_directml", "torch directml"), _package("torch-directml")),
     **dict.fromkeys(("openvino version", "openvino"), _package("openvino")),
@@ -176,7 +185,7 @@ LABELS: Mapping[str, Label] = {
     **dict.fromkeys(("gpu", "gpus", "gpu model", "gpu type", "gpu model and memory", "gpu models and configuration", "graphics card",
                      "gpu name",
                      "graphics", "video card", "device name", "card", "igpu", "dgpu", "intel gpu", "gpu device", "hardware", "device",
-                     "npu", "gpu info"), _gpu),
+                     "npu", "gpu info", "card name", "chipset model", "accelerator"), _gpu),
 }  # fmt: skip
 _HEAD = re.compile(r"^(?:Collecting environment information|Versions of relevant libraries)", re.IGNORECASE)
 _LISTED = re.compile(r"^\s*\[(?:pip3?|conda|uv)\]\s+(?P<name>[\w.\-]+)(?:==|\s+)(?P<version>\d\S*)")
@@ -197,7 +206,7 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
         if properties:
             _device_properties(properties, evidence)
             continue
-        found = _LABEL.match(text)
+        found = _LABEL.match(text.replace("`", "") if text.startswith("- `") else text)
         label = " ".join(found["label"].lower().split()) if found else ""
         take = LABELS.get(label)
         if found and take is not None:

@@ -39,7 +39,7 @@ _KERNEL = re.compile(r"\bkernel(?: version)?:?\s(?:is\s)?(?:Linux\s)?(?P<version
 _NVIDIA_DRIVER = re.compile(
     r"\b(?:nvidia[- ]?)?driver(?: version)?s?:?\s(?:is\s|v)?(?P<version>[3-9]\d{2}\.\d{2,3}(?:\.\d{2})?)\b", re.IGNORECASE
 )
-_ROCM = re.compile(r"\bROCm\s?(?:version\s)?v?(?P<version>\d\.\d+(?:\.\d+)?)\b|/opt/rocm-(?P<path>\d\.\d+(?:\.\d+)?)/", re.IGNORECASE)
+_ROCM = re.compile(r"\bROCm\s?(?:version:?\s)?v?(?P<version>\d\.\d+(?:\.\d+)?)\b|/opt/rocm-(?P<path>\d\.\d+(?:\.\d+)?)/", re.IGNORECASE)
 _ONEAPI = re.compile(
     r"\boneAPI(?: Base Toolkit)?\s(?:version\s)?(?P<version>20\d\d\.\d(?:\.\d)?)\b|BaseKit_p_(?P<file>20\d\d\.\d(?:\.\d)?)", re.IGNORECASE
 )

@@ -24,6 +24,8 @@ def take(lines: Sequence[Numbered]) -> tuple[Evidence, Sheet]:
     for name in readers.ALL:
         read: Callable[[Sheet, Evidence], None] = import_module(f"gpudoctor.readers.{name}").read
         read(sheet, evidence)
+    if not evidence.platforms and {"lspci", "intel_gpu_top -L"} & set(evidence.recognised):
+        evidence.platform("linux")
     return evidence, sheet
 
 

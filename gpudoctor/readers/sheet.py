@@ -18,7 +18,8 @@ _TOOLS = (
     "dkms|mokutil|id|groups|lsb_release|hostnamectl|inxi|vainfo|intel_gpu_top|ldd|ldconfig|system_profiler|sw_vers|dxdiag|popc"
 )
 _TOOL_LINE = re.compile(rf"^(?:sudo )?(?:\S*/)?(?:{_TOOLS})(?:\s+[-\w./=|'\"$: ,]+)?$")
-
+_ROW = re.compile(r"^\S+\s+v?\d+[.:\-]\d")
+"""'python   3.11.9   h955ad1f_0' is a row of a list, no call."""
 
 LONGEST = 8_000
 """Letters of a line that readers look at: what they know is never longer, and their work on a line may grow faster than it."""
@@ -79,4 +80,4 @@ def typed_in(line: str) -> str:
             return ""
         return typed.strip()
     stripped = line.strip().strip("`").strip()
-    return stripped if len(stripped) < 120 and _TOOL_LINE.match(stripped) else ""
+    return stripped if len(stripped) < 120 and _TOOL_LINE.match(stripped) and not _ROW.match(stripped) else ""

@@ -22,8 +22,8 @@ class Tool:
     goes_on: re.Pattern[str] | None = None
     gaps: int = 0
     """Lines in a row that may look otherwise and do not end it."""
-    keep: re.Pattern[str] | None = None
-    """Only such lines are handed on."""
+    holds: str = ""
+    """Stands somewhere in it; what begins like that is often something else."""
 
 
 def _p(pattern: str) -> re.Pattern[str]:
@@ -54,7 +54,7 @@ TOOLS = (
     Tool("id", ("id",), _p(r"^uid=\d+\("), _p(r"^uid=")),
     Tool("gc-info", ("gc-info", "-l"), _p(r"^Graphcore device listing|^-\+- Id:|^No Graphcore device"), None),
     Tool("vipu", ("vipu", "list", "partitions"), _p(r"^\s*Partition\s+\|\s*Cluster|^\s*Partition\s+\|"), None),
-    Tool("xpu-smi", ("xpu-smi", "discovery", "-j"), _p(r'^\s*\{\s*$|^\{.*"device_list"'), None),
+    Tool("xpu-smi", ("xpu-smi", "discovery", "-j"), _p(r'^\s*\{\s*$|^\{.*"device_list"'), None, holds='"device_list"'),
     Tool("ls -l /dev/dri", ("ls", "-l", "/dev/dri"), _p(r"^[cdl][rwx\-]{9}.*\b(?:card|renderD)\d+$"), _p(r"^[cdl][rwx\-]{9}|^total|^\s*$")),
     Tool("sw_vers", ("sw_vers",), _p(r"^ProductName:\s+(?:Mac OS X|macOS)"), _p(r"^(?:Product|Build)\w+:")),
 )  # fmt: skip
@@ -74,7 +74,7 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
     for section in sheet.sections:
         for tool in TOOLS:
             lines = extent(section, tool)
-            if lines:
+            if lines and (not tool.holds or any(tool.holds in line.text for line in lines)):
                 evidence.command(tool.argv, "\n".join(line.text for line in lines) + "\n")
                 evidence.saw(tool.name)
     _kernel_log(sheet, evidence)

@@ -13,6 +13,10 @@ _ASSIGNED = re.compile(
     rf"^\s*(?:\[?(?:[-*] )?`?)(?:export |set |setx |ENV |declare -x |Environment=|\$env:|- )?(?P<name>{_NAME})\s?=\s?"
     r"(?P<value>\"[^\"]*\"|'[^']*'|[^\s`;&|]*)"
 )
+_IN_JSON = re.compile(rf"^\s*\"(?P<name>{_NAME})=(?P<value>[^\"]*)\",?$")
+"""Env of docker inspect."""
+_FOLDERS = re.compile(r"^(?P<name>LD_LIBRARY_PATH) (?P<value>/\S*)$")
+"""As tf_env_collect prints it."""
 _FURTHER = re.compile(rf"(?:(?<=\s)|(?<=-e )|(?<=--env ))(?P<name>{_NAME})=(?P<value>\"[^\"]*\"|'[^']*'|[^\s`;&|]*)")
 _OF_DOCKER = re.compile(r"\b(?:docker|podman|nerdctl)\b.{0,300}?\brun\b")
 _NAMES = frozenset(RELEVANT)
@@ -28,7 +32,7 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
 
 
 def _assignments(text: str, evidence: Evidence) -> None:
-    first = _ASSIGNED.match(text)
+    first = _ASSIGNED.match(text) or _IN_JSON.match(text) or _FOLDERS.match(text)
     if first is None and not _OF_DOCKER.search(text):
         return
     for found in ([first] if first else []) + list(_FURTHER.finditer(text[:4000])):
