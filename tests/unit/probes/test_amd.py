@@ -150,3 +150,10 @@ def test_a_line_that_keeps_amdgpu_from_loading() -> None:
     assert amd.blacklisting_line("quiet modprobe.blacklist=nouveau,amdgpu nosplash")
     assert not amd.blacklisting_line("#blacklist amdgpu\nblacklist radeon\nblacklist amdgpufoo\n")
     assert not amd.blacklisting_line("modprobe.blacklist=nouveau amdgpu.dc=1")
+
+
+def test_a_name_that_several_chips_bear_leaves_the_target_open() -> None:
+    named = Facts({"gpus": Known([{"vendor": "amd", "name": "Radeon RX 6600", "address": "radeon rx 6600"}], "text")})
+    none = Facts({"gpus": Known([{"vendor": "intel", "name": "Arc A770", "address": "arc a770"}], "text")})
+    assert isinstance(dict(derived.derive(named))["amd.gfx"], Unknown)
+    assert dict(derived.derive(none))["amd.gfx"] == Known([], "gpus")
