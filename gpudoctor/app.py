@@ -53,6 +53,8 @@ class CheckRequest:
     expect: str | None = None
     """A policy file: what must be true of the machine."""
     ignore: frozenset[str] = field(default_factory=frozenset)
+    every_check: bool = False
+    """Also those that speak only where a text shows their message, which a machine does not: for `--why`."""
 
 
 def catalogue(extra: Sequence[str] = (), wanted: Callable[[Mapping[str, Any]], bool] | None = None) -> Catalogue:
@@ -71,7 +73,7 @@ def check(request: CheckRequest, progress: Callable[[str], None] | None = None) 
     began = time.monotonic()
     told = read_report(request.capture) if request.capture else None
     host = None if told is not None else open_for(request)
-    knowledge = catalogue(request.checks)
+    knowledge = catalogue(request.checks, None if request.every_check or request.ignore else _speaks_without_a_message)
     refuse_unknown_names(request, knowledge)
     demands = _demands(request.expect) if request.expect else ()
     if told is not None:
@@ -116,6 +118,10 @@ def recall(gathered: Gathered, runs: Sequence[LastRun]) -> tuple[Measurement, ..
     for name, fact in measured.derive(gathered.facts):
         gathered.facts.set(name, fact)
     return tuple(replace(each, notes=(f"measured {run.date}", *each.notes)) for run in runs for each in run.measurements)
+
+
+def _speaks_without_a_message(table: Mapping[str, Any]) -> bool:
+    return "signature" not in table or bool(table.get("foreseen"))
 
 
 def _demands(policy: str) -> Sequence[Demand]:

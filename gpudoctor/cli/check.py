@@ -72,6 +72,7 @@ def _check(given: Mapping[str, Any]) -> int:
         checks=given["checks"],
         expect=given["expect"],
         ignore=frozenset(reasons),
+        every_check=given["why"] is not None,
     )
     progress = Progress(on=sys.stderr.isatty() and not given["quiet"] and not given["quick"])
     try:
