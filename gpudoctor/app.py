@@ -73,7 +73,7 @@ def check(request: CheckRequest, progress: Callable[[str], None] | None = None) 
     began = time.monotonic()
     told = read_report(request.capture) if request.capture else None
     host = None if told is not None else open_for(request)
-    knowledge = catalogue(request.checks, None if request.every_check or request.ignore else _speaks_without_a_message)
+    knowledge = catalogue(request.checks, None if request.every_check or request.ignore else speaks_without_a_message)
     refuse_unknown_names(request, knowledge)
     demands = _demands(request.expect) if request.expect else ()
     if told is not None:
@@ -120,7 +120,8 @@ def recall(gathered: Gathered, runs: Sequence[LastRun]) -> tuple[Measurement, ..
     return tuple(replace(each, notes=(f"measured {run.date}", *each.notes)) for run in runs for each in run.measurements)
 
 
-def _speaks_without_a_message(table: Mapping[str, Any]) -> bool:
+def speaks_without_a_message(table: Mapping[str, Any]) -> bool:
+    """Whether a check's table can have a finding where no text is at hand."""
     return "signature" not in table or bool(table.get("foreseen"))
 
 

@@ -11,7 +11,6 @@ from typing import Any
 
 from gpudoctor import app
 from gpudoctor.gather.collect import gather
-from gpudoctor.gather.told import told as told_facts
 from gpudoctor.host.report_file import LARGEST, report_in
 from gpudoctor.lang.signatures import SearchedText, anchor
 from gpudoctor.model.check import Catalogue, Check
@@ -45,7 +44,6 @@ class Explanation:
 
     report: Report
     recognised: tuple[str, ...]
-    lines: int
 
 
 def explain(chunks: Iterable[bytes], request: ExplainRequest, progress: Callable[[int], None] | None = None) -> Explanation:
@@ -58,9 +56,10 @@ def explain(chunks: Iterable[bytes], request: ExplainRequest, progress: Callable
         around = [] if start.lstrip()[:1] == b"{" else unquoted(large.read(chunks, every_anchor, progress))
         text = SearchedText(around)
         knowledge = _knowledge(request, asked, text)
-        facts = told_facts(told["facts"], told.get("unknown") or {})
-        report = app.judge(facts, knowledge, asked, "text", hits=hits_in(text, knowledge.checks))
-        return Explanation(report=replace(report, seconds=time.monotonic() - began), recognised=("a report of gpudoctor",), lines=0)
+        looked = app.look_into(told)
+        report = app.judge(looked.gathered, knowledge, asked, "text", hits=hits_in(text, knowledge.checks))
+        report = replace(report, seconds=time.monotonic() - began, measurements=looked.measurements)
+        return Explanation(report=report, recognised=("a report of gpudoctor",))
     lines = unquoted(large.read(chunks, every_anchor, progress))
     text = SearchedText(lines)
     knowledge = _knowledge(request, asked, text)
@@ -74,7 +73,7 @@ def explain(chunks: Iterable[bytes], request: ExplainRequest, progress: Callable
     report = app.judge(gathered, knowledge, asked, "text", hits=hits_in(text, knowledge.checks))
     return Explanation(
         report=replace(report, seconds=time.monotonic() - began, not_looked_at=(), incomplete=()),
-        recognised=tuple(evidence.recognised), lines=len(lines),
+        recognised=tuple(evidence.recognised),
     )  # fmt: skip
 
 
@@ -83,14 +82,18 @@ def _beginning(chunks: Iterable[bytes]) -> tuple[bytes, Iterable[bytes]]:
     source, start = iter(chunks), b""
     for chunk in source:
         start += chunk
-        if len(start) > LARGEST or (b'"gpudoctor.report/' not in start[:4096] and MARK not in start):
+        if not _may_be_a_report(start):
             break
     return start, chain((start,), source)
 
 
+def _may_be_a_report(start: bytes) -> bool:
+    return len(start) <= LARGEST and (b'"gpudoctor.report/' in start[:4096] or MARK in start)
+
+
 def _own_report(start: bytes) -> Mapping[str, Any] | None:
     """A report of ours, as JSON or packed in Markdown: it is judged by what it knows instead of by what it says."""
-    if len(start) > LARGEST or (b'"gpudoctor.report/' not in start[:4096] and MARK not in start):
+    if not _may_be_a_report(start):
         return None
     try:
         return report_in(start.decode("utf-8-sig", "replace"), "the text")
@@ -112,9 +115,9 @@ def _knowledge(request: ExplainRequest, asked: app.CheckRequest, text: SearchedT
 
 
 def _may_tell(text: SearchedText, table: Mapping[str, Any]) -> bool:
-    signatures = table.get("signature")
-    if not signatures or table.get("foreseen"):
+    if app.speaks_without_a_message(table):
         return True
+    signatures = table["signature"]
     return any(all(text.holds_any([entry] if isinstance(entry, str) else entry) for entry in signature["text"]) for signature in signatures)
 
 
