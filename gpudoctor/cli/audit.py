@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from gpudoctor.cli import FINDINGS, OK, UNKNOWN, BadInput, nearest
-from gpudoctor.cli.output import deliver, terminal
+from gpudoctor.cli.output import StatusLine, deliver, terminal
 
 FRAMEWORKS = {"tensorflow": "cuda, rocm, xpu, directml or mps", "jax": "cuda, rocm, xpu or mps"}
 
@@ -35,22 +34,21 @@ def command(files: Sequence[str], **given: Any) -> int:
     conda-lock), environment.yml, a Dockerfile or compose file. Without FILE: what is installed. Nothing is executed.
     """
     from gpudoctor import app, auditing
-    from gpudoctor.cli.check import Progress
     from gpudoctor.model.audit import FormatError
 
     backend = _backend(given["backend"])
     request = auditing.AuditRequest(files=files, backend=backend, python=given["python"], capture=given["capture"])
-    progress = Progress(on=sys.stderr.isatty() and not given["quiet"])
+    line = StatusLine(quiet=given["quiet"])
     try:
-        audit = auditing.audit(request, progress)
+        audit = auditing.audit(request, line.looking)
     except (*app.BAD_INPUT, FormatError) as error:
         raise BadInput(str(error)) from error
     except auditing.BackendUnknown as error:
-        progress.clear()
+        line.wipe()
         click.echo(f"gpudoctor: {error}", err=True)
         return UNKNOWN
     finally:
-        progress.clear()
+        line.wipe()
     if given["form"] == "text":
         from gpudoctor.reporters import audit_text
 

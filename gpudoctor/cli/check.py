@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +55,7 @@ def command(**given: Any) -> int:
 
 def _check(given: Mapping[str, Any]) -> int:
     from gpudoctor import app
+    from gpudoctor.cli.output import StatusLine
     from gpudoctor.cli.project import ignored
 
     if given["write_expect"]:
@@ -74,13 +74,13 @@ def _check(given: Mapping[str, Any]) -> int:
         ignore=frozenset(reasons),
         every_check=given["why"] is not None,
     )
-    progress = Progress(on=sys.stderr.isatty() and not given["quiet"] and not given["quick"])
+    line = StatusLine(quiet=given["quiet"] or given["quick"])
     try:
-        report = app.check(request, progress)
+        report = app.check(request, line.looking)
     except app.BAD_INPUT as error:
         raise BadInput(str(error)) from error
     finally:
-        progress.clear()
+        line.wipe()
     if given["why"]:
         from gpudoctor.cli.why import show
 
@@ -177,20 +177,3 @@ def unanswered(report: Report, stack: str | None) -> list[str]:
         if rung.status == "unknown" and rung.layer not in ("compute", "performance")  # those are for validate
     ]
     return [*report.undetermined, *rungs]
-
-
-class Progress:
-    """One line on standard error that is wiped at the end."""
-
-    def __init__(self, on: bool) -> None:
-        self.on = on
-
-    def __call__(self, name: str) -> None:
-        if self.on:
-            sys.stderr.write(f"\r\x1b[Klooking at {name.replace('_', ' ')} …")
-            sys.stderr.flush()
-
-    def clear(self) -> None:
-        if self.on:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()

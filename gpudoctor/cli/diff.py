@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +37,8 @@ def command(sides: Sequence[str], **given: Any) -> int:
     without both, this machine now against the last run of the same environment that found no error.
     """
     from gpudoctor import app, comparing
-    from gpudoctor.cli.check import Progress, remember
+    from gpudoctor.cli.check import remember
+    from gpudoctor.cli.output import StatusLine
     from gpudoctor.cli.project import ignored
 
     if given["history"]:
@@ -56,21 +56,21 @@ def command(sides: Sequence[str], **given: Any) -> int:
         )  # fmt: skip
     reasons = ignored(given["ignore"], project_file=len(sides) < 2)
     request = app.CheckRequest(python=given["python"], checks=given["checks"], ignore=frozenset(reasons))
-    progress = Progress(on=sys.stderr.isatty() and not given["quiet"])
+    line = StatusLine(quiet=given["quiet"])
     report: Report | None = None
     try:
-        before = comparing.load(sides[0], request, progress) if sides else None
+        before = comparing.load(sides[0], request, line.looking) if sides else None
         if len(sides) == 2:
-            after: Loaded = comparing.load(sides[1], request, progress)
+            after: Loaded = comparing.load(sides[1], request, line.looking)
         else:
-            after, report = comparing.now(request, progress)
+            after, report = comparing.now(request, line.looking)
             before = before or comparing.last_healthy(report)
         assert before is not None
         found = comparing.diff(before, after, tuple(given["checks"]))
     except app.BAD_INPUT as error:
         raise BadInput(str(error)) from error
     finally:
-        progress.clear()
+        line.wipe()
         if report is not None:
             remember(report, reasons)
     return _say(found, given)

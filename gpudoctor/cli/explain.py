@@ -11,7 +11,7 @@ import click
 
 from gpudoctor.cli import FINDINGS, OK, BadInput
 from gpudoctor.cli.check import status
-from gpudoctor.cli.output import deliver, terminal
+from gpudoctor.cli.output import StatusLine, deliver, terminal
 
 if TYPE_CHECKING:
     from gpudoctor.explaining import ExplainRequest, Explanation
@@ -73,13 +73,13 @@ def command(files: Sequence[str], **given: Any) -> int:
 def _explained(name: str, request: ExplainRequest, quiet: bool) -> Explanation:
     from gpudoctor import app, explaining
 
-    progress = Progress(on=sys.stderr.isatty() and not quiet)
+    line = StatusLine(quiet=quiet)
     try:
-        return explaining.explain(_chunks(name), request, progress)
+        return explaining.explain(_chunks(name), request, lambda read: line.says(f"read {read >> 20} MB"))
     except app.BAD_INPUT as error:
         raise BadInput(str(error)) from error
     finally:
-        progress.clear()
+        line.wipe()
 
 
 def _triage(explanations: Mapping[str, Explanation], given: Mapping[str, Any]) -> int:
@@ -109,21 +109,3 @@ def _chunks(name: str) -> Iterator[bytes]:
             yield from iter(lambda: file.read(PIECE), b"")
     except OSError as error:
         raise BadInput(f"{name}: {error.strerror or error}; give a readable text file, or - for standard input") from error
-
-
-class Progress:
-    """One line on standard error while a long text is read; wiped at the end."""
-
-    def __init__(self, on: bool) -> None:
-        self.on, self.shown = on, False
-
-    def __call__(self, read: int) -> None:
-        if self.on:
-            self.shown = True
-            sys.stderr.write(f"\r\x1b[Kread {read >> 20} MB …")
-            sys.stderr.flush()
-
-    def clear(self) -> None:
-        if self.shown:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()

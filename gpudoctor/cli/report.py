@@ -45,7 +45,7 @@ def command(**given: Any) -> int:
     """
     from gpudoctor import app, reporting
     from gpudoctor.cli import report_to
-    from gpudoctor.cli.check import Progress
+    from gpudoctor.cli.output import StatusLine
     from gpudoctor.cli.project import ignored
 
     if given["python"] and given["capture"] is None and not os.path.lexists(os.path.expanduser(given["python"])):
@@ -61,13 +61,13 @@ def command(**given: Any) -> int:
         capture=given["capture"], python=given["python"], budget=given["budget"], stack=given["stack"], checks=given["checks"],
         ignore=frozenset(reasons),
     )  # fmt: skip
-    progress = Progress(on=sys.stderr.isatty() and not given["quiet"])
+    line = StatusLine(quiet=given["quiet"])
     try:
-        made = reporting.make(reporting.ReportRequest(check=check, raw=given["raw"], ignored=reasons), progress)
+        made = reporting.make(reporting.ReportRequest(check=check, raw=given["raw"], ignored=reasons), line.looking)
     except app.BAD_INPUT as error:
         raise BadInput(str(error)) from error
     finally:
-        progress.clear()
+        line.wipe()
     if given["show_redactions"]:
         return _show(made.replaced)
     if to:

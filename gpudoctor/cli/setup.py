@@ -229,31 +229,24 @@ class Screen:
     """What the person sees while something runs (install.runner.Watcher): one moving line on a terminal, nothing of it in a pipe."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
-        from gpudoctor.cli.output import terminal
+        from gpudoctor.cli.output import StatusLine, terminal
 
         self._given = given
+        self._line = StatusLine(quiet=given["quiet"])
         self._place = terminal(given["no_color"], to_file=given["output"] not in (None, "-"))
-        self._moving = sys.stderr.isatty() and not given["quiet"]
         self._quiet = given["quiet"]
         self._began = False
 
     # progress
 
     def looking(self, name: str) -> None:
-        self.says(f"looking at {name.replace('_', ' ')}")
+        self._line.looking(name)
 
     def says(self, text: str) -> None:
-        if self._moving:
-            from gpudoctor.reporters.escape import visible
-
-            width = max(self._place.width - 3, 20)
-            sys.stderr.write(f"\r\x1b[K{visible(' '.join(text.split()))[:width]} …")
-            sys.stderr.flush()
+        self._line.says(text)
 
     def clear(self) -> None:
-        if self._moving:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+        self._line.wipe()
 
     # steps
 

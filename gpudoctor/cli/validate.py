@@ -177,8 +177,9 @@ class Screen:
     """Lines: older ones scroll out of it."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
-        from gpudoctor.cli.output import terminal
+        from gpudoctor.cli.output import StatusLine, terminal
 
+        self._line = StatusLine(quiet=given["quiet"])
         self._place = terminal(given["no_color"])
         self._on = sys.stderr.isatty() and not given["quiet"]
         self._rows: list[Running] = []
@@ -186,9 +187,7 @@ class Screen:
         self._drawn = 0
 
     def looking(self, name: str) -> None:
-        if self._on:
-            sys.stderr.write(f"\r\x1b[Klooking at {name.replace('_', ' ')} …")
-            sys.stderr.flush()
+        self._line.looking(name)
 
     def planned(self, jobs: Sequence[Job]) -> None:
         self._waiting = len(jobs)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gpudoctor.cli import FINDINGS, OK, UNKNOWN, BadInput
 
 if TYPE_CHECKING:
+    from gpudoctor.cli.output import StatusLine
     from gpudoctor.model.batch_sweep import SweepPoint
     from gpudoctor.validate.requests import Job
     from gpudoctor.validating import Validated, ValidateRequest
@@ -41,6 +41,8 @@ def wanted(given: Mapping[str, Any]) -> bool:
 
 def carry_out(given: Mapping[str, Any], request: ValidateRequest | None) -> int:
     """`request`: None where nothing is to be measured. Raises app.BAD_INPUT."""
+    from gpudoctor.cli.output import StatusLine
+
     if len(given["compare"]) == 2:
         from gpudoctor import trying
 
@@ -49,10 +51,14 @@ def carry_out(given: Mapping[str, Any], request: ValidateRequest | None) -> int:
         return compared(here, there, given, (names[0], names[1]))
     assert request is not None
     carry = {"operators": _operators, "try_fixes": _fixes, "sweep_batch": _sweep}
-    return carry[next(name for name in MODES if given[name])](given, request)
+    line = StatusLine(quiet=given["quiet"])
+    try:
+        return carry[next(name for name in MODES if given[name])](given, request, line)
+    finally:
+        line.wipe()
 
 
-def _operators(given: Mapping[str, Any], request: ValidateRequest) -> int:
+def _operators(given: Mapping[str, Any], request: ValidateRequest, line: StatusLine) -> int:
     from gpudoctor import trying
     from gpudoctor.reporters import operators_text
     from gpudoctor.validate.operators import to_json
@@ -60,7 +66,8 @@ def _operators(given: Mapping[str, Any], request: ValidateRequest) -> int:
     other = trying.read_report(given["compare"][0]) if given["compare"] else None
     if other is not None:
         trying.changes((), other)  # told before the minutes that the probe takes
-    found = trying.cover(request, _progress(given))
+    found = trying.cover(request, line.says)
+    line.wipe()
     changes = trying.changes(found, other) if other is not None else [None] * len(found)
     if given["form"] == "json":
         lists = [[asdict(change) for change in each] for each in changes if each is not None]
@@ -72,27 +79,26 @@ def _operators(given: Mapping[str, Any], request: ValidateRequest) -> int:
     return FINDINGS if verdicts & {"wrong", "crash"} else OK if verdicts - {"skipped"} else UNKNOWN
 
 
-def _fixes(given: Mapping[str, Any], request: ValidateRequest) -> int:
+def _fixes(given: Mapping[str, Any], request: ValidateRequest, line: StatusLine) -> int:
     from gpudoctor import trying
     from gpudoctor.reporters import trials_text
 
-    found = trying.try_fixes(request, _progress(given))
+    found = trying.try_fixes(request, line.says)
+    line.wipe()
     text = _json("trials", [asdict(one) for one in found]) if given["form"] == "json" else trials_text.render(found, _place(given))
     _deliver(text, given)
     return UNKNOWN if found and all(one.outcome == "failed" for one in found) else OK
 
 
-def _sweep(given: Mapping[str, Any], request: ValidateRequest) -> int:
+def _sweep(given: Mapping[str, Any], request: ValidateRequest, line: StatusLine) -> int:
     from gpudoctor import trying
     from gpudoctor.reporters import sweep_text
 
-    say = _progress(given)
-
     def told(job: Job, point: SweepPoint) -> None:
-        if say is not None:
-            say(f"{job.workload.id}: batch {point.batch} {point.status}")
+        line.says(f"{job.workload.id}: batch {point.batch} {point.status}")
 
     found = trying.sweep_batches(request, given["max_latency"], told)
+    line.wipe()
     if given["form"] == "html":
         text = _page(sweeps=found)
     elif given["form"] == "json":
@@ -150,17 +156,6 @@ def _page(**parts: Any) -> str:
     return comparison_page(__version__, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), **parts)
 
 
-def _progress(given: Mapping[str, Any]) -> Any:
-    if given["quiet"] or not sys.stderr.isatty():
-        return None
-
-    def say(text: str) -> None:
-        sys.stderr.write(f"\r\x1b[K{text.replace('_', ' ')} …")
-        sys.stderr.flush()
-
-    return say
-
-
 def _place(given: Mapping[str, Any]) -> Any:
     from gpudoctor.cli.output import terminal
 
@@ -170,8 +165,6 @@ def _place(given: Mapping[str, Any]) -> Any:
 def _deliver(text: str, given: Mapping[str, Any]) -> None:
     from gpudoctor.cli.output import deliver
 
-    if not given["quiet"] and sys.stderr.isatty():
-        sys.stderr.write("\r\x1b[K")
     deliver(text, given["output"])
 
 
