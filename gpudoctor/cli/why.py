@@ -40,9 +40,13 @@ def show(report: Report, check: str, form: str, output: str | None) -> int:
 def _lines(trace: Trace) -> Iterator[str]:
     outcome = f"{trace.check} would fire, but {trace.excluded_by} explains it better" if trace.excluded_by else OUTCOME[trace.outcome]
     yield f"{trace.check}, {visible(trace.subject)}: {outcome}"
-    for title, verdict in (("applies", trace.applies), ("problem", trace.problem), ("suspect", trace.suspect)):
+    for title, verdict in _verdicts(trace):
         if verdict is not None:
             yield from _tree(verdict, title, 1)
+
+
+def _verdicts(trace: Trace) -> tuple[tuple[str, Verdict | None], ...]:
+    return ("said", trace.said), ("applies", trace.applies), ("problem", trace.problem), ("suspect", trace.suspect)
 
 
 def _tree(verdict: Verdict, title: str, depth: int) -> Iterator[str]:
@@ -59,7 +63,7 @@ def _as_table(trace: Trace) -> dict[str, Any]:
         "subject": trace.subject,
         "outcome": trace.outcome,
         "excluded_by": trace.excluded_by,
-        **{name: _node(verdict) for name, verdict in (("applies", trace.applies), ("problem", trace.problem), ("suspect", trace.suspect))},
+        **{name: _node(verdict) for name, verdict in _verdicts(trace)},
     }
 
 
