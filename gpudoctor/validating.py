@@ -25,7 +25,7 @@ from gpudoctor.validate.devices import Target
 from gpudoctor.validate.measured_facts import records
 from gpudoctor.validate.requests import Asked, Budget, Job
 from gpudoctor.validate.results import MATTERS, Device, measurement
-from gpudoctor.validate.watching import Seen
+from gpudoctor.validate.watching import Seen, Watching
 from gpudoctor.validate.watching_team import TeamWatching
 from gpudoctor.validate.workers import Answer
 
@@ -165,20 +165,7 @@ class Run:
         it did not hang."""
         pids: list[int | str] = [os.getpid()]
         watching = watching_for(self._host, self._facts, job.target, pids)
-
-        def hear(stage: str, table: Mapping[str, Any]) -> None:
-            if stage == "device":
-                self._begun = time.monotonic()
-            elif stage == "measure":
-                watching.begin()
-            elif stage in ("result", "skipped", "failed"):
-                watching.end()
-            if self._watcher is not None:
-                self._watcher.stage(job, stage, table)
-
-        if self._watcher is not None:
-            self._watcher.begins(job)
-        patience = requests.hang_limit(job)
+        hear, patience = self._attended(job, watching), requests.hang_limit(job)
         try:
             answer = workers.ask(
                 self._host, job.target.python, {**job.request(), "within": limit}, caches=caches,
@@ -187,9 +174,7 @@ class Run:
             )  # fmt: skip
         finally:
             watching.end()
-        if answer.late and limit is not None and limit < patience:
-            why = f"{OUT_OF_TIME}; it was stopped at '{answer.stage or 'start'}'"
-            answer = replace(answer, status=SKIPPED, reason=why)
+        answer = _without_blame(answer, limit is not None and limit < patience)
         joules = watching.meter.total() if answer.status == OK else None
         seen, said = watching.seen(), {**answer.device, **answer.result}
         device = Device(
@@ -210,18 +195,7 @@ class Run:
         """Several workers that begin at once; the last of the measurements that come of it."""
         pids: list[int | str] = [os.getpid()]
         watching = TeamWatching(self._host, self._facts, job.peers, pids)
-
-        def hear(stage: str, table: Mapping[str, Any]) -> None:
-            if stage == "measure":
-                watching.begin()
-            elif stage in ("result", "skipped", "failed"):
-                watching.end()
-            if self._watcher is not None:
-                self._watcher.stage(job, stage, table)
-
-        if self._watcher is not None:
-            self._watcher.begins(job)
-        patience = requests.hang_limit(job)
+        hear, patience = self._attended(job, watching), requests.hang_limit(job)
         try:
             answers = crew.run(
                 self._host, job.target.python, lambda folder: teams.members(job, folder), caches=caches,
@@ -237,11 +211,25 @@ class Run:
             self._watcher.ends(job, measured[-1])
         return measured[-1]
 
+    def _attended(self, job: Job, watching: Watching | TeamWatching) -> Callable[[str, Mapping[str, Any]], None]:
+        """Tells the watcher that `job` begins; what comes back hears its stages, and watches the device while it measures."""
+
+        def hear(stage: str, table: Mapping[str, Any]) -> None:
+            if stage == "device":
+                self._begun = time.monotonic()
+            elif stage == "measure":
+                watching.begin()
+            elif stage in ("result", "skipped", "failed"):
+                watching.end()
+            if self._watcher is not None:
+                self._watcher.stage(job, stage, table)
+
+        if self._watcher is not None:
+            self._watcher.begins(job)
+        return hear
+
     def _of_team(self, job: Job, each: replicas.Together, watching: TeamWatching, short: bool) -> Measurement:
-        answer = each.answer
-        if answer.late and short:
-            why = f"{OUT_OF_TIME}; it was stopped at '{answer.stage or 'start'}'"
-            answer = replace(answer, status=SKIPPED, reason=why)
+        answer = _without_blame(each.answer, short)
         joules, why_not = watching.total(teams.ENERGY_SECONDS) if answer.status == OK and not job.messages else (None, "")
         seen, said = watching.seen(), {**answer.device, **answer.result}
         device = Device(
@@ -257,3 +245,10 @@ class Run:
             return None
         free, _ = workers.free_memory(self._host)
         return None if free is None else free + (8 << 30) + (os.cpu_count() or 1) * (1 << 29)
+
+
+def _without_blame(answer: Answer, short: bool) -> Answer:
+    """An answer that is late only because its time was `short` did not hang."""
+    if not (answer.late and short):
+        return answer
+    return replace(answer, status=SKIPPED, reason=f"{OUT_OF_TIME}; it was stopped at '{answer.stage or 'start'}'")

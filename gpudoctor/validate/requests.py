@@ -135,10 +135,14 @@ def check(asked: Asked) -> None:
     for name in asked.workloads:
         if name not in BY_ID:
             raise RequestError(f"--workload {name}: no such workload{did_you_mean(name, BY_ID)}; gpudoctor list workloads names them")
-    for kind, given, known in (("task", asked.tasks, TASKS), ("dtype", asked.dtypes, DTYPES)):
+    choices = (
+        ("task", asked.tasks, TASKS), ("dtype", asked.dtypes, DTYPES), ("compile", (asked.compile,), COMPILES),
+        ("optimizer", (asked.optimizer,), OPTIMIZERS),
+    )  # fmt: skip
+    for option, given, known in choices:
         for name in given:
             if name not in known:
-                raise RequestError(f"--{kind} {name}: no such {kind}{did_you_mean(name, known)}; one of {', '.join(known)}")
+                raise RequestError(f"--{option} {name}: there is no such choice{did_you_mean(name, known)}; one of {', '.join(known)}")
     if asked.quick and asked.full:
         raise RequestError("--quick and --full exclude each other; give one of them")
     if any(size < 1 for size in asked.batches):
