@@ -12,6 +12,8 @@ from gpudoctor.install.kinds._kind import Draft, Kind, Look, PlanError, Settings
 from gpudoctor.model.plan import DONE, Command
 from gpudoctor.probes.user import parse_groups
 
+_DATABASES = ("passwd", "group", "shadow", "gshadow", "subuid", "subgid")
+
 
 class Group:
     name = "group"
@@ -72,13 +74,11 @@ class Group:
 
     def undo(self, settings: Settings, before: Settings, after: Settings | None, machine: Machine) -> tuple[str, ...]:
         user = settings["user"]
-        shadowed = _shadowed_groups(user, machine)
-        there = memberships(machine.look)
         if _drop_dead_locks(machine):
             # A tool died here. Only a whole write makes the files agree with each other again.
             _add(user, settings["groups"], machine)
-            there, shadowed = memberships(machine.look), _shadowed_groups(user, machine)
-        for group, members in there.items():
+        shadowed = _shadowed_groups(user, machine)
+        for group, members in memberships(machine.look).items():
             if group in settings["groups"] and group not in before["had"] and (user in members or group in shadowed):
                 machine.run(["gpasswd", "-d", user, group], root=True, finish=True)
         return ()
@@ -88,9 +88,6 @@ def _add(user: str, groups: list[str], machine: Machine) -> None:
     there = [group for group in groups if group in memberships(machine.look)]
     if there:
         machine.run(["usermod", "-aG", ",".join(there), user], root=True, finish=True)
-
-
-_DATABASES = ("passwd", "group", "shadow", "gshadow", "subuid", "subgid")
 
 
 def _drop_dead_locks(machine: Machine) -> bool:
