@@ -96,7 +96,6 @@ USER_FIELD = re.compile(
 )
 AT_HOST = re.compile(r"(?<![\w.+-])([\w.-]{1,64})@([\w.-]{1,250})(?=[:\s~\])\"',;]|$)")
 ID_LINE = re.compile(r"\buid=\d+\([^\n]*")
-ID_NAME = re.compile(r"(\w+=(?:\d+\([^)\s]*\),?)+)|")
 LISTING = re.compile(r"^([bcdlps-][rwxsStT-]{9}[+.@]?\s{1,8}\d{1,9}\s{1,8})(\S{1,100})(\s{1,8})(\S{1,100})(?=\s)", re.MULTILINE)
 GROUP_FILE = re.compile(r"^([\w.-]{1,100})(:[x!*]?:\d{1,10}:)([^\n:]*)$", re.MULTILINE)
 HOSTS_FILE = re.compile(r"^((?:\d{1,3}(?:\.\d{1,3}){3}|[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7})[ \t]{1,40})([^\n#]+)$", re.MULTILINE)

@@ -47,10 +47,6 @@ def listing(machine: Machine) -> dict[str, list[str]]:
     return parse_listing(done.output)
 
 
-def is_dnf5(machine: Machine) -> bool:
-    return "dnf5" in machine.ask(("dnf", "--version")).output
-
-
 def new(before: Mapping[str, Sequence[str]], now: Mapping[str, Sequence[str]]) -> list[str]:
     """name-version.arch of what is there now, of names that were not there before; keys are left out."""
     return sorted(nevra(name, version) for name, versions in now.items() if name not in before and name != KEY for version in versions)

@@ -16,7 +16,6 @@ KINDS = (
 PARTS = ("nvidia-driver", "amd-driver", "intel-kernel", "intel-access", "environment")
 """Names of recipes that only other recipes stand on; nobody types them."""
 ADDRESS_KINDS = ("apt", "dnf", "python-index", "download")
-PURPOSES = ("training", "inference", "torch", "tensorflow", "onnxruntime")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

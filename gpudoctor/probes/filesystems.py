@@ -17,7 +17,6 @@ DATA_VARIABLES = (
 NETWORK = (
     "nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "ceph", "glusterfs", "fuse.glusterfs", "fuse.gcsfuse", "fuse.s3fs",
 )  # fmt: skip
-WINDOWS_DRIVE = re.compile(r"^/mnt/[a-z](/|$)")
 
 
 def _unescape(text: str) -> str:

@@ -27,7 +27,6 @@ LIBRARY_FOLDERS = ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib", "/lib/
 OPENCL_DRIVERS = ("intel-opencl/libigdrcl.so", "intel-opencl/libigdrcl_legacy1.so")
 
 _UPSTREAM = re.compile(r"^(?:\d+:)?v?(\d+(?:\.\d+)+)")
-_BUILD = re.compile(r"^(?:1\.\d+|\d{2}\.\d{2})\.(\d{4,6})")
 _GUC = re.compile(r"GuC firmware \S+?(?:guc)\S* version:? ?(\d+\.\d+(?:\.\d+)?)", re.IGNORECASE)
 _OPTION = re.compile(r"^\s*options\s+(i915|xe)\s+(.*)$")
 _BLACKLIST = re.compile(r"^\s*(?:blacklist\s+(i915|xe)|install\s+(i915|xe)\s+/(?:usr/)?bin/(?:false|true))\s*(?:#.*)?$")
@@ -37,12 +36,6 @@ def upstream(version: str) -> str | None:
     """'23.17.26241.33-647~22.04' and '1:1.0.14062.11-1' without the distribution's own parts."""
     found = _UPSTREAM.match(version.strip())
     return found[1] if found else None
-
-
-def build_number(version: str) -> int | None:
-    """What OpenCL's '23.17.26241.33' and Level Zero's '1.3.26241' have in common; None on Windows drivers."""
-    found = _BUILD.match(version.strip())
-    return int(found[1]) if found else None
 
 
 def first_package(packages: Mapping[str, Any], names: Iterable[str]) -> tuple[str, str] | None:

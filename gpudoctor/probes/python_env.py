@@ -11,7 +11,7 @@ from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 from gpudoctor.probes import dist_info
 from gpudoctor.probes._probe import Probe
 from gpudoctor.probes.dist_info import Distribution
-from gpudoctor.probes.interpreter import Environment, find_target, minor, parent, slashes, working_folder
+from gpudoctor.probes.interpreter import Environment, find_target, minor, slashes, working_folder
 
 SHADOWS = ("torch", "tensorflow", "onnxruntime", "openvino", "jax", "numpy", "triton", "bitsandbytes")
 
@@ -238,15 +238,6 @@ def _translated(host: Host) -> Fact:
     if ran.ok and ran.stdout.strip() in ("0", "1"):
         return Known(ran.stdout.strip() == "1", "sysctl.proc_translated")
     return Unknown(ran.why_not())
-
-
-def site_of_torch(facts: Facts) -> str:
-    """The folder that holds torch, for those who look at its libraries."""
-    for package in facts.value("python.packages", []):
-        if package["name"] == "torch":
-            return str(package["folder"])
-    executable = facts.value("python.executable", "")
-    return parent(parent(executable)) if executable else ""
 
 
 PROBE = Probe(

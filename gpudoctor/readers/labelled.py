@@ -170,7 +170,7 @@ LABELS: Mapping[str, Label] = {
     **dict.fromkeys(("poptorch", "poptorch version"), _package("poptorch")),
     "cuda used to build pytorch": _built("cuda"), "rocm used to build pytorch": _built("hip"), "xpu used to build pytorch": _built("xpu"),
     "is debug build": _debug, "is cuda available": _available("cuda"), "is xpu available": _available("xpu"),
-    "pytorch xpu available": _available("xpu"), "using gpu in script": lambda value, evidence, state: None,
+    "pytorch xpu available": _available("xpu"),
     **dict.fromkeys(("python version", "python"), _python),
     **dict.fromkeys(("python platform", "platform", "os platform"), _platform),
     **dict.fromkeys(("os", "operating system", "os platform and distribution", "host os", "distribution", "distro", "linux distribution",

@@ -8,7 +8,7 @@ from gpudoctor.model.report import Finding, Report
 from gpudoctor.reporters import console
 from gpudoctor.reporters.html.advice import advice, commands
 from gpudoctor.reporters.html.element import Element, element, source, within
-from gpudoctor.reporters.html.words import KINDS, count, mark, slug
+from gpudoctor.reporters.html.words import KINDS, mark, slug
 
 SHORT_WORD, SHORT_NUMBER = 22, 8
 """Letters that a narrow screen has room for."""
@@ -166,9 +166,3 @@ def _body(finding: Finding) -> list[Element | None]:
         advice(finding.advice, element("h4", "What to do")),
         _ground(finding),
     ]
-
-
-def tally(report: Report) -> str:
-    """3 findings and 2 notes, for the list of contents."""
-    notes = sum(finding.severity == "info" for finding in report.findings)
-    return " and ".join([count(len(serious(report)), "finding"), *([count(notes, "note")] if notes else [])])

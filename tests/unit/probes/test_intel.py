@@ -15,11 +15,6 @@ def test_upstream_leaves_the_distributions_parts_out(text: str, plain: str | Non
     assert intel.upstream(text) == plain
 
 
-@pytest.mark.parametrize(("text", "number"), [("23.17.26241.33", 26241), ("1.3.26241", 26241), ("32.0.101.6078", None), ("", None)])
-def test_opencl_and_level_zero_share_a_build_number(text: str, number: int | None) -> None:
-    assert intel.build_number(text) == number
-
-
 def test_first_package_takes_the_order_of_names() -> None:
     packages = {"level-zero": "1.11.0-647~22.04", "libze1:amd64": "1.21.9-1~25.04~ppa1"}
     assert intel.first_package(packages, intel.LEVEL_ZERO_LOADER) == ("libze1", "1.21.9")
