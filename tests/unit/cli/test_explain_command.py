@@ -73,3 +73,14 @@ def test_hostile_texts_end_in_an_answer(tmp_path: Path, capsys: pytest.CaptureFi
         (tmp_path / name).write_text(text, encoding="utf-8", errors="surrogateescape")
         status, screen = explain(capsys, str(tmp_path / name))
         assert status in (0, 1) and "\x1b" not in screen, name
+
+
+@pytest.mark.parametrize(("text", "words"), [(TRACE, "yes said: a text shows its message"), ("all is well\n", "?   said: a text shows its message")])
+def test_why_says_whether_the_text_shows_the_message(text: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "log").write_text(TRACE)
+    first = json.loads(explain(capsys, str(tmp_path / "log"), "--format", "json")[1])["findings"][0]["id"]
+    (tmp_path / "log").write_text(text)
+    status, screen = explain(capsys, str(tmp_path / "log"), "--why", first)
+    assert status == 0 and words in screen
+    (told, *_) = json.loads(explain(capsys, str(tmp_path / "log"), "--why", first, "--format", "json")[1])["subjects"]
+    assert (told["said"]["truth"] == "true") is (told["outcome"] == "problem")
