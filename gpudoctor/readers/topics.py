@@ -10,7 +10,7 @@ from gpudoctor.readers.evidence import Evidence
 
 WORDS: Mapping[str, str] = {
     "torch-xpu": r"\bxpu\b|\+xpu\b|libsycl|intel-sycl-rt|torch-xpu-ops|pytorch-triton-xpu|native api failed",
-    "ipex": r"\bipex\b|intel_extension_for_pytorch|intel-extension-for-pytorch|intel-ext-pt|ipex-llm|ipex_llm|bigdl",
+    "ipex": r"\bipex\b|intel_extension_for_pytorch|intel-extension-for-pytorch|intel-ext-pt|ipex-llm|ipex_llm|bigdl|oneccl|torch[-_]ccl",
     "torch-cuda": r"\bcuda\b|\+cu1\d\d|nvidia|nvcc|\bsm_\d\d|cublas|cudnn|\bnccl|\bgeforce|\brtx\b|\bgtx\b|bitsandbytes|flash_attn|"
                   r"xformers",
     "torch-rocm": r"\brocm|\bhip\b|amdgpu|\bgfx\d{3,4}|\bhsa_|hipblas|miopen|rocblas|/dev/kfd|\bkfd\b|\bradeon\b|\binstinct\b",
