@@ -11,7 +11,7 @@ from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 from gpudoctor.probes._probe import Collected, Probe
 from gpudoctor.probes.nvidia_install import INSTALL_FACTS, install_facts
 
-_QUERY = ("nvidia-smi", "--query-gpu=index,name,uuid,pci.bus_id,driver_version,memory.total,compute_cap", "--format=csv,noheader,nounits")
+QUERY = ("nvidia-smi", "--query-gpu=index,name,uuid,pci.bus_id,driver_version,memory.total,compute_cap", "--format=csv,noheader,nounits")
 _PROC = "/proc/driver/nvidia/version"
 
 
@@ -69,10 +69,10 @@ def _smi(host: Host) -> Iterator[tuple[str, Fact]]:
     from gpudoctor.probes import nvidia_smi as smi
 
     tool = "nvidia-smi"
-    query = host.run(_QUERY, timeout=10)
+    query = host.run(QUERY, timeout=10)
     if query.missing and host.platform == "wsl2":
         tool = "/usr/lib/wsl/lib/nvidia-smi"
-        query = host.run((tool, *_QUERY[1:]), timeout=10)
+        query = host.run((tool, *QUERY[1:]), timeout=10)
     rows = smi.parse_query(query.stdout) if query.ok else []
     asked: list[Ran] = [query]
     error = smi.parse_error(query.stdout + "\n" + query.stderr)

@@ -1,42 +1,36 @@
-"""GPUs as tools print them that no probe asks in this form: plain lspci, rocm-smi, amd-smi, intel_gpu_top, gc-monitor."""
+"""GPUs and their kernel drivers as lspci (without numbers), lshw and inxi print them."""
 
 from __future__ import annotations
 
 import re
 
-from gpudoctor.probes.device_table import lookup_name
 from gpudoctor.readers.evidence import Evidence
 from gpudoctor.readers.sheet import Sheet
 
 _PCI = re.compile(
-    r"^[\s>|]*(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7] "
+    r"^[\s>|]*(?P<slot>(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) "
     r"(?:VGA compatible controller|3D controller|Display controller|Processing accelerators): (?P<name>.+)$"
 )
+_NUMBERED = re.compile(r"\[[0-9a-f]{4}:[0-9a-f]{4}\]")
+_IN_USE = re.compile(r"^\s+Kernel driver in use: (?P<driver>[\w\-]+)")
+_MODULES = re.compile(r"^\s+Kernel modules: (?P<modules>[\w\-, ]+)")
 _MAKERS = (
     ("intel", re.compile(r"^Intel Corporation ")), ("nvidia", re.compile(r"^NVIDIA Corporation ")),
     ("amd", re.compile(r"^Advanced Micro Devices, Inc\. \[AMD(?:/ATI)?\] ")), ("graphcore", re.compile(r"^Graphcore (?:Ltd )?")),
 )  # fmt: skip
 _PRODUCT = re.compile(r"\[(?P<product>[^\[\]]{2,80})\]")
-_ROCM_SMI = re.compile(r"^GPU\[(?P<index>\d+)\]\s*: (?P<label>[A-Za-z ]{3,30}):\s+(?P<value>\S.*)$")
-_AMD_SMI = re.compile(r"^\s+(?P<label>MARKET_NAME|DEVICE_ID|TARGET_GRAPHICS_VERSION): (?P<value>\S.*)$")
-_AMD_SMI_VERSION = re.compile(r"^AMDSMI Tool: .*\bROCm version: (?P<rocm>\d+\.\d+(?:\.\d+)?)")
-_HEX = re.compile(r"^0x([0-9a-f]{4})$", re.IGNORECASE)
-_INTEL_GPU_TOP = re.compile(r"^card\d+\s+\S.*\bpci:vendor=(?P<vendor>[0-9A-Fa-f]{4}),device=(?P<device>[0-9A-Fa-f]{4}),card=\d+")
-_GC_MONITOR = re.compile(r"^\|\s*gc-monitor\s*\|")
-_VENDORS = ("8086", "10de", "1002", "1d95")
+_IPU_CARDS = (("[c2]", "0001"), ("[s1]", "0002"))
+_LSHW = re.compile(r"^\s+(?P<label>product|vendor|configuration): (?P<value>\S.*)$")
+_INXI = re.compile(r"^\s*Device-\d+: (?P<name>.+?)(?: vendor: .+?)? driver: (?P<driver>[\w\-]+|N/A)\b")
 
 
 def read(sheet: Sheet, evidence: Evidence) -> None:
     if "controller: " in sheet.lower or "processing accelerators: " in sheet.lower:
         _lspci(sheet, evidence)
-    if "gpu[" in sheet.lower:
-        _rocm_smi(sheet, evidence)
-    if "market_name" in sheet.lower or "amdsmi tool" in sheet.lower:
-        _amd_smi(sheet, evidence)
-    if "pci:vendor=" in sheet.lower:
-        _intel_gpu_top(sheet, evidence)
-    if "gc-monitor" in sheet.lower:
-        _gc_monitor(sheet, evidence)
+    if "*-display" in sheet.lower:
+        _lshw(sheet, evidence)
+    if "device-1: " in sheet.lower and "driver: " in sheet.lower:
+        _inxi(sheet, evidence)
 
 
 def product_of(name: str) -> tuple[str, str] | None:
@@ -50,68 +44,64 @@ def product_of(name: str) -> tuple[str, str] | None:
     return None
 
 
+def _card_of(name: str) -> tuple[str, str] | None:
+    """As drivers and our tables call it: 'Arc A770 Graphics'."""
+    card = product_of(name)
+    return (card[0], f"{card[1]} Graphics") if card and card[0] == "intel" and card[1].startswith("Arc ") else card
+
+
 def _lspci(sheet: Sheet, evidence: Evidence) -> None:
-    """Lines with numbers ([8086:56a0]) are left to the probe, which knows more."""
+    """Lines with numbers ([8086:56a0]) are left to the probe, which knows more. The lines of -k below a device tell its driver."""
+    card: tuple[str, str] | None = None
+    ipus: list[str] = []
     for line in sheet.lines:
         found = _PCI.match(line.text)
-        known = product_of(found["name"]) if found and not re.search(r"\[[0-9a-f]{4}:[0-9a-f]{4}\]", found["name"]) else None
-        if known:
-            maker, product = known
-            evidence.gpu(maker, f"{product} Graphics" if maker == "intel" and product.startswith("Arc ") else product)
-            evidence.saw("lspci")
-
-
-def _rocm_smi(sheet: Sheet, evidence: Evidence) -> None:
-    cards: dict[str, dict[str, str]] = {}
-    for line in sheet.lines:
-        found = _ROCM_SMI.match(line.text)
         if found:
-            cards.setdefault(found["index"], {}).setdefault(found["label"].strip().lower(), found["value"].strip())
-    for card in cards.values():
-        named = _PRODUCT.search(card.get("card series", ""))
-        _amd(named["product"] if named else card.get("card series", ""), card.get("device id", "") or card.get("card model", ""), evidence)
-        evidence.saw("rocm-smi")
+            card = None if _NUMBERED.search(found["name"]) else _card_of(found["name"])
+            if card:
+                evidence.gpu(*card)
+                evidence.saw("lspci")
+            number = next((number for word, number in _IPU_CARDS if word in found["name"].lower()), None)
+            if card and card[0] == "graphcore" and number:
+                ipus.append(f"{found['slot']} Processing accelerators [1200]: {found['name']} [1d95:{number}]")
+        elif card and (driver := _IN_USE.match(line.text)):
+            evidence.drivers[card] = driver["driver"]
+            ipus += [f"\tKernel driver in use: {driver['driver']}"] * (card[0] == "graphcore")
+        elif card and _MODULES.match(line.text):
+            evidence.drivers.setdefault(card, None)  # the line of the driver would stand above this one
+        elif not line.text[:1].isspace():
+            card = None
+    if ipus and all(maker == "graphcore" for maker, _ in evidence.gpus):
+        evidence.command(("lspci", "-nnk"), "\n".join(ipus) + "\n")
 
 
-def _amd_smi(sheet: Sheet, evidence: Evidence) -> None:
-    name = ""
+def _lshw(sheet: Sheet, evidence: Evidence) -> None:
+    card: dict[str, str] | None = None
     for line in sheet.lines:
-        version = _AMD_SMI_VERSION.match(line.text)
-        if version:
-            evidence.fact("rocm.version", version["rocm"], "amd-smi")
-            evidence.saw("amd-smi")
-        found = _AMD_SMI.match(line.text)
+        if line.text.strip().startswith("*-"):
+            card = {} if line.text.strip().startswith("*-display") else None
+        found = _LSHW.match(line.text)
+        if card is None or found is None:
+            continue
+        card[found["label"]] = found["value"].strip()
+        named = _card_of(f"{card['vendor']} {card['product']}") if {"vendor", "product"} <= set(card) else None
+        if named and found["label"] == "vendor":
+            evidence.gpu(*named)
+            evidence.saw("lshw")
+        driver = re.search(r"\bdriver=([\w\-]+)", card.get("configuration", ""))
+        if named and found["label"] == "configuration":
+            evidence.drivers[named] = driver[1] if driver else None
+
+
+def _inxi(sheet: Sheet, evidence: Evidence) -> None:
+    for line in sheet.lines:
+        found = _INXI.match(line.text)
         if not found:
             continue
-        evidence.saw("amd-smi")
-        if found["label"] == "MARKET_NAME":
-            name = found["value"].strip()
-        elif found["label"] == "DEVICE_ID":
-            _amd(name, found["value"].strip(), evidence)
-
-
-def _amd(name: str, device: str, evidence: Evidence) -> None:
-    """The name where our table has it, else the number (0x744c), which is sure but often stands for several cards."""
-    by_id = _HEX.match(device)
-    if lookup_name("amd", name[:80]) is None and by_id:
-        evidence.gpu(f"1002:{by_id[1].lower()}", name[:80])
-    elif name and name != "N/A" and not _HEX.match(name):
-        evidence.gpu("amd", name[:80])
-
-
-def _intel_gpu_top(sheet: Sheet, evidence: Evidence) -> None:
-    for line in sheet.lines:
-        found = _INTEL_GPU_TOP.match(line.text)
-        if found and found["vendor"].lower() in _VENDORS:
-            evidence.gpu(f"{found['vendor'].lower()}:{found['device'].lower()}", "")
-            evidence.saw("intel_gpu_top -L")
-
-
-def _gc_monitor(sheet: Sheet, evidence: Evidence) -> None:
-    """The table is handed on: attached processes are read by the probe."""
-    for section in sheet.sections:
-        start = next((number for number, line in enumerate(section.lines) if _GC_MONITOR.match(line.text)), None)
-        if start is not None:
-            lines = section.lines[max(0, start - 1) :]
-            evidence.command(("gc-monitor",), "\n".join(line.text for line in lines if line.text[:1] in "+|") + "\n")
-            evidence.saw("gc-monitor")
+        maker = next((maker for maker in ("nvidia", "amd", "intel") if found["name"].lower().startswith(maker)), None)
+        product = _PRODUCT.search(found["name"])
+        if maker:
+            card = (maker, (product["product"] if product else found["name"])[:80])
+            evidence.gpu(*card)
+            evidence.drivers[card] = None if found["driver"] == "N/A" else found["driver"]
+            evidence.saw("inxi")

@@ -27,6 +27,8 @@ class Evidence:
     """Facts that no command of ours gives in this form; a probe's answer outweighs them."""
     gpus: list[tuple[str, str]] = field(default_factory=list)
     """Vendor and name, or PCI id and name, of devices that the text names, in its order."""
+    drivers: dict[tuple[str, str], str | None] = field(default_factory=dict)
+    """By such a device: the kernel driver that holds it; None where the text shows that none does."""
     gfx: list[str] = field(default_factory=list)
     """AMD's targets that the text names."""
     platforms: list[str] = field(default_factory=list)

@@ -15,6 +15,12 @@ from gpudoctor.readers.sheet import Sheet
 from gpudoctor.readers.topics import stacks_of
 
 NOT_THERE = Unknown("not in the text")
+_OF_A_SHELL = ("POPLAR_SDK_ENABLED", (
+    "poplar.sdk.enabled", "poplar.sdk.enabled_exists", "poplar.sdk.installed", "poplar.sdk.path", "poplar.sdk.version",
+    "poplar.sdk.built_for", "poplar.popart.enabled", "poplar.config.files", "poplar.config.path_exists", "poplar.nodes",
+    "poplar.nodes.closed", "poplar.nodes.group",
+))  # fmt: skip
+"""What a probe takes for missing where nobody set the variable: a text that does not show it proves nothing."""
 _MAPS = ("python.distributions", "packages", "env", "libraries", "libraries.all", "libraries.cached", "python.conda_packages")
 
 
@@ -24,7 +30,7 @@ def take(lines: Sequence[Numbered]) -> tuple[Evidence, Sheet]:
     for name in readers.ALL:
         read: Callable[[Sheet, Evidence], None] = import_module(f"gpudoctor.readers.{name}").read
         read(sheet, evidence)
-    if not evidence.platforms and {"lspci", "intel_gpu_top -L"} & set(evidence.recognised):
+    if not evidence.platforms and {"lspci", "lshw", "inxi", "intel_gpu_top -L", "intel_gpu_top", "rocminfo"} & set(evidence.recognised):
         evidence.platform("linux")
     return evidence, sheet
 
@@ -47,6 +53,9 @@ def settle(evidence: Evidence, sheet: Sheet, facts: Facts) -> None:
             facts.set(name, Known(Incomplete(fact.value), fact.source))
     if not isinstance(facts.get("python.distributions"), Known):
         facts.set("python.distributions", Known(Incomplete(evidence.packages), "text") if evidence.packages else NOT_THERE)
+    if _OF_A_SHELL[0] not in evidence.variables:
+        for name in _OF_A_SHELL[1]:
+            facts.set(name, NOT_THERE)
     if not evidence.platforms and not evidence.files:
         facts.set("platform.kind", NOT_THERE)
     if "container" not in evidence.platforms:
@@ -66,6 +75,8 @@ def _gpus(evidence: Evidence, facts: Facts) -> None:
     gpus: list[dict[str, object]] = []
     for maker, name in evidence.gpus[:64]:
         gpu = named_gpu(maker, name, len(gpus))
+        if (maker, name) in evidence.drivers:
+            gpu["driver"] = evidence.drivers[maker, name]
         if gpu["name"] not in [other["name"] for other in gpus]:
             gpus.append(gpu)
     targets = list(dict.fromkeys(evidence.gfx))

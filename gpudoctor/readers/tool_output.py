@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gpudoctor.model.signature import Numbered
@@ -22,8 +21,8 @@ class Tool:
     goes_on: re.Pattern[str] | None = None
     gaps: int = 0
     """Lines in a row that may look otherwise and do not end it."""
-    holds: str = ""
-    """Stands somewhere in it; what begins like that is often something else."""
+    holds: tuple[str, ...] = ()
+    """One of these stands somewhere in it; what begins like that is often something else."""
 
 
 def _p(pattern: str) -> re.Pattern[str]:
@@ -31,7 +30,8 @@ def _p(pattern: str) -> re.Pattern[str]:
 
 
 TOOLS = (
-    Tool("nvidia-smi", ("nvidia-smi",), _p(r"^\+-{20,}|^\| NVIDIA-SMI \d"), _p(r"^\s*[|+]|^\s*$"), gaps=2),
+    Tool("nvidia-smi", ("nvidia-smi",), _p(r"^\+-{20,}|^\| NVIDIA-SMI \d"), _p(r"^\s*[|+]|^\s*$"), gaps=2,
+         holds=("NVIDIA-SMI", "Bus-Id", "GPU-Util", "MiB /", "GPU Memory")),
     Tool("nvidia-smi", ("nvidia-smi",), _p(r"^NVIDIA-SMI has failed|^Failed to initialize NVML|^No devices were found")),
     Tool("nvidia-smi -q", ("nvidia-smi", "-q"), _p(r"^=+NVSMI LOG=+")),
     Tool("nvidia-smi -L", ("nvidia-smi", "-L"), _p(r"^GPU \d+: .+\(UUID: "), _p(r"^(?:GPU \d+: |\s+MIG )")),
@@ -54,7 +54,7 @@ TOOLS = (
     Tool("id", ("id",), _p(r"^uid=\d+\("), _p(r"^uid=")),
     Tool("gc-info", ("gc-info", "-l"), _p(r"^Graphcore device listing|^-\+- Id:|^No Graphcore device"), None),
     Tool("vipu", ("vipu", "list", "partitions"), _p(r"^\s*Partition\s+\|\s*Cluster|^\s*Partition\s+\|"), None),
-    Tool("xpu-smi", ("xpu-smi", "discovery", "-j"), _p(r'^\s*\{\s*$|^\{.*"device_list"'), None, holds='"device_list"'),
+    Tool("xpu-smi", ("xpu-smi", "discovery", "-j"), _p(r'^\s*\{\s*$|^\{.*"device_list"'), None, holds=('"device_list"',)),
     Tool("ls -l /dev/dri", ("ls", "-l", "/dev/dri"), _p(r"^[cdl][rwx\-]{9}.*\b(?:card|renderD)\d+$"), _p(r"^[cdl][rwx\-]{9}|^total|^\s*$")),
     Tool("sw_vers", ("sw_vers",), _p(r"^ProductName:\s+(?:Mac OS X|macOS)"), _p(r"^(?:Product|Build)\w+:")),
 )  # fmt: skip
@@ -67,20 +67,18 @@ _OF_DEVICES = re.compile(
 _STAMPED = re.compile(r"^\[\s*(?P<seconds>\d+\.\d+)\]\s*(?P<said>.*)$|^.*?\bkernel: (?:\[\s*(?P<more>\d+\.\d+)\]\s*)?(?P<text>.*)$")
 _DPKG = re.compile(r"^(?P<state>[a-z]{2,3})\s+(?P<name>[a-z0-9][\w.+\-]+)(?::\w+)?\s+(?P<version>\d\S*)\s")
 _OS_RELEASE = re.compile(r'^(?:NAME|ID|VERSION_ID|PRETTY_NAME)="?[\w .()/\-]+"?$')
-_XPU_SMI_ROW = re.compile(r"^\|\s*(?P<index>\d+)\s*\|\s*Device Name:\s*(?P<name>.+?)\s*\|")
 
 
 def read(sheet: Sheet, evidence: Evidence) -> None:
     for section in sheet.sections:
         for tool in TOOLS:
             lines = extent(section, tool)
-            if lines and (not tool.holds or any(tool.holds in line.text for line in lines)):
+            if lines and (not tool.holds or any(word in line.text for line in lines for word in tool.holds)):
                 evidence.command(tool.argv, "\n".join(line.text for line in lines) + "\n")
                 evidence.saw(tool.name)
     _kernel_log(sheet, evidence)
     _packages_of_debian(sheet, evidence)
     _os_release(sheet, evidence)
-    _xpu_smi_table(sheet, evidence)
 
 
 def extent(section: Section, tool: Tool) -> list[Numbered]:
@@ -131,16 +129,3 @@ def _os_release(sheet: Sheet, evidence: Evidence) -> None:
         if sum(_OS_RELEASE.match(line) is not None for line in lines) >= 2 and any(line.startswith("ID=") for line in lines):
             evidence.files.setdefault("/etc/os-release", "\n".join(lines) + "\n")
             evidence.saw("/etc/os-release")
-
-
-def _xpu_smi_table(sheet: Sheet, evidence: Evidence) -> None:
-    for found in _rows(sheet, _XPU_SMI_ROW):
-        evidence.gpu("intel", found["name"])
-        evidence.saw("xpu-smi discovery")
-
-
-def _rows(sheet: Sheet, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
-    for line in sheet.lines:
-        found = pattern.match(line.text)
-        if found:
-            yield found
