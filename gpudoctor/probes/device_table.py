@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
@@ -69,27 +70,46 @@ def _spellings(table: str) -> tuple[tuple[str, Device], ...]:
         first, *others = re.split(r"\s*/\s*", _plain(device.name or ""))
         stem = first.rpartition(" ")[0] if not re.match(r"\d", others[0] if others else "") else first.split(" ")[0]
         found += [(name, device) for name in (first, *(f"{stem} {other}".strip() for other in others)) if len(name) >= 3]
+    for family in _rows(table):
+        found += [(_plain(name), _common(family)) for name in family.get("also", ())]
     return tuple(found)
 
 
 def _plain(name: str) -> str:
     brands = r"\((?:R|TM|C)\)|®|™|\b(?:NVIDIA|AMD|Intel|GeForce|Radeon|Arc|Graphics|Tesla)\b"
-    return re.sub(r"\s+", " ", re.sub(brands, " ", name, flags=re.IGNORECASE)).strip().lower()
+    plain = re.sub(r"\s+", " ", re.sub(brands, " ", name, flags=re.IGNORECASE)).strip().lower()
+    return re.sub(r"\b(?:(rx)[ -]?)?(\d{3,4})(?: ?(xtx?|gre))?\b", _spaced, plain)
+
+
+def _spaced(found: re.Match[str]) -> str:
+    """'RX6700XT', 'rx-6700 xt', '6700XT' and 'RX 6700 XT' are one name."""
+    series, number, suffix = found.groups()
+    return " ".join(part for part in (series or ("rx" if suffix else None), number, suffix) if part)
+
+
+@lru_cache(maxsize=8)
+def _rows(table: str) -> tuple[dict[str, Any], ...]:
+    data: dict[str, Any] = loads(files("gpudoctor").joinpath("data", f"{table}.toml").read_text(encoding="utf-8"))
+    return tuple(data.get("family", ()))
+
+
+def _common(family: Mapping[str, Any]) -> Device:
+    """What all devices of a family share. `also` of a family: further names that its chips are sold by."""
+    said = {key: family[key] for key in ("generation", "arch", "kind", "compute_capability", "gfx", "min_kernel") if key in family}
+    return Device(drivers=tuple(family.get("drivers", ())), **said)
 
 
 @lru_cache(maxsize=8)
 def _index(table: str) -> tuple[dict[int, Device], tuple[tuple[int, int, Device], ...]]:
-    data: dict[str, Any] = loads(files("gpudoctor").joinpath("data", f"{table}.toml").read_text(encoding="utf-8"))
     exact: dict[int, Device] = {}
     ranges: list[tuple[int, int, Device]] = []
-    for family in data.get("family", ()):
-        common = {key: family[key] for key in ("generation", "arch", "kind", "compute_capability", "gfx", "min_kernel") if key in family}
-        common["drivers"] = tuple(family.get("drivers", ()))
+    for family in _rows(table):
+        common = _common(family)
         for device_id, name in family.get("devices", {}).items():
             gigabytes = family.get("memory_gb", {}).get(device_id)
-            exact[int(device_id, 16)] = Device(name=name, memory_bytes=gigabytes * 2**30 if gigabytes else None, **common)
+            exact[int(device_id, 16)] = replace(common, name=name, memory_bytes=gigabytes * 2**30 if gigabytes else None)
         for device_id in family.get("ids", ()):
-            exact.setdefault(int(device_id, 16), Device(**common))
+            exact.setdefault(int(device_id, 16), common)
         for first, last in family.get("ranges", ()):
-            ranges.append((int(first, 16), int(last, 16), Device(**common)))
+            ranges.append((int(first, 16), int(last, 16), common))
     return exact, tuple(ranges)

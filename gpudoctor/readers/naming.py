@@ -15,9 +15,10 @@ _NVIDIA = (
     r"\b(?:[AHB]100|[HB]200|GH200|GB[123]00|L40S?|A6000|A40|V100|Titan (?:RTX|V|Xp?))\b|GeForce(?: [\w ]{2,20})?|Quadro \w+|Jetson \w+"
 )
 _AMD = (
-    r"(?:AMD )?(?:Radeon )?(?:RX|Pro W|PRO W|W|AI PRO R)[ -]?[4-9]\d{2,3}S?(?: ?(?:XTX?|GRE|M|S))?|(?:AMD )?Instinct \w+|"
+    r"(?:AMD )?(?:Radeon )?(?:RX|Pro W|PRO W|W|AI PRO R)[ -]?[4-9]\d{2,3}S?(?: ?(?:XTX?|GRE|M|S)\b)?|(?:AMD )?Instinct \w+|"
     r"\bMI\d{2,3}[XA]?\b|Radeon [\w ]{2,16}|"
-    r"\b[79]\d00 ?XTX?\b|Radeon VII|\bVega ?\d{1,2}\b|Strix Halo|\b(?:8060S|780M|890M|680M)\b|FirePro \w+"
+    r"\b(?:[5-7]\d[05]0|90[67]0) ?XTX?\b|\bR9700\b|Radeon VII|\bVega ?\d{1,2}\b|Strix Halo|Steam Deck|"
+    r"\b(?:8060S|780M|890M|880M|860M|840M|760M|680M|660M)\b|FirePro \w+"
 )
 _INTEL = (
     r"Intel\(R\) [\w()/ ]{3,40}|(?:Intel )?Arc(?:\(TM\))? ?(?:Pro )?[AB]\d{2,3}M?(?: Graphics)?|"
@@ -50,6 +51,8 @@ def name_gpu(name: str, evidence: Evidence, prose: bool = False) -> bool:
         evidence.gpu(f"8086:{intel[1].lower()}", intel[0])
         return True
     bracket = _BRACKET.search(name[:400])
+    if prose and bracket and any(pattern.match(bracket[1]) for _, pattern in MAKERS):  # 'DG2 [Arc A770]': the product, not the chip
+        return name_gpu(bracket[1], evidence, prose)
     name = re.sub(r"\(UUID.*$|\[.*$", "", name.strip()[:400]).rstrip()[:160]
     by_id = _PCI_ID.search(name)
     if by_id:

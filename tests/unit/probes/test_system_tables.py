@@ -94,3 +94,14 @@ def test_directml_fits(version: str, torch: str, python: str, wrong_torch: bool,
     derived = dict(DIRECTML.derive(facts))
     assert derived["directml.wrong_torch"] == Known(wrong_torch)
     assert derived["directml.wrong_python"] == Known(wrong_python)
+
+
+@pytest.mark.parametrize(
+    ("written", "target"),
+    [("RX580", "gfx803"), ("RX 580 8GB", "gfx803"), ("7900XTX", "gfx1100"), ("rx-6600", "gfx1032"), ("RX 5500", "gfx1012"),
+     ("9070 XT", "gfx1201"), ("RX 6800M", "gfx1031"), ("Steam Deck", "gfx1033"), ("Radeon RX 6900 XT", "gfx1030")],
+)  # fmt: skip
+def test_radeon_cards_are_known_as_people_write_them(written: str, target: str) -> None:
+    device = lookup_name("amd", written)
+
+    assert device is not None and device.gfx == target
