@@ -57,6 +57,8 @@ def lookup_name(vendor: str, name: str) -> Device | None:
     wanted = _plain(name)
     best: tuple[int, Device] | None = None
     for plain, device in _spellings(table):
+        if len(plain) < 3 and plain != wanted:  # 'T4' and 'L4' are names where nothing else stands beside them
+            continue
         if plain in wanted and (best is None or len(plain) > best[0]) and re.search(rf"\b{re.escape(plain)}\b", wanted):
             best = (len(plain), device)
     return best[1] if best else None
@@ -69,7 +71,7 @@ def _spellings(table: str) -> tuple[tuple[str, Device], ...]:
     for device in _index(table)[0].values():
         first, *others = re.split(r"\s*/\s*", _plain(device.name or ""))
         stem = first.rpartition(" ")[0] if not re.match(r"\d", others[0] if others else "") else first.split(" ")[0]
-        found += [(name, device) for name in (first, *(f"{stem} {other}".strip() for other in others)) if len(name) >= 3]
+        found += [(name, device) for name in (first, *(f"{stem} {other}".strip() for other in others)) if len(name) >= 2]
     for family in _rows(table):
         found += [(_plain(name), _common(family)) for name in family.get("also", ())]
     return tuple(found)

@@ -45,9 +45,13 @@ def _torch(value: str, evidence: Evidence, state: _State) -> None:
     if found:
         evidence.package("torch", found["version"])
         state.torch["version"] = found["version"]
-        told = re.search(r"\((True|False)\)", value)
-        if told:  # 'PyTorch version (GPU?): 2.1.0+cu121 (True)'
-            state.torch["available"] = told[1] == "True"
+        told = re.search(r"\((?P<seen>True|False|[A-Z]{2,4})\)", value)
+        if told and told["seen"] in ("True", "CUDA"):  # 'PyTorch version (GPU?): 2.1.0+cu121 (True)', '(accelerator?): 2.7.1 (XPU)'
+            state.torch["cuda_available"] = True
+        elif told and told["seen"] == "XPU":
+            state.torch["xpu_available"] = True
+        elif told and told["seen"] in ("False", "NA") and re.search(r"\+(?:cu|rocm)\d", found["version"]):
+            state.torch["cuda_available"] = False
 
 
 def _built(kind: str) -> Label:
@@ -71,6 +75,28 @@ def _available(device: str) -> Label:
             state.torch[f"{device}_available"] = value.lower() != "false"
 
     return take
+
+
+def _accelerator(value: str, evidence: Evidence, state: _State) -> None:
+    """'PyTorch accelerator: XPU' of accelerate env."""
+    if value.strip().upper() in ("CUDA", "XPU"):
+        state.torch[f"{value.strip().lower()}_available"] = True
+
+
+def _processor(value: str, evidence: Evidence, state: _State) -> None:
+    evidence.fact("cpu.model", value[:120], "text")
+
+
+def _flags(value: str, evidence: Evidence, state: _State) -> None:
+    """The line of lscpu, as collect_env repeats it; a line that was cut proves no absence."""
+    flags = value.split()
+    if len(flags) >= 20 and not value.endswith(("...", "…")):
+        evidence.fact("cpu.flags", flags, "lscpu")
+
+
+def _in_docker(value: str, evidence: Evidence, state: _State) -> None:
+    if value.lower().startswith(("yes", "true")):
+        evidence.platform("container")
 
 
 def _python(value: str, evidence: Evidence, state: _State) -> None:
@@ -99,7 +125,8 @@ def _platform(value: str, evidence: Evidence, state: _State) -> None:
 
 
 def _system(value: str, evidence: Evidence, state: _State) -> None:
-    name_system(value, evidence)
+    """tf_env_collect prints a tuple: ('Ubuntu', '22.04', 'Jammy Jellyfish')."""
+    name_system(re.sub(r"[()',]", " ", value).strip() if value.startswith("(") else value, evidence)
 
 
 def _kernel(value: str, evidence: Evidence, state: _State) -> None:
@@ -143,7 +170,10 @@ def _gpu(value: str, evidence: Evidence, state: _State) -> None:
 
 
 LABELS: Mapping[str, Label] = {
-    **dict.fromkeys(("pytorch version", "torch version", "pytorch version (gpu?)", "pytorch", "torch", "pytorch/torch version"), _torch),
+    **dict.fromkeys(("pytorch version", "torch version", "pytorch version (gpu?)", "pytorch version (accelerator?)", "pytorch", "torch",
+                     "pytorch/torch version"), _torch),
+    "pytorch accelerator": _accelerator, "model name": _processor, "cpu model": _processor, "cpu name": _processor, "flags": _flags,
+    "are we in docker": _in_docker, **dict.fromkeys(("deepspeed version", "deepspeed"), _package("deepspeed")),
     **dict.fromkeys(("ipex version", "ipex", "intel extension for pytorch", "intel-extension-for-pytorch"),
                     _package("intel-extension-for-pytorch")),
     **dict.fromkeys(("torchvision version", "torchvision"), _package("torchvision")),
@@ -171,9 +201,10 @@ LABELS: Mapping[str, Label] = {
     "cuda used to build pytorch": _built("cuda"), "rocm used to build pytorch": _built("hip"), "xpu used to build pytorch": _built("xpu"),
     "is debug build": _debug, "is cuda available": _available("cuda"), "is xpu available": _available("xpu"),
     "pytorch xpu available": _available("xpu"),
-    **dict.fromkeys(("python version", "python"), _python),
+    **dict.fromkeys(("python version", "python", "sys.version"), _python),
     **dict.fromkeys(("python platform", "platform", "os platform"), _platform),
     **dict.fromkeys(("os", "operating system", "os platform and distribution", "host os", "distribution", "distro", "linux distribution",
+                     "linux os distribution",
                      "os version", "windows version", "windows build", "windows"), _system),
     **dict.fromkeys(("kernel", "linux kernel", "kernel version", "uname -r", "host kernel"), _kernel),
     **dict.fromkeys(("nvidia driver version", "nvidia driver", "nvidia gpu driver version", "cuda driver version", "nvidia-smi"),
@@ -185,9 +216,14 @@ LABELS: Mapping[str, Label] = {
     **dict.fromkeys(("gpu", "gpus", "gpu model", "gpu type", "gpu model and memory", "gpu models and configuration", "graphics card",
                      "gpu name",
                      "graphics", "video card", "device name", "card", "igpu", "dgpu", "intel gpu", "gpu device", "hardware", "device",
-                     "npu", "gpu info", "card name", "chipset model", "accelerator"), _gpu),
+                     "npu", "gpu info", "card name", "chipset model", "accelerator", "xpu type"), _gpu),
 }  # fmt: skip
-_HEAD = re.compile(r"^(?:Collecting environment information|Versions of relevant libraries)", re.IGNORECASE)
+_HEADS = (
+    ("collect_env", re.compile(r"^(?:Collecting environment information|Versions of relevant libraries)", re.IGNORECASE)),
+    ("tf_env_collect", re.compile(r"^== (?:check python|check pips|tensorflow import) ==")),
+    ("diffusers-cli env", re.compile(r"^- 🤗 Diffusers version: ")), ("accelerate env", re.compile(r"^- `Accelerate` version: ")),
+    ("transformers env", re.compile(r"^- `transformers` version: ")),
+)
 _LISTED = re.compile(r"^\s*\[(?:pip3?|conda|uv)\]\s+(?P<name>[\w.\-]+)(?:==|\s+)(?P<version>\d\S*)")
 
 
@@ -196,8 +232,11 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
     names_follow = False
     for line in sheet.lines:
         text = line.text
-        if _HEAD.match(text):
-            evidence.saw("collect_env")
+        for name, head in _HEADS:
+            if head.match(text):
+                evidence.saw(name)
+        if sheet.by_uv and text.startswith(" - "):
+            continue
         listed = _LISTED.match(text)
         if listed:
             evidence.package(listed["name"], listed["version"])

@@ -18,6 +18,9 @@ _SHOWN = re.compile(r"^Name: (?P<name>[\w.\-]+)$")
 _INSTALLED = re.compile(r"^\s*Successfully installed (?P<list>.+)$")
 _INSTALLED_ONE = re.compile(rf"(?P<name>[A-Za-z][\w.]*(?:-[A-Za-z][\w.]*)*)-(?P<version>{_VERSION})")
 _SATISFIED = re.compile(rf"^Requirement already satisfied: (?P<name>[\w.\-]+)\S* in .*?(?:\((?P<version>{_VERSION})\))?$")
+_UV = re.compile(rf"^ (?P<sign>[-+~]) (?P<name>[A-Za-z][\w.\-]*)==(?P<version>{_VERSION})(?: \(.*\))?$")
+_POETRY = re.compile(rf"^\s*[-•] (?:Installing|Updating|Downgrading) (?P<name>[A-Za-z][\w.\-]*) \((?:\S+ -> )?(?P<version>{_VERSION})[):]")
+"""What uv and poetry changed: with '-' a distribution is gone."""
 _ERROR = re.compile(r"^ERROR|requires|which is incompatible|Could not find|No matching|from versions", re.IGNORECASE)
 _OWN_LINE = re.compile(
     rf"^[\s*\->•`]*(?P<name>[A-Za-z][\w.\-]*?)[`*]*(?:\s*[:=]\s*|\s+(?:version\s+|v)?)[`*]*(?P<version>\d+\.\d+{_VERSION[2:]})[`*.,;]*(?:\s+\(.*\))?$"
@@ -31,6 +34,11 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
     for number, line in enumerate(sheet.lines):
         text = line.text
         if _ERROR.search(text):
+            continue
+        changed = (_UV.match(text) if sheet.by_uv else None) or _POETRY.match(text)
+        if changed:
+            if changed.groupdict().get("sign") != "-":
+                evidence.package(changed["name"], changed["version"])
             continue
         shown = _SHOWN.match(text)
         if shown and number + 1 < len(sheet.lines) and sheet.lines[number + 1].text.startswith("Version: "):

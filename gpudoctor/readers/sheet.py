@@ -20,7 +20,7 @@ _TOOLS = (
 _TOOL_LINE = re.compile(rf"^(?:sudo )?(?:\S*/)?(?:{_TOOLS})(?:\s+[-\w./=|'\"$: ,]+)?$")
 _ROW = re.compile(r"^\S+\s+v?\d+[.:\-]\d")
 """'python   3.11.9   h955ad1f_0' is a row of a list, no call."""
-
+_UV = re.compile(r"^(?:Installed|Uninstalled) \d+ packages?\b", re.MULTILINE)
 LONGEST = 8_000
 """Letters of a line that readers look at: what they know is never longer, and their work on a line may grow faster than it."""
 
@@ -55,6 +55,8 @@ class Sheet:
         self.sections = self.sections or list(_sections(self.lines))
         self.text = "\n".join(line.text for line in self.lines)
         self.lower = self.text.lower()
+        self.by_uv = _UV.search(self.text) is not None
+        """Lines that begin with ' + ', ' - ' and ' ~ ' are what uv installed, removed and replaced."""
 
 
 def _sections(lines: Sequence[Numbered]) -> list[Section]:

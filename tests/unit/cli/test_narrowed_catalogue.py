@@ -1,0 +1,45 @@
+"""Of a text only those checks are built that can have a finding: their findings are those of the whole catalogue."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpudoctor.catalog.loader import read_folder
+from gpudoctor.catalog.paths import checkout_checks
+from gpudoctor.explaining import ExplainRequest, explain
+from gpudoctor.gather import vocabulary
+from gpudoctor.model.report import Report
+
+GROUPS = 4
+HEALTHY = """Collecting environment information...
+PyTorch version: 2.6.0+cu124
+CUDA used to build PyTorch: 12.4
+OS: Ubuntu 22.04.4 LTS (x86_64)
+Is CUDA available: True
+GPU models and configuration: GPU 0: NVIDIA GeForce RTX 4090
+Nvidia driver version: 550.54.15
+[pip3] numpy==1.26.4
+"""
+
+
+def told(text: str, *, whole: bool) -> Report:
+    """`why` asks for the outcome of every check, so that none may be left out."""
+    return explain([text.encode()], ExplainRequest(why=whole)).report
+
+
+@pytest.fixture(scope="module")
+def texts() -> list[str]:
+    """What the examples of all checks say, dealt out over a few texts; two of them alone; a machine without trouble."""
+    folder = checkout_checks()
+    assert folder is not None
+    checks, _ = read_folder(folder, vocabulary.items())
+    said = [example.text for check in checks for example in check.examples if example.text]
+    return ["\n\n".join(said[start::GROUPS]) for start in range(GROUPS)] + [said[0], said[-1], HEALTHY]
+
+
+@pytest.mark.parametrize("number", range(GROUPS + 3))
+def test_the_narrowed_catalogue_gives_the_findings_of_the_whole_one(number: int, texts: list[str]) -> None:
+    narrow, whole = told(texts[number], whole=False), told(texts[number], whole=True)
+    assert [(found.key, found.confidence, found.title) for found in narrow.findings] == [
+        (found.key, found.confidence, found.title) for found in whole.findings
+    ]  # fmt: skip
