@@ -63,9 +63,21 @@ def settle(evidence: Evidence, sheet: Sheet, facts: Facts) -> None:
     for name, fact in evidence.facts.items():
         if not isinstance(facts.get(name), Known):
             facts.set(name, fact)
+    _drivers_not_shown(evidence, facts)
     _gpus(evidence, facts)
     facts.set("text.stacks", Known(stacks_of(sheet.lower, evidence, facts), "text"))
     facts.set("text.readers", Known(list(evidence.recognised), "text"))
+
+
+def _drivers_not_shown(evidence: Evidence, facts: Facts) -> None:
+    """`lspci -nn` without -k shows no driver of any device: that is no proof that none is bound."""
+    listing = evidence.commands.get(("lspci", "-nnk"), "")
+    if not listing or "Kernel driver in use:" in listing or "Kernel modules:" in listing:
+        return
+    for name in ("pci.devices", "gpus"):
+        records = [{**record, "driver": NOT_THERE} if record.get("driver") is None else record for record in facts.value(name) or []]
+        if records:
+            facts.set(name, Known(records, "lspci"))
 
 
 def _gpus(evidence: Evidence, facts: Facts) -> None:

@@ -127,3 +127,13 @@ def test_drivers_below_plain_lspci_and_in_lshw_and_inxi_belong_to_their_cards() 
     assert [(gpu["name"], gpu["driver"]) for gpu in lshw.value("gpus")] == [("Arc A770 Graphics", "xe")]
     inxi = read("Graphics:\n  Device-1: NVIDIA AD104 [GeForce RTX 4070] driver: nouveau v: kernel\n")
     assert [(gpu["name"], gpu["driver"]) for gpu in inxi.value("gpus")] == [("GeForce RTX 4070", "nouveau")]
+
+
+def test_lspci_without_k_proves_no_missing_driver() -> None:
+    card = "03:00.0 VGA compatible controller [0300]: Advanced Micro Devices, Inc. [AMD/ATI] Navi 31 [Radeon RX 7900 XTX] [1002:744c]\n"
+    (gpu,) = read(f"$ lspci -nn\n{card}").value("gpus")
+    assert isinstance(gpu["driver"], Unknown)
+    (bound,) = read(f"$ lspci -nnk\n{card}\tKernel driver in use: amdgpu\n").value("gpus")
+    assert bound["driver"] == "amdgpu"
+    (free,) = read(f"$ lspci -nnk\n{card}\tKernel modules: amdgpu\n").value("gpus")
+    assert free["driver"] is None
