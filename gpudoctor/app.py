@@ -14,17 +14,20 @@ from gpudoctor.derived import measured
 from gpudoctor.engine.demands import weigh
 from gpudoctor.engine.diagnose import Hits, diagnose, in_reading_order
 from gpudoctor.engine.ladders import first_broken, ladder, quieten, used_stacks
+from gpudoctor.engine.messages import hits_in, may_show, speaks_without_a_message
 from gpudoctor.engine.summary import fact_tree, headline, not_looked_at, unknown_facts
 from gpudoctor.gather import vocabulary
 from gpudoctor.gather.collect import Gathered, gather
+from gpudoctor.gather.said import said
 from gpudoctor.gather.told import told as told_facts
 from gpudoctor.host.base import CaptureError, Host
 from gpudoctor.host.open_host import open_host
 from gpudoctor.host.recorded import RecordedHost
 from gpudoctor.host.report_file import read_report
 from gpudoctor.lang.conditions import did_you_mean
+from gpudoctor.lang.signatures import SearchedText
 from gpudoctor.model.check import Catalogue
-from gpudoctor.model.facts import Known
+from gpudoctor.model.facts import Facts, Known
 from gpudoctor.model.measurement import Measurement
 from gpudoctor.model.policy import Demand
 from gpudoctor.model.report import Finding, Report, StackResult
@@ -81,7 +84,8 @@ def check(request: CheckRequest, progress: Callable[[str], None] | None = None) 
     else:
         assert host is not None
         looked = look(host, "capture" if request.capture else host.origin, progress, live=request.capture is None)
-    report = judge(looked.gathered, knowledge, request, looked.origin, demands)
+    knowledge, hits = hear(looked.gathered.facts, knowledge)
+    report = judge(looked.gathered, knowledge, request, looked.origin, demands, hits)
     return replace(report, seconds=time.monotonic() - began, measurements=looked.measurements)
 
 
@@ -120,9 +124,15 @@ def recall(gathered: Gathered, runs: Sequence[LastRun]) -> tuple[Measurement, ..
     return tuple(replace(each, notes=(f"measured {run.date}", *each.notes)) for run in runs for each in run.measurements)
 
 
-def speaks_without_a_message(table: Mapping[str, Any]) -> bool:
-    """Whether a check's table can have a finding where no text is at hand."""
-    return "signature" not in table or bool(table.get("foreseen"))
+def hear(facts: Facts, knowledge: Catalogue) -> tuple[Catalogue, Hits]:
+    """What the machine's own tools said when they failed is looked through for messages, as a pasted text is."""
+    lines = said(facts)
+    if not lines:
+        return knowledge, {}
+    text, there = SearchedText(lines), {check.id for check in knowledge.checks}
+    told = catalogue(wanted=lambda table: table["id"] not in there and not speaks_without_a_message(table) and may_show(text, table))
+    knowledge = replace(knowledge, checks=(*knowledge.checks, *told.checks))
+    return knowledge, hits_in(text, knowledge.checks)
 
 
 def _demands(policy: str) -> Sequence[Demand]:
@@ -144,7 +154,7 @@ def refuse_unknown_names(request: CheckRequest, knowledge: Catalogue) -> None:
 def judge(
     gathered: Gathered, knowledge: Catalogue, request: CheckRequest, origin: str, demands: Sequence[Demand] = (), hits: Hits | None = None
 ) -> Report:
-    """Facts and catalogue to a report: pure but for the clock. `hits`: the messages that a text shows."""
+    """Facts and catalogue to a report: pure but for the clock. `hits`: the messages that a text shows, or a machine's own tools."""
     facts = gathered.facts
     used = used_stacks(knowledge.stacks, facts)
     found, traces = diagnose(knowledge.checks, facts, request.ignore, hits)

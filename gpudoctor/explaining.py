@@ -10,6 +10,7 @@ from itertools import chain
 from typing import Any
 
 from gpudoctor import app
+from gpudoctor.engine.messages import hits_in, may_show, speaks_without_a_message
 from gpudoctor.gather.collect import gather
 from gpudoctor.host.report_file import LARGEST, report_in
 from gpudoctor.lang.signatures import SearchedText, anchor
@@ -17,14 +18,11 @@ from gpudoctor.model.check import Catalogue, Check
 from gpudoctor.model.facts import Facts
 from gpudoctor.model.packed import BEGIN
 from gpudoctor.model.report import Report
-from gpudoctor.model.signature import Hit
 from gpudoctor.readers import large
 from gpudoctor.readers.cleaning import unquoted
 from gpudoctor.readers.reading import machine_of, settle, take
 
 MARK = BEGIN.encode()
-MOST_HITS = 12
-"""Places of one check that are kept: more prove no more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +55,8 @@ def explain(chunks: Iterable[bytes], request: ExplainRequest, progress: Callable
         text = SearchedText(around)
         knowledge = _knowledge(request, asked, text)
         looked = app.look_into(told)
-        report = app.judge(looked.gathered, knowledge, asked, "text", hits=hits_in(text, knowledge.checks))
+        knowledge, said = app.hear(looked.gathered.facts, knowledge)
+        report = app.judge(looked.gathered, knowledge, asked, "text", hits={**said, **hits_in(text, knowledge.checks)})
         report = replace(report, seconds=time.monotonic() - began, measurements=looked.measurements)
         return Explanation(report=report, recognised=("a report of gpudoctor",))
     lines = unquoted(large.read(chunks, every_anchor, progress))
@@ -115,23 +114,9 @@ def _knowledge(request: ExplainRequest, asked: app.CheckRequest, text: SearchedT
 
 
 def _may_tell(text: SearchedText, table: Mapping[str, Any]) -> bool:
-    if app.speaks_without_a_message(table):
-        return True
-    signatures = table["signature"]
-    return any(all(text.holds_any([entry] if isinstance(entry, str) else entry) for entry in signature["text"]) for signature in signatures)
+    return speaks_without_a_message(table) or may_show(text, table)
 
 
 def anchors(checks: Iterable[Check]) -> list[str]:
     """Literals of which one stands wherever a signature does."""
     return [literal for check in checks for signature in check.signatures for literal in anchor(signature)]
-
-
-def hits_in(text: SearchedText, checks: Sequence[Check]) -> dict[str, list[Hit]]:
-    """By check: where the text shows one of its signatures."""
-    found: dict[str, list[Hit]] = {}
-    for check in checks:
-        for signature in check.signatures:
-            hits = [hit for hit, _ in zip(text.hits(signature), range(MOST_HITS), strict=False)]
-            if hits:
-                found.setdefault(check.id, []).extend(hits)
-    return {name: sorted(hits, key=lambda hit: (-hit.strength, hit.line))[:MOST_HITS] for name, hits in found.items()}

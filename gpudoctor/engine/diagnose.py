@@ -61,7 +61,7 @@ def _trace(check: Check, facts: Facts, subject: str, hits: Sequence[Hit]) -> Tra
 
 def _said(hits: Sequence[Hit]) -> Verdict:
     if hits:
-        return Verdict("true", "a text shows its message", hits[0].quote, f"line {hits[0].line}")
+        return Verdict("true", "a text shows its message", hits[0].quote, hits[0].place)
     return Verdict("unknown", "a text shows its message", "not in the text")
 
 
@@ -106,7 +106,13 @@ def diagnose(
     silent = {name: other for name, fire in fired.items() for other in fire.check.excludes if other in fired}
     traces = [replace(trace, excluded_by=silent.get(trace.check)) if trace.outcome == "problem" else trace for trace in traces]
     merged = {name: _merge(fire.findings) for name, fire in fired.items() if name not in silent}
-    return _link(_less_sure(merged), {name: fire.check for name, fire in fired.items()}), traces
+    weighed = {name: replace(finding, said_at=_in_a_text(finding)) for name, finding in _less_sure(merged).items()}
+    return _link(weighed, {name: fire.check for name, fire in fired.items()}), traces
+
+
+def _in_a_text(finding: Finding) -> tuple[int, ...]:
+    """Without what a machine said: that has no line to show, and ranks as the rest of the machine does."""
+    return tuple(line for line in finding.said_at if line > 0)
 
 
 def _finding(check: Check, trace: Trace, facts: Facts, hits: Sequence[Hit]) -> Finding:
@@ -122,7 +128,7 @@ def _finding(check: Check, trace: Trace, facts: Facts, hits: Sequence[Hit]) -> F
         severity = "warning"
     leaves = [leaf for verdict in (trace.problem, trace.applies, trace.suspect) if verdict for leaf in verdict.leaves()]
     confirmed = [leaf for leaf in leaves if leaf.truth == "true" and leaf.text != "all"]
-    said = [f"line {hit.line}: {hit.quote}" for hit in hits[:3]]
+    said = [f"{hit.place}: {hit.quote}" for hit in hits[:3]]
     return Finding(
         id=check.id, key="", subjects=(trace.subject,), severity=severity, layer=check.layer, stacks=_stacks(check, facts),
         title=fill(check.title, facts), explanation=fill(check.explanation, facts), confidence=confidence,

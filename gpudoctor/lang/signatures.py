@@ -81,7 +81,8 @@ class SearchedText:
             captures = {name: value for name, value in found.groupdict().items() if value is not None}
         line = self._lines[row]
         strength = sum(min(map(len, choice)) for choice in (*signature.text, *signature.anywhere)) + 4 * bool(signature.pattern)
-        return Hit(line=line.number, quote=_quote(line.text, signature.text), strength=strength, captures=decoded(captures))
+        quote = _quote(line.text, signature.text)
+        return Hit(line=line.number, quote=quote, strength=strength, captures=decoded(captures), source=line.source)
 
     def _shown(self, signature: Signature, row: int, first: int, last: int) -> str:
         """The lines for the expression; of a line without end the part around what was found."""

@@ -26,10 +26,14 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class Numbered:
-    """A line of a text and its number there, from 1 on."""
+    """A line of a text and its number there, from 1 on.
+
+    What a machine's own tools say has no place in a text: its numbers are below 0, and `source` says whose words they are.
+    """
 
     number: int
     text: str
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,3 +44,8 @@ class Hit:
     quote: str
     strength: int
     captures: Mapping[str, str] = field(default_factory=dict)
+    source: str = ""
+
+    @property
+    def place(self) -> str:
+        return self.source or f"line {self.line}"

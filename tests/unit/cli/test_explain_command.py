@@ -75,7 +75,9 @@ def test_hostile_texts_end_in_an_answer(tmp_path: Path, capsys: pytest.CaptureFi
         assert status in (0, 1) and "\x1b" not in screen, name
 
 
-@pytest.mark.parametrize(("text", "words"), [(TRACE, "yes said: a text shows its message"), ("all is well\n", "?   said: a text shows its message")])
+@pytest.mark.parametrize(
+    ("text", "words"), [(TRACE, "yes said: a text shows its message"), ("all is well\n", "?   said: a text shows its message")]
+)
 def test_why_says_whether_the_text_shows_the_message(text: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "log").write_text(TRACE)
     first = json.loads(explain(capsys, str(tmp_path / "log"), "--format", "json")[1])["findings"][0]["id"]

@@ -1,0 +1,36 @@
+"""Which checks a text speaks of: by the literals of their tables, then by their signatures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gpudoctor.lang.signatures import SearchedText
+from gpudoctor.model.check import Check
+from gpudoctor.model.signature import Hit
+
+MOST_HITS = 12
+"""Places of one check that are kept: more prove no more."""
+
+
+def speaks_without_a_message(table: Mapping[str, Any]) -> bool:
+    """Whether a check's table can have a finding where no text is at hand."""
+    return "signature" not in table or bool(table.get("foreseen"))
+
+
+def may_show(text: SearchedText, table: Mapping[str, Any]) -> bool:
+    """Whether the text holds all literals of a signature of the check's table. Raises KeyError for a table without signatures."""
+    return any(
+        all(text.holds_any([entry] if isinstance(entry, str) else entry) for entry in signature["text"]) for signature in table["signature"]
+    )
+
+
+def hits_in(text: SearchedText, checks: Sequence[Check]) -> dict[str, list[Hit]]:
+    """By check: where the text shows one of its signatures."""
+    found: dict[str, list[Hit]] = {}
+    for check in checks:
+        for signature in check.signatures:
+            hits = [hit for hit, _ in zip(text.hits(signature), range(MOST_HITS), strict=False)]
+            if hits:
+                found.setdefault(check.id, []).extend(hits)
+    return {name: sorted(hits, key=lambda hit: (-hit.strength, hit.line))[:MOST_HITS] for name, hits in found.items()}

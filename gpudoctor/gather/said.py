@@ -1,0 +1,38 @@
+"""What the examined machine's own tools and frameworks said when they failed: texts that messages are looked for in, as in a pasted log.
+
+The kernel log is left out: it tells what once was, and checks that ask `kernel.log` weigh that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from gpudoctor.model.facts import Facts
+from gpudoctor.model.signature import Numbered
+
+ERRORS = {
+    "nvidia.smi.error": "nvidia-smi", "opencl.error": "OpenCL", "rocm.rocminfo.error": "rocminfo", "sycl.ls.error": "sycl-ls",
+    "xpu_smi.error": "xpu-smi", "poplar.gc_info.error": "gc-info", "poplar.vipu.error": "vipu",
+}  # fmt: skip
+APART = 30
+"""Empty lines between two speakers: no signature reaches over them (catalog.structure allows that many lines)."""
+
+
+def said(facts: Facts) -> list[Numbered]:
+    """Lines with their speaker; numbers below 0, the first line the lowest."""
+    lines: list[tuple[str, str]] = []
+    for speaker, words in _speeches(facts):
+        lines += [("", "")] * APART if lines else []
+        lines += [(speaker, line) for line in words.splitlines()]
+    return [Numbered(place - len(lines), text, speaker) for place, (speaker, text) in enumerate(lines)]
+
+
+def _speeches(facts: Facts) -> Iterator[tuple[str, str]]:
+    frameworks = facts.value("python.frameworks")
+    for name, framework in frameworks.items() if isinstance(frameworks, Mapping) else ():
+        error = framework.get("error") if isinstance(framework, Mapping) else None
+        if isinstance(error, Mapping) and error.get("message"):
+            yield f"import {name}", f"{error.get('name') or error.get('kind') or 'error'}: {error['message']}"
+    for fact, speaker in ERRORS.items():
+        if words := facts.value(fact):
+            yield speaker, str(words)
