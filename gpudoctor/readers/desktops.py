@@ -12,6 +12,9 @@ from gpudoctor.readers.sheet import Sheet
 
 _PAIR = re.compile(r"^\s*(?P<key>[A-Z][\w ()/]{2,40}?)\s*:\s+(?P<value>\S.*)$")
 _VIRTUAL = re.compile(r"^\s*(?:virtual packages : )?(?P<name>__cuda|__glibc|__linux|__win)=(?P<value>\d[\d.]*)=")
+_WSL_VERSION = re.compile(r"^(?:WSL\b.{0,20}?|.{0,20}?\bWSL)\s*[:：]\s*\d+\.\d+\.\d+(?:\.\d+)?\s*$")
+_WSL_KERNEL = re.compile(r"[:：]\s*(?P<release>\d+\.\d+\.\d+\.\d+-\d+)\s*$")
+_WINDOWS_BUILD = re.compile(r"^(?:Windows\b.{0,20}?|.{0,20}?\bWindows)\s*[:：]\s*10\.0\.(?P<build>\d{5})")
 
 
 def read(sheet: Sheet, evidence: Evidence) -> None:
@@ -70,9 +73,18 @@ def _system_profiler(sheet: Sheet, evidence: Evidence) -> None:
 
 
 def _wsl(sheet: Sheet, evidence: Evidence) -> None:
-    if re.search(r"^(?:WSL version|WSL-Version|Version WSL)\s*: ?\d+\.\d+", sheet.text, re.MULTILINE):
-        evidence.platform("wsl2")
-        evidence.saw("wsl --version")
+    """`wsl --version` in any language: the order of the words differs, the forms of the numbers do not."""
+    start = next((number for number, line in enumerate(sheet.lines) if _WSL_VERSION.match(line.text)), None)
+    if start is None:
+        return
+    evidence.platform("wsl2")
+    evidence.saw("wsl --version")
+    for line in sheet.lines[start + 1 : start + 9]:
+        kernel, windows = _WSL_KERNEL.search(line.text), _WINDOWS_BUILD.match(line.text)
+        if kernel:
+            evidence.files.setdefault("/proc/sys/kernel/osrelease", kernel["release"] + "\n")
+        if windows:
+            evidence.fact("windows.build", int(windows["build"]), "wsl --version")
 
 
 def _docker(sheet: Sheet, evidence: Evidence) -> None:

@@ -34,6 +34,7 @@ TOOLS = (
          holds=("NVIDIA-SMI", "Bus-Id", "GPU-Util", "MiB /", "GPU Memory")),
     Tool("nvidia-smi", ("nvidia-smi",), _p(r"^NVIDIA-SMI has failed|^Failed to initialize NVML|^No devices were found")),
     Tool("nvidia-smi -q", ("nvidia-smi", "-q"), _p(r"^=+NVSMI LOG=+")),
+    Tool("nvidia-smi -q -x", ("nvidia-smi", "-q", "-x"), _p(r"^\s*<(?:\?xml|nvidia_smi_log)\b"), None, holds=("<nvidia_smi_log",)),
     Tool("nvidia-smi -L", ("nvidia-smi", "-L"), _p(r"^GPU \d+: .+\(UUID: "), _p(r"^(?:GPU \d+: |\s+MIG )")),
     Tool("nvcc", ("nvcc", "--version"), _p(r"^nvcc: NVIDIA \(R\) Cuda compiler driver"), gaps=0),
     Tool("clinfo --json", ("clinfo", "--json"), _p(r'^\s*\{.*"platforms"'), None),
@@ -76,6 +77,9 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
             if lines and (not tool.holds or any(word in line.text for line in lines for word in tool.holds)):
                 evidence.command(tool.argv, "\n".join(line.text for line in lines) + "\n")
                 evidence.saw(tool.name)
+    listing = evidence.commands.get(("lspci", "-nnk"), "")
+    if "[size=" in listing:  # -v shows the memory regions as well
+        evidence.command(("lspci", "-nnvv"), listing)
     _kernel_log(sheet, evidence)
     _packages_of_debian(sheet, evidence)
     _os_release(sheet, evidence)

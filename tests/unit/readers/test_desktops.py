@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from gpudoctor.gather.collect import gather
 from gpudoctor.model.facts import Facts
 from gpudoctor.readers.cleaning import lines_of, unquoted
@@ -38,8 +40,17 @@ def test_system_profiler_as_text_gives_the_adapters_of_a_mac() -> None:
     assert chip.value("macos.apple_silicon") is True and chip.value("os.version") == "15.3"
 
 
-def test_wsl_version_is_a_wsl2_with_its_kernel_and_the_build_of_windows() -> None:
-    facts = read("PS C:\\> wsl --version\nWSL version: 2.4.13.0\nKernel version: 5.15.167.4-1\nWindows version: 10.0.26100.3775\n")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "WSL version: 2.4.13.0\nKernel version: 5.15.167.4-1\nWSLg version: 1.0.65\nWindows version: 10.0.26100.3775\n",
+        "WSL-Version: 2.4.13.0\nKernelversion: 5.15.167.4-1\nWindows-Version: 10.0.26100.3775\n",
+        "WSL 版本： 2.4.13.0\n内核版本： 5.15.167.4-1\nWSLg 版本： 1.0.65\nWindows 版本： 10.0.26100.3775\n",
+        "Version WSL\u00a0: 2.4.13.0\nVersion du noyau\u00a0: 5.15.167.4-1\nVersion Windows\u00a0: 10.0.26100.3775\n",
+    ],
+)
+def test_wsl_version_in_any_language_is_a_wsl2_with_its_kernel_and_the_build_of_windows(text: str) -> None:
+    facts = read(f"PS C:\\> wsl --version\n{text}")
     assert (facts.value("platform.kind"), facts.value("windows.build"), facts.value("wsl.kernel")) == ("wsl2", 26100, "5.15.167.4")
 
 

@@ -137,3 +137,22 @@ def test_lspci_without_k_proves_no_missing_driver() -> None:
     assert bound["driver"] == "amdgpu"
     (free,) = read(f"$ lspci -nnk\n{card}\tKernel modules: amdgpu\n").value("gpus")
     assert free["driver"] is None
+
+
+def test_memory_regions_of_lspci_v_tell_the_window_of_a_card() -> None:
+    facts = read(
+        "$ lspci -nnvk\n03:00.0 VGA compatible controller [0300]: Intel Corporation DG2 [Arc A770] [8086:56a0] (rev 08)\n"
+        "\tMemory at 80000000 (64-bit, non-prefetchable) [size=16M]\n\tMemory at 4000000000 (64-bit, prefetchable) [size=256M]\n"
+        "\tKernel driver in use: i915\n"
+    )
+    assert facts.value("gpus")[0]["bar_bytes"] == 256 * 2**20
+
+
+def test_the_xml_of_nvidia_smi_is_read_by_the_probe() -> None:
+    facts = read(
+        '$ nvidia-smi -q -x\n<?xml version="1.0" ?>\n<nvidia_smi_log>\n<driver_version>550.54.15</driver_version>\n'
+        "<cuda_version>12.4</cuda_version>\n"
+        '<gpu id="00000000:01:00.0">\n<product_name>NVIDIA A40</product_name>\n</gpu>\n</nvidia_smi_log>\n'
+    )
+    assert (facts.value("nvidia.driver.version"), facts.value("nvidia.cuda_max")) == ("550.54.15", "12.4")
+    assert [card["name"] for card in facts.value("nvidia.devices")] == ["NVIDIA A40"]
