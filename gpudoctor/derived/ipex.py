@@ -68,6 +68,8 @@ def fits(ipex: str, build: str, torch: str, row: Mapping[str, Any] | None) -> bo
         return None if "a0" in public or "dev" in public else False
     if not row["local"] or row["local"] in local:
         return True
+    if not local and ("post" in public or "a0" in public):
+        return True  # published by Intel alone: who leaves '+cxx11.abi' out means this build
     return None if local.startswith("git") else False
 
 

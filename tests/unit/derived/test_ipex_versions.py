@@ -34,6 +34,8 @@ def pair(version: str, torch: str) -> dict[str, str]:
         ("2.1.10+xpu", "2.1.0+cu118", False),
         ("2.1.40+xpu", "2.1.0.post3+cxx11.abi", True),
         ("2.1.40+xpu", "2.1.0.post0+cxx11.abi", False),
+        ("2.1.40+xpu", "2.1.0.post3", True),
+        ("2.1.40+xpu", "2.1.0", False),
         ("2.3.110+xpu", "2.3.1+cxx11.abi", True),
         ("2.3.110+xpu", "2.3.1+cpu", False),
         ("2.8.10+xpu", "2.8.0+xpu", True),
