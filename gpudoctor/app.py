@@ -61,7 +61,7 @@ class CheckRequest:
 
 
 def catalogue(extra: Sequence[str] = (), wanted: Callable[[Mapping[str, Any]], bool] | None = None) -> Catalogue:
-    """All stacks, and all checks or those of `wanted` tables. Raises catalog.structure.DataError."""
+    """All stacks, and all checks or those of `wanted` heads. Raises catalog.structure.DataError."""
     return load_catalogue(vocabulary.items(), extra, wanted)
 
 
@@ -130,7 +130,7 @@ def hear(facts: Facts, knowledge: Catalogue) -> tuple[Catalogue, Hits]:
     if not lines:
         return knowledge, {}
     text, there = SearchedText(lines), {check.id for check in knowledge.checks}
-    told = catalogue(wanted=lambda table: table["id"] not in there and not speaks_without_a_message(table) and may_show(text, table))
+    told = catalogue(wanted=lambda head: head["id"] not in there and not speaks_without_a_message(head) and may_show(text, head))
     knowledge = replace(knowledge, checks=(*knowledge.checks, *told.checks))
     return knowledge, hits_in(text, knowledge.checks)
 

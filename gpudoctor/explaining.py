@@ -113,8 +113,8 @@ def _knowledge(request: ExplainRequest, asked: app.CheckRequest, text: SearchedT
     return knowledge
 
 
-def _may_tell(text: SearchedText, table: Mapping[str, Any]) -> bool:
-    return speaks_without_a_message(table) or may_show(text, table)
+def _may_tell(text: SearchedText, head: Mapping[str, Any]) -> bool:
+    return speaks_without_a_message(head) or may_show(text, head)
 
 
 def anchors(checks: Iterable[Check]) -> list[str]:

@@ -14,20 +14,23 @@ from gpudoctor.catalog import paths
 from gpudoctor.catalog.structure import DataError, check_from, stack_from
 from gpudoctor.model.check import Catalogue, Check, Stack
 
-FORMAT = 3
+FORMAT = 4
 
 
 def load_catalogue(
     items: Mapping[str, str], extra: Iterable[str] = (), wanted: Callable[[Mapping[str, Any]], bool] | None = None
 ) -> Catalogue:
-    """`items` maps records facts to item names; of our own checks only those are built whose table is `wanted`, all without it.
+    """`items` maps records facts to item names; of our own checks only those are built whose head is `wanted`, all without it.
+
+    A head is the part of a table that tells when it can have a finding: `id`, and of one that speaks by its message `signature`
+    and `foreseen`.
 
     Raises DataError for a file that cannot be used.
     """
     tables = _tables(items)
-    entries = tables["checks"] if wanted is None else [entry for entry in tables["checks"] if wanted(entry["table"])]
-    checks = [check_from(entry["table"], entry["file"], entry["topic"], items, trusted=True) for entry in entries]
-    stacks = [stack_from(entry["table"], entry["file"], items, trusted=True) for entry in tables["stacks"]]
+    entries = [entry for entry in tables["checks"] if wanted is None or wanted(entry["head"])]
+    checks = [check_from(json.loads(entry["table"]), entry["file"], entry["topic"], items, trusted=True) for entry in entries]
+    stacks = [stack_from(json.loads(entry["table"]), entry["file"], items, trusted=True) for entry in tables["stacks"]]
     for folder in extra:
         more_checks, more_stacks = read_folder(Path(folder), items)
         checks, stacks = checks + more_checks, stacks + more_stacks
@@ -72,19 +75,29 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def compile_bundle(folder: Path) -> dict[str, Any]:
-    """What the wheel carries: raw tables without examples (tests alone need those)."""
+    """What the wheel carries: tables without examples (tests alone need those), each as JSON text of its own: few of them are wanted."""
     entries = read_tables(folder)
     for entry in entries:
         entry["table"].pop("example", None)
         for source in entry["table"].get("source", []):
             source["date"] = str(source.get("date", ""))
     digest = hashlib.sha256(json.dumps(entries, sort_keys=True, default=str).encode()).hexdigest()[:12]
+    for entry in entries:
+        entry["head"] = _head(entry["table"])
+        entry["table"] = json.dumps(entry["table"], separators=(",", ":"))
     return {
         "format": FORMAT,
         "version": f"{len(entries)} files, {digest}",
         "checks": [entry for entry in entries if not entry["stack"]],
         "stacks": [entry for entry in entries if entry["stack"]],
     }
+
+
+def _head(table: Mapping[str, Any]) -> dict[str, Any]:
+    head = {"id": table.get("id")}
+    if signatures := table.get("signature"):
+        head |= {"foreseen": bool(table.get("foreseen")), "signature": [{"text": signature.get("text")} for signature in signatures]}
+    return head
 
 
 def _tables(items: Mapping[str, str]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Which checks a text speaks of: by the literals of their tables, then by their signatures."""
+"""Which checks a text speaks of: by the literals in their heads, then by their signatures."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ MOST_HITS = 12
 """Places of one check that are kept: more prove no more."""
 
 
-def speaks_without_a_message(table: Mapping[str, Any]) -> bool:
-    """Whether a check's table can have a finding where no text is at hand."""
-    return "signature" not in table or bool(table.get("foreseen"))
+def speaks_without_a_message(head: Mapping[str, Any]) -> bool:
+    """Whether a check can have a finding where no text is at hand. `head`: as catalog.loader describes it."""
+    return "signature" not in head or bool(head["foreseen"])
 
 
-def may_show(text: SearchedText, table: Mapping[str, Any]) -> bool:
-    """Whether the text holds all literals of a signature of the check's table. Raises KeyError for a table without signatures."""
+def may_show(text: SearchedText, head: Mapping[str, Any]) -> bool:
+    """Whether the text holds all literals of a signature of the check. Raises KeyError for the head of one without signatures."""
     return any(
-        all(text.holds_any([entry] if isinstance(entry, str) else entry) for entry in signature["text"]) for signature in table["signature"]
+        all(text.holds_any([entry] if isinstance(entry, str) else entry) for entry in signature["text"]) for signature in head["signature"]
     )
 
 
