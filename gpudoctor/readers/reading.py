@@ -15,12 +15,13 @@ from gpudoctor.readers.sheet import Sheet
 from gpudoctor.readers.topics import stacks_of
 
 NOT_THERE = Unknown("not in the text")
-_OF_A_SHELL = ("POPLAR_SDK_ENABLED", (
+_SDK_ENABLED = "POPLAR_SDK_ENABLED"
+_OF_THE_SDK = (
     "poplar.sdk.enabled", "poplar.sdk.enabled_exists", "poplar.sdk.installed", "poplar.sdk.path", "poplar.sdk.version",
     "poplar.sdk.built_for", "poplar.popart.enabled", "poplar.config.files", "poplar.config.path_exists", "poplar.nodes",
     "poplar.nodes.closed", "poplar.nodes.group",
-))  # fmt: skip
-"""What a probe takes for missing where nobody set the variable: a text that does not show it proves nothing."""
+)  # fmt: skip
+"""What the probe takes for missing where that variable is not set: a text that does not show it proves nothing."""
 _MAPS = ("python.distributions", "packages", "env", "libraries", "libraries.all", "libraries.cached", "python.conda_packages")
 
 
@@ -53,8 +54,8 @@ def settle(evidence: Evidence, sheet: Sheet, facts: Facts) -> None:
             facts.set(name, Known(Incomplete(fact.value), fact.source))
     if not isinstance(facts.get("python.distributions"), Known):
         facts.set("python.distributions", Known(Incomplete(evidence.packages), "text") if evidence.packages else NOT_THERE)
-    if _OF_A_SHELL[0] not in evidence.variables:
-        for name in _OF_A_SHELL[1]:
+    if _SDK_ENABLED not in evidence.variables:
+        for name in _OF_THE_SDK:
             facts.set(name, NOT_THERE)
     if not evidence.platforms and not evidence.files:
         facts.set("platform.kind", NOT_THERE)
