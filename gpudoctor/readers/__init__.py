@@ -2,10 +2,19 @@
 
 from gpudoctor.model.facts import FactSpec
 
-ALL = (
-    "tool_output", "device_tools", "amd_tools", "intel_tools", "ipu_tools", "nvidia_tables", "system_lists", "desktops", "labelled",
-    "package_lists", "variables", "exceptions", "traces", "prose",
+ALL: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("tool_output", ()),
+    ("device_tools", ("controller: ", "processing accelerators: ", "*-display", "device-1: ")),
+    ("amd_tools", ("gpu[", "rocm system management", "market_name", "amdsmi tool", "| amd-smi ", "card series", "hsa agents", "rock module",
+                   "/dev/kfd")),
+    ("intel_tools", ("pci:vendor=", "intel-gpu-top", "intel_gpu_top", "device name:", "xpu-smi", "xpumcli")),
+    ("ipu_tools", ("gc-monitor", "board type:", "ipu architecture:")),
+    ("nvidia_tables", ("driver_version", "--query-gpu")),
+    ("system_lists", ()),
+    ("desktops", ("card name:", "chipset model:", "wsl", "default runtime:", "virtual packages")),
+    ("labelled", ()), ("package_lists", ()), ("variables", ()), ("exceptions", ()), ("traces", ()), ("prose", ()),
 )  # fmt: skip
+"""In their order; some only where a text, in lower case, has one of these words: most texts show no more than one tool's output."""
 SPECS = (
     FactSpec("text.stacks", "list", "stacks that a pasted text speaks of, the most spoken of first"),
     FactSpec("text.readers", "list", "outputs of programs that were recognised in a pasted text"),

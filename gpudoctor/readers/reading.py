@@ -28,7 +28,9 @@ _MAPS = ("python.distributions", "packages", "env", "libraries", "libraries.all"
 def take(lines: Sequence[Numbered]) -> tuple[Evidence, Sheet]:
     """Everything that the readers recognise."""
     sheet, evidence = Sheet(lines), Evidence()
-    for name in readers.ALL:
+    for name, words in readers.ALL:
+        if words and not any(word in sheet.lower for word in words):
+            continue
         read: Callable[[Sheet, Evidence], None] = import_module(f"gpudoctor.readers.{name}").read
         read(sheet, evidence)
     if not evidence.platforms and {"lspci", "lshw", "inxi", "intel_gpu_top -L", "intel_gpu_top", "rocminfo"} & set(evidence.recognised):
