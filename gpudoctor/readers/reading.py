@@ -22,6 +22,12 @@ _OF_THE_SDK = (
     "poplar.nodes.closed", "poplar.nodes.group",
 )  # fmt: skip
 """What the probe takes for missing where that variable is not set: a text that does not show it proves nothing."""
+_OF_FILES = (
+    "oneapi.installed", "oneapi.sourced", "oneapi.active", "oneapi.root", "nvidia.toolkit.version", "nvidia.loader_path.cuda",
+    "nvidia.loader_path.libraries", "nvidia.loader_path.stubs", "intel.blacklisted", "intel.module_options", "intel.force_probe.i915",
+    "intel.force_probe.xe", "amd.blacklisted", "intel.npu.node",
+)  # fmt: skip
+"""What is missing where a probe finds no file, folder or variable: of those a text shows a few at best."""
 _MAPS = ("python.distributions", "packages", "env", "libraries", "libraries.all", "libraries.cached", "python.conda_packages")
 
 
@@ -58,6 +64,9 @@ def settle(evidence: Evidence, sheet: Sheet, facts: Facts) -> None:
         facts.set("python.distributions", Known(Incomplete(evidence.packages), "text") if evidence.packages else NOT_THERE)
     if _SDK_ENABLED not in evidence.variables:
         for name in _OF_THE_SDK:
+            facts.set(name, NOT_THERE)
+    for name in _OF_FILES:
+        if not facts.value(name):
             facts.set(name, NOT_THERE)
     if not evidence.platforms and not evidence.files:
         facts.set("platform.kind", NOT_THERE)
