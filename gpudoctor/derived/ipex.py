@@ -39,12 +39,10 @@ def minor(version: str) -> str:
 
 def build_of(version: str) -> str:
     """xpu or cpu: by the local part, else by the numbering (x.y.10 … for XPU, x.y.0 and x.y.100 for CPU)."""
-    public, local = split(version)
+    _, local = split(version)
     if local.startswith(("xpu", "gpu")):
         return "xpu"
-    if local.startswith("cpu") or not local:
-        return "cpu" if not any(row["ipex"] == public for row in table("ipex-torch")["release"]) or not local else "xpu"
-    return "xpu" if any(row["ipex"] == public for row in table("ipex-torch")["release"]) else "cpu"
+    return "xpu" if row_for(version) is not None and not local.startswith("cpu") else "cpu"
 
 
 def row_for(version: str) -> dict[str, Any] | None:
