@@ -122,7 +122,7 @@ def _xids(facts: Facts) -> Fact:
 
 
 def _visible(facts: Facts, count: int | None) -> Fact:
-    """What CUDA_VISIBLE_DEVICES leaves over."""
+    """What CUDA_VISIBLE_DEVICES leaves over. `count`: None where cards are only named in a text, which does not say how many there are."""
     found = facts.get("env.CUDA_VISIBLE_DEVICES")
     if not isinstance(found, Known):
         return found
@@ -220,7 +220,7 @@ def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
     yield "nvidia.dkms.built", _dkms(facts)
     listed = facts.value("nvidia.devices")
     count = len(listed) if isinstance(listed, list) and listed else len(rows) or None
-    yield "cuda.visible", _visible(facts, count)
+    yield "cuda.visible", _visible(facts, count if listed or all(":" in str(row.get("address")) for row in rows) else None)
     yield "nvidia.count", Known(count) if count else Unknown("not recorded")
     yield from _packages(facts)
     yield from advice(facts, rows)

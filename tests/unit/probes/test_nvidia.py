@@ -128,6 +128,12 @@ def test_visible_devices(value: str, expected: str) -> None:
     assert facts.value("cuda.visible") == expected
 
 
+def test_a_card_that_is_only_named_does_not_say_how_many_there_are() -> None:
+    named = {**gpu("8.6", "A6000"), "address": "A6000"}
+    facts = derived(platform__kind="linux", gpus=[named], env__CUDA_VISIBLE_DEVICES="0,1")
+    assert facts.value("cuda.visible") == "ok"
+
+
 def test_xids_are_counted_and_decoded() -> None:
     line = "[ 1.0] NVRM: Xid (PCI:0000:01:00): 79, pid=1, GPU has fallen off the bus."
     facts = derived(kernel__log=[line, line, "NVRM: Xid (PCI:0000:01:00): 9999, pid=2"])
