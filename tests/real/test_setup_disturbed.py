@@ -41,7 +41,7 @@ def a_wheel_is_on_its_way(machine: Machine) -> bool:
 
 
 def test_the_second_of_two_runs_says_so(machine: Machine) -> None:
-    machine.mirrors.index.slow = {"torch": 8.0}
+    machine.mirrors.index.slow = {"torch": 30.0}
     first = machine.begin("torch-xpu", "--yes")
     wait_for(lambda: a_wheel_is_on_its_way(machine), first, machine)
     for arguments in (["ipex", "--yes"], ["--resume"], ["--undo"]):
