@@ -70,7 +70,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         log, literals = Path(folder) / "log", Path(folder) / "literals"
         write_log(log, size)
-        wanted = list(dict.fromkeys((*ANCHORS, *every_anchor())))
+        # A literal may end with the line; to grep's file that would be an empty pattern, which every line holds.
+        wanted = list(dict.fromkeys(literal.strip("\n") for literal in (*ANCHORS, *every_anchor())))
         literals.write_text("".join(f"{literal}\n" for literal in wanted), encoding="utf-8")
         doctor = [sys.executable, "-m", "gpudoctor", "explain", "--all", "-q"]
         rows = {"grep": [], "file": [], "stdin": []}  # type: dict[str, list[tuple[float, float, str]]]

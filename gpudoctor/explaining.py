@@ -23,6 +23,8 @@ from gpudoctor.readers.cleaning import unquoted
 from gpudoctor.readers.reading import machine_of, settle, take
 
 MARK = BEGIN.encode()
+TELLING = 10
+"""Letters from which on plain words are rare enough to look for in a log of any size ("error", "fails" are not)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,8 +103,8 @@ def _own_report(start: bytes) -> Mapping[str, Any] | None:
 
 
 def every_anchor() -> list[str]:
-    """What a long text is searched for: the literals of all checks of ours."""
-    return anchors(app.catalogue().checks)
+    """What a long text is searched for: the literals of all checks of ours, but for words that any log is full of."""
+    return [literal for literal in anchors(app.catalogue().checks) if len(literal) >= TELLING or not literal.strip().isalpha()]
 
 
 def _knowledge(request: ExplainRequest, asked: app.CheckRequest, text: SearchedText) -> Catalogue:
