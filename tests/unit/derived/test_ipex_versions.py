@@ -56,7 +56,8 @@ def test_a_pair_of_its_own_making_is_not_judged() -> None:
 
 @pytest.mark.parametrize(
     ("version", "build"),
-    [("2.1.10+xpu", "xpu"), ("1.10.200+gpu", "xpu"), ("2.1.100", "cpu"), ("2.8.0+cpu", "cpu"), ("2.1.10+gitabc", "xpu"), ("2.0.110", "xpu")],
+    [("2.1.10+xpu", "xpu"), ("1.10.200+gpu", "xpu"), ("2.1.100", "cpu"), ("2.8.0+cpu", "cpu"), ("2.1.10+gitabc", "xpu"),
+     ("2.0.110", "xpu")],
 )
 def test_builds(version: str, build: str) -> None:
     assert ipex.build_of(version) == build
