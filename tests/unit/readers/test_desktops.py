@@ -3,16 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from gpudoctor.gather.collect import gather
-from gpudoctor.model.facts import Facts
-from gpudoctor.readers.cleaning import lines_of, unquoted
-from gpudoctor.readers.reading import machine_of, settle, take
-
-
-def read(text: str) -> Facts:
-    evidence, sheet = take(unquoted(lines_of(text)))
-    return gather(machine_of(evidence), settle=lambda facts: settle(evidence, sheet, facts)).facts
+from pasted_text import read
 
 
 def test_dxdiag_gives_adapters_with_pci_id_driver_and_memory() -> None:

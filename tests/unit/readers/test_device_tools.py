@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from pasted_text import read
 
-from gpudoctor.gather.collect import gather
-from gpudoctor.model.facts import Facts
 from gpudoctor.readers.cleaning import lines_of, unquoted
 from gpudoctor.readers.device_tools import product_of
-from gpudoctor.readers.reading import machine_of, settle, take
-
-
-def read(text: str) -> Facts:
-    evidence, sheet = take(unquoted(lines_of(text)))
-    return gather(machine_of(evidence), settle=lambda facts: settle(evidence, sheet, facts)).facts
+from gpudoctor.readers.reading import take
 
 
 @pytest.mark.parametrize(

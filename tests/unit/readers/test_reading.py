@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from gpudoctor.gather.collect import gather
-from gpudoctor.model.facts import Facts, Known, Unknown
-from gpudoctor.readers.cleaning import lines_of, unquoted
-from gpudoctor.readers.reading import machine_of, settle, take
+from pasted_text import read
+
+from gpudoctor.model.facts import Known, Unknown
 
 COLLECTED = """Collecting environment information...
 PyTorch version: 2.9.1+xpu
@@ -36,11 +35,6 @@ TABLE = """$ nvidia-smi
 +-----------------------------------------------------------------------------------------+
 and then it crashed
 """
-
-
-def read(text: str) -> Facts:
-    evidence, sheet = take(unquoted(lines_of(text)))
-    return gather(machine_of(evidence), settle=lambda facts: settle(evidence, sheet, facts)).facts
 
 
 def test_collect_env_gives_system_packages_and_what_torch_sees() -> None:

@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-from gpudoctor.gather.collect import gather
-from gpudoctor.model.facts import Facts
-from gpudoctor.readers.cleaning import lines_of, unquoted
-from gpudoctor.readers.reading import machine_of, settle, take
-
-
-def read(text: str) -> Facts:
-    evidence, sheet = take(unquoted(lines_of(text)))
-    return gather(machine_of(evidence), settle=lambda facts: settle(evidence, sheet, facts)).facts
+from pasted_text import read
 
 
 def test_rpm_rows_are_packages_with_version_and_release() -> None:

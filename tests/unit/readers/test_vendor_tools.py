@@ -3,16 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from pasted_text import read
 
-from gpudoctor.gather.collect import gather
-from gpudoctor.model.facts import Facts, Known, Unknown
-from gpudoctor.readers.cleaning import lines_of, unquoted
-from gpudoctor.readers.reading import machine_of, settle, take
-
-
-def read(text: str) -> Facts:
-    evidence, sheet = take(unquoted(lines_of(text)))
-    return gather(machine_of(evidence), settle=lambda facts: settle(evidence, sheet, facts)).facts
+from gpudoctor.model.facts import Known, Unknown
 
 
 def test_the_concise_table_of_rocm_smi_names_cards_by_their_ids() -> None:

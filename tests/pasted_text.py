@@ -1,0 +1,13 @@
+"""A pasted text on its way to facts, as `explain` takes it, without judging them."""
+
+from __future__ import annotations
+
+from gpudoctor.gather.collect import gather
+from gpudoctor.model.facts import Facts
+from gpudoctor.readers.cleaning import lines_of, unquoted
+from gpudoctor.readers.reading import machine_of, settle, take
+
+
+def read(text: str) -> Facts:
+    evidence, sheet = take(unquoted(lines_of(text)))
+    return gather(machine_of(evidence), settle=lambda facts: settle(evidence, sheet, facts)).facts
