@@ -69,8 +69,8 @@ def classify(version: str, names: dict[str, Any], said: dict[str, Any] | None, p
     if file.get("hip") or file.get("rocm") or local.startswith("rocm"):
         hip = str(file.get("hip") or file.get("rocm") or (re.search(r"rocm([\d.]+\d)", local) or ["", ""])[1])
         return "rocm", "", hip
-    if file.get("cuda"):
-        return "cuda", str(file["cuda"]), ""
+    if file.get("cuda"):  # a pasted text may say no more than that it was built for some CUDA
+        return "cuda", str(file["cuda"]) if re.match(r"\d+\.\d", str(file["cuda"])) else "", ""
     if file.get("xpu") or local.startswith("xpu"):
         return "xpu", "", ""
     if local.startswith("cu"):

@@ -13,6 +13,7 @@ ALL: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("system_lists", ()),
     ("desktops", ("card name:", "chipset model:", "wsl", "default runtime:", "virtual packages")),
     ("labelled", ()), ("package_lists", ()), ("variables", ()), ("exceptions", ()), ("traces", ()), ("prose", ()),
+    ("torch_flavour", ("torch",)),
 )  # fmt: skip
 """In their order; some only where a text, in lower case, has one of these words: most texts show no more than one tool's output."""
 SPECS = (

@@ -1,0 +1,46 @@
+"""Which CUDA a torch of bare number was built for: people write 'PyTorch 1.10, cudatoolkit 11.3' and do not mean the default of PyPI."""
+
+from __future__ import annotations
+
+import re
+
+from gpudoctor.readers.evidence import Evidence
+from gpudoctor.readers.sheet import Sheet
+
+_CONDA = re.compile(
+    r"(?<![\w\-])(?:cudatoolkit|pytorch-cuda)(?: version)?\s{0,3}(?:[=:]{1,2}\s?)?(?P<cuda>\d{1,2}(?:\.(?:\d|x))?)", re.IGNORECASE
+)
+_BUILD = re.compile(r"\bpy3\.\d{1,2}_cuda_?(?P<cuda>\d{1,2}\.\d)")
+_INDEX = re.compile(r"(?:whl/|\d[+\-_])cu(?P<digits>\d{2,3})\b")
+_BESIDE = re.compile(
+    r"(?<![\w\-/.])(?:py)?torch(?: version)?[ \t]{0,2}[:=v]{0,2}[ \t]?\d+\.\d+(?:\.\d+)?(?P<link>[ \t,(+/\-]{0,3}"
+    r"(?:built |compiled )?(?:for |with )?)(?:cuda|cu)[ \-:]?v?(?P<cuda>\d{1,2}\.(?:\d|x)|\d{2,3}\b)",
+    re.IGNORECASE,
+)
+_COMPUTES = re.compile(r"which is of (?:cuda|compute) capability|\bCUDA error: |CUDA out of memory|with CUDA capability sm_|cuDNN error: ")
+NOT_SAID = "x"
+
+
+def read(sheet: Sheet, evidence: Evidence) -> None:
+    version = evidence.packages.get("torch", "")
+    if not version or ("+" in version and "+cuda" not in version) or "a0" in version or "torch.version_file" in evidence.facts:
+        return
+    said = _said(sheet.text)
+    if said:
+        evidence.fact("torch.version_file", {"version": version, "cuda": said.pop() if len(said) == 1 else NOT_SAID}, "text")
+    elif evidence.platforms[:1] == ["windows"] and _COMPUTES.search(sheet.text):
+        # the message of a CUDA build, whatever the number alone stands for on PyPI
+        evidence.fact("torch.version_file", {"version": version, "cuda": NOT_SAID}, "text")
+
+
+def _said(text: str) -> set[str]:
+    found = {each["cuda"] for each in (*_CONDA.finditer(text), *_BUILD.finditer(text))}
+    found |= {_dotted(each["digits"]) for each in _INDEX.finditer(text)}
+    # 'PyTorch 1.10, CUDA 11.3' may name the toolkit beside it
+    found |= {NOT_SAID if each["link"].strip() == "," else _dotted(each["cuda"]) for each in _BESIDE.finditer(text)}
+    return {value if re.fullmatch(r"\d+\.\d", value) else NOT_SAID for value in found}
+
+
+def _dotted(digits: str) -> str:
+    """'11.3' of '113' and of '11.3', '8.0' of '80'."""
+    return digits if "." in digits else f"{digits[:-1]}.{digits[-1]}"
