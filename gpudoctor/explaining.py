@@ -14,7 +14,7 @@ from gpudoctor.engine.messages import hits_in, may_show, speaks_without_a_messag
 from gpudoctor.gather.collect import gather
 from gpudoctor.host.report_file import LARGEST, report_in
 from gpudoctor.lang.signatures import SearchedText, anchor
-from gpudoctor.model.check import Catalogue, Check
+from gpudoctor.model.check import Catalogue
 from gpudoctor.model.facts import Facts
 from gpudoctor.model.packed import BEGIN
 from gpudoctor.model.report import Report
@@ -50,10 +50,11 @@ def explain(chunks: Iterable[bytes], request: ExplainRequest, progress: Callable
     """One text, of any size. `progress` is told the bytes read of a long one. Raises app.BAD_INPUT for a catalogue that cannot be used."""
     began = time.monotonic()
     asked = app.CheckRequest(stack=request.stack, checks=request.checks, ignore=request.ignore)
+    wanted = partial(every_anchor, request.checks)
     start, chunks = _beginning(chunks)
     told = _own_report(start)
     if told is not None:
-        around = [] if start.lstrip()[:1] == b"{" else unquoted(large.read(chunks, every_anchor, progress))
+        around = [] if start.lstrip()[:1] == b"{" else unquoted(large.read(chunks, wanted, progress))
         text = SearchedText(around)
         knowledge = _knowledge(request, asked, text)
         looked = app.look_into(told)
@@ -61,7 +62,7 @@ def explain(chunks: Iterable[bytes], request: ExplainRequest, progress: Callable
         report = app.judge(looked.gathered, knowledge, asked, "text", hits={**said, **hits_in(text, knowledge.checks)})
         report = replace(report, seconds=time.monotonic() - began, measurements=looked.measurements)
         return Explanation(report=report, recognised=("a report of gpudoctor",))
-    lines = unquoted(large.read(chunks, every_anchor, progress))
+    lines = unquoted(large.read(chunks, wanted, progress))
     text = SearchedText(lines)
     knowledge = _knowledge(request, asked, text)
     evidence, sheet = take(lines)
@@ -102,13 +103,28 @@ def _own_report(start: bytes) -> Mapping[str, Any] | None:
         return None
 
 
-def every_anchor() -> list[str]:
-    """What a long text is searched for: the literals of all checks of ours, but for words that any log is full of."""
-    return [literal for literal in anchors(app.catalogue().checks) if len(literal) >= TELLING or not literal.strip().isalpha()]
+def every_anchor(extra: Sequence[str] = ()) -> list[str]:
+    """What a long text is searched for: one literal of each signature, but for words that any log is full of."""
+    literals = [literal for text in _texts(extra) for literal in anchor(text)]
+    return [literal for literal in literals if len(literal) >= TELLING or not literal.strip().isalpha()]
+
+
+def _texts(extra: Sequence[str]) -> list[Sequence[Sequence[str]]]:
+    """The literals of all signatures, without building our own checks."""
+    texts: list[Sequence[Sequence[str]]] = []
+
+    def note(head: Mapping[str, Any]) -> bool:
+        texts.extend(head.get("signature", ()))
+        return False
+
+    further = app.catalogue(extra, note)
+    return texts + [signature.text for check in further.checks for signature in check.signatures]
 
 
 def _knowledge(request: ExplainRequest, asked: app.CheckRequest, text: SearchedText) -> Catalogue:
     """The checks that can have a finding: those of which only a message tells are not built where the text lacks its literals."""
+    if text.long:
+        text.look_for(literal for choices in _texts(()) for choice in choices for literal in choice)
     wanted = None if request.why or request.ignore else partial(_may_tell, text)
     knowledge = app.catalogue(request.checks, wanted)
     app.refuse_unknown_names(asked, knowledge)
@@ -117,8 +133,3 @@ def _knowledge(request: ExplainRequest, asked: app.CheckRequest, text: SearchedT
 
 def _may_tell(text: SearchedText, head: Mapping[str, Any]) -> bool:
     return speaks_without_a_message(head) or may_show(text, head)
-
-
-def anchors(checks: Iterable[Check]) -> list[str]:
-    """Literals of which one stands wherever a signature does."""
-    return [literal for check in checks for signature in check.signatures for literal in anchor(signature)]

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from gpudoctor.catalog import paths
-from gpudoctor.catalog.structure import DataError, check_from, stack_from
+from gpudoctor.catalog.structure import DataError, check_from, choices_in, stack_from
 from gpudoctor.model.check import Catalogue, Check, Stack
 
-FORMAT = 4
+FORMAT = 5
 
 
 def load_catalogue(
@@ -22,8 +22,8 @@ def load_catalogue(
 ) -> Catalogue:
     """`items` maps records facts to item names; of our own checks only those are built whose head is `wanted`, all without it.
 
-    A head is the part of a table that tells when it can have a finding: `id`, and of one that speaks by its message `signature`
-    and `foreseen`.
+    A head is the part of a table that tells when it can have a finding: `id`, and of one that speaks by its message `foreseen` and
+    `signature`, of each the literals of its `text` in lower case (all of the outer ones, each by any of its inner ones).
 
     Raises DataError for a file that cannot be used.
     """
@@ -96,7 +96,7 @@ def compile_bundle(folder: Path) -> dict[str, Any]:
 def _head(table: Mapping[str, Any]) -> dict[str, Any]:
     head = {"id": table.get("id")}
     if signatures := table.get("signature"):
-        head |= {"foreseen": bool(table.get("foreseen")), "signature": [{"text": signature.get("text")} for signature in signatures]}
+        head |= {"foreseen": bool(table.get("foreseen")), "signature": [choices_in(signature["text"]) for signature in signatures]}
     return head
 
 
@@ -112,8 +112,8 @@ def _tables(items: Mapping[str, str]) -> dict[str, Any]:
             return bundle
     except (OSError, ValueError):
         pass
-    bundle = {**compile_bundle(folder), "key": key}
     read_folder(folder, items)  # raises before anything wrong is kept
+    bundle = {**compile_bundle(folder), "key": key}
     _write_cache(cache, bundle)
     return bundle
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpudoctor.lang.conditions import ConditionError, did_you_mean, parse
@@ -167,7 +167,12 @@ def _literals(read: Reader, entries: list[Any], where: str) -> Literals:
     choices = [entry if isinstance(entry, list) else [entry] for entry in entries]
     if not all(choice and all(isinstance(word, str) and word for word in choice) for choice in choices):
         raise read.fail(where, "expected a list of texts, or of lists of alternative texts")
-    return tuple(tuple(word.lower() for word in choice) for choice in choices)
+    return tuple(map(tuple, choices_in(entries)))
+
+
+def choices_in(entries: Sequence[str | Sequence[str]]) -> list[list[str]]:
+    """As a check file writes them (a text that must be there, or a list of which any must) to lists in lower case."""
+    return [[entry.lower()] if isinstance(entry, str) else [word.lower() for word in entry] for entry in entries]
 
 
 def stack_from(table: Mapping[str, Any], file: str, items: Mapping[str, str], trusted: bool = False) -> Stack:

@@ -20,13 +20,13 @@ def speaks_without_a_message(head: Mapping[str, Any]) -> bool:
 
 def may_show(text: SearchedText, head: Mapping[str, Any]) -> bool:
     """Whether the text holds all literals of a signature of the check. Raises KeyError for the head of one without signatures."""
-    return any(
-        all(text.holds_any([entry] if isinstance(entry, str) else entry) for entry in signature["text"]) for signature in head["signature"]
-    )
+    return any(all(map(text.holds_any, choices)) for choices in head["signature"])
 
 
 def hits_in(text: SearchedText, checks: Sequence[Check]) -> dict[str, list[Hit]]:
     """By check: where the text shows one of its signatures."""
+    signatures = [signature for check in checks for signature in check.signatures]
+    text.look_for(literal for each in signatures for choice in (*each.text, *each.anywhere) for literal in choice)
     found: dict[str, list[Hit]] = {}
     for check in checks:
         for signature in check.signatures:

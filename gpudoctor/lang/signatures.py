@@ -1,7 +1,7 @@
 """Finds signatures in a text: literals first, and only where all of them stand an expression on those few lines.
 
-The work is linear in the text: each literal is searched once by the runtime's own search, windows are bounded in number and size, and
-expressions have no nested repeats (catalog.lint refuses them).
+The work is linear in the text: of a short one each literal is searched once by the runtime's own search, of a long one all of them in one
+pass; windows are bounded in number and size, and expressions have no nested repeats (catalog.lint refuses them).
 """
 
 from __future__ import annotations
@@ -17,6 +17,10 @@ LONGEST_WINDOW = 6_000
 MOST_WINDOWS = 40
 """Places where one anchor is looked at: a message that comes a million times says the same each time."""
 QUOTED = 240
+LONG = 16 << 10
+"""Bytes from which on one pass for all literals costs less than a search for each, the building of the automaton included."""
+PIECE = 256 << 10
+"""Bytes of a pass whose matches are held at a time."""
 
 
 class SearchedText:
@@ -31,44 +35,68 @@ class SearchedText:
         while at >= 0:
             self._starts.append(at + 1)
             at = self._small.find(b"\n", at + 1)
-        self._there: dict[str, bool] = {}
+        self._rows: dict[str, list[int]] = {}
+        """By literal that was looked for: indexes of the first lines that hold it."""
+
+    @property
+    def long(self) -> bool:
+        return len(self._small) >= LONG
+
+    def look_for(self, literals: Iterable[str]) -> None:
+        """Of a long text all of these at once, in lower case: what is asked for later is then known."""
+        new = [literal for literal in dict.fromkeys(literals) if literal not in self._rows]
+        if not self.long or not new:
+            return
+        from ahocorasick_rs import BytesAhoCorasick, MatchKind  # late: most texts are short
+
+        found: list[list[int]] = [[] for _ in new]
+        needles = [literal.encode() for literal in new]
+        automaton = BytesAhoCorasick(needles, matchkind=MatchKind.Standard)
+        seam = max(map(len, needles)) - 1
+        for begin in range(0, len(self._small), PIECE):
+            for number, at, _ in automaton.find_matches_as_indexes(self._small[begin : begin + PIECE + seam], overlapping=True):
+                rows = found[number]
+                if len(rows) < MOST_WINDOWS and (not rows or begin + at >= self._end_of(rows[-1])):
+                    rows.append(self._row_of(begin + at))
+        self._rows.update(zip(new, found, strict=True))
 
     def holds(self, literal: str) -> bool:
-        known = self._there.get(literal)
-        if known is None:
-            known = self._there[literal] = literal.encode() in self._small
-        return known
+        return bool(self._rows_of(literal))
 
     def holds_any(self, literals: Iterable[str]) -> bool:
-        """As a check file writes them: in letters of any size."""
-        return any(self.holds(literal.lower()) for literal in literals)
+        return any(map(self.holds, literals))
 
     def hits(self, signature: Signature) -> Iterator[Hit]:
         """In the order of the text, at most one a line."""
         if not all(any(map(self.holds, choice)) for choice in (*signature.text, *signature.anywhere)):
             return
-        for row in self._rows(anchor(signature)):
+        rows = {row for literal in anchor(signature.text) for row in self._rows_of(literal)}
+        for row in sorted(rows)[:MOST_WINDOWS]:
             hit = self._look(signature, row)
             if hit is not None:
                 yield hit
 
-    def _rows(self, literals: Sequence[str]) -> list[int]:
-        """Indexes of lines that hold one of these."""
-        rows: set[int] = set()
-        for literal in literals:
+    def _rows_of(self, literal: str) -> list[int]:
+        known = self._rows.get(literal)
+        if known is None:
+            known = self._rows[literal] = []
             needle = literal.encode()
-            at = self._small.find(needle) if self.holds(literal) else -1
-            while at >= 0 and len(rows) < MOST_WINDOWS:
-                row = bisect_right(self._starts, at) - 1
-                rows.add(row)
-                following = self._starts[row + 1] if row + 1 < len(self._starts) else len(self._small)
-                at = self._small.find(needle, max(at + 1, following - 1))
-        return sorted(rows)
+            at = self._small.find(needle)
+            while at >= 0 and len(known) < MOST_WINDOWS:
+                known.append(self._row_of(at))
+                at = self._small.find(needle, self._end_of(known[-1]))
+        return known
+
+    def _row_of(self, at: int) -> int:
+        return bisect_right(self._starts, at) - 1
+
+    def _end_of(self, row: int) -> int:
+        """Where the next line begins."""
+        return self._starts[row + 1] if row + 1 < len(self._starts) else len(self._small)
 
     def _look(self, signature: Signature, row: int) -> Hit | None:
         first, last = max(0, row - signature.within + 1), min(len(self._lines) - 1, row + signature.within - 1)
-        begin, end = self._starts[first], self._starts[last + 1] if last + 1 < len(self._starts) else len(self._small)
-        window = self._small[begin:end]
+        window = self._small[self._starts[first] : self._end_of(last)]
         if not all(any(literal.encode() in window for literal in choice) for choice in signature.text):
             return None
         if any(literal.encode() in window for literal in signature.without):
@@ -94,9 +122,9 @@ class SearchedText:
         return text[max(0, middle - LONGEST_WINDOW // 2) : middle + LONGEST_WINDOW // 2]
 
 
-def anchor(signature: Signature) -> tuple[str, ...]:
-    """The literals that are searched for first: one of them stands wherever the signature does."""
-    return max(signature.text, key=lambda choice: min(map(len, choice)))
+def anchor(text: Sequence[Sequence[str]]) -> Sequence[str]:
+    """The literals that are searched for first: one of them stands wherever a signature of this `text` does."""
+    return max(text, key=lambda choice: min(map(len, choice)))
 
 
 def decoded(captures: Mapping[str, str]) -> dict[str, str]:

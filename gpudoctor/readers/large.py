@@ -57,57 +57,30 @@ def _as_utf8(chunks: Iterator[bytes]) -> Iterator[bytes]:
         yield decoder.decode(chunk).encode("utf-8", "replace")
 
 
-class _Automaton:
-    """All literals at once: a Rust library where it is there, else one search a literal."""
-
-    def __init__(self, literals: Sequence[bytes]) -> None:
-        self._literals = literals
-        self._find: Callable[[bytes], Iterable[tuple[int, int, int]]]
-        try:
-            from ahocorasick_rs import BytesAhoCorasick
-
-            automaton = BytesAhoCorasick(list(literals))
-            self._find = lambda text: automaton.find_matches_as_indexes(text)
-        except ImportError:
-            self._find = self._one_by_one
-
-    def matches(self, text: bytes) -> Iterable[tuple[int, int, int]]:
-        """(number of the literal, begin, end)"""
-        return self._find(text)
-
-    def _one_by_one(self, text: bytes) -> list[tuple[int, int, int]]:
-        found = []
-        for number, literal in enumerate(self._literals):
-            at, count = text.find(literal), 0
-            while at >= 0 and count < EACH:
-                found.append((number, at, at + len(literal)))
-                at, count = text.find(literal, at + 1), count + 1
-        return found
-
-
 def _reduced(chunks: Iterator[bytes], literals: Sequence[str], progress: Callable[[int], None] | None) -> list[Numbered]:
+    from ahocorasick_rs import BytesAhoCorasick  # late: most texts are short
+
     wanted = [literal.encode() for literal in dict.fromkeys((*ANCHORS, *literals))]
-    automaton, seen = _Automaton(wanted), [0] * len(wanted)
+    automaton, seen = BytesAhoCorasick(wanted), [0] * len(wanted)
     kept: dict[int, bytes] = {}
     carried, first_line, done = b"", 1, 0
     for chunk in _pieces(chunks):
         done += len(chunk)
         text = carried + chunk
-        small = text.lower()
+        lines = _Lines(text, first_line)
         if first_line == 1 and not carried:
-            _keep(text, 0, min(ENDS, len(text)), first_line, kept)
-        for number, begin, _ in automaton.matches(small):
+            _keep(lines, 0, min(ENDS, len(text)), kept)
+        for number, begin, _ in automaton.find_matches_as_indexes(text.lower()):
             if seen[number] < (EACH if len(kept) < PLENTY else 1) and begin >= len(carried) // 2:
                 seen[number] += 1
                 behind = AFTER_ANCHOR if number < len(ANCHORS) else AROUND if len(kept) < PLENTY else AROUND // 3
-                _keep_around(text, begin, 2 if number < len(ANCHORS) else behind, behind, first_line, kept)
+                _keep_around(lines, begin, 2 if number < len(ANCHORS) else behind, behind, kept)
         cut = text.rfind(b"\n", 0, max(0, len(text) - CARRIED)) + 1
-        first_line += text.count(b"\n", 0, cut)
+        first_line = lines.number_at(cut)
         carried = text[cut:][-2 * CARRIED :]
-        last, last_line = text, first_line - text.count(b"\n", 0, cut)
         if progress:
             progress(done)
-    _keep(last, max(0, len(last) - ENDS), len(last), last_line, kept)
+    _keep(lines, max(0, len(text) - ENDS), len(text), kept)
     return [Numbered(number, clean(kept[number].decode("utf-8", "replace"))) for number in sorted(kept)]
 
 
@@ -118,14 +91,29 @@ def _pieces(chunks: Iterator[bytes]) -> Iterator[bytes]:
             yield chunk[begin : begin + CHUNK]
 
 
-def _keep_around(text: bytes, at: int, before: int, behind: int, first_line: int, kept: dict[int, bytes]) -> None:
-    begin = at
+class _Lines:
+    """Numbers of the lines of a piece. Matches come in order, so that each end of a line is counted about once."""
+
+    def __init__(self, text: bytes, first: int) -> None:
+        self.text = text
+        self._at, self._number = 0, first
+
+    def number_at(self, place: int) -> int:
+        if place >= self._at:
+            self._number += self.text.count(b"\n", self._at, place)
+        else:
+            self._number -= self.text.count(b"\n", place, self._at)
+        self._at = place
+        return self._number
+
+
+def _keep_around(lines: _Lines, at: int, before: int, behind: int, kept: dict[int, bytes]) -> None:
+    text, begin, end = lines.text, at, at
     for _ in range(before + 1):
         found = text.rfind(b"\n", max(0, at - CARRIED), begin)
         if found < 0:
             break
         begin = found
-    end = at
     for _ in range(behind + 1):
         found = text.find(b"\n", end + 1, at + CARRIED)
         if found < 0:
@@ -133,12 +121,12 @@ def _keep_around(text: bytes, at: int, before: int, behind: int, first_line: int
             break
         end = found
     begin = begin + 1 if text[begin : begin + 1] == b"\n" else max(0, text.rfind(b"\n", max(0, at - CARRIED), at) + 1, at - CARRIED)
-    _keep(text, begin, end, first_line, kept)
+    _keep(lines, begin, end, kept)
 
 
-def _keep(text: bytes, begin: int, end: int, first_line: int, kept: dict[int, bytes]) -> None:
-    number = first_line + text.count(b"\n", 0, begin)
-    for row in text[begin:end].split(b"\n"):
+def _keep(lines: _Lines, begin: int, end: int, kept: dict[int, bytes]) -> None:
+    number = lines.number_at(begin)
+    for row in lines.text[begin:end].split(b"\n"):
         if len(row) > len(kept.get(number, b"")):
             kept[number] = row[:20_000]
         number += 1

@@ -86,3 +86,31 @@ def test_why_says_whether_the_text_shows_the_message(text: str, words: str, tmp_
     assert status == 0 and words in screen
     (told, *_) = json.loads(explain(capsys, str(tmp_path / "log"), "--why", first, "--format", "json")[1])["subjects"]
     assert (told["said"]["truth"] == "true") is (told["outcome"] == "problem")
+
+
+OWN_CHECK = """
+id = "ours-frobnicator-jammed"
+title = "The frobnicator is jammed"
+stacks = ["torch-cuda"]
+layer = "runtime"
+severity = "error"
+explanation = "Oil is the blood of frobnicators."
+[[signature]]
+text = ["frobnicator jammed at rung"]
+[advice]
+text = "Oil it."
+[[source]]
+ref = "https://example.org/frobnicator"
+date = 2026-01-05
+"""
+
+
+@pytest.mark.parametrize("lines", [10, 60_000])
+def test_a_further_folder_speaks_of_texts_of_any_size(lines: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "checks" / "ours").mkdir(parents=True)
+    (tmp_path / "checks" / "ours" / "ours-frobnicator-jammed.toml").write_text(OWN_CHECK)
+    filler = "step 1 of many, nothing to be seen here\n" * lines
+    (tmp_path / "log").write_text(f"{filler}Frobnicator JAMMED at rung 4\n{filler}")
+    status, document = explain(capsys, str(tmp_path / "log"), "--checks", str(tmp_path / "checks"), "--format", "json")
+    (finding,) = json.loads(document)["findings"]
+    assert (status, finding["id"]) == (1, "ours-frobnicator-jammed") and f"line {lines + 1}" in json.dumps(finding), finding

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpudoctor.lang.signatures import MOST_WINDOWS, SearchedText, decoded, names_said
+from gpudoctor.lang.signatures import LONG, MOST_WINDOWS, PIECE, SearchedText, decoded, names_said
 from gpudoctor.model.signature import Hit, Numbered, Signature
 
 
@@ -69,3 +71,24 @@ def test_a_hit_stands_where_it_says(lines: list[str], literal: str) -> None:
     lines = [line.replace("\n", " ") for line in lines]
     found = {hit.line for hit in hits(text(*lines), signature(literal))}
     assert found == {number for number, line in enumerate(lines, 1) if literal in line.encode("utf-8", "replace").lower().decode()}
+
+
+WORDS = ("gpu", "device lost", "lost\n", "ost", "error -30", "-30", "nobody says this", "x" * 90)
+
+
+@given(st.lists(st.tuples(st.integers(0, 40), st.sampled_from(WORDS)), max_size=60), st.integers(1, 3))
+def test_one_pass_for_all_literals_finds_what_a_search_for_each_finds(rows: list[tuple[int, str]], repeats: int) -> None:
+    lines = [f"{'.' * indent}{word}{'-' * 300}" for indent, word in rows] * repeats
+    lines += ["," * 400] * (max(0, LONG - sum(map(len, lines))) // 400 + 1)
+    alone, together = text(*lines), text(*lines)
+    together.look_for(WORDS)
+    for first, second in itertools.combinations(WORDS, 2):
+        for wanted in (signature((first, second)), signature(first, second, within=2), signature(first, anywhere=((second,),))):
+            assert hits(together, wanted) == hits(alone, wanted)
+
+
+def test_a_literal_on_the_seam_of_two_passes_is_found() -> None:
+    for shift in range(0, 24):
+        searched = text("." * (PIECE - shift) + "device is lost", "." * 99)
+        searched.look_for(["device is lost", "never said"])
+        assert searched.holds("device is lost") and not searched.holds("never said")
