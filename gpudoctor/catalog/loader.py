@@ -146,7 +146,7 @@ def _write_cache(path: Path, bundle: Mapping[str, Any]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(bundle, file)
+            file.write(json.dumps(bundle, separators=(",", ":")))
         os.replace(temporary, path)
     except OSError:
         pass
