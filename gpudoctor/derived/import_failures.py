@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from gpudoctor.derived._tables import table
+from gpudoctor.derived import missing
 
 FAMILIES = (
     # the first that matches wins; the group 'what' is the library, symbol or version
@@ -44,21 +44,10 @@ def classify(error: Mapping[str, Any]) -> tuple[str, str]:
 
 def remedy(library: str, manager: str, executable: str) -> str:
     """One command or sentence that brings a missing library."""
-    for row in table("python-libraries")["library"]:
-        if (
-            library == row["name"]
-            or library.startswith(f"{row['name']}.")
-            or (row["name"] == "libpython" and library.startswith("libpython"))
-        ):
-            install = {"apt": "sudo apt install {}", "dnf": "sudo dnf install {}", "pacman": "sudo pacman -S {}"}
-            if row.get(manager):
-                return install[manager].format(row[manager])
-            if row.get("pip"):
-                return f'{executable or "python"} -m pip install "{row["pip"]}"'
-            if row.get("apt"):
-                return install["apt"].format(row["apt"])
-            return str(row.get("hint", ""))
-    return ""
+    known = missing.remedy("so", library, manager)
+    if known is None:
+        return ""
+    return known[1].replace('pip install "', f'{executable or "python"} -m pip install "')
 
 
 STACKS = {
