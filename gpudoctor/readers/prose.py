@@ -47,8 +47,12 @@ _RUNTIME = re.compile(
     r"\b(?:compute[- ]runtime|NEO|intel-opencl-icd|IGC and driver|driver)\s(?:version\s|release\s)?"
     r"(?P<version>2\d\.\d{2}\.\d{4,5}(?:\.\d+)?)"
 )
+_IPEX_PAIR = re.compile(
+    r"needs to work with (?:Intel-)?PyTorch (?P<ipex>\d\.\d+)[\d.]*\*?,? but (?:Intel-)?PyTorch (?P<torch>\d+\.\d+[\w.+]*) is found", re.IGNORECASE
+)
+"""What IPEX says when it is imported beside another torch: its releases are called as the torch that they need."""
 _NO_LINE = re.compile(
-    r"^\s*(?:File \"|at |#\d+ |ERROR: |Traceback|warning:|E\s)|incompatible|requires|not supported|support[s]? |mismatch", re.IGNORECASE
+    r"^\s*(?:File \"|at |#\d+ |ERROR[:!] |Traceback|warning:|E\s)|incompatible|requires|not supported|support[s]? |mismatch", re.IGNORECASE
 )
 LONGEST = 400
 """Letters of a line that can be prose."""
@@ -61,6 +65,9 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
         text = line.text
         if not text or len(text) > LONGEST:
             continue
+        if (pair := _IPEX_PAIR.search(text)) and "intel-extension-for-pytorch" not in evidence.packages:
+            evidence.package("intel-extension-for-pytorch", pair["ipex"])
+            evidence.package("torch", pair["torch"])
         asked = not _NO_LINE.search(text)
         if asked:
             if _POINTED.search(text):

@@ -122,3 +122,8 @@ def test_an_intel_gpu_is_known_by_its_id_and_by_the_name_in_brackets() -> None:
         assert read(text).value("gpus")[0]["pci_id"] == "8086:7d55", text
     gpu = read("Graphics: Intel CoffeeLake GT3e [Iris Plus Graphics 655] driver: i915").value("gpus")[0]
     assert (gpu["vendor"], gpu["name"]) == ("intel", "Iris Plus Graphics 655")
+
+
+def test_what_ipex_says_of_a_wrong_torch_names_both() -> None:
+    facts = read("ERROR! Intel® Extension for PyTorch* needs to work with PyTorch 2.1.*, but PyTorch 2.2.0+cpu is found. Please switch.")
+    assert facts.value("torch.version") == "2.2.0+cpu" and facts.value("ipex.version") == "2.1" and facts.value("ipex.torch.fits") is False
