@@ -24,7 +24,7 @@ BUILDING = ("h", "l", "cmake")
 PIECES = ("what_to_do", "then_2", "then_3", "then_4", "then_5", "then_6")
 KINDS = {
     "so": "the library {}", "dylib": "the library {}", "dll": "{}", "h": "the header {}", "l": "the library -l{}", "cmd": "the command {}",
-    "cmake": "the CMake package {}", "py": "the Python module {}",
+    "cmake": "the CMake package {}", "py": "the Python module {}", "pip": "the requirement {}", "attr": "the name {}",
 }  # fmt: skip
 
 
@@ -110,7 +110,7 @@ def derive(facts: Facts) -> Iterable[tuple[str, Fact]]:
 
 SPECS = (
     FactSpec("missing.parts", "records", "things that a text says were not found, with what brings them", item="part", fields={
-        "id": "name as said", "name": "the same in words", "kind": "so, dylib, dll, h, l, cmd, cmake or py",
+        "id": "name as said", "name": "the same in words", "kind": "so, dylib, dll, h, l, cmd, cmake, py, pip or attr",
         "product": "what it is part of", **dict.fromkeys(PIECES, "a piece of what to do: packages and variables"),
         "command": "the install command on this distribution"}),
     FactSpec("missing.count", "int", "how many of missing.parts"),

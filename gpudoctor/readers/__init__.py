@@ -13,12 +13,14 @@ ALL: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("system_lists", ()),
     ("desktops", ("card name:", "chipset model:", "wsl", "default runtime:", "virtual packages")),
     ("labelled", ()), ("package_lists", ()), ("variables", ()), ("exceptions", ()), ("traces", ()), ("prose", ()), ("missing", ()),
+    ("requirements", ("torch",)),
     ("torch_flavour", ("torch",)),
 )  # fmt: skip
 """In their order; some only where a text, in lower case, has one of these words: most texts show no more than one tool's output."""
 SPECS = (
     FactSpec("text.stacks", "list", "stacks that a pasted text speaks of, the most spoken of first"),
+    FactSpec("text.torch_asked", "version", "the torch that a resolver (pip, uv, conda, poetry) was asked for, or has"),
     FactSpec("text.missing", "records", "what programs in a pasted text say they did not find", item="thing", fields={
-        "kind": "so, dylib, dll, h, l (to link), cmd, cmake or py", "name": "its name"}),
+        "kind": "so, dylib, dll, h, l (to link), cmd, cmake, py, pip or attr", "name": "its name"}),
     FactSpec("text.readers", "list", "outputs of programs that were recognised in a pasted text"),
 )  # fmt: skip

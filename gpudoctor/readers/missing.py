@@ -1,4 +1,4 @@
-"""What programs say they did not find: shared libraries, headers, libraries to link, commands, CMake packages, Python modules."""
+"""What programs say they did not find: libraries, headers, commands, CMake packages, Python modules, names in them, requirements."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ MOST = 24
 _WORDS = re.compile(
     r"cannot open|can't open|not found|no such file|cannot find|can't find|could not|couldn't|unable to|no module named|not recognized|"
     r"not loaded|failed to load|failed to find|provided by|must be installed|not a full path|is missing|error loading|lnk1104|"
-    r"cannot execute|importing",
+    r"cannot execute|importing|has no attribute|cannot import name|matching distribution|satisfies|no versions? of|"
+    r"candidates for|no wheels|^\s*- [a-z]|was removed|deprecated alias",
     re.IGNORECASE,
 )
 _SO = r"(?P<name>lib[\w.+-]{1,60}?\.so(?:\.\d+){0,3})\b"
@@ -23,6 +24,7 @@ _DLL = r"(?P<name>[\w.+-]{2,60}\.dll)"
 _HEADER = r"(?P<name>[\w./+-]{2,80}\.(?:hpp|hxx|hh|cuh|h)|(?:cuda|nv|Eigen|eigen3)/[\w./+-]{1,60})"
 _COMMAND = r"(?P<name>[A-Za-z][\w.+-]{1,40})"
 _FAILED = r"(?:could not|couldn't|unable to|failed to|cannot|can't)"
+_PACKAGE = r"`?(?P<name>[A-Za-z][\w.-]{1,60})"
 _TOOLS = r"(?P<name>Rust compiler|nvcc|ptxas|cmake|ninja|hipcc|icpx|icx|cl|gcc|clang)\b"
 _PATTERNS: tuple[tuple[str, str], ...] = (
     ("so", rf"{_PLACE}{_SO}['\"]?:? ?(?:cannot open shared object|=> not found|is not found|not found)"),
@@ -55,15 +57,34 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     ("cmake", r"package\s+configuration\s+file\s+provided\s+by\s+\"(?P<name>[\w.:+-]{2,40})\""),
     ("cmake", r"^(?!\s*-- )[^\n]{0,80}Could NOT find (?P<name>[\w.:+-]{2,40})\b"),  # '-- ' begins what CMake does without
     ("cmake", r"contains:\s+(?P<name>CUDA::nvToolsExt)\b"),
+    ("pip", rf"(?:satisfies the requirement|matching distribution found for|no versions? of|candidates for) {_PACKAGE}"),
+    ("pip", rf"Because (?:there (?:is|are) no versions? of )?{_PACKAGE}[^\n]{{0,40}} has no wheels"),
+    ("conda", rf"^\s*- {_PACKAGE}(?:\[version)?[=<>~!]{{1,2}}[^\n]{{0,60}}$"),
+    ("attr", r"module ['\"](?P<name>[\w.]{2,60}['\"] has no attribute ['\"]\w{2,60})"),
+    ("attr", r"cannot import name (?P<name>['\"]\w{2,60}['\"] from (?:partially initialized module )?['\"][\w.]{2,80})"),
+    ("attr", r"^\W*(?:AttributeError: )?`?(?P<name>np\.\w{3,20})`? was (?:removed|a deprecated alias)"),
     ("py", r"No module named ['\"]?(?P<name>[A-Za-z_][\w.]{0,80})"),
 )  # fmt: skip
 _FOUND = [(kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _PATTERNS]
 _NO_COMMANDS = frozenset({"file", "the", "to", "it", "key", "library", "module", "package", "device", "config", "json", "log"})
 
 
+_ATTRIBUTE = re.compile(
+    r"^(?P<module>[\w.]+)['\"] has no attribute ['\"](?P<name>\w+)$|"
+    r"^['\"](?P<imported>\w+)['\"] from (?:partially initialized module )?['\"](?P<where>[\w.]+)$"
+)
+
+
+def _dotted(found: re.Match[str]) -> str:
+    """'torch.int1' of either way to say that a module lacks a name."""
+    return f"{found['module'] or found['where']}.{found['name'] or found['imported']}"
+
+
 def read(sheet: Sheet, evidence: Evidence) -> None:
     """text.missing: records of kind and name, in the order of the text; always known, perhaps empty."""
     found: dict[tuple[str, str], None] = {}
+    by_conda = "packagesnotfounderror" in sheet.lower or "unsatisfiable" in sheet.lower
+    patterns = [("pip" if kind == "conda" else kind, pattern) for kind, pattern in _FOUND if kind != "conda" or by_conda]
     for index, line in enumerate(sheet.lines):
         if len(found) >= MOST:
             break
@@ -72,9 +93,9 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
             continue
         if "contains:" in text or text.rstrip().endswith(("provided", "by")):  # CMake breaks its lines where they are full
             text = " ".join([text.rstrip(), *(other.text.strip() for other in sheet.lines[index + 1 : index + 4])])
-        for kind, pattern in _FOUND:
+        for kind, pattern in patterns:
             for match in pattern.finditer(text):
-                name = match["name"].replace("\\", "/")
+                name = _ATTRIBUTE.sub(_dotted, match["name"]) if kind == "attr" else match["name"].replace("\\", "/")
                 if kind != "cmd" or name.lower() not in _NO_COMMANDS:
                     found[kind, name] = None
     evidence.facts["text.missing"] = Known([{"kind": kind, "name": name} for kind, name in list(found)[:MOST]], "text")

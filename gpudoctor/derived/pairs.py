@@ -1,0 +1,49 @@
+"""What goes with the torch that a resolver was asked for: Python versions, torchvision and torchaudio, the index of its build."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from gpudoctor.derived._derivation import Derivation
+from gpudoctor.derived.python_mix import torch_row
+from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
+
+_INDEX = re.compile(r"^(?:cu\d{2,3}|rocm\d+(?:\.\d+){1,2}|xpu|cpu)$")
+
+
+def derive(facts: Facts) -> Iterable[tuple[str, Fact]]:
+    asked = facts.get("text.torch_asked")
+    names = [spec.name for spec in SPECS]
+    if not isinstance(asked, Known):
+        yield from ((name, Unknown("no resolver spoke of it")) for name in names)
+        return
+    base, _, local = str(asked.value).partition("+")
+    row = torch_row(base) or torch_row(f"{base}.0")
+    yield "pairs.torch", Known(base, "text")
+    yield "pairs.index", Known(f"https://download.pytorch.org/whl/{local}", "text") if _INDEX.match(local) else Absent("text")
+    if row is None:
+        yield from ((name, Unknown("not in the table")) for name in ("pairs.python", "pairs.partners", "pairs.python_ok"))
+        return
+    first, last = row["python"]
+    yield "pairs.python", Known(f"{first} to {last}", "python-partners")
+    partners = [f"{package} {row[key][-1]}" for package, key in (("torchvision", "vision"), ("torchaudio", "audio")) if row.get(key)]
+    yield "pairs.partners", Known(" and ".join(partners), "python-partners") if partners else Absent("python-partners")
+    mine = facts.value("python.version")
+    if not isinstance(mine, str) or not mine:
+        yield "pairs.python_ok", Unknown("not in the text")
+    else:
+        numbers = tuple(int(part) for part in mine.split(".")[:2])
+        yield "pairs.python_ok", Known(
+            tuple(map(int, first.split("."))) <= numbers <= tuple(map(int, last.split("."))), "python-partners"
+        )
+
+
+SPECS = (
+    FactSpec("pairs.torch", "dotted", "the torch release that a resolver was asked for, or has beside what wants another"),
+    FactSpec("pairs.index", "text", "the index of its build, where it names one (+cu121)"),
+    FactSpec("pairs.python", "text", "the Python versions that it has wheels for"),
+    FactSpec("pairs.python_ok", "bool", "this Python is among them"),
+    FactSpec("pairs.partners", "text", "the torchvision and torchaudio that go with it"),
+)  # fmt: skip
+DERIVATION = Derivation("pairs", provides=SPECS, derive=derive)
