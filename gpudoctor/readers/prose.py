@@ -48,7 +48,8 @@ _RUNTIME = re.compile(
     r"(?P<version>2\d\.\d{2}\.\d{4,5}(?:\.\d+)?)"
 )
 _IPEX_PAIR = re.compile(
-    r"needs to work with (?:Intel-)?PyTorch (?P<ipex>\d\.\d+)[\d.]*\*?,? but (?:Intel-)?PyTorch (?P<torch>\d+\.\d+[\w.+]*) is found", re.IGNORECASE
+    r"needs to work with (?:Intel-)?PyTorch (?P<ipex>\d\.\d+)[\d.]*\*?,? but (?:Intel-)?PyTorch (?P<torch>\d+\.\d+[\w.+]*) is found",
+    re.IGNORECASE,
 )
 """What IPEX says when it is imported beside another torch: its releases are called as the torch that they need."""
 _NO_LINE = re.compile(
