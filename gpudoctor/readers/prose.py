@@ -66,10 +66,11 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
         text = line.text
         if not text or len(text) > LONGEST:
             continue
-        if (pair := _IPEX_PAIR.search(text)) and "intel-extension-for-pytorch" not in evidence.packages:
+        pair = _IPEX_PAIR.search(text)
+        if pair and "intel-extension-for-pytorch" not in evidence.packages:
             evidence.package("intel-extension-for-pytorch", pair["ipex"])
             evidence.package("torch", pair["torch"])
-        asked = not _NO_LINE.search(text)
+        asked = pair is None and not _NO_LINE.search(text)
         if asked:
             if _POINTED.search(text):
                 _versions(text, products, evidence)
