@@ -84,10 +84,10 @@ def floor_of(cuda: str, platform: Any) -> str | None:
     numbers = dotted(cuda) or (0,)
     major = numbers[0]
     column = "windows" if platform in ("windows", "wsl2") else "linux"
-    if major < 11 and column == "linux":
+    if major < 11:
         for row in table("cuda-driver")["toolkit"]:
             if dotted(row["cuda"]) == numbers[:2]:
-                return str(row["linux"])
+                return str(row[column])
     for row in table("cuda-driver")["floor"]:
         if row["major"] == major:
             return str(row[column])

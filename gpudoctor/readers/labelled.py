@@ -71,8 +71,8 @@ def _debug(value: str, evidence: Evidence, state: _State) -> None:
 
 def _available(device: str) -> Label:
     def take(value: str, evidence: Evidence, state: _State) -> None:
-        if value.lower() in ("true", "false", "yes"):
-            state.torch[f"{device}_available"] = value.lower() != "false"
+        if value.lower() in ("true", "false", "yes", "no"):  # torch up to 1.6 wrote Yes and No
+            state.torch[f"{device}_available"] = value.lower() in ("true", "yes")
 
     return take
 
@@ -251,7 +251,7 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
         if found and take is not None:
             value = found["value"].strip().strip("*`").strip()
             names_follow = label == "gpu models and configuration"
-            if not _NOTHING.match(value):
+            if not _NOTHING.match(value) or (label.startswith("is ") and value.lower() == "no"):
                 take(value, evidence, state)
         elif names_follow and (named := _GPU_LINE.match(text)):
             name_gpu(named["name"], evidence)

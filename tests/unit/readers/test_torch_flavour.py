@@ -6,6 +6,8 @@ import pytest
 from pasted_text import read
 
 from gpudoctor.model.facts import Known
+from gpudoctor.readers.cleaning import lines_of, unquoted
+from gpudoctor.readers.reading import take
 
 
 @pytest.mark.parametrize(
@@ -33,3 +35,10 @@ def test_a_build_that_speaks_of_a_card_is_no_cpu_build() -> None:
 
 def test_a_toolkit_elsewhere_is_no_statement_on_torch() -> None:
     assert read("Ubuntu 22.04, PyTorch 2.3.0\nCUDA 11.8 is in /usr/local").value("torch.cuda") != "11.8"
+
+
+def test_an_old_listing_says_yes_and_no() -> None:
+    text = "PyTorch version: 1.3.0\nCUDA used to build PyTorch: 9.2\nIs CUDA available: {}\nNvidia driver version: 391.74\n"
+    for said, meant in (("No", "False"), ("Yes", "True")):
+        old, new = (take(unquoted(lines_of(text.format(word))))[0].frameworks for word in (said, meant))
+        assert old == new != {}
