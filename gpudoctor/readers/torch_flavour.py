@@ -18,6 +18,12 @@ _BESIDE = re.compile(
     re.IGNORECASE,
 )
 _COMPUTES = re.compile(r"which is of (?:cuda|compute) capability|\bCUDA error: |CUDA out of memory|with CUDA capability sm_|cuDNN error: ")
+_LISTED = re.compile(
+    r"^[ \t>]*(?:py)?torch(?: version)?[ \t:=]+v?\d[\w.]*[ \t]*(?:pypi\S*)?$|\btorch==|^Version: |__version__", re.MULTILINE | re.IGNORECASE
+)
+_NO_CUDA = re.compile(
+    r"is_available|\bcpu\b|not compiled with cuda|\bno (?:cuda|gpu)\b|(?:not|n't) (?:see|find|use|detect)|pip install", re.IGNORECASE
+)
 NOT_SAID = "x"
 
 
@@ -28,8 +34,10 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
     said = _said(sheet.text)
     if said:
         evidence.fact("torch.version_file", {"version": version, "cuda": said.pop() if len(said) == 1 else NOT_SAID}, "text")
-    elif evidence.platforms[:1] == ["windows"] and _COMPUTES.search(sheet.text):
-        # the message of a CUDA build, whatever the number alone stands for on PyPI
+    elif evidence.platforms[:1] == ["windows"] and (
+        _COMPUTES.search(sheet.text) or not (_LISTED.search(sheet.text) or _NO_CUDA.search(sheet.text))
+    ):
+        # the message of a CUDA build, or a sentence that leaves out '+cu124', whatever PyPI has
         evidence.fact("torch.version_file", {"version": version, "cuda": NOT_SAID}, "text")
 
 

@@ -33,6 +33,19 @@ def test_a_build_that_speaks_of_a_card_is_no_cpu_build() -> None:
     assert facts.value("torch.build") == "cuda" and not isinstance(facts.get("torch.cuda"), Known)
 
 
+@pytest.mark.parametrize(
+    ("text", "build"),
+    [
+        ("RTX 3060 on Windows 11, torch 2.5.1, ComfyUI errors out", "cuda"),
+        ("RTX 3060 on Windows 11, torch 2.5.1, torch.cuda.is_available() is False", "cpu"),
+        ("RTX 3060 on Windows 11\ntorch 2.5.1\ntorchvision 0.20.1", "cpu"),
+        ("RTX 3060 on Windows 11, pip install torch gave torch 2.5.1", "cpu"),
+    ],
+)
+def test_a_sentence_on_windows_leaves_the_flavour_open(text: str, build: str) -> None:
+    assert read(text).value("torch.build") == build
+
+
 def test_a_toolkit_elsewhere_is_no_statement_on_torch() -> None:
     assert read("Ubuntu 22.04, PyTorch 2.3.0\nCUDA 11.8 is in /usr/local").value("torch.cuda") != "11.8"
 
