@@ -56,8 +56,9 @@ def _from_record(host: Host, said: Mapping[str, Any]) -> Iterator[tuple[str, Fac
 
 
 def _kind_by_prefix(prefix: str) -> str:
+    """Empty where the prefix is not told."""
     if prefix in ("/usr", "/usr/local", ""):
-        return "system"
+        return "system" if prefix else ""
     return "conda" if re.search(r"conda|mamba|miniforge", prefix) else "venv"
 
 

@@ -92,7 +92,7 @@ def test_families(message: str, family: str, what: str) -> None:
 
 def test_remedy_fits_the_package_manager() -> None:
     said = {"torch": {"error": {"kind": "exception", "name": "ImportError", "message": "libGL.so.1: cannot open shared object file"}}}
-    assert failures(said, "dnf", "python")[0]["remedy"] == "sudo dnf install mesa-libGL"
+    assert failures(said, "dnf", "python")[0]["remedy"].startswith("sudo dnf install mesa-libGL. ")
     assert failures({"torch": Unknown("not inspected"), "jax": {"error": None}}, "apt", "python") == []
 
 

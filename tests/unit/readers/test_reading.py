@@ -127,3 +127,9 @@ def test_an_intel_gpu_is_known_by_its_id_and_by_the_name_in_brackets() -> None:
 def test_what_ipex_says_of_a_wrong_torch_names_both() -> None:
     facts = read("ERROR! Intel® Extension for PyTorch* needs to work with PyTorch 2.1.*, but PyTorch 2.2.0+cpu is found. Please switch.")
     assert facts.value("torch.version") == "2.2.0+cpu" and facts.value("ipex.version") == "2.1" and facts.value("ipex.torch.fits") is False
+
+
+def test_the_kind_of_environment_is_known_only_where_the_text_shows_it() -> None:
+    assert isinstance(read("OpenVINO 2024.1 on Ubuntu 22.04, Python 3.10").get("python.kind"), Unknown)
+    head = "$ conda list\n# packages in environment at /home/user/miniforge3/envs/ov:\n#\n# Name  Version  Build  Channel\n"
+    assert read(f"{head}openvino 2024.1.0 py310_0 conda-forge\n").value("python.kind") == "conda"
