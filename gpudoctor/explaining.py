@@ -18,11 +18,14 @@ from gpudoctor.model.check import Catalogue
 from gpudoctor.model.facts import Facts
 from gpudoctor.model.packed import BEGIN
 from gpudoctor.model.report import Report
+from gpudoctor.model.signature import Numbered
 from gpudoctor.readers import large
 from gpudoctor.readers.cleaning import unquoted
 from gpudoctor.readers.reading import machine_of, settle, take
 
 MARK = BEGIN.encode()
+FOOT = "Made by gpudoctor"
+"""Begins the last line of a report in Markdown."""
 TELLING = 10
 """Letters from which on plain words are rare enough to look for in a log of any size ("error", "fails" are not)."""
 
@@ -54,7 +57,7 @@ def explain(chunks: Iterable[bytes], request: ExplainRequest, progress: Callable
     start, chunks = _beginning(chunks)
     told = _own_report(start)
     if told is not None:
-        around = [] if start.lstrip()[:1] == b"{" else unquoted(large.read(chunks, wanted, progress))
+        around = [] if start.lstrip()[:1] == b"{" else _around_the_report(unquoted(large.read(chunks, wanted, progress)), told)
         text = SearchedText(around)
         knowledge = _knowledge(request, asked, text)
         looked = app.look_into(told)
@@ -77,6 +80,21 @@ def explain(chunks: Iterable[bytes], request: ExplainRequest, progress: Callable
         report=replace(report, seconds=time.monotonic() - began, not_looked_at=(), incomplete=()),
         recognised=tuple(evidence.recognised),
     )  # fmt: skip
+
+
+def _around_the_report(lines: Sequence[Numbered], told: Mapping[str, Any]) -> list[Numbered]:
+    """What a person wrote before and behind a report of ours: what that says was found by its own way."""
+    titles = {_plain(str(finding.get("title"))) for finding in told.get("findings") or () if isinstance(finding, Mapping)}
+    first = next((place for place, line in enumerate(lines) if line.text.startswith("**") and _plain(line.text) in titles), None)
+    if first is None:
+        return list(lines)
+    last = next((place for place, line in enumerate(lines) if place >= first and line.text.startswith(FOOT)), len(lines) - 1)
+    return [*lines[:first], *lines[last + 1 :]]
+
+
+def _plain(words: str) -> str:
+    """Without what Markdown adds."""
+    return "".join(letter for letter in words if letter.isalnum())
 
 
 def _beginning(chunks: Iterable[bytes]) -> tuple[bytes, Iterable[bytes]]:

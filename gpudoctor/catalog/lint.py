@@ -8,7 +8,8 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from gpudoctor.lang.conditions import did_you_mean, facts_of
-from gpudoctor.lang.signatures import names_said
+from gpudoctor.lang.everyday_words import PREFIX
+from gpudoctor.lang.signatures import anchor, letters, names_said
 from gpudoctor.lang.templates import fields_of
 from gpudoctor.model.check import Check, Stack
 from gpudoctor.model.condition import Condition, Leaf, Some
@@ -70,8 +71,8 @@ SHORTEST_LITERAL = 6
 def _signatures(check: Check) -> Iterable[str]:
     for number, signature in enumerate(check.signatures):
         where = f"signature[{number}]"
-        if not any(min(map(len, choice)) >= SHORTEST_LITERAL for choice in signature.text):
-            yield f"{where}.text: no literal of {SHORTEST_LITERAL} letters or more (all alternatives of one entry)"
+        if any(literal.startswith(PREFIX) for literal in anchor(signature.text)) or letters(anchor(signature.text)) < SHORTEST_LITERAL:
+            yield f"{where}.text: no literal of {SHORTEST_LITERAL} letters or more (all alternatives of one entry, none of them {PREFIX}…)"
         try:
             fault = slow_pattern(signature.pattern) or _gap(signature.pattern)
         except re.error as error:

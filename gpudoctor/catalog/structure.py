@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpudoctor.lang.conditions import ConditionError, did_you_mean, parse
+from gpudoctor.lang.everyday_words import GROUPS, PREFIX
 from gpudoctor.model.check import (
     CONFIDENCES,
     LAYERS,
@@ -167,6 +168,9 @@ def _literals(read: Reader, entries: list[Any], where: str) -> Literals:
     choices = [entry if isinstance(entry, list) else [entry] for entry in entries]
     if not all(choice and all(isinstance(word, str) and word for word in choice) for choice in choices):
         raise read.fail(where, "expected a list of texts, or of lists of alternative texts")
+    for word in (word for choice in choices for word in choice if word.startswith(PREFIX)):
+        if (name := word.removeprefix(PREFIX)) not in GROUPS:
+            raise read.fail(where, f"there is no group '{name}' in lang/everyday_words.py{did_you_mean(name, GROUPS)}")
     return tuple(map(tuple, choices_in(entries)))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gpudoctor.lang.everyday_words import PREFIX
 from gpudoctor.lang.operators import STATES
 from gpudoctor.model.condition import ALWAYS, Condition, Group, Leaf
 from gpudoctor.model.signature import Literals, Signature
@@ -43,4 +44,9 @@ def leaf_words(leaf: Leaf, sentence: str) -> str:
 
 def _choices(literals: Literals, quoted: Quote) -> list[str]:
     several = len(literals) > 1
-    return [f"({words})" if several and len(choice) > 1 else words for choice in literals for words in [" or ".join(map(quoted, choice))]]
+    named = [(len(choice), " or ".join(_named(literal, quoted) for literal in choice)) for choice in literals]
+    return [f"({words})" if several and count > 1 else words for count, words in named]
+
+
+def _named(literal: str, quoted: Quote) -> str:
+    return f"any words for {quoted(literal.removeprefix(PREFIX))}" if literal.startswith(PREFIX) else quoted(literal)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from gpudoctor.lang.everyday_words import PREFIX, members, spelled
 from gpudoctor.lang.operators import compiled
 from gpudoctor.model.signature import Hit, Literals, Numbered, Signature
 
@@ -44,7 +45,7 @@ class SearchedText:
 
     def look_for(self, literals: Iterable[str]) -> None:
         """Of a long text all of these at once, in lower case: what is asked for later is then known."""
-        new = [literal for literal in dict.fromkeys(literals) if literal not in self._rows]
+        new = [literal for literal in dict.fromkeys(spelled(literals)) if literal not in self._rows]
         if not self.long or not new:
             return
         from ahocorasick_rs import BytesAhoCorasick, MatchKind  # late: most texts are short
@@ -78,7 +79,10 @@ class SearchedText:
 
     def _rows_of(self, literal: str) -> list[int]:
         known = self._rows.get(literal)
-        if known is None:
+        if known is None and literal.startswith(PREFIX):
+            rows = {row for word in members(literal) for row in self._rows_of(word)}
+            known = self._rows[literal] = sorted(rows)[:MOST_WINDOWS]
+        elif known is None:
             known = self._rows[literal] = []
             needle = literal.encode()
             at = self._small.find(needle)
@@ -97,7 +101,7 @@ class SearchedText:
     def _look(self, signature: Signature, row: int) -> Hit | None:
         first, last = max(0, row - signature.within + 1), min(len(self._lines) - 1, row + signature.within - 1)
         window = self._small[self._starts[first] : self._end_of(last)]
-        if not all(any(literal.encode() in window for literal in choice) for choice in signature.text):
+        if not all(any(word.encode() in window for word in spelled(choice)) for choice in signature.text):
             return None
         if any(literal.encode() in window for literal in signature.without):
             return None
@@ -108,7 +112,7 @@ class SearchedText:
                 return None
             captures = {name: value for name, value in found.groupdict().items() if value is not None}
         line = self._lines[row]
-        strength = sum(min(map(len, choice)) for choice in (*signature.text, *signature.anywhere)) + 4 * bool(signature.pattern)
+        strength = sum(map(letters, (*signature.text, *signature.anywhere))) + 4 * bool(signature.pattern)
         quote = _quote(line.text, signature.text)
         return Hit(line=line.number, quote=quote, strength=strength, captures=decoded(captures), source=line.source)
 
@@ -117,14 +121,19 @@ class SearchedText:
         text = "\n".join(line.text for line in self._lines[first : last + 1])
         if len(text) <= LONGEST_WINDOW:
             return text
-        places = [at for choice in signature.text for literal in choice if (at := text.lower().find(literal)) >= 0]
+        places = [at for choice in signature.text for word in spelled(choice) if (at := text.lower().find(word)) >= 0]
         middle = min(places, default=0)
         return text[max(0, middle - LONGEST_WINDOW // 2) : middle + LONGEST_WINDOW // 2]
 
 
 def anchor(text: Sequence[Sequence[str]]) -> Sequence[str]:
     """The literals that are searched for first: one of them stands wherever a signature of this `text` does."""
-    return max(text, key=lambda choice: min(map(len, choice)))
+    return max(text, key=lambda choice: 0 if any(literal.startswith(PREFIX) for literal in choice) else min(map(len, choice)))
+
+
+def letters(choice: Sequence[str]) -> int:
+    """How many letters it demands: everyday words add nothing to a list that names things, and little by themselves."""
+    return min((len(literal) for literal in choice if not literal.startswith(PREFIX)), default=4)
 
 
 def decoded(captures: Mapping[str, str]) -> dict[str, str]:
@@ -150,6 +159,6 @@ def _quote(line: str, literals: Literals) -> str:
     if len(line) <= QUOTED:
         return line
     small = line.lower()
-    at = min((found for choice in literals for literal in choice if (found := small.find(literal)) >= 0), default=0)
+    at = min((found for choice in literals for word in spelled(choice) if (found := small.find(word)) >= 0), default=0)
     begin = max(0, min(at - 40, len(line) - QUOTED))
     return ("…" if begin else "") + line[begin : begin + QUOTED] + ("…" if begin + QUOTED < len(line) else "")

@@ -37,6 +37,8 @@ def read(**changes):
         ({"advice": {}}, "advice.text: is missing"),
         ({"advice": {"text": "x", "env": {"A": 1}}}, "advice.env: expected texts"),
         ({"stacks": [1]}, "stacks: expected a list of texts"),
+        ({"signature": [{"text": ["a literal", ["words:slows"]]}]}, "no group 'slows' in lang/everyday_words.py (did you mean 'slow'?)"),
+        ({"signature": [{"text": [["words:slow", ""]]}]}, "signature[0].text: expected a list of texts, or of lists"),
     ],
 )
 def test_a_wrong_file_names_itself_the_key_and_what_was_meant(changes, words):
@@ -61,6 +63,7 @@ def test_lint_accepts_a_right_file():
         ({"problem": {"fact": "kernel.relese", "is": "x"}}, "'kernel.relese' is not in the vocabulary"),
         ({"caused_by": ["nobody"]}, "caused_by: no check 'nobody'"),
         ({"stacks": ["torch-xpuu"]}, "did you mean 'torch-xpu'"),
+        ({"signature": [{"text": [["words:not-seen", "not there at all"]]}]}, "no literal of 6 letters or more"),
         ({"source": []}, "at least one [[source]]"),
         ({"example": TABLE["example"][:1]}, "example: none that is fine"),
         ({"example": TABLE["example"][1:]}, "example: none that is a problem"),

@@ -114,3 +114,13 @@ def test_a_further_folder_speaks_of_texts_of_any_size(lines: int, tmp_path: Path
     status, document = explain(capsys, str(tmp_path / "log"), "--checks", str(tmp_path / "checks"), "--format", "json")
     (finding,) = json.loads(document)["findings"]
     assert (status, finding["id"]) == (1, "ours-frobnicator-jammed") and f"line {lines + 1}" in json.dumps(finding), finding
+
+
+def test_what_a_person_wrote_around_a_report_is_read_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "issue.md"
+    assert run(["report", "--capture", str(OLD_KERNEL), "--format", "markdown", "-o", str(file)]) in (0, 1)
+    capsys.readouterr()
+    alone = {finding["id"] for finding in json.loads(explain(capsys, str(file), "--format", "json", "--all")[1])["findings"]}
+    file.write_text(f"After the update:\n\n```\n{TRACE.splitlines()[-2]}\n```\n\n{file.read_text()}\nAny idea?\n")
+    both = {finding["id"] for finding in json.loads(explain(capsys, str(file), "--format", "json", "--all")[1])["findings"]}
+    assert alone < both and any("oneapi" in name for name in both - alone), both - alone

@@ -7,7 +7,8 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpudoctor.lang.signatures import LONG, MOST_WINDOWS, PIECE, SearchedText, decoded, names_said
+from gpudoctor.lang.everyday_words import GROUPS
+from gpudoctor.lang.signatures import LONG, MOST_WINDOWS, PIECE, SearchedText, anchor, decoded, names_said
 from gpudoctor.model.signature import Hit, Numbered, Signature
 
 
@@ -73,7 +74,17 @@ def test_a_hit_stands_where_it_says(lines: list[str], literal: str) -> None:
     assert found == {number for number, line in enumerate(lines, 1) if literal in line.encode("utf-8", "replace").lower().decode()}
 
 
-WORDS = ("gpu", "device lost", "lost\n", "ost", "error -30", "-30", "nobody says this", "x" * 90)
+def test_a_group_of_everyday_words_stands_for_any_of_them_and_is_never_the_anchor() -> None:
+    wanted = signature(("training", "inference"), ("slow enough", "words:slow"))
+    assert [hit.line for hit in hits(text("Training is fine", "TRAINING TAKES FOREVER", "inference: slow enough"), wanted)] == [2, 3]
+    assert anchor(wanted.text) == ("training", "inference")
+    (hit,) = hits(text("training takes ages"), wanted)
+    assert hit.strength == len("training") + len("slow enough")
+    for words in GROUPS.values():
+        assert len(set(words)) == len(words) and all(word == word.lower() and len(word) > 2 for word in words)
+
+
+WORDS = ("words:slow", "slow", "gpu", "device lost", "lost\n", "ost", "error -30", "-30", "nobody says this", "x" * 90)
 
 
 @given(st.lists(st.tuples(st.integers(0, 40), st.sampled_from(WORDS)), max_size=60), st.integers(1, 3))
