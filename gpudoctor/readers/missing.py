@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from gpudoctor.model.facts import Known
 from gpudoctor.readers.evidence import Evidence
@@ -10,6 +11,8 @@ from gpudoctor.readers.sheet import Sheet
 
 MOST = 24
 """Names that are kept: a log that misses more has one cause."""
+LONGEST = 1000
+"""Letters of a line that are looked at."""
 _WORDS = re.compile(
     r"cannot open|can't open|not found|no such file|cannot find|can't find|could not|couldn't|unable to|no module named|not recognized|"
     r"not loaded|failed to load|failed to find|provided by|must be installed|not a full path|is missing|error loading|lnk1104|"
@@ -65,7 +68,6 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     ("attr", r"^\W*(?:AttributeError: )?`?(?P<name>np\.\w{3,20})`? was (?:removed|a deprecated alias)"),
     ("py", r"No module named ['\"]?(?P<name>[A-Za-z_][\w.]{0,80})"),
 )  # fmt: skip
-_FOUND = [(kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _PATTERNS]
 _NO_COMMANDS = frozenset({"file", "the", "to", "it", "key", "library", "module", "package", "device", "config", "json", "log"})
 
 
@@ -80,22 +82,29 @@ def _dotted(found: re.Match[str]) -> str:
     return f"{found['module'] or found['where']}.{found['name'] or found['imported']}"
 
 
+@cache
+def _compiled() -> list[tuple[str, re.Pattern[str]]]:
+    """Only where a line speaks of something missing: forty expressions cost as much as the rest of a short text."""
+    return [(kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _PATTERNS]
+
+
 def read(sheet: Sheet, evidence: Evidence) -> None:
     """text.missing: records of kind and name, in the order of the text; always known, perhaps empty."""
     found: dict[tuple[str, str], None] = {}
     by_conda = "packagesnotfounderror" in sheet.lower or "unsatisfiable" in sheet.lower
-    patterns = [("pip" if kind == "conda" else kind, pattern) for kind, pattern in _FOUND if kind != "conda" or by_conda]
     for index, line in enumerate(sheet.lines):
         if len(found) >= MOST:
             break
-        text = line.text[:1000]
+        text = line.text[:LONGEST]
         if not _WORDS.search(text):
             continue
         if "contains:" in text or text.rstrip().endswith(("provided", "by")):  # CMake breaks its lines where they are full
-            text = " ".join([text.rstrip(), *(other.text.strip() for other in sheet.lines[index + 1 : index + 4])])
-        for kind, pattern in patterns:
+            text = " ".join([text.rstrip(), *(other.text[:LONGEST].strip() for other in sheet.lines[index + 1 : index + 4])])
+        for kind, pattern in _compiled():
+            if kind == "conda" and not by_conda:
+                continue
             for match in pattern.finditer(text):
                 name = _ATTRIBUTE.sub(_dotted, match["name"]) if kind == "attr" else match["name"].replace("\\", "/")
                 if kind != "cmd" or name.lower() not in _NO_COMMANDS:
-                    found[kind, name] = None
+                    found["pip" if kind == "conda" else kind, name] = None
     evidence.facts["text.missing"] = Known([{"kind": kind, "name": name} for kind, name in list(found)[:MOST]], "text")
