@@ -55,11 +55,16 @@ def _wrong(gfx: str | None, override: str | None) -> bool | Unknown:
     return shown[:-2] != gfx[:-2] if gfx else _UNSAID
 
 
+def _built_here(facts: Facts) -> bool:
+    """2.9.1+git8907517, 2.10.0a0+gitabc: not from an index, so no table tells its targets."""
+    return "+git" in str(facts.value("torch.version") or "")
+
+
 def describe(gpu: dict[str, Any], facts: Facts, discrete: bool) -> dict[str, Any]:
     """One AMD GPU as the checks want it."""
     gfx = _real_gfx(gpu, facts)
     row = wheels.target(gfx) if gfx else {}
-    rocm = torch_rocm(facts)
+    rocm = None if _built_here(facts) else torch_rocm(facts)
     override = _text(facts.value("env.HSA_OVERRIDE_GFX_VERSION"))
     effective = (wheels.pretended(override) if override else None) or gfx
     distributions = facts.value("python.distributions", {}) or {}

@@ -220,6 +220,14 @@ def _release(version: Any) -> tuple[int, ...] | None:
     return (dotted(version) or (0,))[:3]
 
 
+def _torch_sees_a_card(facts: Facts) -> bool:
+    """It does where the driver reaches its CUDA, by itself or with a cuda-compat that the driver's version does not show."""
+    devices = facts.value("python.frameworks.torch.devices")
+    return isinstance(devices, list) and any(
+        isinstance(device, Mapping) and str(device.get("id", "")).startswith("cuda") for device in devices
+    )
+
+
 def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
     cards = facts.value("nvidia.cards")
     rows = [dict(card) for card in cards] if isinstance(cards, list) else []
@@ -230,7 +238,7 @@ def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
     if isinstance(cuda, Known):
         floor = floor_of(cuda.value, facts.value("platform.kind"))
         yield "cuda.driver_floor", Known(floor) if floor else Unknown("newer than this table")
-        yield "cuda.driver_ok", driver_serves(facts, cuda.value)
+        yield "cuda.driver_ok", Known(True, "torch") if _torch_sees_a_card(facts) else driver_serves(facts, cuda.value)
     for card in rows:
         text = card.get("compute_capability")
         if isinstance(archs, Known) and isinstance(text, str):

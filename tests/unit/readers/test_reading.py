@@ -133,3 +133,18 @@ def test_the_kind_of_environment_is_known_only_where_the_text_shows_it() -> None
     assert isinstance(read("OpenVINO 2024.1 on Ubuntu 22.04, Python 3.10").get("python.kind"), Unknown)
     head = "$ conda list\n# packages in environment at /home/user/miniforge3/envs/ov:\n#\n# Name  Version  Build  Channel\n"
     assert read(f"{head}openvino 2024.1.0 py310_0 conda-forge\n").value("python.kind") == "conda"
+
+
+def test_what_torch_says_of_itself_counts_more_than_tables() -> None:
+    told = """Collecting environment information...
+PyTorch version: 2.9.0
+CUDA used to build PyTorch: 13.0
+OS: Ubuntu 22.04.5 LTS (x86_64)
+Is CUDA available: {}
+GPU models and configuration: GPU 0: NVIDIA H100 80GB HBM3
+Nvidia driver version: 570.172.08
+"""
+    assert read(told.format("True")).value("cuda.driver_ok") is True
+    assert read(told.format("False")).value("cuda.driver_ok") is False
+    own = "PyTorch version: 2.9.1+git8907517\nROCM used to build PyTorch: 7.0.51831\nGPU models and configuration: Radeon 8060S Graphics (gfx1151)\n"
+    assert isinstance(read(own).value("amd.gpus")[0].get("native"), Unknown)
