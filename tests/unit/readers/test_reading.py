@@ -146,5 +146,5 @@ Nvidia driver version: 570.172.08
 """
     assert read(told.format("True")).value("cuda.driver_ok") is True
     assert read(told.format("False")).value("cuda.driver_ok") is False
-    own = "PyTorch version: 2.9.1+git8907517\nROCM used to build PyTorch: 7.0.51831\nGPU models and configuration: Radeon 8060S Graphics (gfx1151)\n"
+    own = "PyTorch version: 2.9.1+git8907517\nROCM used to build PyTorch: 7.0.51831\nGPU models and configuration: Radeon 8060S (gfx1151)\n"
     assert isinstance(read(own).value("amd.gpus")[0].get("native"), Unknown)
