@@ -25,19 +25,25 @@ def test_two_runs_beside_each_other(environment: Callable[[str], Path], tmp_path
     common = ("--python", str(environment("torch-cpu")), "--device", "cpu", "--format", "json", "--workload", "launch,resnet18",
               "--task", "micro,inference", "--batch", "1", "--duration", "6")  # fmt: skip
     reports = [str(tmp_path / name) for name in ("usual.json", "slow.json")]
-    for path, variables in zip(reports, ({}, SLOW), strict=True):
-        ran = doctor(*common, "-o", path, env=variables)
-        assert ran.returncode in (0, 1), ran.stderr
+
+    def measure() -> None:
+        for path, variables in zip(reports, ({}, SLOW), strict=True):
+            ran = doctor(*common, "-o", path, env=variables)
+            assert ran.returncode in (0, 1), ran.stderr
 
     def compared(first: str, second: str) -> dict[str, Any]:
         ran = doctor("--compare", first, "--compare", second, "--format", "json")
         assert ran.returncode == 0, ran.stderr
         return {row["workload"]: row for row in json.loads(ran.stdout)["comparison"]["rows"]}
 
+    measure()
     same = compared(reports[0], reports[0])
     assert set(same) == {"launch", "resnet18"} and all(
         row["speed"] == 1.0 and row["verdict"] in ("same", "unknown") for row in same.values()
     )
+    for _ in range(2):  # a neighbour on the machine widens the interval until it holds 1: measure again
+        if compared(*reports)["resnet18"]["verdict"] == "same":
+            measure()
     found = compared(*reports)["resnet18"]
     assert found["speed"] > 1.3 and found["verdict"] in ("faster", "unknown"), found  # unknown: too few steps on a busy machine
     assert any("ONEDNN_MAX_CPU_ISA=SSE41 there" in text for text in found["differs"])
