@@ -20,7 +20,23 @@ from gpudoctor.readers.large import ANCHORS
 ROOT = Path(__file__).resolve().parent.parent
 TIMES, MEMORY = 4.0, 150.0
 RUNS = 3
-NEEDLE = "ImportError: libmkl_sycl.so.3: cannot open shared object file: No such file or directory\n"
+NEEDLE = "RuntimeError: the needle of this benchmark was found\n"
+MARK = "needle-of-the-benchmark"
+NEEDLE_CHECK = """
+id = "needle-of-the-benchmark"
+title = "The needle is there"
+severity = "error"
+layer = "runtime"
+stacks = ["torch-cuda"]
+explanation = "A check of its own: among the examples of all checks every message has rivals that may silence it."
+[[signature]]
+text = ["the needle of this benchmark"]
+[advice]
+text = "Nothing."
+[[source]]
+ref = "https://example.org/needle"
+date = 2026-11-22
+"""
 
 
 def real_lines() -> list[str]:
@@ -73,7 +89,10 @@ def main() -> int:
         # A literal may end with the line; to grep's file that would be an empty pattern, which every line holds.
         wanted = list(dict.fromkeys(literal.strip("\n") for literal in (*ANCHORS, *every_anchor())))
         literals.write_text("".join(f"{literal}\n" for literal in wanted), encoding="utf-8")
-        doctor = [sys.executable, "-m", "gpudoctor", "explain", "--all", "-q"]
+        checks = Path(folder) / "checks" / "needle"
+        checks.mkdir(parents=True)
+        (checks / "needle-of-the-benchmark.toml").write_text(NEEDLE_CHECK, encoding="utf-8")
+        doctor = [sys.executable, "-m", "gpudoctor", "explain", "--all", "-q", "--checks", str(checks.parent)]
         rows = {"grep": [], "file": [], "stdin": []}  # type: dict[str, list[tuple[float, float, str]]]
         for _ in range(RUNS):
             rows["grep"].append(measured(["grep", "-c", "-F", "-f", str(literals), str(log)]))
@@ -85,7 +104,7 @@ def main() -> int:
     late = False
     for name, measurements in rows.items():
         cpu, memory = sorted(row[0] for row in measurements)[RUNS // 2], max(row[1] for row in measurements)
-        found = "" if name == "grep" else f"  needle {'found' if all('libmkl_sycl' in row[2] for row in measurements) else 'LOST'}"
+        found = "" if name == "grep" else f"  needle {'found' if all(MARK in row[2] for row in measurements) else 'LOST'}"
         late |= name != "grep" and (cpu > TIMES * grep or memory > MEMORY or "LOST" in found)
         sys.stdout.write(f"{name:<6} {cpu:7.2f} s  {cpu / grep:5.2f} x  {memory:6.0f} MB{found}\n")
     return 1 if late else 0
