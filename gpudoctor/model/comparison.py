@@ -20,7 +20,7 @@ class ComparisonRow:
     low: float | None = None
     high: float | None = None
     verdict: str = "same"
-    """faster, slower, same (no significant difference), unknown (no interval was told)"""
+    """faster, slower, same (no significant difference), unknown (no interval, or one too wide to tell)"""
     differs: tuple[str, ...] = ()
     """What was not the same of this measurement: 'compile none here, default there'."""
 

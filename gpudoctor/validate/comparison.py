@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gpudoctor.model.comparison import Comparison, ComparisonRow, Difference
-from gpudoctor.validate.significance import ratio_of_medians
+from gpudoctor.validate.significance import Ratio, ratio_of_medians
 
 KEY = ("workload", "task", "framework", "backend", "dtype", "batch", "input", "replicas")
 LOOSE = ("workload", "task", "framework", "dtype", "batch", "input", "replicas")
@@ -23,6 +23,8 @@ BETWEEN_RUNS = 2.0
 """Per cent: two runs of the same on a quiet machine differ by as much, which the interval within a run does not show."""
 BETWEEN_NOISY_RUNS = 10.0
 """Where one of them was disturbed, as it says itself."""
+STILL_SAME = 1.25
+"""An interval that holds 1 and reaches further tells nothing: as much would matter to anybody."""
 LEAST, MOST = 1e-12, 1e12
 """Milliseconds, and per cent: what lies beyond is nobody's measurement."""
 Report = Mapping[str, Any]
@@ -89,16 +91,21 @@ def _row(one: Mapping[str, Any], other: Mapping[str, Any]) -> ComparisonRow | No
     ratio = ratio_of_medians(there[0], there[1] or 0.0, here[0], here[1] or 0.0, between)
     assert ratio is not None
     told = here[1] is not None and there[1] is not None
-    verdict = "unknown" if not told else "same" if not ratio.significant else "faster" if ratio.value > 1 else "slower"
     batch = one.get("batch")
     return ComparisonRow(
         workload=_title(one), task=str(one.get("task")), framework=str(one.get("framework")), dtype=str(one.get("dtype")),
         batch=batch if isinstance(batch, int) else None, here_ms=here[0], there_ms=there[0], speed=ratio.value,
-        low=ratio.low if told else None, high=ratio.high if told else None, verdict=verdict,
+        low=ratio.low if told else None, high=ratio.high if told else None, verdict=_verdict(ratio) if told else "unknown",
         differs=tuple(
             f"{name} {_text(one.get(name))} here, {_text(other.get(name))} there" for name in CONDITIONS if one.get(name) != other.get(name)
         ),
     )  # fmt: skip
+
+
+def _verdict(ratio: Ratio) -> str:
+    if ratio.significant:
+        return "faster" if ratio.value > 1 else "slower"
+    return "same" if ratio.low > 1 / STILL_SAME and ratio.high < STILL_SAME else "unknown"
 
 
 def _title(measurement: Mapping[str, Any]) -> str:

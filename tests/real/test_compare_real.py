@@ -12,15 +12,18 @@ from typing import Any
 
 import pytest
 
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+"""Two threads on a core that somebody else wants wait for each other: a run then takes thirty times as long."""
 SLOW = {"ONEDNN_MAX_CPU_ISA": "SSE41", "ATEN_CPU_CAPABILITY": "default", "MKL_ENABLE_INSTRUCTIONS": "SSE4_2"}
 
 
 def doctor(*words: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     argv = [sys.executable, "-m", "gpudoctor", "validate", *words]
-    return subprocess.run(argv, capture_output=True, text=True, timeout=400, env={**os.environ, **(env or {})})
+    return subprocess.run(argv, capture_output=True, text=True, timeout=400, env={**os.environ, **ONE_THREAD, **(env or {})})
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.alone
+@pytest.mark.timeout(1200)
 def test_two_runs_beside_each_other(environment: Callable[[str], Path], tmp_path: Path) -> None:
     common = ("--python", str(environment("torch-cpu")), "--device", "cpu", "--format", "json", "--workload", "launch,resnet18",
               "--task", "micro,inference", "--batch", "1", "--duration", "6")  # fmt: skip
@@ -41,11 +44,11 @@ def test_two_runs_beside_each_other(environment: Callable[[str], Path], tmp_path
     assert set(same) == {"launch", "resnet18"} and all(
         row["speed"] == 1.0 and row["verdict"] in ("same", "unknown") for row in same.values()
     )
-    for _ in range(2):  # a neighbour on the machine widens the interval until it holds 1: measure again
-        if compared(*reports)["resnet18"]["verdict"] == "same":
+    for _ in range(3):
+        if compared(*reports)["resnet18"]["verdict"] != "faster":  # something else on the machine spoilt one of the runs
             measure()
     found = compared(*reports)["resnet18"]
-    assert found["speed"] > 1.3 and found["verdict"] in ("faster", "unknown"), found  # unknown: too few steps on a busy machine
+    assert found["verdict"] == "faster" and found["low"] > 1, found
     assert any("ONEDNN_MAX_CPU_ISA=SSE41 there" in text for text in found["differs"])
     text = doctor("--compare", reports[0], "--compare", reports[1]).stdout
     assert "usual.json" in text and "slow.json" in text and "resnet18 inference" in text

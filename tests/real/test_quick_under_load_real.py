@@ -18,6 +18,7 @@ LIMIT, SLACK = 60.0, 6.0
 """Seconds; the interpreter itself starts slowly there."""
 
 
+@pytest.mark.alone
 @pytest.mark.timeout(200)
 def test_a_minute_is_a_minute_under_load(environment: Callable[[str], Path], tmp_path: Path) -> None:
     load = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * (os.cpu_count() or 1))]

@@ -40,6 +40,7 @@ def disturbed(own: Path, number: signal.Signals, seconds: float) -> threading.Th
     return thread
 
 
+@pytest.mark.alone
 @pytest.mark.timeout(300)
 def test_two_replicas_share_batches_from_image_to_result(environment: Callable[[str], Path], tmp_path: Path) -> None:
     ran, document, _ = validate(
@@ -71,6 +72,7 @@ def test_a_replica_that_somebody_kills_is_one_failure_and_takes_the_other_along(
     assert not workers(tmp_path) and not list(tmp_path.iterdir())
 
 
+@pytest.mark.alone
 @pytest.mark.timeout(300)
 def test_two_processes_add_up_by_gloo_at_every_message_size(environment: Callable[[str], Path], tmp_path: Path) -> None:
     ran, document, _ = validate(environment("torch-cpu"), tmp_path, "--workload", "all_reduce", "--duration", "2")

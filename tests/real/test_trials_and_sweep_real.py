@@ -14,6 +14,8 @@ from gpudoctor.host.local import LocalHost
 from gpudoctor.model.facts import Facts, Known
 from gpudoctor.validate import asking, sweep, trials, workers
 
+pytestmark = pytest.mark.alone
+
 SMALL = {
     "framework": "torch", "device": "cpu", "workload": "resnet18", "task": "inference", "dtype": "float32",
     "options": {"batch": 1, "height": 64, "width": 64}, "duration": 0.5, "warm_up": 0.5,

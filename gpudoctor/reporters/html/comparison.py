@@ -12,7 +12,7 @@ from gpudoctor.reporters.html.words import milliseconds
 from gpudoctor.reporters.validation_text import SHORT
 
 LOOKS = {"faster": "good", "slower": "bad", "same": "idle", "unknown": "doubt"}
-SAID = {"same": "no difference", "unknown": "no interval"}
+SAID = {"same": "no difference", "unknown": "cannot tell"}
 """no difference: none that is significant"""
 
 

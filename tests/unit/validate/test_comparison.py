@@ -50,6 +50,13 @@ def test_a_run_that_was_disturbed_has_to_differ_by_more() -> None:
     assert one(measured(10.0, 1.0, noisy="x"), measured(12.0, 1.0)).verdict == "faster"
 
 
+def test_an_interval_that_holds_both_the_same_and_a_large_difference_tells_nothing() -> None:
+    row = one(measured(10.0, 80.0), measured(18.4, 80.0))
+    assert row.low < 1 < 1.84 < row.high and row.verdict == "unknown"
+    assert one(measured(10.0, 12.0), measured(10.0, 12.0)).verdict == "same"
+    assert one(measured(10.0, 17.0), measured(10.0, 17.0)).verdict == "unknown"
+
+
 def test_without_an_interval_nothing_is_claimed() -> None:
     row = one(measured(10.0, None), measured(20.0))
     assert row.verdict == "unknown" and row.low is None and row.speed == 2.0
