@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from itertools import chain
 from typing import Any
 
@@ -26,6 +26,7 @@ from gpudoctor.readers.reading import machine_of, settle, take
 MARK = BEGIN.encode()
 FOOT = "Made by gpudoctor"
 """Begins the last line of a report in Markdown."""
+_Texts = list[Sequence[Sequence[str]]]
 TELLING = 10
 """Letters from which on plain words are rare enough to look for in a log of any size ("error", "fails" are not)."""
 
@@ -53,13 +54,14 @@ def explain(chunks: Iterable[bytes], request: ExplainRequest, progress: Callable
     """One text, of any size. `progress` is told the bytes read of a long one. Raises app.BAD_INPUT for a catalogue that cannot be used."""
     began = time.monotonic()
     asked = app.CheckRequest(stack=request.stack, checks=request.checks, ignore=request.ignore)
-    wanted = partial(every_anchor, request.checks)
+    signatures = cache(partial(_texts, request.checks))
+    wanted = partial(_anchors_of, signatures)
     start, chunks = _beginning(chunks)
     told = _own_report(start)
     if told is not None:
         around = [] if start.lstrip()[:1] == b"{" else _around_the_report(unquoted(large.read(chunks, wanted, progress)), told)
         text = SearchedText(around)
-        knowledge = _knowledge(request, asked, text)
+        knowledge = _knowledge(request, asked, text, signatures)
         looked = app.look_into(told)
         knowledge, said = app.hear(looked.gathered.facts, knowledge)
         report = app.judge(looked.gathered, knowledge, asked, "text", hits={**said, **hits_in(text, knowledge.checks)})
@@ -67,7 +69,7 @@ def explain(chunks: Iterable[bytes], request: ExplainRequest, progress: Callable
         return Explanation(report=report, recognised=("a report of gpudoctor",))
     lines = unquoted(large.read(chunks, wanted, progress))
     text = SearchedText(lines)
-    knowledge = _knowledge(request, asked, text)
+    knowledge = _knowledge(request, asked, text, signatures)
     evidence, sheet = take(lines)
     host = machine_of(evidence)
 
@@ -123,13 +125,17 @@ def _own_report(start: bytes) -> Mapping[str, Any] | None:
 
 def every_anchor(extra: Sequence[str] = ()) -> list[str]:
     """What a long text is searched for: one literal of each signature, but for words that any log is full of."""
-    literals = [literal for text in _texts(extra) for literal in anchor(text)]
+    return _anchors_of(partial(_texts, extra))
+
+
+def _anchors_of(signatures: Callable[[], _Texts]) -> list[str]:
+    literals = [literal for text in signatures() for literal in anchor(text)]
     return [literal for literal in literals if len(literal) >= TELLING or not literal.strip().isalpha()]
 
 
-def _texts(extra: Sequence[str]) -> list[Sequence[Sequence[str]]]:
+def _texts(extra: Sequence[str]) -> _Texts:
     """The literals of all signatures, without building our own checks."""
-    texts: list[Sequence[Sequence[str]]] = []
+    texts: _Texts = []
 
     def note(head: Mapping[str, Any]) -> bool:
         texts.extend(head.get("signature", ()))
@@ -139,10 +145,10 @@ def _texts(extra: Sequence[str]) -> list[Sequence[Sequence[str]]]:
     return texts + [signature.text for check in further.checks for signature in check.signatures]
 
 
-def _knowledge(request: ExplainRequest, asked: app.CheckRequest, text: SearchedText) -> Catalogue:
+def _knowledge(request: ExplainRequest, asked: app.CheckRequest, text: SearchedText, signatures: Callable[[], _Texts]) -> Catalogue:
     """The checks that can have a finding: those of which only a message tells are not built where the text lacks its literals."""
     if text.long:
-        text.look_for(literal for choices in _texts(()) for choice in choices for literal in choice)
+        text.look_for(literal for choices in signatures() for choice in choices for literal in choice)
     wanted = None if request.why or request.ignore else partial(_may_tell, text)
     knowledge = app.catalogue(request.checks, wanted)
     app.refuse_unknown_names(asked, knowledge)

@@ -10,6 +10,7 @@ from gpudoctor.derived._cuda_wheels import wheel_facts
 from gpudoctor.derived._derivation import Derivation
 from gpudoctor.derived._tables import table
 from gpudoctor.derived.nvidia import CARD_FIELDS
+from gpudoctor.derived.torch_build import cuda_of_local
 from gpudoctor.lang.versions import compare_dotted, dotted
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Incomplete, Known, Unknown
 
@@ -48,10 +49,9 @@ def torch_cuda(facts: Facts) -> Fact:
     said = facts.get("torch.cuda")
     if isinstance(said, Known) and re.match(r"\d+\.\d+", str(said.value)):
         return Known(str(said.value), "torch.cuda")
-    local = str(facts.value("torch.local", ""))
-    found = re.match(r"cu(\d{2,3})$", local)
-    if found:
-        return Known(f"{found[1][:-1]}.{found[1][-1]}", "torch.local")
+    of_local = cuda_of_local(str(facts.value("torch.local", "")))
+    if of_local:
+        return Known(of_local, "torch.local")
     base = facts.value("torch.base_version")
     if not isinstance(base, str) or facts.value("torch.build") != "cuda":
         return said if not isinstance(said, Known) else Unknown("unparsable")

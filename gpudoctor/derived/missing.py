@@ -12,13 +12,8 @@ from gpudoctor.derived._derivation import Derivation
 from gpudoctor.derived._tables import table
 from gpudoctor.model.facts import Fact, Facts, FactSpec, Known
 
-MANAGERS = {"apt": "apt", "dnf": "dnf", "yum": "dnf", "pacman": "pacman"}
 INSTALL = {"apt": "sudo apt install {}", "dnf": "sudo dnf install {}", "pacman": "sudo pacman -S {}"}
 FAMILIES = {"apt": "Debian, Ubuntu", "dnf": "Fedora", "pacman": "Arch"}
-OF_SYSTEMS = {
-    "debian": "apt", "ubuntu": "apt", "linuxmint": "apt", "pop": "apt", "fedora": "dnf", "rhel": "dnf", "centos": "dnf", "rocky": "dnf",
-    "almalinux": "dnf", "arch": "pacman", "manjaro": "pacman", "endeavouros": "pacman", "cachyos": "pacman",
-}  # fmt: skip
 BUILDING = ("h", "l", "cmake")
 """Kinds that a build misses: they need the package with the headers."""
 PIECES = ("what_to_do", "then_2", "then_3", "then_4", "then_5", "then_6")
@@ -47,11 +42,9 @@ def row_of(kind: str, name: str) -> tuple[Mapping[str, Any], dict[str, str]] | N
 
 
 def manager_of(facts: Facts) -> str:
-    """apt, dnf or pacman; empty where the distribution is not known."""
-    like = facts.value("os.id_like", [])
-    systems = [str(facts.value("os.id") or ""), *(like.split() if isinstance(like, str) else like or [])]
-    by_system = next((OF_SYSTEMS[name] for name in systems if name in OF_SYSTEMS), "")
-    return by_system or MANAGERS.get(str(facts.value("packages.manager") or ""), "")
+    """apt, dnf or pacman; empty where it is another one or not known."""
+    manager = str(facts.value("packages.manager") or "")
+    return manager if manager in INSTALL else ""
 
 
 def remedy(kind: str, name: str, manager: str, platform: str = "linux") -> tuple[str, str, list[str]] | None:

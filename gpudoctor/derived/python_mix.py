@@ -9,6 +9,7 @@ from typing import Any
 from gpudoctor.derived._derivation import Derivation
 from gpudoctor.derived._tables import table
 from gpudoctor.derived.import_failures import failures
+from gpudoctor.derived.missing import manager_of
 from gpudoctor.derived.torch_build import base_version, cuda_of_local, one_version
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 
@@ -33,7 +34,6 @@ NEED_CUDA = {
     "nvidia-dali-cuda120": "CUDA", "tensorrt": "CUDA", "torch-tensorrt": "CUDA", "cupy-cuda11x": "CUDA", "cupy-cuda12x": "CUDA",
     "cupy-cuda13x": "CUDA", "sageattention": "CUDA", "flashinfer-python": "CUDA", "causal-conv1d": "CUDA", "mamba-ssm": "CUDA",
 }  # fmt: skip
-MANAGERS = {"apt": "apt", "dnf": "dnf", "yum": "dnf", "pacman": "pacman"}
 
 
 def numbers(text: str) -> tuple[int, ...]:
@@ -207,8 +207,7 @@ def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
     distributions = facts.get("python.distributions")
     frameworks = facts.value("python.frameworks")
     if isinstance(frameworks, dict):
-        manager = MANAGERS.get(str(facts.value("packages.manager") or ""), "apt")
-        failed = failures(frameworks, manager, str(facts.value("python.executable") or ""))
+        failed = failures(frameworks, manager_of(facts) or "apt", str(facts.value("python.executable") or ""))
         yield "python.import_failures", Known(failed, "python.frameworks")
         yield "python.foreign_libraries", Known(foreign_libraries(frameworks), "python.frameworks")
     if not isinstance(distributions, Known):

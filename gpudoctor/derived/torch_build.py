@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpudoctor.derived._derivation import Derivation
+from gpudoctor.lang.versions import dotted_of_digits
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 
 BASE = re.compile(r"^\d+(?:\.\d+)*")
@@ -30,7 +31,7 @@ def base_version(version: str) -> str:
 def cuda_of_local(local: str) -> str:
     """'12.6' of 'cu126', '10.2' of 'cu102', '9.2' of 'cu92'."""
     match = re.match(r"^cu(\d{2,3})(?!\d)", local)
-    return f"{match[1][:-1]}.{match[1][-1]}" if match else ""
+    return dotted_of_digits(match[1]) if match else ""
 
 
 def cuda_of_packages(names: dict[str, Any]) -> str:

@@ -22,6 +22,11 @@ def dotted(text: Any) -> tuple[int, ...] | None:
     return tuple(int(part) for part in found[0].split("."))
 
 
+def dotted_of_digits(digits: str) -> str:
+    """'12.6' of the '126' in cu126, '10.2' of '102', '8.0' of '80'."""
+    return f"{digits[:-1]}.{digits[-1]}"
+
+
 def compare_dotted(left: tuple[int, ...], right: tuple[int, ...]) -> int:
     """-1, 0 or 1, missing places counting as nought: 6.2 equals 6.2.0."""
     width = max(len(left), len(right))

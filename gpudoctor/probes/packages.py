@@ -110,13 +110,13 @@ def _suse(facts: Facts) -> bool:
 
 def _manager_of(facts: Facts) -> str | None:
     family = _family(facts)
-    if family & {"debian", "ubuntu"}:
+    if family & {"debian", "ubuntu", "linuxmint", "pop"}:
         return "apt"
     if _suse(facts):
         return "zypper"
     if family & {"fedora", "rhel", "centos", "rocky", "almalinux", "amzn"}:
         return "dnf"
-    return "pacman" if family & {"arch", "manjaro"} else "apk" if "alpine" in family else None
+    return "pacman" if family & {"arch", "manjaro", "endeavouros", "cachyos"} else "apk" if "alpine" in family else None
 
 
 PROBE = Probe(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from gpudoctor.lang.versions import dotted_of_digits
 from gpudoctor.readers.evidence import Evidence
 from gpudoctor.readers.sheet import Sheet
 
@@ -43,12 +44,12 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
 
 def _said(text: str) -> set[str]:
     found = {each["cuda"] for each in (*_CONDA.finditer(text), *_BUILD.finditer(text))}
-    found |= {_dotted(each["digits"]) for each in _INDEX.finditer(text)}
+    found |= {dotted_of_digits(each["digits"]) for each in _INDEX.finditer(text)}
     # 'PyTorch 1.10, CUDA 11.3' may name the toolkit beside it
     found |= {NOT_SAID if each["link"].strip() == "," else _dotted(each["cuda"]) for each in _BESIDE.finditer(text)}
     return {value if re.fullmatch(r"\d+\.\d", value) else NOT_SAID for value in found}
 
 
-def _dotted(digits: str) -> str:
-    """'11.3' of '113' and of '11.3', '8.0' of '80'."""
-    return digits if "." in digits else f"{digits[:-1]}.{digits[-1]}"
+def _dotted(cuda: str) -> str:
+    """'11.3' of '113' and of '11.3'."""
+    return cuda if "." in cuda else dotted_of_digits(cuda)

@@ -60,7 +60,7 @@ def test_cmake_breaks_its_lines() -> None:
 def test_the_command_is_that_of_the_distribution() -> None:
     facts = Facts()
     facts.set("text.missing", Known([{"kind": "h", "name": "mpi.h"}]))
-    facts.set("os.id", Known("fedora"))
+    facts.set("packages.manager", Known("dnf"))
     parts = dict(DERIVATION.derive(facts))["missing.parts"]
     assert isinstance(parts, Known) and parts.value[0]["command"] == "sudo dnf install openmpi-devel"
     assert "apt" not in parts.value[0]["what_to_do"]
