@@ -10,7 +10,7 @@ from typing import Any
 from gpudoctor import __version__
 from gpudoctor.catalog.loader import load_catalogue
 from gpudoctor.catalog.structure import DataError
-from gpudoctor.derived import measured
+from gpudoctor.derived import measured, package_commands
 from gpudoctor.engine.demands import weigh
 from gpudoctor.engine.diagnose import Hits, diagnose, in_reading_order
 from gpudoctor.engine.ladders import first_broken, ladder, quieten, used_stacks
@@ -160,7 +160,9 @@ def judge(
     found, traces = diagnose(knowledge.checks, facts, request.ignore, hits)
     unmet, undetermined, weighed = weigh(demands, facts)
     wanted = used | {request.stack} if request.stack else used
-    findings = in_reading_order(quieten(found, used, request.stack) + unmet, wanted)
+    manager = str(facts.value("packages.manager") or "")
+    told = [_in_words_of(manager, finding) for finding in quieten(found, used, request.stack)]
+    findings = in_reading_order(told + unmet, wanted)
     ladders = [ladder(stack, facts, findings, stack.stack in used) for stack in knowledge.stacks]
     if request.stack:
         ladders.sort(key=lambda result: result.stack != request.stack)
@@ -172,6 +174,10 @@ def judge(
         summary=_summary(findings, ladders), headline=headline(facts), not_looked_at=unread, incomplete=incomplete,
         traces=(*traces, *weighed), catalogue_version=knowledge.version, undetermined=tuple(undetermined),
     )  # fmt: skip
+
+
+def _in_words_of(manager: str, finding: Finding) -> Finding:
+    return replace(finding, advice=replace(finding.advice, commands=package_commands.here(finding.advice.commands, manager)))
 
 
 def _in_order(ladders: Sequence[StackResult], findings: Sequence[Finding]) -> list[StackResult]:

@@ -58,7 +58,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "running on the cpu", "run on the cpu", "falls back to cpu", "falls back to the cpu", "fall back to cpu", "only cpu",
         "only the cpu", "cpu only", "cpu-only", "cpu is used", "gpu is not used", "not using gpu", "not using the gpu",
         "not using my gpu", "gpu not used", "gpu unused", "n't use gpu", "n't use the gpu", "n't use my gpu", "not use gpu",
-        "not use the gpu", "not use my gpu", "ignores the gpu", "100% cpu", "0% gpu", "gpu usage 0", "gpu stays idle", "gpu is idle",
+        "not use the gpu", "not use my gpu", "ignores the gpu", "100% cpu", " 0% gpu", "gpu usage 0", "gpu stays idle", "gpu is idle",
     ),
 }  # fmt: skip
 """In lower case; a word stands for all longer ones that hold it ("detect": detected, detects)."""

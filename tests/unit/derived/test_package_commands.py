@@ -1,0 +1,56 @@
+"""Commands for apt, as other package managers say them; what has no counterpart is left out rather than guessed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gpudoctor.derived._tables import table
+from gpudoctor.derived.package_commands import here
+from gpudoctor.host._toml import loads
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.mark.parametrize("manager", ["", "apt"])
+def test_where_apt_is_or_nothing_is_known_they_stay(manager: str) -> None:
+    commands = ("sudo apt install no-such-package", "dpkg -l")
+    assert here(commands, manager) == commands
+
+
+def test_each_manager_has_its_verbs_and_names() -> None:
+    upgrade = ("sudo apt install --only-upgrade linux-firmware && sudo update-initramfs -u",)
+    assert here(upgrade, "dnf") == ("sudo dnf upgrade linux-firmware && sudo dracut --force",)
+    assert here(upgrade, "pacman") == ("sudo pacman -S linux-firmware && sudo mkinitcpio -P",)
+    assert here(upgrade, "zypper") == ("sudo zypper update kernel-firmware-all && sudo dracut --force",)
+    assert here(["sudo apt update && sudo apt install -y clinfo"], "dnf") == ("sudo dnf install clinfo",)
+
+
+def test_two_packages_that_are_one_elsewhere_are_named_once() -> None:
+    command = "sudo apt install libze1 libze-intel-gpu1 intel-opencl-icd"
+    assert here([command], "pacman") == ("sudo pacman -S level-zero-loader intel-compute-runtime",)
+
+
+@pytest.mark.parametrize("manager", ["dnf", "pacman", "zypper", "apk"])
+def test_what_is_not_known_there_is_left_out_and_the_rest_stays(manager: str) -> None:
+    commands = ["sudo apt install clinfo no-such-package", "dpkg -l | grep ze", "sudo apt purge x && reboot", "uname -r"]
+    assert here(commands, manager) == ("uname -r",)
+
+
+@pytest.mark.parametrize("command", ["sudo dnf install x", "pip install torch", "docker run x apt-get install y", "aptitude"])
+def test_other_commands_are_nobodys_business(command: str) -> None:
+    assert here([command], "dnf") == (command,)
+
+
+def test_the_table_names_what_the_checks_install() -> None:
+    """A name that no command has is a slip of the pen."""
+    said = {
+        word.strip("'\"")
+        for path in (ROOT / "checks").rglob("*.toml")
+        for data in [loads(path.read_text())]
+        for part in (data.get("advice", {}), *data.get("variant", ()))
+        for command in part.get("commands", ())
+        for word in command.split()
+    }
+    assert set(table("package-names")["name"]) <= said
