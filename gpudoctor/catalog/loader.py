@@ -15,6 +15,8 @@ from gpudoctor.catalog.structure import DataError, check_from, choices_in, stack
 from gpudoctor.model.check import Catalogue, Check, Stack
 
 FORMAT = 5
+CACHED = 4
+"""Bundles of checkouts that are kept, the newest ones."""
 
 
 def load_catalogue(
@@ -105,7 +107,7 @@ def _tables(items: Mapping[str, str]) -> dict[str, Any]:
     if folder is None:
         return _read_bundle(paths.BUNDLE)
     key = _key_of(folder)
-    cache = paths.cached_bundle()
+    cache = paths.cached_bundle(folder)
     try:
         bundle = json.loads(cache.read_text(encoding="utf-8"))
         if isinstance(bundle, dict) and bundle.get("key") == key:
@@ -144,9 +146,11 @@ def _write_cache(path: Path, bundle: Mapping[str, Any]) -> None:
     """Best effort, atomic: a read-only home costs time, nothing else."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent)
+        handle, temporary = tempfile.mkstemp(prefix="catalogue-", dir=path.parent)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(json.dumps(bundle, separators=(",", ":")))
         os.replace(temporary, path)
+        for old in sorted(path.parent.glob("catalogue*"), key=lambda each: each.stat().st_mtime)[:-CACHED]:
+            old.unlink()
     except OSError:
         pass

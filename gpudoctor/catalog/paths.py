@@ -25,10 +25,12 @@ def _of_checkout(name: str) -> Path | None:
     return folder if folder.is_dir() and (PACKAGE.parent / "pyproject.toml").is_file() else None
 
 
-def cached_bundle() -> Path:
-    """Where an editable install keeps its bundle, made on first use."""
+def cached_bundle(folder: Path) -> Path:
+    """Where an editable install keeps the bundle of this folder of checks, made on first use: two checkouts do not share one file."""
+    import hashlib  # late: a wheel has no need of it
+
     root = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return Path(root) / "gpudoctor" / "catalogue.json"
+    return Path(root) / "gpudoctor" / f"catalogue-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:12]}.json"
 
 
 def files_of(folder: Path) -> list[Path]:

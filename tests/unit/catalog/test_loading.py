@@ -1,10 +1,12 @@
 import json
+import os
+from pathlib import Path
 
 import pytest
 
 from gpudoctor.catalog import loader, paths
 from gpudoctor.catalog.lint import lint_check, slow_pattern
-from gpudoctor.catalog.loader import compile_bundle, load_catalogue, read_folder
+from gpudoctor.catalog.loader import CACHED, compile_bundle, load_catalogue, read_folder
 from gpudoctor.catalog.structure import DataError, check_from
 from gpudoctor.gather import vocabulary
 from gpudoctor.model.facts import FactSpec
@@ -100,19 +102,36 @@ def test_the_bundle_says_what_the_files_say(tmp_path, monkeypatch):
     assert [check.sources for check in compiled.checks] == [check.sources for check in checks]
 
 
+CHECK = 'id="a"\ntitle="{}"\nseverity="info"\nlayer="device"\nstacks=[]\nexplanation="e"\n[problem]\nall=[]\n[advice]\ntext="t"\n'
+
+
+def a_folder(place: Path, title: str) -> Path:
+    (place / "x").mkdir(parents=True)
+    (place / "x" / "a.toml").write_text(CHECK.format(title))
+    return place
+
+
+def test_checkouts_do_not_take_turns_in_one_file_and_old_ones_go(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folders = [a_folder(tmp_path / f"checks-{number}", f"of {number}") for number in range(CACHED + 2)]
+    for number, folder in enumerate(folders):
+        monkeypatch.setattr(paths, "checkout_checks", lambda folder=folder: folder)
+        assert load_catalogue({}).checks[0].title == f"of {number}"
+        os.utime(paths.cached_bundle(folder), (number, number))
+    kept = [paths.cached_bundle(folder).is_file() for folder in folders]
+    assert kept == [False, False] + [True] * CACHED and len(list((tmp_path / "cache" / "gpudoctor").iterdir())) == CACHED
+
+
 def test_an_edited_catalogue_is_compiled_again(tmp_path, monkeypatch):
-    folder = tmp_path / "checks"
-    (folder / "x").mkdir(parents=True)
+    folder = a_folder(tmp_path / "checks", "before")
     file = folder / "x" / "a.toml"
-    text = 'id="a"\ntitle="{}"\nseverity="info"\nlayer="device"\nstacks=[]\nexplanation="e"\n[problem]\nall=[]\n[advice]\ntext="t"\n'
-    file.write_text(text.format("before"))
     monkeypatch.setattr(paths, "checkout_checks", lambda: folder)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     assert load_catalogue({}).checks[0].title == "before"
-    assert paths.cached_bundle().is_file()
-    file.write_text(text.format("after now"))
+    assert paths.cached_bundle(folder).is_file()
+    file.write_text(CHECK.format("after now"))
     assert load_catalogue({}).checks[0].title == "after now"
-    paths.cached_bundle().write_text("{ broken")
+    paths.cached_bundle(folder).write_text("{ broken")
     assert load_catalogue({}).checks[0].title == "after now"
 
 
