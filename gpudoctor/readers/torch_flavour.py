@@ -25,6 +25,8 @@ _LISTED = re.compile(
 _NO_CUDA = re.compile(
     r"is_available|\bcpu\b|not compiled with cuda|\bno (?:cuda|gpu)\b|(?:not|n't) (?:see|find|use|detect)|pip install", re.IGNORECASE
 )
+_INTEL = re.compile(r"\bxpu\b|\barc (?:pro )?[ab]\d{2,3}m?\b|intel arc|arc\(tm\)", re.IGNORECASE)
+_NVIDIA = re.compile(r"nvidia|geforce|\b[rg]tx\b|\bcuda\b|tesla|quadro", re.IGNORECASE)
 NOT_SAID = "x"
 
 
@@ -38,8 +40,9 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
     elif evidence.platforms[:1] == ["windows"] and (
         _COMPUTES.search(sheet.text) or not (_LISTED.search(sheet.text) or _NO_CUDA.search(sheet.text))
     ):
-        # the message of a CUDA build, or a sentence that leaves out '+cu124', whatever PyPI has
-        evidence.fact("torch.version_file", {"version": version, "cuda": NOT_SAID}, "text")
+        # the message of a CUDA build, or a sentence that leaves out '+cu124' or '+xpu', whatever PyPI has
+        intel = _INTEL.search(sheet.text) and not _NVIDIA.search(sheet.text)
+        evidence.fact("torch.version_file", {"version": version, "xpu" if intel else "cuda": NOT_SAID}, "text")
 
 
 def _said(text: str) -> set[str]:

@@ -40,6 +40,8 @@ def test_a_build_that_speaks_of_a_card_is_no_cpu_build() -> None:
         ("RTX 3060 on Windows 11, torch 2.5.1, torch.cuda.is_available() is False", "cpu"),
         ("RTX 3060 on Windows 11\ntorch 2.5.1\ntorchvision 0.20.1", "cpu"),
         ("RTX 3060 on Windows 11, pip install torch gave torch 2.5.1", "cpu"),
+        ("training takes twice as long with torch 2.14 as with 2.13 on an Arc B580, Windows", "xpu"),
+        ("Arc A770 beside an RTX 3060 on Windows 11, torch 2.5.1, ComfyUI errors out", "cuda"),
     ],
 )
 def test_a_sentence_on_windows_leaves_the_flavour_open(text: str, build: str) -> None:
