@@ -94,7 +94,19 @@ _SYSTEMS = (
     ("opensuse", r"\bopenSUSE[ \-]*(?:Leap|Tumbleweed)?[ \-]*(?P<version>\d{2}\.\d)?"),
 )
 _WINDOWS = re.compile(r"\bWindows(?: Server)? ?(?P<name>11|10|8\.1|7|20\d\d)?\b(?:[^\n]{0,60}?\b10\.0\.(?P<build>\d{5}))?", re.IGNORECASE)
-_BUILD = re.compile(r"\b(?:10\.0\.|OS Build |build )(?P<build>[12]\d{4})\b", re.IGNORECASE)
+_BUILD = re.compile(
+    r"\b(?:10\.0\.|OS Build |build )(?P<build>[12]\d{4})\b|(?<![\d.])(?P<patched>[12]\d{4})\.\d{3,5}(?![\d.])", re.IGNORECASE
+)
+_RELEASE = re.compile(
+    r"\b(?P<half>2[0-5]H[12])\b|\b(?:version|ver\.?|v|Windows 10(?: Pro| Home| Enterprise)?,?) ?(?P<month>1[5-9]\d\d|2004)\b",
+    re.IGNORECASE,
+)
+_RELEASES = {
+    "1809": (17763, None), "1903": (18362, None), "1909": (18363, None), "2004": (19041, None), "20h2": (19042, None),
+    "21h1": (19043, None), "21h2": (19044, 22000), "22h2": (19045, 22621), "23h2": (None, 22631),
+    "24h2": (None, 26100), "25h2": (None, 26200),
+}  # fmt: skip
+"""Builds of the releases of Windows 10 and 11: learn.microsoft.com/windows/release-health."""
 _WSL = re.compile(r"\bWSL ?-?[12]?\b|\bWindows Subsystem for Linux\b|microsoft-standard", re.IGNORECASE)
 
 
@@ -103,6 +115,18 @@ SYSTEM_WORDS = (
     "rhel", "red hat", "opensuse", "windows", "wsl", "microsoft-standard", "macos", "os x",
 )  # fmt: skip
 """One of these stands in whatever names a system."""
+
+
+def _windows_build(value: str, name: str) -> str | int | None:
+    """Of its number or of its release: 'Windows 10 20H2' is build 19042."""
+    found = _BUILD.search(value)
+    if found:
+        return found["build"] or found["patched"]
+    release = _RELEASE.search(value)
+    if release is None:
+        return None
+    ten, eleven = _RELEASES.get((release["half"] or release["month"]).lower(), (None, None))
+    return eleven if name == "11" else ten if name == "10" else ten if eleven is None else eleven if ten is None else None
 
 
 def name_system(value: str, evidence: Evidence) -> bool:
@@ -118,13 +142,10 @@ def name_system(value: str, evidence: Evidence) -> bool:
             evidence.files.setdefault("/etc/os-release", "\n".join(line.replace("`", "") for line in lines) + "\n")
             named = True
             break
-    if _WSL.search(value):
-        evidence.platform("wsl2")
-        return True
-    windows = _WINDOWS.search(value)
-    if windows:
-        evidence.platform("windows" if not named else "wsl2")
-        build = windows["build"] or (found["build"] if (found := _BUILD.search(value)) else None)
+    windows, inside = _WINDOWS.search(value), _WSL.search(value)
+    if windows or inside:
+        evidence.platform("wsl2" if inside or named else "windows")
+        build = windows and (windows["build"] or _windows_build(value, windows["name"] or ""))
         if build:
             evidence.fact("windows.build", int(build), "text")
         return True
