@@ -21,7 +21,8 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "slow", "takes minutes", "takes a minute", "takes several minutes", "takes about a minute", "more than a minute",
         "over a minute", "for minutes", "takes long", "takes very long", "takes too long", "takes forever", "takes ages", "takes hours",
         "long time", "too long", "low performance", "poor performance", "bad performance", "worse performance", "performance drop",
-        "performance regress", "half the speed", "times longer", "twice as long", "times as long", "minutes to start", "minutes before", "minutes at first",
+        "performance regress", "half the speed", "times longer", "twice as long", "times as long",
+        "minutes to start", "minutes before", "minutes at first",
         "minutes anew", "seconds per iteration", "s/it",
     ),
     "hangs": (
