@@ -23,10 +23,11 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "long time", "too long", "low performance", "poor performance", "bad performance", "worse performance", "performance drop",
         "performance regress", "half the speed", "times longer", "twice as long", "times as long",
         "minutes to start", "minutes before", "minutes at first",
-        "minutes anew", "seconds per iteration", "s/it",
+        "minutes anew", "seconds per iteration", "s/it]", "s/it,", "s/it ", " s/it",
     ),
     "hangs": (
-        "hang", "stuck", "freez", "frozen", "never return", "never finish", "never end", "never start", "deadlock", "does nothing",
+        "hangs", "hang ", " hang", " hanging", "hung up",
+        "stuck", "freez", "frozen", "never return", "never finish", "never end", "never start", "deadlock", "does nothing",
         "nothing happens", "no progress", "blocks forever", "waits forever", "not respond", "unresponsive", "stalls",
     ),
     "not-installed": (
@@ -46,8 +47,8 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "cannot be opened", "could not be opened",
     ),
     "dies": (
-        "crash", "segfault", "segmentation fault", "core dump", "sigsegv", "sigabrt", "aborts", "aborted", "dies", "access violation",
-        "exit code 139", "exit code 134", "0xc0000005", "terminates", "killed",
+        "crash", "segfault", "segmentation fault", "core dump", "sigsegv", "sigabrt", "aborts", "aborted", " dies", "access violation",
+        "exit code 139", "exit code 134", "0xc0000005", "terminates", " killed",
     ),
     "wrong": (
         "wrong result", "wrong output", "wrong answer", "incorrect result", "incorrect output", "garbage", "gibberish", "nonsense",
