@@ -46,8 +46,12 @@ def read_folder(folder: Path, items: Mapping[str, str]) -> tuple[list[Check], li
     """Checks and stacks of one folder <topic>/<id>.toml, examples included."""
     if not folder.is_dir():
         raise DataError(f"{folder}: no such folder; a catalogue is a folder of <topic>/<id>.toml files")
+    return _built(read_tables(folder), items)
+
+
+def _built(entries: Iterable[Mapping[str, Any]], items: Mapping[str, str]) -> tuple[list[Check], list[Stack]]:
     checks, stacks = [], []
-    for entry in read_tables(folder):
+    for entry in entries:
         if entry["stack"]:
             stacks.append(stack_from(entry["table"], entry["file"], items))
         else:
@@ -78,7 +82,10 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 def compile_bundle(folder: Path) -> dict[str, Any]:
     """What the wheel carries: tables without examples (tests alone need those), each as JSON text of its own: few of them are wanted."""
-    entries = read_tables(folder)
+    return _bundle_of(read_tables(folder))
+
+
+def _bundle_of(entries: list[dict[str, Any]]) -> dict[str, Any]:
     for entry in entries:
         entry["table"].pop("example", None)
         for source in entry["table"].get("source", []):
@@ -114,8 +121,9 @@ def _tables(items: Mapping[str, str]) -> dict[str, Any]:
             return bundle
     except (OSError, ValueError):
         pass
-    read_folder(folder, items)  # raises before anything wrong is kept
-    bundle = {**compile_bundle(folder), "key": key}
+    entries = read_tables(folder)
+    _built(entries, items)  # raises before anything wrong is kept
+    bundle = {**_bundle_of(entries), "key": key}
     _write_cache(cache, bundle)
     return bundle
 
