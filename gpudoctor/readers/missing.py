@@ -17,7 +17,7 @@ _WORDS = re.compile(
     r"cannot open|can't open|not found|no such file|cannot find|can't find|could not|couldn't|unable to|no module named|not recognized|"
     r"not loaded|failed to load|failed to find|provided by|must be installed|not a full path|is missing|error loading|lnk1104|"
     r"cannot execute|importing|has no attribute|cannot import name|matching distribution|satisfies|no versions? of|"
-    r"candidates for|no wheels|^\s*- [a-z]|was removed|deprecated alias",
+    r"candidates for|no wheels|(?:oserror|importerror): [^\s:]{0,200}\.so|^\s*- [a-z]|was removed|deprecated alias",
     re.IGNORECASE,
 )
 _SO = r"(?P<name>lib[\w.+-]{1,60}?\.so(?:\.\d+){0,3})\b"
@@ -32,6 +32,7 @@ _TOOLS = r"(?P<name>Rust compiler|nvcc|ptxas|cmake|ninja|hipcc|icpx|icx|cl|gcc|c
 _PATTERNS: tuple[tuple[str, str], ...] = (
     ("so", rf"{_PLACE}{_SO}['\"]?:? ?(?:cannot open shared object|=> not found|is not found|not found)"),
     ("so", rf"{_FAILED} (?:dynamically )?(?:load|open|find|locate|dlopen)[\w ]{{0,30}}?[ :{{]{{1,3}}['\"]?{_PLACE}{_SO}"),
+    ("so", rf"(?:OSError|ImportError): {_PLACE}{_SO}\s*$"),
     ("so", rf"Unable to load any of \{{{_SO}"),
     ("dylib", r"(?:Library not loaded|image not found)[^\n]{0,20}?:? ?['\"]?[\w.~/@+-]{0,200}?(?P<name>lib[\w.+-]{1,60}\.dylib)"),
     ("dll", rf"{_DLL}['\"]? ?(?:was not found|not found|is missing|is not found|could not be found|\(?error code (?:126|127))"),

@@ -17,6 +17,7 @@ SAID = {
     "OSError: libmpi.so.40: cannot open shared object file: No such file or directory": ("so", "libmpi.so.40"),
     "Unable to load any of {libcudnn_ops.so.9.1.0, libcudnn_ops.so}": ("so", "libcudnn_ops.so.9.1.0"),
     "\tlibtinfo.so.5 => not found": ("so", "libtinfo.so.5"),
+    "OSError: libcusparse.so.11": ("so", "libcusparse.so.11"),
     "x.cpp:3:10: fatal error: 'CL/opencl.hpp' file not found": ("h", "CL/opencl.hpp"),
     "x.cu:1:10: fatal error: cuda/std/complex: No such file or directory": ("h", "cuda/std/complex"),
     "x.cpp(7): fatal error C1083: Cannot open include file: 'level_zero\\ze_api.h': No such file": ("h", "level_zero/ze_api.h"),
