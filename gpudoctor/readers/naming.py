@@ -9,7 +9,7 @@ from gpudoctor.readers.evidence import Evidence
 
 _PCI_ID = re.compile(r"\b(8086|10de|1002|1d95):([0-9a-f]{4})\b", re.IGNORECASE)
 _NVIDIA = (
-    r"(?:NVIDIA )?(?:GeForce )?(?:RTX|GTX)[ -]?(?:PRO )?A?\d{3,5}(?: ?(?:Ti|SUPER|Ada|Max-Q|Laptop))*|"
+    r"(?:NVIDIA )?(?:GeForce )?(?:RTX|GTX)[ -]?(?:PRO )?A?\d{3,5}(?: ?(?:Ti|SUPER|Ada|Blackwell|Max-Q|Laptop))*|"
     r"(?:NVIDIA |Tesla )(?:[AHBLVPTK]\d{1,3}\w?(?:-\w+)*|GH200|GB[123]00|Titan[\w ]{0,4}|Quadro[\w ]{0,12}|Jetson[\w ]{0,16}|"
     r"RTX[\w ]{0,12})|"
     r"\b(?:[AHB]100|[HB]200|GH200|GB[123]00|L40S?|A6000|A40|V100|Titan (?:RTX|V|Xp?))\b|GeForce(?: [\w ]{2,20})?|Quadro \w+|Jetson \w+"

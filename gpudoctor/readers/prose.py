@@ -44,9 +44,11 @@ _ONEAPI = re.compile(
     r"\boneAPI(?: Base Toolkit)?\s(?:version\s)?(?P<version>20\d\d\.\d(?:\.\d)?)\b|BaseKit_p_(?P<file>20\d\d\.\d(?:\.\d)?)", re.IGNORECASE
 )
 _RUNTIME = re.compile(
-    r"\b(?:compute[- ]runtime|NEO|intel-opencl-icd|IGC and driver|driver)\s(?:version\s|release\s)?"
-    r"(?P<version>2\d\.\d{2}\.\d{4,5}(?:\.\d+)?)"
+    r"\b(?:compute[- ]runtime|NEO|intel-opencl-icd|IGC and driver|driver)\s(?:version\s|release\s)?v?"
+    r"(?P<version>(?:19|2\d)\.\d{2}\.\d{4,5}(?:\.\d+)?)", re.IGNORECASE
 )
+_CHIP = re.compile(r"DG[12]|Battlemage(?: G\d\d)?", re.IGNORECASE)
+"""'Arc A770 (DG2)' is one card."""
 _IPEX_PAIR = re.compile(
     r"needs to work with (?:Intel-)?PyTorch (?P<ipex>\d\.\d+)[\d.]*\*?,? but (?:Intel-)?PyTorch (?P<torch>\d+\.\d+[\w.+]*) is found",
     re.IGNORECASE,
@@ -79,6 +81,8 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
         if not named:
             for part in re.split(r"[,;()]| on | with | under | and | in ", text)[:12]:
                 name_gpu(part, evidence, prose=True)
+    products_of = {maker for maker, name in evidence.gpus if not _CHIP.fullmatch(name)}
+    evidence.gpus = [(maker, name) for maker, name in evidence.gpus if maker not in products_of or not _CHIP.fullmatch(name)]
     for target in dict.fromkeys(GFX.findall(sheet.text[:200_000])):
         evidence.gfx.append(f"gfx{target}")
 

@@ -76,6 +76,13 @@ def test_prose_gives_what_cannot_be_meant_otherwise() -> None:
     assert read("it does not work at all, please help").names() and read("no idea").value("gpus") is None
 
 
+def test_a_chip_in_brackets_is_no_second_card() -> None:
+    facts = read("Intel Arc A770 (DG2)\nCompute Runtime 26.14.37833.4 (IGC v2.32.7)\nDebian 13\n")
+    assert [gpu["name"] for gpu in facts.value("gpus")] == ["Intel Arc A770"]
+    assert facts.value("intel.runtime.version") == "26.14.37833.4"
+    assert [gpu["name"] for gpu in read("DG2 on Debian 13, torch 2.9.0+xpu").value("gpus")] == ["DG2"]
+
+
 def test_two_versions_of_one_thing_are_no_fact() -> None:
     facts = read("torch==2.4.0\nI also tried\ntorch 2.6.0\n")
     assert not isinstance(facts.get("python.distributions.torch"), Known)
