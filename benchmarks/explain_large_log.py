@@ -22,8 +22,8 @@ TIMES, MEMORY = 4.0, 150.0
 RUNS = 3
 NEEDLE = "RuntimeError: the needle of this benchmark was found\n"
 MARK = "needle-of-the-benchmark"
-NEEDLE_CHECK = """
-id = "needle-of-the-benchmark"
+NEEDLE_CHECK = f"""
+id = "{MARK}"
 title = "The needle is there"
 severity = "error"
 layer = "runtime"
@@ -91,7 +91,7 @@ def main() -> int:
         literals.write_text("".join(f"{literal}\n" for literal in wanted), encoding="utf-8")
         checks = Path(folder) / "checks" / "needle"
         checks.mkdir(parents=True)
-        (checks / "needle-of-the-benchmark.toml").write_text(NEEDLE_CHECK, encoding="utf-8")
+        (checks / f"{MARK}.toml").write_text(NEEDLE_CHECK, encoding="utf-8")
         doctor = [sys.executable, "-m", "gpudoctor", "explain", "--all", "-q", "--checks", str(checks.parent)]
         rows = {"grep": [], "file": [], "stdin": []}  # type: dict[str, list[tuple[float, float, str]]]
         for _ in range(RUNS):

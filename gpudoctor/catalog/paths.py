@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 
@@ -27,8 +28,6 @@ def _of_checkout(name: str) -> Path | None:
 
 def cached_bundle(folder: Path) -> Path:
     """Where an editable install keeps the bundle of this folder of checks, made on first use: two checkouts do not share one file."""
-    import hashlib  # late: a wheel has no need of it
-
     root = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return Path(root) / "gpudoctor" / f"catalogue-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:12]}.json"
 
