@@ -21,6 +21,7 @@ from gpudoctor.model.report import Report
 from gpudoctor.model.signature import Numbered
 from gpudoctor.readers import large
 from gpudoctor.readers.cleaning import unquoted
+from gpudoctor.readers.roles import Roles
 from gpudoctor.readers.reading import machine_of, settle, take
 
 MARK = BEGIN.encode()
@@ -60,7 +61,7 @@ def explain(chunks: Iterable[bytes], request: ExplainRequest, progress: Callable
     told = _own_report(start)
     if told is not None:
         around = [] if start.lstrip()[:1] == b"{" else _around_the_report(unquoted(large.read(chunks, wanted, progress)), told)
-        text = SearchedText(around)
+        text = SearchedText(around, Roles(around))
         knowledge = _knowledge(request, asked, text, signatures)
         looked = app.look_into(told)
         knowledge, said = app.hear(looked.gathered.facts, knowledge)
@@ -68,7 +69,7 @@ def explain(chunks: Iterable[bytes], request: ExplainRequest, progress: Callable
         report = replace(report, seconds=time.monotonic() - began, measurements=looked.measurements)
         return Explanation(report=report, recognised=("a report of gpudoctor",))
     lines = unquoted(large.read(chunks, wanted, progress))
-    text = SearchedText(lines)
+    text = SearchedText(lines, Roles(lines))
     knowledge = _knowledge(request, asked, text, signatures)
     evidence, sheet = take(lines)
     host = machine_of(evidence)

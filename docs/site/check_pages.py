@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from knowledge import Knowledge, outline
@@ -11,7 +12,7 @@ from markup import address, block, bullets, code, container, heading, label, lin
 from gpudoctor.lang.conditions import english
 from gpudoctor.lang.message_words import is_always, message
 from gpudoctor.lang.templates import readable
-from gpudoctor.model.check import Check, Source
+from gpudoctor.model.check import Check, Source, Step
 from gpudoctor.model.condition import Condition, Some
 
 LEVELS = {
@@ -33,14 +34,14 @@ def _parts(check: Check, known: Knowledge) -> Iterator[str]:
     yield heading(1, template(check.title), label("check", check.id))
     where = f"{link(prose(layer_words(check.layer)), label('layer', check.layer))} · {', '.join(map(known.stack, check.stacks))}"
     yield container("about", f"{code(check.id)} · {where}")
-    certainty = "" if check.confidence == "certain" else f" Never said with more confidence than '{check.confidence}'."
+    certainty = "" if check.at_most == "certain" else f" Never said with more confidence than '{check.at_most}'."
     yield container(
         f"level-{check.severity}", f"**{LEVELS[check.severity].split(':')[0]}:**{LEVELS[check.severity].split(':')[1]}{certainty}"
     )
     yield template(check.explanation)
     yield from _fires(check, known)
     yield heading(2, "What to do")
-    yield from _advice(check.advice.text, check.advice.commands, check.advice.env, check.advice.recipe, check.advice.needs_reboot, known)
+    yield from _advice(asdict(check.advice), check.advice.steps, known)
     for variant in check.variants:
         short = english(variant.when)
         if len(short) <= SHORT and not isinstance(variant.when, Some):
@@ -48,15 +49,7 @@ def _parts(check: Check, known: Knowledge) -> Iterator[str]:
         else:
             yield heading(3, "Instead, where")
             yield _condition(variant.when, known)
-        given = variant.replaces
-        yield from _advice(
-            given.get("text", ""),
-            given.get("commands", ()),
-            given.get("env", {}),
-            given.get("recipe"),
-            given.get("needs_reboot", False),
-            known,
-        )
+        yield from _advice(variant.replaces, variant.replaces.get("steps", ()), known)
     yield from _related(check, known)
     yield from sources(check.sources)
     yield heading(2, "On a machine")
@@ -81,7 +74,7 @@ def _fires(check: Check, known: Knowledge) -> Iterator[str]:
         yield "It is a problem where"
         yield _condition(check.problem, known)
         if check.signatures:
-            yield "Also before any message is seen." if check.foreseen else "And only where a text shows such a message."
+            yield "Also before any message is seen." if check.proactive else "And only where a text shows such a message."
     if check.suspect:
         yield "It is suspected where"
         yield _condition(check.suspect, known)
@@ -91,15 +84,22 @@ def _condition(condition: Condition, known: Knowledge) -> str:
     return "\n".join(outline(condition, known))
 
 
-def _advice(
-    text: str, commands: Sequence[str], env: Mapping[str, Any], recipe: str | None, reboot: bool, known: Knowledge
-) -> Iterator[str]:
+def _advice(advice: Mapping[str, Any], steps: Sequence[Step], known: Knowledge) -> Iterator[str]:
+    text, recipe = str(advice.get("do") or ""), advice.get("recipe")
     yield template(text)
-    lines = [*(readable(command) for command in commands), *(f"export {name}={readable(str(value))}" for name, value in env.items())]
+    always = [readable(step.run) for step in steps if step.when is None]
+    lines = [*always, *(f"export {name}={readable(str(value))}" for name, value in (advice.get("env") or {}).items())]
     if lines:
         yield block("\n".join(lines), "text")
-    if reboot and "reboot" not in text:
+    for step in steps:
+        if step.when is not None:
+            yield f"Where {prose(english(step.when))}:"
+            yield block(readable(step.run), "text")
+    if advice.get("needs_reboot") and "reboot" not in text:
         yield "Then reboot."
+    if advice.get("otherwise"):
+        yield "Otherwise:"
+        yield bullets(template(words) for words in advice["otherwise"])
     if recipe:
         yield f"{code(f'gpudoctor setup {recipe}')} does it, after showing its plan: {recipe_links(recipe, known)}."
 
@@ -114,8 +114,6 @@ def _related(check: Check, known: Knowledge) -> Iterator[str]:
     groups: list[tuple[str, Iterable[str]]] = [
         ("It follows from", check.caused_by),
         ("It leads to", sorted(other.id for other in others if check.id in other.caused_by)),
-        ("It is silent where one of these speaks:", check.excludes),
-        ("Where it speaks, these are silent:", sorted(other.id for other in others if check.id in other.excludes)),
     ]
     lines = [f"{words} {', '.join(map(known.check, names))}" for words, names in groups if names]
     if lines:
@@ -124,10 +122,10 @@ def _related(check: Check, known: Knowledge) -> Iterator[str]:
 
 
 def sources(given: Sequence[Source]) -> Iterator[str]:
-    """With the day on which each was looked at."""
+    """With the day on which each was last read."""
     if given:
         yield heading(2, "Sources")
-        yield bullets(f"{address(one.ref)} ({prose(one.date)}){': ' + prose(one.says) if one.says else ''}" for one in given)
+        yield bullets(f"{address(one.ref)} ({prose(f"read {one.read}")}){': ' + prose(one.says) if one.says else ''}" for one in given)
 
 
 def layer_words(layer: str) -> str:

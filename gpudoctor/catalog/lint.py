@@ -11,7 +11,7 @@ from gpudoctor.lang.conditions import did_you_mean, facts_of
 from gpudoctor.lang.everyday_words import PREFIX
 from gpudoctor.lang.signatures import anchor, letters, names_said
 from gpudoctor.lang.templates import fields_of
-from gpudoctor.model.check import Check, Stack
+from gpudoctor.model.check import Check, Stack, Step
 from gpudoctor.model.condition import Condition, Leaf, Some
 from gpudoctor.model.facts import Absent, Facts, FactSpec, Known, Unknown
 
@@ -37,7 +37,7 @@ def lint(checks: Iterable[Check], stacks: Iterable[Stack], specs: Mapping[str, F
 
 def lint_check(check: Check, specs: Mapping[str, FactSpec], ids: list[str], stack_ids: list[str]) -> list[str]:
     problems: list[str] = []
-    conditions = [c for c in (check.applies, check.problem, check.suspect, *(v.when for v in check.variants)) if c is not None]
+    conditions = [c for c in (check.applies, check.problem, check.suspect, *(v.when for v in check.variants), *(step.when for step in _steps(check))) if c is not None]
     names = {name for condition in conditions for name in facts_of(condition)} | _template_fields(check)
     scope = {specs[some.of].item for condition in conditions for some in somes(condition) if some.of in specs}
     scope |= {check.item} - {""}
@@ -45,7 +45,6 @@ def lint_check(check: Check, specs: Mapping[str, FactSpec], ids: list[str], stac
     problems += unknown_facts(names - _said(check), specs, scope)
     problems += [f"matches: /{pattern}/ {fault}" for c in conditions for pattern in _patterns(c) if (fault := slow_pattern(pattern))]
     problems += [f"caused_by: no check '{name}'{did_you_mean(name, ids)}" for name in check.caused_by if name not in ids]
-    problems += [f"excludes: no check '{name}'{did_you_mean(name, ids)}" for name in check.excludes if name not in ids]
     problems += [f"stacks: no stack '{name}'{did_you_mean(name, stack_ids)}" for name in check.stacks if name not in stack_ids]
     if check.id.startswith(_CURES):
         problems.append("id: name the trouble, not the cure")
@@ -79,8 +78,8 @@ def _signatures(check: Check) -> Iterable[str]:
             fault = f"is no regular expression: {error}"
         if fault:
             yield f"{where}.pattern: /{signature.pattern}/ {fault}"
-    if check.foreseen and not check.signatures:
-        yield "foreseen: says that the check speaks without its message; it has no signature"
+    if check.proactive and not check.signatures:
+        yield "proactive: says that the check speaks without its message; it has no signature"
 
 
 def _said(check: Check) -> set[str]:
@@ -170,11 +169,17 @@ def somes(condition: Condition) -> list[Some]:
     return [some for part in getattr(condition, "parts", ()) for some in somes(part)]
 
 
+def _steps(check: Check) -> list[Step]:
+    return [*check.advice.steps, *(step for variant in check.variants for step in variant.replaces.get("steps", ()))]
+
+
 def _template_fields(check: Check) -> set[str]:
-    texts = [check.title, check.explanation, check.subject or "", check.advice.text, *check.advice.commands, *check.advice.env.values()]
+    advice = check.advice
+    texts = [check.title, check.explanation, check.subject or "", check.ask, check.look, advice.do, *advice.otherwise, *advice.env.values()]
+    texts += [step.run for step in advice.steps]
     for variant in check.variants:
         given = variant.replaces
-        texts += [given.get("text", ""), *given.get("commands", ()), *given.get("env", {}).values()]
+        texts += [given.get("do", ""), *(step.run for step in given.get("steps", ())), *given.get("otherwise", ()), *given.get("env", {}).values()]
     return {name for text in texts for name in fields_of(text)}
 
 

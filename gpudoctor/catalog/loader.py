@@ -7,14 +7,15 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 from gpudoctor.catalog import paths
-from gpudoctor.catalog.structure import DataError, check_from, choices_in, stack_from
+from gpudoctor.catalog.structure import DataError, check_from, choices_in, dates_as_text, stack_from
 from gpudoctor.model.check import Catalogue, Check, Stack
 
-FORMAT = 5
+FORMAT = 6
 CACHED = 4
 """Bundles of checkouts that are kept, the newest ones."""
 
@@ -24,7 +25,7 @@ def load_catalogue(
 ) -> Catalogue:
     """`items` maps records facts to item names; of our own checks only those are built whose head is `wanted`, all without it.
 
-    A head is the part of a table that tells when it can have a finding: `id`, and of one that speaks by its message `foreseen` and
+    A head is the part of a table that tells when it can have a finding: `id`, and of one that speaks by its message `proactive` and
     `signature`, of each the literals of its `text` in lower case (all of the outer ones, each by any of its inner ones).
 
     Raises DataError for a file that cannot be used.
@@ -43,9 +44,9 @@ def load_catalogue(
 
 
 def read_folder(folder: Path, items: Mapping[str, str]) -> tuple[list[Check], list[Stack]]:
-    """Checks and stacks of one folder <topic>/<id>.toml, examples included."""
+    """Checks and stacks of one folder <vendor>/<component>/<id>.toml, examples included."""
     if not folder.is_dir():
-        raise DataError(f"{folder}: no such folder; a catalogue is a folder of <topic>/<id>.toml files")
+        raise DataError(f"{folder}: no such folder; a catalogue is a folder of <vendor>/<component>/<id>.toml files")
     return _built(read_tables(folder), items)
 
 
@@ -62,7 +63,12 @@ def _built(entries: Iterable[Mapping[str, Any]], items: Mapping[str, str]) -> tu
 def read_tables(folder: Path) -> list[dict[str, Any]]:
     """Every file of a catalogue folder as a raw table."""
     return [
-        {"file": f"{path.parent.name}/{path.name}", "topic": path.parent.name, "stack": path.name == "stack.toml", "table": read_toml(path)}
+        {
+            "file": path.relative_to(folder).as_posix(),
+            "topic": path.parent.relative_to(folder).as_posix(),
+            "stack": path.name == "stack.toml",
+            "table": read_toml(path),
+        }
         for path in paths.files_of(folder)
     ]
 
@@ -88,8 +94,7 @@ def compile_bundle(folder: Path) -> dict[str, Any]:
 def _bundle_of(entries: list[dict[str, Any]]) -> dict[str, Any]:
     for entry in entries:
         entry["table"].pop("example", None)
-        for source in entry["table"].get("source", []):
-            source["date"] = str(source.get("date", ""))
+        entry["table"] = {key: _plain(value) for key, value in entry["table"].items()}
     digest = hashlib.sha256(json.dumps(entries, sort_keys=True, default=str).encode()).hexdigest()[:12]
     for entry in entries:
         entry["head"] = _head(entry["table"])
@@ -102,10 +107,17 @@ def _bundle_of(entries: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
+def _plain(value: Any) -> Any:
+    """Dates as texts, which JSON can hold; conditions and texts as they are."""
+    if isinstance(value, list):
+        return [dates_as_text(entry) for entry in value]
+    return dates_as_text(value) if isinstance(value, Mapping) else str(value) if isinstance(value, date) else value
+
+
 def _head(table: Mapping[str, Any]) -> dict[str, Any]:
     head = {"id": table.get("id")}
     if signatures := table.get("signature"):
-        head |= {"foreseen": bool(table.get("foreseen")), "signature": [choices_in(signature["text"]) for signature in signatures]}
+        head |= {"proactive": bool(table.get("proactive")), "signature": [choices_in(signature["text"]) for signature in signatures]}
     return head
 
 
@@ -141,12 +153,14 @@ def _read_bundle(path: Path) -> dict[str, Any]:
 def _key_of(folder: Path) -> str:
     """Names, sizes and times of all files: a stat each, no read."""
     listed = [str(FORMAT), str(folder)]
-    for topic in sorted(os.scandir(folder), key=lambda entry: entry.name):
-        if topic.is_dir():
-            for entry in sorted(os.scandir(topic.path), key=lambda entry: entry.name):
-                if entry.name.endswith(".toml"):
-                    stat = entry.stat()
-                    listed.append(f"{topic.name}/{entry.name} {stat.st_size} {stat.st_mtime_ns}")
+    folders = [str(folder)]
+    while folders:
+        for entry in sorted(os.scandir(folders.pop()), key=lambda entry: entry.name):
+            if entry.is_dir():
+                folders.append(entry.path)
+            elif entry.name.endswith(".toml"):
+                stat = entry.stat()
+                listed.append(f"{entry.path} {stat.st_size} {stat.st_mtime_ns}")
     return hashlib.sha256("\n".join(listed).encode()).hexdigest()
 
 

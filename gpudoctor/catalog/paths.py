@@ -33,4 +33,5 @@ def cached_bundle(folder: Path) -> Path:
 
 
 def files_of(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.glob("*/*.toml"))
+    """Every data file in the folders of a catalogue, however deep; what lies beside those folders is none."""
+    return sorted(path for path in folder.glob("*/**/*.toml"))

@@ -40,8 +40,8 @@ def _lint(recipe: Recipe, book: RecipeBook, specs: Mapping[str, FactSpec], stack
     if not recipe.sources:
         yield "source: at least one [[source]] with ref, date and says"
     for source in recipe.sources:
-        if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", source.date):
-            yield f"source: date '{source.date}' is no YYYY-MM-DD"
+        if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", source.read):
+            yield f"source: read '{source.read}' is no YYYY-MM-DD"
     if not recipe.examples:
         yield "example: at least one [[example]] with facts and the titles of the steps left to do"
     if recipe.stack and recipe.stack not in stacks:

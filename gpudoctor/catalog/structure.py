@@ -13,16 +13,20 @@ from gpudoctor.model.check import (
     OUTCOMES,
     RECIPES,
     SEVERITIES,
-    Advice,
+    SUPPORTS,
+    VERIFIED_HOW,
+    AdviceTemplate,
     Check,
     Example,
     Rung,
     Source,
     Stack,
+    Step,
     Variant,
+    Verified,
 )  # fmt: skip
 from gpudoctor.model.condition import ALWAYS, Condition
-from gpudoctor.model.signature import Literals, Signature
+from gpudoctor.model.signature import ROLES, TROUBLE, Literals, Signature
 
 
 class DataError(ValueError):
@@ -30,11 +34,13 @@ class DataError(ValueError):
 
 
 _CHECK_KEYS = {
-    "id": str, "title": str, "severity": str, "layer": str, "stacks": list, "for_each": str, "subject": str, "confidence": str,
-    "explanation": str, "caused_by": list, "excludes": list, "applies": dict, "problem": dict, "suspect": dict, "advice": dict,
-    "variant": list, "source": list, "example": list, "signature": list, "foreseen": bool,
+    "id": str, "title": str, "severity": str, "layer": str, "stacks": list, "for_each": str, "subject": str, "at_most": str,
+    "explanation": str, "caused_by": list, "fallback": bool, "applies": dict, "problem": dict, "suspect": dict, "advice": dict,
+    "ask": str, "look": str, "variant": list, "source": list, "example": list, "signature": list, "proactive": bool,
+    "verified": dict, "review_by": object,
 }  # fmt: skip
-_ADVICE_KEYS = {"text": str, "commands": list, "env": dict, "recipe": str, "needs_reboot": bool}
+_ADVICE_KEYS = {"do": str, "steps": list, "otherwise": list, "env": dict, "recipe": str, "needs_reboot": bool}
+_DATES = ("on", "read", "published")
 _NAMES: dict[Any, str] = {str: "a text", list: "a list", dict: "a table", bool: "true or false"}
 
 
@@ -93,37 +99,49 @@ def check_from(table: Mapping[str, Any], file: str, topic: str, items: Mapping[s
         id=table["id"], topic=topic, title=table["title"], explanation=" ".join(table["explanation"].split()),
         severity=read.one_of(table["severity"], SEVERITIES, "severity"),
         layer=read.one_of(table["layer"], LAYERS, "layer"),
-        confidence=read.one_of(table.get("confidence", "certain"), CONFIDENCES, "confidence"),
+        at_most=read.one_of(table.get("at_most", "certain"), CONFIDENCES, "at_most"),
         stacks=read.words(table, "stacks"), for_each=for_each, item=items[for_each] if for_each else "", subject=table.get("subject"),
-        caused_by=read.words(table, "caused_by"), excludes=read.words(table, "excludes"),
+        caused_by=read.words(table, "caused_by"), fallback=table.get("fallback", False),
+        ask=table.get("ask", ""), look=table.get("look", ""),
         applies=read.optional_condition(table, "applies"),
         problem=read.condition(table["problem"], "problem") if "problem" in table else ALWAYS,
         suspect=read.optional_condition(table, "suspect"),
         advice=_advice(read, table["advice"]),
         variants=tuple(_variant(read, entry, number) for number, entry in enumerate(table.get("variant", []))),
         signatures=tuple(_signature(read, entry, number) for number, entry in enumerate(table.get("signature", []))),
-        foreseen=table.get("foreseen", False),
+        proactive=table.get("proactive", False),
+        verified=_verified(read, table["verified"]) if "verified" in table else None, review_by=str(table.get("review_by", "")),
         sources=tuple(source_from(read, entry, number) for number, entry in enumerate(table.get("source", []))),
         examples=tuple(_example(read, entry, number) for number, entry in enumerate(table.get("example", []))),
     )  # fmt: skip
 
 
-def _advice(read: Reader, table: Any) -> Advice:
-    read.keys(table, _ADVICE_KEYS, "advice", ("text",))
-    return Advice(**_advice_values(read, table, "advice."))
+def _advice(read: Reader, table: Any) -> AdviceTemplate:
+    read.keys(table, _ADVICE_KEYS, "advice", ("do",))
+    return AdviceTemplate(**_advice_values(read, table, "advice."))
 
 
 def _advice_values(read: Reader, table: Mapping[str, Any], where: str) -> dict[str, Any]:
     values: dict[str, Any] = dict(table)
-    if "text" in table:
-        values["text"] = " ".join(table["text"].split())
-    if "commands" in table:
-        values["commands"] = read.words(table, "commands", where)
+    if "do" in table:
+        values["do"] = " ".join(table["do"].split())
+    if "steps" in table:
+        values["steps"] = tuple(_step(read, entry, f"{where}steps[{number}]") for number, entry in enumerate(table["steps"]))
+    if "otherwise" in table:
+        values["otherwise"] = read.words(table, "otherwise", where)
     if "recipe" in table:
         read.one_of(table["recipe"], RECIPES, f"{where}recipe")
     if not all(isinstance(value, str) for value in table.get("env", {}).values()):
         raise read.fail(f"{where}env", "expected texts as values (quote them)")
     return values
+
+
+def _step(read: Reader, entry: Any, where: str) -> Step:
+    """A command, or a table of the command and the condition under which it is shown."""
+    if isinstance(entry, str):
+        return Step(run=entry)
+    read.keys(entry, {"run": str, "when": dict}, where, ("run",))
+    return Step(run=entry["run"], when=read.condition(entry["when"], f"{where}.when") if "when" in entry else None)
 
 
 def _variant(read: Reader, table: Any, number: int) -> Variant:
@@ -133,40 +151,55 @@ def _variant(read: Reader, table: Any, number: int) -> Variant:
     return Variant(when=read.condition(table["when"], f"{where}.when"), replaces=replaces)
 
 
+def dates_as_text(table: Any) -> Any:
+    """A table with its dates as YYYY-MM-DD."""
+    return {key: str(value) if key in _DATES else value for key, value in table.items()} if isinstance(table, Mapping) else table
+
+
+def _verified(read: Reader, table: Any) -> Verified:
+    table = read.keys(dates_as_text(table), {"on": str, "how": str, "against": str}, "verified", ("on", "how"))
+    return Verified(on=table["on"], how=read.one_of(table["how"], VERIFIED_HOW, "verified.how"), against=table.get("against", ""))
+
+
 def source_from(read: Reader, table: Any, number: int) -> Source:
     where = f"source[{number}]"
-    if not isinstance(table, Mapping):
-        raise read.fail(where, "expected a table")
-    table = {key: str(value) if key == "date" else value for key, value in table.items()}
-    read.keys(table, {"ref": str, "date": str, "says": str}, where, ("ref", "date"))
-    return Source(**table)
+    keys = {"ref": str, "read": str, "published": str, "supports": list, "literal": str, "says": str}
+    table = read.keys(dates_as_text(table), keys, where, ("ref", "read"))
+    supports = tuple(read.one_of(word, SUPPORTS, f"{where}.supports") for word in read.words(table, "supports", f"{where}."))
+    return Source(**{**table, "supports": supports})
 
 
 def _example(read: Reader, table: Any, number: int) -> Example:
     where = f"example[{number}]"
-    read.keys(table, {"name": str, "expect": str, "facts": dict, "text": str}, where, ("name", "expect"))
+    read.keys(table, {"name": str, "expect": str, "facts": dict, "text": str, "answered_by": list}, where, ("name", "expect"))
     read.one_of(table["expect"], OUTCOMES, f"{where}.expect")
     if "facts" not in table and "text" not in table:
         raise read.fail(where, "needs facts, a text, or both")
-    return Example(name=table["name"], expect=table["expect"], facts=table.get("facts", {}), text=table.get("text", ""))
+    return Example(
+        name=table["name"], expect=table["expect"], facts=table.get("facts", {}), text=table.get("text", ""),
+        answered_by=read.words(table, "answered_by", f"{where}."),
+    )  # fmt: skip
 
 
 def _signature(read: Reader, table: Any, number: int) -> Signature:
     where = f"signature[{number}]"
-    read.keys(table, {"text": list, "without": list, "anywhere": list, "pattern": str, "within": int}, where, ("text",))
+    keys = {"text": list, "none_of": list, "context": list, "pattern": str, "within": int, "roles": list}
+    read.keys(table, keys, where, ("text",))
     within = table.get("within", 1)
     if not 1 <= within <= 30:
         raise read.fail(f"{where}.within", f"expected 1 to 30 lines, found {within}")
+    roles = tuple(read.one_of(word, ROLES, f"{where}.roles") for word in read.words(table, "roles", f"{where}.")) or TROUBLE
     return Signature(
-        text=_literals(read, table["text"], f"{where}.text"), anywhere=_literals(read, table.get("anywhere", []), f"{where}.anywhere"),
-        without=tuple(word.lower() for word in read.words(table, "without", f"{where}.")), pattern=table.get("pattern", ""), within=within,
+        text=_literals(read, table["text"], f"{where}.text"), context=_literals(read, table.get("context", []), f"{where}.context"),
+        none_of=tuple(word.lower() for word in read.words(table, "none_of", f"{where}.")), pattern=table.get("pattern", ""), within=within,
+        roles=roles,
     )  # fmt: skip
 
 
 def _literals(read: Reader, entries: list[Any], where: str) -> Literals:
     """A list of texts (all of them) or of lists of texts (any of them)."""
     choices = [entry if isinstance(entry, list) else [entry] for entry in entries]
-    if not all(choice and all(isinstance(word, str) and word for word in choice) for choice in choices):
+    if not all(choice and all(isinstance(word, str) and word.strip("* ") for word in choice) for choice in choices):
         raise read.fail(where, "expected a list of texts, or of lists of alternative texts")
     for word in (word for choice in choices for word in choice if word.startswith(PREFIX)):
         if (name := word.removeprefix(PREFIX)) not in GROUPS:
@@ -182,14 +215,15 @@ def choices_in(entries: Sequence[str | Sequence[str]]) -> list[list[str]]:
 def stack_from(table: Mapping[str, Any], file: str, items: Mapping[str, str], trusted: bool = False) -> Stack:
     read = Reader(file, items, trusted)
     read.keys(
-        table, {"stack": str, "title": str, "applicable": dict, "used": dict, "rung": list}, "", ("stack", "title", "applicable", "rung")
-    )
+        table, {"stack": str, "title": str, "applicable": dict, "used": dict, "vendors": list, "rung": list}, "",
+        ("stack", "title", "applicable", "rung"),
+    )  # fmt: skip
     rungs = tuple(_rung(read, entry, number) for number, entry in enumerate(table["rung"]))
     order = [LAYERS.index(rung.layer) for rung in rungs]
     if order != sorted(set(order)):
         raise read.fail("rung", f"layers must come once each, in the order {', '.join(LAYERS)}")
     return Stack(stack=table["stack"], title=table["title"], applicable=read.condition(table["applicable"], "applicable"),
-                 used=read.optional_condition(table, "used"), rungs=rungs)  # fmt: skip
+                 used=read.optional_condition(table, "used"), rungs=rungs, vendors=read.words(table, "vendors"))  # fmt: skip
 
 
 def _rung(read: Reader, table: Any, number: int) -> Rung:

@@ -9,7 +9,7 @@ from typing import Any
 from gpudoctor.lang.conditions import english, facts_of
 from gpudoctor.lang.message_words import is_always, message, parts_of
 from gpudoctor.lang.templates import readable
-from gpudoctor.model.check import Check, Stack
+from gpudoctor.model.check import Check, Stack, Step
 from gpudoctor.model.condition import Condition
 
 Block = Callable[[str, str], Iterator[str]]
@@ -25,7 +25,7 @@ def table(check: Check, known: Iterable[Check] = ()) -> dict[str, Any]:
         "topic": check.topic,
         "title": check.title,
         "severity": check.severity,
-        "confidence": check.confidence,
+        "at_most": check.at_most,
         "layer": check.layer,
         "stacks": check.stacks,
         "explanation": check.explanation,
@@ -33,13 +33,18 @@ def table(check: Check, known: Iterable[Check] = ()) -> dict[str, Any]:
         **{name: english(condition) if condition else None for name, condition in conditions.items()},
         "facts": sorted({name for condition in conditions.values() if condition for name in facts_of(condition)}),
         "messages": [message(signature) for signature in check.signatures],
-        "foreseen": check.foreseen,
-        "advice": asdict(check.advice),
-        "variants": [{"when": english(variant.when), **variant.replaces} for variant in check.variants],
+        "proactive": check.proactive,
+        "advice": _advice_table(asdict(check.advice), check.advice.steps),
+        "variants": [
+            {"when": english(variant.when), **_advice_table(variant.replaces, variant.replaces.get("steps", ()))} for variant in check.variants
+        ],
+        "fallback": check.fallback,
+        "ask": check.ask,
+        "look": check.look,
         "caused_by": check.caused_by,
         "causes": sorted(other.id for other in everything if check.id in other.caused_by),
-        "excludes": check.excludes,
-        "excluded_by": sorted(other.id for other in everything if check.id in other.excludes),
+        "verified": asdict(check.verified) if check.verified else None,
+        "review_by": check.review_by or None,
         "sources": [asdict(source) for source in check.sources],
     }
 
@@ -61,19 +66,21 @@ def lines(check: Check, known: Iterable[Check], block: Block) -> Iterator[str]:
     else:
         yield from _condition("fires", check.problem, block)
         if check.signatures:
-            also = "also without a message, where all of it is known" if check.foreseen else "only where a text shows one of these messages"
+            also = "also without a message, where all of it is known" if check.proactive else "only where a text shows one of these messages"
             yield from block("", f"({also})")
     yield from _condition("suspects", check.suspect, block)
-    if check.confidence != "certain":
-        yield from block("", f"(never more than {check.confidence})")
-    yield from _advice("do", asdict(check.advice), block)
-    for variant in check.variants:
-        yield from _advice(f"if {english(variant.when)}", variant.replaces, block)
-    related = (("follows", "caused_by"), ("leads to", "causes"), ("silent if", "excludes"), ("silences", "excluded_by"))
+    if check.fallback:
+        yield from block("", "(only where no other check of its stacks speaks)")
+    if check.at_most != "certain":
+        yield from block("", f"(never more than {check.at_most})")
+    yield from _advice("do", shown["advice"], block)
+    for variant in shown["variants"]:
+        yield from _advice(f"if {variant['when']}", variant, block)
+    related = (("follows", "caused_by"), ("leads to", "causes"))
     for label, key in related:
         yield from block(label, ", ".join(shown[key]))
     for source in check.sources:
-        yield from block("source", f"{source.ref} ({source.date}) {source.says}")
+        yield from block("source", f"{source.ref} (read {source.read}) {source.says}")
 
 
 def _condition(label: str, condition: Condition | None, block: Block) -> Iterator[str]:
@@ -88,20 +95,29 @@ def _condition(label: str, condition: Condition | None, block: Block) -> Iterato
         yield from block("", f"- {english(part)}")
 
 
+def _advice_table(advice: Mapping[str, Any], steps: Sequence[Step]) -> dict[str, Any]:
+    """With the condition of each step in English."""
+    shown = dict(advice)
+    if "steps" in shown:
+        shown["steps"] = [{"run": step.run, "when": english(step.when) if step.when else None} for step in steps]
+    return shown
+
+
 def _advice(label: str, advice: Mapping[str, Any], block: Block) -> Iterator[str]:
     wide = len(label) > 8
     if wide:
         yield from block("", label + ":")
-    yield from block("" if wide else label, readable(advice.get("text", "")))
-    commands: Sequence[str] = advice.get("commands") or ()
-    for command in commands:
-        yield f"{_BELOW}$ {readable(command)}"
+    yield from block("" if wide else label, readable(advice.get("do", "")))
+    for step in advice.get("steps") or ():
+        yield f"{_BELOW}$ {readable(step['run'])}" + (f"    # where {step['when']}" if step["when"] else "")
     for variable, value in (advice.get("env") or {}).items():
         yield f"{_BELOW}$ export {variable}={readable(value)}"
-    if advice.get("needs_reboot") and "reboot" not in advice.get("text", ""):
+    if advice.get("needs_reboot") and "reboot" not in advice.get("do", ""):
         yield from block("", "Then reboot.")
     if advice.get("recipe"):
         yield from block("", f"gpudoctor setup {advice['recipe']} does it, after showing its plan.")
+    for words in advice.get("otherwise") or ():
+        yield from block("", f"Otherwise: {readable(words)}")
 
 
 def stack_table(stack: Stack) -> dict[str, Any]:

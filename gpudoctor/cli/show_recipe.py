@@ -67,4 +67,4 @@ def lines(recipe: Recipe, block: Block) -> Iterator[str]:
     for remark in recipe.remarks:
         yield from block("note", readable(remark.text))
     for source in recipe.sources:
-        yield from block("source", f"{source.ref} ({source.date}) {source.says}")
+        yield from block("source", f"{source.ref} (read {source.read}) {source.says}")

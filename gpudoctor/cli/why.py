@@ -38,7 +38,7 @@ def show(report: Report, check: str, form: str, output: str | None) -> int:
 
 
 def _lines(trace: Trace) -> Iterator[str]:
-    outcome = f"{trace.check} would fire, but {trace.excluded_by} explains it better" if trace.excluded_by else OUTCOME[trace.outcome]
+    outcome = f"{trace.check} would fire, but {trace.silenced_by} explains it better" if trace.silenced_by else OUTCOME[trace.outcome]
     yield f"{trace.check}, {visible(trace.subject)}: {outcome}"
     for title, verdict in _verdicts(trace):
         if verdict is not None:
@@ -62,7 +62,7 @@ def _as_table(trace: Trace) -> dict[str, Any]:
     return {
         "subject": trace.subject,
         "outcome": trace.outcome,
-        "excluded_by": trace.excluded_by,
+        "silenced_by": trace.silenced_by,
         **{name: _node(verdict) for name, verdict in _verdicts(trace)},
     }
 

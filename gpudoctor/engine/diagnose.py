@@ -9,11 +9,11 @@ from typing import Any
 
 from gpudoctor.lang.evaluate import evaluate
 from gpudoctor.lang.templates import fill, fills
-from gpudoctor.model.check import CONFIDENCES, LAYERS, SEVERITIES, Advice, Check
-from gpudoctor.model.condition import Verdict
+from gpudoctor.model.check import CONFIDENCES, LAYERS, SEVERITIES, Advice, AdviceTemplate, Check
+from gpudoctor.model.condition import ALWAYS, Verdict
 from gpudoctor.model.facts import Facts, Known, Unknown
 from gpudoctor.model.report import Finding, Trace
-from gpudoctor.model.signature import Hit
+from gpudoctor.model.signature import COMPLAINT, PROSE, Hit
 
 OBSERVED = ("visible", "compute", "performance")
 
@@ -76,10 +76,10 @@ def _outcome(applies: Verdict | None, problem: Verdict, suspect: Verdict | None)
 
 
 def _outcome_by_text(check: Check, applies: Verdict | None, problem: Verdict, suspect: Verdict | None, said: bool) -> str:
-    """The message decides unless a condition is false; without the message only what was foreseen is told."""
+    """The message decides unless a condition is false; without the message only a proactive check speaks."""
     if not said:
         plain = _outcome(applies, problem, suspect)
-        return plain if check.foreseen or plain != "problem" else "undetermined"
+        return plain if check.proactive or plain != "problem" else "undetermined"
     if applies and applies.truth == "false":
         return "not-applicable"
     return "ok" if problem.truth == "false" and not (suspect and suspect.truth == "true") else "problem"
@@ -103,10 +103,11 @@ def diagnose(
             traces.append(trace)
             if trace.outcome == "problem" and check.id not in ignored:
                 fired.setdefault(check.id, _Fired(check, [])).findings.append(_finding(check, trace, scoped, shown))
-    silent = {name: other for name, fire in fired.items() for other in fire.check.excludes if other in fired}
-    traces = [replace(trace, excluded_by=silent.get(trace.check)) if trace.outcome == "problem" else trace for trace in traces]
-    merged = {name: _merge(fire.findings) for name, fire in fired.items() if name not in silent}
-    weighed = {name: replace(finding, said_at=_in_a_text(finding)) for name, finding in _less_sure(merged).items()}
+    merged = {name: _merge(fire.findings) for name, fire in fired.items()}
+    silent = {**_less_specific(merged), **_needless_fallbacks(merged, {name: fire.check for name, fire in fired.items()})}
+    traces = [replace(trace, silenced_by=silent.get(trace.check)) if trace.outcome == "problem" else trace for trace in traces]
+    told = {name: finding for name, finding in merged.items() if name not in silent}
+    weighed = {name: replace(finding, said_at=_in_a_text(finding)) for name, finding in _shared(told).items()}
     return _link(weighed, {name: fire.check for name, fire in fired.items()}), traces
 
 
@@ -121,47 +122,102 @@ def _finding(check: Check, trace: Trace, facts: Facts, hits: Sequence[Hit]) -> F
         if evaluate(variant.when, facts).truth == "true":
             advice = replace(advice, **variant.replaces)
             break
-    certain = trace.problem is not None and trace.problem.truth == "true" and not (trace.applies and trace.applies.truth == "unknown")
-    confidence = max(check.confidence, "certain" if certain else "likely", key=CONFIDENCES.index)
-    severity = check.severity
-    if confidence == "possible" and severity == "error":
-        severity = "warning"
+    confirmed_by_facts = _facts_confirm(check, trace)
+    confidence = max(check.at_most, _confidence(trace, hits, confirmed_by_facts), key=CONFIDENCES.index)
     leaves = [leaf for verdict in (trace.problem, trace.applies, trace.suspect) if verdict for leaf in verdict.leaves()]
     confirmed = [leaf for leaf in leaves if leaf.truth == "true" and leaf.text != "all"]
     said = [f"{hit.place}: {hit.quote}" for hit in hits[:3]]
     return Finding(
-        id=check.id, key="", subjects=(trace.subject,), severity=severity, layer=check.layer, stacks=_stacks(check, facts),
-        title=fill(check.title, facts), explanation=fill(check.explanation, facts), confidence=confidence,
+        id=check.id, key="", subjects=(trace.subject,), severity=_severity(check.severity, confidence), layer=check.layer,
+        stacks=_stacks(check, facts), title=fill(check.title, facts), explanation=fill(check.explanation, facts), confidence=confidence,
         evidence=(*said, *dict.fromkeys(f"{leaf.text.split(' ')[0]}: {leaf.seen}" + (f" ({leaf.source})" if leaf.source else "")
                                         for leaf in confirmed if leaf.seen not in ("", "absent"))),
-        advice=Advice(
-            text=fill(advice.text, facts), commands=tuple(fill(command, facts) for command in advice.commands if fills(command, facts)),
-            env={name: fill(value, facts) for name, value in advice.env.items()}, recipe=advice.recipe, needs_reboot=advice.needs_reboot,
-        ),
-        sources=tuple(source.ref for source in check.sources), confirmed=len(confirmed),
+        advice=_filled(advice, facts), ask=fill(check.ask, facts), look=fill(check.look, facts) if fills(check.look, facts) else "",
+        sources=tuple(source.ref for source in check.sources), confirmed=len(confirmed) + confirmed_by_facts,
         said_at=tuple(hit.line for hit in hits), strength=max((hit.strength for hit in hits), default=0),
     )  # fmt: skip
 
 
-def _less_sure(merged: Mapping[str, Finding]) -> dict[str, Finding]:
-    """Where two read the same line and the facts confirm neither, the one that demanded less of the message is only possible."""
-    sharing: dict[int, list[Finding]] = {}
+def _facts_confirm(check: Check, trace: Trace) -> bool:
+    """Whether facts, not only a message, show the cause: some condition is asked, and all that is asked is true."""
+    asked = [verdict for verdict, condition in ((trace.problem, check.problem), (trace.applies, check.applies))
+             if verdict is not None and condition not in (None, ALWAYS)]  # fmt: skip
+    return bool(asked) and all(verdict.truth == "true" for verdict in asked)
+
+
+def _confidence(trace: Trace, hits: Sequence[Hit], confirmed_by_facts: bool) -> str:
+    """certain: facts alone, or a program's message together with facts; prose alone is only possible."""
+    if not hits:
+        return "certain" if confirmed_by_facts else "likely"
+    if all(hit.role in (COMPLAINT, PROSE) for hit in hits):
+        return "likely" if confirmed_by_facts else "possible"
+    return "certain" if confirmed_by_facts else "likely"
+
+
+def _severity(declared: str, confidence: str) -> str:
+    """An error is at least likely."""
+    return "warning" if confidence == "possible" and declared == "error" else declared
+
+
+def _filled(advice: AdviceTemplate, facts: Facts) -> Advice:
+    """The advice for these facts: a command is left out where its condition does not hold or a fact in it is not known."""
+    steps = [step for step in advice.steps if step.when is None or evaluate(step.when, facts).truth == "true"]
+    return Advice(
+        text=fill(advice.do, facts), commands=tuple(fill(step.run, facts) for step in steps if fills(step.run, facts)),
+        env={name: fill(value, facts) for name, value in advice.env.items()}, recipe=advice.recipe, needs_reboot=advice.needs_reboot,
+        otherwise=tuple(fill(words, facts) for words in advice.otherwise),
+    )  # fmt: skip
+
+
+def _less_specific(merged: Mapping[str, Finding]) -> dict[str, str]:
+    """Of two that read the same line the one that facts confirm, or that demands more of the message, silences the other."""
+    sharing = _by_line(merged.values())
+    silent: dict[str, str] = {}
     for finding in merged.values():
+        rivals = [sharing.get(line, []) for line in finding.said_at]
+        # Silenced only where every line of it says something more specific.
+        better = [max((other for other in there if _specificity(other) > _specificity(finding)), key=_specificity, default=None)
+                  for there in rivals]  # fmt: skip
+        if better and all(better) and (first := better[0]) is not None:
+            silent[finding.id] = first.id
+    return silent
+
+
+def _specificity(finding: Finding) -> tuple[bool, int]:
+    return finding.confidence == "certain", finding.strength
+
+
+def _needless_fallbacks(merged: Mapping[str, Finding], checks: Mapping[str, Check]) -> dict[str, str]:
+    """A fallback is silent where another check speaks of a fault of one of its stacks."""
+    others = [finding for finding in merged.values() if not checks[finding.id].fallback and finding.severity != "info"]
+    silent: dict[str, str] = {}
+    for name, check in checks.items():
+        if check.fallback and name in merged:
+            told = next((finding.id for finding in others if set(finding.stacks) & set(check.stacks)), None)
+            if told:
+                silent[name] = told
+    return silent
+
+
+def _by_line(findings: Iterable[Finding]) -> dict[int, list[Finding]]:
+    sharing: dict[int, list[Finding]] = {}
+    for finding in findings:
         for line in finding.said_at:
             sharing.setdefault(line, []).append(finding)
+    return sharing
+
+
+def _shared(told: Mapping[str, Finding]) -> dict[str, Finding]:
+    """Where two equally specific checks read the same line, neither is certain of it."""
+    sharing = _by_line(told.values())
 
     def doubted(finding: Finding) -> bool:
-        rivals = [other for line in finding.said_at for other in sharing[line] if other.id != finding.id]
-        return any(
-            CONFIDENCES.index(other.confidence) <= CONFIDENCES.index(finding.confidence) and other.strength >= finding.strength
-            for other in rivals
-        )
+        return any(other.id != finding.id for line in finding.said_at for other in sharing[line])
 
     return {
-        name: replace(finding, confidence="possible", severity="warning" if finding.severity == "error" else finding.severity)
-        if finding.confidence == "likely" and doubted(finding) else finding
-        for name, finding in merged.items()
-    }  # fmt: skip
+        name: replace(finding, confidence="likely") if finding.confidence == "certain" and finding.said_at and doubted(finding) else finding
+        for name, finding in told.items()
+    }
 
 
 def _stacks(check: Check, facts: Facts) -> tuple[str, ...]:
@@ -207,8 +263,9 @@ def in_reading_order(findings: Iterable[Finding], used: frozenset[str]) -> list[
     def rank(finding: Finding) -> tuple[object, ...]:
         layer = LAYERS.index(finding.layer) if finding.severity == "error" and not finding.said_at else 0
         return (
-            finding.caused_by is not None, finding.severity == "info", not finding.said_at, SEVERITIES.index(finding.severity),
-            not used & set(finding.stacks), CONFIDENCES.index(finding.confidence), layer, -finding.strength, -finding.confirmed,
+            finding.caused_by is not None, finding.severity == "info", finding.confidence == "possible", not finding.said_at,
+            SEVERITIES.index(finding.severity), not used & set(finding.stacks), CONFIDENCES.index(finding.confidence), layer,
+            -finding.strength, -finding.confirmed,
             finding.id,
         )  # fmt: skip
 

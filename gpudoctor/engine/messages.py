@@ -15,7 +15,7 @@ MOST_HITS = 12
 
 def speaks_without_a_message(head: Mapping[str, Any]) -> bool:
     """Whether a check can have a finding where no text is at hand. `head`: as catalog.loader describes it."""
-    return "signature" not in head or bool(head["foreseen"])
+    return "signature" not in head or bool(head["proactive"])
 
 
 def may_show(text: SearchedText, head: Mapping[str, Any]) -> bool:
@@ -26,7 +26,7 @@ def may_show(text: SearchedText, head: Mapping[str, Any]) -> bool:
 def hits_in(text: SearchedText, checks: Sequence[Check]) -> dict[str, list[Hit]]:
     """By check: where the text shows one of its signatures."""
     signatures = [signature for check in checks for signature in check.signatures]
-    text.look_for(literal for each in signatures for choice in (*each.text, *each.anywhere) for literal in choice)
+    text.look_for(literal for each in signatures for choice in (*each.text, *each.context) for literal in choice)
     found: dict[str, list[Hit]] = {}
     for check in checks:
         for signature in check.signatures:

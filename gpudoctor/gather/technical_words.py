@@ -20,7 +20,7 @@ def technical_words(knowledge: Catalogue | None = None, facts: Facts | None = No
     if knowledge is not None:
         for check in knowledge.checks:
             words |= _words(
-                (check.title, check.explanation, repr(check.applies), repr(check.problem), repr(check.suspect), check.advice.text)
+                (check.title, check.explanation, repr(check.applies), repr(check.problem), repr(check.suspect), check.advice.do)
             )
     if facts is not None:
         for name in ("python.distributions", "packages"):

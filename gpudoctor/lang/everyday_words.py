@@ -63,12 +63,16 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "not use the gpu", "not use my gpu", "ignores the gpu", "100% cpu", " 0% gpu", "gpu usage 0", "gpu stays idle", "gpu is idle",
     ),
 }  # fmt: skip
-"""In lower case; a word stands for all longer ones that hold it ("detect": detected, detects)."""
+"""In lower case; a word stands for all that begin with it ("detect": detected, detects)."""
+_SHORTENED = "n't "
+"""Stands at the end of the word before it."""
 
 
 def members(literal: str) -> tuple[str, ...]:
     """What this stands for: the words of a group, or itself. Raises KeyError for a group that there is not."""
-    return GROUPS[literal.removeprefix(PREFIX)] if literal.startswith(PREFIX) else (literal,)
+    if not literal.startswith(PREFIX):
+        return (literal,)
+    return tuple(f"{'*' if word.startswith(_SHORTENED) else ''}{word.strip()}*" for word in GROUPS[literal.removeprefix(PREFIX)])
 
 
 def spelled(choice: Iterable[str]) -> Iterator[str]:

@@ -18,10 +18,10 @@ def message(signature: Signature, quoted: Quote = lambda literal: f"'{literal.st
     apart = "on the same line" if signature.within == 1 else f"within {signature.within} lines"
     words = _choices(signature.text, quoted)
     said = words[0] if len(words) == 1 else f"{', together with '.join(words)}, {apart}"
-    if signature.without:
-        said += f"; not where {' or '.join(map(quoted, signature.without))} stands there"
-    if signature.anywhere:
-        said += f"; only where the text also holds {' and '.join(_choices(signature.anywhere, quoted))}"
+    if signature.none_of:
+        said += f"; not where {' or '.join(map(quoted, signature.none_of))} stands there"
+    if signature.context:
+        said += f"; only where the text also holds {' and '.join(_choices(signature.context, quoted))}"
     return said + ("; and it matches " + expression(f"/{signature.pattern}/") if signature.pattern else "")
 
 

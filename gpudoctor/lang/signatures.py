@@ -7,11 +7,15 @@ pass; windows are bounded in number and size, and expressions have no nested rep
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from gpudoctor.lang.everyday_words import PREFIX, members, spelled
+from gpudoctor.lang.literals import bare, occurs, places, stands
 from gpudoctor.lang.operators import compiled
-from gpudoctor.model.signature import Hit, Literals, Numbered, Signature
+from gpudoctor.model.signature import FAILURE, Hit, Literals, Numbered, Signature
+
+RoleOf = Callable[[int], str]
+"""The role of a line, by its place among the lines."""
 
 LONGEST_WINDOW = 6_000
 """Letters of a window that an expression is shown: a message, not a file that has no line ends."""
@@ -25,10 +29,14 @@ PIECE = 256 << 10
 
 
 class SearchedText:
-    """A text in which many signatures are looked for. Lines keep the numbers that they have in the whole."""
+    """A text in which many signatures are looked for. Lines keep the numbers that they have in the whole.
 
-    def __init__(self, lines: Sequence[Numbered]) -> None:
+    `role_of` says what each line is; without it every line is a failure (what a machine's own tools said when they failed).
+    """
+
+    def __init__(self, lines: Sequence[Numbered], role_of: RoleOf | None = None) -> None:
         self._lines = lines
+        self._role_of = role_of or (lambda row: FAILURE)
         self._small = "\n".join(line.text for line in lines).encode("utf-8", "replace").lower()
         """Bytes: lower() then changes no length, and a search costs what memmem costs."""
         self._starts: list[int] = [0]
@@ -50,16 +58,21 @@ class SearchedText:
             return
         from ahocorasick_rs import BytesAhoCorasick, MatchKind  # late: most texts are short
 
-        found: list[list[int]] = [[] for _ in new]
-        needles = [literal.encode() for literal in new]
+        sharing: dict[bytes, list[str]] = {}
+        for literal in new:
+            sharing.setdefault(bare(literal).encode(), []).append(literal)
+            self._rows[literal] = []
+        needles = list(sharing)
         automaton = BytesAhoCorasick(needles, matchkind=MatchKind.Standard)
         seam = max(map(len, needles)) - 1
         for begin in range(0, len(self._small), PIECE):
-            for number, at, _ in automaton.find_matches_as_indexes(self._small[begin : begin + PIECE + seam], overlapping=True):
-                rows = found[number]
-                if len(rows) < MOST_WINDOWS and (not rows or begin + at >= self._end_of(rows[-1])):
-                    rows.append(self._row_of(begin + at))
-        self._rows.update(zip(new, found, strict=True))
+            for number, at, end in automaton.find_matches_as_indexes(self._small[begin : begin + PIECE + seam], overlapping=True):
+                for literal in sharing[needles[number]]:
+                    rows = self._rows[literal]
+                    if len(rows) >= MOST_WINDOWS or (rows and begin + at < self._end_of(rows[-1])):
+                        continue
+                    if stands(self._small, begin + at, begin + end, literal):
+                        rows.append(self._row_of(begin + at))
 
     def holds(self, literal: str) -> bool:
         return bool(self._rows_of(literal))
@@ -69,7 +82,7 @@ class SearchedText:
 
     def hits(self, signature: Signature) -> Iterator[Hit]:
         """In the order of the text, at most one a line."""
-        if not all(any(map(self.holds, choice)) for choice in (*signature.text, *signature.anywhere)):
+        if not all(any(map(self.holds, choice)) for choice in (*signature.text, *signature.context)):
             return
         rows = {row for literal in anchor(signature.text) for row in self._rows_of(literal)}
         for row in sorted(rows)[:MOST_WINDOWS]:
@@ -84,11 +97,11 @@ class SearchedText:
             known = self._rows[literal] = sorted(rows)[:MOST_WINDOWS]
         elif known is None:
             known = self._rows[literal] = []
-            needle = literal.encode()
-            at = self._small.find(needle)
-            while at >= 0 and len(known) < MOST_WINDOWS:
-                known.append(self._row_of(at))
-                at = self._small.find(needle, self._end_of(known[-1]))
+            for at in places(self._small, literal):
+                if not known or at >= self._end_of(known[-1]):
+                    known.append(self._row_of(at))
+                    if len(known) >= MOST_WINDOWS:
+                        break
         return known
 
     def _row_of(self, at: int) -> int:
@@ -101,9 +114,12 @@ class SearchedText:
     def _look(self, signature: Signature, row: int) -> Hit | None:
         first, last = max(0, row - signature.within + 1), min(len(self._lines) - 1, row + signature.within - 1)
         window = self._small[self._starts[first] : self._end_of(last)]
-        if not all(any(word.encode() in window for word in spelled(choice)) for choice in signature.text):
+        if not all(any(occurs(window, word) for word in spelled(choice)) for choice in signature.text):
             return None
-        if any(literal.encode() in window for literal in signature.without):
+        if any(occurs(window, literal) for literal in signature.none_of):
+            return None
+        role = self._role(signature, row, first, last)
+        if role is None:
             return None
         captures: Mapping[str, str] = {}
         if signature.pattern:
@@ -112,28 +128,42 @@ class SearchedText:
                 return None
             captures = {name: value for name, value in found.groupdict().items() if value is not None}
         line = self._lines[row]
-        strength = sum(map(letters, (*signature.text, *signature.anywhere))) + 4 * bool(signature.pattern)
+        strength = sum(map(letters, (*signature.text, *signature.context))) + 4 * bool(signature.pattern)
         quote = _quote(line.text, signature.text)
-        return Hit(line=line.number, quote=quote, strength=strength, captures=decoded(captures), source=line.source)
+        return Hit(line=line.number, quote=quote, strength=strength, captures=decoded(captures), source=line.source, role=role)
+
+    def _role(self, signature: Signature, row: int, first: int, last: int) -> str | None:
+        """The first of the wanted roles that a line of the message has: the anchor's line, or one of its words nearby."""
+        there = [self._role_of(row)]
+        if first != last:
+            words = [word for choice in signature.text for word in spelled(choice)]
+            there += [
+                self._role_of(near) for near in range(first, last + 1)
+                if near != row and any(occurs(self._line(near), word) for word in words)
+            ]  # fmt: skip
+        return next((role for role in signature.roles if role in there), None)
+
+    def _line(self, row: int) -> bytes:
+        return self._small[self._starts[row] : self._end_of(row)]
 
     def _shown(self, signature: Signature, row: int, first: int, last: int) -> str:
         """The lines for the expression; of a line without end the part around what was found."""
         text = "\n".join(line.text for line in self._lines[first : last + 1])
         if len(text) <= LONGEST_WINDOW:
             return text
-        places = [at for choice in signature.text for word in spelled(choice) if (at := text.lower().find(word)) >= 0]
+        places = [at for choice in signature.text for word in spelled(choice) if (at := text.lower().find(bare(word))) >= 0]
         middle = min(places, default=0)
         return text[max(0, middle - LONGEST_WINDOW // 2) : middle + LONGEST_WINDOW // 2]
 
 
 def anchor(text: Sequence[Sequence[str]]) -> Sequence[str]:
     """The literals that are searched for first: one of them stands wherever a signature of this `text` does."""
-    return max(text, key=lambda choice: 0 if any(literal.startswith(PREFIX) for literal in choice) else min(map(len, choice)))
+    return max(text, key=lambda choice: 0 if any(literal.startswith(PREFIX) for literal in choice) else min(len(bare(literal)) for literal in choice))
 
 
 def letters(choice: Sequence[str]) -> int:
     """How many letters it demands: everyday words add nothing to a list that names things, and little by themselves."""
-    return min((len(literal) for literal in choice if not literal.startswith(PREFIX)), default=4)
+    return min((len(bare(literal)) for literal in choice if not literal.startswith(PREFIX)), default=4)
 
 
 def decoded(captures: Mapping[str, str]) -> dict[str, str]:
@@ -159,6 +189,6 @@ def _quote(line: str, literals: Literals) -> str:
     if len(line) <= QUOTED:
         return line
     small = line.lower()
-    at = min((found for choice in literals for word in spelled(choice) if (found := small.find(word)) >= 0), default=0)
+    at = min((found for choice in literals for word in spelled(choice) if (found := small.find(bare(word))) >= 0), default=0)
     begin = max(0, min(at - 40, len(line) - QUOTED))
     return ("…" if begin else "") + line[begin : begin + QUOTED] + ("…" if begin + QUOTED < len(line) else "")

@@ -14,6 +14,8 @@ LAYERS = (
 )  # fmt: skip
 SEVERITIES = ("error", "warning", "info")
 CONFIDENCES = ("certain", "likely", "possible")
+SUPPORTS = ("symptom", "cause", "fix")
+VERIFIED_HOW = ("source", "reproduced", "reported")
 OUTCOMES = ("problem", "ok", "undetermined", "not-applicable")
 RECIPES = (
     "ipex", "torch-xpu", "intel-driver", "directml", "opencl", "torch-opencl", "poplar", "openvino", "onnxruntime", "cuda", "rocm",
@@ -25,10 +27,31 @@ Outcome = Literal["problem", "ok", "undetermined", "not-applicable"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
-    """Templates: {fact.name} is replaced by what the fact is."""
+    """What a finding tells a person to do, with the facts at hand filled in: the one thing first, its commands, then other cures."""
 
     text: str
     commands: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    recipe: str | None = None
+    needs_reboot: bool = False
+    otherwise: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One command of an advice. It is shown where `when` is true, or always where there is no `when`."""
+
+    run: str
+    when: Condition | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdviceTemplate:
+    """Advice before the facts are known: {fact.name} is replaced by the value of the fact."""
+
+    do: str
+    steps: tuple[Step, ...] = ()
+    otherwise: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     recipe: str | None = None
     needs_reboot: bool = False
@@ -36,7 +59,7 @@ class Advice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
-    """Advice for a case: the first variant whose `when` is true replaces the keys that it gives."""
+    """Advice for a case: the first variant whose `when` is true replaces the keys of the advice that it gives."""
 
     when: Condition
     replaces: Mapping[str, Any]
@@ -44,29 +67,50 @@ class Variant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """owner/repo#number or an https address, when it was looked at (YYYY-MM-DD), and what it proves."""
+    """A place that supports the check: owner/repo#number or an https address.
+
+    `published` and `read` are dates (YYYY-MM-DD): when the source was published, and when somebody last read it. `supports` names what
+    it proves (symptom, cause, fix), and `literal` holds the words in it that carry the claim.
+    """
 
     ref: str
-    date: str
+    read: str
+    published: str = ""
+    supports: tuple[str, ...] = ()
+    literal: str = ""
     says: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Verified:
+    """When the check was last verified, how (source, reproduced, reported), and against which release."""
+
+    on: str
+    how: str
+    against: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
-    """Facts, or a text, and what the check must say of them."""
+    """Facts, or a text, and what the check must say of them.
+
+    `answered_by` names other checks that may speak of it with confidence: a more specific one, or the right one for a near miss.
+    """
 
     name: str
     expect: Outcome
     facts: Mapping[str, Any]
     text: str = ""
+    answered_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One file of checks/<topic>/.
+    """One file of checks/<vendor>/<component>/.
 
-    One with signatures speaks where a text shows one of them and no condition is false; where `foreseen`, also where no text says
-    anything yet and its conditions are true.
+    A check with signatures speaks where a text shows one of them and no condition is false; where `proactive`, also without any message,
+    if its conditions are true. A `fallback` speaks only where no other check of its stacks does. `at_most` caps the computed confidence.
+    `ask` is a question for a person who knows only that this is possible, and `look` the one command that answers it.
     """
 
     id: str
@@ -77,18 +121,22 @@ class Check:
     stacks: tuple[str, ...]
     explanation: str
     problem: Condition
-    advice: Advice
+    advice: AdviceTemplate
     applies: Condition | None = None
     suspect: Condition | None = None
     for_each: str | None = None
     item: str = ""
     subject: str | None = None
-    confidence: str = "certain"
+    at_most: str = "certain"
     caused_by: tuple[str, ...] = ()
-    excludes: tuple[str, ...] = ()
+    fallback: bool = False
+    ask: str = ""
+    look: str = ""
     variants: tuple[Variant, ...] = ()
     signatures: tuple[Signature, ...] = ()
-    foreseen: bool = False
+    proactive: bool = False
+    verified: Verified | None = None
+    review_by: str = ""
     sources: tuple[Source, ...] = ()
     examples: tuple[Example, ...] = ()
 
@@ -105,13 +153,17 @@ class Rung:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stack:
-    """One file checks/<stack>/stack.toml: the ladder from device to performance."""
+    """One file checks/stacks/<stack>/stack.toml: the ladder from device to performance.
+
+    `vendors` names the makers of GPUs that the stack serves; empty where it serves all of them.
+    """
 
     stack: str
     title: str
     applicable: Condition
     rungs: tuple[Rung, ...]
     used: Condition | None = None
+    vendors: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

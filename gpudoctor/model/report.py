@@ -35,6 +35,9 @@ class Finding:
     """Number of leaves that were seen to hold: more confirmed conditions are read first."""
     said_at: tuple[int, ...] = ()
     """Lines of the text in which its message stands."""
+    ask: str = ""
+    """Where it is only possible: the question that decides it, and `look`, the command that answers it."""
+    look: str = ""
     strength: int = 0
     """How much of a message its signature demanded: of two with one message, the exact one is read first."""
 
@@ -73,7 +76,8 @@ class Trace:
     suspect: Verdict | None = None
     said: Verdict | None = None
     """Whether a text showed one of its signatures; None for a check without."""
-    excluded_by: str | None = None
+    silenced_by: str | None = None
+    """A check that speaks of the same more exactly."""
     place: str = ""
     """Of a demand: file:line of the policy that makes it."""
 

@@ -74,7 +74,10 @@ def _finding(finding: Finding) -> dict[str, Any]:
             "env": advice.env,
             "recipe": advice.recipe,
             "needs_reboot": advice.needs_reboot,
+            "otherwise": advice.otherwise,
         },
+        "ask": finding.ask or None,
+        "look": finding.look or None,
         "sources": finding.sources,
         "caused_by": finding.caused_by,
     }

@@ -73,7 +73,7 @@ def _rule(name: str, check: Check | None, finding: Finding | None) -> dict[str, 
     if check is None:
         return _rule_of(name, finding)
     advice = check.advice
-    text = [_generic(check.explanation), _generic(advice.text), *(f"  $ {_generic(command)}" for command in advice.commands)]
+    text = [_generic(check.explanation), _generic(advice.do), *(f"  $ {_generic(step.run)}" for step in advice.steps)]
     links = [link for source in check.sources if (link := address(source.ref))]
     rule = {
         "id": name,
@@ -83,7 +83,7 @@ def _rule(name: str, check: Check | None, finding: Finding | None) -> dict[str, 
         "defaultConfiguration": {"level": LEVELS[check.severity]},
         "properties": {
             "tags": list(dict.fromkeys((check.layer, check.topic, *check.stacks))),
-            "precision": PRECISION[check.confidence],
+            "precision": PRECISION[check.at_most],
             "problem.severity": {"info": "recommendation"}.get(check.severity, check.severity),
         },
     }

@@ -1,0 +1,228 @@
+"""What each line of a pasted text is: a failure, a complaint, a log line, a row of a listing, code, a command, advice or other prose.
+
+The role of a line follows from its shape, its neighbours (fences, tracebacks, diffs, the command before it) and its polarity. A role is
+worked out when it is asked for: most lines never are.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from gpudoctor.model.signature import ADVICE, CODE, COMMAND, COMPLAINT, FAILURE, LISTING, LOG, PROSE, Numbered
+from gpudoctor.readers.polarity import FINE, HYPOTHETICAL, NEUTRAL, TROUBLE, polarity
+from gpudoctor.readers.sheet import typed_in
+
+LONGEST = 2_000
+"""Letters of a line that its shape is read from."""
+
+_EXCEPTION = re.compile(
+    r"^(?:E\s+|\W{0,4}|.{0,120}?:\d+: )?(?:[A-Za-z_][\w]*[.:]{1,2})*[A-Za-z_]\w*(?:Error|Exception|Warning|Failure|Interrupt|Exit|Timeout|Killed)"
+    r"(?:\[\w+\])?(?:\s*:|\(|\s*$)"
+)
+_ERROR_AHEAD = re.compile(
+    r"^\W{0,6}(?:\S{1,120}: )?(?:fatal|error|errors|warning|panic|critical|failed|failure|abort(?:ed)?|exception|err|internal error)\b\s*"
+    r"(?:\([^)]{0,60}\)|\[[^\]]{0,60}\]|[\w-]{1,20}|C?\d{1,6})?\s*[:!\]>]|^(?:ld|collect2|nvcc fatal|ptxas fatal|make\[?\d*\]?|ninja|cmake error)\b.{0,40}[:*]"
+    r"|^\S{1,200}:\d+(?::\d+)?: (?:fatal )?(?:error|warning)\b|^\S{1,200}\(\d+\): (?:fatal )?(?:error|warning)\b|^terminate called|^what\(\):|^thread '"
+    r"|^\s*(?:Segmentation fault|Aborted|Bus error|Illegal instruction|Killed|Floating point exception|Fatal Python error)\b", re.IGNORECASE,
+)
+_BAD_LEVEL = re.compile(
+    r"\blevel=\"?(?i:error|warn|warning|fatal|panic)\b|\"level\":\s?\"(?i:error|warn|warning|fatal)\"|[\[<(|]\s?(?:\w+_)?(?:ERROR|ERR|WARN|WARNING|FATAL|CRITICAL|E|W)\s?[\])>|]"
+    r"|^(?:\S+ ){0,5}(?:ERROR|WARN(?:ING)?|FATAL|CRITICAL)\b|^[EWF]\d{4} |^\d{4}-\d\d-\d\d[T ][\d:.,]+:? [EWF] |(?:^|\s)[EWF] \w+/|\b(?:NCCL|RCCL) WARN\b"
+    r"|\*(?:ERROR|WARNING|WARN)\*|\b(?:kern|daemon)\.(?:err|warn|crit)\b|^\s*(?:Warning|Failed|Error)\s{2,}\w",
+)
+_GOOD_LEVEL = re.compile(
+    r"\blevel=\"?(?i:info|debug|trace)\b|\"level\":\s?\"(?i:info|debug|trace)\"|[\[<(|]\s?(?:INFO|DEBUG|NOTICE|TRACE|VERBOSE|I|D)\s?[\])>|]"
+    r"|^(?:\S+ ){0,5}(?:INFO|DEBUG|NOTICE|TRACE)\b|^[IDV]\d{4} |^\d{4}-\d\d-\d\d[T ][\d:.,]+:? [IDV] |(?:^|\s)[IDV] \w+/|\b(?:NCCL|RCCL) (?:INFO|TRACE)\b"
+    r"|\*(?:INFO|NOTICE|DEBUG)\*|^\s*Normal\s{2,}\w",
+)
+_STAMPED = re.compile(
+    r"^\s*(?:\[\s*\d+\.\d{3,}\]|\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d|[A-Z][a-z]{2}\s+\d{1,2} \d\d:\d\d:\d\d|time=|\[rank\d+\]|\[[\w.\- ]{1,40}\]\s|\([\w ]{1,30}pid=)"
+)
+_FRAME = re.compile(r"^\s*(?:File \"|at [\w$.<>]+[ (]|#\d{1,3}\s|frame #\d|\^[\^~]*\s*$|~+\^|\d+: [\w:<>~]+\(|\[0x[0-9a-f]+\])")
+_CODE = re.compile(
+    r"^\s*(?:>>> |\.\.\. |In \[\d+\]:|(?:async )?def \w|class \w+[(:]|import \w|from [\w.]+ import|return\b|raise\b|except\b|try:|else:|elif |finally:"
+    r"|(?:if|for|while|with)\b.{0,160}[:{]\s*(?:#.*)?$|assert\b.{0,200}(?:[=<>(]|is |in )|@\w+|#\s?include|#\s?define|#\s?if|#\s?endif|//|/\*|\*/|\}|\{|using \w|namespace \w|template\s?<|std::"
+    r"|(?:const|let|var|static|int|void|auto|float|double|bool|size_t|cl_\w+|hipError_t|cudaError_t|sycl::\w+) \w.{0,200}[;{(=]"
+    r"|FROM \S+(?:\s|$)|RUN \S|ENV \w+[= ]|ARG \w|COPY \S|ENTRYPOINT |CMD \[|WORKDIR /|EXPOSE \d|find_package\(|set\(|add_\w+\(|target_\w+\(|message\(|option\("
+    r"|(?:[A-Za-z_][\w.\[\]'\"]*)(?:, ?[A-Za-z_][\w.\[\]'\"]*)*\s?(?:[+\-*/|]?=)\s?(?!=)[^=].{0,300}[)\]}\w'\"]\s*(?:#.*)?$|[\w.]+\([^)]{0,200}\)\s*(?:#.*)?$|.{0,200}[;{]\s*$)"
+)
+_SETTING = re.compile(
+    r"^\s*(?:export |set |setx |\$env:|declare -x |-\s)?\"?[A-Za-z_][\w.\-]{1,60}\"?\s?[=:]\s?[\"']?[^\s\"']{0,200}[\"']?,?\s*$"
+    r"|^\s*(?:-\s)?[\w.\-/]+:\s*(?:[|>]-?|&\w+)?\s*$|^\s*[\"'][\w.\-]+[\"']\s*:\s|^\s*[\]}{\[],?\s*$|^\s*#(?!\d)"
+)
+"""A variable, a key of YAML or JSON, or a comment."""
+_LISTED = re.compile(
+    r"^\s*[|+│┌└├╭╰┃╞╘═─━].*|^\s*[-=*+_]{4,}\s*$|^(?:ii|rc|un|iU|iF)\s{1,3}\S|^\s*\S[^:]{0,60}\S\.{3,}\s?\S|^\s{2,}[A-Z(]\S.{0,60}?\s{2,}\S"
+    r"|^\s*(?:\[(?:pip3?|conda|opencl:\w+|level_zero:\w+|ext_oneapi_\w+|cuda:\w+|hip:\w+)[\w:]*\](?:\[[\w:]+\])?)\s|^\s*[A-Za-z0-9_.\-\[\]]+(?:==|@ )\S+"
+    r"|^\s*[A-Za-z][\w.\-]{1,60}\s{1,40}v?\d+(?:\.\d+)+\S*(?:\s+\S{1,60}){0,2}\s*$|^\s*-{1,2}[\w\-]+(?:[ =][\w<\[\]>|.,-]+)?\s{2,}\S|^[0-9a-f]{2,4}:[0-9a-f:.]{2,10}\.[0-9] \w"
+    r"|^\s*\w[\w /().\-]{1,48}\s?:\s{2,}\S|^\s*[\w\-.]+\s{2,}\S+(?:\s{2,}\S+)+\s*$|^[A-Za-z][\w /().\-#]{1,50}\s*\t+\s*\S|^\S+\.so[\d.]* \(.{1,40}\) =>|^\s*\S+ => \S+"
+)
+_KEYED = re.compile(
+    r"^\s*(?:PyTorch version|Is debug build|CUDA used to build|ROCM used to build|OS|GCC version|Clang version|CMake version|Libc version|Python version|Python platform"
+    r"|Is (?:CUDA|XPU) available|XPU used to build|CUDA runtime version|CUDA_MODULE_LOADING set to|GPU models and configuration|GPU \d+|Nvidia driver version|cuDNN version"
+    r"|HIP runtime version|MIOpen runtime version|Is XNNPACK available|Intel GPU (?:driver|models)\b.{0,40}|Versions of relevant libraries|CPU|Architecture|Vulnerability [\w ]+|Model name|Flags|Driver Version|CUDA Version|Product Name"
+    r"|Kernel driver in use|Kernel modules|Subsystem|Name|Version|Summary|Home-page|Author|License|Location|Requires|Required-by|Platform Name|Device Name|Marketing Name|Vendor Name)\s?:", re.IGNORECASE,
+)
+_PROSE = re.compile(
+    r"\b(?:I|I'm|I've|my|me|we|our|us|you|your|someone|anyone|anybody|please|thanks|thank you|hello|hi|help|tried|trying|try|seems?|looks like|why|how (?:can|do|to|come)"
+    r"|is there|are there|does (?:it|this|anyone|the)|what (?:is|do|can|am)|should|still|also|because|since|after|before|until|even|just|really|maybe|the same|however"
+    r"|works?|worked|everything|nothing|whether|which|that|when|but|and then|though|like|got|get|gets|want|need|expect(?:ed)?|happens?|idea|question|edit:|update:|today|yesterday)\b",
+    re.IGNORECASE,
+)
+_PROGRAM = re.compile(r"::|\(\)|0x[0-9a-fA-F]{2,}|\.so\b|\.cpp\b|\.py\b|\.cc\b|\.c\b|\.dll\b|[A-Za-z]_[A-Za-z]|[A-Z]{3,}_|^\S{1,40}: |[\w)]: [`'\"<\[(\w]|'\S+'|`\S+`|\[\w+\]|^\s*\[|\w=\S|/\w+/\w+|\\\w+\\|^\S+: |-{2}\w|\berrno\b|\bcode[: ]\d|<\w+>")
+_TITLE = re.compile(r"^\W{0,3}(?:\[?(?:bug|issue|feature|question|rfc|docs?|perf|help|request|usage|installation|performance)[\]:)]|title:|summary:|describe|description|steps to|expected|actual|current behaviou?r|environment\b)", re.IGNORECASE)
+_ADVICE = re.compile(
+    r"^\W*(?:try|use|set|make sure|ensure|check|install|reinstall|update|upgrade|downgrade|consider|see|note|please (?:check|make|try|install|update|see|use|refer|ensure|set|note|upgrade|reinstall|run)"
+    r"|you (?:can|may|need|should|must|could|might|have to|will need)|to (?:fix|solve|resolve|work around|avoid|use|enable|install|run|do|get|see)|compile with|for (?:debugging|more|details)"
+    r"|tip|hint|solution|workaround|answer|run the following|first,|then,|next,|verify|add|remove|disable|enable|increase|reduce|lower)\b"
+    r"|\byou (?:need to|should|must|can|may want|have to)\b|\b(?:troubleshooting|faq)\b", re.IGNORECASE,
+)
+_ASKING = re.compile(
+    r"\b(?:how (?:can|do|to|does|should)|is there (?:a|any)|which|recommend\w*|support for|add|feature|request|proposal|rfc|announc\w*|releas\w*|changelog"
+    r"|benchmarks?|guide|tutorial|introduc\w*|thanks?|success\w*)\b", re.IGNORECASE,
+)
+"""A first line that asks for or tells something else than a trouble."""
+_CODE_FENCES = frozenset(("python", "py", "c", "cpp", "c++", "cuda", "java", "js", "ts", "go", "rust", "dockerfile", "docker", "yaml", "yml", "json", "toml", "ini", "cmake", "diff", "patch", "makefile", "julia", "html", "xml"))
+_DIFF = re.compile(r"^(?:@@ -\d|diff --git |--- [ab]/|\+\+\+ [ab]/|Index: )")
+_REACH = 60
+"""Lines above that are looked at for the head of a diff or the command whose output a line is."""
+
+
+class Roles:
+    """Gives the role of a line by its place: `Roles(lines)(row)`."""
+
+    def __init__(self, lines: Sequence[Numbered]) -> None:
+        self._lines = lines
+        self._known: dict[int, str] = {}
+        self._fences: list[int] | None = None
+        self._languages: list[str] = []
+        self._diffs: list[int] = []
+        self._first: int | None = None
+
+    def __call__(self, row: int) -> str:
+        if row not in self._known:
+            self._known[row] = self._role(row)
+        return self._known[row]
+
+    def _role(self, row: int) -> str:
+        text = self._lines[row].text[:LONGEST]
+        stripped = text.strip()
+        if not stripped:
+            return LOG
+        fenced = self._fence(row)
+        if self._in_diff(row, text):
+            return CODE
+        reported = _reports(text, stripped)
+        if reported:
+            return _of_program(stripped)
+        return self._unreported(row, text, stripped, fenced)
+
+    def _unreported(self, row: int, text: str, stripped: str, fenced: str | None) -> str:
+        """A line that does not begin as a failure does."""
+        if _is_command(text):
+            return COMMAND
+        if _FRAME.match(text) or self._under_a_frame(row, text):
+            return CODE
+        if _GOOD_LEVEL.search(text[:200]):
+            return LOG
+        if _STAMPED.match(text):
+            return _of_program(stripped)
+        if fenced in _CODE_FENCES or _CODE.match(text):
+            return CODE
+        if _LISTED.match(text) or _KEYED.match(text):
+            return LISTING
+        if _SETTING.match(text):
+            return CODE if polarity(stripped, prose=False) != TROUBLE or fenced is not None else FAILURE
+        return self._words(row, stripped, fenced)
+
+    def _words(self, row: int, stripped: str, fenced: str | None) -> str:
+        """Words of a person or of a program without any mark."""
+        person = _is_prose(stripped, fenced is not None or self._is_output(row))
+        role = _of_person(stripped) if person else _of_program(stripped)
+        if role in (PROSE, LOG) and row == self._first_row() and polarity(stripped) == NEUTRAL and not _ASKING.search(stripped):
+            return COMPLAINT  # The first line of a report says what it is about, in whatever words.
+        return role
+
+    def _first_row(self) -> int:
+        if self._first is None:
+            self._first = next((row for row, line in enumerate(self._lines) if line.text.strip()), 0)
+        return self._first
+
+    def _fence(self, row: int) -> str | None:
+        """The language of the fence in which the line stands: '' where it names none, None outside."""
+        if self._fences is None:
+            self._fences = []
+            for place, line in enumerate(self._lines):
+                mark = line.text.lstrip()[:3]
+                if mark in ("```", "~~~"):
+                    self._fences.append(place)
+                    self._languages.append(line.text.strip().strip("`~").strip().lower().split(" ")[0])
+                elif _DIFF.match(line.text):
+                    self._diffs.append(place)
+        before = bisect_right(self._fences, row)
+        return self._languages[before - 1] if before % 2 else None
+
+    def _in_diff(self, row: int, text: str) -> bool:
+        if not self._diffs or text[:1] not in ("+", "-", " ", "@"):
+            return False
+        before = bisect_right(self._diffs, row)
+        if not before or row - self._diffs[before - 1] > _REACH:
+            return False
+        return all(self._lines[near].text[:1] in ("+", "-", " ", "@", "", "d", "i") for near in range(self._diffs[before - 1], row))
+
+    def _under_a_frame(self, row: int, text: str) -> bool:
+        """The line of source that a traceback shows below a frame."""
+        return row > 0 and text[:2] == "  " and self._lines[row - 1].text.lstrip().startswith('File "')
+
+    def _is_output(self, row: int) -> bool:
+        """Whether a command or another program's line stands shortly above without an empty line between."""
+        for near in range(row - 1, max(-1, row - 25), -1):
+            above = self._lines[near].text
+            if not above.strip():
+                return False
+            if typed_in(above) or above.startswith(("Traceback", ">>>", "  File")):
+                return True
+        return False
+
+
+def _reports(text: str, stripped: str) -> bool:
+    """Whether a line begins as a report of a failure does."""
+    if _EXCEPTION.match(stripped) or _ERROR_AHEAD.match(stripped):
+        return True
+    return _BAD_LEVEL.search(text[:240]) is not None and not (text.startswith((" ", "\t")) and _CODE.match(text))
+
+
+def _is_command(text: str) -> bool:
+    """A prompt, or the call of a tool; a sentence that begins with the name of a tool is none."""
+    typed = typed_in(text)
+    if not typed:
+        return False
+    plain = sum(word.isalpha() and word.islower() for word in typed.split()[1:])
+    return typed != text.strip() or not (plain > 3 or _PROSE.search(typed) or polarity(typed) == TROUBLE)
+
+
+def _of_program(text: str) -> str:
+    return FAILURE if polarity(text, prose=False) == TROUBLE or (_EXCEPTION.match(text) and polarity(text, prose=False) != FINE) else LOG
+
+
+def _is_prose(text: str, in_output: bool) -> bool:
+    if _TITLE.match(text):
+        return True
+    words = len(text.split())
+    spoken = len(set(map(str.lower, _PROSE.findall(text))))
+    if in_output:
+        return spoken >= 4 and words >= 8 and not _PROGRAM.search(text[:60])
+    if _PROGRAM.search(text[:80]) and spoken < 2:
+        return False
+    return spoken >= 1 or words >= 3 or text.endswith(("?", "."))
+
+
+def _of_person(text: str) -> str:
+    said = polarity(text)
+    if said == HYPOTHETICAL:
+        return ADVICE
+    if said == TROUBLE:
+        return ADVICE if _ADVICE.search(text) and not re.search(r"\bI\b|\bmy\b|\?\s*$", text) else COMPLAINT
+    return PROSE
