@@ -59,14 +59,14 @@ def lint_folders(extra: Sequence[str], only: str | None = None) -> list[str]:
     problems: list[str] = []
     checks: list[Check] = []
     stacks: list[Stack] = []
-    for path in (path for folder in folders(extra) for path in paths.files_of(folder)):
-        file = f"{path.parent.name}/{path.name}"
+    for folder, path in ((folder, path) for folder in folders(extra) for path in paths.files_of(folder)):
+        file, topic = path.relative_to(folder).as_posix(), path.parent.relative_to(folder).as_posix()
         try:
             table = read_toml(path)
             if path.name == "stack.toml":
                 stacks.append(stack_from(table, file, items))
                 continue
-            check = check_from(table, file, path.parent.name, items)
+            check = check_from(table, file, topic, items)
         except DataError as error:
             problems.append(str(error))
             continue
@@ -86,7 +86,7 @@ def lint_folders(extra: Sequence[str], only: str | None = None) -> list[str]:
         if not broken:
             raise DataError(f"no check or stack '{only}' in these folders")
         return broken
-    return [line for line in problems if f"/{only}.toml:" in line or line.startswith(f"{only}/stack.toml:")]
+    return [line for line in problems if f"/{only}.toml:" in line or line.startswith(f"stacks/{only}/stack.toml:")]
 
 
 def run_examples(check: Check) -> list[Tried]:

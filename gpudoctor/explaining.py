@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any
 
 from gpudoctor import app
-from gpudoctor.engine.messages import hits_in, may_show, speaks_without_a_message
+from gpudoctor.engine.messages import concerned, hits_in, may_show, speaks_without_a_message
 from gpudoctor.gather.collect import gather
 from gpudoctor.host.report_file import LARGEST, report_in
 from gpudoctor.lang.signatures import SearchedText, anchor
@@ -78,7 +78,8 @@ def explain(chunks: Iterable[bytes], request: ExplainRequest, progress: Callable
         settle(evidence, sheet, facts)
 
     gathered = gather(host, settle=settled)
-    report = app.judge(gathered, knowledge, asked, "text", hits=hits_in(text, knowledge.checks))
+    hits = hits_in(text, concerned(knowledge.checks, knowledge.stacks, gathered.facts))
+    report = app.judge(gathered, knowledge, asked, "text", hits=hits)
     return Explanation(
         report=replace(report, seconds=time.monotonic() - began, not_looked_at=(), incomplete=()),
         recognised=tuple(evidence.recognised),

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from gpudoctor.catalog.text_lint import wrong_texts
 from gpudoctor.lang.conditions import did_you_mean, facts_of
 from gpudoctor.lang.everyday_words import PREFIX
 from gpudoctor.lang.signatures import anchor, letters, names_said
@@ -26,6 +28,7 @@ def lint(checks: Iterable[Check], stacks: Iterable[Stack], specs: Mapping[str, F
     problems = [f"{check.topic}/{check.id}.toml: id: '{check.id}' exists twice" for check in checks if ids.count(check.id) > 1]
     for check in checks:
         problems += [f"{check.topic}/{check.id}.toml: {line}" for line in lint_check(check, specs, ids, stack_ids)]
+    problems += _crowded(checks) + _cycles(checks)
     for stack in stacks:
         conditions = [stack.applicable, *(rung.ok for rung in stack.rungs), *([stack.used] if stack.used else [])]
         names = {name for condition in conditions for name in facts_of(condition)}
@@ -33,6 +36,32 @@ def lint(checks: Iterable[Check], stacks: Iterable[Stack], specs: Mapping[str, F
         scope = {specs[some.of].item for condition in conditions for some in somes(condition) if some.of in specs}
         problems += [f"{stack.stack}/stack.toml: {line}" for line in unknown_facts(names, specs, scope)]
     return problems
+
+
+MOST_IN_A_FOLDER = 80
+
+
+def _crowded(checks: list[Check]) -> list[str]:
+    counts = Counter(check.topic for check in checks)
+    return [f"{topic}: holds {count} checks; at most {MOST_IN_A_FOLDER}" for topic, count in counts.items() if count > MOST_IN_A_FOLDER]
+
+
+def _cycles(checks: list[Check]) -> list[str]:
+    """Checks that follow from themselves, over however many others."""
+    causes = {check.id: check.caused_by for check in checks}
+
+    def follows_from_itself(start: str) -> bool:
+        seen, todo = set[str](), list(causes[start])
+        while todo:
+            name = todo.pop()
+            if name == start:
+                return True
+            if name not in seen:
+                seen.add(name)
+                todo += causes.get(name, ())
+        return False
+
+    return [f"{check.topic}/{check.id}.toml: caused_by: leads back to itself" for check in checks if follows_from_itself(check.id)]
 
 
 def lint_check(check: Check, specs: Mapping[str, FactSpec], ids: list[str], stack_ids: list[str]) -> list[str]:
@@ -46,6 +75,7 @@ def lint_check(check: Check, specs: Mapping[str, FactSpec], ids: list[str], stac
     problems += [f"matches: /{pattern}/ {fault}" for c in conditions for pattern in _patterns(c) if (fault := slow_pattern(pattern))]
     problems += [f"caused_by: no check '{name}'{did_you_mean(name, ids)}" for name in check.caused_by if name not in ids]
     problems += [f"stacks: no stack '{name}'{did_you_mean(name, stack_ids)}" for name in check.stacks if name not in stack_ids]
+    problems += wrong_texts(check)
     if check.id.startswith(_CURES):
         problems.append("id: name the trouble, not the cure")
     if not check.sources:

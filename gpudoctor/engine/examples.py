@@ -6,7 +6,7 @@ from gpudoctor.engine.diagnose import outcomes
 from gpudoctor.lang.signatures import SearchedText
 from gpudoctor.model.check import Check
 from gpudoctor.model.facts import Facts
-from gpudoctor.model.signature import Numbered
+from gpudoctor.readers.cleaning import lines_of
 from gpudoctor.readers.roles import Roles
 
 _WEIGHT = ("problem", "undetermined", "ok", "not-applicable")
@@ -14,7 +14,7 @@ _WEIGHT = ("problem", "undetermined", "ok", "not-applicable")
 
 def outcome_of(check: Check, facts: Facts, text: str = "") -> str:
     """The weightiest outcome over all items; no item at all is 'not-applicable'. `text`: what a person pasted."""
-    numbered = [Numbered(number, line) for number, line in enumerate(text.splitlines(), 1)]
+    numbered = lines_of(text)
     lines = SearchedText(numbered, Roles(numbered))
     hits = [hit for signature in check.signatures for hit in lines.hits(signature)] if text else []
     seen = {trace.outcome for trace, _ in outcomes(check, facts, hits)}

@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpudoctor.lang.signatures import SearchedText
-from gpudoctor.model.check import Check
+from gpudoctor.model.check import Check, Stack
+from gpudoctor.model.facts import Facts
 from gpudoctor.model.signature import Hit
+from gpudoctor.readers.topics import WORDS as STACK_WORDS
 
 MOST_HITS = 12
 """Places of one check that are kept: more prove no more."""
@@ -21,6 +23,24 @@ def speaks_without_a_message(head: Mapping[str, Any]) -> bool:
 def may_show(text: SearchedText, head: Mapping[str, Any]) -> bool:
     """Whether the text holds all literals of a signature of the check. Raises KeyError for the head of one without signatures."""
     return any(all(map(text.holds_any, choices)) for choices in head["signature"])
+
+
+def concerned(checks: Sequence[Check], stacks: Sequence[Stack], facts: Facts) -> list[Check]:
+    """The checks that may speak of a text: where it shows other stacks or another vendor's card and none of a check's, that is silent."""
+    shown, vendors = set(facts.value("text.stacks") or ()), set(facts.value("text.vendors") or ())
+    named_in_words = {*STACK_WORDS, ""}
+    served = {stack.stack: set(stack.vendors) for stack in stacks}
+
+    def speaks(check: Check) -> bool:
+        named = {stack for stack in check.stacks if stack in served}
+        of_every_vendor = {stack for stack in named if not served[stack]}
+        if not named or not check.signatures or shown & of_every_vendor:
+            return True
+        if vendors:
+            return bool(vendors & set().union(*(served[stack] for stack in named))) or not named_in_words.issuperset(of_every_vendor or {""})
+        return not shown or bool(shown & named) or not named_in_words.issuperset(named)
+
+    return [check for check in checks if speaks(check)]
 
 
 def hits_in(text: SearchedText, checks: Sequence[Check]) -> dict[str, list[Hit]]:

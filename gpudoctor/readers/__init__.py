@@ -19,6 +19,7 @@ ALL: tuple[tuple[str, tuple[str, ...]], ...] = (
 """In their order; some only where a text, in lower case, has one of these words: most texts show no more than one tool's output."""
 SPECS = (
     FactSpec("text.stacks", "list", "stacks that a pasted text speaks of, the most spoken of first"),
+    FactSpec("text.vendors", "list", "makers of the GPUs whose cards or stacks a pasted text shows"),
     FactSpec("text.torch_asked", "version", "the torch that a resolver (pip, uv, conda, poetry) was asked for, or has"),
     FactSpec("text.missing", "records", "what programs in a pasted text say they did not find", item="thing", fields={
         "kind": "so, dylib, dll, h, l (to link), cmd, cmake, py, pip or attr", "name": "its name"}),

@@ -12,7 +12,7 @@ from gpudoctor.model.signature import Numbered
 from gpudoctor.probes.gpus import named_gpu
 from gpudoctor.readers.evidence import Evidence
 from gpudoctor.readers.sheet import Sheet
-from gpudoctor.readers.topics import stacks_of
+from gpudoctor.readers.topics import stacks_of, vendors_of
 
 NOT_THERE = Unknown("not in the text")
 _SDK_ENABLED = "POPLAR_SDK_ENABLED"
@@ -78,6 +78,7 @@ def settle(evidence: Evidence, sheet: Sheet, facts: Facts) -> None:
     _drivers_not_shown(evidence, facts)
     _gpus(evidence, facts)
     facts.set("text.stacks", Known(stacks_of(sheet.lower, evidence, facts), "text"))
+    facts.set("text.vendors", Known(vendors_of(sheet.lower, evidence), "text"))
     facts.set("text.readers", Known(list(evidence.recognised), "text"))
 
 

@@ -27,8 +27,30 @@ WORDS: Mapping[str, str] = {
     "jax": r"\bjax\b|\bjaxlib\b|\bxla\b|pjrt",
     "torch-mps": r"\bmps\b|apple silicon|\bmetal\b",
 }  # fmt: skip
+VENDORS: Mapping[str, str] = {
+    "nvidia": r"nvidia|\bgeforce|\brtx ?(?:pro )?a?\d{3}|\bgtx ?\d{3}|\bquadro|\btesla [a-z]\d|\bcudnn|\bcublas|\blibcuda|\+cu1\d\d\b|\bnvcc\b|\bnvlink|\bxid\b"
+              r"|\b[ahb]100\b|\b[hb]200\b|\bl40s?\b|\bjetson\b|\bptxas\b",
+    "amd": r"\bradeon|\brx ?[4-9]\d{2,3}|\binstinct\b|\bmi[123]\d\d[xa]?\b|\bgfx\d{3,4}|\brocm|\bhip(?:cc|blas\w*|error\w*|fft)?\b|\bmiopen|\brocblas|\bamdgpu|/dev/kfd"
+           r"|\bhsa_|\brccl\b|\brocminfo\b|\bnavi ?\d\d\b|\bamd-smi\b|\bzluda\b",
+    "intel": r"\barc(?:\(tm\))? ?(?:pro )?[ab]\d{2,3}|\barc graphics|\biris\b|\buhd graphics|\bintel(?:\(r\))? (?:gpu|arc|data cent|hd |uhd|iris|graphics)|\bxpu\b|\bipex\b"
+             r"|\boneapi\b|\bsycl\b|\blevel[ _-]zero\b|\bi915\b|\boneccl\b|\bze_result|\bur_result|\bigc\b|\bcompute-runtime\b|\bintel-opencl|\bxpu-smi\b|\bopenvino\b",
+    "graphcore": r"\bipus?\b|\bpoplar\b|\bpopart\b|\bpoptorch\b|\bgraphcore\b",
+    "apple": r"\bmps\b|\bapple (?:m\d|silicon)|\bmetal\b|\bmacos\b|\bmac (?:studio|mini|book)|\bmacbook|\bmlx\b|\bdarwin\b",
+}  # fmt: skip
+"""Words of one vendor's cards and stacks alone. 'cuda' is none: torch for ROCm calls its devices so as well."""
 _COMPILED = {stack: re.compile(pattern) for stack, pattern in WORDS.items()}
 LOOKED_AT = 100_000
+_NONE_OF_IT = re.compile(r"^[^\n]{0,80}[:=]\s*(?:n/a|none|no|could not collect|not found|false|0)\s*$", re.MULTILINE)
+"""A listing that says that something is not there: 'ROCM used to build PyTorch: N/A'."""
+
+
+def vendors_of(lower: str, evidence: Evidence) -> list[str]:
+    """Vendors whose cards or stacks the text shows; the maker of a processor is none."""
+    text = _NONE_OF_IT.sub("", lower[:LOOKED_AT])
+    named = {maker.partition(":")[0] for maker, _ in evidence.gpus}
+    by_id = {"10de": "nvidia", "1002": "amd", "8086": "intel", "1d95": "graphcore"}
+    shown = {by_id.get(maker, maker) for maker in named} & set(VENDORS)
+    return sorted(shown | {vendor for vendor, pattern in VENDORS.items() if re.search(pattern, text)})
 
 
 def stacks_of(lower: str, evidence: Evidence, facts: Facts) -> list[str]:
