@@ -191,7 +191,8 @@ def _in_order(ladders: Sequence[StackResult], findings: Sequence[Finding]) -> li
 
 
 def _summary(findings: Sequence[Finding], ladders: Sequence[StackResult]) -> dict[str, object]:
-    count = {severity: sum(finding.severity == severity for finding in findings) for severity in ("error", "warning", "info")}
+    sure = [finding for finding in findings if finding.confidence != "possible"]
+    count = {severity: sum(finding.severity == severity for finding in sure) for severity in ("error", "warning", "info")}
     unknown = sum(
         rung.status == "unknown" and rung.layer not in ("compute", "performance")
         for result in ladders if result.verdict != "not-applicable" for rung in result.layers

@@ -59,8 +59,8 @@ def lint_folders(extra: Sequence[str], only: str | None = None) -> list[str]:
     problems: list[str] = []
     checks: list[Check] = []
     stacks: list[Stack] = []
-    for folder, path in ((folder, path) for folder in folders(extra) for path in paths.files_of(folder)):
-        file, topic = path.relative_to(folder).as_posix(), path.parent.relative_to(folder).as_posix()
+    for root, path in [(folder, path) for folder in folders(extra) for path in paths.files_of(folder)]:
+        file, topic = path.relative_to(root).as_posix(), path.parent.relative_to(root).as_posix()
         try:
             table = read_toml(path)
             if path.name == "stack.toml":

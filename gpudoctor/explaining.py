@@ -21,8 +21,8 @@ from gpudoctor.model.report import Report
 from gpudoctor.model.signature import Numbered
 from gpudoctor.readers import large
 from gpudoctor.readers.cleaning import unquoted
-from gpudoctor.readers.roles import Roles
 from gpudoctor.readers.reading import machine_of, settle, take
+from gpudoctor.readers.roles import Roles
 
 MARK = BEGIN.encode()
 FOOT = "Made by gpudoctor"

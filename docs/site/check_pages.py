@@ -125,7 +125,7 @@ def sources(given: Sequence[Source]) -> Iterator[str]:
     """With the day on which each was last read."""
     if given:
         yield heading(2, "Sources")
-        yield bullets(f"{address(one.ref)} ({prose(f"read {one.read}")}){': ' + prose(one.says) if one.says else ''}" for one in given)
+        yield bullets(f"{address(one.ref)} (read {prose(one.read)}){': ' + prose(one.says) if one.says else ''}" for one in given)
 
 
 def layer_words(layer: str) -> str:

@@ -10,14 +10,16 @@ from gpudoctor.model.check import Step
 _RULES: tuple[tuple[str, str], ...] = (
     (r"\b(?P<name>[A-Z_]+)=\S+ .*\$\{?(?P=name)\b(?!.*;)", "uses a variable in the same command that sets it: the shell expands it before"),
     (r"\bmodprobe \S+ *\|\| *modprobe\b", "modprobe succeeds without hardware, so the second module is never tried"),
-    (r"\b(?:purge|remove|erase|autoremove|rm|-R\w*)\b.*[\"' ](?:\^|\.\*|\*)?(?:lib)?nvidia(?:-?\*|\.\*|-\.\*)", "removes nvidia-container-toolkit as well: name the driver's packages"),
+    (r"\b(?:purge|remove|erase|autoremove|rm|-R\w*)\b.*[\"' ](?:\^|\.\*|\*)?(?:lib)?nvidia(?:-?\*|\.\*|-\.\*)", "removes "
+        "nvidia-container-toolkit as well: name the driver's packages"),
     (r"\b(?:purge|remove|erase)\b.*\*nvidia\*", "removes nvidia-container-toolkit as well: name the driver's packages"),
     (r"\binstall\b.*(?:--upgrade|-U)\b.*\btriton\b(?!-)", "replaces the triton that torch pins"),
     (r"--extra-index-url\b.*\btorch|\btorch\b.*--extra-index-url", "lets another index's torch win: use --index-url"),
     (r"\b(?:curl|wget)\b.*\|\s*(?:sudo\s+)?(?:ba|z)?sh\b", "runs a script from the network unread"),
     (r"^(?!sudo )(?:.*[;|&] *)?lspci\b.* -\w*vv", "lspci -vv shows no link without root: use sudo"),
     (r"download\.pytorch\.org/whl/(?:cu|rocm)\d", "names an index that a table knows: {index.cuda} or {index.rocm}"),
-    (r"\bpip3? install\b(?:[^\"'|;&]|\"[^\"]*\"|'[^']*')*?\s[\w.\[\]-]+(?:>=?|<=?)\d", "an unquoted < or > redirects: quote the requirement"),
+    (r"\bpip3? install\b(?:[^\"'|;&]|\"[^\"]*\"|'[^']*')*?\s[\w.\[\]-]+(?:>=?|<=?)\d", "an unquoted < or > redirects: quote the "
+        "requirement"),
     (r"\bchmod\b.*\b(?:666|777|a\+rw)\b.*/dev/", "opens a device to every user"),
     (r"^export \w+ *$|^export \w+=.* \w+=.*\$\w+", "sets and uses variables in one export"),
     (r"\bcurl\b.*\bhttp://|\bwget\b.*\bhttp://", "fetches without encryption"),
@@ -25,7 +27,8 @@ _RULES: tuple[tuple[str, str], ...] = (
     (r"\bpip3?\b.*\s--trusted-host\b", "turns off the verification of the index"),
 )
 _COMPILED = tuple((re.compile(pattern), message) for pattern, message in _RULES)
-_WEAKENS = re.compile(r"\biommu=off\b|\b(?:intel|amd)_iommu=off\b|\bpcie_acs_override\b|\bmitigations=off\b|\b--privileged\b|\bsetenforce 0\b|--security-opt[ =]\S*unconfined")
+_WEAKENS = re.compile(r"\biommu=off\b|\b(?:intel|amd)_iommu=off\b|\bpcie_acs_override\b|\bmitigations=off\b|\b--privileged\b"
+                      r"|\bsetenforce 0\b|--security-opt[ =]\S*unconfined")
 
 
 def wrong_commands(steps: Sequence[Step], said: str) -> Iterator[str]:
@@ -41,6 +44,8 @@ def wrong_commands(steps: Sequence[Step], said: str) -> Iterator[str]:
             yield f"'{step.run}': update-grub exists on Debian and Ubuntu only: give it a `when`"
     if any("/etc/udev/rules.d" in run for run in runs) and not any("udevadm control --reload" in run for run in runs):
         yield "writes a udev rule and never reloads the rules: add 'sudo udevadm control --reload && sudo udevadm trigger'"
-    if any(re.search(r"\bpip3? uninstall\b", run) for run in runs) and not any(re.search(r"\binstall\b", run.replace("uninstall", "")) for run in runs):
-        if not re.search(r"\b(?:only|alone|no replacement|not needed|nothing else|leftover|superfluous|duplicate|remove|uninstall)", said, re.IGNORECASE):
+    uninstalls = any(re.search(r"\bpip3? uninstall\b", run) for run in runs)
+    if uninstalls and not any(re.search(r"\binstall\b", run.replace("uninstall", "")) for run in runs):
+        if not re.search(r"\b(?:only|alone|no replacement|not needed|nothing else|leftover|superfluous|duplicate|remove"
+                         r"|uninstall)", said, re.IGNORECASE):
             yield "uninstalls a package and installs nothing instead: add the step, or say why none is needed"

@@ -66,7 +66,8 @@ def _cycles(checks: list[Check]) -> list[str]:
 
 def lint_check(check: Check, specs: Mapping[str, FactSpec], ids: list[str], stack_ids: list[str]) -> list[str]:
     problems: list[str] = []
-    conditions = [c for c in (check.applies, check.problem, check.suspect, *(v.when for v in check.variants), *(step.when for step in _steps(check))) if c is not None]
+    asked = (check.applies, check.problem, check.suspect, *(v.when for v in check.variants), *(step.when for step in _steps(check)))
+    conditions = [c for c in asked if c is not None]
     names = {name for condition in conditions for name in facts_of(condition)} | _template_fields(check)
     scope = {specs[some.of].item for condition in conditions for some in somes(condition) if some.of in specs}
     scope |= {check.item} - {""}
@@ -209,7 +210,8 @@ def _template_fields(check: Check) -> set[str]:
     texts += [step.run for step in advice.steps]
     for variant in check.variants:
         given = variant.replaces
-        texts += [given.get("do", ""), *(step.run for step in given.get("steps", ())), *given.get("otherwise", ()), *given.get("env", {}).values()]
+        texts += [given.get("do", ""), *given.get("otherwise", ()), *given.get("env", {}).values()]
+        texts += [step.run for step in given.get("steps", ())]
     return {name for text in texts for name in fields_of(text)}
 
 

@@ -15,18 +15,21 @@ from gpudoctor.model.check import Check, Step
 LONGEST_TITLE, LONGEST_DO, LONGEST_WHY, LONGEST_OTHERWISE = 110, 160, 360, 300
 HALF_A_YEAR, TWO_YEARS = 190, 740
 """Days after which a check must be read again: one that names versions or addresses, any other."""
-_CURE = re.compile(r"^(?:Install|Update|Upgrade|Use|Set|Unset|Remove|Disable|Enable|Check|Run|Try|Make|Add|Reinstall|Downgrade|Restart|Load|Choose)\b(?! of\b)")
+_CURE = re.compile(r"^(?:Install|Update|Upgrade|Use|Set|Unset|Remove|Disable|Enable|Check|Run|Try|Make|Add|Reinstall|Downgrade|Restart"
+                   r"|Load|Choose)\b(?! of\b)")
 _TWO_SENTENCES = re.compile(r"[.!?]\s+[A-Z][a-z]")
-_NOT_ENGLISH = re.compile(r"\banew\b|\bmend\b|\btold\b|\brun time\b|\bnought\b|\blets expect\b|\blogin anew\b|\blike this one\b", re.IGNORECASE)
-_STAMP = re.compile(r"(?:said|something else|nothing of it|as it is printed|as a person says it|another wording|said in a text|told|example)(?: \d+)?", re.IGNORECASE)
+_NOT_ENGLISH = re.compile(r"\banew\b|\bmend\b|\btold\b|\brun time\b|\bnought\b|\blets expect\b|\blogin anew\b"
+                          r"|\blike this one\b", re.IGNORECASE)
+_STAMP = re.compile(r"(?:said|something else|nothing of it|as it is printed|as a person says it|another wording|said in a text|told"
+                    r"|example)(?: \d+)?", re.IGNORECASE)
 _AGES = re.compile(r"\d+\.\d+|https?://|\bnot supported\b|\bno support\b|\bnewest\b|\blatest\b", re.IGNORECASE)
 _INDEX = re.compile(r"\bwhl/(?:cu|rocm)\d")
 
 
 def wrong_texts(check: Check) -> Iterator[str]:
     yield from _title(check)
-    advices: list[tuple[str, Mapping[str, Any]]] = [("advice", {"do": check.advice.do, "steps": check.advice.steps, "otherwise": check.advice.otherwise})]
-    advices += [(f"variant[{number}]", variant.replaces) for number, variant in enumerate(check.variants)]
+    given: Mapping[str, Any] = {"do": check.advice.do, "steps": check.advice.steps, "otherwise": check.advice.otherwise}
+    advices = [("advice", given), *((f"variant[{number}]", variant.replaces) for number, variant in enumerate(check.variants))]
     for where, advice in advices:
         for line in _advice(advice):
             yield f"{where}: {line}"
@@ -87,7 +90,7 @@ def _life(check: Check) -> Iterator[str]:
     steps = " ".join(step.run for step in check.advice.steps)
     longest = HALF_A_YEAR if _AGES.search(" ".join((check.title, check.explanation, check.advice.do, steps))) else TWO_YEARS
     if (due - on).days > longest:
-        yield f"review_by: {(due - on).days} days after it was verified; at most {longest} (a version, an address or 'not supported' is in it)"
+        yield f"review_by: {(due - on).days} days after it was verified; at most {longest} where versions, addresses or refusals are named"
 
 
 def _examples(check: Check) -> Iterator[str]:
@@ -96,7 +99,8 @@ def _examples(check: Check) -> Iterator[str]:
             yield f"example '{example.name}': the name says nothing; say what it shows"
     if not check.signatures:
         return
-    literals = [bare(word) for signature in check.signatures for choice in signature.text for word in choice if not word.startswith("words:")]
+    words = (word for signature in check.signatures for choice in signature.text for word in choice)
+    literals = [bare(word) for word in words if not word.startswith("words:")]
     misses = [example for example in check.examples if example.text and example.expect != "problem"]
     if literals and not any(word in example.text.lower() for example in misses for word in literals):
         yield "example: no near miss; one text that shares words of a signature and is no problem"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,7 +15,7 @@ from gpudoctor.cli.output import StatusLine, deliver, terminal
 if TYPE_CHECKING:
     from gpudoctor.explaining import ExplainRequest, Explanation
 
-AT_MOST = 5
+AT_MOST = 3
 PIECE = 1 << 20
 
 
@@ -57,8 +56,7 @@ def command(files: Sequence[str], **given: Any) -> int:
     if given["form"] == "json":
         from gpudoctor.reporters import json_report
 
-        report = replace(explanation.report, findings=explanation.report.findings[:most])
-        deliver(json_report.render(report, {}), given["output"])
+        deliver(json_report.render(explanation.report, {}), given["output"])
     else:
         from gpudoctor.reporters import explanation_text
 

@@ -36,7 +36,8 @@ def table(check: Check, known: Iterable[Check] = ()) -> dict[str, Any]:
         "proactive": check.proactive,
         "advice": _advice_table(asdict(check.advice), check.advice.steps),
         "variants": [
-            {"when": english(variant.when), **_advice_table(variant.replaces, variant.replaces.get("steps", ()))} for variant in check.variants
+            {"when": english(variant.when), **_advice_table(variant.replaces, variant.replaces.get("steps", ()))}
+            for variant in check.variants
         ],
         "fallback": check.fallback,
         "ask": check.ask,
@@ -66,7 +67,7 @@ def lines(check: Check, known: Iterable[Check], block: Block) -> Iterator[str]:
     else:
         yield from _condition("fires", check.problem, block)
         if check.signatures:
-            also = "also without a message, where all of it is known" if check.proactive else "only where a text shows one of these messages"
+            also = "also without a message, where all is known" if check.proactive else "only where a text shows one of these messages"
             yield from block("", f"({also})")
     yield from _condition("suspects", check.suspect, block)
     if check.fallback:

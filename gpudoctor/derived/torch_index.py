@@ -30,8 +30,10 @@ def _newest_rocm() -> str:
 DERIVATION = Derivation(
     name="torch_index",
     provides=(
-        FactSpec("index.cuda", "text", "PyTorch's index of CUDA wheels that fit the card and driver; of the newest release where those are unknown"),
-        FactSpec("index.rocm", "text", "PyTorch's index of ROCm wheels for the torch release here; of the newest release where that is unknown"),
+        FactSpec("index.cuda", "text", "PyTorch's index of CUDA wheels that fit the card and driver; of the newest release where those "
+                                       "are unknown"),
+        FactSpec("index.rocm", "text", "PyTorch's index of ROCm wheels for the torch release here; of the newest release where that is "
+                                       "unknown"),
         FactSpec("index.xpu", "text", "PyTorch's index of wheels for Intel GPUs"),
         FactSpec("index.cpu", "text", "PyTorch's index of wheels for the processor"),
     ),

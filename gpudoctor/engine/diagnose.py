@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gpudoctor.lang.evaluate import evaluate
-from gpudoctor.lang.templates import fill, fills
+from gpudoctor.lang.templates import fill, fill_command
 from gpudoctor.model.check import CONFIDENCES, LAYERS, SEVERITIES, Advice, AdviceTemplate, Check
 from gpudoctor.model.condition import ALWAYS, Verdict
 from gpudoctor.model.facts import Facts, Known, Unknown
@@ -132,7 +132,7 @@ def _finding(check: Check, trace: Trace, facts: Facts, hits: Sequence[Hit]) -> F
         stacks=_stacks(check, facts), title=fill(check.title, facts), explanation=fill(check.explanation, facts), confidence=confidence,
         evidence=(*said, *dict.fromkeys(f"{leaf.text.split(' ')[0]}: {leaf.seen}" + (f" ({leaf.source})" if leaf.source else "")
                                         for leaf in confirmed if leaf.seen not in ("", "absent"))),
-        advice=_filled(advice, facts), ask=fill(check.ask, facts), look=fill(check.look, facts) if fills(check.look, facts) else "",
+        advice=_filled(advice, facts), ask=fill(check.ask, facts), look=fill_command(check.look, facts) or "",
         sources=tuple(source.ref for source in check.sources), confirmed=len(confirmed) + confirmed_by_facts,
         said_at=tuple(hit.line for hit in hits), strength=max((hit.strength for hit in hits), default=0),
     )  # fmt: skip
@@ -163,8 +163,9 @@ def _filled(advice: AdviceTemplate, facts: Facts) -> Advice:
     """The advice for these facts: a command is left out where its condition does not hold or a fact in it is not known."""
     steps = [step for step in advice.steps if step.when is None or evaluate(step.when, facts).truth == "true"]
     return Advice(
-        text=fill(advice.do, facts), commands=tuple(fill(step.run, facts) for step in steps if fills(step.run, facts)),
-        env={name: fill(value, facts) for name, value in advice.env.items()}, recipe=advice.recipe, needs_reboot=advice.needs_reboot,
+        text=fill(advice.do, facts), commands=tuple(run for step in steps if (run := fill_command(step.run, facts)) is not None),
+        env={name: said for name, value in advice.env.items() if (said := fill_command(value, facts)) is not None},
+        recipe=advice.recipe, needs_reboot=advice.needs_reboot,
         otherwise=tuple(fill(words, facts) for words in advice.otherwise),
     )  # fmt: skip
 
@@ -263,7 +264,7 @@ def in_reading_order(findings: Iterable[Finding], used: frozenset[str]) -> list[
     def rank(finding: Finding) -> tuple[object, ...]:
         layer = LAYERS.index(finding.layer) if finding.severity == "error" and not finding.said_at else 0
         return (
-            finding.caused_by is not None, finding.severity == "info", finding.confidence == "possible", not finding.said_at,
+            finding.confidence == "possible", finding.caused_by is not None, finding.severity == "info", not finding.said_at,
             SEVERITIES.index(finding.severity), not used & set(finding.stacks), CONFIDENCES.index(finding.confidence), layer,
             -finding.strength, -finding.confirmed,
             finding.id,

@@ -26,7 +26,7 @@ def may_show(text: SearchedText, head: Mapping[str, Any]) -> bool:
 
 
 def concerned(checks: Sequence[Check], stacks: Sequence[Stack], facts: Facts) -> list[Check]:
-    """The checks that may speak of a text: where it shows other stacks or another vendor's card and none of a check's, that is silent."""
+    """The checks that may speak of a text: a check is silent where it shows other stacks or another vendor's card alone."""
     shown, vendors = set(facts.value("text.stacks") or ()), set(facts.value("text.vendors") or ())
     named_in_words = {*STACK_WORDS, ""}
     served = {stack.stack: set(stack.vendors) for stack in stacks}
@@ -37,7 +37,8 @@ def concerned(checks: Sequence[Check], stacks: Sequence[Stack], facts: Facts) ->
         if not named or not check.signatures or shown & of_every_vendor:
             return True
         if vendors:
-            return bool(vendors & set().union(*(served[stack] for stack in named))) or not named_in_words.issuperset(of_every_vendor or {""})
+            of_its_vendors = set().union(*(served[stack] for stack in named))
+            return bool(vendors & of_its_vendors) or not named_in_words.issuperset(of_every_vendor or {""})
         return not shown or bool(shown & named) or not named_in_words.issuperset(named)
 
     return [check for check in checks if speaks(check)]

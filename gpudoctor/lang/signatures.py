@@ -151,14 +151,19 @@ class SearchedText:
         text = "\n".join(line.text for line in self._lines[first : last + 1])
         if len(text) <= LONGEST_WINDOW:
             return text
-        places = [at for choice in signature.text for word in spelled(choice) if (at := text.lower().find(bare(word))) >= 0]
+        small = text.lower()
+        places = [at for choice in signature.text for word in spelled(choice) if (at := small.find(bare(word))) >= 0]
         middle = min(places, default=0)
         return text[max(0, middle - LONGEST_WINDOW // 2) : middle + LONGEST_WINDOW // 2]
 
 
 def anchor(text: Sequence[Sequence[str]]) -> Sequence[str]:
     """The literals that are searched for first: one of them stands wherever a signature of this `text` does."""
-    return max(text, key=lambda choice: 0 if any(literal.startswith(PREFIX) for literal in choice) else min(len(bare(literal)) for literal in choice))
+
+    def shortest(choice: Sequence[str]) -> int:
+        return 0 if any(literal.startswith(PREFIX) for literal in choice) else min(len(bare(literal)) for literal in choice)
+
+    return max(text, key=shortest)
 
 
 def letters(choice: Sequence[str]) -> int:

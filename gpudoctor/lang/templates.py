@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 
 from gpudoctor.lang.evaluate import shown
 from gpudoctor.model.facts import Absent, Facts, Known
@@ -33,9 +34,39 @@ def fill(template: str, facts: Facts) -> str:
     return _FIELD.sub(value, template)
 
 
-def fills(template: str, facts: Facts) -> bool:
-    """Whether every fact in it is known or has words of its own: what is copied into a shell may not hold 'unknown'."""
-    return all(words or isinstance(facts.get(name), Known) for name, words in _FIELD.findall(template))
+_PLAIN = re.compile(r"[A-Za-z0-9_./~][A-Za-z0-9_.+:/@,=~%\[\]-]{0,400}")
+"""A name, version, requirement, address or path that every shell takes as one word and nobody as an option."""
+_PATH = re.compile(r"(?:/|~/|[A-Za-z]:[\\/])[^\x00-\x1f\x7f\"'`$;&|<>]{1,400}")
+_WORDS_OF_OURS = (".command", "_command", ".packages", ".pip", ".install", ".headers", ".initramfs")
+"""Facts that tables of ours spell out as several words, options among them."""
+
+
+def fill_command(template: str, facts: Facts) -> str | None:
+    """A command with its fields filled in; None where a fact is unknown, or is no plain word: what a text says is never run as shell."""
+    words: list[str] = []
+    end = 0
+    for found in _FIELD.finditer(template):
+        fact = facts.get(found[1])
+        value = fill(found[0], facts)
+        if not isinstance(fact, Known) and found[2] is None:
+            return None
+        word = _one_word(found[1], value, quoted=template[found.start() - 1 : found.start()] in ("'", '"'))
+        if word is None:
+            return None
+        words += [template[end : found.start()], word]
+        end = found.end()
+    return "".join((*words, template[end:]))
+
+
+def _one_word(name: str, value: str, *, quoted: bool) -> str | None:
+    """The value as one word of a command; several plain words where a table of ours says them."""
+    if _PLAIN.fullmatch(value):
+        return value
+    if name.endswith(_WORDS_OF_OURS) and all(_PLAIN.fullmatch(part.lstrip("-").strip("'\"")) for part in value.split()):
+        return value
+    if _PATH.fullmatch(value):
+        return value if quoted else f'"{value}"' if value[1:2] == ":" else shlex.quote(value)
+    return None
 
 
 def readable(template: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 Literals = tuple[tuple[str, ...], ...]
-"""All of the outer ones, each by any of its inner ones; in lower case. A literal stands for whole words; '*' at its begin or end opens it."""
+"""All of the outer ones, each by any of its inner ones; in lower case. A literal stands for whole words; '*' at an end opens it."""
 
 FAILURE, COMPLAINT, LOG, LISTING, CODE, COMMAND, ADVICE, PROSE = ROLES = (
     "failure", "complaint", "log", "listing", "code", "command", "advice", "prose",

@@ -18,35 +18,47 @@ LONGEST = 2_000
 """Letters of a line that its shape is read from."""
 
 _EXCEPTION = re.compile(
-    r"^(?:E\s+|\W{0,4}|.{0,120}?:\d+: )?(?:[A-Za-z_][\w]*[.:]{1,2})*[A-Za-z_]\w*(?:Error|Exception|Warning|Failure|Interrupt|Exit|Timeout|Killed)"
+    r"^(?:E\s+|\W{0,4}|.{0,120}?:\d+: )?(?:[A-Za-z_][\w]*[.:]{1,2})*[A-Za-z_]\w*(?:Error|Exception|Warning|Failure|Interrupt|Exit"
+    r"|Timeout|Killed)"
     r"(?:\[\w+\])?(?:\s*:|\(|\s*$)"
 )
 _ERROR_AHEAD = re.compile(
     r"^\W{0,6}(?:\S{1,120}: )?(?:fatal|error|errors|warning|panic|critical|failed|failure|abort(?:ed)?|exception|err|internal error)\b\s*"
-    r"(?:\([^)]{0,60}\)|\[[^\]]{0,60}\]|[\w-]{1,20}|C?\d{1,6})?\s*[:!\]>]|^(?:ld|collect2|nvcc fatal|ptxas fatal|make\[?\d*\]?|ninja|cmake error)\b.{0,40}[:*]"
-    r"|^\S{1,200}:\d+(?::\d+)?: (?:fatal )?(?:error|warning)\b|^\S{1,200}\(\d+\): (?:fatal )?(?:error|warning)\b|^terminate called|^what\(\):|^thread '"
-    r"|^\s*(?:Segmentation fault|Aborted|Bus error|Illegal instruction|Killed|Floating point exception|Fatal Python error)\b", re.IGNORECASE,
+    r"(?:\([^)]{0,60}\)|\[[^\]]{0,60}\]|[\w-]{1,20}|C?\d{1,6})?\s*[:!\]>]|^(?:ld|collect2|nvcc fatal|ptxas fatal|make\[?\d*\]?|ninja"
+    r"|cmake error)\b.{0,40}[:*]"
+    r"|^\S{1,200}:\d+(?::\d+)?: (?:fatal )?(?:error|warning)\b|^\S{1,200}\(\d+\): (?:fatal )?(?:error|warning)\b|^terminate called"
+    r"|^what\(\):|^thread '"
+    r"|^\s*(?:Segmentation fault|Aborted|Bus error|Illegal instruction|Killed|Floating point exception"
+    r"|Fatal Python error)\b", re.IGNORECASE,
 )
 _BAD_LEVEL = re.compile(
-    r"\blevel=\"?(?i:error|warn|warning|fatal|panic)\b|\"level\":\s?\"(?i:error|warn|warning|fatal)\"|[\[<(|]\s?(?:\w+_)?(?:ERROR|ERR|WARN|WARNING|FATAL|CRITICAL|E|W)\s?[\])>|]"
-    r"|^(?:\S+ ){0,5}(?:ERROR|WARN(?:ING)?|FATAL|CRITICAL)\b|^[EWF]\d{4} |^\d{4}-\d\d-\d\d[T ][\d:.,]+:? [EWF] |(?:^|\s)[EWF] \w+/|\b(?:NCCL|RCCL) WARN\b"
+    r"\blevel=\"?(?i:error|warn|warning|fatal|panic)\b|\"level\":\s?\"(?i:error|warn|warning|fatal)\"|[\[<(|]\s?(?:\w+_)?(?:ERROR|ERR"
+    r"|WARN|WARNING|FATAL|CRITICAL|E|W)\s?[\])>|]"
+    r"|^(?:\S+ ){0,5}(?:ERROR|WARN(?:ING)?|FATAL|CRITICAL)\b|^[EWF]\d{4} |^\d{4}-\d\d-\d\d[T ][\d:.,]+:? [EWF] |(?:^|\s)[EWF] \w+/"
+    r"|\b(?:NCCL|RCCL) WARN\b"
     r"|\*(?:ERROR|WARNING|WARN)\*|\b(?:kern|daemon)\.(?:err|warn|crit)\b|^\s*(?:Warning|Failed|Error)\s{2,}\w",
 )
 _GOOD_LEVEL = re.compile(
     r"\blevel=\"?(?i:info|debug|trace)\b|\"level\":\s?\"(?i:info|debug|trace)\"|[\[<(|]\s?(?:INFO|DEBUG|NOTICE|TRACE|VERBOSE|I|D)\s?[\])>|]"
-    r"|^(?:\S+ ){0,5}(?:INFO|DEBUG|NOTICE|TRACE)\b|^[IDV]\d{4} |^\d{4}-\d\d-\d\d[T ][\d:.,]+:? [IDV] |(?:^|\s)[IDV] \w+/|\b(?:NCCL|RCCL) (?:INFO|TRACE)\b"
+    r"|^(?:\S+ ){0,5}(?:INFO|DEBUG|NOTICE|TRACE)\b|^[IDV]\d{4} |^\d{4}-\d\d-\d\d[T ][\d:.,]+:? [IDV] |(?:^|\s)[IDV] \w+/|\b(?:NCCL"
+    r"|RCCL) (?:INFO|TRACE)\b"
     r"|\*(?:INFO|NOTICE|DEBUG)\*|^\s*Normal\s{2,}\w",
 )
 _STAMPED = re.compile(
-    r"^\s*(?:\[\s*\d+\.\d{3,}\]|\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d|[A-Z][a-z]{2}\s+\d{1,2} \d\d:\d\d:\d\d|time=|\[rank\d+\]|\[[\w.\- ]{1,40}\]\s|\([\w ]{1,30}pid=)"
+    r"^\s*(?:\[\s*\d+\.\d{3,}\]|\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d|[A-Z][a-z]{2}\s+\d{1,2} \d\d:\d\d:\d\d|time="
+    r"|\[rank\d+\]|\[[\w.\- ]{1,40}\]\s|\([\w ]{1,30}pid=)"
 )
 _FRAME = re.compile(r"^\s*(?:File \"|at [\w$.<>]+[ (]|#\d{1,3}\s|frame #\d|\^[\^~]*\s*$|~+\^|\d+: [\w:<>~]+\(|\[0x[0-9a-f]+\])")
 _CODE = re.compile(
-    r"^\s*(?:>>> |\.\.\. |In \[\d+\]:|(?:async )?def \w|class \w+[(:]|import \w|from [\w.]+ import|return\b|raise\b|except\b|try:|else:|elif |finally:"
-    r"|(?:if|for|while|with)\b.{0,160}[:{]\s*(?:#.*)?$|assert\b.{0,200}(?:[=<>(]|is |in )|@\w+|#\s?include|#\s?define|#\s?if|#\s?endif|//|/\*|\*/|\}|\{|using \w|namespace \w|template\s?<|std::"
+    r"^\s*(?:>>> |\.\.\. |In \[\d+\]:|(?:async )?def \w|class \w+[(:]|import \w|from [\w.]+ import|return\b|raise\b|except\b|try:|else:"
+    r"|elif |finally:"
+    r"|(?:if|for|while|with)\b.{0,160}[:{]\s*(?:#.*)?$|assert\b.{0,200}(?:[=<>(]|is |in )|@\w+|#\s?include|#\s?define|#\s?if|#\s?endif"
+    r"|//|/\*|\*/|\}|\{|using \w|namespace \w|template\s?<|std::"
     r"|(?:const|let|var|static|int|void|auto|float|double|bool|size_t|cl_\w+|hipError_t|cudaError_t|sycl::\w+) \w.{0,200}[;{(=]"
-    r"|FROM \S+(?:\s|$)|RUN \S|ENV \w+[= ]|ARG \w|COPY \S|ENTRYPOINT |CMD \[|WORKDIR /|EXPOSE \d|find_package\(|set\(|add_\w+\(|target_\w+\(|message\(|option\("
-    r"|(?:[A-Za-z_][\w.\[\]'\"]*)(?:, ?[A-Za-z_][\w.\[\]'\"]*)*\s?(?:[+\-*/|]?=)\s?(?!=)[^=].{0,300}[)\]}\w'\"]\s*(?:#.*)?$|[\w.]+\([^)]{0,200}\)\s*(?:#.*)?$|.{0,200}[;{]\s*$)"
+    r"|FROM \S+(?:\s|$)|RUN \S|ENV \w+[= ]|ARG \w|COPY \S|ENTRYPOINT |CMD \[|WORKDIR /|EXPOSE \d|find_package\(|set\(|add_\w+\("
+    r"|target_\w+\(|message\(|option\("
+    r"|(?:[A-Za-z_][\w.\[\]'\"]*)(?:, ?[A-Za-z_][\w.\[\]'\"]*)*\s?(?:[+\-*/|]?=)\s?(?!=)[^=].{0,300}[)\]}\w'\"]\s*(?:#.*)?$"
+    r"|[\w.]+\([^)]{0,200}\)\s*(?:#.*)?$|.{0,200}[;{]\s*$)"
 )
 _SETTING = re.compile(
     r"^\s*(?:export |set |setx |\$env:|declare -x |-\s)?\"?[A-Za-z_][\w.\-]{1,60}\"?\s?[=:]\s?[\"']?[^\s\"']{0,200}[\"']?,?\s*$"
@@ -55,36 +67,53 @@ _SETTING = re.compile(
 """A variable, a key of YAML or JSON, or a comment."""
 _LISTED = re.compile(
     r"^\s*[|+│┌└├╭╰┃╞╘═─━].*|^\s*[-=*+_]{4,}\s*$|^(?:ii|rc|un|iU|iF)\s{1,3}\S|^\s*\S[^:]{0,60}\S\.{3,}\s?\S|^\s{2,}[A-Z(]\S.{0,60}?\s{2,}\S"
-    r"|^\s*(?:\[(?:pip3?|conda|opencl:\w+|level_zero:\w+|ext_oneapi_\w+|cuda:\w+|hip:\w+)[\w:]*\](?:\[[\w:]+\])?)\s|^\s*[A-Za-z0-9_.\-\[\]]+(?:==|@ )\S+"
-    r"|^\s*[A-Za-z][\w.\-]{1,60}\s{1,40}v?\d+(?:\.\d+)+\S*(?:\s+\S{1,60}){0,2}\s*$|^\s*-{1,2}[\w\-]+(?:[ =][\w<\[\]>|.,-]+)?\s{2,}\S|^[0-9a-f]{2,4}:[0-9a-f:.]{2,10}\.[0-9] \w"
-    r"|^\s*\w[\w /().\-]{1,48}\s?:\s{2,}\S|^\s*[\w\-.]+\s{2,}\S+(?:\s{2,}\S+)+\s*$|^[A-Za-z][\w /().\-#]{1,50}\s*\t+\s*\S|^\S+\.so[\d.]* \(.{1,40}\) =>|^\s*\S+ => \S+"
+    r"|^\s*(?:\[(?:pip3?|conda|opencl:\w+|level_zero:\w+|ext_oneapi_\w+|cuda:\w+|hip:\w+)[\w:]*\](?:\[[\w:]+\])?)\s"
+    r"|^\s*[A-Za-z0-9_.\-\[\]]+(?:==|@ )\S+"
+    r"|^\s*[A-Za-z][\w.\-]{1,60}\s{1,40}v?\d+(?:\.\d+)+\S*(?:\s+\S{1,60}){0,2}\s*$|^\s*-{1,2}[\w\-]+(?:[ =][\w<\[\]>|.,-]+)?\s{2,}\S"
+    r"|^[0-9a-f]{2,4}:[0-9a-f:.]{2,10}\.[0-9] \w"
+    r"|^\s*\w[\w /().\-]{1,48}\s?:\s{2,}\S|^\s*[\w\-.]+\s{2,}\S+(?:\s{2,}\S+)+\s*$|^[A-Za-z][\w /().\-#]{1,50}\s*\t+\s*\S"
+    r"|^\S+\.so[\d.]* \(.{1,40}\) =>|^\s*\S+ => \S+"
 )
 _KEYED = re.compile(
-    r"^\s*(?:PyTorch version|Is debug build|CUDA used to build|ROCM used to build|OS|GCC version|Clang version|CMake version|Libc version|Python version|Python platform"
-    r"|Is (?:CUDA|XPU) available|XPU used to build|CUDA runtime version|CUDA_MODULE_LOADING set to|GPU models and configuration|GPU \d+|Nvidia driver version|cuDNN version"
-    r"|HIP runtime version|MIOpen runtime version|Is XNNPACK available|Intel GPU (?:driver|models)\b.{0,40}|Versions of relevant libraries|CPU|Architecture|Vulnerability [\w ]+|Model name|Flags|Driver Version|CUDA Version|Product Name"
-    r"|Kernel driver in use|Kernel modules|Subsystem|Name|Version|Summary|Home-page|Author|License|Location|Requires|Required-by|Platform Name|Device Name|Marketing Name|Vendor Name)\s?:", re.IGNORECASE,
+    r"^\s*(?:PyTorch version|Is debug build|CUDA used to build|ROCM used to build|OS|GCC version|Clang version|CMake version"
+    r"|Libc version|Python version|Python platform"
+    r"|Is (?:CUDA|XPU) available|XPU used to build|CUDA runtime version|CUDA_MODULE_LOADING set to|GPU models and configuration|GPU \d+"
+    r"|Nvidia driver version|cuDNN version"
+    r"|HIP runtime version|MIOpen runtime version|Is XNNPACK available|Intel GPU (?:driver|models)\b.{0,40}"
+    r"|Versions of relevant libraries|CPU|Architecture|Vulnerability [\w ]+|Model name|Flags|Driver Version|CUDA Version|Product Name"
+    r"|Kernel driver in use|Kernel modules|Subsystem|Name|Version|Summary|Home-page|Author|License|Location|Requires|Required-by"
+    r"|Platform Name|Device Name|Marketing Name|Vendor Name)\s?:", re.IGNORECASE,
 )
 _PROSE = re.compile(
-    r"\b(?:I|I'm|I've|my|me|we|our|us|you|your|someone|anyone|anybody|please|thanks|thank you|hello|hi|help|tried|trying|try|seems?|looks like|why|how (?:can|do|to|come)"
-    r"|is there|are there|does (?:it|this|anyone|the)|what (?:is|do|can|am)|should|still|also|because|since|after|before|until|even|just|really|maybe|the same|however"
-    r"|works?|worked|everything|nothing|whether|which|that|when|but|and then|though|like|got|get|gets|want|need|expect(?:ed)?|happens?|idea|question|edit:|update:|today|yesterday)\b",
+    r"\b(?:I|I'm|I've|my|me|we|our|us|you|your|someone|anyone|anybody|please|thanks|thank you|hello|hi|help|tried|trying|try|seems?"
+    r"|looks like|why|how (?:can|do|to|come)"
+    r"|is there|are there|does (?:it|this|anyone|the)|what (?:is|do|can|am)|should|still|also|because|since|after|before|until|even|just"
+    r"|really|maybe|the same|however"
+    r"|works?|worked|everything|nothing|whether|which|that|when|but|and then|though|like|got|get|gets|want|need|expect(?:ed)?|happens?"
+    r"|idea|question|edit:|update:|today|yesterday)\b",
     re.IGNORECASE,
 )
-_PROGRAM = re.compile(r"::|\(\)|0x[0-9a-fA-F]{2,}|\.so\b|\.cpp\b|\.py\b|\.cc\b|\.c\b|\.dll\b|[A-Za-z]_[A-Za-z]|[A-Z]{3,}_|^\S{1,40}: |[\w)]: [`'\"<\[(\w]|'\S+'|`\S+`|\[\w+\]|^\s*\[|\w=\S|/\w+/\w+|\\\w+\\|^\S+: |-{2}\w|\berrno\b|\bcode[: ]\d|<\w+>")
-_TITLE = re.compile(r"^\W{0,3}(?:\[?(?:bug|issue|feature|question|rfc|docs?|perf|help|request|usage|installation|performance)[\]:)]|title:|summary:|describe|description|steps to|expected|actual|current behaviou?r|environment\b)", re.IGNORECASE)
+_PROGRAM = re.compile(r"::|\(\)|0x[0-9a-fA-F]{2,}|\.so\b|\.cpp\b|\.py\b|\.cc\b|\.c\b|\.dll\b|[A-Za-z]_[A-Za-z]|[A-Z]{3,}_|^\S{1,40}: "
+                      r"|[\w)]: [`'\"<\[(\w]|'\S+'|`\S+`|\[\w+\]|^\s*\[|\w=\S|/\w+/\w+|\\\w+\\|^\S+: |-{2}\w|\berrno\b|\bcode[: ]\d|<\w+>")
+_TITLE = re.compile(r"^\W{0,3}(?:\[?(?:bug|issue|feature|question|rfc|docs?|perf|help|request|usage|installation|performance)[\]:)]"
+                    r"|title:|summary:|describe|description|steps to|expected|actual|current behaviou?r|environment\b)", re.IGNORECASE)
 _ADVICE = re.compile(
-    r"^\W*(?:try|use|set|make sure|ensure|check|install|reinstall|update|upgrade|downgrade|consider|see|note|please (?:check|make|try|install|update|see|use|refer|ensure|set|note|upgrade|reinstall|run)"
-    r"|you (?:can|may|need|should|must|could|might|have to|will need)|to (?:fix|solve|resolve|work around|avoid|use|enable|install|run|do|get|see)|compile with|for (?:debugging|more|details)"
+    r"^\W*(?:try|use|set|make sure|ensure|check|install|reinstall|update|upgrade|downgrade|consider|see|note|please (?:check|make|try"
+    r"|install|update|see|use|refer|ensure|set|note|upgrade|reinstall|run)"
+    r"|you (?:can|may|need|should|must|could|might|have to|will need)|to (?:fix|solve|resolve|work around|avoid|use|enable|install|run"
+    r"|do|get|see)|compile with|for (?:debugging|more|details)"
     r"|tip|hint|solution|workaround|answer|run the following|first,|then,|next,|verify|add|remove|disable|enable|increase|reduce|lower)\b"
     r"|\byou (?:need to|should|must|can|may want|have to)\b|\b(?:troubleshooting|faq)\b", re.IGNORECASE,
 )
 _ASKING = re.compile(
-    r"\b(?:how (?:can|do|to|does|should)|is there (?:a|any)|which|recommend\w*|support for|add|feature|request|proposal|rfc|announc\w*|releas\w*|changelog"
+    r"\b(?:how (?:can|do|to|does|should)|is there (?:a|any)|which|recommend\w*|support for|add|feature|request|proposal|rfc|announc\w*"
+    r"|releas\w*|changelog"
     r"|benchmarks?|guide|tutorial|introduc\w*|thanks?|success\w*)\b", re.IGNORECASE,
 )
 """A first line that asks for or tells something else than a trouble."""
-_CODE_FENCES = frozenset(("python", "py", "c", "cpp", "c++", "cuda", "java", "js", "ts", "go", "rust", "dockerfile", "docker", "yaml", "yml", "json", "toml", "ini", "cmake", "diff", "patch", "makefile", "julia", "html", "xml"))
+_CODE_FENCES = frozenset(
+    "python py c cpp c++ cuda java js ts go rust dockerfile docker yaml yml json toml ini cmake diff patch makefile julia html xml".split()
+)
 _DIFF = re.compile(r"^(?:@@ -\d|diff --git |--- [ab]/|\+\+\+ [ab]/|Index: )")
 _REACH = 60
 """Lines above that are looked at for the head of a diff or the command whose output a line is."""

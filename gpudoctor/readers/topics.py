@@ -28,12 +28,16 @@ WORDS: Mapping[str, str] = {
     "torch-mps": r"\bmps\b|apple silicon|\bmetal\b",
 }  # fmt: skip
 VENDORS: Mapping[str, str] = {
-    "nvidia": r"nvidia|\bgeforce|\brtx ?(?:pro )?a?\d{3}|\bgtx ?\d{3}|\bquadro|\btesla [a-z]\d|\bcudnn|\bcublas|\blibcuda|\+cu1\d\d\b|\bnvcc\b|\bnvlink|\bxid\b"
+    "nvidia": r"nvidia|\bgeforce|\brtx ?(?:pro )?a?\d{3}|\bgtx ?\d{3}|\bquadro|\btesla [a-z]\d|\bcudnn|\bcublas|\blibcuda|\+cu1\d\d\b"
+              r"|\bnvcc\b|\bnvlink|\bxid\b"
               r"|\b[ahb]100\b|\b[hb]200\b|\bl40s?\b|\bjetson\b|\bptxas\b",
-    "amd": r"\bradeon|\brx ?[4-9]\d{2,3}|\binstinct\b|\bmi[123]\d\d[xa]?\b|\bgfx\d{3,4}|\brocm|\bhip(?:cc|blas\w*|error\w*|fft)?\b|\bmiopen|\brocblas|\bamdgpu|/dev/kfd"
+    "amd": r"\bradeon|\brx ?[4-9]\d{2,3}|\binstinct\b|\bmi[123]\d\d[xa]?\b|\bgfx\d{3,4}|\brocm|\bhip(?:cc|blas\w*|error\w*|fft)?\b"
+           r"|\bmiopen|\brocblas|\bamdgpu|/dev/kfd"
            r"|\bhsa_|\brccl\b|\brocminfo\b|\bnavi ?\d\d\b|\bamd-smi\b|\bzluda\b",
-    "intel": r"\barc(?:\(tm\))? ?(?:pro )?[ab]\d{2,3}|\barc graphics|\biris\b|\buhd graphics|\bintel(?:\(r\))? (?:gpu|arc|data cent|hd |uhd|iris|graphics)|\bxpu\b|\bipex\b"
-             r"|\boneapi\b|\bsycl\b|\blevel[ _-]zero\b|\bi915\b|\boneccl\b|\bze_result|\bur_result|\bigc\b|\bcompute-runtime\b|\bintel-opencl|\bxpu-smi\b|\bopenvino\b",
+    "intel": r"\barc(?:\(tm\))? ?(?:pro )?[ab]\d{2,3}|\barc graphics|\biris\b|\buhd graphics|\bintel(?:\(r\))? (?:gpu|arc|data cent|hd "
+             r"|uhd|iris|graphics)|\bxpu\b|\bipex\b"
+             r"|\boneapi\b|\bsycl\b|\blevel[ _-]zero\b|\bi915\b|\boneccl\b|\bze_result|\bur_result|\bigc\b|\bcompute-runtime\b"
+             r"|\bintel-opencl|\bxpu-smi\b|\bopenvino\b",
     "graphcore": r"\bipus?\b|\bpoplar\b|\bpopart\b|\bpoptorch\b|\bgraphcore\b",
     "apple": r"\bmps\b|\bapple (?:m\d|silicon)|\bmetal\b|\bmacos\b|\bmac (?:studio|mini|book)|\bmacbook|\bmlx\b|\bdarwin\b",
 }  # fmt: skip

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from gpudoctor.model.check import LAYERS
 from gpudoctor.model.report import Finding, LayerResult, Report, StackResult
+from gpudoctor.reporters.arranged import MOST, Arranged, arrange, question_of
 from gpudoctor.reporters.escape import visible
 from gpudoctor.reporters.layout import Line, Span, Terminal, hanging, joined, wrapped
 
@@ -165,14 +166,38 @@ def _rung(rung: LayerResult, missed: list[str], width: int) -> list[Line]:
 
 
 def _findings(report: Report, width: int, verbose: bool) -> Iterator[list[Line]]:
+    arranged = arrange(report.findings, None)
+    yield from arranged_lines(arranged, width, verbose)
+    if arranged.hints:
+        yield [line for finding in arranged.hints for line in info_lines(finding, width, verbose)]
+
+
+def arranged_lines(arranged: Arranged, width: int, verbose: bool) -> Iterator[list[Line]]:
+    """What is sure, else a question; then what could be as well, in one line."""
     numbers: dict[str, int] = {}
-    for finding in report.findings:
-        if finding.severity != "info":
-            numbers[finding.key] = len(numbers) + 1
-            yield list(finding_lines(finding, numbers, width, verbose))
-    infos = [finding for finding in report.findings if finding.severity == "info"]
-    if infos:
-        yield [line for finding in infos for line in info_lines(finding, width, verbose)]
+    for finding in arranged.shown:
+        numbers[finding.key] = len(numbers) + 1
+        yield list(finding_lines(finding, numbers, width, verbose))
+    if arranged.question is not None:
+        yield list(question_lines(arranged.question, width, verbose))
+    if arranged.possible:
+        said = "; ".join(f"{finding.title} ({finding.id})" for finding in arranged.possible[:MOST])
+        yield list(hanging((Span("Could also be: ", "dim"),), said, width, style="dim"))
+
+
+def question_lines(finding: Finding, width: int, verbose: bool) -> Iterator[Line]:
+    """What is only possible: the question that decides it, the look that answers it, and what to do if so."""
+    margin = Span("   ")
+    yield from hanging((Span("?  ", "warn"),), question_of(finding), width, style="bold", last="possible")
+    if finding.look:
+        yield margin, Span("look   ", "good"), Span(f"$ {visible(finding.look)}", "command")
+    if finding.explanation:
+        yield from hanging((margin,), finding.explanation, width)
+    if verbose:
+        for seen in finding.evidence:
+            yield from hanging((margin, Span("seen   ", "dim")), seen, width, style="dim")
+    yield from _advice(finding, width, margin, "if so  ", verbose)
+    yield from hanging((margin, Span("more   ", "dim")), f"gpudoctor show {finding.id}", width, style="dim")
 
 
 def finding_lines(finding: Finding, numbers: dict[str, int], width: int, verbose: bool) -> Iterator[Line]:
@@ -181,7 +206,7 @@ def finding_lines(finding: Finding, numbers: dict[str, int], width: int, verbose
     yield from hanging((Span(f"{numbers[finding.key]:<3}", style),), finding.title, width, style="bold", last=doubt)
     margin = Span("   ")
     if finding.caused_by in numbers:
-        yield from hanging((margin,), f"It follows from {numbers[finding.caused_by]}: mend that first.", width)
+        yield from hanging((margin,), f"Caused by {numbers[finding.caused_by]}: fix that first.", width)
         if not verbose:
             return
     if finding.explanation:
@@ -191,15 +216,14 @@ def finding_lines(finding: Finding, numbers: dict[str, int], width: int, verbose
     if verbose:
         for seen in finding.evidence:
             yield from hanging((margin, Span("seen   ", "dim")), seen, width, style="dim")
-    yield from _advice(finding, width, margin)
+    yield from _advice(finding, width, margin, "do     ", verbose)
     more = "  ".join((f"gpudoctor show {finding.id}", *finding.sources[:2]))
     yield from hanging((margin, Span("more   ", "dim")), more, width, style="dim")
 
 
-def _advice(finding: Finding, width: int, margin: Span) -> Iterator[Line]:
+def _advice(finding: Finding, width: int, margin: Span, label: str, verbose: bool) -> Iterator[Line]:
     advice = finding.advice
     text = advice.text + (" Then reboot." if advice.needs_reboot and "reboot" not in advice.text.lower() else "")
-    label = "do     "
     if text:
         yield from hanging((margin, Span(label, "good")), text, width)
         label = " " * len(label)
@@ -209,6 +233,8 @@ def _advice(finding: Finding, width: int, margin: Span) -> Iterator[Line]:
     for variable, value in advice.env.items():
         yield margin, Span(label, "good"), Span(f"$ export {visible(variable)}={visible(value)}", "command")
         label = " " * len(label)
+    for words in advice.otherwise if verbose else ():
+        yield from hanging((margin, Span("or     ", "dim")), words, width)
 
 
 def info_lines(finding: Finding, width: int, verbose: bool) -> Iterator[Line]:
@@ -216,7 +242,7 @@ def info_lines(finding: Finding, width: int, verbose: bool) -> Iterator[Line]:
     margin = Span("      ")
     if verbose:
         yield from hanging((margin,), finding.explanation, width)
-        yield from _advice(finding, width, margin)
+        yield from _advice(finding, width, margin, "do     ", verbose)
     yield margin, Span(f"gpudoctor show {finding.id}", "dim")
 
 
@@ -228,7 +254,7 @@ def _tail(report: Report, width: int, quiet: bool, ignored: Mapping[str, str]) -
         yield from hanging((Span("Could not be told: ", "warn"),), "; ".join(report.undetermined), width)
     if report.not_looked_at and not quiet:
         yield from hanging((Span("Not looked at: ", "dim"),), "; ".join(report.not_looked_at) + ".", width, style="dim")
-    if not any(finding.severity != "info" for finding in report.findings):
+    if not any(finding.severity != "info" and finding.confidence != "possible" for finding in report.findings):
         yield (Span(nothing_wrong(report), "" if report.incomplete else "good"),)
     if not quiet:
         lead, command = next_step(report)
@@ -249,7 +275,7 @@ def nothing_wrong(report: Report) -> str:
 
 def next_step(report: Report) -> tuple[str, str]:
     """What to say, and the command to run next."""
-    serious = [finding for finding in report.findings if finding.severity != "info"]
+    serious = [finding for finding in report.findings if finding.severity != "info" and finding.confidence != "possible"]
     if serious:
         first = serious[0]
         if first.advice.commands:

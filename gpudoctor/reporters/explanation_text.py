@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gpudoctor.model.report import Finding, Report
-from gpudoctor.reporters.console import finding_lines, info_lines, python_line
+from gpudoctor.model.report import Report
+from gpudoctor.reporters.arranged import MOST, Arranged, arrange
+from gpudoctor.reporters.console import arranged_lines, info_lines, python_line
 from gpudoctor.reporters.layout import Line, Span, Terminal, hanging, joined
 
 SAYS_NOTHING = ("No GPU seen", "no PCI bus visible")
@@ -21,22 +22,18 @@ def render(
     recognised: Sequence[str],
     terminal: Terminal | None = None,
     *,
-    most: int | None = 5,
+    most: int | None = MOST,
     verbose: bool = False,
     quiet: bool = False,
 ) -> str:
     terminal = terminal or Terminal()
     width = min(max(terminal.width, 40), 100)
     parts = [] if quiet else [list(_head(report, recognised, width))]
-    shown = [finding for finding in report.findings if finding.severity != "info" or finding.said_at]
-    hints = [finding for finding in report.findings if finding not in shown]
-    left_out = len(shown[most:]) if most is not None else 0
-    numbers: dict[str, int] = {}
-    for finding in shown[:most]:
-        numbers[finding.key] = len(numbers) + 1
-        parts.append(list(finding_lines(finding, numbers, width, verbose)))
-    parts.append([line for finding in (hints if most is None else hints[:2]) for line in info_lines(finding, width, verbose)])
-    parts.append(list(_tail(shown, left_out, width, quiet)))
+    arranged = arrange(report.findings, most)
+    parts += list(arranged_lines(arranged, width, verbose))
+    hints = arranged.hints if most is None else arranged.hints[:2]
+    parts.append([line for finding in hints for line in info_lines(finding, width, verbose)])
+    parts.append(list(_tail(arranged, width, quiet)))
     lines = [line for part in parts if part for line in (*part, ())]
     return terminal.draw(lines[:-1])
 
@@ -52,12 +49,12 @@ def _head(report: Report, recognised: Sequence[str], width: int) -> Iterator[Lin
         yield from hanging((Span("read   ", "dim"),), ", ".join(recognised), width, style="dim")
 
 
-def _tail(shown: Sequence[Finding], left_out: int, width: int, quiet: bool) -> Iterator[Line]:
-    if left_out:
-        yield (Span(f"{left_out} more, less likely: --all shows them.", "dim"),)
-    if shown or quiet:
+def _tail(arranged: Arranged, width: int, quiet: bool) -> Iterator[Line]:
+    if arranged.left_out:
+        yield (Span(f"{arranged.left_out} more, less likely: --all shows them.", "dim"),)
+    if arranged.shown or arranged.question or quiet:
         return
-    yield (Span("No known trouble was recognised in this text.", "bold"),)
+    yield (Span("No known problem recognized in this text.", "bold"),)
     yield (Span("What would help:"),)
     for what, how in HELPFUL:
         yield from hanging((Span("  ", ""),), what + (":" if how else ""), width)

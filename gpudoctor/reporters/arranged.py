@@ -1,0 +1,48 @@
+"""Findings as a screen shows them: at most three that are sure, one question where nothing is, and the rest in a line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpudoctor.model.report import Finding
+
+MOST = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Arranged:
+    """`shown` are explained in full; `question` is the best guess where nothing is surer; `possible` and `hints` are one line each."""
+
+    shown: tuple[Finding, ...]
+    question: Finding | None
+    possible: tuple[Finding, ...]
+    hints: tuple[Finding, ...]
+    left_out: int
+
+
+def arrange(findings: Sequence[Finding], most: int | None = MOST) -> Arranged:
+    """`most`: how many findings are explained; None for all of them."""
+    serious = [finding for finding in findings if _matters(finding) and finding.confidence != "possible"]
+    possible = [finding for finding in findings if _matters(finding) and finding.confidence == "possible"]
+    hints = tuple(finding for finding in findings if not _matters(finding))
+    question = possible.pop(0) if possible and not serious else None
+    shown = serious if most is None else serious[:most]
+    return Arranged(tuple(shown), question, tuple(possible), hints, len(serious) - len(shown))
+
+
+def _matters(finding: Finding) -> bool:
+    """What is only worth knowing is a hint, unless the text itself speaks of it."""
+    return finding.severity != "info" or bool(finding.said_at)
+
+
+def question_of(finding: Finding) -> str:
+    """What a person should ask: the check's own question, else its title as one."""
+    title = finding.title
+    return finding.ask or f"Is this the problem: {title[:1].lower() + title[1:] if _plain(title) else title}?"
+
+
+def _plain(title: str) -> bool:
+    """Whether the first word of a title is no name."""
+    first = title.split(" ")[0]
+    return first[:1].isupper() and first[1:].islower()
