@@ -14,7 +14,8 @@ from gpudoctor.model.facts import FactSpec
 TABLE = {
     "id": "kernel-too-old", "title": "The kernel is too old for {gpu.name}", "severity": "error", "layer": "kernel-driver",
     "stacks": ["torch-xpu"], "explanation": "why", "for_each": "gpus", "problem": {"fact": "gpu.driver", "absent": True},
-    "advice": {"text": "do"}, "source": [{"ref": "owner/repo#1", "date": "2026-01-01", "says": "so"}],
+    "advice": {"do": "do"}, "verified": {"on": "2026-01-01", "how": "source"}, "review_by": "2026-06-01",
+    "source": [{"ref": "owner/repo#1", "read": "2026-01-01", "supports": ["cause"], "says": "so"}],
     "example": [
         {"name": "bad", "expect": "problem", "facts": {"gpus": [{"driver": {"absent": True}}]}},
         {"name": "good", "expect": "ok", "facts": {"gpus": [{"driver": "xe"}]}},
@@ -36,10 +37,14 @@ def read(**changes):
         ({"title": 6.1}, "title: expected a text, found 6.1"),
         ({"problem": {"fact": "gpu.driver", "iss": 1}}, "problem: unknown operator 'iss'"),
         ({"for_each": "gpuz"}, "for_each: 'gpuz' is no records fact (did you mean 'gpus'?)"),
-        ({"advice": {}}, "advice.text: is missing"),
-        ({"advice": {"text": "x", "env": {"A": 1}}}, "advice.env: expected texts"),
+        ({"advice": {}}, "advice.do: is missing"),
+        ({"advice": {"do": "x", "env": {"A": 1}}}, "advice.env: expected texts"),
         ({"stacks": [1]}, "stacks: expected a list of texts"),
         ({"signature": [{"text": ["a literal", ["words:slows"]]}]}, "no group 'slows' in lang/everyday_words.py (did you mean 'slow'?)"),
+        ({"confidence": "likely"}, "confidence: unknown key"),
+        ({"advice": {"do": "x", "steps": [{"when": {"fact": "a", "is": 1}}]}}, "advice.steps[0].run: is missing"),
+        ({"source": [{"ref": "o/r#1", "read": "2026-01-01", "supports": ["proof"]}]}, "is none of symptom, cause, fix"),
+        ({"signature": [{"text": ["a literal"], "roles": ["faliure"]}]}, "did you mean 'failure'"),
         ({"signature": [{"text": [["words:slow", ""]]}]}, "signature[0].text: expected a list of texts, or of lists"),
     ],
 )
@@ -67,6 +72,12 @@ def test_lint_accepts_a_right_file():
         ({"stacks": ["torch-xpuu"]}, "did you mean 'torch-xpu'"),
         ({"signature": [{"text": [["words:not-seen", "not there at all"]]}]}, "no literal of 6 letters or more"),
         ({"source": []}, "at least one [[source]]"),
+        ({"title": "Install the driver of {gpu.name}"}, "title: names a cure"),
+        ({"advice": {"do": "Do this. Then do that."}}, "do: says more than one sentence"),
+        ({"advice": {"do": "x" * 161}}, "one sentence of at most 160"),
+        ({"source": [{"ref": "o/r#1", "read": "2026-01-01", "supports": ["symptom"]}]}, "needs a source for its cause or fix"),
+        ({"review_by": "2029-01-01"}, "review_by: 1096 days"),
+        ({"advice": {"do": "x", "steps": ["modprobe i915 || modprobe xe"]}}, "the second module is never tried"),
         ({"example": TABLE["example"][:1]}, "example: none that is fine"),
         ({"example": TABLE["example"][1:]}, "example: none that is a problem"),
         ({"problem": {"fact": "gpu.name", "matches": "(a+)+$"}}, "repeats a repeat"),
@@ -102,7 +113,7 @@ def test_the_bundle_says_what_the_files_say(tmp_path, monkeypatch):
     assert [check.sources for check in compiled.checks] == [check.sources for check in checks]
 
 
-CHECK = 'id="a"\ntitle="{}"\nseverity="info"\nlayer="device"\nstacks=[]\nexplanation="e"\n[problem]\nall=[]\n[advice]\ntext="t"\n'
+CHECK = 'id="a"\ntitle="{}"\nseverity="info"\nlayer="device"\nstacks=[]\nexplanation="e"\n[problem]\nall=[]\n[advice]\ndo="t"\n'
 
 
 def a_folder(place: Path, title: str) -> Path:
@@ -138,7 +149,7 @@ def test_an_edited_catalogue_is_compiled_again(tmp_path, monkeypatch):
 def test_a_further_folder_adds_checks_and_a_repeated_id_is_an_error(tmp_path, monkeypatch):
     folder = tmp_path / "mine"
     (folder / "x").mkdir(parents=True)
-    text = 'id="mine"\ntitle="t"\nseverity="info"\nlayer="device"\nstacks=[]\nexplanation="e"\n[problem]\nall=[]\n[advice]\ntext="t"\n'
+    text = 'id="mine"\ntitle="t"\nseverity="info"\nlayer="device"\nstacks=[]\nexplanation="e"\n[problem]\nall=[]\n[advice]\ndo="t"\n'
     (folder / "x" / "mine.toml").write_text(text)
     items = vocabulary.items()
     assert any(check.id == "mine" for check in load_catalogue(items, [str(folder)]).checks)

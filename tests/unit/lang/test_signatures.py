@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gpudoctor.lang.everyday_words import GROUPS
 from gpudoctor.lang.signatures import LONG, MOST_WINDOWS, PIECE, SearchedText, anchor, decoded, names_said
-from gpudoctor.model.signature import Hit, Numbered, Signature
+from gpudoctor.model.signature import FAILURE, LISTING, Hit, Numbered, Signature
 
 
 def text(*lines: str) -> SearchedText:
@@ -38,10 +38,19 @@ def test_a_window_reaches_as_far_as_it_says_and_no_further() -> None:
 
 
 def test_what_must_not_be_there_and_what_may_be_anywhere() -> None:
-    wanted = signature("could not find it", without=("harmless",), anywhere=(("xpu", "ipex"),))
+    wanted = signature("could not find it", none_of=("harmless",), context=(("xpu", "ipex"),))
     assert hits(text("could not find it", "import ipex"), wanted)
     assert not hits(text("could not find it (harmless)", "import ipex"), wanted)
     assert not hits(text("could not find it"), wanted)
+
+
+def test_a_line_counts_in_the_roles_that_are_asked_for() -> None:
+    lines = [Numbered(1, "device is lost"), Numbered(2, "device is lost too")]
+    searched = SearchedText(lines, lambda row: (FAILURE, LISTING)[row])
+    assert [hit.line for hit in hits(searched, signature("device is lost"))] == [1]
+    assert [(hit.line, hit.role) for hit in hits(searched, signature("device is lost", roles=(LISTING,)))] == [(2, LISTING)]
+    near = signature("device is lost too", within=2)
+    assert hits(searched, near) == [], "a neighbour without a word of the signature lends it no role"
 
 
 def test_an_expression_decides_last_and_its_groups_are_facts() -> None:
@@ -69,9 +78,11 @@ def test_letters_that_change_their_length_do_not_shift_lines() -> None:
 
 @given(st.lists(st.text(max_size=40), max_size=12), st.text(alphabet="abc ", min_size=3, max_size=8))
 def test_a_hit_stands_where_it_says(lines: list[str], literal: str) -> None:
-    lines = [line.replace("\n", " ") for line in lines]
-    found = {hit.line for hit in hits(text(*lines), signature(literal))}
+    lines = [" ".join(line.splitlines()) for line in lines]
+    open_ended = f"*{literal}*"
+    found = {hit.line for hit in hits(text(*lines), signature(open_ended))}
     assert found == {number for number, line in enumerate(lines, 1) if literal in line.encode("utf-8", "replace").lower().decode()}
+    assert {hit.line for hit in hits(text(*lines), signature(literal))} <= found
 
 
 def test_a_group_of_everyday_words_stands_for_any_of_them_and_is_never_the_anchor() -> None:
@@ -94,7 +105,7 @@ def test_one_pass_for_all_literals_finds_what_a_search_for_each_finds(rows: list
     alone, together = text(*lines), text(*lines)
     together.look_for(WORDS)
     for first, second in itertools.combinations(WORDS, 2):
-        for wanted in (signature((first, second)), signature(first, second, within=2), signature(first, anywhere=((second,),))):
+        for wanted in (signature((first, second)), signature(first, second, within=2), signature(first, context=((second,),))):
             assert hits(together, wanted) == hits(alone, wanted)
 
 

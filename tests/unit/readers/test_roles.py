@@ -1,0 +1,75 @@
+"""The role of a line: what a program reports, what a person complains of, and what is neither."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpudoctor.model.signature import ADVICE, CODE, COMMAND, COMPLAINT, FAILURE, LISTING, LOG, PROSE
+from gpudoctor.readers.cleaning import lines_of
+from gpudoctor.readers.roles import Roles
+
+BEFORE = "Report of a workstation\n\n"
+"""The first line of a text is its title; the lines under test come after it."""
+
+
+def role(text: str) -> str:
+    """Of the last line."""
+    lines = lines_of(BEFORE + text)
+    return Roles(lines)(len(lines) - 1)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "text"),
+    [
+        (FAILURE, "RuntimeError: CUDA error: no kernel image is available for execution on the device"),
+        (FAILURE, "/opt/app/model.py:12: UserWarning: The driver on this system is too old"),
+        (FAILURE, "nvcc fatal   : Unsupported gpu architecture 'compute_120'"),
+        (FAILURE, "src/kernel.cu:24:9: error: 'uint32_t' does not name a type"),
+        (FAILURE, 'time=2026-01-01 level=WARN source=gpu.go msg="the driver is too old"'),
+        (FAILURE, "[   12.400] amdgpu 0000:03:00.0: ring gfx_0 timeout, signaled seq=1"),
+        (FAILURE, "ERROR: No matching distribution found for torch==9.9"),
+        (FAILURE, "2026-01-01 10:00:00.1: E external/local_xla/xla/stream_executor.cc:10] failed call to cuInit"),
+        (FAILURE, "GGML_ASSERT: ggml-sycl.cpp:3001: main_gpu < count"),
+        (FAILURE, "RuntimeError: Native API failed. Native API returns: UR_RESULT_ERROR_OUT_OF_RESOURCES"),
+        (LOG, "[   12.400] amdgpu 0000:03:00.0: amdgpu: SMU is initialized successfully!"),
+        (LOG, "node1:77:77 [0] NCCL INFO NET/IB : No device found."),
+        (LOG, "INFO 05-20 10:01:33 [worker.py:10] no errors while loading the model"),
+        (LOG, "test_out_of_memory.py::test_error_is_raised PASSED"),
+        (LOG, "100 tests, 0 failed, 0 errors"),
+        (LISTING, "  Max memory allocation                           4294959104 (4GiB)"),
+        (LISTING, "| N/A   41C    P0             62W /  300W |"),
+        (LISTING, "ii  nvidia-driver-570   570.86.15-0ubuntu1   amd64"),
+        (LISTING, "CUDA_MODULE_LOADING set to: LAZY"),
+        (LISTING, "torchvision==0.24.0"),
+        (LISTING, "  --error-on-missing        fail where a device is missing"),
+        (CODE, '    raise RuntimeError("CUDA error: device is lost")'),
+        (CODE, '  File "/usr/lib/python3/dist-packages/torch/cuda/__init__.py", line 3, in init'),
+        (CODE, "export CUDA_VISIBLE_DEVICES=0"),
+        (CODE, "if (err != cudaSuccess) { fprintf(stderr, \"out of memory\"); }"),
+        (COMMAND, "$ clinfo -l"),
+        (COMMAND, "sudo apt install intel-opencl-icd"),
+        (COMPLAINT, "My Arc A770 is not detected, and I do not know why."),
+        (COMPLAINT, "After the update clinfo shows no device any more, please help"),
+        (COMPLAINT, "clinfo only says 0 platforms on my machine"),
+        (PROSE, "Solved: after the reboot the card is detected again, thanks!"),
+        (PROSE, "I have an Arc A770 and it trains my models."),
+        (ADVICE, "If you get an out of memory error, reduce the batch size."),
+        (ADVICE, "You may need to reinstall the driver when the device is not found."),
+    ],
+)  # fmt: skip
+def test_role_of_a_line(wanted: str, text: str) -> None:
+    assert role(text) == wanted
+
+
+def test_the_first_line_says_what_a_report_is_about() -> None:
+    assert Roles(lines_of("Only 13 it/s on an RTX 4090\nmore"))(0) == COMPLAINT
+    assert Roles(lines_of("How do I install ROCm?\nmore"))(0) == PROSE
+
+
+def test_neighbours_decide() -> None:
+    removed = "diff --git a/x.py b/x.py\n@@ -1,2 +1,2 @@\n-raise ValueError('device is lost')\n-RuntimeError: device is lost"
+    assert role(removed) == CODE
+    assert role("```python\nx = load()  # fails with: device is lost\n") == LOG
+    assert role("```python\nfails = load_with_error(x)") == CODE
+    assert role('  File "a.py", line 1, in f\n    check(error)') == CODE
+    assert role("$ ./run\nno devices found by the loader") == FAILURE
