@@ -28,7 +28,7 @@ def _newest_rocm() -> str:
 
 
 DERIVATION = Derivation(
-    name="torch_index",
+    name="wheel_indexes",
     provides=(
         FactSpec("index.cuda", "text", "PyTorch's index of CUDA wheels that fit the card and driver; of the newest release where those "
                                        "are unknown"),
