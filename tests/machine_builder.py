@@ -16,6 +16,7 @@ from typing import Any
 
 HERE = Path(__file__).parent / "machines"
 RELEASES = {
+    "ubuntu 18.04": ("ubuntu", "debian", "bionic", "Ubuntu 18.04.6 LTS"),
     "ubuntu 20.04": ("ubuntu", "debian", "focal", "Ubuntu 20.04.6 LTS"),
     "ubuntu 22.04": ("ubuntu", "debian", "jammy", "Ubuntu 22.04.4 LTS"),
     "ubuntu 23.04": ("ubuntu", "debian", "lunar", "Ubuntu 23.04"),
@@ -41,6 +42,7 @@ class Machine:
     python: str = "3.11.9"
     files: dict[str, str] = field(default_factory=dict)
     links: dict[str, str] = field(default_factory=dict)
+    realpaths: dict[str, str] = field(default_factory=dict)
     modes: dict[str, tuple[str, str]] = field(default_factory=dict)
     environment: dict[str, str] = field(default_factory=dict)
     commands: list[dict[str, Any]] = field(default_factory=list)
@@ -94,6 +96,19 @@ class Machine:
                 self.file(f"/dev/dri/{name}{number}").file(f"/sys/class/drm/{name}{number}/dev", "226:0\n")
                 self.modes[f"/dev/dri/{name}{number}"] = ("crw-rw----", "video" if name == "card" else "render")
             self.cards += 1
+        return self
+
+    def on_switch(self, card: str, maker: str, slot: tuple[str, str], own: tuple[str, str]) -> Machine:
+        """The card sits behind the switch on it. `slot`, `own`: speed and width of the link to the slot, and of the card's own."""
+        root, port, inner = "0000:00:01.0", "0000:01:00.0", "0000:02:00.0"
+        for bridge in (root, port, inner):
+            self.pci(bridge, f"{maker}:1478" if bridge != root else "8086:460d", kind="0x060400", node=False)
+        most = ("16.0 GT/s PCIe", "16")
+        for device, now, highest in ((port, slot, most), (inner, own, own), (card, own, own)):
+            for name, (speed, width) in (("current", now), ("max", highest)):
+                self.file(f"/sys/bus/pci/devices/{device}/{name}_link_speed", f"{speed}\n")
+                self.file(f"/sys/bus/pci/devices/{device}/{name}_link_width", f"{width}\n")
+        self.realpaths[f"/sys/bus/pci/devices/{card}"] = f"/sys/devices/pci0000:00/{root}/{port}/{inner}/{card}"
         return self
 
     def nvidia(
@@ -152,14 +167,34 @@ class Machine:
         )
         return self.run("vipu", "list", "partitions", out=bar + " mine | c1 | 1 | DEFAULT | DNC | 1 | 1 | ACTIVE\n")
 
+    def c2(self, sdk: str = "1.4.0") -> Machine:
+        """A server with one C2 card (two IPUs) and an SDK whose gc-info writes `type:`."""
+        root = f"/opt/poplar_sdk-ubuntu_18_04-{sdk}+365"
+        part = f"{root}/poplar-ubuntu_18_04-{sdk}+3"
+        self.file(f"{part}/enable.sh").file(f"{root}/popart-ubuntu_18_04-{sdk}+3/enable.sh")
+        self.env(POPLAR_SDK_ENABLED=part, PYTHONPATH=f"{root}/popart-ubuntu_18_04-{sdk}+3/python")
+        listing = "Graphcore device listing:\n\n"
+        for number, address in enumerate(("0000:1a:00.0", "0000:1b:00.0")):
+            self.pci(address, "1d95:0001", kind="0x120000", driver="ipu_driver")
+            for name in (f"ipu{number}", f"ipu{number}_ex", f"ipu{number}_mem"):
+                self.file(f"/dev/{name}").modes[f"/dev/{name}"] = ("crw-rw-rw-", "root")
+            listing += f"-+- Id:  [{number}], type:      [PCIe], PCI Domain: [{address}]\n"
+        listing += "-+- Id:  [2], type: [Multi IPU]\n |--- PCIe Id:  [1], DNC Id: [0], PCI Domain: [0000:1b:00.0]\n"
+        listing += " |--- PCIe Id:  [0], DNC Id: [1], PCI Domain: [0000:1a:00.0]\n"
+        self.run("popc", "--version", out=f"POPLAR version {sdk} (4d1b1e2b1a)\n")
+        details = "Device Info:\n  id: 0\n  target: PCIe\n  board type: C2\n  driver version: 1.0.49\n  ipu architecture: ipu1\n"
+        return self.run("gc-info", "-l", out=listing).run("gc-info", "-i", "-d", "0", out=details)
+
     def environment_of(self, distributions: Mapping[str, Any], frameworks: Mapping[str, Any] | None = None) -> Machine:
         self.distributions = {"pip": "24.0", **distributions}
         self.frameworks = dict(frameworks) if frameworks is not None else None
         return self
 
-    def expect(self, errors: Sequence[str] = (), first: str | None = None, also: Sequence[str] = (), **verdicts: str) -> Machine:
+    def expect(
+        self, errors: Sequence[str] = (), first: str | None = None, also: Sequence[str] = (), never: Sequence[str] = (), **verdicts: str
+    ) -> Machine:
         named = {name.replace("_", "-"): verdict for name, verdict in verdicts.items()}
-        self.expected = {"errors": list(errors), "also": list(also), "first_broken": first or "", "verdicts": named}
+        self.expected = {"errors": list(errors), "also": list(also), "never": list(never), "first_broken": first or "", "verdicts": named}
         return self
 
     def write(self, root: Path = HERE) -> Path:
@@ -180,6 +215,8 @@ class Machine:
         (folder / "machine.toml").write_text("\n".join(lines) + "\n")
         (folder / "commands.jsonl").write_text("".join(json.dumps(command) + "\n" for command in self.commands))
         (folder / "links.toml").write_text("".join(f"{json.dumps(k)} = {json.dumps(v)}\n" for k, v in self.links.items()))
+        if self.realpaths:
+            (folder / "realpaths.toml").write_text("".join(f"{json.dumps(k)} = {json.dumps(v)}\n" for k, v in self.realpaths.items()))
         (folder / "env.toml").write_text("".join(f"{k} = {json.dumps(v)}\n" for k, v in self.environment.items()))
         gids = {"root": 0, "video": 44, "render": 992, "user": 1000, "ipu": 990}
         owned = [
@@ -199,7 +236,8 @@ class Machine:
                 python["frameworks"] = self.frameworks
             (folder / "python.json").write_text(json.dumps(python, indent=1) + "\n")
         verdicts = "".join(f"{json.dumps(k)} = {json.dumps(v)}\n" for k, v in self.expected["verdicts"].items())
-        table = "".join(f"{key} = {json.dumps(self.expected[key])}\n" for key in ("errors", "also", "first_broken"))
+        keys = ("errors", "also", *(("never",) if self.expected["never"] else ()), "first_broken")
+        table = "".join(f"{key} = {json.dumps(self.expected[key])}\n" for key in keys)
         (folder / "expect.toml").write_text(f"{table}\n[verdicts]\n{verdicts}")
         return folder
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from machine_builder import Machine
 
 SEEN = {"imported": True, "error": None}
@@ -47,6 +49,22 @@ SIGNAL = {
     "torch": {"imported": False, "version": "2.7.1", "error": {"kind": "signal", "name": "SIGSEGV", "message": "signal 11"}, "devices": []}
 }
 
+POCL = json.dumps(
+    {
+        "platforms": [{"CL_PLATFORM_NAME": "Portable Computing Language", "CL_PLATFORM_VERSION": "OpenCL 3.0 PoCL 5.0"}],
+        "devices": [
+            {
+                "online": [
+                    {
+                        "CL_DEVICE_NAME": "cpu-haswell-AMD Ryzen 9 5950X 16-Core Processor",
+                        "CL_DEVICE_TYPE": {"raw": 2, "type": ["CL_DEVICE_TYPE_CPU"]},
+                    }
+                ]
+            }
+        ],
+    }
+)
+
 MACHINES = (
     linux("arc-a750-old-kernel", kernel="5.15.0-105-generic").pci("0000:03:00.0", "8086:56a1").environment_of(XPU_WHEEL),
     linux("flex170-no-group", groups="1000(user)")
@@ -66,6 +84,13 @@ MACHINES = (
     amd("rx7600-not-in-group", "1002:7480", groups="1000(user)").environment_of(ROCM_WHEEL),
     amd("rx6800-healthy", "1002:73bf").environment_of(ROCM_WHEEL, torch_sees("AMD Radeon RX 6800")),
     amd("mi300x-healthy", "1002:74a1").environment_of(ROCM_WHEEL, torch_sees("AMD Instinct MI300X")),
+    amd("rx6800-narrow-slot", "1002:73bf")
+    .on_switch("0000:03:00.0", "1002", slot=("8.0 GT/s PCIe", "4"), own=("16.0 GT/s PCIe", "16"))
+    .environment_of(ROCM_WHEEL, torch_sees("AMD Radeon RX 6800")),
+    linux("arc-a770-whole-slot", kernel="6.8.0-51-generic")
+    .pci("0000:03:00.0", "8086:56a0", driver="i915")
+    .on_switch("0000:03:00.0", "8086", slot=("16.0 GT/s PCIe", "16"), own=("2.5 GT/s PCIe", "1"))
+    .environment_of(XPU_WHEEL, torch_sees("Intel(R) Arc(TM) A770 Graphics", "xpu:0")),
     linux("ipu-healthy", "ubuntu 20.04", "5.4.0-182-generic").poplar().environment_of({"poptorch": "3.3.0+113432", "torch": "2.0.1+cpu"}),
     linux("ipu-sdk-not-enabled", "ubuntu 20.04", "5.4.0-182-generic")
     .poplar(enabled=False)
@@ -81,6 +106,10 @@ MACHINES = (
     .pci("0000:1a:00.0", "1d95:0001", kind="0x120000")
     .poplar(enabled=False)
     .environment_of({"poptorch": "3.3.0", "torch": "2.0.1+cpu"}),
+    Machine("ipu-c2-healthy", python="3.6.9")
+    .linux("ubuntu 18.04", "4.15.0-213-generic")
+    .c2()
+    .environment_of({"poptorch": "1.4.0+12374", "torch": "1.6.0+cpu"}),
     Machine("wsl2-b580", platform="wsl2")
     .linux("ubuntu 24.04", "5.15.153.1-microsoft-standard-WSL2")
     .file("/dev/dxg")
@@ -96,6 +125,17 @@ MACHINES = (
     .mac(machine="x86_64", translated="1")
     .environment_of({"torch": "2.2.2", "numpy": "1.26.4"}),
     Machine("macos-m1-system-11", platform="macos").mac("Apple M1", "11.7.10").environment_of({"torch": "2.2.2", "numpy": "1.26.4"}),
+    linux("laptop-uhd-cpu-torch")
+    .pci("0000:00:02.0", "8086:46a6", driver="i915")
+    .environment_of({"torch": "2.7.1+cpu", "numpy": "2.1.0"}, {"torch": {**SEEN, "version": "2.7.1+cpu", "devices": []}}),
+    linux("laptop-ryzen-cpu-torch")
+    .pci("0000:04:00.0", "1002:1638", driver="amdgpu")
+    .environment_of({"torch": "2.7.1+cpu", "numpy": "2.1.0"}, {"torch": {**SEEN, "version": "2.7.1+cpu", "devices": []}}),
+    linux("pocl-on-a-processor")
+    .pci("0000:00:02.0", "1234:1111", node=False)
+    .run("clinfo", "--json", out=POCL)
+    .file("/etc/OpenCL/vendors/pocl.icd", "libpocl.so.2\n")
+    .environment_of({"numpy": "2.1.0", "pyopencl": "2024.3"}),
     linux("vm-virtio-only").pci("0000:00:02.0", "1af4:1050", driver="virtio-pci", node=False).environment_of({"torch": "2.7.1+cpu"}),
     linux("two-vendors")
     .nvidia()
@@ -117,18 +157,24 @@ EXPECTED: dict[str, tuple[list[str], str, dict[str, str]]] = {
     "rtx4090-ort-cuda13": (["onnxruntime-driver-too-old-for-cuda"], "onnxruntime/user-driver", {"onnxruntime": "broken"}),
     "rx7600-not-in-group": (["amd-kfd-not-accessible"], "torch-rocm/device-node", {"torch-rocm": "broken"}),
     "rx6800-healthy": ([], "", {"torch-rocm": "ok"}),
+    "rx6800-narrow-slot": ([], "", {"torch-rocm": "ok"}),
+    "arc-a770-whole-slot": ([], "", {"torch-xpu": "unknown"}),
     "mi300x-healthy": ([], "", {"torch-rocm": "ok"}),
     "ipu-healthy": ([], "", {"poplar": "ok"}),
     "ipu-sdk-not-enabled": (["poplar-sdk-not-enabled"], "poplar/runtime", {"poplar": "broken"}),
     "ipu-no-partition": (["poplar-no-partition"], "poplar/device-node", {"poplar": "broken"}),
     "ipu-other-sdk": (["poptorch-sdk-mismatch"], "poplar/framework", {"poplar": "broken"}),
     "ipu-card-without-driver": (["ipu-driver-not-loaded", "poplar-sdk-not-enabled"], "poplar/kernel-driver", {"poplar": "broken"}),
+    "ipu-c2-healthy": ([], "", {"poplar": "ok", "torch-cuda": "not-applicable"}),
     "wsl2-b580": ([], "", {"torch-xpu": "unknown"}),
     "wsl1": (["wsl1-has-no-gpu"], "torch-cuda/device", {"torch-cuda": "broken"}),
     "windows-rx7900-directml": ([], "", {"torch-directml": "ok"}),
     "macos-m3-healthy": ([], "", {"torch-mps": "ok"}),
     "macos-m3-rosetta": (["mps-python-under-rosetta"], "torch-mps/framework", {"torch-mps": "broken"}),
     "macos-m1-system-11": (["mps-macos-too-old"], "torch-mps/user-driver", {"torch-mps": "broken"}),
+    "laptop-uhd-cpu-torch": ([], "", {"torch-cuda": "not-applicable"}),
+    "laptop-ryzen-cpu-torch": ([], "", {"torch-cuda": "not-applicable"}),
+    "pocl-on-a-processor": ([], "", {"torch-cuda": "not-applicable"}),
     "vm-virtio-only": ([], "", {"torch-cuda": "not-applicable"}),
     "two-vendors": ([], "", {"torch-cuda": "ok"}),
     "rtx3060-cpu-torch": (["torch-cpu-build-on-nvidia"], "torch-cuda/framework", {"torch-cuda": "broken"}),
@@ -139,9 +185,12 @@ EXPECTED: dict[str, tuple[list[str], str, dict[str, str]]] = {
     "rtx4090-cudnn-of-the-toolkit": ([], "", {"torch-cuda": "ok"}),
     "rx7600-no-override": ([], "", {"torch-rocm": "unknown"}),
 }  # fmt: skip
-ALSO = {"rtx4090-cudnn-of-the-toolkit": ["framework-libraries-from-elsewhere"]}
+ALSO = {"rtx4090-cudnn-of-the-toolkit": ["framework-libraries-from-elsewhere"], "rx6800-narrow-slot": ["pcie-link-narrow"]}
+NEVER = {"arc-a770-whole-slot": ["pcie-link-narrow"]}
 for machine in MACHINES:
     if machine.name in EXPECTED:
         errors, first, verdicts = EXPECTED[machine.name]
         hints = ALSO.get(machine.name, ())
-        machine.expect(errors, first, hints, **{name.replace("-", "_"): verdict for name, verdict in verdicts.items()})
+        machine.expect(
+            errors, first, hints, NEVER.get(machine.name, ()), **{name.replace("-", "_"): verdict for name, verdict in verdicts.items()}
+        )

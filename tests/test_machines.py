@@ -23,6 +23,7 @@ def test_machine(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     errors = [finding["id"] for finding in report["findings"] if finding["severity"] == "error"]
     assert sorted(errors) == sorted(expected["errors"])
     assert set(expected["also"]) <= set(said)
+    assert not set(expected.get("never", ())) & set(said)
     assert (report["summary"]["first_broken"] or "") == expected["first_broken"]
     verdicts = {stack["stack"]: stack["verdict"] for stack in report["stacks"]}
     for stack, verdict in expected["verdicts"].items():

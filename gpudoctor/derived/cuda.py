@@ -214,6 +214,16 @@ def _jax(facts: Facts) -> Iterator[tuple[str, Fact]]:
         yield "jax.driver_ok", driver_serves(facts, f"{majors[0]}.0")
         floor = floor_of(f"{majors[0]}.0", facts.value("platform.kind"))
         yield "jax.driver_floor", Known(floor) if floor else Unknown("newer than this table")
+        yield from _jax_capability(facts, majors[0])
+
+
+def _jax_capability(facts: Facts, major: int) -> Iterator[tuple[str, Fact]]:
+    """The plugin of CUDA 13 serves Turing and newer, that of CUDA 12 Maxwell as well."""
+    floor = next((row.get("capability") for row in table("cuda-jax")["plugin"] if row["major"] == major), None)
+    yield "jax.capability_floor", Known(floor, "cuda-jax") if floor else Unknown("not recorded")
+    cards = [card.get("compute_capability") for card in facts.value("nvidia.cards") or []]
+    older = [_older(card, floor) for card in cards if floor and isinstance(card, str)]
+    yield "jax.capability_ok", Known(False in older, "nvidia.cards") if older and None not in older else Unknown("not recorded")
 
 
 def _release(version: Any) -> tuple[int, ...] | None:
@@ -297,6 +307,8 @@ DERIVATION = Derivation(
         FactSpec("jax.lib_ok", "bool", "jaxlib fits jax"),
         FactSpec("jax.driver_ok", "bool", "the driver reaches the floor of the plugin's CUDA"),
         FactSpec("jax.driver_floor", "dotted", "oldest driver for it"),
+        FactSpec("jax.capability_floor", "dotted", "oldest compute capability that the plugin serves"),
+        FactSpec("jax.capability_ok", "bool", "at least one of the NVIDIA cards reaches it"),
         FactSpec("cuda.wheels.majors", "list", "CUDA majors of nvidia-* wheels"),
         FactSpec("cuda.wheels.duplicates", "list", "libraries installed for two CUDA majors into one folder"),
         FactSpec("cuda.wheels.cudnn", "dotted", "cuDNN wheel version"),

@@ -105,8 +105,9 @@ def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
     present = _present(facts, ipu_cards)
     yield "poplar.present", present
     pcie = bool(ipu_cards) or any(str(d.get("target")).lower() == "pcie" for d in facts.value("poplar.devices") or [])
-    yield "poplar.pcie", Known(pcie, "/sys/bus/pci/devices")
-    if isinstance(present, Known):
+    told = pcie or ipu_cards is not None or facts.known("poplar.devices")
+    yield "poplar.pcie", Known(pcie, "/sys/bus/pci/devices") if told else Unknown("not probed")
+    if isinstance(present, Known) and told:
         yield "poplar.fabric", Known(bool(present.value) and not pcie, present.source)
     else:
         yield "poplar.fabric", Unknown("not probed")
@@ -123,7 +124,9 @@ def _partitions(facts: Facts) -> Iterator[tuple[str, Fact]]:
     selected = facts.get("env.IPUOF_VIPU_API_PARTITION_ID")
     named = [name for name in ("IPUOF_VIPU_API_HOST", "IPUOF_VIPU_API_PARTITION_ID", "IPUOF_CONFIG_PATH") if facts.known(f"env.{name}")]
     files = facts.value("poplar.config.files") or []
-    yield "poplar.partition.configured", Known(bool(files) or len(named) >= 1, ", ".join(named) or "ipuof.conf.d")
+    unseen = not files and not named and not facts.known("poplar.config.files")
+    configured = Known(bool(files) or len(named) >= 1, ", ".join(named) or "ipuof.conf.d")
+    yield "poplar.partition.configured", Unknown("not probed") if unseen else configured
     partitions = facts.value("poplar.partitions")
     if partitions is None:
         yield "poplar.partition.listed", Unknown("not probed")

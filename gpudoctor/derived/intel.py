@@ -180,7 +180,8 @@ def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
     here = None if machine is None else sum(gpu.get("vendor") == "intel" for gpu in machine)
     yield from _selectors(facts, max(filter(None, (listed, here)), default=None))
     wants = facts.value("torch.build") == "xpu" or facts.value("ipex.build") == "xpu"
-    yield "intel.level_zero.wanted", Known(wants, "python.distributions")
+    told = wants or facts.known("python.distributions")
+    yield "intel.level_zero.wanted", Known(wants, "python.distributions") if told else Unknown("not probed")
     if isinstance(facts.get("env.LD_PRELOAD"), Known):
         preload = str(facts.value("env.LD_PRELOAD"))
         ours = re.compile(r"libstdc\+\+|libmkl|libsycl|libze_|libtcmalloc|libiomp5")

@@ -75,6 +75,33 @@ def remedy(kind: str, name: str, manager: str, platform: str = "linux") -> tuple
     return filled(str(row["product"])).rstrip(), told, commands
 
 
+def package_of_module(module: str) -> str | None:
+    """What pip calls the package that brings a module of another name; None where no row of the table says it."""
+    packages: Mapping[str, str] = table("module-packages")["module"]
+    parts = module.split(".")
+    return next((packages[name] for end in range(len(parts), 0, -1) if (name := ".".join(parts[:end])) in packages), None)
+
+
+def modules(names: Iterable[str], python: str) -> list[dict[str, Any]]:
+    """One record per missing module whose package is known to have another name."""
+    found: dict[str, dict[str, Any]] = {}
+    for name in names:
+        package = package_of_module(name)
+        if package is not None:
+            requirement = f'"{package}"' if re.search(r"[^\w.\-]", package) else package
+            command = f"{python} -m pip install {requirement}"
+            found.setdefault(package, {"id": name, "name": name, "package": package, "command": command})
+    return list(found.values())
+
+
+def _not_imported(facts: Facts) -> list[str]:
+    """Modules that the frameworks of a machine miss."""
+    frameworks = facts.value("python.frameworks")
+    failed = [said.get("error") for said in frameworks.values() if isinstance(said, Mapping)] if isinstance(frameworks, Mapping) else []
+    messages = [str(error.get("message") or "") for error in failed if isinstance(error, Mapping)]
+    return [found[1] for message in messages if (found := re.search(r"No module named '?([\w.]+)", message))]
+
+
 def _pieces(told: str) -> dict[str, str]:
     """The advice in pieces: what a template fills in is cut where it is long, since it may be a machine's own words."""
     lines = wrap(told, 150, break_long_words=False, break_on_hyphens=False)
@@ -83,6 +110,10 @@ def _pieces(told: str) -> dict[str, str]:
 
 def derive(facts: Facts) -> Iterable[tuple[str, Fact]]:
     said = facts.get("text.missing")
+    executable = facts.value("python.executable")
+    python = executable if isinstance(executable, str) and re.fullmatch(r"[\w./+\-]+", executable) else "python"
+    named = [str(thing["name"]) for thing in said.value if thing["kind"] == "py"] if isinstance(said, Known) else _not_imported(facts)
+    yield "missing.modules", Known(modules(named, python), "module-packages")
     if not isinstance(said, Known):  # a machine: what its frameworks miss is in python.import_failures
         yield "missing.parts", Known([], "no text")
         yield "missing.count", Known(0, "no text")
@@ -107,5 +138,8 @@ SPECS = (
         "product": "what it is part of", **dict.fromkeys(PIECES, "a piece of what to do: packages and variables"),
         "command": "the install command on this distribution"}),
     FactSpec("missing.count", "int", "how many of missing.parts"),
+    FactSpec("missing.modules", "records", "Python modules that are missing, of packages with another name", item="module", fields={
+        "id": "name as said", "name": "of the module: cv2", "package": "what pip calls its package: opencv-python",
+        "command": "installs it into the target environment"}),
 )  # fmt: skip
 DERIVATION = Derivation("missing", provides=SPECS, derive=derive)

@@ -51,14 +51,12 @@ def torch_row(base: str) -> dict[str, Any] | None:
 def fits(package: str, version: str, row: Mapping[str, Any]) -> bool | None:
     """Whether a partner release belongs to the torch of this row; None where the table does not say."""
     partners = row.get(PARTNERS[package])
-    mine = numbers(base_version(version))
-    stable = table("python-partners").get({"torchvision": "vision_stable_from", "torchaudio": "audio_stable_from"}.get(package, ""), "")
+    mine, data, kind = numbers(base_version(version)), table("python-partners"), PARTNERS[package]
+    stable = data.get(f"{kind}_stable_from", "")
     if stable and mine >= numbers(stable):
-        return True if numbers(row["version"]) >= (2, 9) else False
+        return numbers(row["version"]) >= numbers(data[f"{kind}_stable_torch"])
     if not partners:
         return None
-    if package == "xformers":
-        return mine in {numbers(text) for text in partners} if mine <= numbers("0.0.33") else None
     return mine in {numbers(text) for text in partners}
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from gpudoctor.gather import vocabulary
 from gpudoctor.host.base import Host
-from gpudoctor.model.facts import Fact, Facts, Known, Unknown
+from gpudoctor.model.facts import Absent, Fact, Facts, Incomplete, Known, Unknown
 from gpudoctor.probes._probe import Probe
 
 Progress = Callable[[str], None]
@@ -62,9 +62,16 @@ def derive(gathered: Gathered) -> None:
     for derivation in vocabulary.all_derivations():
         try:
             for name, fact in derivation.derive(gathered.facts):
-                gathered.facts.set(name, fact)
+                gathered.facts.set(name, _proven(fact, gathered.facts))
         except Exception as error:  # one of the two broad excepts: a gap in the facts, not the end
             gathered.incidents.append(f"{derivation.name}: {type(error).__name__}: {error}")
+
+
+def _proven(fact: Fact, facts: Facts) -> Fact:
+    """An absence that was drawn from a list of which only a part is known is none."""
+    if isinstance(fact, Absent) and fact.source and isinstance(facts.value(fact.source), Incomplete):
+        return Unknown("not in the text")
+    return fact
 
 
 def _run(probe: Probe, host: Host, known: Facts, into: Gathered) -> None:

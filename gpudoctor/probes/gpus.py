@@ -11,6 +11,7 @@ from gpudoctor.model.facts import Facts, FactSpec, Known, Unknown
 from gpudoctor.probes._probe import Collected, Probe
 from gpudoctor.probes.device_table import VENDORS, Device, lookup, lookup_name
 from gpudoctor.probes.pci import DEVICES, is_device_of_interest, parse_regions, parse_resource
+from gpudoctor.probes.pci_link import link_fields
 from gpudoctor.probes.presence import there
 
 VIRTUAL = frozenset(("1a03", "102b", "1b36", "1af4", "1013", "15ad", "1234", "80ee", "1414", "5333", "1002:515e", "1002:5159", "1de1"))
@@ -21,8 +22,8 @@ FIELDS = {
     "generation": "text", "arch": "text",
     "compute_capability": "dotted", "gfx": "text", "min_kernel": "dotted", "driver": "text", "driver_candidates": "list", "node": "text",
     "card_node": "text", "access": "bool", "node_group": "text", "node_mode": "text", "bar_bytes": "int", "memory_bytes": "int",
-    "link_speed": "text", "link_width": "int", "link_speed_max": "text", "link_width_max": "int", "numa_node": "int", "class": "text",
-    "known_id": "bool",
+    "link_port": "text", "link_speed": "text", "link_width": "int", "link_speed_max": "text", "link_width_max": "int",
+    "numa_node": "int", "class": "text", "known_id": "bool",
 }  # fmt: skip
 UNSEEN = Unknown("not recorded")
 STORE = (
@@ -93,10 +94,6 @@ def _number(host: Host, path: str) -> Any:
     return int(text) if re.fullmatch(r"-?\d+", text) else UNSEEN
 
 
-def _text(host: Host, path: str) -> Any:
-    return host.read(path, limit=64).text.strip() or UNSEEN
-
-
 def candidates(modules: list[str], device: Device | None) -> list[str]:
     """Kernel drivers that could take the device: what lspci names, then what the table names."""
     names = [*modules, *(device.drivers if device else ())]
@@ -125,14 +122,13 @@ def from_pci(host: Host, facts: Facts) -> list[dict[str, Any]]:
                 regions = parse_regions(host.run(["lspci", "-nnvv"]).stdout)
             bar = regions.get(address)
         gpu["bar_bytes"] = bar or UNSEEN
-        gpu["link_speed"], gpu["link_speed_max"] = _text(host, f"{folder}/current_link_speed"), _text(host, f"{folder}/max_link_speed")
-        gpu["link_width"], gpu["link_width_max"] = _number(host, f"{folder}/current_link_width"), _number(host, f"{folder}/max_link_width")
         gpu["numa_node"] = _number(host, f"{folder}/numa_node")
         vram = _number(host, f"{folder}/mem_info_vram_total")
         if isinstance(vram, int):
             gpu["memory_bytes"] = vram
         if gpu["kind"] is None:
             gpu["kind"] = "accelerator" if gpu["class"].startswith("12") else "integrated" if address.startswith("0000:00:") else "discrete"
+        gpu.update(link_fields(host, address, gpu["kind"]))
         _node(host, gpu, nodes.get(address, {}))
         gpus.append(gpu)
     return gpus
@@ -267,10 +263,20 @@ def named_gpu(maker: str, name: str, index: int) -> dict[str, Any]:
     return _only_named(maker, name, index)
 
 
+_INTEGRATED = re.compile(
+    r"radeon(?:\(tm\)|™)?(?: (?:graphics|vega \d{1,2} graphics|r[2-7] graphics|[67]\d0m|8\d{2}[ms]))|\biris|\bu?hd graphics|"
+    r"^intel\(r\) graphics|arc(?:\(tm\)|™)? (?:graphics|\d{3}[vt])",
+    re.IGNORECASE,
+)
+"""Names of GPUs inside processors that carry no number which the tables know."""
+
+
 def _only_named(vendor: str, name: str, index: int) -> dict[str, Any]:
     """A GPU of which only vendor and name are known."""
     device = lookup_name(vendor, name)
     gpu = describe("0000", "0000", name) if device is None else described(device, vendor)
+    if gpu["kind"] is None and _INTEGRATED.search(name):
+        gpu["kind"] = "integrated"
     gpu.update(vendor=vendor, name=name, index=index, address=name, pci_id=UNSEEN, driver=UNSEEN, driver_candidates=[])
     gpu.update(node=UNSEEN, access=UNSEEN, card_node=None, node_group=None, node_mode=None)
     return gpu

@@ -43,6 +43,10 @@ def parse_popc_version(text: str) -> str | None:
     return found.group(1) if found else None
 
 
+_ENTRY = re.compile(r"\s*-\+-\s*Id:\s*\[\s*(\d+)\],\s*(?:target|type):\s*\[([^\]]+)\]")
+"""`type:` is how the tools of the C2's time (Poplar SDK 1.x) call what later ones call `target:`."""
+
+
 def parse_gc_info_list(text: str) -> list[dict[str, Any]] | None:
     """The single IPUs of `gc-info -l`; Multi-IPU entries are combinations of them and are left out."""
     devices: list[dict[str, Any]] = []
@@ -54,16 +58,19 @@ def parse_gc_info_list(text: str) -> list[dict[str, Any]] | None:
         named = re.match(r"\s*Partition:\s*(\S+)", line)
         if named:
             partition, understood = named.group(1), True
-        entry = re.match(r"-\+-\s*Id:\s*\[(\d+)\],\s*target:\s*\[([^\]]+)\]", line)
+        entry = _ENTRY.match(line)
         if not entry:
+            if re.match(r"\s*-\+-", line):  # an entry of a form that is not known: what else the listing holds is not all of it
+                return None
             continue
         understood = True
-        if entry.group(2).lower().startswith("multi"):
+        target = entry.group(2).strip()
+        if target.lower().startswith("multi"):
             continue
         keys = {key.strip().lower(): value for key, value in re.findall(r"([A-Za-z#\- ]+?):\s*\[([^\]]*)\]", line)}
         inline = re.search(r"Partition:\s*\[?([\w.-]+)", line)
         devices.append({
-            "id": int(entry.group(1)), "target": entry.group(2), "address": keys.get("pci domain"),
+            "id": int(entry.group(1)), "target": target, "address": keys.get("pci domain"),
             "host": keys.get("ipu-m host"), "partition": inline.group(1) if inline else partition,
         })  # fmt: skip
     return devices if understood else None

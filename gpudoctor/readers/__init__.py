@@ -12,7 +12,8 @@ ALL: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("nvidia_tables", ("driver_version", "--query-gpu")),
     ("system_lists", ()),
     ("desktops", ("card name:", "chipset model:", "wsl", "default runtime:", "virtual packages")),
-    ("labelled", ()), ("package_lists", ()), ("variables", ()), ("exceptions", ()), ("traces", ()), ("prose", ()), ("missing", ()),
+    ("labelled", ()), ("console", ("torch.__version__",)), ("package_lists", ()),
+    ("variables", ()), ("exceptions", ()), ("traces", ()), ("prose", ()), ("missing", ()),
     ("requirements", ("torch",)),
     ("torch_flavour", ("torch",)),
 )  # fmt: skip

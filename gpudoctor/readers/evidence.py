@@ -23,6 +23,8 @@ class Evidence:
     """Python distributions by normalised name."""
     all_packages: bool = False
     """A whole listing was there: what it lacks is not installed."""
+    partial: set[str] = field(default_factory=set)
+    """Programs of whose output the text shows a part: what that lacks may be there all the same."""
     facts: dict[str, Fact] = field(default_factory=dict)
     """Facts that no command of ours gives in this form; a probe's answer outweighs them."""
     gpus: list[tuple[str, str]] = field(default_factory=list)

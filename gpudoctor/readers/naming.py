@@ -16,7 +16,7 @@ _NVIDIA = (
 )
 _AMD = (
     r"(?:AMD )?(?:Radeon )?(?:RX|Pro W|PRO W|W|AI PRO R)[ -]?[4-9]\d{2,3}S?(?: ?(?:XTX?|GRE|M|S)\b)?|(?:AMD )?Instinct \w+|"
-    r"\bMI\d{2,3}[XA]?\b|Radeon [\w ]{2,16}|"
+    r"\bMI\d{2,3}[XA]?\b|Radeon(?:\(TM\)|™)? [\w ]{2,16}|"
     r"\b(?:[5-7]\d[05]0|90[67]0) ?XTX?\b|\bR9700\b|Radeon VII|\bVega ?\d{1,2}\b|Strix Halo|Steam Deck|"
     r"\b(?:8060S|780M|890M|880M|860M|840M|760M|680M|660M)\b|FirePro \w+"
 )
@@ -36,7 +36,11 @@ MAKERS = tuple(
         ("apple", r"Apple M[1-5](?: (?:Pro|Max|Ultra))?|M[1-5] (?:Pro|Max|Ultra)"),
     )
 )  # fmt: skip
-_PROCESSOR = re.compile(r"\b(?:Core\(TM\)|Core i\d|Xeon|Ryzen|EPYC|Threadripper|i[3579]-\d{4,5}\w*|CPU)\b", re.IGNORECASE)
+_PROCESSOR = re.compile(
+    r"\b(?:Core(?:\(TM\)|™)|(?:Xeon|Pentium|Celeron|Atom|Ryzen|EPYC|Threadripper|Athlon)(?:\((?:R|TM)\)|\b)|"
+    r"Core (?:Ultra |i)?\d|i[3579]-\d{4,5}\w*|CPU\b|Processor\b|OpenCL\b)",
+    re.IGNORECASE,
+)
 _INTEL_ID = re.compile(r"\bIntel(?:\(R\)[^\[\n]{0,60}\[0x| Corporation Device )([0-9a-f]{4})\b", re.IGNORECASE)
 """Intel's drivers, and lspci, call a GPU that they have no name for by its id."""
 _BRACKET = re.compile(r"\[([^\[\]]{3,60})\]")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from gpudoctor.probes.dist_info import RELEVANT, normalise
+from gpudoctor.readers.absence import is_whole
 from gpudoctor.readers.evidence import Evidence
 from gpudoctor.readers.sheet import Section, Sheet
 
@@ -25,6 +26,11 @@ _ERROR = re.compile(r"^ERROR|requires|which is incompatible|Could not find|No ma
 _OWN_LINE = re.compile(
     rf"^[\s*\->•`]*(?P<name>[A-Za-z][\w.\-]*?)[`*]*(?:\s*[:=]\s*|\s+(?:version\s+|v)?)[`*]*(?P<version>\d+\.\d+{_VERSION[2:]})[`*.,;]*(?:\s+\(.*\))?$"
 )
+_WHOLE_LIST = re.compile(
+    r"^(?:sudo\s+)?(?:\S*/)?(?:(?:uv\s+|python[\d.]*(?:\.exe)?\s+-m\s+)?pip[\d.]*(?:\.exe)?|conda|mamba|micromamba)\s+list"
+    r"(?:\s+(?:-v|--verbose|--disable-pip-version-check|--format[= ]\w+|--python[= ]\S+|(?:-n|--name|-p|--prefix)[= ]\S+|2>\S+))*$"
+)
+"""What lists everything: no pattern, no --outdated, --user, --local or --not-required, nothing behind a pipe."""
 
 
 def read(sheet: Sheet, evidence: Evidence) -> None:
@@ -80,7 +86,7 @@ def _whole_listing(section: Section, evidence: Evidence) -> None:
     whole = taken >= 8 or len(frozen) >= 12
     if whole:
         evidence.saw("a list of Python packages")
-    typed = section.typed
-    cut = "grep" in typed or "|" in typed or any("..." in line.text.strip()[:4] for line in section.lines)
-    if whole and not cut and section.program in ("pip", "pip3", "uv", "conda", "mamba", "python", "python3") and taken >= 15:
-        evidence.all_packages = True
+    if whole and taken >= 15 and is_whole(section) and _WHOLE_LIST.match(section.typed.strip()):
+        names = [found["name"].lower() for line in rows if (found := _PIP_ROW.match(line.text))]
+        # an environment without pip is one that uv made; elsewhere a list without it was cut where nobody sees it
+        evidence.all_packages = evidence.all_packages or "pip" in names or section.program == "uv"

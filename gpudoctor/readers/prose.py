@@ -45,7 +45,8 @@ _ONEAPI = re.compile(
 )
 _RUNTIME = re.compile(
     r"\b(?:compute[- ]runtime|NEO|intel-opencl-icd|IGC and driver|driver)\s(?:version\s|release\s)?v?"
-    r"(?P<version>(?:19|2\d)\.\d{2}\.\d{4,5}(?:\.\d+)?)", re.IGNORECASE
+    r"(?P<version>(?:19|2\d)\.\d{2}\.\d{4,5}(?:\.\d+)?)",
+    re.IGNORECASE,
 )
 _CHIP = re.compile(r"DG[12]|Battlemage(?: G\d\d)?", re.IGNORECASE)
 """'Arc A770 (DG2)' is one card."""
@@ -54,6 +55,21 @@ _IPEX_PAIR = re.compile(
     re.IGNORECASE,
 )
 """What IPEX says when it is imported beside another torch: its releases are called as the torch that they need."""
+_EXAMPLE = re.compile(
+    r"\b(?:such as|(?:cards?|gpus?|devices?|hardware|models?) like|^like|e\.g\.|"
+    r"for (?:example|instance)|(?:requires?|recommends?|needs?) "
+    r"(?:an?|at least|something like))(?!\S)(?![^.;!?\n]{0,40}\b(?:my|our|i have|i own|mine)\b)[^.;!?\n)]{0,120}",
+    re.IGNORECASE,
+)
+"""A card behind these words stands for others of its kind."""
+_ANOTHER = re.compile(
+    r"(?:\bunlike|\bcompared (?:to|with)|\bin contrast to|\bversus|\bvs\.?|\bwhereas|"
+    r"\b(?:friend|colleague|coworker|brother|neighbou?r)(?:'s|’s)|\bsomeone (?:else )?with|\bothers? with|"
+    r"\b(?:do|did|does)(?: not|n't|n’t) (?:have|own)|\bused to (?:have|use)|\bmy (?:old|older|previous|former))(?!\S)"
+    r"[^,.;:!?\n)]{0,80}",
+    re.IGNORECASE,
+)
+"""A card behind these words is one that the trouble at hand is compared with."""
 _NO_LINE = re.compile(
     r"^\s*(?:File \"|at |#\d+ |ERROR[:!] |Traceback|warning:|E\s)|incompatible|requires|not supported|support[s]? |mismatch", re.IGNORECASE
 )
@@ -79,12 +95,17 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
             if "/etc/os-release" not in evidence.files:
                 name_system(text, evidence)
         if not named:
-            for part in re.split(r"[,;()]| on | with | under | and | in ", text)[:12]:
+            for part in re.split(r"[,;()]| on | with | under | and | in ", _of_this_machine(text))[:12]:
                 name_gpu(part, evidence, prose=True)
     products_of = {maker for maker, name in evidence.gpus if not _CHIP.fullmatch(name)}
     evidence.gpus = [(maker, name) for maker, name in evidence.gpus if maker not in products_of or not _CHIP.fullmatch(name)]
     for target in dict.fromkeys(GFX.findall(sheet.text[:200_000])):
         evidence.gfx.append(f"gfx{target}")
+
+
+def _of_this_machine(text: str) -> str:
+    """A line without the cards that it names as examples or for comparison."""
+    return _ANOTHER.sub(" ", _EXAMPLE.sub(" ", text))
 
 
 def _versions(text: str, products: Sequence[tuple[str, tuple[str, ...]]], evidence: Evidence) -> None:

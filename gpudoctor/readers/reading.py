@@ -7,27 +7,14 @@ from importlib import import_module
 
 from gpudoctor import readers
 from gpudoctor.host.pasted import PastedHost
-from gpudoctor.model.facts import Facts, Incomplete, Known, Unknown
+from gpudoctor.model.facts import Facts, Incomplete, Known
 from gpudoctor.model.signature import Numbered
 from gpudoctor.probes.gpus import named_gpu
+from gpudoctor.readers.absence import NOT_THERE, unproven
 from gpudoctor.readers.evidence import Evidence
 from gpudoctor.readers.sheet import Sheet
 from gpudoctor.readers.topics import stacks_of, vendors_of
 
-NOT_THERE = Unknown("not in the text")
-_SDK_ENABLED = "POPLAR_SDK_ENABLED"
-_OF_THE_SDK = (
-    "poplar.sdk.enabled", "poplar.sdk.enabled_exists", "poplar.sdk.installed", "poplar.sdk.path", "poplar.sdk.version",
-    "poplar.sdk.built_for", "poplar.popart.enabled", "poplar.config.files", "poplar.config.path_exists", "poplar.nodes",
-    "poplar.nodes.closed", "poplar.nodes.group",
-)  # fmt: skip
-"""What the probe takes for missing where that variable is not set: a text that does not show it proves nothing."""
-_OF_FILES = (
-    "oneapi.installed", "oneapi.sourced", "oneapi.active", "oneapi.root", "nvidia.toolkit.version", "nvidia.loader_path.cuda",
-    "nvidia.loader_path.libraries", "nvidia.loader_path.stubs", "intel.blacklisted", "intel.module_options", "intel.force_probe.i915",
-    "intel.force_probe.xe", "amd.blacklisted", "intel.npu.node",
-)  # fmt: skip
-"""What is missing where a probe finds no file, folder or variable: of those a text shows a few at best."""
 _MAPS = ("python.distributions", "packages", "env", "libraries", "libraries.all", "libraries.cached", "python.conda_packages")
 
 
@@ -62,12 +49,7 @@ def settle(evidence: Evidence, sheet: Sheet, facts: Facts) -> None:
             facts.set(name, Known(Incomplete(fact.value), fact.source))
     if not isinstance(facts.get("python.distributions"), Known):
         facts.set("python.distributions", Known(Incomplete(evidence.packages), "text") if evidence.packages else NOT_THERE)
-    if _SDK_ENABLED not in evidence.variables:
-        for name in _OF_THE_SDK:
-            facts.set(name, NOT_THERE)
-    for name in _OF_FILES:
-        if not facts.value(name):
-            facts.set(name, NOT_THERE)
+    unproven(facts, evidence)
     if not evidence.platforms and not evidence.files:
         facts.set("platform.kind", NOT_THERE)
     if "container" not in evidence.platforms:

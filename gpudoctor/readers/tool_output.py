@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from gpudoctor.model.signature import Numbered
 from gpudoctor.probes.packages import DPKG_QUERY
+from gpudoctor.readers.absence import is_whole
 from gpudoctor.readers.evidence import Evidence
 from gpudoctor.readers.sheet import Section, Sheet
 
@@ -23,6 +24,9 @@ class Tool:
     """Lines in a row that may look otherwise and do not end it."""
     holds: tuple[str, ...] = ()
     """One of these stands somewhere in it; what begins like that is often something else."""
+    fewest: int = 0
+    """Lines of the shortest whole listing where the call does not stand before it. Of a part nothing is handed on: it is asked for what it
+    lacks."""
 
 
 def _p(pattern: str) -> re.Pattern[str]:
@@ -48,12 +52,13 @@ TOOLS = (
          _p(r"^(?:ROCk module (?:version |is )|Unable to open /dev/kfd|HSA System Attributes|\s*Marketing Name:)"), None),
     Tool("lspci", ("lspci", "-nnk"), _p(r"^(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7] .+\[[0-9a-f]{4}:[0-9a-f]{4}\]"),
          _p(r"^(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7] |^\s+\S|^\s*$"), gaps=0),
-    Tool("lsmod", ("lsmod",), _p(r"^Module\s+Size\s+Used by"), _p(r"^\w+\s+\d+\s+\d+|^Module\s|^\s*$")),
+    Tool("lsmod", ("lsmod",), _p(r"^Module\s+Size\s+Used by"), _p(r"^\w+\s+\d+\s+\d+|^Module\s|^\s*$"),
+         fewest=20),
     Tool("uname", ("uname", "-a"), _p(r"^Linux \S+ \d+\.\d+\S* #\d+"), _p(r"^Linux \S+ \d+\.\d+\S* #\d+")),
     Tool("dkms status", ("dkms", "status"), _p(r"^[\w\-]+[/,] ?[\w.\-]+(?:, [\w.\-]+)+, \w+: \w+"), _p(r"^[\w\-]+[/,] ?[\w.\-]+.*: \w+")),
     Tool("mokutil", ("mokutil", "--sb-state"), _p(r"^SecureBoot (?:en|dis)abled"), _p(r"^SecureBoot ")),
     Tool("id", ("id",), _p(r"^uid=\d+\("), _p(r"^uid=")),
-    Tool("gc-info", ("gc-info", "-l"), _p(r"^Graphcore device listing|^-\+- Id:|^No Graphcore device"), None),
+    Tool("gc-info", ("gc-info", "-l"), _p(r"^\s*(?:Graphcore device listing|-\+- Id:|No Graphcore device)"), None),
     Tool("vipu", ("vipu", "list", "partitions"), _p(r"^\s*Partition\s+\|\s*Cluster|^\s*Partition\s+\|"), None),
     Tool("xpu-smi", ("xpu-smi", "discovery", "-j"), _p(r'^\s*\{\s*$|^\{.*"device_list"'), None, holds=('"device_list"',)),
     Tool("ls -l /dev/dri", ("ls", "-l", "/dev/dri"), _p(r"^[cdl][rwx\-]{9}.*\b(?:card|renderD)\d+$"), _p(r"^[cdl][rwx\-]{9}|^total|^\s*$")),
@@ -75,6 +80,10 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
         for tool in TOOLS:
             lines = extent(section, tool)
             if lines and (not tool.holds or any(word in line.text for line in lines for word in tool.holds)):
+                if not is_whole(section) or (len(lines) < tool.fewest and section.program != tool.argv[0]):
+                    evidence.partial.add(tool.argv[0])
+                    if tool.fewest:
+                        continue
                 evidence.command(tool.argv, "\n".join(line.text for line in lines) + "\n")
                 evidence.saw(tool.name)
     listing = evidence.commands.get(("lspci", "-nnk"), "")

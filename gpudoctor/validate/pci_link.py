@@ -5,18 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
-from gpudoctor.host.base import Text
+from gpudoctor.probes.pci import DEVICES
+from gpudoctor.probes.pci_link import LinkHost, slot_port
 from gpudoctor.validate.watching import Link, Seen
 
-DEVICES = "/sys/bus/pci/devices"
 _ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
-
-
-class LinkHost(Protocol):
-    def read(self, path: str, *, limit: int = 1_000_000) -> Text: ...
-    def realpath(self, path: str) -> str: ...
 
 
 @dataclass(slots=True)
@@ -51,19 +46,8 @@ class LinkWatch:
 
 
 def slot_side(host: LinkHost, address: str) -> str:
-    """The folder of the device whose link leads to the slot: cards of Intel and AMD hold a switch, behind which every link looks fast
-    (AMD) or slow (Intel: 2.5 GT/s, one lane). Upward from the card, as long as it is its maker's and no root port."""
-    path = host.realpath(f"{DEVICES}/{address}")
-    parts = [part for part in path.split("/") if _ADDRESS.fullmatch(part)]
-    if not parts or parts[-1] != address:
-        return f"{DEVICES}/{address}"
-    vendor = host.read(f"{DEVICES}/{address}/vendor", limit=64).text.strip()
-    chosen = address
-    for part in reversed(parts[1:-1]):  # the first is the root port
-        if host.read(f"{DEVICES}/{part}/vendor", limit=64).text.strip() != vendor:
-            break
-        chosen = part
-    return f"{DEVICES}/{chosen}"
+    """The folder of the device whose link leads to the slot; the card's own where it cannot be told."""
+    return f"{DEVICES}/{slot_port(host, address) or address}"
 
 
 def gpu_address(gpu: Mapping[str, Any] | None) -> str | None:

@@ -83,7 +83,8 @@ def test_versions_come_from_the_name() -> None:
 
 
 def test_without_a_text_nothing_is_missing() -> None:
-    assert dict(DERIVATION.derive(Facts())) == {"missing.parts": Known([], "no text"), "missing.count": Known(0, "no text")}
+    nothing = {"missing.parts": Known([], "no text"), "missing.count": Known(0, "no text"), "missing.modules": Known([], "module-packages")}
+    assert dict(DERIVATION.derive(Facts())) == nothing
 
 
 def test_an_import_that_failed_gets_the_same_package() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.derived import python_mix, torch_build
+from gpudoctor.derived import cuda, python_mix, torch_build
 from gpudoctor.derived._tables import table
 from gpudoctor.model.facts import Facts, Known
 
@@ -113,3 +113,27 @@ def test_foreign_libraries() -> None:
 def test_table_is_in_order() -> None:
     releases = [python_mix.numbers(row["version"]) for row in table("python-partners")["torch"]]
     assert releases == sorted(releases) and len(set(releases)) == len(releases)
+
+
+@pytest.mark.parametrize(
+    ("package", "version", "torch", "fitting"),
+    [
+        ("torchvision", "0.29.2", "2.15.0", True), ("torchvision", "0.29.2", "2.13.0", False), ("torchaudio", "2.11.0", "2.14.0", True),
+        ("xformers", "0.0.35", "2.12.1", True), ("xformers", "0.0.35", "2.9.1", False), ("xformers", "0.0.34", "2.10.0", True),
+        ("xformers", "0.0.34", "2.11.0", False), ("xformers", "0.0.33.post2", "2.9.1", True),
+    ],
+)  # fmt: skip
+def test_partners_of_a_stable_interface_ask_for_a_torch_from_a_release_on(package: str, version: str, torch: str, fitting: bool) -> None:
+    row = python_mix.torch_row(torch)
+    assert row is not None and python_mix.fits(package, version, row) is fitting
+
+
+def test_the_release_to_advise_of_a_flavour_is_one_that_has_wheels() -> None:
+    data = table("cuda-torch")
+    known = [row["version"] for row in table("python-partners")["torch"]]
+    for pick in data["pick"]:
+        release = python_mix.numbers(pick["torch"])
+        rows = [row for row in data["wheel"] if row["flavour"] == pick["flavour"]]
+        rows = [row for row in rows if python_mix.numbers(row["first"]) <= release < python_mix.numbers(row["before"])]
+        assert rows and pick["torch"] in known, pick
+        assert cuda.runs(str(pick["lowest"]), rows[0]["archs"]) == "runs", pick

@@ -34,8 +34,8 @@ def nvidia(*capabilities: str, driver: str | None = None, **given: Any) -> Facts
         ("8.9", "570.124.06", "cu126", "2.14.1"),  # the newest torch that serves, not the newest CUDA
         ("12.0", "570.124.06", "cu128", "2.10.0"),  # Blackwell has no code in cu126
         ("6.1", "580.95.05", "cu126", "2.14.1"),  # Pascal has none in cu130, whatever the driver
-        ("5.2", "470.256.02", "cu118", "2.6.0"),
-        ("8.6", "450.119.03", "cu118", "2.6.0"),
+        ("5.2", "470.256.02", "cu118", "2.7.1"),
+        ("8.6", "450.119.03", "cu118", "2.7.1"),
     ],
 )
 def test_the_newest_torch_for_driver_and_card(capability: str, driver: str, flavour: str, release: str) -> None:

@@ -27,6 +27,26 @@ def test_gc_info_lists_single_ipus_only() -> None:
     assert pcie is not None and pcie[0]["address"] == "0000:1a:00.0"
 
 
+C2 = """Graphcore device listing:
+
+  -+- Id:  [0], type:      [PCIe], PCI Domain: [0000:1a:00.0]
+  -+- Id: [15], type:      [PCIe], PCI Domain: [0000:bb:00.0]
+  -+- Id: [16], type: [Multi IPU]
+   |--- PCIe Id: [15], DNC Id: [0], PCI Domain: [0000:bb:00.0]
+   |--- PCIe Id:  [0], DNC Id: [1], PCI Domain: [0000:1a:00.0]
+"""
+
+
+def test_gc_info_of_a_c2_server_says_type_instead_of_target() -> None:
+    devices = probe.parse_gc_info_list(C2)
+    assert devices is not None
+    assert [(d["id"], d["target"], d["address"]) for d in devices] == [(0, "PCIe", "0000:1a:00.0"), (15, "PCIe", "0000:bb:00.0")]
+
+
+def test_an_entry_of_an_unknown_form_makes_no_empty_listing() -> None:
+    assert probe.parse_gc_info_list("Graphcore device listing:\n-+- Device 0 (PCIe)\n") is None
+
+
 def test_no_devices_is_an_answer_and_nonsense_is_none() -> None:
     assert probe.parse_gc_info_list("No devices found\n") == []
     assert probe.parse_gc_info_list("Segmentation fault") is None

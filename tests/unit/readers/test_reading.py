@@ -57,7 +57,7 @@ def test_what_a_selection_does_not_name_is_unknown_and_not_absent() -> None:
 
 def test_a_whole_pip_list_proves_absence() -> None:
     rows = "\n".join(f"package{number:<10} 1.{number}" for number in range(20))
-    listing = f"$ pip list\nPackage    Version\n---------- -------\n{rows}\ntorch      2.8.0\n"
+    listing = f"$ pip list\nPackage    Version\n---------- -------\n{rows}\npip        24.0\ntorch      2.8.0\n"
     assert read(listing).get("python.distributions.triton") != Unknown("not in the text")
     assert isinstance(read(listing.replace("pip list", "pip list | grep -i p")).get("python.distributions.triton"), Unknown)
 
