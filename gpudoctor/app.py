@@ -147,7 +147,7 @@ def refuse_unknown_names(request: CheckRequest, knowledge: Catalogue) -> None:
     if request.stack is not None and request.stack not in stacks:
         raise RequestError(f"there is no stack '{request.stack}'{did_you_mean(request.stack, stacks)}; gpudoctor list stacks names them")
     for name in sorted(request.ignore):
-        if name not in checks:
+        if name not in checks and name not in knowledge.redirects:
             raise RequestError(f"there is no check '{name}' to ignore{did_you_mean(name, checks)}; gpudoctor list checks names them")
 
 
@@ -157,7 +157,8 @@ def judge(
     """Facts and catalogue to a report: pure but for the clock. `hits`: the messages that a text shows, or a machine's own tools."""
     facts = gathered.facts
     used = used_stacks(knowledge.stacks, facts)
-    found, traces = diagnose(knowledge.checks, facts, request.ignore, hits)
+    ignored = frozenset(knowledge.redirects.get(name) or name for name in request.ignore)
+    found, traces = diagnose(knowledge.checks, facts, ignored, hits)
     unmet, undetermined, weighed = weigh(demands, facts)
     wanted = used | {request.stack} if request.stack else used
     manager = str(facts.value("packages.manager") or "")

@@ -78,7 +78,8 @@ def lint_folders(extra: Sequence[str], only: str | None = None) -> list[str]:
         for tried in run_examples(check):
             if not tried.holds:
                 problems.append(f"{file}: example '{tried.example}': expected {tried.expected}, came out {tried.outcome}; see check --why")
-    problems += lint(checks, stacks, specs)
+    redirects = {name: target for root in folders(extra) for name, target in read_redirects(root).items()}
+    problems += lint(checks, stacks, specs, redirects)
     if only is None:
         return problems
     if not any(check.id == only for check in checks) and not any(stack.stack == only for stack in stacks):

@@ -21,7 +21,9 @@ _SOURCE_FORMS = ("https://", "http://")
 _CURES = ("use-", "avoid-", "fix-", "check-")
 
 
-def lint(checks: Iterable[Check], stacks: Iterable[Stack], specs: Mapping[str, FactSpec]) -> list[str]:
+def lint(
+    checks: Iterable[Check], stacks: Iterable[Stack], specs: Mapping[str, FactSpec], redirects: Mapping[str, str] | None = None
+) -> list[str]:
     """`topic/id.toml: key: message` for everything that is wrong; empty where all is well."""
     checks, stacks = list(checks), list(stacks)
     ids, stack_ids = [check.id for check in checks], [stack.stack for stack in stacks]
@@ -29,6 +31,11 @@ def lint(checks: Iterable[Check], stacks: Iterable[Stack], specs: Mapping[str, F
     for check in checks:
         problems += [f"{check.topic}/{check.id}.toml: {line}" for line in lint_check(check, specs, ids, stack_ids)]
     problems += _crowded(checks) + _cycles(checks)
+    for name, target in (redirects or {}).items():
+        if name in ids:
+            problems.append(f"redirects.toml: {name}: is a check; a redirect is for an id that went")
+        if target and target not in ids:
+            problems.append(f"redirects.toml: {name}: no check '{target}'{did_you_mean(target, ids)}")
     for stack in stacks:
         conditions = [stack.applicable, *(rung.ok for rung in stack.rungs), *([stack.used] if stack.used else [])]
         names = {name for condition in conditions for name in facts_of(condition)}

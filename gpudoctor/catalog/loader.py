@@ -15,7 +15,7 @@ from gpudoctor.catalog import paths
 from gpudoctor.catalog.structure import DataError, check_from, choices_in, dates_as_text, stack_from
 from gpudoctor.model.check import Catalogue, Check, Stack
 
-FORMAT = 6
+FORMAT = 7
 CACHED = 4
 """Bundles of checkouts that are kept, the newest ones."""
 
@@ -40,7 +40,7 @@ def load_catalogue(
     ids = [check.id for check in checks]
     for name in {name for name in ids if ids.count(name) > 1} if len(set(ids)) < len(ids) else ():
         raise DataError(f"check '{name}' exists twice; ids are unique, rename the one in the further folder")
-    return Catalogue(checks=tuple(checks), stacks=tuple(stacks), version=tables["version"])
+    return Catalogue(checks=tuple(checks), stacks=tuple(stacks), version=tables["version"], redirects=tables["redirects"])
 
 
 def read_folder(folder: Path, items: Mapping[str, str]) -> tuple[list[Check], list[Stack]]:
@@ -88,10 +88,20 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 def compile_bundle(folder: Path) -> dict[str, Any]:
     """What the wheel carries: tables without examples (tests alone need those), each as JSON text of its own: few of them are wanted."""
-    return _bundle_of(read_tables(folder))
+    return _bundle_of(read_tables(folder), read_redirects(folder))
 
 
-def _bundle_of(entries: list[dict[str, Any]]) -> dict[str, Any]:
+def read_redirects(folder: Path) -> dict[str, str]:
+    """Ids of checks that went, and what took their place ('' for nothing). Raises DataError."""
+    path = folder / paths.REDIRECTS
+    table = read_toml(path) if path.is_file() else {}
+    for name, target in table.items():
+        if not isinstance(target, str):
+            raise DataError(f"{path.name}: {name}: expected the id of a check, or an empty text, found {target!r}")
+    return table
+
+
+def _bundle_of(entries: list[dict[str, Any]], redirects: Mapping[str, str]) -> dict[str, Any]:
     for entry in entries:
         entry["table"].pop("example", None)
         entry["table"] = {key: _plain(value) for key, value in entry["table"].items()}
@@ -104,6 +114,7 @@ def _bundle_of(entries: list[dict[str, Any]]) -> dict[str, Any]:
         "version": f"{len(entries)} files, {digest}",
         "checks": [entry for entry in entries if not entry["stack"]],
         "stacks": [entry for entry in entries if entry["stack"]],
+        "redirects": redirects,
     }
 
 
@@ -135,7 +146,7 @@ def _tables(items: Mapping[str, str]) -> dict[str, Any]:
         pass
     entries = read_tables(folder)
     _built(entries, items)  # raises before anything wrong is kept
-    bundle = {**_bundle_of(entries), "key": key}
+    bundle = {**_bundle_of(entries, read_redirects(folder)), "key": key}
     _write_cache(cache, bundle)
     return bundle
 

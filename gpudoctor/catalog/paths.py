@@ -6,6 +6,8 @@ import hashlib
 import os
 from pathlib import Path
 
+REDIRECTS = "redirects.toml"
+"""In a folder of checks: what became of ids that went."""
 PACKAGE = Path(__file__).resolve().parent.parent
 BUNDLE = PACKAGE / "data" / "catalogue.json"
 RECIPE_BUNDLE = PACKAGE / "data" / "recipes.json"

@@ -54,6 +54,9 @@ def find(name: str, extra: Sequence[str] = ()) -> tuple[dict[str, Any], Iterable
         knowledge, book = app.catalogue(extra), installing.book()
     except app.BAD_INPUT as error:
         raise BadInput(str(error)) from error
+    if knowledge.redirects.get(name) == "":
+        raise BadInput(f"check '{name}' was removed, and no other check took its place; gpudoctor list checks names those that there are")
+    name = knowledge.redirects.get(name, name)
     check = next((check for check in knowledge.checks if check.id == name), None)
     stack = next((stack for stack in knowledge.stacks if stack.stack == name), None)
     recipe = next((recipe for recipe in book.recipes if recipe.id == name), None)

@@ -168,8 +168,12 @@ class Stack:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Catalogue:
-    """Everything that is known: checks and stacks. `version` and `date` go into reports."""
+    """Everything that is known: checks and stacks. `version` goes into reports.
+
+    `redirects` gives, for the id of a check that went, the id of the one that took its place; empty where none did.
+    """
 
     checks: tuple[Check, ...]
     stacks: tuple[Stack, ...]
     version: str = ""
+    redirects: Mapping[str, str] = field(default_factory=dict)

@@ -95,6 +95,7 @@ _HYPOTHETICAL = re.compile(
 )
 _CLAUSES = re.compile(r"(?<=[.;!?])\s+|\s+(?:but|however|though|although|yet|while|whereas|except)\s+|\s[-–—]\s|,\s(?=(?:it|this|that"
                       r"|the|and|then|so|i|we)\b)", re.IGNORECASE)
+_JOINED = re.compile(r"(?<=[A-Za-z])_(?=[A-Za-z])")
 LONGEST = 1_200
 """Letters of a line that are weighed."""
 
@@ -102,7 +103,7 @@ LONGEST = 1_200
 def polarity(text: str, *, prose: bool = True) -> str:
     """trouble, fine, hypothetical or neutral. In the output of a program (`prose` false) nothing is hypothetical."""
     said = NEUTRAL
-    for clause in _CLAUSES.split(text[:LONGEST].replace("_", " ")):
+    for clause in _CLAUSES.split(_JOINED.sub(" ", text[:LONGEST])):
         of_clause = _of_clause(clause, prose)
         if of_clause == TROUBLE:
             return TROUBLE

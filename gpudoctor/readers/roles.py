@@ -55,6 +55,7 @@ _CODE = re.compile(
     r"|(?:if|for|while|with)\b.{0,160}[:{]\s*(?:#.*)?$|assert\b.{0,200}(?:[=<>(]|is |in )|@\w+|#\s?include|#\s?define|#\s?if|#\s?endif"
     r"|//|/\*|\*/|\}|\{|using \w|namespace \w|template\s?<|std::"
     r"|(?:const|let|var|static|int|void|auto|float|double|bool|size_t|cl_\w+|hipError_t|cudaError_t|sycl::\w+) \w.{0,200}[;{(=]"
+    r"|(?:if|for|while|switch) ?\(.{0,300}[;{}]\s*$"
     r"|FROM \S+(?:\s|$)|RUN \S|ENV \w+[= ]|ARG \w|COPY \S|ENTRYPOINT |CMD \[|WORKDIR /|EXPOSE \d|find_package\(|set\(|add_\w+\("
     r"|target_\w+\(|message\(|option\("
     r"|(?:[A-Za-z_][\w.\[\]'\"]*)(?:, ?[A-Za-z_][\w.\[\]'\"]*)*\s?(?:[+\-*/|]?=)\s?(?!=)[^=].{0,300}[)\]}\w'\"]\s*(?:#.*)?$"

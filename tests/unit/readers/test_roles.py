@@ -35,7 +35,7 @@ def role(text: str) -> str:
         (LOG, "node1:77:77 [0] NCCL INFO NET/IB : No device found."),
         (LOG, "INFO 05-20 10:01:33 [worker.py:10] no errors while loading the model"),
         (LOG, "test_out_of_memory.py::test_error_is_raised PASSED"),
-        (LOG, "100 tests, 0 failed, 0 errors"),
+        (PROSE, "100 tests, 0 failed, 0 errors"),
         (LISTING, "  Max memory allocation                           4294959104 (4GiB)"),
         (LISTING, "| N/A   41C    P0             62W /  300W |"),
         (LISTING, "ii  nvidia-driver-570   570.86.15-0ubuntu1   amd64"),
