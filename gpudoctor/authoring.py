@@ -10,12 +10,12 @@ from typing import Any
 from gpudoctor import app
 from gpudoctor.catalog import paths
 from gpudoctor.catalog.lint import example_facts, lint
-from gpudoctor.catalog.loader import read_folder, read_toml
+from gpudoctor.catalog.loader import read_folder, read_redirects, read_toml
 from gpudoctor.catalog.recipe_lint import lint_book
 from gpudoctor.catalog.recipes import read_book
 from gpudoctor.catalog.scaffold import TODO as UNWRITTEN
 from gpudoctor.catalog.structure import DataError, check_from, stack_from
-from gpudoctor.engine.examples import outcome_of
+from gpudoctor.engine.examples import outcome_of, prepared
 from gpudoctor.gather import vocabulary
 from gpudoctor.gather.collect import Gathered, derive, gather
 from gpudoctor.host.nothing import NoHost
@@ -26,6 +26,7 @@ from gpudoctor.model.check import Catalogue, Check, Stack
 from gpudoctor.model.facts import Absent, Facts, Known
 from gpudoctor.model.plan import IMPOSSIBLE, TODO
 from gpudoctor.model.recipe import Recipe, RecipeBook, StepTemplate
+from gpudoctor.mutation import survivors
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +93,25 @@ def lint_folders(extra: Sequence[str], only: str | None = None) -> list[str]:
 
 def run_examples(check: Check) -> list[Tried]:
     return [
-        Tried(example.name, example.expect, outcome_of(check, example_facts(example.facts), example.text))
+        Tried(example.name, example.expect, outcome_of(check, prepared(example_facts(example.facts), example.text)))
         for example in check.examples
     ]
+
+
+def surviving_mutants(extra: Sequence[str], only: str | None = None) -> Iterator[tuple[str, int, list[str]]]:
+    """(check, number of its mutants, the parts that no example needs) of each check, or of one. Raises DataError."""
+    everything = (check for folder in folders(extra) for check in read_folder(folder, vocabulary.items())[0])
+    checks = [with_examples(only, extra)] if only else everything
+    for check in checks:
+        yield (check.id, *survivors(check))
 
 
 def with_examples(check_id: str, extra: Sequence[str]) -> Check:
     """A check from its file, examples included. Raises DataError."""
     for folder in folders(extra):
-        for path in folder.glob(f"*/{check_id}.toml"):
-            return check_from(read_toml(path), f"{path.parent.name}/{path.name}", path.parent.name, vocabulary.items())
+        for path in folder.glob(f"*/**/{check_id}.toml"):
+            topic = path.parent.relative_to(folder).as_posix()
+            return check_from(read_toml(path), f"{topic}/{path.name}", topic, vocabulary.items())
     raise DataError(f"no file {check_id}.toml in {', '.join(map(str, folders(extra)))}")
 
 

@@ -112,7 +112,7 @@ def check_from(table: Mapping[str, Any], file: str, topic: str, items: Mapping[s
         proactive=table.get("proactive", False),
         verified=_verified(read, table["verified"]) if "verified" in table else None, review_by=str(table.get("review_by", "")),
         sources=tuple(source_from(read, entry, number) for number, entry in enumerate(table.get("source", []))),
-        examples=tuple(_example(read, entry, number) for number, entry in enumerate(table.get("example", []))),
+        examples=tuple(example for number, entry in enumerate(table.get("example", [])) for example in _examples(read, entry, number)),
     )  # fmt: skip
 
 
@@ -169,16 +169,21 @@ def source_from(read: Reader, table: Any, number: int) -> Source:
     return Source(**{**table, "supports": supports})
 
 
-def _example(read: Reader, table: Any, number: int) -> Example:
+def _examples(read: Reader, table: Any, number: int) -> list[Example]:
+    """One example, or one of each of its `texts`."""
     where = f"example[{number}]"
-    read.keys(table, {"name": str, "expect": str, "facts": dict, "text": str, "answered_by": list}, where, ("name", "expect"))
+    keys = {"name": str, "expect": str, "facts": dict, "text": str, "texts": list, "answered_by": list}
+    read.keys(table, keys, where, ("name", "expect"))
     read.one_of(table["expect"], OUTCOMES, f"{where}.expect")
-    if "facts" not in table and "text" not in table:
-        raise read.fail(where, "needs facts, a text, or both")
-    return Example(
-        name=table["name"], expect=table["expect"], facts=table.get("facts", {}), text=table.get("text", ""),
-        answered_by=read.words(table, "answered_by", f"{where}."),
-    )  # fmt: skip
+    texts = read.words(table, "texts", f"{where}.") or (table.get("text", ""),)
+    if "facts" not in table and not any(texts):
+        raise read.fail(where, "needs facts, a text, texts, or facts and a text")
+    answered_by = read.words(table, "answered_by", f"{where}.")
+    return [
+        Example(name=f"{table['name']} ({place})" if len(texts) > 1 else table["name"], expect=table["expect"],
+                facts=table.get("facts", {}), text=text, answered_by=answered_by)
+        for place, text in enumerate(texts, 1)
+    ]  # fmt: skip
 
 
 def _signature(read: Reader, table: Any, number: int) -> Signature:

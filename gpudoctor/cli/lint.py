@@ -28,6 +28,26 @@ def checks(check_id: str | None, checks: tuple[str, ...]) -> int:
     return FINDINGS if problems else OK
 
 
+@command.command("mutants")
+@click.argument("check_id", metavar="[ID]", required=False)
+@click.option("--checks", multiple=True, metavar="DIR", help="A further folder of checks; may be repeated.")
+def mutants(check_id: str | None, checks: tuple[str, ...]) -> int:
+    """Parts of checks that no example needs: a literal, an alternative, a condition; exit 1 where there are any."""
+    from gpudoctor import app, authoring
+
+    try:
+        found = authoring.surviving_mutants(checks, check_id)
+    except app.BAD_INPUT as error:
+        raise BadInput(str(error)) from error
+    total = survived = 0
+    for name, count, left in found:
+        total, survived = total + count, survived + len(left)
+        for part in left:
+            click.echo(f"{name}: no example needs {part}")
+    click.echo(f"{survived} of {total} mutants survive ({100 * survived / max(total, 1):.1f} %)")
+    return FINDINGS if survived else OK
+
+
 @command.command("recipes")
 def recipes() -> int:
     """Names, addresses, sources, settings and example plans of every recipe; exit 1 with file, step and hint."""

@@ -7,7 +7,7 @@ import pytest
 from gpudoctor.catalog.lint import example_facts, lint
 from gpudoctor.catalog.loader import read_folder
 from gpudoctor.catalog.paths import checkout_checks
-from gpudoctor.engine.examples import outcome_of
+from gpudoctor.engine.examples import outcome_of, prepared
 from gpudoctor.gather import vocabulary
 
 ITEMS = vocabulary.items()
@@ -22,5 +22,5 @@ def test_no_lint() -> None:
 
 @pytest.mark.parametrize("check", CHECKS, ids=[check.id for check in CHECKS])
 def test_examples(check) -> None:  # type: ignore[no-untyped-def]
-    said = {example.name: outcome_of(check, example_facts(example.facts), example.text) for example in check.examples}
+    said = {example.name: outcome_of(check, prepared(example_facts(example.facts), example.text)) for example in check.examples}
     assert said == {example.name: example.expect for example in check.examples}
