@@ -22,6 +22,7 @@ from gpudoctor.host.nothing import NoHost
 from gpudoctor.install.kinds import kind_named
 from gpudoctor.installing import SetupRequest, draw
 from gpudoctor.lang.conditions import did_you_mean
+from gpudoctor.lang.literals import bare
 from gpudoctor.model.check import Catalogue, Check, Stack
 from gpudoctor.model.facts import Absent, Facts, Known
 from gpudoctor.model.plan import IMPOSSIBLE, TODO
@@ -40,6 +41,10 @@ class Tried:
     @property
     def holds(self) -> bool:
         return self.expected == self.outcome
+
+
+TWIN_LITERAL = 14
+"""Letters of a literal from which on it is a message and no name of a product."""
 
 
 def folders(extra: Sequence[str]) -> list[Path]:
@@ -98,11 +103,30 @@ def run_examples(check: Check) -> list[Tried]:
     ]
 
 
+def stale_checks(extra: Sequence[str], today: str) -> list[str]:
+    """Checks that were to be read again by `today` (YYYY-MM-DD), the longest overdue first. Raises DataError."""
+    due = sorted((check.review_by, check.topic, check.id) for check in _all_checks(extra) if check.review_by <= today)
+    return [f"{topic}/{name}.toml: due since {date or 'ever: it has no review_by'}" for date, topic, name in due]
+
+
+def shared_messages(extra: Sequence[str]) -> list[str]:
+    """Literals of messages that several checks demand: where two of them mean the same trouble, they are one check. Raises DataError."""
+    holders: dict[str, set[str]] = {}
+    for check in _all_checks(extra):
+        for signature in check.signatures:
+            for literal in (bare(word) for choice in signature.text for word in choice):
+                if len(literal) >= TWIN_LITERAL:
+                    holders.setdefault(literal, set()).add(check.id)
+    return [f"'{literal}': {', '.join(sorted(names))}" for literal, names in sorted(holders.items()) if len(names) > 1]
+
+
+def _all_checks(extra: Sequence[str]) -> Iterator[Check]:
+    return (check for folder in folders(extra) for check in read_folder(folder, vocabulary.items())[0])
+
+
 def surviving_mutants(extra: Sequence[str], only: str | None = None) -> Iterator[tuple[str, int, list[str]]]:
     """(check, number of its mutants, the parts that no example needs) of each check, or of one. Raises DataError."""
-    everything = (check for folder in folders(extra) for check in read_folder(folder, vocabulary.items())[0])
-    checks = [with_examples(only, extra)] if only else everything
-    for check in checks:
+    for check in [with_examples(only, extra)] if only else _all_checks(extra):
         yield (check.id, *survivors(check))
 
 

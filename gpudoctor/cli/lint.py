@@ -15,12 +15,21 @@ def command() -> None:
 @command.command("checks")
 @click.argument("check_id", metavar="[ID]", required=False)
 @click.option("--checks", multiple=True, metavar="DIR", help="A further folder of checks; may be repeated.")
-def checks(check_id: str | None, checks: tuple[str, ...]) -> int:
+@click.option("--stale", is_flag=True, help="List the checks whose review date has come, instead of mistakes.")
+@click.option("--twins", is_flag=True, help="List the messages that stand in several checks, instead of mistakes.")
+def checks(check_id: str | None, checks: tuple[str, ...], stale: bool, twins: bool) -> int:
     """Names, sources, conditions and examples of every check (or one); exit 1 with file, key and hint."""
+    from datetime import date
+
     from gpudoctor import app, authoring
 
     try:
-        problems = authoring.lint_folders(checks, check_id)
+        if stale:
+            problems = authoring.stale_checks(checks, date.today().isoformat())
+        elif twins:
+            problems = authoring.shared_messages(checks)
+        else:
+            problems = authoring.lint_folders(checks, check_id)
     except app.BAD_INPUT as error:
         raise BadInput(str(error)) from error
     for line in problems:
