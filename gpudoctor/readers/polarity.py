@@ -48,7 +48,7 @@ _TROUBLE = re.compile(
 """In the words of programs and of people. Wide on purpose: a signature asks for its own words besides."""
 _DENIED = re.compile(
     r"\b(?:0|zero) (?:errors?|failures?|failed|warnings?|problems?|issues?|crashes|timeouts?)\b(?=\s*(?:[,;.)|/]|$|in\b|and\b))"
-    r"|\b(?:no|without(?: any| an?)?|not an?|not any|never an?|free of|nor)\s(?:\w+\s){0,1}"
+    r"|\b(?:no|without(?: any| an?)?|not an?|not any|never an?|free of|nor)\s(?:[\w/\-]+\s){0,3}"
     r"(?:errors?|failures?|failed|fails?|warnings?|problems?|issues?|troubles?|crash(?:es)?|faults?|hangs?|leaks?|conflicts?"
     r"|mismatch(?:es)?"
     r"|exceptions?|timeouts?|slowdown|regressions?|oom|nans?|throttling)\b"
@@ -93,6 +93,13 @@ _HYPOTHETICAL = re.compile(
     r"|might|may fail|can fail|could fail|if any|or else|in the event|wishlist|roadmap|proposal|nice to have)\b",
     re.IGNORECASE,
 )
+_OVER = re.compile(
+    r"\b(?:(?:was|were|is|are|has been|have been|got|now) (?:now )?(?:fixed|solved|resolved|gone)|solved:|resolved:|fixed (?:in|by|with"
+    r"|since|it)|(?:that|this|which) (?:fixed|solved|helped))\b",
+    re.IGNORECASE,
+)
+_AGAIN = re.compile(r"\b(?:but|again|still|however|not|n't|until|unless it|until it|be fixed|how)\b", re.IGNORECASE)
+"""'It was fixed in 2.5, but 2.6 has it again' is a trouble."""
 _CLAUSES = re.compile(r"(?<=[.;!?])\s+|\s+(?:but|however|though|although|yet|while|whereas|except)\s+|\s[-–—]\s|,\s(?=(?:it|this|that"
                       r"|the|and|then|so|i|we)\b)", re.IGNORECASE)
 _JOINED = re.compile(r"(?<=[A-Za-z])_(?=[A-Za-z])")
@@ -102,6 +109,8 @@ LONGEST = 1_200
 
 def polarity(text: str, *, prose: bool = True) -> str:
     """trouble, fine, hypothetical or neutral. In the output of a program (`prose` false) nothing is hypothetical."""
+    if prose and _OVER.search(text) and not _AGAIN.search(text):
+        return FINE
     said = NEUTRAL
     for clause in _CLAUSES.split(_JOINED.sub(" ", text[:LONGEST])):
         of_clause = _of_clause(clause, prose)

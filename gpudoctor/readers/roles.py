@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 from gpudoctor.model.signature import ADVICE, CODE, COMMAND, COMPLAINT, FAILURE, LISTING, LOG, PROSE, Numbered
+from gpudoctor.readers.document import CONFIG, REPORT, SOURCE, kind_of
 from gpudoctor.readers.polarity import FINE, HYPOTHETICAL, NEUTRAL, TROUBLE, polarity
 from gpudoctor.readers.sheet import typed_in
 
@@ -67,7 +68,8 @@ _SETTING = re.compile(
 )
 """A variable, a key of YAML or JSON, or a comment."""
 _LISTED = re.compile(
-    r"^\s*[|+│┌└├╭╰┃╞╘═─━].*|^\s*[-=*+_]{4,}\s*$|^(?:ii|rc|un|iU|iF)\s{1,3}\S|^\s*\S[^:]{0,60}\S\.{3,}\s?\S|^\s{2,}[A-Z(]\S.{0,60}?\s{2,}\S"
+    r"^\s*[|+│┌└├╭╰┃╞╘═─━].*|^\s*[-=*+_]{4,}\s*$|^(?:ii|rc|un|iU|iF)\s{1,3}\S|^\s*\S[^:]{0,60}\S\.{3,}\s?\S"
+    r"|^\s{2,}[A-Za-z(]\S.{0,60}?\s{2,}\S|^[\w ()\-.]{2,40}\s+:\s\S"
     r"|^\s*(?:\[(?:pip3?|conda|opencl:\w+|level_zero:\w+|ext_oneapi_\w+|cuda:\w+|hip:\w+)[\w:]*\](?:\[[\w:]+\])?)\s"
     r"|^\s*[A-Za-z0-9_.\-\[\]]+(?:==|@ )\S+"
     r"|^\s*[A-Za-z][\w.\-]{1,60}\s{1,40}v?\d+(?:\.\d+)+\S*(?:\s+\S{1,60}){0,2}\s*$|^\s*-{1,2}[\w\-]+(?:[ =][\w<\[\]>|.,-]+)?\s{2,}\S"
@@ -109,12 +111,19 @@ _ADVICE = re.compile(
 _ASKING = re.compile(
     r"\b(?:how (?:can|do|to|does|should)|is there (?:a|any)|which|recommend\w*|support for|add|feature|request|proposal|rfc|announc\w*"
     r"|releas\w*|changelog"
-    r"|benchmarks?|guide|tutorial|introduc\w*|thanks?|success\w*)\b", re.IGNORECASE,
+    r"|benchmarks?|guide|tutorial|wish|idea|exercise|lesson|slides|history|weekly|status|minutes|log file|introduc\w*|thanks?"
+    r"|success\w*)\b", re.IGNORECASE,
 )
 """A first line that asks for or tells something else than a trouble."""
 _CODE_FENCES = frozenset(
     "python py c cpp c++ cuda java js ts go rust dockerfile docker yaml yml json toml ini cmake diff patch makefile julia html xml".split()
 )
+_SEARCH = re.compile(r"^(?:rg|ag|ack|git (?:grep|log|show|diff|blame))\b|^grep\b.* -\w*[rR]")
+"""What these print are lines of files."""
+_TESTED = re.compile(r"\b(?:PASSED|XFAIL|XPASS|SKIPPED)\b|^\[ (?:RUN|      OK|  PASSED) +\]|^\[[ =-]+\] |\.\.\. ok$|^\s*(?:ok|✓"
+                     r"|✔) \d* ?-? ?\w")
+_AT_THE_MARGIN = re.compile(r"^(?:[A-Za-z_][\w.]*(?:Error|Exception)\b|\S{1,120}:\d+(?::\d+)?: (?:fatal )?error\b)")
+"""The last line of a traceback, or a compiler's error: real even in a text that is mostly code."""
 _DIFF = re.compile(r"^(?:@@ -\d|diff --git |--- [ab]/|\+\+\+ [ab]/|Index: )")
 _REACH = 60
 """Lines above that are looked at for the head of a diff or the command whose output a line is."""
@@ -130,6 +139,7 @@ class Roles:
         self._languages: list[str] = []
         self._diffs: list[int] = []
         self._first: int | None = None
+        self._kind: str | None = None
 
     def __call__(self, row: int) -> str:
         if row not in self._known:
@@ -142,8 +152,12 @@ class Roles:
         if not stripped:
             return LOG
         fenced = self._fence(row)
-        if self._in_diff(row, text):
+        if self._in_diff(row, text) or _SEARCH.match(self._command_above(row)):
             return CODE
+        if _TESTED.search(stripped):
+            return LOG
+        if self.kind != REPORT and not _AT_THE_MARGIN.match(text):
+            return {SOURCE: CODE, CONFIG: CODE}.get(self.kind, ADVICE)
         reported = _reports(text, stripped)
         if reported:
             return _of_program(stripped)
@@ -169,7 +183,7 @@ class Roles:
 
     def _words(self, row: int, stripped: str, fenced: str | None) -> str:
         """Words of a person or of a program without any mark."""
-        person = _is_prose(stripped, fenced is not None or self._is_output(row))
+        person = _is_prose(stripped, fenced is not None or self._command_above(row) != "")
         role = _of_person(stripped) if person else _of_program(stripped)
         if role in (PROSE, LOG) and row == self._first_row() and polarity(stripped) == NEUTRAL and not _ASKING.search(stripped):
             return COMPLAINT  # The first line of a report says what it is about, in whatever words.
@@ -206,15 +220,23 @@ class Roles:
         """The line of source that a traceback shows below a frame."""
         return row > 0 and text[:2] == "  " and self._lines[row - 1].text.lstrip().startswith('File "')
 
-    def _is_output(self, row: int) -> bool:
-        """Whether a command or another program's line stands shortly above without an empty line between."""
+    @property
+    def kind(self) -> str:
+        """What the whole text is (readers.document)."""
+        if self._kind is None:
+            self._kind = kind_of(self._lines)
+        return self._kind
+
+    def _command_above(self, row: int) -> str:
+        """The command, or the head of a traceback, whose output the line is: it stands shortly above without an empty line between."""
         for near in range(row - 1, max(-1, row - 25), -1):
             above = self._lines[near].text
             if not above.strip():
-                return False
-            if typed_in(above) or above.startswith(("Traceback", ">>>", "  File")):
-                return True
-        return False
+                return ""
+            typed = typed_in(above)
+            if typed or above.startswith(("Traceback", ">>>", "  File")):
+                return typed or above
+        return ""
 
 
 def _reports(text: str, stripped: str) -> bool:

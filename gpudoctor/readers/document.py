@@ -1,0 +1,74 @@
+"""What kind of document a text is as a whole: source code, a configuration, release notes, a manual, or somebody's report.
+
+Notes, manuals and code quote messages that nobody got. A report has a person who speaks, a traceback, or the log of a program.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from gpudoctor.model.signature import Numbered
+from gpudoctor.readers.polarity import TROUBLE, polarity
+
+REPORT, SOURCE, CONFIG, NOTES, MANUAL = "report", "source", "config", "notes", "manual"
+LOOKED_AT = 400
+FEWEST = 4
+"""Lines of a text from which on its kind can be told."""
+
+_SOURCE = re.compile(
+    r"^\s*(?:#!|//|/\*|\*/|import \w|from [\w.]+ import|def \w|class \w|return\b|func \w|package \w|(?:else|elif|if|for|while|switch"
+    r"|case)\b.{0,200}"
+    r"(?:[:{;]|then|do)\s*$|fi$|done$|esac$|end$|[{}\]\[()]+[,;]?\s*$|[\w.\"'\[\]]+\s?(?::=|[+-]?=)\s|[\w.]+\(.*\)[,;]?\s*$"
+    r"|.{1,300}[;{]\s*$|#\s?\w|set -\w|@\w+"
+    r"|[\"']?[\w.\-]+[\"']?:\s+(?:re\.compile\(|[\"'{\[]|\d).{0,300},\s*$|.{1,200}(?:\|\||&&) (?:fail|die|exit|echo|error)\b|msg(?:id"
+    r"|str) \")"
+)  # fmt: skip
+_CONFIG = re.compile(r"^\s*(?:-\s)?[\"']?[\w.\-/${} ]{1,50}[\"']?\s?:(?:\s.*)?$|^\s*-\s\S.*$|^\s*#|^---$|^\s*[\w.\-]+\s?=\s?\S.*$"
+                     r"|^\[[\w.\-\" ]+\]$")
+_BULLET = re.compile(r"^\s*(?:[-*+•] |\d{1,2}[.)] )")
+_HEADING = re.compile(r"^\s{0,3}#{1,5} \S|^[=~^\"-]{4,}\s*$|^\*\*[^*]{3,60}\*\*:?\s*$")
+_NOTES = re.compile(
+    r"\b(?:release notes?|changelog|change log|what'?s new|highlights|known issues|update notes|released?|version history|fixed bugs"
+    r"|bug fixes|changes in|new in"
+    r"|unreleased|advisory|\d+\.\d+(?:\.\d+)? \(\d{4}|v?\d+\.\d+\.\d+)\b", re.IGNORECASE,
+)
+_MANUAL = re.compile(
+    r"\b(?:faq|troubleshooting|guide|manual|documentation|reference|tutorial|readme|requirements|prerequisites|installation|install"
+    r"|how to|usage|support matrix|onboarding"
+    r"|exercise|lesson|course|slides|paragraph|glossary|handbook|runbook|policy|checklist)\b", re.IGNORECASE,
+)
+_OF_A_TOOL = re.compile(r"^\s*(?:PyTorch version|CUDA used|OS|GPU|CPU|Platform|Device|Driver|Model name|Kernel|RAM|iGPU"
+                        r"|Hardware)\b.{0,20}:", re.IGNORECASE)
+_PERSON = re.compile(r"(?:^|[^\w'])(?:I|I'm|I've|I'd|my|mine|me)(?:[^\w']|$)")
+_TRACE = re.compile(
+    r"^Traceback|^\s+File \"|^\s*\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|^\s*\[\s*\d+\.\d{3,}\]|^[EWIF]\d{4} |^(?:ERROR|WARNING|INFO|error"
+    r"|fatal)\b[: ]|^\$ |^>>> |^[\w.]+Error: |^E\s{2,}"
+)
+
+
+def kind_of(lines: Sequence[Numbered]) -> str:
+    """By the shares of its lines; a report where nothing else is plain."""
+    texts = [line.text for line in lines[:LOOKED_AT] if line.text.strip() and not line.text.lstrip().startswith(("```", "~~~"))]
+    if len(texts) < FEWEST or any(_TRACE.match(text) for text in texts):
+        return REPORT
+    number = len(texts)
+    if polarity(texts[0]) == TROUBLE and not _HEADING.match(texts[0]) and not _BULLET.match(texts[0]):
+        return REPORT
+    if sum(map(_matches(_SOURCE), texts)) >= 0.5 * number:
+        return SOURCE
+    bullets = sum(map(_matches(_BULLET), texts))
+    if any(_PERSON.search(text) for text in texts):
+        return REPORT
+    head = " ".join(texts[:3])
+    if _NOTES.search(head) and bullets >= 0.3 * number:
+        return NOTES
+    indented = sum(text.startswith("  ") for text in texts)
+    if sum(map(_matches(_CONFIG), texts)) >= 0.7 * number and indented >= 0.3 * number and not any(map(_matches(_OF_A_TOOL), texts)):
+        return CONFIG
+    headings = sum(map(_matches(_HEADING), texts))
+    return MANUAL if (_MANUAL.search(head) and headings + bullets >= 2) or headings >= 3 else REPORT
+
+
+def _matches(pattern: re.Pattern[str]) -> Callable[[str], bool]:
+    return lambda text: pattern.match(text) is not None
