@@ -37,7 +37,7 @@ def fill(template: str, facts: Facts) -> str:
 _PLAIN = re.compile(r"[A-Za-z0-9_./~][A-Za-z0-9_.+:/@,=~%\[\]-]{0,400}")
 """A name, version, requirement, address or path that every shell takes as one word and nobody as an option."""
 _PATH = re.compile(r"(?:/|~/|[A-Za-z]:[\\/])[^\x00-\x1f\x7f\"'`$;&|<>]{1,400}")
-_WORDS_OF_OURS = (".command", "_command", ".packages", ".pip", ".install", ".headers", ".initramfs")
+WORDS_OF_OURS = (".command", "_command", ".packages", ".pip", ".install", ".headers", ".initramfs")
 """Facts that tables of ours spell out as several words, options among them."""
 
 
@@ -62,7 +62,7 @@ def _one_word(name: str, value: str, *, quoted: bool) -> str | None:
     """The value as one word of a command; several plain words where a table of ours says them."""
     if _PLAIN.fullmatch(value):
         return value
-    if name.endswith(_WORDS_OF_OURS) and all(_PLAIN.fullmatch(part.lstrip("-").strip("'\"")) for part in value.split()):
+    if name.endswith(WORDS_OF_OURS) and all(_PLAIN.fullmatch(part.lstrip("-").strip("'\"")) for part in value.split(" ")):
         return value
     if _PATH.fullmatch(value):
         return value if quoted else f'"{value}"' if value[1:2] == ":" else shlex.quote(value)

@@ -163,7 +163,7 @@ def _finding(finding: Finding, numbers: Mapping[str, int], full: bool) -> str:
     doubt = finding.confidence if finding.severity == "error" else f"{finding.severity}, {finding.confidence}"
     lines = [f"**{numbers[finding.key]}. {text(finding.title)}** ({doubt}, {code(finding.id)})"]
     if finding.caused_by is not None and finding.caused_by in numbers:
-        lines.append(f"It follows from {numbers[finding.caused_by]}: mend that first.")
+        lines.append(f"Caused by {numbers[finding.caused_by]}: fix that first.")
     if finding.explanation:
         lines.append(text(finding.explanation))
     if len(finding.subjects) > 1:

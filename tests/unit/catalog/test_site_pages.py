@@ -14,7 +14,7 @@ from ladder_pages import RUNGS, first_page, stack_page
 from markup import address, label, prose, source_address
 
 from gpudoctor.lang.conditions import parse
-from gpudoctor.model.check import LAYERS, Advice, Check, Rung, Source, Stack, Variant
+from gpudoctor.model.check import LAYERS, AdviceTemplate, Check, Rung, Source, Stack, Step, Variant
 from gpudoctor.model.facts import FactSpec
 from gpudoctor.model.recipe import KINDS, Gate, Include, Recipe, StepTemplate
 from gpudoctor.model.signature import Signature
@@ -25,16 +25,18 @@ UBUNTU = parse({"fact": "os.id", "is": "ubuntu"}, "when", ITEMS)
 CHECK = Check(
     id="kernel-old", topic="intel", title="The kernel {kernel.release|in use} is too old", severity="error", layer="kernel-driver",
     stacks=("torch-xpu", "opencl"), explanation="It knows no such card.", problem=OLD,
-    advice=Advice(text="Install a newer one.", commands=("sudo apt install linux-{kernel.flavour|generic}",), needs_reboot=True,
-                  recipe="torch-xpu"),
-    variants=(Variant(when=UBUNTU, replaces={"text": "Take HWE."}),),
+    advice=AdviceTemplate(
+        do="Install a newer one.", needs_reboot=True, recipe="torch-xpu", otherwise=("Wait.",),
+        steps=(Step(run="sudo apt install linux-{kernel.flavour|generic}"), Step(run="dnf", when=UBUNTU)),
+    ),
+    variants=(Variant(when=UBUNTU, replaces={"do": "Take HWE."}),),
     signatures=(
         Signature(text=(("no such device",),)),
-        Signature(text=(("error 5",), ("xe", "i915")), without=("nvme",), within=3, pattern=r"error \d"),
+        Signature(text=(("error 5",), ("xe", "i915")), none_of=("nvme",), within=3, pattern=r"error \d"),
     ),
-    caused_by=("bios-old",), sources=(Source(ref="owner/repo#12", date="2026-11-20", says="so it was"),),
+    caused_by=("bios-old",), sources=(Source(ref="owner/repo#12", read="2026-11-20", says="so it was"),),
 )  # fmt: skip
-OTHER = replace(CHECK, id="no-node", caused_by=("kernel-old",), excludes=("kernel-old",), signatures=())
+OTHER = replace(CHECK, id="no-node", caused_by=("kernel-old",), signatures=())
 STACK = Stack(
     stack="torch-xpu", title="PyTorch on Intel", applicable=UBUNTU,
     rungs=(Rung(layer="kernel-driver", ok=UBUNTU, missing="no driver bound"),),
@@ -65,8 +67,8 @@ def test_a_check_page_tells_all_that_its_file_says() -> None:
         "- [`kernel.release`](#fact-kernel-release) is older than 6\\.2", "And only where a text shows such a message.",
         "```text\nsudo apt install linux-<kernel.flavour>\n```", "Then reboot.", "[`torch-xpu-linux`](#recipe-torch-xpu-linux)",
         "### Where os\\.id is ubuntu\n\nTake HWE\\.", "It follows from `bios-old`", "It leads to [`no-node`](#check-no-node)",
-        "Where it speaks, these are silent: [`no-node`](#check-no-node)",
-        "[owner\\/repo\\#12](<https://github.com/owner/repo/issues/12>) (2026\\-11\\-20): so it was",
+        "Where os\\.id is ubuntu:\n\n```text\ndnf\n```", "Otherwise:\n\n- Wait\\.",
+        "[owner\\/repo\\#12](<https://github.com/owner/repo/issues/12>) (read 2026\\-11\\-20): so it was",
     ):  # fmt: skip
         assert said in page
 
@@ -83,10 +85,11 @@ def test_a_check_that_only_reads_messages_names_no_condition() -> None:
     [
         check_pages.page(
             replace(
-                CHECK, title=HOSTILE, explanation=HOSTILE, advice=Advice(text=HOSTILE, commands=("```\n" + HOSTILE,)),
+                CHECK, title=HOSTILE, explanation=HOSTILE,
+                advice=AdviceTemplate(do=HOSTILE, steps=(Step(run="```\n" + HOSTILE),), otherwise=(HOSTILE,)),
                 signatures=(Signature(text=((HOSTILE,),)), Signature(text=((HOSTILE,), (HOSTILE,)), pattern="`" + HOSTILE)),
                 problem=parse({"fact": "os.id", "is": HOSTILE}, "problem", ITEMS),
-                sources=(Source(ref=HOSTILE, date=HOSTILE, says=HOSTILE), Source(ref="https://a.example/>)<b>", date="x")),
+                sources=(Source(ref=HOSTILE, read=HOSTILE, says=HOSTILE), Source(ref="https://a.example/>)<b>", read="x")),
             ),
             KNOWN,
         ),

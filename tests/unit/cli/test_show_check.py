@@ -16,13 +16,13 @@ severity = "warning"
 layer = "device"
 stacks = ["opencl"]
 for_each = "gpus"
-confidence = "likely"
+at_most = "likely"
 explanation = "It was sent to sleep."
 [[signature]]
 text = ["card fell asleep", ["zzz", "snore"]]
-without = ["dream"]
+none_of = ["dream"]
 within = 4
-anywhere = ["opencl"]
+context = ["opencl"]
 pattern = "asleep (?P<when>[0-9]+)"
 [applies]
 all = [{ fact = "gpu.driver", is = "xe" }, { some = { of = "gpus", where = { fact = "gpu.vendor", is = "intel" } } }]
@@ -30,16 +30,16 @@ all = [{ fact = "gpu.driver", is = "xe" }, { some = { of = "gpus", where = { fac
 fact = "gpu.access"
 is = false
 [advice]
-text = "Wake it up."
-commands = ["wake {gpu.node|/dev/dri/renderD128}"]
+do = "Wake it up."
+steps = ["wake {gpu.node|/dev/dri/renderD128}"]
 needs_reboot = true
 recipe = "opencl"
 [[variant]]
 when = { fact = "os.id", is = "debian" }
-text = "Wake it with apt."
+do = "Wake it with apt."
 [[source]]
 ref = "owner/repo#1"
-date = 2026-11-20
+read = 2026-11-20
 says = "it sleeps"
 """
 FOLLOWS = """
@@ -50,14 +50,14 @@ layer = "device"
 stacks = ["opencl"]
 explanation = "It does."
 caused_by = ["card-asleep"]
-excludes = ["card-asleep"]
 [[signature]]
 text = ["the card dreams of sheep"]
 [advice]
-text = "Let it."
+do = "Let it."
+otherwise = ["Dream too."]
 [[source]]
 ref = "owner/repo#2"
-date = 2026-11-20
+read = 2026-11-20
 """
 
 
@@ -88,8 +88,8 @@ def test_all_of_a_check_is_told(folder: str, capsys: pytest.CaptureFixture[str])
         "(never more than likely)",
         "do Wake it up. $ wake <gpu.node> Then reboot. gpudoctor setup opencl does it",
         "if os.id is debian: Wake it with apt.",
-        "leads to card-dreams silences card-dreams",
-        "source owner/repo#1 (2026-11-20) it sleeps",
+        "leads to card-dreams",
+        "source owner/repo#1 (read 2026-11-20) it sleeps",
     ):
         assert said in flat, said
     assert "{" not in text and all(len(line) <= 80 for line in text.splitlines()[2:])
@@ -99,13 +99,13 @@ def test_a_check_of_messages_alone_says_so_and_names_what_it_follows(folder: str
     assert run("show", "card-dreams", "--checks", folder) == 0
     flat = " ".join(capsys.readouterr().out.split())
     assert "fires where a text shows one of these messages; it reads no fact" in flat
-    assert "follows card-asleep silent if card-asleep" in flat
+    assert "Otherwise: Dream too. follows card-asleep" in flat
 
 
 def test_programs_get_messages_and_relations_too(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("show", "card-asleep", "--checks", folder, "--format", "json") == 0
     table = json.loads(capsys.readouterr().out)
-    assert table["causes"] == table["excluded_by"] == ["card-dreams"]
+    assert table["causes"] == ["card-dreams"]
     assert len(table["messages"]) == 1 and table["title"].startswith("{gpu.name|The card}")
 
 

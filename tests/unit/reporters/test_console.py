@@ -19,7 +19,7 @@ def test_the_screen_says_machine_ladder_finding_and_the_next_command() -> None:
     assert "  not reached  device node … visible\n" in screen
     assert "$ sudo apt install linux-generic-hwe-22.04\n" in screen
     assert "Then reboot." in screen
-    assert "It follows from 1: mend that first." in screen
+    assert "Caused by 1: fix that first." in screen
     assert "Also: IPEX is archived" in screen
     assert "Not looked at: kernel log (needs root)." in screen
     assert screen.endswith("Next: sudo apt install linux-generic-hwe-22.04\n")

@@ -1,0 +1,53 @@
+"""Texts answered by the whole catalogue in one process: what `explain` says, with the catalogue built once."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from gpudoctor import app
+from gpudoctor.catalog.loader import read_folder
+from gpudoctor.catalog.paths import checkout_checks
+from gpudoctor.catalog.structure import choices_in
+from gpudoctor.engine.messages import concerned, hits_in
+from gpudoctor.gather import vocabulary
+from gpudoctor.gather.collect import gather
+from gpudoctor.lang.signatures import SearchedText
+from gpudoctor.model.check import Catalogue, Check
+from gpudoctor.model.report import Finding
+from gpudoctor.readers.cleaning import lines_of, unquoted
+from gpudoctor.readers.reading import machine_of, settle, take
+from gpudoctor.readers.roles import Roles
+
+
+@cache
+def catalogue() -> Catalogue:
+    """With examples, which the compiled catalogue leaves out."""
+    folder = checkout_checks()
+    assert folder is not None
+    checks, stacks = read_folder(folder, vocabulary.items())
+    return Catalogue(checks=tuple(checks), stacks=tuple(stacks))
+
+
+@cache
+def _literals(check: Check) -> list[list[list[str]]]:
+    return [choices_in([list(choice) for choice in signature.text]) for signature in check.signatures]
+
+
+@cache
+def findings(text: str) -> tuple[Finding, ...]:
+    """In reading order. Checks whose literals the text lacks are not asked, as in explain."""
+    lines = unquoted(lines_of(text))
+    searched = SearchedText(lines, Roles(lines))
+    everything = catalogue()
+    asked = [
+        check for check in everything.checks
+        if not check.signatures or check.proactive or any(all(map(searched.holds_any, choices)) for choices in _literals(check))
+    ]  # fmt: skip
+    evidence, sheet = take(lines)
+    gathered = gather(machine_of(evidence), settle=lambda facts: settle(evidence, sheet, facts))
+    hits = hits_in(searched, concerned(asked, everything.stacks, gathered.facts))
+    return app.judge(gathered, Catalogue(checks=tuple(asked), stacks=everything.stacks), app.CheckRequest(), "text", hits=hits).findings
+
+
+def named(found: tuple[Finding, ...]) -> list[str]:
+    return [f"{finding.id} ({finding.severity}, {finding.confidence})" for finding in found]
