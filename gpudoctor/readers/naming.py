@@ -41,6 +41,7 @@ _PROCESSOR = re.compile(
     r"Core (?:Ultra |i)?\d|i[3579]-\d{4,5}\w*|CPU\b|Processor\b|OpenCL\b)",
     re.IGNORECASE,
 )
+_THEN_A_PROCESSOR = re.compile(r"[\s(]*(?:\w+[\s)]+)?(?:Core\(TM\)|Core i\d|Xeon|Ryzen|EPYC|Threadripper|CPU)\b", re.IGNORECASE)
 _INTEL_ID = re.compile(r"\bIntel(?:\(R\)[^\[\n]{0,60}\[0x| Corporation Device )([0-9a-f]{4})\b", re.IGNORECASE)
 """Intel's drivers, and lspci, call a GPU that they have no name for by its id."""
 _BRACKET = re.compile(r"\[([^\[\]]{3,60})\]")
@@ -66,7 +67,7 @@ def name_gpu(name: str, evidence: Evidence, prose: bool = False) -> bool:
         found = pattern.search(name)
         if found:
             before = name[: found.start()]
-            if _PROCESSOR.search(found[0]) or (maker in ("intel", "amd") and _PROCESSOR.search(name[found.end() :][:20])):
+            if _PROCESSOR.search(found[0]) or (maker in ("intel", "amd") and _THEN_A_PROCESSOR.match(name[found.end() :])):
                 continue
             evidence.gpu(maker, found[0].strip() if prose or _PROCESSOR.search(before) else name)
             return True

@@ -9,7 +9,7 @@ from gpudoctor.reporters.arranged import MOST, Arranged, arrange
 from gpudoctor.reporters.console import arranged_lines, info_lines, python_line
 from gpudoctor.reporters.layout import Line, Span, Terminal, hanging, joined
 
-SAYS_NOTHING = ("No GPU seen", "no PCI bus visible")
+SAYS_NOTHING = ("no GPU seen", "no PCI bus visible")
 HELPFUL = (
     ("the whole message, from the first line of the traceback on", ""),
     ("what is installed", "python -m torch.utils.collect_env; pip list"),
