@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from gpudoctor.host import _json
 from gpudoctor.host.hashed_tree import OddFile, plain_files, sha256, small_file
 from gpudoctor.model.facts import Facts
 
@@ -110,12 +111,12 @@ def manifest_text(bundle: Bundle) -> str:
 def _read(top: str) -> Bundle:
     path = f"{top}/{MANIFEST}"
     try:
-        table: Any = json.loads(small_file(path, _MANIFEST_LIMIT))
+        table: Any = _json.loads(small_file(path, _MANIFEST_LIMIT).decode("utf-8", "replace"))
     except FileNotFoundError:
         raise BundleError(f"{top} is no bundle: it has no {MANIFEST}, which is written last") from None
     except OSError as error:
         raise BundleError(f"{path} cannot be read ({error.strerror})") from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise BundleError(f"{path} is no manifest: {str(error)[:100]}") from error
     if not isinstance(table, dict) or table.get("format") != FORMAT:
         said = table.get("format") if isinstance(table, dict) else None

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from gpudoctor.host import _json
 from gpudoctor.host.base import PAYLOAD_MARK, Host, Ran
 from gpudoctor.model.facts import Fact, Facts, FactSpec, Known, Unknown
 from gpudoctor.probes._probe import Probe
@@ -62,7 +62,7 @@ def parse_child(ran: Ran, name: str) -> dict[str, Any] | Unknown:
     for line in ran.stdout.splitlines():
         if line.startswith(PAYLOAD_MARK):
             try:
-                part = json.loads(line[len(PAYLOAD_MARK) :])
+                part = _json.loads(line[len(PAYLOAD_MARK) :])
             except ValueError:
                 continue
             if isinstance(part, dict):
