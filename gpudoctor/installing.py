@@ -17,6 +17,7 @@ from gpudoctor.host.base import Host
 from gpudoctor.host.http import Network
 from gpudoctor.host.open_host import open_host
 from gpudoctor.install.kinds._kind import Look
+from gpudoctor.install.kinds.venv import python_in
 from gpudoctor.install.mirrors import MirrorError, apply_mirrors, given_mirrors, mirror_notes
 from gpudoctor.install.planner import plan as make_plan
 from gpudoctor.install.preflight import Preflight, preflight
@@ -89,6 +90,7 @@ def draw(request: SetupRequest, recipes: RecipeBook, facts: Facts, host: Host, e
     addresses = _addresses(recipes, request)
     options = {
         "torch": request.torch, "python_version": request.python_version, "purpose": request.purpose, "folder": request.folder,
+        "env_named": request.env is not None,
         "bundle": _bundle(request, facts), "allow_removal": request.allow_removal, "user": facts.value("setup.user"),
         "insecure": sorted(name for name, address in addresses.items() if address != recipes.addresses[name]),
     }  # fmt: skip
@@ -116,7 +118,7 @@ def _open(request: SetupRequest) -> tuple[Host, str]:
     if wanted:
         return host, wanted
     default = f"{_home(host)}/gpudoctor/{request.name}"
-    if not request.capture and os.path.isdir(default):
+    if not request.capture and os.path.isdir(default) and not host.distrust(python_in(default, host)):
         host = open_host(None, request.budget, False, default)
     return host, default
 

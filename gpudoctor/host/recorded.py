@@ -7,6 +7,7 @@ Beside the files of the contract, captures that gpudoctor itself made may hold (
 `modes.toml`    an entry may say `may_open = true`, what the kernel answered (ACLs included);
 `machine.toml`  `host` (the platform as the live host called it) and `target` (what --python said);
 `measurements.json` `{"runs": [{"date": …, "measurements": […]}]}`: what `validate` had measured there, as a report has it;
+`unreadable.toml` an entry may be `distrusted` and why: what was not run there, since others could have changed it;
 `commands.jsonl` lines of `gpudoctor-child` and a digest: what our own children in the target environment said.
 """
 
@@ -22,7 +23,7 @@ from gpudoctor import __version__
 from gpudoctor.host.access import acl_marked, listed_modes, may_open_by_mode, parse_id
 from gpudoctor.host.base import CaptureError, Mode, Problem, Ran, Text, bounded
 from gpudoctor.host.capture_text import read_commands, read_json, read_python, read_toml, typed
-from gpudoctor.host.recording import CHILD, child_digest
+from gpudoctor.host.recording import CHILD, DISTRUSTED, child_digest
 from gpudoctor.host.stores import Store, open_store
 from gpudoctor.model.bounds import TooComplex, check_path
 
@@ -70,6 +71,7 @@ class RecordedHost:
         self._env = {name: typed(store, "env.toml", name, value, str) for name, value in read_toml(store, "env.toml").items()}
         self._files: dict[str, str] = {}
         self._unreadable: dict[str, str] = {}
+        self._distrusted: dict[str, str] = {}
         self._folded: dict[str, str] = {}
         self._children: dict[str, set[str]] = {"/": set()}
         self._holds_files: set[str] = set()
@@ -94,7 +96,8 @@ class RecordedHost:
         for key, value in read_toml(store, "modes.toml").items():
             self._modes[self._norm(key)] = typed(store, "modes.toml", key, value, dict)
         for key, value in read_toml(store, "unreadable.toml").items():
-            self._unreadable[self._norm(key)] = typed(store, "unreadable.toml", key, value, str)
+            word, _, why = typed(store, "unreadable.toml", key, value, str).partition(" ")
+            (self._distrusted if word == DISTRUSTED else self._unreadable)[self._norm(key)] = why if word == DISTRUSTED else value
         self._folders: dict[str, list[str]] = {}
         for key, value in read_toml(store, "folders.toml").items():
             listing = typed(store, "folders.toml", key, value, list)
@@ -305,6 +308,9 @@ class RecordedHost:
             return None
         listed = self._from_listings().get(resolved)
         return may_open_by_mode(mode, self._who, acl=acl_marked(mode) or (listed is not None and acl_marked(listed)))
+
+    def distrust(self, path: str, *, lies_here: bool = False) -> str:
+        return self._distrusted.get(self._norm(path), "")
 
     def env(self, name: str) -> str | None:
         if self.platform == "windows":
