@@ -15,11 +15,12 @@ from dataclasses import dataclass
 
 from gpudoctor.host.acting import ActFailed, Machine
 from gpudoctor.host.hashed_tree import plain_files, sha256
-from gpudoctor.install import apt, openpgp
+from gpudoctor.install import apt
 from gpudoctor.install.bundle import MANIFEST, Bundle, BundleError, Entry, manifest_text, open_bundle
 from gpudoctor.install.kinds._kind import Settings
 from gpudoctor.install.kinds.venv import python_in
 from gpudoctor.install.pip_command import alone, surroundings
+from gpudoctor.install.repository_files import fetched_key
 from gpudoctor.model.plan import DONE, Plan, PlannedStep
 from gpudoctor.model.recipe import Address
 
@@ -27,7 +28,6 @@ _WORK = ".work"
 """Of the making only; gone at the end."""
 _NOT_BUNDLED = ("dnf.repository", "dnf.install", "pacman.install")
 _URI = re.compile(r"^'([^']+)' (\S+) \d+ (?:SHA256:([0-9a-f]{64}))?", re.MULTILINE)
-_KEY_LIMIT = 1_000_000
 
 
 @dataclass(slots=True)
@@ -244,10 +244,7 @@ def _repository(making: _Making, step: PlannedStep) -> None:
     if step.state == DONE and not making.machine.look.exists(str(settings.get("sources", ""))):
         return  # a file of this machine's own sources has it, and apt takes no source twice
     machine = making.machine
-    try:
-        key = openpgp.pinned_key(machine.fetch(key_url, limit=_KEY_LIMIT), fingerprint)
-    except (openpgp.WrongKey, openpgp.KeyUnreadable) as error:
-        raise ActFailed(f"the key of {name}: {error}", "do not use this repository until its owner says why its key changed") from error
+    key = fetched_key(key_url, fingerprint, machine)
     machine.make_folder(f"{making.folder}/keys")
     keyring = f"{making.folder}/keys/{name}.gpg"
     machine.write(keyring, key)

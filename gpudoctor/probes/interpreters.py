@@ -27,7 +27,8 @@ def collect(host: Host, facts: Facts) -> Collected:
     there = [*_system(host), *_versions(host, f"{home}/.pyenv/versions", _PYENV), *_uv_pythons(host, home)]
     found = [one for one in there if not host.distrust(one["path"])]
     looked = host.origin == "live" or bool(found)
-    yield "python.interpreters_left_out", Known([one["path"] for one in there if one not in found], "names of files")
+    left_out = [one["path"] for one in there if one not in found]
+    yield "python.interpreters_left_out", Known(left_out, "names of files") if looked else Unknown("not recorded")
     yield "python.interpreters", Known(found, "names of files") if looked else Unknown("not recorded")
     yield "python.venv_module", _venv_module(host, found)
     for tool, folders in TOOLS.items():
