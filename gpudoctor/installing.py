@@ -44,6 +44,8 @@ class SetupRequest:
     """Where the person put what only a person can download."""
     env: str | None = None
     bundle: str | None = None
+    bundle_sha256: str = ""
+    """Of its manifest, as the person was told when it was made."""
     mirrors: tuple[str, ...] = ()
     """NAME=URL, as on the command line."""
     mirror_config: Mapping[str, Any] = field(default_factory=dict)
@@ -152,10 +154,10 @@ def _bundle(request: SetupRequest, facts: Facts) -> str | None:
     """The offline bundle, every file of it compared with its manifest, and made for a machine such as this one."""
     if request.bundle is None:
         return None
-    from gpudoctor.install.bundle import BundleError, misfits, open_bundle
+    from gpudoctor.install.bundle import BundleError, misfits, pinned
 
     try:
-        bundle = open_bundle(request.bundle)
+        bundle = pinned(request.bundle, request.bundle_sha256)
     except BundleError as error:
         raise app.RequestError(f"{error}; {error.advice}") from error
     wrong = misfits(bundle, facts, request.name, request.python_version or "")

@@ -43,6 +43,7 @@ FORMATS = ("text", "json", "sh", "dockerfile", "ansible")
     "--mirror", multiple=True, metavar="NAME=URL", help="Another place for a repository or index; or [mirrors] in a configuration file."
 )
 @click.option("--make-bundle", metavar="DIR", help="Download all that the plan needs into DIR, for a machine without a network.")
+@click.option("--bundle-sha256", metavar="HEX", default="", help="What --make-bundle said at its end; without it no wheels are taken.")
 @click.option("--offline-bundle", metavar="DIR", help="Install from such a folder; no socket is opened.")
 @click.option("--allow-removal", is_flag=True, help="Let a step remove packages that stand in its way (the plan names them).")
 @click.option("--capture", metavar="PATH", help="Plan for a recorded machine; only with --plan or a --format.")
@@ -92,7 +93,8 @@ def _request(given: Mapping[str, Any]) -> SetupRequest:
     folder = os.path.abspath(os.path.expanduser(given["folder"])) if given["folder"] and not given["capture"] else given["folder"]
     return SetupRequest(
         name=given["name"], capture=given["capture"], torch=given["torch"], python_version=given["python_version"],
-        purpose=given["purpose"], folder=folder, env=given["env"], bundle=given["offline_bundle"], mirrors=given["mirror"],
+        purpose=given["purpose"], folder=folder, env=given["env"], bundle=given["offline_bundle"],
+        bundle_sha256=given["bundle_sha256"], mirrors=given["mirror"],
         mirror_config=mirrors(), allow_removal=given["allow_removal"],
     )  # fmt: skip
 
@@ -221,6 +223,7 @@ def _typed(given: Mapping[str, Any]) -> str:
     for entry in given["mirror"]:
         words += ["--mirror", entry]
     words += ["--offline-bundle", given["offline_bundle"]] if given["offline_bundle"] else []
+    words += ["--bundle-sha256", given["bundle_sha256"]] if given["bundle_sha256"] else []
     words += ["--allow-removal"] if given["allow_removal"] else []
     return shlex.join(words)
 

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from gpudoctor.host.acting import ActFailed, Machine
 from gpudoctor.host.hashed_tree import plain_files, sha256
 from gpudoctor.install import apt
-from gpudoctor.install.bundle import MANIFEST, Bundle, BundleError, Entry, manifest_text, open_bundle
+from gpudoctor.install.apt_bundle_making import copy_repositories
+from gpudoctor.install.bundle import MANIFEST, Bundle, BundleError, BundleSource, Entry, manifest_text, open_bundle
 from gpudoctor.install.kinds._kind import Settings
 from gpudoctor.install.kinds.venv import python_in
 from gpudoctor.install.pip_command import alone, surroundings
@@ -38,6 +39,7 @@ class _Making:
     machine: Machine
     sources: dict[str, str]
     """Path in the bundle to where it came from."""
+    repositories: tuple[BundleSource, ...] = ()
 
     @property
     def work(self) -> str:
@@ -69,7 +71,7 @@ def make_bundle(plan: Plan, addresses: Mapping[str, Address], folder: str, machi
     made = Bundle(
         folder=top, plan=plan.name, recipe=plan.recipe, os_id=plan.os_id, os_version=plan.os_version,
         architecture=platform.machine().lower(), python=_minor(plan) if any(path.startswith("wheels/") for path in files) else "",
-        date=date or time.strftime("%Y-%m-%d", time.gmtime()), files=files,
+        date=date or time.strftime("%Y-%m-%d", time.gmtime()), files=files, sources=making.repositories,
     )  # fmt: skip
     machine.write(f"{top}/{MANIFEST}", manifest_text(made).encode())
     return open_bundle(top)
@@ -78,7 +80,7 @@ def make_bundle(plan: Plan, addresses: Mapping[str, Address], folder: str, machi
 def _prepare(making: _Making) -> None:
     """The folders; what is there must be of an earlier try, or a bundle of ours, which is made anew."""
     top, machine = making.folder, making.machine
-    known = {"wheels", "debs", "keys", "downloads", _WORK, MANIFEST}
+    known = {"wheels", "repos", "keys", "downloads", _WORK, MANIFEST}
     strangers = [name for name in machine.look.listdir(top) if name not in known]
     if strangers:
         raise BundleError(f"{top} holds other things ({strangers[0]})", "choose a new or an empty folder for the bundle")
@@ -191,8 +193,9 @@ def _packages(making: _Making) -> None:
     if not steps:
         return
     machine, folder = making.machine, making.folder
-    for name in ("debs", "debs/partial"):
-        machine.make_folder(f"{folder}/{name}")
+    machine.remove_tree(f"{folder}/repos")
+    for name in ("", "/partial"):
+        machine.make_folder(f"{making.work}/debs{name}")
     options = _private_apt(making)
     for step in repositories:
         _repository(making, step)
@@ -202,6 +205,7 @@ def _packages(making: _Making) -> None:
         env=dict(apt.ENV),
         advice="apt must reach every source of this machine; see apt-get update",
     )
+    packages: dict[str, str] = {}
     for step in steps:
         recommends = "--install-recommends" if step.settings.get("recommends") else "--no-install-recommends"
         words = [recommends, *_chosen(making, options, step)]
@@ -211,11 +215,11 @@ def _packages(making: _Making) -> None:
             ["apt-get", *options, "install", "--download-only", *words], env=dict(apt.ENV), advice="gpudoctor setup --plan names the step"
         )
         for uri, name, digest in _URI.findall(listed.output):
-            making.sources[f"debs/{name}"] = uri
-            if digest and sha256(f"{folder}/debs/{name}") != digest:
+            packages[uri] = f"{making.work}/debs/{name}"
+            if digest and sha256(packages[uri]) != digest:
                 raise ActFailed(f"{name} is not the file that the repository names", "remove the folder and make the bundle anew")
-    machine.remove_tree(f"{folder}/debs/partial")
-    machine.remove(f"{folder}/debs/lock")
+    lists = f"{making.work}/apt/lists"
+    making.repositories = copy_repositories(machine, options, folder, lists, packages, making.sources.__setitem__)
 
 
 def _private_apt(making: _Making) -> list[str]:
@@ -230,10 +234,9 @@ def _private_apt(making: _Making) -> list[str]:
             machine.write(f"{root}/sources.list.d/{name}", machine.read(f"/etc/apt/sources.list.d/{name}") or b"")
     settings = {
         "Dir::State::lists": f"{root}/lists", "Dir::State::status": f"{root}/status", "Dir::State::extended_states": f"{root}/extended",
-        "Dir::Cache": f"{root}/cache", "Dir::Cache::archives": f"{making.folder}/debs", "Dir::Etc::sourcelist": f"{root}/sources.list",
+        "Dir::Cache": f"{root}/cache", "Dir::Cache::archives": f"{making.work}/debs", "Dir::Etc::sourcelist": f"{root}/sources.list",
         "Dir::Etc::sourceparts": f"{root}/sources.list.d", "Debug::NoLocking": "1", "APT::Sandbox::User": "",
-        "Acquire::ForceHash": "SHA256",
-        "Acquire::Languages": "none", "Dpkg::Use-Pty": "0",
+        "Acquire::ForceHash": "SHA256", "Acquire::Languages": "none", "Acquire::GzipIndexes": "false", "Dpkg::Use-Pty": "0",
     }  # fmt: skip
     return ["-q", "-y", *(word for key, value in settings.items() for word in ("-o", f"{key}={value}"))]
 
