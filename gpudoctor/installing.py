@@ -18,7 +18,7 @@ from gpudoctor.host.http import Network
 from gpudoctor.host.open_host import open_host
 from gpudoctor.install.kinds._kind import Look
 from gpudoctor.install.kinds.venv import python_in
-from gpudoctor.install.mirrors import MirrorError, apply_mirrors, given_mirrors, mirror_notes
+from gpudoctor.install.mirrors import MirrorError, apply_mirrors, given_mirrors, mirror_notes, unauthenticated
 from gpudoctor.install.planner import plan as make_plan
 from gpudoctor.install.preflight import Preflight, preflight
 from gpudoctor.lang.conditions import did_you_mean
@@ -61,6 +61,8 @@ class Planned:
     plan: Plan
     report: Report
     look: Look
+    unauthenticated: tuple[str, ...] = ()
+    """Mirrors that anybody on the way could speak for, each in a sentence; the person is asked about them."""
 
 
 def book() -> RecipeBook:
@@ -83,8 +85,9 @@ def plan_from(request: SetupRequest, recipes: RecipeBook, gathered: Gathered, ho
     """The same from facts at hand, with the check of the present state: pure but for what kinds read from the host."""
     report = app.judge(gathered, app.catalogue(), app.CheckRequest(capture=request.capture), host.origin)
     plan, look = draw(request, recipes, gathered.facts, host, env, _machine_line(report))
-    warnings = (*mirror_notes(recipes.addresses, look.addresses), *plan.warnings, *_cautions(plan, report, look))
-    return Planned(replace(plan, mends=_mends(plan, report), warnings=warnings), report, look)
+    open_ones = unauthenticated(recipes.addresses, look.addresses)
+    warnings = (*mirror_notes(recipes.addresses, look.addresses), *open_ones, *plan.warnings, *_cautions(plan, report, look))
+    return Planned(replace(plan, mends=_mends(plan, report), warnings=warnings), report, look, open_ones)
 
 
 def draw(request: SetupRequest, recipes: RecipeBook, facts: Facts, host: Host, env: str, machine: str) -> tuple[Plan, Look]:

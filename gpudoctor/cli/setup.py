@@ -43,6 +43,7 @@ FORMATS = ("text", "json", "sh", "dockerfile", "ansible")
     "--mirror", multiple=True, metavar="NAME=URL", help="Another place for a repository or index; or [mirrors] in a configuration file."
 )
 @click.option("--make-bundle", metavar="DIR", help="Download all that the plan needs into DIR, for a machine without a network.")
+@click.option("--allow-http", is_flag=True, help="Do not ask about mirrors with plain http, whose packages nothing authenticates.")
 @click.option("--bundle-sha256", metavar="HEX", default="", help="What --make-bundle said at its end; without it no wheels are taken.")
 @click.option("--offline-bundle", metavar="DIR", help="Install from such a folder; no socket is opened.")
 @click.option("--allow-removal", is_flag=True, help="Let a step remove packages that stand in its way (the plan names them).")
@@ -129,6 +130,9 @@ def _apply(planned: Planned, request: SetupRequest, given: Mapping[str, Any], sc
         screen.show_problems(f"{row.what}: {row.detail}; {row.advice}" for row in ahead.problems)
         return FINDINGS
     screen.show_notes(ahead.notes)
+    if planned.plan.todo and planned.unauthenticated and not given["allow_http"] and not screen.accept(planned.unauthenticated):
+        screen.say_line("Nothing was changed.")
+        return OK
     if planned.plan.todo and not given["yes"] and not screen.confirm(planned.plan):
         screen.say_line("Nothing was changed.")
         return OK
@@ -313,6 +317,14 @@ class Screen:
         for problem in problems:
             self.say_line(f"cannot begin: {problem}")
         self.say_line("Nothing was changed.")
+
+    def accept(self, mirrors: Iterable[str]) -> bool:
+        """Whether packages may come from where anybody can change them: --yes is no answer to that."""
+        said = "; ".join(mirrors)
+        if not sys.stdin.isatty():
+            raise BadInput(f"{said}; give a mirror with https, or --allow-http to use it all the same")
+        self.say_line(said)
+        return click.confirm("Use it all the same?", default=False)
 
     def confirm(self, plan: Plan) -> bool:
         if not sys.stdin.isatty():

@@ -107,7 +107,7 @@ def _wheels(making: _Making) -> None:
         _download(making, python, step, before)
         _build(making, python, wheels)
         settings = step.settings
-        where = ", ".join([str(settings.get("index", "")), *map(str, settings.get("extra", ())), *map(str, settings.get("find_links", ()))])
+        where = ", ".join([*(str(settings.get(key) or "") for key in ("first_index", "index")), *map(str, settings.get("find_links", ()))])
         for name in set(machine.look.listdir(wheels)) - before:
             making.sources[f"wheels/{name}"] = where.strip(", ")
 
@@ -129,11 +129,17 @@ def _interpreter(making: _Making) -> str:
 def _download(making: _Making, python: str, step: PlannedStep, there: set[str]) -> None:
     """With what the steps before brought as constraints, so that one release of each project is in the bundle."""
     settings, machine = step.settings, making.machine
+    wheels = f"{making.folder}/wheels"
+    if settings.get("first"):
+        place = [word for host in settings["first_trusted"] for word in ("--trusted-host", str(host))]
+        words = ["--dest", wheels, "--no-deps", "--index-url", str(settings["first_index"]), *place, *map(str, settings["first"])]
+        machine.run(_pip(making, python, "download", words), env=_environment(making), advice="look at the network, and at --mirror")
     pins = [line for line in map(_pin, sorted(there)) if line]
     for constraints in [pins, []] if pins else [[]]:
         lines = [*constraints, *map(str, settings.get("constraints", ()))]
         machine.write(f"{making.work}/constraints.txt", "".join(f"{line}\n" for line in lines).encode())
         words = ["--dest", f"{making.folder}/wheels", *_places(settings), *map(str, settings.get("options", ()))]
+        words += ["--find-links", wheels] if settings.get("first") else []
         words += ["--constraint", f"{making.work}/constraints.txt", *map(str, settings["packages"])]
         done = machine.run(_pip(making, python, "download", words), env=_environment(making), check=False)
         if done.rc == 0:
@@ -170,7 +176,7 @@ def _pip(making: _Making, python: str, verb: str, words: Sequence[str]) -> list[
 def _places(settings: Settings) -> Iterator[str]:
     index = str(settings.get("index") or "")
     yield from ("--index-url", index) if index else ("--no-index",)
-    for key, word in (("extra", "--extra-index-url"), ("find_links", "--find-links"), ("trusted", "--trusted-host")):
+    for key, word in (("find_links", "--find-links"), ("trusted", "--trusted-host")):
         for value in settings.get(key, ()):
             yield from (word, str(value))
 
