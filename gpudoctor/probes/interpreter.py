@@ -184,7 +184,10 @@ def _check_trust(host: Host, target: Environment) -> None:
     if target.why == "--python" or not target.executable:
         return
     base = f"{target.base or target.prefix}/lib/python{minor(target.version)}"
-    for path in (target.executable, f"{target.prefix}/pyvenv.cfg", base, *target.folders):
+    # A path of modules may be an archive, which is no folder of packages and is imported from all the same.
+    separator = ";" if host.platform == "windows" else ":"
+    asked_for = [_absolute(host, entry) for entry in (host.env("PYTHONPATH") or "").split(separator) if entry]
+    for path in (target.executable, f"{target.prefix}/pyvenv.cfg", base, *asked_for, *target.folders):
         why = host.distrust(path)
         if why:
             asked = target.prefix if target.marker else target.executable

@@ -103,6 +103,44 @@ class TestOfAnotherUser:
         report, _ = check(place, VIRTUAL_ENV=str(root))
         assert not ran.exists() and f"another user owns {place}/shared or can change it" in unlooked(report)
 
+    def test_an_archive_of_modules_counts_too(self, place: Path) -> None:
+        ran = place / "ran"
+        root = environment(place / "env", ran)
+        (place / "modules.zip").write_bytes(b"PK")
+        os.chown(place / "modules.zip", SOMEBODY, SOMEBODY)
+        report, _ = check(place, VIRTUAL_ENV=str(root), PYTHONPATH=str(place / "modules.zip"))
+        assert not ran.exists() and "modules.zip" in unlooked(report)
+
+    def test_setup_makes_no_environment_with_such_a_python(self, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        from gpudoctor.model.facts import Facts
+        from gpudoctor.probes import interpreters
+
+        python = place / ".pyenv/versions/3.11.9/bin/python3.11"
+        python.parent.mkdir(parents=True)
+        python.write_text("#!/bin/sh\n")
+        (place / ".local/bin").mkdir(parents=True)
+        (place / ".local/bin/uv").write_text("#!/bin/sh\n")
+        monkeypatch.setenv("HOME", str(place))
+        found = dict(interpreters.collect(LocalHost(), Facts()))
+        assert str(python) in [one["path"] for one in found["python.interpreters"].value]  # type: ignore[union-attr]
+        assert found["tools.uv"].value == str(place / ".local/bin/uv")  # type: ignore[union-attr]
+        give(place, SOMEBODY)
+        found = dict(interpreters.collect(LocalHost(), Facts()))
+        assert str(python) not in [one["path"] for one in found["python.interpreters"].value]  # type: ignore[union-attr]
+        assert found["python.interpreters_left_out"].value == [str(python)]  # type: ignore[union-attr]
+        assert found["tools.uv"].source == "PATH" and not hasattr(found["tools.uv"], "value")
+
+    def test_what_was_not_run_replays(self, place: Path) -> None:
+        """A recording of such a look says the same of it, without the other user's name."""
+        ran = place / "ran"
+        give(environment(place / ".venv", ran), SOMEBODY)
+        code = "import sys; from gpudoctor import cli; sys.exit(cli.run(sys.argv[1:]))"
+        variables = {"HOME": str(place), "XDG_STATE_HOME": str(place), "XDG_CACHE_HOME": str(place), "PATH": "/usr/bin:/bin"}
+        argv = [sys.executable, "-c", code, "capture", "-o", "there.tar.gz"]
+        subprocess.run(argv, cwd=place, env=variables, check=True, capture_output=True, timeout=90)
+        report, _ = check(place, "--capture", "there.tar.gz")
+        assert not ran.exists() and "another user owns" in unlooked(report)
+
     def test_root_runs_no_program_of_a_folder_that_is_not_roots(self, place: Path) -> None:
         tools = place / "tools"
         tools.mkdir()
