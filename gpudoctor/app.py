@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,6 +27,7 @@ from gpudoctor.host.recorded import RecordedHost
 from gpudoctor.host.report_file import read_report
 from gpudoctor.lang.conditions import did_you_mean
 from gpudoctor.lang.signatures import SearchedText
+from gpudoctor.model.bounds import TooComplex, check_toml
 from gpudoctor.model.check import Catalogue
 from gpudoctor.model.facts import Facts, Known
 from gpudoctor.model.measurement import Measurement
@@ -137,8 +139,17 @@ def hear(facts: Facts, knowledge: Catalogue) -> tuple[Catalogue, Hits]:
 
 def _demands(policy: str) -> Sequence[Demand]:
     from gpudoctor.catalog.policy import read_policy
+    from gpudoctor.host.project_files import read_given
 
-    return read_policy(policy, vocabulary.specs())
+    if os.path.isfile(policy):
+        try:
+            check_toml(read_given(policy))
+        except TooComplex as error:
+            raise RequestError(f"--expect {policy}: {error}; write one with gpudoctor check --write-expect FILE") from None
+    try:
+        return read_policy(policy, vocabulary.specs())
+    except RecursionError:
+        raise RequestError(f"--expect {policy}: it is nested too deep; write its conditions in fewer levels") from None
 
 
 def refuse_unknown_names(request: CheckRequest, knowledge: Catalogue) -> None:

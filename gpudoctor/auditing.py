@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
@@ -15,6 +16,7 @@ from gpudoctor.audit.judging import Target, applies, judge, judge_image
 from gpudoctor.audit.pairs import conflicts
 from gpudoctor.audit.replacing import from_index
 from gpudoctor.derived.torch_build import one_version
+from gpudoctor.host.memory_limit import limited_memory
 from gpudoctor.host.project_files import inside, read_given
 from gpudoctor.host.report_file import read_report
 from gpudoctor.model.audit import BACKENDS, VERDICTS, Audit, Backend, FormatError, Judged, Manifest, Wanted
@@ -46,7 +48,8 @@ class AuditRequest:
 
 def audit(request: AuditRequest, progress: Callable[[str], None] | None = None) -> Audit:
     """Raises app.BAD_INPUT and FormatError for what cannot be read, BackendUnknown where the machine does not say what it has."""
-    manifests = read_all(request.files)
+    with limited_memory():
+        manifests = read_all(request.files)
     facts = None
     if request.backend is None or not request.files or request.capture:
         facts = _facts(request, progress, quick=request.capture is None)
@@ -66,9 +69,11 @@ def audit(request: AuditRequest, progress: Callable[[str], None] | None = None) 
     platform = _platform(backend.name, facts)
     python = str(facts.value("python.version") or "") if facts is not None and (not request.files or request.python) else ""
     target = Target(backend=backend.name, platform=platform, python=python)
+    with limited_memory():
+        rows = tuple(_rows(manifests, target))
     return Audit(
         tool_version=__version__, created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), backend=backend, python=python,
-        files=tuple((manifest.file, manifest.kind) for manifest in manifests), rows=tuple(_rows(manifests, target)),
+        files=tuple((manifest.file, manifest.kind) for manifest in manifests), rows=rows,
         notes=tuple(dict.fromkeys(note for manifest in manifests for note in manifest.notes)),
     )  # fmt: skip
 
@@ -106,10 +111,11 @@ def _read(path: str, root: str, found: dict[str, Manifest], *, as_requirements: 
 
 def _facts(request: AuditRequest, progress: Callable[[str], None] | None, *, quick: bool) -> Facts:
     check = app.CheckRequest(capture=request.capture, python=request.python, quick=quick)
-    told = read_report(request.capture) if request.capture else None
-    if told is not None:
-        return app.look_into(told).gathered.facts
-    return app.look(app.open_for(check), "audit", progress, live=False).gathered.facts
+    with limited_memory() if request.capture else contextlib.nullcontext():
+        told = read_report(request.capture) if request.capture else None
+        if told is not None:
+            return app.look_into(told).gathered.facts
+        return app.look(app.open_for(check), "audit", progress, live=False).gathered.facts
 
 
 def choose(facts: Facts | None) -> Backend:

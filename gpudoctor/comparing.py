@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import zipfile
@@ -15,6 +14,7 @@ from gpudoctor import app
 from gpudoctor.engine.changes import Knowledge, compare
 from gpudoctor.gather import vocabulary
 from gpudoctor.gather.told import told
+from gpudoctor.host import _json
 from gpudoctor.host.history import History, Kept, switched_off, target_of
 from gpudoctor.lang.templates import fields_of
 from gpudoctor.model.change import Diff
@@ -23,7 +23,7 @@ from gpudoctor.model.condition import Condition, Leaf, Some
 from gpudoctor.model.report import SCHEMA, Report
 from gpudoctor.reporters import json_report
 
-LARGEST = 64_000_000
+LARGEST = 16_000_000
 DEEPEST = 60
 IN_ARCHIVE = "report.json"
 Progress = Callable[[str], None]
@@ -177,9 +177,9 @@ def _depth(value: Any) -> int:
 
 def _report_from(content: bytes, where: str) -> dict[str, Any]:
     try:
-        found = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise app.RequestError(f"{where}: no JSON; give a report that gpudoctor wrote (--format json), or a capture") from error
+        found = _json.loads(content.decode("utf-8-sig", "replace"))
+    except ValueError as error:
+        raise app.RequestError(f"{where}: no JSON ({str(error)[:100]}); give a report that gpudoctor wrote, or a capture") from error
     schema = found.get("schema") if isinstance(found, dict) else None
     if schema != SCHEMA:
         said = f"it says '{str(schema)[:60]}'" if schema else "it names no schema"

@@ -17,7 +17,8 @@ from gpudoctor.host.base import Host
 from gpudoctor.host.http import Network
 from gpudoctor.host.open_host import open_host
 from gpudoctor.install.kinds._kind import Look
-from gpudoctor.install.mirrors import MirrorError, apply_mirrors, given_mirrors, mirror_notes
+from gpudoctor.install.kinds.venv import python_in
+from gpudoctor.install.mirrors import MirrorError, apply_mirrors, given_mirrors, mirror_notes, unauthenticated
 from gpudoctor.install.planner import plan as make_plan
 from gpudoctor.install.preflight import Preflight, preflight
 from gpudoctor.lang.conditions import did_you_mean
@@ -43,6 +44,8 @@ class SetupRequest:
     """Where the person put what only a person can download."""
     env: str | None = None
     bundle: str | None = None
+    bundle_sha256: str = ""
+    """Of its manifest, as the person was told when it was made."""
     mirrors: tuple[str, ...] = ()
     """NAME=URL, as on the command line."""
     mirror_config: Mapping[str, Any] = field(default_factory=dict)
@@ -58,6 +61,8 @@ class Planned:
     plan: Plan
     report: Report
     look: Look
+    unauthenticated: tuple[str, ...] = ()
+    """Mirrors that anybody on the way could speak for, each in a sentence; the person is asked about them."""
 
 
 def book() -> RecipeBook:
@@ -80,8 +85,9 @@ def plan_from(request: SetupRequest, recipes: RecipeBook, gathered: Gathered, ho
     """The same from facts at hand, with the check of the present state: pure but for what kinds read from the host."""
     report = app.judge(gathered, app.catalogue(), app.CheckRequest(capture=request.capture), host.origin)
     plan, look = draw(request, recipes, gathered.facts, host, env, _machine_line(report))
-    warnings = (*mirror_notes(recipes.addresses, look.addresses), *plan.warnings, *_cautions(plan, report, look))
-    return Planned(replace(plan, mends=_mends(plan, report), warnings=warnings), report, look)
+    open_ones = unauthenticated(recipes.addresses, look.addresses)
+    warnings = (*mirror_notes(recipes.addresses, look.addresses), *open_ones, *plan.warnings, *_cautions(plan, report, look))
+    return Planned(replace(plan, mends=_mends(plan, report), warnings=warnings), report, look, open_ones)
 
 
 def draw(request: SetupRequest, recipes: RecipeBook, facts: Facts, host: Host, env: str, machine: str) -> tuple[Plan, Look]:
@@ -89,6 +95,7 @@ def draw(request: SetupRequest, recipes: RecipeBook, facts: Facts, host: Host, e
     addresses = _addresses(recipes, request)
     options = {
         "torch": request.torch, "python_version": request.python_version, "purpose": request.purpose, "folder": request.folder,
+        "env_named": request.env is not None,
         "bundle": _bundle(request, facts), "allow_removal": request.allow_removal, "user": facts.value("setup.user"),
         "insecure": sorted(name for name, address in addresses.items() if address != recipes.addresses[name]),
     }  # fmt: skip
@@ -116,7 +123,7 @@ def _open(request: SetupRequest) -> tuple[Host, str]:
     if wanted:
         return host, wanted
     default = f"{_home(host)}/gpudoctor/{request.name}"
-    if not request.capture and os.path.isdir(default):
+    if not request.capture and os.path.isdir(default) and not host.distrust(python_in(default, host)):
         host = open_host(None, request.budget, False, default)
     return host, default
 
@@ -150,10 +157,10 @@ def _bundle(request: SetupRequest, facts: Facts) -> str | None:
     """The offline bundle, every file of it compared with its manifest, and made for a machine such as this one."""
     if request.bundle is None:
         return None
-    from gpudoctor.install.bundle import BundleError, misfits, open_bundle
+    from gpudoctor.install.bundle import BundleError, misfits, pinned
 
     try:
-        bundle = open_bundle(request.bundle)
+        bundle = pinned(request.bundle, request.bundle_sha256)
     except BundleError as error:
         raise app.RequestError(f"{error}; {error.advice}") from error
     wrong = misfits(bundle, facts, request.name, request.python_version or "")

@@ -234,7 +234,7 @@ def _take_back(row: RunRow, journal: Journal, watcher: Watcher) -> Outcome:
 
 def fill_bundle(plan: Plan, addresses: Mapping[str, Address], folder: str, watcher: Watcher) -> str:
     """Downloads what the plan needs into `folder`, for a machine without a network; says what is in it. Changes nothing else."""
-    from gpudoctor.install.bundle import BundleError
+    from gpudoctor.install.bundle import BundleError, manifest_sha256
     from gpudoctor.install.bundle_making import make_bundle
 
     log = state_folder() / "bundle.log"
@@ -243,4 +243,8 @@ def fill_bundle(plan: Plan, addresses: Mapping[str, Address], folder: str, watch
         bundle = make_bundle(plan, addresses, folder, ActingHost(LocalHost(budget=86_400.0), log=log, progress=watcher.says))
     except (BundleError, ActFailed) as error:
         raise app.RequestError("; ".join(text for text in (str(error), getattr(error, "advice", "")) if text)) from error
-    return f"{bundle.folder}: {len(bundle.files)} files; on the other machine: gpudoctor setup {plan.name} --offline-bundle {bundle.folder}"
+    pin = manifest_sha256(bundle.folder)
+    return (
+        f"{bundle.folder}: {len(bundle.files)} files; on the other machine: gpudoctor setup {plan.name} --offline-bundle {bundle.folder} "
+        f"--bundle-sha256 {pin} (bring this number by another way than the bundle)"
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,6 +11,7 @@ from typing import Any
 
 from gpudoctor import app
 from gpudoctor.gather.collect import gather
+from gpudoctor.host import _json
 from gpudoctor.host.local import LocalHost
 from gpudoctor.model.batch_sweep import Sweep, SweepPoint
 from gpudoctor.model.comparison import Comparison
@@ -154,8 +154,8 @@ def read_report(path: str) -> dict[str, Any]:
     if not text.ok:
         raise app.RequestError(f"--compare {path}: {PROBLEMS.get(text.problem, text.problem)}")
     try:
-        found = json.loads(text.text)
-    except (ValueError, RecursionError) as error:
+        found = _json.loads(text.text)
+    except ValueError as error:
         raise app.RequestError(f"--compare {path}: no JSON; give a report that `gpudoctor validate --format json` wrote") from error
     if not isinstance(found, dict):
         raise app.RequestError(f"--compare {path}: no report; give a file that `gpudoctor validate --format json` wrote")

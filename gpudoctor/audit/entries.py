@@ -12,6 +12,8 @@ from packaging.utils import InvalidSdistFilename, InvalidWheelFilename, canonica
 
 from gpudoctor.model.audit import FormatError, Wanted
 
+MOST = 10_000
+"""Packages of one file; a reader stops behind them, and the file is refused."""
 LONGEST = 2000
 """Characters of one requirement."""
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,98}[A-Za-z0-9])?")

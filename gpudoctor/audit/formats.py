@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import re
-import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from gpudoctor.audit import conda_files, container_files, requirements_txt, setup_files, toml_files
-from gpudoctor.audit.entries import named
+from gpudoctor.audit.entries import MOST, named
+from gpudoctor.host import _json, _toml
 from gpudoctor.model.audit import FormatError, Manifest
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 KNOWN = (
     "requirements*.txt", "pyproject.toml", "setup.cfg", "setup.py", "Pipfile", "Pipfile.lock", "uv.lock", "poetry.lock", "pdm.lock",
     "pylock.toml", "environment.yml", "conda-lock.yml", "Dockerfile", "compose.yaml",
 )  # fmt: skip
-MOST, MOST_INDEXES = 10_000, 200
+MOST_INDEXES, MOST_LINES = 200, 300_000
 _READERS: tuple[tuple[str, Callable[[str, str], Manifest]], ...] = (
-    (r"pyproject\.toml", lambda text, file: toml_files.pyproject(_toml(text, file), text, file)),
-    (r"pipfile", lambda text, file: toml_files.pipfile(_toml(text, file), text, file)),
+    (r"pyproject\.toml", lambda text, file: toml_files.pyproject(_parsed_toml(text, file), text, file)),
+    (r"pipfile", lambda text, file: toml_files.pipfile(_parsed_toml(text, file), text, file)),
     (r"pipfile\.lock", lambda text, file: _pipfile_lock(text, file)),
-    (r"(?:uv|poetry|pdm)\.lock", lambda text, file: toml_files.locked(_toml(text, file), text, file, _base(file))),
-    (r"pylock(?:\.[\w.-]+)?\.toml", lambda text, file: toml_files.locked(_toml(text, file), text, file, "pylock")),
+    (r"(?:uv|poetry|pdm)\.lock", lambda text, file: toml_files.locked(_parsed_toml(text, file), text, file, _base(file))),
+    (r"pylock(?:\.[\w.-]+)?\.toml", lambda text, file: toml_files.locked(_parsed_toml(text, file), text, file, "pylock")),
     (r"setup\.cfg", setup_files.setup_cfg),
     (r"setup\.py", setup_files.setup_py),
     (r"(?:[\w.-]*[.-])?conda-lock\.ya?ml", conda_files.lock),
@@ -41,6 +35,8 @@ _READERS: tuple[tuple[str, Callable[[str, str], Manifest]], ...] = (
 def read(text: str, file: str) -> Manifest:
     """Raises FormatError: no file of these kinds, or a broken one."""
     base = _base(file)
+    if text.count("\n") + text.count("\r") > MOST_LINES:
+        raise FormatError(f"{file}: more than {MOST_LINES} lines; no file of dependencies has so many")
     for pattern, reader in _READERS:
         if re.fullmatch(pattern, base):
             found = reader(text, file)
@@ -54,20 +50,20 @@ def _base(file: str) -> str:
     return file.replace("\\", "/").rsplit("/", 1)[-1].lower()
 
 
-def _toml(text: str, file: str) -> Mapping[str, Any]:
+def _parsed_toml(text: str, file: str) -> Mapping[str, Any]:
     try:
-        return tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        reason = "nested too deeply" if isinstance(error, RecursionError) else " ".join(str(error).split())[:200]
+        return _toml.loads(text)
+    except ValueError as error:
+        reason = " ".join(str(error).split())[:200]
         raise FormatError(f"{file}: no TOML that can be read ({reason})") from None
 
 
 def _pipfile_lock(text: str, file: str) -> Manifest:
     found = Manifest(file=file, kind="Pipfile.lock")
     try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)[:200]
+        data = _json.loads(text)
+    except ValueError as error:
+        reason = str(error)[:200]
         raise FormatError(f"{file}: no JSON that can be read ({reason})") from None
     if not isinstance(data, Mapping) or not isinstance(data.get("_meta"), Mapping):
         raise FormatError(f"{file}: no '_meta'; expected a lock file of Pipenv")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gpudoctor.audit.entries import named, of_address, requirement, without_secret
+from gpudoctor.audit.entries import MOST, named, of_address, requirement, without_secret
 from gpudoctor.model.audit import Manifest, Wanted
 
 _COMMENT = re.compile(r"(^|\s)#.*$")
@@ -22,6 +22,8 @@ def read(text: str, file: str) -> Manifest:
     found = Manifest(file=file, kind="requirements")
     for number, line in _logical(text):
         take(line, number, found)
+        if len(found.wanted) > MOST:
+            break
     return found
 
 

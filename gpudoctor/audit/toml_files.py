@@ -8,7 +8,7 @@ from typing import Any
 
 from packaging.utils import canonicalize_name
 
-from gpudoctor.audit.entries import named, of_address, pep440, requirement, without_secret
+from gpudoctor.audit.entries import MOST, named, of_address, pep440, requirement, without_secret
 from gpudoctor.model.audit import FormatError, Manifest, Wanted
 
 _OF_UV = ("dev-dependencies", "constraint-dependencies", "override-dependencies")
@@ -98,7 +98,7 @@ def pyproject(data: Mapping[str, Any], text: str, file: str) -> Manifest:
             if said is not None and not isinstance(said, list):
                 raise FormatError(f'{file}: [{section}] holds no list of requirements; expected ["name>=1"]')
             for each in said or ():
-                if isinstance(each, str):
+                if isinstance(each, str) and len(found.wanted) <= MOST:
                     one = requirement(each, file, lines.of_text(each, section))
                     found.wanted.append(_from(one, sources))
     _poetry(_table(tool.get("poetry")), found, lines)

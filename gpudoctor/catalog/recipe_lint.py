@@ -14,7 +14,7 @@ from gpudoctor.model.condition import Condition
 from gpudoctor.model.facts import FactSpec
 from gpudoctor.model.recipe import Include, Recipe, RecipeBook, StepTemplate
 
-_ADDRESS_KEYS = ("repository", "index", "address", "extra_index", "find_links")
+_ADDRESS_KEYS = ("repository", "index", "address", "first_index", "find_links")
 
 
 def lint_book(book: RecipeBook, specs: Mapping[str, FactSpec], stacks: list[str]) -> list[str]:

@@ -103,6 +103,9 @@ def run(arguments: list[str]) -> int:
     except BrokenPipeError:
         _hush()
         return OK
+    except MemoryError:
+        _complain("what was given takes more than 300 MB of memory to read, and was given up; give a smaller file, or a part of it")
+        return USAGE
     except Exception as error:
         if "-v" in arguments or "--verbose" in arguments:
             raise_to = import_module("traceback")

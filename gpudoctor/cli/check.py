@@ -58,6 +58,10 @@ def _check(given: Mapping[str, Any]) -> int:
     from gpudoctor.cli.output import StatusLine
     from gpudoctor.cli.project import ignored
 
+    if given["capture"] is not None:  # on this machine the limit would reach the frameworks that are imported for a look
+        from gpudoctor.host.memory_limit import limited_memory
+
+        click.get_current_context().with_resource(limited_memory())
     if given["write_expect"]:
         _refuse_to_replace(given["write_expect"])
     if given["python"] and given["capture"] is None and not os.path.lexists(os.path.expanduser(given["python"])):

@@ -40,7 +40,9 @@ def command(files: Sequence[str], **given: Any) -> int:
     Reads FILE, or standard input; several files give one table. Nothing of this machine is looked at.
     """
     from gpudoctor import explaining
+    from gpudoctor.host.memory_limit import limited_memory
 
+    click.get_current_context().with_resource(limited_memory())
     request = explaining.ExplainRequest(
         checks=given["checks"], ignore=frozenset(given["ignore"]), stack=given["stack"], why=bool(given["why"])
     )

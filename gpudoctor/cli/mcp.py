@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import os
 import sys
 import threading
@@ -12,8 +14,12 @@ import click
 
 from gpudoctor.cli import OK, BadInput
 
-WAITING = 8
-"""Calls that may wait for their turn; looks at a machine are taken one after the other."""
+AT_ONCE = 4
+"""Calls that are worked on beside each other; looks at this machine are taken one after the other."""
+WAITING = 12
+"""Calls that may be open at all."""
+LOOKING, READING = 60.0, 20.0
+"""Seconds for a call that looks at this machine, and for one that reads what was recorded or pasted."""
 
 
 @click.command("mcp")
@@ -71,62 +77,101 @@ async def _serve(allowed: Any) -> None:
 
 
 class Desk:
-    """Takes calls one after the other, each in a thread that is told when nobody waits any more."""
+    """Takes calls beside each other, each in a process of its own, which is ended when nobody waits for it any more."""
 
     def __init__(self, allowed: Any) -> None:
         import anyio
 
         self._allowed = allowed
-        self._turn = anyio.CapacityLimiter(1)
-        self._calls: set[threading.Event] = set()
+        self._turn = anyio.CapacityLimiter(AT_ONCE)
+        self._here = anyio.CapacityLimiter(1)
+        self._calls = 0
 
     async def answer(self, name: str, arguments: Mapping[str, Any]) -> tuple[str, bool]:
         """(text, whether it is an error). One line for whatever goes wrong."""
         import anyio.to_thread
 
-        if len(self._calls) >= WAITING:
+        wrong = refusal(name, dict(arguments))
+        if wrong:
+            return wrong, True
+        if self._calls >= WAITING:
             return "gpudoctor is busy: too many calls wait already; ask again later", True
         stop = threading.Event()
-        self._calls.add(stop)
-        begun = False
-
-        def work() -> tuple[str, bool]:
-            nonlocal begun
-            begun = True
-            try:
-                return answer(name, dict(arguments), self._allowed, stop)
-            finally:
-                self._calls.discard(stop)  # a call that was given up counts until its thread has ended
-
+        self._calls += 1
         try:
-            done: tuple[str, bool] = await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._turn)
-            return done
+            async with contextlib.AsyncExitStack() as turns:
+                if looks_here(name, arguments):  # two looks at one card at a time would disturb each other
+                    await turns.enter_async_context(self._here)
+                work = functools.partial(answer_apart, name, dict(arguments), self._allowed, stop)
+                done: tuple[str, bool] = await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._turn)
+                return done
         finally:
             stop.set()
-            if not begun:
-                self._calls.discard(stop)
+            self._calls -= 1
+
+
+def looks_here(name: str, arguments: Mapping[str, Any]) -> bool:
+    """Whether the call looks at this machine rather than at what was recorded, told or written down."""
+    if name in ("check", "plan"):
+        return not arguments.get("capture")
+    return name == "diff" and not arguments.get("after")
+
+
+def answer_apart(name: str, arguments: dict[str, Any], allowed: Any, stop: threading.Event, limit: float | None = None) -> tuple[str, bool]:
+    """One call, in a process of its own with a limit of time; it ends as soon as `stop` is set."""
+    import json
+
+    from gpudoctor.host import helpers
+
+    limit = limit or (LOOKING if looks_here(name, arguments) else READING)
+    given = {"name": name, "arguments": arguments, "files": dict(allowed.files), "python": allowed.python}
+    helped = helpers.call("gpudoctor.cli.mcp_call", given, limit=limit, stop=stop)
+    if helped.problem == "stopped":
+        return "cancelled", True
+    if helped.problem == "timeout":
+        return f"{name}: no answer after {limit:.0f} seconds, and it was given up; ask for less, or give a shorter text", True
+    if helped.problem:
+        return _line(f"{name}: the call did not come to an end ({helped.problem})", 300), True
+    said = json.loads(helped.said)
+    return said["text"], said["failed"]
+
+
+def refusal(name: str, arguments: dict[str, Any]) -> str:
+    """'' where there is such a tool and the arguments are as its schema says, else what is wrong."""
+    from jsonschema import Draft202012Validator  # type: ignore[import-untyped, unused-ignore]
+
+    from gpudoctor.cli.assistant_tools import TOOLS
+
+    tool = next((tool for tool in TOOLS if tool.name == name), None)
+    if tool is None:
+        return f"there is no tool '{_line(name, 60)}'; there are {', '.join(tool.name for tool in TOOLS)}"
+    try:
+        wrong = next(Draft202012Validator(tool.schema()).iter_errors(arguments), None)
+    except RecursionError:
+        return f"{name}: the arguments are nested too deep"
+    if wrong is None:
+        return ""
+    place = "/".join(map(str, wrong.absolute_path))
+    return _line(f"{name}: {place + ': ' if place else ''}{wrong.message}", 300)
 
 
 def answer(name: str, arguments: dict[str, Any], allowed: Any, stop: threading.Event) -> tuple[str, bool]:
     """One call: its arguments held against the schema, then the tool."""
-    from jsonschema import Draft202012Validator  # type: ignore[import-untyped, unused-ignore]
-
     from gpudoctor import __version__, app
     from gpudoctor.cli.assistant_tools import TOOLS, Cancelled, bounded
 
-    tool = next((tool for tool in TOOLS if tool.name == name), None)
-    if tool is None:
-        return f"there is no tool '{_line(name, 60)}'; there are {', '.join(tool.name for tool in TOOLS)}", True
-    wrong = next(Draft202012Validator(tool.schema()).iter_errors(arguments), None)
-    if wrong is not None:
-        place = "/".join(map(str, wrong.absolute_path))
-        return _line(f"{name}: {place + ': ' if place else ''}{wrong.message}", 300), True
+    wrong = refusal(name, arguments)
+    if wrong:
+        return wrong, True
+    tool = next(tool for tool in TOOLS if tool.name == name)
     try:
         return bounded(tool.run(arguments, allowed, stop)), False
     except BadInput as error:
         return _line(error.message, 600), True
     except Cancelled:
         return "cancelled", True
+    except MemoryError:
+        return f"{name}: what was given takes more than 300 MB of memory to read, and was given up; give a smaller file or text", True
     except app.BAD_INPUT as error:
         return _line(str(error), 600), True
     except Exception as error:  # an assistant gets one line, as a person does

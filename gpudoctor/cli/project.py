@@ -9,6 +9,7 @@ from typing import Any
 from gpudoctor.cli import BadInput
 
 NAME = "gpudoctor.toml"
+LARGEST = 1 << 20
 SITE = "/etc/gpudoctor/config.toml"
 _SETTINGS = ("mirrors", "history")
 
@@ -55,14 +56,15 @@ def _table(path: str, keys: tuple[str, ...] = ("ignore",)) -> dict[str, Any]:
     """The content of a file, empty where there is none."""
     if not os.path.isfile(path):
         return {}
-    try:
-        import tomllib
-    except ModuleNotFoundError:  # Python 3.10
-        import tomli as tomllib  # type: ignore[import-not-found,no-redef]
+    from gpudoctor.host import _toml
+
     try:
         with open(path, "rb") as file:
-            table: dict[str, Any] = tomllib.load(file)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            content = file.read(LARGEST + 1)
+        if len(content) > LARGEST:
+            raise BadInput(f"{path}: it is larger than {LARGEST >> 20} MiB, which no configuration of gpudoctor is; make it shorter")
+        table = _toml.loads(content.decode())
+    except ValueError as error:
         raise BadInput(f"{path}: no TOML: {error}") from error
     except OSError as error:
         raise BadInput(f"{path}: {error.strerror}") from error

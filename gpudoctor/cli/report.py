@@ -50,6 +50,10 @@ def command(**given: Any) -> int:
 
     if given["python"] and given["capture"] is None and not os.path.lexists(os.path.expanduser(given["python"])):
         raise BadInput(f"--python {given['python']}: no such interpreter or environment folder; give one that exists")
+    if given["capture"] is not None and not (given["to"] or given["attach"]):
+        from gpudoctor.host.memory_limit import limited_memory
+
+        click.get_current_context().with_resource(limited_memory())
     if given["show_redactions"] and given["capture"] is None:
         return _show(reporting.kept_pseudonyms())
     to = report_to.target(given)

@@ -43,6 +43,8 @@ FORMATS = ("text", "json", "sh", "dockerfile", "ansible")
     "--mirror", multiple=True, metavar="NAME=URL", help="Another place for a repository or index; or [mirrors] in a configuration file."
 )
 @click.option("--make-bundle", metavar="DIR", help="Download all that the plan needs into DIR, for a machine without a network.")
+@click.option("--allow-http", is_flag=True, help="Do not ask about mirrors with plain http, whose packages nothing authenticates.")
+@click.option("--bundle-sha256", metavar="HEX", default="", help="What --make-bundle said at its end; without it no wheels are taken.")
 @click.option("--offline-bundle", metavar="DIR", help="Install from such a folder; no socket is opened.")
 @click.option("--allow-removal", is_flag=True, help="Let a step remove packages that stand in its way (the plan names them).")
 @click.option("--capture", metavar="PATH", help="Plan for a recorded machine; only with --plan or a --format.")
@@ -92,7 +94,8 @@ def _request(given: Mapping[str, Any]) -> SetupRequest:
     folder = os.path.abspath(os.path.expanduser(given["folder"])) if given["folder"] and not given["capture"] else given["folder"]
     return SetupRequest(
         name=given["name"], capture=given["capture"], torch=given["torch"], python_version=given["python_version"],
-        purpose=given["purpose"], folder=folder, env=given["env"], bundle=given["offline_bundle"], mirrors=given["mirror"],
+        purpose=given["purpose"], folder=folder, env=given["env"], bundle=given["offline_bundle"],
+        bundle_sha256=given["bundle_sha256"], mirrors=given["mirror"],
         mirror_config=mirrors(), allow_removal=given["allow_removal"],
     )  # fmt: skip
 
@@ -127,6 +130,9 @@ def _apply(planned: Planned, request: SetupRequest, given: Mapping[str, Any], sc
         screen.show_problems(f"{row.what}: {row.detail}; {row.advice}" for row in ahead.problems)
         return FINDINGS
     screen.show_notes(ahead.notes)
+    if planned.plan.todo and planned.unauthenticated and not given["allow_http"] and not screen.accept(planned.unauthenticated):
+        screen.say_line("Nothing was changed.")
+        return OK
     if planned.plan.todo and not given["yes"] and not screen.confirm(planned.plan):
         screen.say_line("Nothing was changed.")
         return OK
@@ -221,6 +227,7 @@ def _typed(given: Mapping[str, Any]) -> str:
     for entry in given["mirror"]:
         words += ["--mirror", entry]
     words += ["--offline-bundle", given["offline_bundle"]] if given["offline_bundle"] else []
+    words += ["--bundle-sha256", given["bundle_sha256"]] if given["bundle_sha256"] else []
     words += ["--allow-removal"] if given["allow_removal"] else []
     return shlex.join(words)
 
@@ -310,6 +317,14 @@ class Screen:
         for problem in problems:
             self.say_line(f"cannot begin: {problem}")
         self.say_line("Nothing was changed.")
+
+    def accept(self, mirrors: Iterable[str]) -> bool:
+        """Whether packages may come from where anybody can change them: --yes is no answer to that."""
+        said = "; ".join(mirrors)
+        if not sys.stdin.isatty():
+            raise BadInput(f"{said}; give a mirror with https, or --allow-http to use it all the same")
+        self.say_line(said)
+        return click.confirm("Use it all the same?", default=False)
 
     def confirm(self, plan: Plan) -> bool:
         if not sys.stdin.isatty():

@@ -6,10 +6,10 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
-from gpudoctor.host._toml import loads
+from gpudoctor.host._toml import loads_ours
 
 
 @lru_cache(maxsize=64)
 def table(name: str) -> dict[str, Any]:
     """The content of gpudoctor/data/<name>.toml."""
-    return loads(files("gpudoctor").joinpath("data", f"{name}.toml").read_text(encoding="utf-8"))
+    return loads_ours(files("gpudoctor").joinpath("data", f"{name}.toml").read_text(encoding="utf-8"))

@@ -12,7 +12,7 @@ from typing import Any
 
 from gpudoctor.host.base import CaptureError, Ran
 from gpudoctor.host.capture_tables import json_line, json_table, toml
-from gpudoctor.host.recording import CHILD, Recording, child_digest
+from gpudoctor.host.recording import CHILD, DISTRUSTED, Recording, child_digest
 from gpudoctor.host.redact import Redactor
 from gpudoctor.host.redact_capture import redact_entries
 from gpudoctor.host.system_names import of_this_machine
@@ -100,6 +100,7 @@ def capture_entries(
     folders = {tables.path(path): list(names) for path, names in sorted(recording.folders.items())}
     links = {tables.path(path): target for path, target in sorted(recording.links.items())}
     reals = {tables.path(path): real for path, real in sorted(recording.reals.items())}
+    tables.unreadable |= {tables.path(path): f"{DISTRUSTED} {why}" for path, why in sorted(recording.distrusted.items())}
     files = tables.files()
     machine = {"format": 1, "complete": True, "recorder": recorder, "title": "recorded by gpudoctor", "platform": platform, "host": host}
     if target:

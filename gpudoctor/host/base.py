@@ -146,6 +146,13 @@ class Host(Protocol):
         """Whether this user may open the path for reading and writing; None where that cannot be told."""
         ...
 
+    def distrust(self, path: str, *, lies_here: bool = False) -> str:
+        """'' where it may be run without being asked for by name, else why not (host.trust), in words for a program.
+
+        `lies_here`: it is an environment that was only found in the current folder. Recorded machines say what the live one said.
+        """
+        ...
+
     def env(self, name: str) -> str | None: ...
     def env_names(self, prefix: str) -> list[str]:
         """Names of environment variables that begin with `prefix`."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
+from gpudoctor.host import _json
 from gpudoctor.host.base import CaptureError, Ran, bounded
 from gpudoctor.host.stores import MAX_FILE, Store
 
@@ -32,14 +32,14 @@ def read_toml(store: Store, name: str, required: bool = False) -> dict[str, Any]
 
     try:
         return loads(content.decode("utf-8", "replace"))
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise CaptureError(f"{store.where}: {name}: {(str(error).splitlines() or ['not TOML'])[0][:200]} (expected TOML)") from None
 
 
-def _json(store: Store, name: str, text: str, at: str) -> Any:
+def _parsed(store: Store, name: str, text: str, at: str) -> Any:
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
+        return _json.loads(text)
+    except ValueError as error:
         reason = (str(error).splitlines() or ["not JSON"])[0][:200]
         raise CaptureError(f"{store.where}: {name}{at}: {reason} (expected JSON)") from None
 
@@ -47,7 +47,7 @@ def _json(store: Store, name: str, text: str, at: str) -> Any:
 def read_json(store: Store, name: str) -> Any:
     """None where there is no such file."""
     content = _bytes(store, name)
-    return None if content is None else _printable(_json(store, name, content.decode("utf-8", "replace"), ""))
+    return None if content is None else _printable(_parsed(store, name, content.decode("utf-8", "replace"), ""))
 
 
 def read_python(store: Store) -> dict[str, Any] | None:
@@ -64,7 +64,7 @@ def read_commands(store: Store) -> dict[tuple[str, ...], Ran]:
         if not line.strip():
             continue
         at = f" line {number}"
-        entry = _printable(_json(store, "commands.jsonl", line.decode("utf-8", "replace"), at))
+        entry = _printable(_parsed(store, "commands.jsonl", line.decode("utf-8", "replace"), at))
         ran = _ran(entry)
         if isinstance(ran, str):
             raise CaptureError(f"{store.where}: commands.jsonl{at}: {ran}")

@@ -69,6 +69,8 @@ class Network:
     ) -> Answer:
         """One question, no redirection followed, no password of ~/.netrc added: a token must go nowhere but to `url`."""
         deadline, status = time.monotonic() + timeout, None
+        if any(name.lower() in _SECRET_HEADERS for name in headers) and not _is_private(url):
+            return Answer(url, problem="insecure")
         try:
             with self._answer(method, url, timeout, dict(headers), body=body, alone=True) as answer:
                 status, content = answer.status_code, bytearray()
@@ -133,9 +135,14 @@ class Network:
         import requests
         from urllib3.exceptions import HTTPError
 
+        class Session(requests.Session):
+            def rebuild_auth(self, prepared_request: requests.PreparedRequest, response: requests.Response) -> None:
+                prepared_request.headers.pop("Authorization", None)  # a password of ~/.netrc goes where it was asked for alone
+
+        quiet = alone or not _is_private(url)
         try:
-            with requests.request(
-                method, url, timeout=timeout, stream=True, allow_redirects=not alone, data=body, auth=_as_it_is if alone else None,
+            with Session() as session, session.request(
+                method, url, timeout=timeout, stream=True, allow_redirects=not alone, data=body, auth=_as_it_is if quiet else None,
                 headers={"User-Agent": "gpudoctor", **headers}, hooks={} if alone else {"response": _keep_secure},
             ) as answer:  # fmt: skip
                 yield answer
@@ -199,6 +206,20 @@ def _put(file: IO[bytes], chunk: bytes | None, at: int) -> None:
                 chunk = chunk[file.write(chunk) :]
     except OSError as error:
         raise _Disk(error) from None
+
+
+_SECRET_HEADERS = ("authorization", "private-token", "proxy-authorization", "cookie")
+
+
+def _is_private(url: str) -> bool:
+    """Whether nobody on the way can read along: https, or this machine itself."""
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(url)
+        return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in ("localhost", "127.0.0.1", "::1"))
+    except ValueError:
+        return False
 
 
 def _as_it_is(request: requests.PreparedRequest) -> requests.PreparedRequest:

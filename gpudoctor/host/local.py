@@ -186,6 +186,11 @@ class LocalHost:
         except (OSError, ValueError):
             return None
 
+    def distrust(self, path: str, *, lies_here: bool = False) -> str:
+        from gpudoctor.host import trust
+
+        return trust.distrust_environment(path) if lies_here else trust.distrust(path)
+
     # environment
 
     def env(self, name: str) -> str | None:
@@ -197,7 +202,7 @@ class LocalHost:
 
 
 def find_program(name: str, path: str) -> str | None:
-    """The executable, as a shell would find it; relative entries of PATH are not trusted."""
+    """The executable, as a shell would find it; relative entries of PATH are not trusted, nor by root any where others can write."""
     if not _POSIX:
         import shutil
 
@@ -208,9 +213,15 @@ def find_program(name: str, path: str) -> str | None:
         # WSL puts the folders of Windows on PATH: slow to ask, and only .exe files there are programs.
         if folder.startswith("/") and (not folder.startswith("/mnt/") or name.endswith(".exe")):
             candidate = os.path.join(folder, name)
-            if _executable(candidate):
+            if _executable(candidate) and not (os.geteuid() == 0 and _is_strange(candidate)):
                 return candidate
     return None
+
+
+def _is_strange(program: str) -> bool:
+    from gpudoctor.host.trust import distrust
+
+    return bool(distrust(program))
 
 
 def _executable(path: str) -> bool:

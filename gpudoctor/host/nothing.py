@@ -50,6 +50,9 @@ class NoHost:
     def may_open(self, path: str) -> bool | None:
         return None
 
+    def distrust(self, path: str, *, lies_here: bool = False) -> str:
+        return ""
+
     def env(self, name: str) -> str | None:
         return None
 

@@ -57,6 +57,29 @@ def kill_marked(marker: str, everywhere: bool) -> bool:
     return killed
 
 
+def kill_started_by(doctor: int) -> None:
+    """Kill what a process of ours that was itself killed had started: its marks begin with its number."""
+    wanted = f"{MARKER}={doctor}.".encode()
+    for _ in range(5):
+        found = [pid for pid in _all_processes() if _carries(pid, wanted)]
+        if not found:
+            return
+        for pid in found:
+            kill(pid)
+        time.sleep(0.02)
+        for pid in found:
+            with contextlib.suppress(OSError):
+                os.waitpid(pid, os.WNOHANG)
+
+
+def _carries(pid: int, wanted: bytes) -> bool:
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as handle:
+            return any(word.startswith(wanted) for word in handle.read(1 << 20).split(b"\0"))
+    except OSError:
+        return False
+
+
 def kill_unmarked(since: int | None, running: Collection[int]) -> None:
     """Kill what a process that was born at `since` left behind under a new environment, without the marker.
 

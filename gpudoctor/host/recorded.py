@@ -7,6 +7,7 @@ Beside the files of the contract, captures that gpudoctor itself made may hold (
 `modes.toml`    an entry may say `may_open = true`, what the kernel answered (ACLs included);
 `machine.toml`  `host` (the platform as the live host called it) and `target` (what --python said);
 `measurements.json` `{"runs": [{"date": …, "measurements": […]}]}`: what `validate` had measured there, as a report has it;
+`unreadable.toml` an entry may be `distrusted` and why: what was not run there, since others could have changed it;
 `commands.jsonl` lines of `gpudoctor-child` and a digest: what our own children in the target environment said.
 """
 
@@ -22,13 +23,15 @@ from gpudoctor import __version__
 from gpudoctor.host.access import acl_marked, listed_modes, may_open_by_mode, parse_id
 from gpudoctor.host.base import CaptureError, Mode, Problem, Ran, Text, bounded
 from gpudoctor.host.capture_text import read_commands, read_json, read_python, read_toml, typed
-from gpudoctor.host.recording import CHILD, child_digest
+from gpudoctor.host.recording import CHILD, DISTRUSTED, child_digest
 from gpudoctor.host.stores import Store, open_store
+from gpudoctor.model.bounds import TooComplex, check_path
 
 __all__ = ["CaptureError", "RecordedHost", "open_recorded"]
 
 PLATFORMS = ("linux", "wsl2", "windows", "macos", "container")
 _MAX_HOPS = 40
+MOST_FOLDERS = 100_000
 _COARSE = frozenset({"/", "/sys", "/sys/class", "/sys/bus", "/sys/module", "/sys/devices", "/proc", "/usr", "/usr/lib", "/var", "/home"})
 """Folders of which a hand-made machine holds some subfolders: a missing one proves nothing unless files lie beside it."""
 _PROBLEMS: dict[str, Problem] = {"denied": "denied", "io-error": "io-error", "too-large": "too-large", "missing": "missing"}
@@ -68,6 +71,7 @@ class RecordedHost:
         self._env = {name: typed(store, "env.toml", name, value, str) for name, value in read_toml(store, "env.toml").items()}
         self._files: dict[str, str] = {}
         self._unreadable: dict[str, str] = {}
+        self._distrusted: dict[str, str] = {}
         self._folded: dict[str, str] = {}
         self._children: dict[str, set[str]] = {"/": set()}
         self._holds_files: set[str] = set()
@@ -85,19 +89,23 @@ class RecordedHost:
         for name in store.names():
             if name.startswith("files/"):
                 self._files[self._norm(name[5:])] = name
+            elif name.endswith(".toml") and "/" not in name:
+                read_toml(store, name)  # a table that no answer needs is read too: whoever rewrites the capture reads all of them
         self._links: dict[str, str] = links
         self._modes: dict[str, Mapping[str, Any]] = {}
         for key, value in read_toml(store, "modes.toml").items():
             self._modes[self._norm(key)] = typed(store, "modes.toml", key, value, dict)
         for key, value in read_toml(store, "unreadable.toml").items():
-            self._unreadable[self._norm(key)] = typed(store, "unreadable.toml", key, value, str)
+            word, _, why = typed(store, "unreadable.toml", key, value, str).partition(" ")
+            (self._distrusted if word == DISTRUSTED else self._unreadable)[self._norm(key)] = why if word == DISTRUSTED else value
         self._folders: dict[str, list[str]] = {}
         for key, value in read_toml(store, "folders.toml").items():
             listing = typed(store, "folders.toml", key, value, list)
-            self._folders[self._norm(key)] = [str(name) for name in listing]
+            self._folders[self._norm(key)] = [typed(store, "folders.toml", key, name, str) for name in listing]
         absent = typed(store, "absent.toml", "paths", read_toml(store, "absent.toml").get("paths", []), list)
-        self._absent = {self._norm(str(path)) for path in absent}
-        self._realpaths = {self._norm(k) if k.startswith("/") else k: str(v) for k, v in read_toml(store, "realpaths.toml").items()}
+        self._absent = {self._norm(typed(store, "absent.toml", "paths", path, str)) for path in absent}
+        real = {key: typed(store, "realpaths.toml", key, value, str) for key, value in read_toml(store, "realpaths.toml").items()}
+        self._realpaths: dict[str, str] = {self._norm(key) if key.startswith("/") else key: value for key, value in real.items()}
         for path in (*self._files, *links, *self._modes):
             self._adopt(path)
         self._known_there = {path for path, why in self._unreadable.items() if why != "missing" and path not in self._absent}
@@ -108,7 +116,13 @@ class RecordedHost:
             self._adopt(posixpath.join(path, "."), leaf=False)
 
     def _adopt(self, path: str, leaf: bool = True) -> None:
-        """Make the path a child of its folder, and its folders folders."""
+        """Make the path a child of its folder, and its folders folders. Raises CaptureError where that would take too many folders."""
+        try:
+            check_path(path)
+        except TooComplex as error:
+            raise CaptureError(f"{self._store.where}: {error}; a capture holds paths that a system can open") from None
+        if len(self._children) > MOST_FOLDERS:
+            raise CaptureError(f"{self._store.where}: its paths lie in more than {MOST_FOLDERS} folders, which no recorded machine has")
         folder, _, name = path.rpartition("/")
         folder = folder or "/"
         if leaf:
@@ -294,6 +308,9 @@ class RecordedHost:
             return None
         listed = self._from_listings().get(resolved)
         return may_open_by_mode(mode, self._who, acl=acl_marked(mode) or (listed is not None and acl_marked(listed)))
+
+    def distrust(self, path: str, *, lies_here: bool = False) -> str:
+        return self._distrusted.get(self._norm(path), "")
 
     def env(self, name: str) -> str | None:
         if self.platform == "windows":

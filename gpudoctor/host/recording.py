@@ -34,6 +34,11 @@ class Recording:
     opens: dict[str, bool | None] = field(default_factory=dict)
     children: dict[tuple[tuple[str, ...], str], Ran] = field(default_factory=dict)
     environment: dict[str, str] = field(default_factory=dict)
+    distrusted: dict[str, str] = field(default_factory=dict)
+
+
+DISTRUSTED = "distrusted"
+"""Begins an entry of unreadable.toml that says why something was not run (Host.distrust); it may well have been read."""
 
 
 class RecordingHost:
@@ -123,6 +128,12 @@ class RecordingHost:
         if self.exists(path):
             self.recording.opens[path] = allowed
         return allowed
+
+    def distrust(self, path: str, *, lies_here: bool = False) -> str:
+        why = self._inner.distrust(path, lies_here=lies_here)
+        if why:
+            self.recording.distrusted[path] = why
+        return why
 
     def env(self, name: str) -> str | None:
         value = self._inner.env(name)

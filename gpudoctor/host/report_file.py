@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from typing import Any
 
+from gpudoctor.host import _json
 from gpudoctor.host.base import CaptureError
 from gpudoctor.model.packed import unpack
 from gpudoctor.model.report import SCHEMA
 
-LARGEST = 64_000_000
+LARGEST = 16_000_000
+"""Bytes. A report has some hundred thousand; what is read of JSON takes up to twenty times its length in memory."""
 
 
 def read_report(path: str) -> Mapping[str, Any] | None:
@@ -40,8 +41,8 @@ def report_in(text: str, path: str) -> Mapping[str, Any] | None:
             if packed is None:
                 return None
             text = packed
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        document = _json.loads(text)
+    except ValueError as error:
         raise CaptureError(f"{path}: not a report: {(str(error).splitlines() or ['nested too deep'])[0][:160]}") from None
     if not isinstance(document, dict) or document.get("schema") != SCHEMA or not isinstance(document.get("facts"), dict):
         found = str(document.get("schema"))[:60] if isinstance(document, dict) else type(document).__name__

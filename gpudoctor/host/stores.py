@@ -12,10 +12,12 @@ from collections.abc import Iterator
 from typing import IO, Protocol
 
 from gpudoctor.host.base import CaptureError
+from gpudoctor.model.bounds import TooComplex, check_path
 
-MAX_ENTRIES = 300_000
-MAX_TOTAL = 512 * 1024 * 1024
-MAX_FILE = 64 * 1024 * 1024
+MAX_ENTRIES = 100_000
+MAX_TOTAL = 96 * 1024 * 1024
+"""Bytes of an archive, unpacked: all of it is held in memory, and a command that reads one takes at most 300 MB."""
+MAX_FILE = 32 * 1024 * 1024
 
 
 class Store(Protocol):
@@ -64,6 +66,10 @@ def open_store(path: str) -> Store:
 
 def inside(where: str, name: str) -> str:
     """The name, cleaned; an error where it would lie outside the capture."""
+    try:
+        check_path(name)
+    except TooComplex as error:
+        raise CaptureError(f"{where}: {error}; a capture holds paths that a system can open") from None
     parts = [part for part in name.split("/") if part not in ("", ".")]
     if ".." in parts or name.startswith("/") or "\x00" in name:
         raise CaptureError(f"{where}: entry {name[:120]!r} lies outside the capture")

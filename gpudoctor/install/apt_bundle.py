@@ -1,127 +1,129 @@
-"""Packages of an offline bundle: the files debs/*.deb below its folder, and nothing from a network."""
+"""Packages of an offline bundle: parts of the repositories that they came from, with the index that each repository has signed.
+
+apt reads them through sources of its own and checks every signature, index and package as it does over a network. The bundle says
+nothing about trust: a repository of a vendor must be signed by the key that our own table pins, any other by the keys of this system.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cmp_to_key
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+from urllib.parse import quote
 
-from gpudoctor.host.acting import ActFailed, Machine
-from gpudoctor.install import apt, apt_state
-from gpudoctor.install.apt_choice import Choice, satisfied
-from gpudoctor.install.debian_versions import compare
+from gpudoctor.host.acting import ActFailed, Done, Machine
+from gpudoctor.host.gpg import KeyRefused, checked_key
+from gpudoctor.install import apt, apt_sources, openpgp
+from gpudoctor.install.bundle import BundleError, read_manifest
+from gpudoctor.install.kinds._kind import Look, PlanError, Settings
 
-_FIELDS = ("Package", "Version", "Architecture", "Pre-Depends", "Depends", "Provides")
-_RELATION = re.compile(r"([a-z0-9][a-z0-9+.\-]*)(?::[a-z0-9]+)?\s*(?:\(\s*(<<|<=|=|>=|>>)\s*([^)\s]+)\s*\))?")
-_HOLDS = {"<<": (-1,), "<=": (-1, 0), "=": (0,), ">=": (0, 1), ">>": (1,)}
-
-
-@dataclass(frozen=True, slots=True)
-class _Deb:
-    path: str
-    name: str
-    version: str
-    needs: tuple[tuple[tuple[str, str, str], ...], ...]
-    """One tuple of alternatives for each dependency: name, relation, version."""
-    gives: tuple[tuple[str, str, str], ...]
+FOLDER = "/var/lib/gpudoctor/apt-bundle"
+"""Lists, keys and sources while a step is at work; gone afterwards. It is root's, like the rest of apt."""
+SOURCES = f"{FOLDER}/bundle.sources"
 
 
-def shown(bundle: str, one: apt.Wanted) -> str:
-    """How a person would name the file of a package."""
-    return f"{bundle}/debs/{one.name}_{one.version or '*'}.deb" if not one.version.endswith("*") else f"{bundle}/debs/{one.name}_*.deb"
+def options(folder: str = FOLDER) -> tuple[str, ...]:
+    """What makes apt see the bundle alone, and refuse what is not signed whatever the machine's own configuration allows."""
+    settings = (
+        f"Dir::Etc::sourcelist={folder}/bundle.sources", "Dir::Etc::sourceparts=-", f"Dir::State::lists={folder}/lists",
+        f"Dir::Cache={folder}/cache", "APT::Sandbox::User=root", "Acquire::Languages=none", "APT::Get::AllowUnauthenticated=false",
+        "Acquire::AllowInsecureRepositories=false", "Acquire::AllowWeakRepositories=false",
+        "Acquire::AllowDowngradeToInsecureRepositories=false",
+    )  # fmt: skip
+    return tuple(word for setting in settings for word in ("-o", setting))
 
 
-def choose(machine: Machine, bundle: str, entries: Sequence[str], there: apt.Listing) -> Choice:
-    """The files for the entries that are not there, with all that they depend on. Raises ActFailed naming what the bundle lacks."""
-    debs = _read(machine, bundle)
-    graph = apt.parse_graph(apt_state.answer(machine, apt.GRAPH), apt_state.native(machine))
-    given = set().union(*(node.gives - {name} for name, node in graph.items() if name in there and there[name].sound), set())
-    taken: dict[str, _Deb] = {}
-    names = []
-    for entry in entries:
-        alternatives = apt.parse_wanted(entry)
-        if any(satisfied(one, there) or (not one.relation and one.name in given) for one in alternatives):
-            continue
-        found = next((deb for one in alternatives for deb in _named(debs, one.name) if one.matches(deb.version)), None)
-        if found is None:
-            raise ActFailed(f"the bundle has no {entry.replace('|', ' or ')}", f"add it to {bundle}/debs on a machine with a network")
-        names.append(found.name)
-        _take(found, debs, there, given, taken, bundle)
-    return Choice(tuple(deb.path for deb in taken.values()), tuple(names))
+_SYSTEM_KEYS = (
+    "/usr/share/keyrings/debian-archive-keyring.gpg", "/usr/share/keyrings/debian-archive-keyring.pgp",
+    "/usr/share/keyrings/ubuntu-archive-keyring.gpg",
+)  # fmt: skip
 
 
-def _take(deb: _Deb, debs: Sequence[_Deb], there: apt.Listing, given: set[str], taken: dict[str, _Deb], bundle: str) -> None:
-    waiting = [deb]
-    while waiting:
-        one = waiting.pop()
-        if one.name in taken:
-            continue
-        taken[one.name] = one
-        for clause in one.needs:
-            if any(_holds(need, there, given, taken) for need in clause):
-                continue
-            found = next((other for need in clause for other in _serving(debs, need)), None)
-            if found is None:
-                names = " or ".join(" ".join(filter(None, need)) for need in clause)
-                raise ActFailed(
-                    f"the bundle lacks {names}, which {one.name} depends on", f"add it to {bundle}/debs on a machine with a network"
-                )
-            waiting.append(found)
-
-
-def _holds(need: tuple[str, str, str], there: apt.Listing, given: set[str], taken: Mapping[str, _Deb]) -> bool:
-    name, relation, version = need
-    package = there.get(name)
-    if package is not None and package.sound and _fits(package.version, relation, version):
-        return True
-    return (name in given and not relation) or any(deb in _serving(tuple(taken.values()), need) for deb in taken.values())
-
-
-def _fits(version: str, relation: str, wanted: str) -> bool:
-    if not relation:
-        return True
-    order = compare(version, wanted)
-    return (order > 0) - (order < 0) in _HOLDS[relation]
-
-
-def _named(debs: Sequence[_Deb], name: str) -> list[_Deb]:
-    """Newest first."""
-    by_version = cmp_to_key(compare)
-    return sorted((deb for deb in debs if deb.name == name), key=lambda deb: by_version(deb.version), reverse=True)
-
-
-def _serving(debs: Sequence[_Deb], need: tuple[str, str, str]) -> list[_Deb]:
-    name, relation, version = need
-    direct = [deb for deb in _named(debs, name) if _fits(deb.version, relation, version)]
-    providing = [
-        deb for deb in debs for given, _, at in deb.gives if given == name and (not relation or (at and _fits(at, relation, version)))
-    ]
-    return direct + providing
-
-
-def _read(machine: Machine, bundle: str) -> list[_Deb]:
-    folder = f"{bundle.rstrip('/')}/debs"
-    names = [name for name in machine.look.listdir(folder) if name.endswith(".deb")]
-    if not names:
-        raise ActFailed(f"{folder} holds no packages", "make the bundle anew on a machine with a network")
-    native = apt_state.native(machine)
+def sources(look: Look) -> list[dict[str, Any]]:
+    """The repositories in the bundle of the plan, each with whose key must have signed it. Raises PlanError."""
+    folder = str(look.options.get("bundle") or "")
+    if not folder:
+        return []
+    try:
+        bundle = read_manifest(folder)
+    except BundleError as error:
+        raise PlanError(f"{error}; {error.advice}") from error
     found = []
-    for name in sorted(names):
-        done = machine.ask(("dpkg-deb", "-f", f"{folder}/{name}", *_FIELDS))
-        if done.rc != 0:
-            raise ActFailed(f"{folder}/{name} is no Debian package", "it may be damaged; copy the bundle again")
-        fields = dict(re.findall(r"^([A-Za-z\-]+): (.*)$", done.output, re.M))
-        if fields.get("Architecture") in (native, "all"):
-            needs = f"{fields.get('Pre-Depends', '')}, {fields.get('Depends', '')}"
-            clauses = tuple(tuple(_relations(clause.split("|"))) for clause in needs.split(",") if clause.strip())
-            given = tuple(_relations(fields.get("Provides", "").split(",")))
-            found.append(_Deb(f"{folder}/{name}", fields.get("Package", ""), fields.get("Version", ""), clauses, given))
+    for source in bundle.sources:
+        address = look.addresses.get(source.name) if source.name else None
+        if source.name and (address is None or address.kind != "apt" or not address.fingerprint):
+            raise PlanError(f"the bundle holds a repository '{source.name}', which has no pinned key here; make the bundle anew")
+        keyring = "" if source.name else next((path for path in _SYSTEM_KEYS if look.host.exists(path)), "")
+        found.append({
+            "path": f"{folder.rstrip('/')}/{source.path}", "name": source.name,
+            "suite": source.suite, "components": list(source.components),
+            "keyring": keyring, "key": f"{folder.rstrip('/')}/keys/{source.name}.gpg" if source.name else "",
+            "fingerprint": openpgp.normal(address.fingerprint) if address else "",
+        })  # fmt: skip
+    if not found:
+        raise PlanError(f"{folder} holds no packages of the distribution; make the bundle anew with gpudoctor setup NAME --make-bundle DIR")
     return found
 
 
-def _relations(texts: Sequence[str]) -> Iterator[tuple[str, str, str]]:
-    for text in texts:
-        found = _RELATION.match(text.strip())
-        if found:
-            yield found[1], found[2] or "", found[3] or ""
+def text(given: Sequence[Mapping[str, Any]]) -> str:
+    """The .sources file. The date until which a list may be used is not asked for: a bundle is older than that by its nature."""
+    stanzas = []
+    for one in given:
+        lines = ["Types: deb", f"URIs: copy:{quote(one['path'])}/", f"Suites: {one['suite']}"]
+        lines += [f"Components: {' '.join(one['components'])}"] if one["components"] else []
+        keyring = f"{FOLDER}/keys/{one['name']}.gpg" if one["name"] else one["keyring"]
+        lines += [f"Signed-By: {keyring}"] if keyring else []
+        stanzas.append("\n".join([*lines, "Check-Valid-Until: no", "Targets: Packages", ""]))
+    return "\n".join(stanzas)
+
+
+def opened(machine: Machine, settings: Settings) -> Machine:
+    """A machine whose apt sees the bundle and nothing else, once all of it is verified. Raises ActFailed."""
+    closed(machine)
+    machine.make_folder("/var/lib/gpudoctor", mode=0o700, root=True)
+    for name in ("", "/keys", "/lists", "/lists/partial", "/cache", "/cache/archives", "/cache/archives/partial"):
+        machine.make_folder(f"{FOLDER}{name}", root=True)
+    for source in settings["sources"]:
+        if source["name"]:
+            machine.write(f"{FOLDER}/keys/{source['name']}.gpg", _key(source, machine), root=True)
+    machine.write(f"{FOLDER}/bundle.sources", text(settings["sources"]).encode(), root=True)
+    inside = cast(Machine, _Inside(machine))
+    done = inside.run((*apt.GET, "update", "-o", "APT::Update::Error-Mode=any"), root=True, env=apt.ENV, check=False)
+    if done.rc != 0:
+        closed(machine)
+        refusal = apt_sources.refusal(done.output, "of the bundle", str(settings["bundle"]), "")
+        advice = "do not use it; make one anew, and bring it here by a way that you trust"
+        raise ActFailed(f"the bundle is refused: {refusal}", advice, refusal.tail)
+    return inside
+
+
+def closed(machine: Machine) -> None:
+    machine.run(("rm", "-rf", FOLDER), root=True)
+
+
+def _key(source: Mapping[str, Any], machine: Machine) -> bytes:
+    try:
+        return checked_key(openpgp.pinned_key(machine.read(source["key"]) or b"", source["fingerprint"]), source["fingerprint"])
+    except (openpgp.WrongKey, openpgp.KeyUnreadable) as error:
+        raise ActFailed(f"{source['key']} is refused: {error}", "do not use this bundle; make one anew") from None
+    except KeyRefused as refused:
+        raise ActFailed(f"{source['key']} is refused: {refused}", refused.advice) from None
+
+
+class _Inside:
+    """A Machine: every apt that is asked or run gets the options of the bundle."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._machine, name)
+
+    def run(self, argv: Sequence[str], **more: Any) -> Done:
+        return self._machine.run(_with_options(argv), **more)
+
+    def ask(self, argv: Sequence[str], **more: Any) -> Done:
+        return self._machine.ask(_with_options(argv), **more)
+
+
+def _with_options(argv: Sequence[str]) -> tuple[str, ...]:
+    return (argv[0], *options(FOLDER), *argv[1:]) if argv[0] in ("apt-get", "apt-cache") else tuple(argv)

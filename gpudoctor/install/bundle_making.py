@@ -15,11 +15,13 @@ from dataclasses import dataclass
 
 from gpudoctor.host.acting import ActFailed, Machine
 from gpudoctor.host.hashed_tree import plain_files, sha256
-from gpudoctor.install import apt, openpgp
-from gpudoctor.install.bundle import MANIFEST, Bundle, BundleError, Entry, manifest_text, open_bundle
+from gpudoctor.install import apt
+from gpudoctor.install.apt_bundle_making import copy_repositories
+from gpudoctor.install.bundle import MANIFEST, Bundle, BundleError, BundleSource, Entry, manifest_text, open_bundle
 from gpudoctor.install.kinds._kind import Settings
 from gpudoctor.install.kinds.venv import python_in
 from gpudoctor.install.pip_command import alone, surroundings
+from gpudoctor.install.repository_files import fetched_key
 from gpudoctor.model.plan import DONE, Plan, PlannedStep
 from gpudoctor.model.recipe import Address
 
@@ -27,7 +29,6 @@ _WORK = ".work"
 """Of the making only; gone at the end."""
 _NOT_BUNDLED = ("dnf.repository", "dnf.install", "pacman.install")
 _URI = re.compile(r"^'([^']+)' (\S+) \d+ (?:SHA256:([0-9a-f]{64}))?", re.MULTILINE)
-_KEY_LIMIT = 1_000_000
 
 
 @dataclass(slots=True)
@@ -38,6 +39,7 @@ class _Making:
     machine: Machine
     sources: dict[str, str]
     """Path in the bundle to where it came from."""
+    repositories: tuple[BundleSource, ...] = ()
 
     @property
     def work(self) -> str:
@@ -69,7 +71,7 @@ def make_bundle(plan: Plan, addresses: Mapping[str, Address], folder: str, machi
     made = Bundle(
         folder=top, plan=plan.name, recipe=plan.recipe, os_id=plan.os_id, os_version=plan.os_version,
         architecture=platform.machine().lower(), python=_minor(plan) if any(path.startswith("wheels/") for path in files) else "",
-        date=date or time.strftime("%Y-%m-%d", time.gmtime()), files=files,
+        date=date or time.strftime("%Y-%m-%d", time.gmtime()), files=files, sources=making.repositories,
     )  # fmt: skip
     machine.write(f"{top}/{MANIFEST}", manifest_text(made).encode())
     return open_bundle(top)
@@ -78,7 +80,7 @@ def make_bundle(plan: Plan, addresses: Mapping[str, Address], folder: str, machi
 def _prepare(making: _Making) -> None:
     """The folders; what is there must be of an earlier try, or a bundle of ours, which is made anew."""
     top, machine = making.folder, making.machine
-    known = {"wheels", "debs", "keys", "downloads", _WORK, MANIFEST}
+    known = {"wheels", "repos", "keys", "downloads", _WORK, MANIFEST}
     strangers = [name for name in machine.look.listdir(top) if name not in known]
     if strangers:
         raise BundleError(f"{top} holds other things ({strangers[0]})", "choose a new or an empty folder for the bundle")
@@ -105,7 +107,7 @@ def _wheels(making: _Making) -> None:
         _download(making, python, step, before)
         _build(making, python, wheels)
         settings = step.settings
-        where = ", ".join([str(settings.get("index", "")), *map(str, settings.get("extra", ())), *map(str, settings.get("find_links", ()))])
+        where = ", ".join([*(str(settings.get(key) or "") for key in ("first_index", "index")), *map(str, settings.get("find_links", ()))])
         for name in set(machine.look.listdir(wheels)) - before:
             making.sources[f"wheels/{name}"] = where.strip(", ")
 
@@ -127,11 +129,17 @@ def _interpreter(making: _Making) -> str:
 def _download(making: _Making, python: str, step: PlannedStep, there: set[str]) -> None:
     """With what the steps before brought as constraints, so that one release of each project is in the bundle."""
     settings, machine = step.settings, making.machine
+    wheels = f"{making.folder}/wheels"
+    if settings.get("first"):
+        place = [word for host in settings["first_trusted"] for word in ("--trusted-host", str(host))]
+        words = ["--dest", wheels, "--no-deps", "--index-url", str(settings["first_index"]), *place, *map(str, settings["first"])]
+        machine.run(_pip(making, python, "download", words), env=_environment(making), advice="look at the network, and at --mirror")
     pins = [line for line in map(_pin, sorted(there)) if line]
     for constraints in [pins, []] if pins else [[]]:
         lines = [*constraints, *map(str, settings.get("constraints", ()))]
         machine.write(f"{making.work}/constraints.txt", "".join(f"{line}\n" for line in lines).encode())
         words = ["--dest", f"{making.folder}/wheels", *_places(settings), *map(str, settings.get("options", ()))]
+        words += ["--find-links", wheels] if settings.get("first") else []
         words += ["--constraint", f"{making.work}/constraints.txt", *map(str, settings["packages"])]
         done = machine.run(_pip(making, python, "download", words), env=_environment(making), check=False)
         if done.rc == 0:
@@ -168,7 +176,7 @@ def _pip(making: _Making, python: str, verb: str, words: Sequence[str]) -> list[
 def _places(settings: Settings) -> Iterator[str]:
     index = str(settings.get("index") or "")
     yield from ("--index-url", index) if index else ("--no-index",)
-    for key, word in (("extra", "--extra-index-url"), ("find_links", "--find-links"), ("trusted", "--trusted-host")):
+    for key, word in (("find_links", "--find-links"), ("trusted", "--trusted-host")):
         for value in settings.get(key, ()):
             yield from (word, str(value))
 
@@ -191,8 +199,9 @@ def _packages(making: _Making) -> None:
     if not steps:
         return
     machine, folder = making.machine, making.folder
-    for name in ("debs", "debs/partial"):
-        machine.make_folder(f"{folder}/{name}")
+    machine.remove_tree(f"{folder}/repos")
+    for name in ("", "/partial"):
+        machine.make_folder(f"{making.work}/debs{name}")
     options = _private_apt(making)
     for step in repositories:
         _repository(making, step)
@@ -202,6 +211,7 @@ def _packages(making: _Making) -> None:
         env=dict(apt.ENV),
         advice="apt must reach every source of this machine; see apt-get update",
     )
+    packages: dict[str, str] = {}
     for step in steps:
         recommends = "--install-recommends" if step.settings.get("recommends") else "--no-install-recommends"
         words = [recommends, *_chosen(making, options, step)]
@@ -211,11 +221,11 @@ def _packages(making: _Making) -> None:
             ["apt-get", *options, "install", "--download-only", *words], env=dict(apt.ENV), advice="gpudoctor setup --plan names the step"
         )
         for uri, name, digest in _URI.findall(listed.output):
-            making.sources[f"debs/{name}"] = uri
-            if digest and sha256(f"{folder}/debs/{name}") != digest:
+            packages[uri] = f"{making.work}/debs/{name}"
+            if digest and sha256(packages[uri]) != digest:
                 raise ActFailed(f"{name} is not the file that the repository names", "remove the folder and make the bundle anew")
-    machine.remove_tree(f"{folder}/debs/partial")
-    machine.remove(f"{folder}/debs/lock")
+    lists = f"{making.work}/apt/lists"
+    making.repositories = copy_repositories(machine, options, folder, lists, packages, making.sources.__setitem__)
 
 
 def _private_apt(making: _Making) -> list[str]:
@@ -230,10 +240,9 @@ def _private_apt(making: _Making) -> list[str]:
             machine.write(f"{root}/sources.list.d/{name}", machine.read(f"/etc/apt/sources.list.d/{name}") or b"")
     settings = {
         "Dir::State::lists": f"{root}/lists", "Dir::State::status": f"{root}/status", "Dir::State::extended_states": f"{root}/extended",
-        "Dir::Cache": f"{root}/cache", "Dir::Cache::archives": f"{making.folder}/debs", "Dir::Etc::sourcelist": f"{root}/sources.list",
+        "Dir::Cache": f"{root}/cache", "Dir::Cache::archives": f"{making.work}/debs", "Dir::Etc::sourcelist": f"{root}/sources.list",
         "Dir::Etc::sourceparts": f"{root}/sources.list.d", "Debug::NoLocking": "1", "APT::Sandbox::User": "",
-        "Acquire::ForceHash": "SHA256",
-        "Acquire::Languages": "none", "Dpkg::Use-Pty": "0",
+        "Acquire::ForceHash": "SHA256", "Acquire::Languages": "none", "Acquire::GzipIndexes": "false", "Dpkg::Use-Pty": "0",
     }  # fmt: skip
     return ["-q", "-y", *(word for key, value in settings.items() for word in ("-o", f"{key}={value}"))]
 
@@ -244,10 +253,7 @@ def _repository(making: _Making, step: PlannedStep) -> None:
     if step.state == DONE and not making.machine.look.exists(str(settings.get("sources", ""))):
         return  # a file of this machine's own sources has it, and apt takes no source twice
     machine = making.machine
-    try:
-        key = openpgp.pinned_key(machine.fetch(key_url, limit=_KEY_LIMIT), fingerprint)
-    except (openpgp.WrongKey, openpgp.KeyUnreadable) as error:
-        raise ActFailed(f"the key of {name}: {error}", "do not use this repository until its owner says why its key changed") from error
+    key = fetched_key(key_url, fingerprint, machine)
     machine.make_folder(f"{making.folder}/keys")
     keyring = f"{making.folder}/keys/{name}.gpg"
     machine.write(keyring, key)

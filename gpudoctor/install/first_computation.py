@@ -5,7 +5,6 @@ A crash, a hang and a wrong result are results, with the stage that was reached.
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import re
@@ -15,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gpudoctor.host import _json
 from gpudoctor.host.base import PAYLOAD_MARK, Host, Ran
 from gpudoctor.host.local import LocalHost
 from gpudoctor.probes.frameworks import QUIET, SIGNALS, SILENT, payload
@@ -137,8 +137,8 @@ class _Said:
 
     def hear(self, text: str) -> None:
         try:
-            part = json.loads(text)
-        except (ValueError, RecursionError):
+            part = _json.loads(text)
+        except ValueError:
             return
         if not isinstance(part, dict):
             return

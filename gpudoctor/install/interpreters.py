@@ -77,10 +77,12 @@ def choose(specifier: str, look: Look) -> Choice:
         minor = next((minor for minor in _MINORS if fits(minor, narrowed)), "")
         if minor:
             return Choice("", minor, uv)
+    left_out = [str(path) for path in look.facts.value("python.interpreters_left_out") or ()]
+    others = f"; not used, since another user could change it: {', '.join(left_out)}" if left_out else ""
     here = ", ".join(sorted({found["minor"] for found in _known(look)}, key=lambda minor: int(minor.partition(".")[2]))) or "none"
     raise PlanError(
-        f"no Python {narrowed} here to make an environment with (found: {here}); install uv (https://docs.astral.sh/uv/) and run this "
-        f"again, it fetches one, or make one with conda (conda create -p {look.env} 'python{narrowed}')"
+        f"no Python {narrowed} here to make an environment with (found: {here}{others}); install uv (https://docs.astral.sh/uv/) and run "
+        f"this again, it fetches one, or make one with conda (conda create -p {look.env} 'python{narrowed}')"
     )
 
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
+from gpudoctor.install.requirements import is_loopback
 from gpudoctor.lang.conditions import did_you_mean
 from gpudoctor.model.recipe import Address
 
@@ -52,6 +53,16 @@ def apply_mirrors(addresses: Mapping[str, Address], given: Mapping[str, str], co
 def mirror_notes(before: Mapping[str, Address], after: Mapping[str, Address]) -> tuple[str, ...]:
     """What a person should see above a plan: each replaced address, and loudly a replaced signing key."""
     return tuple(_notes(before, after))
+
+
+def unauthenticated(before: Mapping[str, Address], after: Mapping[str, Address]) -> tuple[str, ...]:
+    """Mirrors with plain http of what no signature protects: whoever is on the way decides what is installed, and a person is asked."""
+    return tuple(
+        f"{name} comes from {now.url} over http, unauthenticated: whoever is on the way can put something else in its place"
+        for name, now in sorted(after.items())
+        if now != before.get(name) and now.kind not in _WITH_KEY and now.url.startswith("http://")
+        and not is_loopback(urlsplit(now.url).hostname or "")
+    )  # fmt: skip
 
 
 def _notes(before: Mapping[str, Address], after: Mapping[str, Address]) -> Iterator[str]:
@@ -107,7 +118,7 @@ def _key_below(address: Address, url: str) -> str:
 
 
 def _checked(url: str, where: str) -> str:
-    """http is allowed for a mirror: what comes from it is signed, or checked by its hash, or the site's own affair."""
+    """http is allowed for a mirror: what comes from it is signed, or checked by its hash, or the person is asked (unauthenticated)."""
     if "@" in url.partition("://")[2].partition("/")[0]:
         raise MirrorError(
             f"{where}: a name and password in an address would stand in plans and logs; "

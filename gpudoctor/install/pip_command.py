@@ -18,24 +18,22 @@ _UV_KEPT = ("UV_HTTP_TIMEOUT", "UV_NATIVE_TLS", "UV_SYSTEM_CERTS", "UV_PYTHON_IN
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where packages come from. `trusted`: hosts of mirrors that the person gave with http."""
+    """Where packages come from: one index, since of two whoever owns the other one decides what a name means.
+
+    `trusted`: hosts of mirrors that the person gave with http.
+    """
 
     index: str = ""
-    extra: tuple[str, ...] = ()
     find_links: tuple[str, ...] = ()
     trusted: tuple[str, ...] = ()
 
     def for_pip(self) -> list[str]:
         words = ["--index-url", self.index] if self.index else ["--no-index"]
-        words += [word for url in self.extra for word in ("--extra-index-url", url)]
         words += [word for place in self.find_links for word in ("--find-links", place)]
         return words + [word for host in self.trusted for word in ("--trusted-host", host)]
 
     def for_uv(self) -> list[str]:
-        """uv looks at the first index that has a project; pip at all of them: the same is asked of uv."""
         words = ["--default-index", self.index] if self.index else ["--no-index"]
-        words += [word for url in self.extra for word in ("--index", url)]
-        words += ["--index-strategy", "unsafe-best-match"] if self.extra else []
         words += [word for place in self.find_links for word in ("--find-links", place)]
         return words + [word for host in self.trusted for word in ("--allow-insecure-host", host)]
 
@@ -48,16 +46,15 @@ class _Trust:
 
 
 def places(given: Mapping[str, Any], look: Look) -> Places:
-    """From the keys index, extra_index and find_links of a step, with mirrors applied. Raises PlanError."""
+    """From the keys index and find_links of a step, with mirrors applied. Raises PlanError."""
     bundle = look.options.get("bundle")
     if bundle:
         local = [place for place in given.get("find_links", ()) if str(place).startswith("/")]
         return Places(find_links=(f"{str(bundle).rstrip('/')}/wheels", *local))
     trust = _Trust()
     index = address(str(given.get("index") or "pypi"), look, trust)
-    extra = tuple(address(str(name), look, trust) for name in given.get("extra_index", ()))
     links = tuple(str(name) if str(name).startswith("/") else address(str(name), look, trust) for name in given.get("find_links", ()))
-    return Places(index, extra, links, tuple(dict.fromkeys(trust.hosts)))
+    return Places(index, links, tuple(dict.fromkeys(trust.hosts)))
 
 
 def address(name: str, look: Look, trust: _Trust | None = None, *, checksum: bool = False) -> str:

@@ -175,7 +175,7 @@ def _asked(plan: Plan, step: PlannedStep, look: Look, python: tuple[int, int] | 
     from gpudoctor.install.still_there import Packages
 
     settings = step.settings
-    indexes = [str(settings.get("index") or ""), *map(str, settings.get("extra", ()))]
+    indexes = [str(settings.get("index") or ""), *filter(None, [str(settings.get("first_index") or "")])]
     return Packages(
         requirements=list(settings.get("packages", ())), indexes=[(_named(url, look), url) for url in indexes if url],
         links=[str(place) for place in settings.get("find_links", ()) if "://" in str(place)],

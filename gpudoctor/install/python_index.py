@@ -5,7 +5,6 @@ The pages come from the network: they are read within bounds, and what makes no 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -25,6 +24,8 @@ from packaging.utils import (
     parse_wheel_filename,
 )
 from packaging.version import InvalidVersion, Version
+
+from gpudoctor.host import _json
 
 PAGE_LIMIT = 30_000_000
 """Bytes of a page."""
@@ -170,8 +171,8 @@ def _file(name: str, requires: str, yanked: bool, wanted: NormalizedName) -> Ind
 
 def _of_json(text: str) -> Iterator[tuple[str, str, bool]]:
     try:
-        table: Any = json.loads(text)
-    except (ValueError, RecursionError):
+        table: Any = _json.loads(text)
+    except ValueError:
         return
     listed = table.get("files") if isinstance(table, dict) else None
     for entry in listed if isinstance(listed, list) else ():

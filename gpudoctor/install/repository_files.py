@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 
 from gpudoctor.host.acting import ActFailed, Machine
+from gpudoctor.host.gpg import KeyRefused, checked_key
 from gpudoctor.install import openpgp
 from gpudoctor.install.kinds._kind import Look, PlanError
 from gpudoctor.model.recipe import Address
@@ -25,10 +26,12 @@ def repository_address(repository: str, kind: str, look: Look) -> tuple[Address,
 
 
 def fetched_key(url: str, fingerprint: str, machine: Machine) -> bytes:
-    """The pinned key and no other, as packets. Raises ActFailed."""
+    """The pinned key and no other, as packets, checked by GnuPG. Raises ActFailed."""
     data = machine.fetch(url, limit=LARGEST_KEY)
     try:
-        return openpgp.pinned_key(data, fingerprint)
+        return checked_key(openpgp.pinned_key(data, fingerprint), openpgp.normal(fingerprint))
+    except KeyRefused as refused:
+        raise ActFailed(f"the key at {url} is refused: {refused}", refused.advice) from None
     except openpgp.WrongKey as wrong:
         raise ActFailed(
             f"{url} is another key than the pinned one: {wrong}",
@@ -41,10 +44,12 @@ def fetched_key(url: str, fingerprint: str, machine: Machine) -> bytes:
 def key_missing(path: str, fingerprint: str, machine: Machine) -> str:
     """'' where the file holds the pinned key, else what is wrong."""
     try:
-        openpgp.pinned_key(machine.read(path, root=True) or b"", fingerprint)
-    except (openpgp.KeyUnreadable, openpgp.WrongKey):
+        found = openpgp.primary_fingerprints(machine.read(path, root=True) or b"")
+    except openpgp.KeyUnreadable:
+        found = ()
+    if openpgp.normal(fingerprint) not in found:
         return f"{path} does not hold the key {openpgp.spaced(fingerprint)}"
-    return ""
+    return "" if len(found) == 1 else f"{path} holds other keys beside {openpgp.spaced(fingerprint)}"
 
 
 def packed(content: bytes | None) -> str | None:

@@ -74,7 +74,7 @@ def _recipe(recipe: Recipe, book: RecipeBook, places: Places) -> Iterator[Row]:
 
 
 def _pip(step: StepTemplate, recipe: Recipe, book: RecipeBook, places: Places) -> Iterator[Row]:
-    named = [str(step.settings.get("index") or "pypi"), *map(str, step.settings.get("extra_index", ()))]
+    named = [str(step.settings.get("index") or "pypi"), *filter(None, [str(step.settings.get("first_index") or "")])]
     links = [str(one) for one in step.settings.get("find_links", ()) if not str(one).startswith("/")]
     packages = [str(text) for text in step.settings["packages"]]
     chosen = [text for text in (*named, *links) if "{" in text]

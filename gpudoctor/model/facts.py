@@ -57,6 +57,27 @@ class FactSpec:
 
 
 _MISSING = Unknown("not probed")
+LARGEST = 2**100
+"""Whole numbers beyond it come from a hostile or damaged text: all the memory in the world has less than 2**80 bytes."""
+_ABSURD = "unparsable: a number of too many digits"
+
+
+def _beyond(value: Any) -> bool:
+    if type(value) is int:
+        return not -LARGEST < value < LARGEST
+    if isinstance(value, dict):
+        return any(map(_beyond, value.values()))
+    return any(map(_beyond, value)) if isinstance(value, list) else False
+
+
+def _without(value: Any) -> Any:
+    """The same tables and lists with Unknown in the place of such numbers."""
+    if isinstance(value, dict):
+        kept = {key: _without(inner) for key, inner in value.items()}
+        return Incomplete(kept) if isinstance(value, Incomplete) else kept
+    if isinstance(value, list):
+        return [_without(inner) for inner in value]
+    return Unknown(_ABSURD) if _beyond(value) else value
 
 
 class Incomplete(dict[str, Any]):
@@ -74,6 +95,9 @@ class Facts:
         self._facts: dict[str, Fact] = dict(initial or {})
 
     def set(self, name: str, fact: Fact) -> None:
+        """A number that no machine can have, at any depth, is kept as unknown: whoever reckons with it would crash."""
+        if isinstance(fact, Known) and _beyond(fact.value):
+            fact = Unknown(_ABSURD) if type(fact.value) is int else Known(_without(fact.value), fact.source)
         self._facts[name] = fact
 
     def get(self, name: str) -> Fact:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
+from gpudoctor.host import _json
 from gpudoctor.model.facts import Unknown
 
 _UNSAID = Unknown("not recorded")
@@ -108,7 +108,7 @@ def parse_json(text: str) -> tuple[list[dict[str, Any]], dict[str, str]] | None:
     """`clinfo --json`; its duplicate keys and odd blanks do not touch what is read here."""
     start = text.find("{")
     try:
-        data = json.loads(text[start:]) if start >= 0 else None
+        data = _json.loads(text[start:]) if start >= 0 else None
     except ValueError:
         return None
     if not isinstance(data, dict) or not isinstance(data.get("platforms"), list):
@@ -254,7 +254,7 @@ def parse_child(text: str) -> tuple[list[dict[str, Any]], str] | None:
     """What payloads/opencl_devices.py prints: platforms and the loader's complaint."""
     start = text.find('{"loader"')
     try:
-        data = json.loads(text[start:]) if start >= 0 else None
+        data = _json.loads(text[start:]) if start >= 0 else None
     except ValueError:
         return None
     if not isinstance(data, dict):

@@ -9,7 +9,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
-from gpudoctor.host._toml import loads
+from gpudoctor.host._toml import loads_ours
 
 VENDORS = {"8086": "intel", "10de": "nvidia", "1002": "amd", "1d95": "graphcore", "106b": "apple", "1414": "microsoft"}
 _TABLES = {"8086": "devices-intel", "10de": "devices-nvidia", "1002": "devices-amd", "1d95": "devices-graphcore"}
@@ -91,7 +91,7 @@ def _spaced(found: re.Match[str]) -> str:
 
 @lru_cache(maxsize=8)
 def _rows(table: str) -> tuple[dict[str, Any], ...]:
-    data: dict[str, Any] = loads(files("gpudoctor").joinpath("data", f"{table}.toml").read_text(encoding="utf-8"))
+    data: dict[str, Any] = loads_ours(files("gpudoctor").joinpath("data", f"{table}.toml").read_text(encoding="utf-8"))
     return tuple(data.get("family", ()))
 
 

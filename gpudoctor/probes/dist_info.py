@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from gpudoctor.host import _json
 from gpudoctor.host.base import Host
 
 DIST_INFO = re.compile(r"^(?P<name>.+?)-(?P<version>[^-]+)\.dist-info$")
@@ -67,10 +68,9 @@ def parse_wheel_tags(text: str) -> list[str]:
 
 def parse_direct_url(text: str) -> tuple[str, bool]:
     """The address that it was installed from, and whether that is an editable folder."""
-    import json
-
+    
     try:
-        said = json.loads(text)
+        said = _json.loads(text)
     except ValueError:
         return "", False
     if not isinstance(said, dict):

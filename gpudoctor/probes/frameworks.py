@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from gpudoctor.host import _json
 from gpudoctor.host.base import PAYLOAD_MARK, Host, Ran
 from gpudoctor.model.facts import Fact, Facts, FactSpec, Known, Unknown
 from gpudoctor.probes._probe import Probe
@@ -62,7 +62,7 @@ def parse_child(ran: Ran, name: str) -> dict[str, Any] | Unknown:
     for line in ran.stdout.splitlines():
         if line.startswith(PAYLOAD_MARK):
             try:
-                part = json.loads(line[len(PAYLOAD_MARK) :])
+                part = _json.loads(line[len(PAYLOAD_MARK) :])
             except ValueError:
                 continue
             if isinstance(part, dict):
@@ -151,10 +151,19 @@ def collect(host: Host, facts: Facts) -> Iterator[tuple[str, Fact]]:
         yield "python.frameworks", Known(_recorded(host, wanted), "python.json")
         return
     executable = facts.value("python.executable")
+    if refused(facts):
+        yield "python.frameworks", Known({name: Unknown("not inspected: its interpreter was not run") for name in wanted})
+        return
     if not executable or facts.known("python.error"):
         yield "python.frameworks", Known({name: Unknown("not inspected: the interpreter is missing") for name in wanted})
         return
     yield "python.frameworks", Known(_ask(host, executable, wanted), f"{executable} inspect_framework.py")
+
+
+def refused(facts: Facts) -> bool:
+    """Whether the interpreter of the target is not run, since others could have changed it and nobody asked for it by name."""
+    said = facts.get("python.not_run")
+    return isinstance(said, Unknown) and said.reason.startswith("permission denied")
 
 
 def _recorded(host: Host, wanted: list[str]) -> dict[str, Any]:
@@ -199,6 +208,6 @@ PROBE = Probe(
         ),
     ),
     collect=collect,
-    needs=("python.distributions", "python.executable"),
+    needs=("python.distributions", "python.executable", "python.not_run"),
     slow=True,
 )  # fmt: skip

@@ -6,11 +6,11 @@ that attaches to an IPU is never run.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from typing import Any
 
+from gpudoctor.host import _json
 from gpudoctor.host.base import Host, Ran
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 from gpudoctor.probes._probe import Probe
@@ -114,7 +114,7 @@ def parse_processes(text: str) -> list[dict[str, Any]] | None:
     stripped = text.strip()
     if stripped.startswith("{"):
         try:
-            tree = json.loads(stripped)
+            tree = _json.loads(stripped)
         except ValueError:
             return None
         return list(_with_pid(tree))
@@ -300,7 +300,7 @@ def _tools(host: Host) -> Iterator[tuple[str, Fact]]:
 def parse_inventory(text: str) -> list[dict[str, Any]] | None:
     """Devices of `gc-inventory --json`."""
     try:
-        tree = json.loads(text)
+        tree = _json.loads(text)
     except ValueError:
         return None
     listed = tree.get("devices") if isinstance(tree, dict) else None

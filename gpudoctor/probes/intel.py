@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from gpudoctor.host import _json
 from gpudoctor.host.base import Host
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 from gpudoctor.probes._probe import Collected, Probe
@@ -172,10 +173,9 @@ def _guc(host: Host, facts: Facts) -> Fact:
 
 def parse_discovery(text: str) -> list[dict[str, Any]] | None:
     """`xpu-smi discovery -j`: a list, a single device, or an error object."""
-    import json
-
+    
     try:
-        told = json.loads(text)
+        told = _json.loads(text)
     except ValueError:
         return None
     if not isinstance(told, Mapping):

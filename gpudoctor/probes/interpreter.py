@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import dataclass, field
 
 from gpudoctor.host.base import Host
+from gpudoctor.host.trust import phrase
 
 
 @dataclass(slots=True)
@@ -23,6 +25,10 @@ class Environment:
     """Prefix of the interpreter that a virtual environment was made from."""
     include_system: bool = False
     folders: list[str] = field(default_factory=list)
+    not_run: str = ""
+    """Why nothing of it is run without being asked to, and how to ask; then only its files are read."""
+    passed_over: str = ""
+    """The same of an environment in the current folder, in whose place this one was taken."""
     marker: dict[str, str] = field(default_factory=dict)
 
 
@@ -90,7 +96,7 @@ def _on_path(host: Host, name: str) -> str:
     for folder in (host.env("PATH") or "/usr/local/bin:/usr/bin:/bin").split(separator):
         candidate = f"{slashes(folder).rstrip('/')}/{name}{suffix}"
         # The app-execution alias of the Windows store is no interpreter.
-        if folder and "/WindowsApps/" not in candidate and host.exists(candidate):
+        if folder and "/WindowsApps/" not in candidate and host.exists(candidate) and not (_is_root(host) and host.distrust(candidate)):
             return _behind_shim(host, candidate, name)
     return ""
 
@@ -120,14 +126,17 @@ def find_target(host: Host) -> Environment:
         value = host.env(name)
         if value:
             return _from_path(host, value, f"{kind} ({name})")
-    here = _absolute(host, ".venv")
+    here, passed_over = _absolute(host, ".venv"), ""
     if host.origin == "live" and host.exists(f"{here}/pyvenv.cfg"):
-        return _from_path(host, here, ".venv in this folder")
+        why = host.distrust(here, lies_here=True)
+        if not why:
+            return _from_path(host, here, ".venv in this folder")
+        passed_over = f"{here} was not looked at, {phrase(here, why)}; to look at it: gpudoctor check --python {shlex.quote(here)}"
     name = "python" if host.platform == "windows" else "python3"
     found = _on_path(host, name)
-    if found:
-        return _from_path(host, found, f"{name} on PATH")
-    return Environment(f"{name} on PATH", error=f"no {name} on PATH")
+    target = _from_path(host, found, f"{name} on PATH") if found else Environment(f"{name} on PATH", error=f"no {name} on PATH")
+    target.passed_over = passed_over
+    return target
 
 
 def _from_path(host: Host, path: str, why: str) -> Environment:
@@ -165,6 +174,27 @@ def _prefix_of(host: Host, executable: str) -> str:
     return folder
 
 
+def _is_root(host: Host) -> bool:
+    """By the process, since `id` may itself come from a folder that is not root's."""
+    return bool(re.search(r"^Uid:\s+\d+\s+0\b", host.read("/proc/self/status", limit=100_000).text, re.MULTILINE))
+
+
+def _check_trust(host: Host, target: Environment) -> None:
+    """Whatever was not asked for by --python is run only where nobody else could have put it there."""
+    if target.why == "--python" or not target.executable:
+        return
+    base = f"{target.base or target.prefix}/lib/python{minor(target.version)}"
+    # A path of modules may be an archive, which is no folder of packages and is imported from all the same.
+    separator = ";" if host.platform == "windows" else ":"
+    asked_for = [_absolute(host, entry) for entry in (host.env("PYTHONPATH") or "").split(separator) if entry]
+    for path in (target.executable, f"{target.prefix}/pyvenv.cfg", base, *asked_for, *target.folders):
+        why = host.distrust(path)
+        if why:
+            asked = target.prefix if target.marker else target.executable
+            target.not_run = f"{asked} was not run, {phrase(path, why)}; to run it: gpudoctor check --python {shlex.quote(asked)}"
+            return
+
+
 def _fill(host: Host, target: Environment) -> None:
     configuration = host.read(f"{target.prefix}/pyvenv.cfg", limit=20_000)
     target.marker = parse_pyvenv(configuration.text) if configuration.ok else {}
@@ -176,9 +206,12 @@ def _fill(host: Host, target: Environment) -> None:
     target.kind = _kind(host, target)
     if target.executable and not host.exists(target.executable):
         target.error = _gone(host, target.executable)
+    _check_trust(host, target)
     if not target.version:
         target.version = _version(host, target)
     _folders(host, target)
+    if not target.not_run:
+        _check_trust(host, target)
 
 
 def _kind(host: Host, target: Environment) -> str:
@@ -214,7 +247,7 @@ def _version(host: Host, target: Environment) -> str:
     match = re.search(r"/versions/(\d+\.\d+\.\d+)/", f"{target.prefix}/") or re.search(r"cpython-(\d+\.\d+\.\d+)-", target.prefix)
     if match:
         return match[1]
-    if not host.quick and target.executable and not target.error:
+    if not host.quick and target.executable and not target.error and not target.not_run:
         ran = host.run([target.executable, "-V"], timeout=3.0)
         if ran.ok and short_version(ran.stdout or ran.stderr):
             return short_version(ran.stdout or ran.stderr)

@@ -24,8 +24,11 @@ def collect(host: Host, facts: Facts) -> Collected:
         yield from _on_windows(host)
         return
     home = (host.env("HOME") or "").rstrip("/")
-    found = [*_system(host), *_versions(host, f"{home}/.pyenv/versions", _PYENV), *_uv_pythons(host, home)]
+    there = [*_system(host), *_versions(host, f"{home}/.pyenv/versions", _PYENV), *_uv_pythons(host, home)]
+    found = [one for one in there if not host.distrust(one["path"])]
     looked = host.origin == "live" or bool(found)
+    left_out = [one["path"] for one in there if one not in found]
+    yield "python.interpreters_left_out", Known(left_out, "names of files") if looked else Unknown("not recorded")
     yield "python.interpreters", Known(found, "names of files") if looked else Unknown("not recorded")
     yield "python.venv_module", _venv_module(host, found)
     for tool, folders in TOOLS.items():
@@ -95,8 +98,9 @@ def _venv_module(host: Host, found: list[dict[str, Any]]) -> Fact:
 def _tool(host: Host, name: str, more: list[str]) -> Fact:
     folders = [folder for folder in (host.env("PATH") or "/usr/local/bin:/usr/bin:/bin").split(":") if folder.startswith("/")]
     for folder in (*folders, *more):
-        if not folder.startswith("/mnt/") and host.exists(f"{folder.rstrip('/')}/{name}"):
-            return Known(f"{folder.rstrip('/')}/{name}", "PATH")
+        path = f"{folder.rstrip('/')}/{name}"
+        if not folder.startswith("/mnt/") and host.exists(path) and not host.distrust(path):
+            return Known(path, "PATH")
     return Absent("PATH") if host.origin == "live" else Unknown("not recorded")
 
 
@@ -106,6 +110,10 @@ PROBE = Probe(
         FactSpec(
             "python.interpreters", "records", "Pythons that an environment can be made with", item="python_found", privacy="identifying",
             fields={"path": "text", "minor": "dotted", "venv": "bool"},
+        ),
+        FactSpec(
+            "python.interpreters_left_out", "list", "Pythons that no environment is made with, since another user could change them",
+            privacy="identifying",
         ),
         FactSpec("python.venv_module", "bool", "whether the system's Python can make environments with pip (on Debian: python3-venv)"),
         FactSpec("tools.uv", "text", "path of uv", privacy="identifying"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from gpudoctor.host import _json
 from gpudoctor.host.base import Host
 from gpudoctor.model.facts import Absent, Facts, FactSpec, Known, Unknown
 from gpudoctor.probes._probe import Collected, Probe, from_run
@@ -111,14 +112,13 @@ def _machine_by_files(host: Host) -> str | None:
 
 
 def _windows(host: Host) -> Collected:
-    import json
-
+    
     yield "os.id", Known("windows")
     yield "os.id_like", Known([])
     said = host.run(WINDOWS_SYSTEM, timeout=8.0)
     table: object = None
     try:
-        table = json.loads(said.stdout)
+        table = _json.loads(said.stdout)
     except ValueError:
         pass
     asked = parse_windows_version(host.run(["cmd", "/c", "ver"]).stdout)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
+from gpudoctor.host import _json
 from gpudoctor.host.base import Host
 from gpudoctor.model.facts import Facts, FactSpec, Known
 from gpudoctor.probes._probe import Collected, Probe, from_run
@@ -17,7 +17,7 @@ _BYTES = re.compile(r"(\d+)\s*(MB|GB)", re.IGNORECASE)
 def parse_displays(text: str) -> list[dict[str, Any]] | None:
     """`system_profiler SPDisplaysDataType -json`."""
     try:
-        said = json.loads(text)
+        said = _json.loads(text)
     except ValueError:
         return None
     found = []

@@ -108,6 +108,8 @@ def _identity(host: Host, target: Environment) -> Iterator[tuple[str, Fact]]:
     yield "python.version", Known(target.version, source) if target.version else Unknown("not inspected")
     yield "python.kind", Known(target.kind, source) if target.kind else Unknown("not inspected")
     yield "python.error", Known(target.error, source) if target.error else Absent(source)
+    for name, said in (("python.not_run", target.not_run), ("python.passed_over", target.passed_over)):
+        yield name, Unknown(f"permission denied: {said}") if said else Absent(source)
     yield "python.base", Known(target.base, source) if target.base else Absent(source)
     yield "python.externally_managed", _externally_managed(host, target)
     yield "python.virtual_env_unused", _unused(host, target)
@@ -250,6 +252,8 @@ PROBE = Probe(
         FactSpec("python.version", "version", "version of the target interpreter"),
         FactSpec("python.kind", "text", "venv, uv, poetry, conda, pyenv or system"),
         FactSpec("python.error", "text", "why the target cannot be used: missing, deleted interpreter", privacy="identifying"),
+        FactSpec("python.not_run", "text", "the Python environment: why nothing of it is run unasked", privacy="identifying"),
+        FactSpec("python.passed_over", "text", "the environment in this folder: why another was taken", privacy="identifying"),
         FactSpec("python.base", "text", "prefix of the interpreter that the environment was made from", privacy="identifying"),
         FactSpec("python.externally_managed", "bool", "the distribution forbids pip in this interpreter (PEP 668)"),
         FactSpec("python.virtual_env_unused", "bool", "a .venv lies in this folder and is not the one examined"),

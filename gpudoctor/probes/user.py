@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from gpudoctor.host.base import Host
-from gpudoctor.model.facts import Facts, FactSpec, Known, Unknown
+from gpudoctor.host.trust import phrase
+from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 from gpudoctor.probes._probe import Collected, Probe, from_run
 
 _ID = re.compile(r"(\d+)(?:\(([^)]*)\))?")
@@ -68,8 +69,20 @@ def collect(host: Host, facts: Facts) -> Collected:
     granted = sorted(group for group, members in known_groups.values() if name and name in members)
     if user is not None and known_groups:
         yield "user.groups_pending", Known([group for group in granted if group not in user[2]], "/etc/group")
+    if user is not None and user[0] == 0 and host.origin == "live":
+        yield "user.path_not_used", _path_not_used(host)
     if known_groups:
         yield "system.groups", Known(sorted(group for group, _ in known_groups.values()), "/etc/group")
+
+
+def _path_not_used(host: Host) -> Fact:
+    """Folders of root's PATH in which others could put a program: nothing in them is started (host.local.find_program)."""
+    folders = [folder for folder in dict.fromkeys((host.env("PATH") or "").split(":")) if folder.startswith("/")]
+    found = [(folder, why) for folder in folders if (why := host.distrust(folder))]
+    if not found:
+        return Absent("PATH")
+    said = "; ".join(f"{folder} is not used by root, {phrase(folder, why)}" for folder, why in found[:5])
+    return Unknown(f"permission denied: {said}; to use it: run gpudoctor as yourself, without sudo")
 
 
 PROBE = Probe(
@@ -80,6 +93,7 @@ PROBE = Probe(
         FactSpec("user.groups", "list", "groups of this process"),
         FactSpec("user.groups_pending", "list", "groups granted in /etc/group that this session has not got yet"),
         FactSpec("user.is_root", "bool", "whether this runs as root"),
+        FactSpec("user.path_not_used", "text", "programs in folders of PATH: why root does not run them", privacy="identifying"),
         FactSpec("system.groups", "list", "groups that exist"),
     ),
     collect,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
+from gpudoctor.host import _json
 from gpudoctor.host.base import Host
 from gpudoctor.model.facts import Facts, FactSpec, Known, Unknown
 from gpudoctor.probes._probe import Collected, Probe, from_run
@@ -25,7 +25,7 @@ ADAPTER_FIELDS = {
 def parse_adapters(text: str) -> list[dict[str, Any]] | None:
     """One object or a list of them. AdapterRAM is a 32-bit number: 4 GB and more read 4293918720 or less, so it is a lower bound."""
     try:
-        said = json.loads(text.strip().lstrip("\ufeff"))
+        said = _json.loads(text.strip().lstrip("\ufeff"))
     except ValueError:
         return None
     found = []

@@ -79,7 +79,7 @@ def settled(place: Place, kind: str, variables: Mapping[str, str]) -> Place:
         given = variables.get("GITHUB_API_URL", "").rstrip("/")
         host = place.host
         if given and place.web == variables.get("GITHUB_SERVER_URL", "").rstrip("/"):
-            api = given
+            api = _own_api(given, place)
         elif host == "github.com":
             api = "https://api.github.com"
         else:  # Enterprise Cloud with a host of its own, else Enterprise Server
@@ -87,6 +87,22 @@ def settled(place: Place, kind: str, variables: Mapping[str, str]) -> Place:
     else:
         api = f"{place.web}/api/v4" if kind == "gitlab" else f"{place.web}/api/v1"
     return replace(place, kind=kind, api=api)
+
+
+def _own_api(given: str, place: Place) -> str:
+    """An address of the interface that the environment names. Raises TrackerError where a token would leave its host or go in the clear."""
+    try:
+        parts = urlsplit(given)
+        host = (parts.hostname or "").lower()
+    except ValueError:
+        parts, host = urlsplit(""), ""
+    web = (urlsplit(place.web).hostname or "").lower()
+    secure = parts.scheme == "https" or (parts.scheme == "http" and host in _LOOPBACK)
+    if not secure or host not in (web, f"api.{web}") or parts.username is not None or parts.query or parts.fragment:
+        raise TrackerError(
+            f"GITHUB_API_URL is {_shown(given)}: expected an https address on {web} or api.{web}, since a token goes there; unset it"
+        )
+    return given
 
 
 def project_path(place: Place) -> str:

@@ -17,7 +17,7 @@ _PROBLEMS = {
     "tls": "the certificate of the server is not trusted; for a site with an authority of its own set REQUESTS_CA_BUNDLE",
     "too-large": "the answer is larger than any should be; is it the right address?",
     "bad-address": "no address of http or https",
-    "insecure": "the server leads from https to an address that is not",
+    "insecure": "the address is not https, or the server leads to one that is not; a token is not sent in the clear",
 }
 _RIGHT = {"github": "Issues: write, or repo", "gitlab": "api", "gitea": "write:issue"}
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import quote, urlencode
 
+from gpudoctor.host import _json
 from gpudoctor.host.http import Network
 from gpudoctor.trackers import calls
 from gpudoctor.trackers.address import Place, project_path
@@ -110,7 +110,7 @@ def _templates(network: Network, place: Place, token: str) -> tuple[list[tuple[s
     note = ""
     for project in (place, replace(place, path=f"{owner}/.github")):
         for folder in FOLDERS:
-            rows = _json(network, project, token, folder)
+            rows = _answered(network, project, token, folder)
             if isinstance(rows, str):
                 return [], rows
             found = [
@@ -128,14 +128,14 @@ def _templates(network: Network, place: Place, token: str) -> tuple[list[tuple[s
     return [], note
 
 
-def _json(network: Network, place: Place, token: str, path: str) -> Sequence[object] | str:
+def _answered(network: Network, place: Place, token: str, path: str) -> Sequence[object] | str:
     """The files of a folder: [] where there is none, a text where nothing can be learnt."""
     answer = send(network, place, Call(method="GET", url=_contents(place, path), headers=calls.headers(place, token)))
     if answer.status == 404:
         return []
     try:
-        rows = json.loads(answer.content) if answer.status == 200 and not answer.problem else None
-    except (ValueError, RecursionError):
+        rows = _json.loads(answer.content.decode("utf-8", "replace")) if answer.status == 200 and not answer.problem else None
+    except ValueError:
         rows = None
     if isinstance(rows, list):
         return rows

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gpudoctor.host import _json
 from gpudoctor.host.http import Answer, Network
 from gpudoctor.trackers import calls
 from gpudoctor.trackers.address import Place, TrackerError, Uncertain, settled
@@ -46,7 +46,7 @@ def kind_of(network: Network, place: Place, variables: Mapping[str, str]) -> Pla
         answer = network.send("GET", f"{place.web}/{path}", headers={"Accept": "application/json"}, timeout=15.0, limit=200_000)
         if answer.problem in ("offline", "tls", "unreachable", "timeout"):
             raise TrackerError(complaint(place, answer, time.time(), has_token=False))
-        table = _json(answer)
+        table = _answered(answer)
         if isinstance(table, dict) and (answer.status == 200 and key in table if key else answer.status in (200, 401)):
             return settled(place, kind, variables)
     raise TrackerError(f"{place.web}: is this GitHub Enterprise, GitLab, Gitea or Forgejo? None of their interfaces answers there")
@@ -55,7 +55,7 @@ def kind_of(network: Network, place: Place, variables: Mapping[str, str]) -> Pla
 def look(network: Network, place: Place, token: str, mark: str) -> Issue:
     """The issue, and whether the comment with this mark is there already. Raises TrackerError."""
     answer = _ask(network, place, calls.issue(place, token), token)
-    table = _json(answer)
+    table = _answered(answer)
     if not isinstance(table, dict):
         raise TrackerError(no_json(place, answer))
     title, state = (str(table.get(key) or "")[:200] for key in ("title", "state"))
@@ -74,7 +74,7 @@ def write(
     for pause in (*PAUSES, None):
         answer = send(network, place, calls.comment(place, token, issue.address, body))
         if answer.status in (200, 201):
-            return calls.page_of(place, _json(answer))
+            return calls.page_of(place, _answered(answer))
         if answer.problem not in _LOST and answer.status not in _PERHAPS:
             raise TrackerError(complaint(place, answer, time.time(), has_token=True, writing=True))
         if pause is None:
@@ -96,7 +96,7 @@ def _find(network: Network, place: Place, token: str, address: str, mark: str) -
     since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - LOOK_BACK))
     for page in range(1, PAGES + 1):
         answer = _ask(network, place, calls.comments(place, token, address, page, since), token)
-        rows = _json(answer)
+        rows = _answered(answer)
         if not isinstance(rows, list):
             raise TrackerError(no_json(place, answer))
         for row in rows:
@@ -115,9 +115,9 @@ def _ask(network: Network, place: Place, call: Call, token: str) -> Answer:
     return answer
 
 
-def _json(answer: Answer) -> Any:
+def _answered(answer: Answer) -> Any:
     """None for anything that is no JSON."""
     try:
-        return json.loads(answer.content) if not answer.problem else None
-    except (ValueError, RecursionError):
+        return _json.loads(answer.content.decode("utf-8", "replace")) if not answer.problem else None
+    except ValueError:
         return None

@@ -9,6 +9,7 @@ from typing import Any
 
 from gpudoctor.lang.conditions import did_you_mean
 from gpudoctor.model.facts import Facts, Known, Unknown
+from gpudoctor.probes.frameworks import refused
 
 FORMS = (
     "cpu", "cuda:0", "xpu:0", "mps", "ocl:0", "dml:0", "ipu:0", "opencl:0.0", "openvino:GPU.0", "ort:CUDAExecutionProvider", "tf:GPU:0",
@@ -76,7 +77,7 @@ def canonical(text: str) -> str:
 
 def targets(facts: Facts, interpreter: str | None = None) -> list[Target]:
     """Everything that `check` found usable, accelerators first."""
-    python = str(facts.value("python.executable") or "")
+    python = "" if refused(facts) else str(facts.value("python.executable") or "")
     found = [
         target
         for target in (*_torch(facts, python), *_others(facts, python), *_opencl(facts, python or interpreter or ""))
@@ -111,6 +112,9 @@ def _is(target: Target, wanted: str) -> bool:
 
 
 def _why_not(facts: Facts, wanted: str, there: Sequence[Target]) -> str:
+    not_run = facts.get("python.not_run")
+    if refused(facts) and isinstance(not_run, Unknown):
+        return not_run.reason.partition(": ")[2].replace("gpudoctor check", "gpudoctor validate")
     names = list(dict.fromkeys(target.device for target in there))
     listed = f"usable here: {', '.join(names)}" if names else "nothing is usable here"
     modules = _MODULES.get(wanted.partition(":")[0], ())

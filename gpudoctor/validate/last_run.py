@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gpudoctor.host import _json
 from gpudoctor.host.history import switched_off
 from gpudoctor.host.state import state_folder, write_private
 from gpudoctor.model.facts import Facts, Unknown
@@ -72,8 +73,8 @@ def last_measurements(facts: Facts, folder: Path | None = None) -> tuple[LastRun
         try:
             if path.is_symlink() or path.stat().st_size > LARGEST:
                 continue
-            run = _parsed(json.loads(path.read_text("utf-8")), facts)
-        except (OSError, ValueError, RecursionError):
+            run = _parsed(_json.loads(path.read_text("utf-8")), facts)
+        except (OSError, ValueError, TypeError, OverflowError):
             continue
         if run.environment == environment and path.name == _name(run.environment, run.framework, run.device):
             found.append(run)
@@ -168,7 +169,7 @@ def recorded_runs(document: Any) -> tuple[LastRun, ...]:
         try:
             measured = tuple(Measurement.from_json(each) for each in row["measurements"])
             found.append(LastRun(environment="", framework="", device="", date=str(row["date"]), measurements=measured))
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, OverflowError, AttributeError):
             continue
     return tuple(found)
 
@@ -180,6 +181,6 @@ def measurements_of(report: Mapping[str, Any]) -> tuple[Measurement, ...]:
     for row in rows if isinstance(rows, list) else ():
         try:
             found.append(Measurement.from_json(row))
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, OverflowError, AttributeError):
             continue
     return tuple(found)

@@ -134,9 +134,10 @@ def test_debian_packages_install_without_a_network(tmp_path: Path) -> None:
     lists = sorted(path.name for path in Path("/var/lib/apt/lists").iterdir())
     made = _bundle_of_packages(tmp_path, "no-such-package-at-all|ocl-icd-libopencl1", "clinfo")
     assert lists == sorted(path.name for path in Path("/var/lib/apt/lists").iterdir())  # this machine's apt is left alone
-    names = {path.partition("/")[2].partition("_")[0] for path in made.of("debs")}
+    debs = [path for path in made.of("repos") if path.endswith(".deb")]
+    names = {path.rpartition("/")[2].partition("_")[0] for path in debs}
     assert {"ocl-icd-libopencl1", "clinfo", "libc6"} <= names  # libc6 is here already: another machine may have an older one
-    assert all(made.files[path].source.endswith(".deb") for path in made.of("debs"))
+    assert all(made.files[path].source.endswith(".deb") for path in debs)
 
     with DebianRoot.fresh() as root:
         root.bind_doctor()
@@ -172,9 +173,10 @@ def test_a_vendor_repository_comes_along_with_its_pinned_key(tmp_path: Path) -> 
             return make_bundle(planned, addresses, str(tmp_path / folder), machine(tmp_path))
 
         bundle = made(signing.fingerprint, "bundle")
-        assert bundle.of("debs") == ["debs/gpudoctor-test-igc_3_all.deb", "debs/gpudoctor-test-ze1_1.2_all.deb"]
+        debs = [path for path in bundle.of("repos") if path.endswith(".deb")]
+        assert debs == ["repos/0/pool/gpudoctor-test-igc_3_all.deb", "repos/0/pool/gpudoctor-test-ze1_1.2_all.deb"]
         assert bundle.of("keys") == ["keys/vendor.gpg"]
-        assert bundle.files["debs/gpudoctor-test-ze1_1.2_all.deb"].source.startswith(server.url)
+        assert bundle.files[debs[1]].source.startswith(server.url)
         with pytest.raises(ActFailed, match="expected the key"):
             made(other.fingerprint, "with-another-key")
         repository.publish(key=other)

@@ -9,13 +9,13 @@ from gpudoctor.host.acting import ActFailed, Machine
 from gpudoctor.install import apt, apt_bundle, apt_choice, apt_state, apt_undo
 from gpudoctor.install.kinds._kind import Draft, Look, PlanError, Settings
 from gpudoctor.model.facts import Known
-from gpudoctor.model.plan import DONE, TODO, Command
+from gpudoctor.model.plan import DONE, TODO, Act, Command, FileChange
 
 _STATUS = "/var/lib/dpkg/status"
 
 
 class _AptInstall:
-    """settings: packages, recommends, hold, allow_removal, bundle (folder or '')."""
+    """settings: packages, recommends, hold, allow_removal, bundle (folder or ''), sources (of the bundle)."""
 
     name = "apt.install"
     keys: Mapping[str, type | tuple[type, ...]] = {"packages": list, "recommends": bool, "hold": bool}
@@ -30,12 +30,18 @@ class _AptInstall:
         open_ = _open(entries, look)
         if not open_ and not settings["hold"]:
             return Draft(settings=settings, state=DONE, note="installed already: " + ", ".join(entries), root=True)
+        settings["sources"] = apt_bundle.sources(look)
         # plain names for a person: of alternatives the first, apt finds the others wrong by itself
         named = [apt.parse_wanted(entry)[0] for entry in open_ or entries]
-        acts = [] if settings["bundle"] or _lists_are_there(look) else [Command(argv=("apt-get", "update"), root=True)]
+        acts: list[Act] = [] if settings["bundle"] or _lists_are_there(look) else [Command(argv=("apt-get", "update"), root=True)]
+        if settings["bundle"]:
+            acts.append(FileChange(path=apt_bundle.SOURCES, content=apt_bundle.text(settings["sources"]), root=True))
+            acts.append(Command(argv=("apt-get", *apt_bundle.options(), "update"), root=True))
         options = () if settings["recommends"] else ("--no-install-recommends",)
-        words = [apt_bundle.shown(settings["bundle"], one) if settings["bundle"] else one.argument() for one in named]
-        acts.append(Command(argv=("apt-get", "install", "-y", *options, *words), root=True, env={"DEBIAN_FRONTEND": "noninteractive"}))
+        ours = apt_bundle.options() if settings["bundle"] else ()
+        words = [one.argument() for one in named]
+        argv = ("apt-get", *ours, "install", "-y", *options, *words)
+        acts.append(Command(argv=argv, root=True, env={"DEBIAN_FRONTEND": "noninteractive"}))
         if settings["hold"]:
             acts.append(Command(argv=("apt-mark", "hold", *(one.name for one in named)), root=True))
         changes = tuple(f"package {one}, with what it depends on" for one in named) + (
@@ -45,6 +51,8 @@ class _AptInstall:
 
     def before(self, settings: Settings, machine: Machine) -> dict[str, Any]:
         """Everything that is installed, its marks, and what apt would do. Lists that are missing or old are fetched first."""
+        if settings["bundle"]:
+            machine = apt_bundle.opened(machine, settings)
         there = apt_state.listing(machine)
         refreshed = bool(settings["bundle"]) or apt_state.refresh_if_old(machine)
         try:
@@ -67,7 +75,9 @@ class _AptInstall:
 
     def apply(self, settings: Settings, before: Settings, machine: Machine) -> None:
         if before["arguments"]:
-            self._install(settings, before, machine)
+            self._install(settings, before, apt_bundle.opened(machine, settings) if settings["bundle"] else machine)
+            if settings["bundle"]:
+                apt_bundle.closed(machine)
         wanted = set(before["names"])
         ours = {*before["new"], *before["changed"], *wanted} & set(apt_state.listing(machine))
         auto = (set(before["auto"]) | set(before["new"])) - wanted
@@ -151,10 +161,7 @@ def _lists_are_there(look: Look) -> bool:
 
 
 def _simulated(settings: Settings, there: apt.Listing, machine: Machine) -> tuple[apt_choice.Choice, apt.Simulation]:
-    if settings["bundle"]:
-        choice = apt_bundle.choose(machine, settings["bundle"], settings["packages"], there)
-    else:
-        choice = apt_choice.choose(machine, settings["packages"], there)
+    choice = apt_choice.choose(machine, settings["packages"], there)
     if not choice.arguments:
         return choice, apt.Simulation({}, {})
     return choice, apt_state.simulate(machine, *_words(settings, machine, choice.arguments))

@@ -9,6 +9,8 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from packaging.utils import canonicalize_name
+
 from gpudoctor.host.acting import ActFailed, Done, Machine
 from gpudoctor.host.base import Host
 from gpudoctor.install import environment_snapshot as kept
@@ -17,6 +19,7 @@ from gpudoctor.install.kinds._kind import Draft, Kind, Look, PlanError, Settings
 from gpudoctor.install.kinds.venv import python_in
 from gpudoctor.install.pip_command import Places, alone, of_address, pip_install, places, surroundings, uv_install
 from gpudoctor.install.pip_messages import CHECKSUM, NETWORK, explain
+from gpudoctor.install.pip_reports import installed_from, reports
 from gpudoctor.install.requirements import Wanted, build_of, lack, other_build, parse
 from gpudoctor.install.target_environment import Target, at, of
 from gpudoctor.model.plan import DONE, Act, Command, FileChange
@@ -28,8 +31,8 @@ TRIES = 3
 class Pip:
     name = "pip"
     keys: Mapping[str, type | tuple[type, ...]] = {
-        "packages": list, "index": str, "extra_index": list, "find_links": list, "no_deps": bool, "pre": bool, "constraints": list,
-        "hashes": Mapping,
+        "packages": list, "index": str, "first_index": str, "first": list, "find_links": list, "no_deps": bool, "pre": bool,
+        "constraints": list, "hashes": Mapping,
     }  # fmt: skip
     required: tuple[str, ...] = ("packages",)
 
@@ -42,11 +45,13 @@ class Pip:
         texts = [(_found(of_address(str(text), look), look.host, target.minor), "address://" in str(text)) for text in given["packages"]]
         asked = [parse(text, hashes, plain) for text, plain in texts]
         build = "" if look.host.platform == "macos" else build_of(str(given.get("index") or ""))
-        where = places(given, look)
+        where, first = places(given, look), _first(given, look)
         settings: dict[str, Any] = {
             "env": look.env, "python": python_in(look.env, look.host), "uv": uv_path(look), "packages": [one.text for one in asked],
             "asked": [text for text, _ in texts],
-            "index": where.index, "extra": list(where.extra), "find_links": list(where.find_links), "trusted": list(where.trusted),
+            "index": where.index, "find_links": list(where.find_links), "trusted": list(where.trusted),
+            "first_index": first.index if first else "", "first_trusted": list(first.trusted) if first else [],
+            "first": [one.text for one in asked if first and one.name in {str(canonicalize_name(name)) for name in given.get("first", ())}],
             "options": [*(["--no-deps"] if given.get("no_deps") else []), *(["--pre"] if given.get("pre") else [])],
             "constraints": [str(line) for line in given.get("constraints", ())], "hashes": hashes, "build": build,
             "fresh": not target.is_environment,
@@ -72,7 +77,6 @@ class Pip:
         machine.snapshot_tree(env, before["snapshot"])
         machine.make_folder(before["temporary"], mode=0o700)
         self._install(settings, before, machine, target)
-        machine.remove_tree(before["temporary"])
 
     def _install(self, settings: Settings, before: Settings, machine: Machine, target: Target) -> None:
         env, constraints = settings["env"], f"{before['temporary']}/constraints.txt"
@@ -91,8 +95,12 @@ class Pip:
         for attempt in range(1, TRIES + 1):
             if settings["remove_first"]:
                 self._run([*_uninstall(settings["python"], uv, ask=False), *settings["remove_first"]], before, machine)
-            done = self._run(_command(settings, constraints, uv), before, machine)
-            if done.rc == 0:
+            for number, command in enumerate(_commands(settings, constraints, uv)):
+                said = ["--report", f"{before['temporary']}/{number}.json"] if not uv and reports(target.distributions) else []
+                done = self._run([*command, *said], before, machine)
+                if done.rc != 0:
+                    break
+            else:
                 return
             failure = explain(done.output)
             same = failure.kind == CHECKSUM and failure.got != "" and failure.got == seen
@@ -113,11 +121,13 @@ class Pip:
 
     def after(self, settings: Settings, before: Settings, machine: Machine) -> dict[str, Any]:
         env = settings["env"]
+        origins = installed_from(before["temporary"], machine)
+        machine.remove_tree(before["temporary"])
         if settings["fresh"]:
             kept.write_manifest(env, machine)
             machine.drop_snapshot(before["snapshot"])
-            return {}
-        return {"files": kept.packed(machine.list_tree(env))}
+            return {"origins": origins}
+        return {"files": kept.packed(machine.list_tree(env)), "origins": origins}
 
     def missing(self, settings: Settings, machine: Machine) -> str:
         target = at(machine.look, settings["env"])
@@ -136,7 +146,7 @@ class Pip:
             return ()
         if not machine.look.exists(env):
             return (f"{env} is gone; what it was before is kept in {snapshot}: mv it back, or rm -r it",)
-        changed = machine.restore_tree(snapshot, env, kept.unpacked(after["files"]) if after else None)
+        changed = machine.restore_tree(snapshot, env, kept.unpacked(after["files"]) if after and "files" in after else None)
         machine.drop_snapshot(snapshot)
         if not changed:
             return ()
@@ -185,7 +195,7 @@ def _acts(settings: Settings) -> Iterator[Act]:
     constraints = f"{settings['env']}/constraints.txt"
     if settings["constraints"]:
         yield FileChange(path=constraints, content=_lines(settings["constraints"]).decode())
-    yield Command(argv=tuple(_command(settings, constraints, settings["uv"])))
+    yield from (Command(argv=tuple(command)) for command in _commands(settings, constraints, settings["uv"]))
 
 
 def _uninstall(python: str, uv: str, *, ask: bool) -> list[str]:
@@ -199,12 +209,28 @@ def _lines(constraints: list[str]) -> bytes:
     return ("\n".join(constraints) + "\n").encode()
 
 
-def _command(settings: Settings, constraints: str, uv: str) -> list[str]:
-    where = Places(settings["index"], tuple(settings["extra"]), tuple(settings["find_links"]), tuple(settings["trusted"]))
-    tail = [*(["--constraint", constraints] if settings["constraints"] else []), *settings["packages"]]
+def _first(given: Settings, look: Look) -> Places | None:
+    """Where the packages of `first` come from, alone and without what they depend on; None in a bundle, which is one place."""
+    named = str(given.get("first_index") or "")
+    if bool(named) != bool(given.get("first")):
+        raise PlanError("first_index and first belong together; this is a mistake in the recipe")
+    return places({"index": named}, look) if named and not look.options.get("bundle") else None
+
+
+def _commands(settings: Settings, constraints: str, uv: str) -> Iterator[list[str]]:
+    """One command for each index, so that every package has but one index that may bring it."""
+    limits = ["--constraint", constraints] if settings["constraints"] else []
+    if settings.get("first"):
+        place = Places(settings["first_index"], (), tuple(settings["first_trusted"]))
+        yield _command(settings, place, uv, ["--no-deps"], [*limits, *settings["first"]])
+    place = Places(settings["index"], tuple(settings["find_links"]), tuple(settings["trusted"]))
+    yield _command(settings, place, uv, settings["options"], [*limits, *settings["packages"]])
+
+
+def _command(settings: Settings, where: Places, uv: str, options: list[str], tail: list[str]) -> list[str]:
     if not uv:
-        return pip_install(settings["python"], [*where.for_pip(), *settings["options"], *tail])
-    options = ["--prerelease=allow" if option == "--pre" else option for option in settings["options"]]
+        return pip_install(settings["python"], [*where.for_pip(), *options, *tail])
+    options = ["--prerelease=allow" if option == "--pre" else option for option in options]
     return uv_install(uv, settings["python"], [*where.for_uv(), *options, *tail])
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from gpudoctor.host.acting import ActFailed, Machine
 from gpudoctor.host.base import Host
+from gpudoctor.host.trust import phrase
 from gpudoctor.install import environment_snapshot as kept
 from gpudoctor.install.interpreters import Choice, choose, fits, uv_path, wanted
 from gpudoctor.install.kinds._kind import Draft, Kind, Look, PlanError, Settings
@@ -36,6 +37,10 @@ class Venv:
         if target.is_environment:
             if target.managed:
                 raise PlanError(f"the Python of {env} belongs to a package manager; name another folder with --env")
+            python = python_in(env, look.host)
+            why = "" if look.options.get("env_named") else look.host.distrust(python)
+            if why:
+                raise PlanError(f"{env} is there and is not used, {phrase(python, why)}; to use it: --env {env}, or name another folder")
             if not target.minor or not fits(target.minor, specifier):
                 said = f"is of Python {target.minor}" if target.minor else "does not say of which Python it is"
                 raise PlanError(f"{env} is there and {said}, not {specifier}; name another folder with --env")

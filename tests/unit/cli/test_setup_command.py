@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -12,6 +13,7 @@ import jsonschema
 import pytest
 
 from gpudoctor.catalog.paths import PACKAGE
+from gpudoctor.cli import BadInput
 from gpudoctor.install.journal import Journal
 
 SCHEMA = json.loads((PACKAGE / "data" / "plan.schema.json").read_text(encoding="utf-8"))
@@ -111,3 +113,15 @@ def test_a_second_run_while_one_acts_says_so(tmp_path: Path):
         ran = gpudoctor(tmp_path, "--undo")
     assert ran.returncode == 2
     assert f"process {os.getpid()}" in ran.stderr
+
+
+def test_a_mirror_that_nothing_authenticates_is_asked_for_even_with_yes(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gpudoctor.cli.setup import Screen
+
+    screen = Screen({"quiet": False, "no_color": True, "output": None})
+    said = "pypi comes from http://mirror.example/simple over http, unauthenticated"
+    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
+    with pytest.raises(BadInput, match="--allow-http"):
+        screen.accept([said])
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+    assert screen.accept([said])

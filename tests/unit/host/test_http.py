@@ -7,6 +7,8 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -58,3 +60,46 @@ def test_offline_opens_no_socket(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "socket", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
     assert Network(online=False).get("https://example.org/").problem == "offline"
+
+
+def test_a_token_is_not_sent_in_the_clear(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a socket was opened")
+
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    for name in ("Authorization", "PRIVATE-TOKEN"):
+        answer = Network(online=True).send("GET", "http://tracker.example/api", headers={name: "secret"})
+        assert answer.problem == "insecure" and answer.status is None
+
+
+class Telling(http.server.BaseHTTPRequestHandler):
+    seen: ClassVar[list[tuple[str, str | None]]] = []
+
+    def do_GET(self) -> None:
+        self.seen.append((self.path, self.headers.get("Authorization")))
+        self.send_response(302 if self.path == "/away" else 200)
+        if self.path == "/away":
+            self.send_header("Location", f"http://localhost:{self.server.server_port}/there")  # type: ignore[attr-defined]
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_passwords_of_netrc_go_nowhere_but_where_they_belong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To this machine itself as an example: neither after a redirection, nor over http to another one."""
+    netrc = tmp_path / "netrc"
+    netrc.write_text("".join(f"machine {host} login a password b\n" for host in ("127.0.0.1", "localhost", "plain.example")))
+    monkeypatch.setenv("NETRC", str(netrc))
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Telling)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        assert Network(online=True).get(f"http://127.0.0.1:{server.server_port}/away").ok
+        monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{server.server_port}")
+        assert Network(online=True).get("http://plain.example/index").ok
+    finally:
+        server.shutdown()
+    assert [path for path, _ in Telling.seen] == ["/away", "/there", "http://plain.example/index"]
+    assert Telling.seen[0][1] is not None and Telling.seen[1][1] is None and Telling.seen[2][1] is None

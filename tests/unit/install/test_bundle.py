@@ -19,7 +19,7 @@ from wheel_index import Wheel, WheelIndex
 from gpudoctor.host.acting import ActFailed
 from gpudoctor.host.changing import ActingHost
 from gpudoctor.host.local import LocalHost
-from gpudoctor.install.bundle import Bundle, BundleError, Entry, manifest_text, misfits, open_bundle
+from gpudoctor.install.bundle import Bundle, BundleError, Entry, manifest_sha256, manifest_text, misfits, open_bundle, pinned
 from gpudoctor.install.bundle_making import make_bundle
 from gpudoctor.model.facts import Facts, Known
 from gpudoctor.model.plan import Plan, PlannedStep
@@ -42,7 +42,7 @@ def write(folder: Path, files: dict[str, bytes], **other: Any) -> Path:
 
 FILES = {
     "wheels/torch-2.8.0+cpu-cp311-cp311-linux_x86_64.whl": b"wheel",
-    "debs/libze1_1%3a1.2~rc1_amd64.deb": b"deb",
+    "repos/0/pool/main/libz/libze1_1%3a1.2~rc1_amd64.deb": b"deb",
     "keys/intel.gpg": b"k",
 }
 
@@ -78,7 +78,7 @@ DAMAGES: list[tuple[str, Callable[[Path], object]]] = [
     ("size or checksum differ", lambda top: (top / "keys/intel.gpg").write_bytes(b"kk")),
     ("is missing", lambda top: (top / "keys/intel.gpg").unlink()),
     ("no plain file", _link("keys/intel.gpg", "/etc/hostname")),
-    ("no plain file", _link("debs/more.deb", "nowhere")),
+    ("no plain file", _link("repos/0/pool/more.deb", "nowhere")),
     ("no plain file", _outside),
     ("no plain file", lambda top: os.mkfifo(top / "wheels/pipe")),
     ("which is written last", lambda top: (top / "manifest.json").unlink()),
@@ -100,7 +100,7 @@ def test_a_damaged_bundle_is_refused(tmp_path: Path, said: str, damage: Callable
 @pytest.mark.parametrize(
     ("said", "changes"),
     [
-        ("not gpudoctor.bundle/1", {"format": "gpudoctor.bundle/2"}),
+        ("not gpudoctor.bundle/2", {"format": "gpudoctor.bundle/1"}),
         ("os.id is not a text", {"os": []}),
         ("date is not a text", {"date": "x\ny"}),
         ("names no files", {"files": []}),
@@ -108,6 +108,12 @@ def test_a_damaged_bundle_is_refused(tmp_path: Path, said: str, damage: Callable
         ("does not lie in wheels", {"files": {"wheels/../../x": {"sha256": "0" * 64, "size": 1, "from": ""}}}),
         ("does not lie in wheels", {"files": {"/etc/passwd": {"sha256": "0" * 64, "size": 1, "from": ""}}}),
         ("does not lie in wheels", {"files": {"wheels\\x": {"sha256": "0" * 64, "size": 1, "from": ""}}}),
+        ("does not lie in wheels", {"files": {"repos/0/../x": {"sha256": "0" * 64, "size": 1, "from": ""}}}),
+        ("is no repository", {"sources": [{"path": "repos/0", "suite": "x\nTrusted: yes", "components": [], "name": ""}]}),
+        ("is no repository", {"sources": [{"path": "repos/../..", "suite": "x", "components": [], "name": ""}]}),
+        ("is no repository", {"sources": [{"path": "repos/0", "suite": "x", "components": ["main trusted"], "name": ""}]}),
+        ("is no repository", {"sources": [{"path": "repos/0", "suite": "../x", "components": [], "name": ""}]}),
+        ("is no repository", {"sources": ["x"]}),
         ("does not lie in wheels", {"files": {"wheels/-r": {"sha256": "0" * 64, "size": 1, "from": ""}}}),
         ("needs sha256", {"files": {"wheels/x": {"sha256": "0" * 63, "size": 1, "from": ""}}}),
         ("needs sha256", {"files": {"wheels/x": {"sha256": "0" * 64, "size": True, "from": ""}}}),
@@ -134,6 +140,24 @@ def test_a_bundle_for_another_machine_says_so(tmp_path: Path) -> None:
     assert "packages are for debian 12, and this is ubuntu 24.04" in why({**here, "os.id": "ubuntu", "os.version": "24.04"})
     assert "Python 3.11, and the environment has 3.12" in why(here, minor="3.12")
     assert "setup cpu, not for cuda" in why(here, name="cuda")
+
+
+def test_wheels_of_a_bundle_are_taken_only_with_the_number_that_the_person_was_told(tmp_path: Path) -> None:
+    """Whoever forges a wheel writes its checksum into the manifest as well."""
+    folder = str(write(tmp_path, FILES))
+    told = manifest_sha256(folder)
+    assert pinned(folder, told) == pinned(folder, f"SHA256:{told.upper()}") == open_bundle(folder)
+    with pytest.raises(BundleError, match="nothing but its own manifest vouches") as error:
+        pinned(folder, "")
+    assert "--bundle-sha256" in error.value.advice
+    write(tmp_path, {**FILES, "wheels/torch-2.8.0+cpu-cp311-cp311-linux_x86_64.whl": b"a forged wheel"})
+    assert open_bundle(folder)  # it is consistent in itself
+    with pytest.raises(BundleError, match="was expected"):
+        pinned(folder, told)
+    with pytest.raises(BundleError, match="64 hexadecimal digits"):
+        pinned(folder, "abc")
+    without = str(write(tmp_path / "packages", {"keys/intel.gpg": b"k"}))
+    assert pinned(without, "").of("keys")  # what else it holds is checked by signatures
 
 
 def machine(folder: Path) -> ActingHost:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +17,7 @@ from gpudoctor.host.acting import ActFailed
 from gpudoctor.host.changing import ActingHost
 from gpudoctor.install.environment_snapshot import write_manifest
 from gpudoctor.install.kinds._kind import PlanError
+from gpudoctor.install.pip_reports import installed_from
 from gpudoctor.install.target_environment import at
 from gpudoctor.model.plan import DONE, Command
 
@@ -281,3 +284,37 @@ def test_never_into_the_system(tmp_path: Path, acting: ActingHost, index: WheelI
     (tmp_path / "absent").mkdir()
     with pytest.raises(ActFailed, match="no environment of its own"):
         step.apply(acting)
+
+
+def test_each_package_comes_from_one_index_and_the_journal_says_from_which(env: Path, acting: ActingHost) -> None:
+    """An archived index whose owner changed offers a newer release of everything; it is asked for its own packages alone."""
+    vendor = [
+        Wheel("torch", "2.1.0.post3", requires=["helper"]), Wheel("ipex", "2.1.40+xpu", requires=["torch", "numpy"]),
+        Wheel("helper", "99"), Wheel("numpy", "99"),
+    ]  # fmt: skip
+    with WheelIndex(vendor) as archived, WheelIndex({"helper": "1.0", "numpy": "1.26.4", "torch": "2.9.0"}) as index:
+        seen = look(env, {"ipex": archived.url, "pypi": index.url})
+        given = {"packages": ["torch==2.1.0.post3", "ipex==2.1.40+xpu", "numpy<2"], "first_index": "ipex", "first": ["torch", "ipex"]}
+        step = plan("pip", seen, **given)
+        words = [act.argv for act in step.draft.acts if isinstance(act, Command)]
+        assert len(words) == 2 and all(argv.count("--index-url") == 1 and "--extra-index-url" not in argv for argv in words)
+        step.begin(acting).apply(acting)
+        assert not any("numpy" in path or "helper" in path for path in archived.requests)
+    assert installed(env, acting) == {"torch": "2.1.0.post3", "ipex": "2.1.40+xpu", "helper": "1.0", "numpy": "1.26.4"}
+    origins = {row["name"]: row for row in step.after["origins"]}
+    assert set(origins) == {"torch", "ipex", "helper", "numpy"}
+    assert origins["torch"]["from"].startswith(archived.url.rpartition("/")[0]) and origins["numpy"]["from"].startswith("http://127.0.0.1")
+    assert all(re.fullmatch("[0-9a-f]{64}", row["sha256"]) for row in origins.values())
+
+
+def test_an_index_for_nothing_is_a_mistake_of_the_recipe(env: Path, index: WheelIndex) -> None:
+    with pytest.raises(PlanError, match="belong together"):
+        plan("pip", look(env, {"ipex": index.url, "pypi": index.url}), packages=["torch"], first_index="ipex")
+
+
+def test_what_pip_says_is_not_believed_to_be_what_it_should_be(tmp_path: Path, acting: ActingHost) -> None:
+    download = {"url": "https://u:p@h/x.whl?token=t", "archive_info": 3}
+    rows = [5, {"metadata": []}, {"metadata": {"name": "x", "version": "1"}, "download_info": download}]
+    for number, text in enumerate(("[", "[]", '{"install": 5}', json.dumps({"install": rows}))):
+        (tmp_path / f"{number}.json").write_text(text)
+    assert installed_from(str(tmp_path), acting) == [{"name": "x", "version": "1", "sha256": "", "from": "https://h/x.whl"}]

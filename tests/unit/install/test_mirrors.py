@@ -9,7 +9,7 @@ import pytest
 
 from gpudoctor.cli import BadInput
 from gpudoctor.cli.project import mirrors
-from gpudoctor.install.mirrors import MirrorError, apply_mirrors, given_mirrors, mirror_notes
+from gpudoctor.install.mirrors import MirrorError, apply_mirrors, given_mirrors, mirror_notes, unauthenticated
 from gpudoctor.model.recipe import Address
 
 KEY, OTHER = "A" * 40, "B" * 40
@@ -110,3 +110,16 @@ def test_the_person_counts_more_than_the_site_and_a_downloaded_project_nothing(t
     (user / "config.toml").write_text("mirrors = 1\n")
     with pytest.raises(BadInput, match="NAME ="):
         mirrors()
+
+
+def test_http_of_what_nothing_signs_is_called_unauthenticated() -> None:
+    before = {
+        "pypi": Address(name="pypi", kind="python-index", url="https://pypi.org/simple"),
+        "files": Address(name="files", kind="download", url="https://files.example"),
+        "intel": Address(name="intel", kind="apt", url="https://repo.example", key_url="https://repo.example/k", fingerprint="A" * 40),
+    }
+    given = {"pypi": "http://mirror.example/simple", "files": "http://127.0.0.1:8000", "intel": "http://mirror.example/intel"}
+    (said,) = unauthenticated(before, apply_mirrors(before, given, {}))
+    assert said.startswith("pypi comes from http://mirror.example/simple over http, unauthenticated")
+    assert unauthenticated(before, before) == ()
+    assert unauthenticated(before, apply_mirrors(before, {"pypi": "https://mirror.example/simple"}, {})) == ()

@@ -93,7 +93,7 @@ def test_a_python_without_a_wheel_is_told_which_has_one() -> None:
 
 def test_pip_looks_at_all_indexes_and_so_does_the_question() -> None:
     with WheelIndex({"torch": "2.8.0"}) as one, WheelIndex({"numpy": "2.1.0"}) as two:
-        assert not run(plan(*pip(one.url, "torch", "numpy", extra=[two.url]))).problems
+        assert not run(plan(*pip(one.url, "torch", "numpy", first_index=two.url))).problems
         (problem,) = run(plan(*pip(one.url, "torch", "numpy"))).problems
     assert "numpy is not on" in problem.detail
 

@@ -109,6 +109,7 @@ def test_active_environment(venv: Path, name: str, monkeypatch: pytest.MonkeyPat
 
 
 def test_folder_here(venv: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (venv / "bin" / "activate").write_text(f'VIRTUAL_ENV="{venv.parent / ".venv"}"\n')
     os.rename(venv, venv.parent / ".venv")
     monkeypatch.chdir(venv.parent)
     target = find_target(LocalHost(quick=True))

@@ -44,6 +44,14 @@ def test_what_names_no_issue_is_refused(text: str) -> None:
 def test_the_short_form_is_of_the_github_that_the_environment_names() -> None:
     runner = {"GITHUB_SERVER_URL": "https://ghe.example", "GITHUB_API_URL": "https://ghe.example/api/v3"}
     assert place_of("a/b", runner, issue=False).api == "https://ghe.example/api/v3"
+    for other in (
+        "http://ghe.example/api/v3", "https://evil.example/api/v3", "https://ghe.example@evil.example/api/v3", "https://ghe.example.evil/",
+        "https://api.github.com", "ftp://ghe.example", "https://u:p@ghe.example/api/v3", "https://[broken",
+    ):  # fmt: skip
+        with pytest.raises(TrackerError, match="GITHUB_API_URL"):
+            place_of("a/b", {**runner, "GITHUB_API_URL": other}, issue=False)
+    github = {"GITHUB_SERVER_URL": "https://github.com", "GITHUB_API_URL": "https://api.github.com"}
+    assert place_of("a/b", github, issue=False).api == "https://api.github.com"
     assert place_of("a/b", {"GH_HOST": "ghe.example"}, issue=False).web == "https://ghe.example"
     assert place_of("a/b", {"GH_HOST": "evil/../x", "GITHUB_SERVER_URL": "javascript:x"}, issue=False).web == "https://github.com"
 

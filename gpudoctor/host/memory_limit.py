@@ -1,0 +1,54 @@
+"""A limit on the memory of this process, for commands that read what somebody else wrote.
+
+Readers have limits of their own, each with a message of its own. This one holds whatever they miss: an allocation beyond it raises
+MemoryError in this process instead of making the machine swap or the kernel kill a training run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+
+MOST = 300 * 1000 * 1000
+"""Bytes that a command which reads a stranger's file may take in all."""
+_CODE = 48 << 20
+"""Bytes of the interpreter and its libraries, which are mapped from files and do not count as data."""
+
+_ROOM = 200 * 1000 * 1000
+
+
+def _taken() -> int:
+    """Bytes of data that this process has already."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[5]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+@contextlib.contextmanager
+def limited_memory(most: int = MOST) -> Iterator[None]:
+    """While it lasts, this process gets at most `most` bytes (Linux; other systems have no such limit, and nothing happens there).
+
+    A process that is large already, such as a notebook that calls us, gets 200 MB more than it has.
+    Processes that are started meanwhile inherit it: only reading belongs into it. Inside another one the smaller limit holds.
+    """
+    if sys.platform != "linux":
+        yield
+        return
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    ours = max(most - _CODE, _taken() + _ROOM)
+    ends = [limit for limit in (soft, hard, ours) if limit != resource.RLIM_INFINITY]
+    try:
+        resource.setrlimit(resource.RLIMIT_DATA, (min(ends), hard))
+    except (OSError, ValueError):  # a sandbox may forbid it
+        yield
+        return
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))

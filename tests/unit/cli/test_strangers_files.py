@@ -1,0 +1,171 @@
+"""Files made to crash, to hang or to fill the memory of whoever reads them: each ends in one line and a status that says so."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gpudoctor import cli
+from gpudoctor.host.memory_limit import MOST, limited_memory
+
+MACHINE = b'format = 1\nplatform = "linux"\n'
+NINES = "9" * 400
+
+
+def capture(folder: Path, files: dict[str, str | bytes]) -> str:
+    path = folder / "machine.tar.gz"
+    with tarfile.open(path, "w:gz", compresslevel=1) as archive:
+        for name, content in {"machine.toml": MACHINE, **files}.items():
+            data = content.encode() if isinstance(content, str) else content
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    return str(path)
+
+
+def report(folder: Path, facts: object, **more: object) -> str:
+    path = folder / "report.json"
+    path.write_text(json.dumps({"schema": "gpudoctor.report/1", "facts": facts, "findings": [], **more}))
+    return str(path)
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    return cli.run(list(words)), capsys.readouterr().err
+
+
+HOSTILE_CAPTURES: list[tuple[str, dict[str, str | bytes]]] = [
+    ("a key has 60001 parts", {"env.toml": "a" + ".a" * 60_000 + " = 'x'\n"}),
+    ("nested", {"links.toml": "a = " + "[" * 40_000}),
+    ("at most 4096 are read", {"folders.toml": f'"{"/a" * 20_000}" = ["x"]\n'}),
+    ("at most 4096 are read", {"files" + "/a" * 20_000: "x"}),
+    ("folders deep", {"absent.toml": 'paths = ["x"]\n', "links.toml": f'"{"/a" * 200}" = "/x"\n'}),
+    ("expected text", {"folders.toml": '"/dev/dri" = [1, 2]\n'}),
+    ("expected text", {"absent.toml": "paths = [1979-05-27]\n"}),
+    ("expected text", {"realpaths.toml": '"/x" = ["y"]\n'}),
+    ("expected TOML", {"notes.toml": "this is = no = toml"}),
+    ("400 digits", {"commands.jsonl": '{"argv": ["id"], "rc": 0, "seconds": ' + NINES + "}\n"}),
+    ("nested", {"python.json": "[" * 3000 + "]" * 3000}),
+    ("nested", {"commands.jsonl": '{"argv": ' + "[" * 960 + "]" * 960 + "}\n"}),
+]
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize(("said", "files"), HOSTILE_CAPTURES)
+@pytest.mark.parametrize("command", ["check", "report"])
+def test_a_hostile_capture_is_one_line(
+    command: str, said: str, files: dict[str, str | bytes], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, error = run(capsys, command, "--capture", capture(tmp_path, files))
+    assert code == 2 and said in error and error.count("\n") == 1
+
+
+def test_numbers_of_400_digits_in_what_tools_said_are_unknown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    there = capture(tmp_path, {"files/proc/meminfo": f"MemTotal: {NINES} kB\n", "files/proc/cpuinfo": f"cpu MHz : {NINES}\n"})
+    assert run(capsys, "check", "--capture", there)[0] in (0, 1)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"summary": 5}, {"summary": {"errors": "x"}}, {"measurements": [{"latency_ms": {"median": "x"}, "batch": None}, 5]},
+        {"unknown": [1]}, {"tool": "x", "stacks": {}}, {"catalogue": [], "unknown": {}},
+    ],
+)  # fmt: skip
+def test_a_report_with_odd_parts_does_not_crash(more: dict[str, object], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    odd = report(tmp_path, {"gpus": [{"memory_bytes": 10**29}], "memory": {"total_bytes": 10**29}}, **more)
+    for words in (["check", "--capture", odd], ["report", "--capture", odd], ["diff", odd, odd]):
+        assert run(capsys, *words)[0] in (0, 1, 2)
+
+
+def test_a_policy_3000_deep_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text('[[demand]]\nname = "x"\nthat = ' + "{ not = " * 3000 + "{}" + "}" * 3000 + "\n")
+    code, error = run(capsys, "check", "--capture", capture(tmp_path, {}), "--expect", str(policy))
+    assert code == 2 and "nested more than 100 deep" in error and error.count("\n") == 1
+
+
+def test_a_measurement_of_400_digits_that_was_kept_is_passed_over(tmp_path: Path) -> None:
+    from gpudoctor.model.facts import Facts, Known
+    from gpudoctor.validate.last_run import last_measurements
+
+    folder = tmp_path / "measurements"
+    folder.mkdir()
+    row = '{"workload": "x", "task": "training", "framework": "torch", "latency_ms": {"median": ' + NINES + "}}"
+    for number, content in enumerate((f'{{"format": 1, "measurements": [{row}]}}', "[" * 5000, '{"format": 1, "measurements": [5]}')):
+        (folder / f"{number}.json").write_text(content)
+    assert last_measurements(Facts({"python.executable": Known("/usr/bin/python3")}), tmp_path) == ()
+
+
+# Memory
+
+
+def peak(folder: Path, *words: str) -> tuple[int, int, str]:
+    """(status, bytes that were resident at most, standard error) of the command in a process of its own."""
+    code = (
+        "import re, sys; from gpudoctor import cli; status = cli.run(sys.argv[1:]);"  # ru_maxrss would count what pytest took before
+        "most = int(re.search(r'VmHWM:\\s+(\\d+)', open('/proc/self/status').read())[1]) * 1024;"
+        "print(status, most, file=open('peak', 'w'))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *words], cwd=folder, capture_output=True, timeout=100, check=False)
+    status, most = (folder / "peak").read_text().split()
+    return int(status), int(most), done.stderr.decode()
+
+
+def many_tables(megabytes: int) -> str:
+    return "[" + "{}," * (megabytes * 350_000) + "{}]"
+
+
+def _gigabyte(folder: Path) -> list[str]:
+    return ["check", "--capture", capture(folder, {"files/x": bytes(90 << 20), "files/y": bytes(90 << 20)})]
+
+
+BOMBS: list[Callable[[Path], list[str]]] = [
+    lambda folder: ["audit", "--backend", "cpu", _file(folder, "pyproject.toml", "a" + ".a" * 60_000 + " = 1")],
+    lambda folder: ["audit", "--backend", "cpu", _file(folder, "pyproject.toml", "a = [" + "[]," * 5_000_000 + "]")],
+    lambda folder: ["audit", "--backend", "cpu", _file(folder, "Pipfile.lock", '{"_meta": {}, "x": ' + many_tables(6) + "}")],
+    lambda folder: ["audit", "--backend", "cpu", _file(folder, "setup.py", "setup(x=" + "1+" * 500_000 + "1)")],
+    lambda folder: ["audit", "--backend", "cpu", _file(folder, "requirements.txt", "torch\n" * 290_000)],
+    lambda folder: ["check", "--capture", capture(folder, {"python.json": '{"distributions": ' + many_tables(25) + "}"})],
+    lambda folder: ["check", "--capture", capture(folder, {"commands.jsonl": '{"argv": ' + many_tables(25) + "}"})],
+    lambda folder: ["check", "--capture", capture(folder, {"folders.toml": '"/x" = [' + '"",' * 290_000 + "]"})],
+    _gigabyte,
+    lambda folder: ["check", "--capture", report(folder, {"x": [[] for _ in range(3_000_000)]})],
+    lambda folder: ["explain", _file(folder, "log.txt", "RuntimeError: " + "x" * 20_000_000)],
+    lambda folder: ["explain", _file(folder, "log.txt", "torch 2.8.0\n" * 2_000_000)],
+]  # fmt: skip
+
+
+def _file(folder: Path, name: str, content: str) -> str:
+    (folder / name).write_text(content)
+    return str(folder / name)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no other system has this limit")
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("make", BOMBS)
+def test_reading_takes_at_most_300_megabytes(make: Callable[[Path], list[str]], tmp_path: Path) -> None:
+    status, most, error = peak(tmp_path, *make(tmp_path))
+    assert status in (0, 1, 2), error[-500:]
+    assert most <= MOST, f"{most >> 20} MiB"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no other system has this limit")
+def test_the_limit_holds_and_ends_with_its_block() -> None:
+    code = (
+        "from gpudoctor.host.memory_limit import limited_memory\n"
+        "with limited_memory():\n"
+        "    try:\n        bytearray(400_000_000)\n    except MemoryError:\n        print('refused')\n"
+        "print(len(bytearray(400_000_000)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env={**os.environ})
+    assert done.stdout.split() == ["refused", "400000000"]
+    with limited_memory(), limited_memory(10**15):
+        pass
