@@ -13,6 +13,7 @@ from typing import Any
 
 from gpudoctor.catalog import paths
 from gpudoctor.catalog.structure import DataError, check_from, choices_in, dates_as_text, stack_from
+from gpudoctor.model.bounds import TooComplex, check_toml
 from gpudoctor.model.check import Catalogue, Check, Stack
 
 FORMAT = 7
@@ -79,8 +80,10 @@ def read_toml(path: Path) -> dict[str, Any]:
     except ModuleNotFoundError:  # Python 3.10
         import tomli as tomllib  # type: ignore[import-not-found,no-redef]
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        text = path.read_text(encoding="utf-8")
+        check_toml(text)
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, TooComplex, UnicodeDecodeError) as error:
         raise DataError(f"{path.parent.name}/{path.name}: no TOML: {error}") from error
     except OSError as error:
         raise DataError(f"{path}: {error.strerror}") from error
