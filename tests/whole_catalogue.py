@@ -7,13 +7,13 @@ from functools import cache
 from gpudoctor import app
 from gpudoctor.catalog.loader import read_folder
 from gpudoctor.catalog.paths import checkout_checks
-from gpudoctor.catalog.structure import choices_in
 from gpudoctor.engine.messages import concerned, hits_in
 from gpudoctor.gather import vocabulary
 from gpudoctor.gather.collect import gather
 from gpudoctor.lang.signatures import SearchedText
-from gpudoctor.model.check import Catalogue, Check
+from gpudoctor.model.check import Catalogue
 from gpudoctor.model.report import Finding
+from gpudoctor.model.signature import Literals
 from gpudoctor.readers.cleaning import lines_of, unquoted
 from gpudoctor.readers.reading import machine_of, settle, take
 from gpudoctor.readers.roles import Roles
@@ -29,8 +29,8 @@ def catalogue() -> Catalogue:
 
 
 @cache
-def _literals(check: Check) -> list[list[list[str]]]:
-    return [choices_in([list(choice) for choice in signature.text]) for signature in check.signatures]
+def _literals() -> dict[str, list[Literals]]:
+    return {check.id: [signature.text for signature in check.signatures] for check in catalogue().checks}
 
 
 @cache
@@ -41,7 +41,7 @@ def findings(text: str) -> tuple[Finding, ...]:
     everything = catalogue()
     asked = [
         check for check in everything.checks
-        if not check.signatures or check.proactive or any(all(map(searched.holds_any, choices)) for choices in _literals(check))
+        if not check.signatures or check.proactive or any(all(map(searched.holds_any, choices)) for choices in _literals()[check.id])
     ]  # fmt: skip
     evidence, sheet = take(lines)
     gathered = gather(machine_of(evidence), settle=lambda facts: settle(evidence, sheet, facts))

@@ -27,7 +27,8 @@ _ERROR_AHEAD = re.compile(
     r"^\W{0,6}(?:\S{1,120}: )?(?:fatal|error|errors|warning|panic|critical|failed|failure|abort(?:ed)?|exception|err|internal error)\b\s*"
     r"(?:\([^)]{0,60}\)|\[[^\]]{0,60}\]|[\w-]{1,20}|C?\d{1,6})?\s*[:!\]>]|^(?:ld|collect2|nvcc fatal|ptxas fatal|make\[?\d*\]?|ninja"
     r"|cmake error)\b.{0,40}[:*]"
-    r"|^\S{1,200}:\d+(?::\d+)?: (?:fatal )?(?:error|warning)\b|^\S{1,200}\(\d+\): (?:fatal )?(?:error|warning)\b|^terminate called"
+    r"|^\s*[\w.]{1,30}\s+: (?:fatal )?error\b|^(?:nvcc|ptxas|LINK)\s(?:error|fatal)?\s*: |^\S{1,200}:\d+(?::\d+)?: (?:fatal )?(?:error"
+    r"|warning)\b|^\S{1,200}\(\d+\): (?:fatal )?(?:error|warning)\b|^terminate called"
     r"|^what\(\):|^thread '"
     r"|^\s*(?:Segmentation fault|Aborted|Bus error|Illegal instruction|Killed|Floating point exception"
     r"|Fatal Python error)\b", re.IGNORECASE,
@@ -54,7 +55,7 @@ _CODE = re.compile(
     r"^\s*(?:>>> |\.\.\. |In \[\d+\]:|(?:async )?def \w|class \w+[(:]|import \w|from [\w.]+ import|return\b|raise\b|except\b|try:|else:"
     r"|elif |finally:"
     r"|(?:if|for|while|with)\b.{0,160}[:{]\s*(?:#.*)?$|assert\b.{0,200}(?:[=<>(]|is |in )|@\w+|#\s?include|#\s?define|#\s?if|#\s?endif"
-    r"|//|/\*|\*/|\}|\{|using \w|namespace \w|template\s?<|std::"
+    r"|//|/\*|\*/|\}|\{|[A-Z][A-Z0-9_]+ = (?:0x[0-9a-f]+|\d+),|using \w|namespace \w|template\s?<|std::"
     r"|(?:const|let|var|static|int|void|auto|float|double|bool|size_t|cl_\w+|hipError_t|cudaError_t|sycl::\w+) \w.{0,200}[;{(=]"
     r"|(?:if|for|while|switch) ?\(.{0,300}[;{}]\s*$"
     r"|FROM \S+(?:\s|$)|RUN \S|ENV \w+[= ]|ARG \w|COPY \S|ENTRYPOINT |CMD \[|WORKDIR /|EXPOSE \d|find_package\(|set\(|add_\w+\("
@@ -68,7 +69,7 @@ _SETTING = re.compile(
 )
 """A variable, a key of YAML or JSON, or a comment."""
 _LISTED = re.compile(
-    r"^\s*[|+│┌└├╭╰┃╞╘═─━].*|^\s*[-=*+_]{4,}\s*$|^(?:ii|rc|un|iU|iF)\s{1,3}\S|^\s*\S[^:]{0,60}\S\.{3,}\s?\S"
+    r"^\s*[|+│┌└├╭╰┃╞╘═─━](?!─▶).*|^\s*[-=*+_]{4,}\s*$|^(?:ii|rc|un|iU|iF)\s{1,3}\S|^\s*\S[^:]{0,60}\S\.{3,}\s?\S"
     r"|^\s{2,}[A-Za-z(]\S.{0,60}?\s{2,}\S|^[\w ()\-.]{2,40}\s+:\s\S"
     r"|^\s*(?:\[(?:pip3?|conda|opencl:\w+|level_zero:\w+|ext_oneapi_\w+|cuda:\w+|hip:\w+)[\w:]*\](?:\[[\w:]+\])?)\s"
     r"|^\s*[A-Za-z0-9_.\-\[\]]+(?:==|@ )\S+"
