@@ -28,9 +28,10 @@ OURS = """
     sk-or- whsec_ sq0atp- sq0csp- EAAA shpat_ shpca_ shppa_ shpss_ tskey- pul- pscale_ dp.pt. dp.st. dp.ct. fm1_ fm2_ FlyV1 PMAK- rubygems_
     tfp_ HRKU- GOCSPX- hvs. hvb. hvr. tvly- pplx- xai- csk- fw_ jina_ pcsk_ key- SG. AGE-SECRET-KEY- cmVmdGtu AKCp sbp_ sbv_ vcp_ ops_eyJ
     npm_ pypi- ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- gldt- glrt- glptt- glcbt- glsoat- glft- glimt- glagent- gloas- GR1348941 ATATT3
-    ATBB ATCTT3 xoxb- xoxp- xoxa- xoxe- xoxr- xoxs- xapp- xoxe. dop_v1_ doo_v1_ dor_v1_ LTAI 1/ lip_ ak- as- api_org_ BBFF- b3BlbnNzaC1rZXktdjE
+    ATBB ATCTT3 xoxb- xoxp- xoxa- xoxe- xoxr- xoxs- xapp- xoxe. dop_v1_ doo_v1_ dor_v1_ LTAI lip_ ak- as- api_org_ BBFF- b3BlbnNzaC1rZXktdjE
     $2a$ $2b$ $2y$ $1$ $5$ $6$ $y$ $argon2 {SSHA}
 """.split()
+_TOO_COMMON = frozenset({"curl", "http", "https:", "sha256", "API-", "-----BEGIN", "4b1d", "ext_", "v1.0-", "pat.", "sat."})
 _SERVICE_BESIDE = re.compile(r"\(\?i\)\[\\w\.-\]|\[\\w\.-\]\{0,50\}")
 
 
@@ -57,7 +58,7 @@ def beginnings(regex: str) -> set[str]:
                 break
         else:
             break
-    return {each for each in found if len(each) >= 4 and not each.isdigit()}
+    return {each for each in found if len(each) >= 4 and each not in _TOO_COMMON}
 
 
 def main() -> None:

@@ -45,7 +45,7 @@ def redactor() -> Redactor:
         ("name: DESKTOP-AB12CD3", "name: host-1"),
         ("Accepted key from 203.0.113.9 port 22", "Accepted key from 192.0.2.1 port 22"),
         ("WONDERLAND, Alice's RTX 4090", "host-1, user-1's RTX 4090"),
-        ("/dev/mapper/wonderland--vg-root, vg_alice", "/dev/mapper/host-1--vg-root, vg_user-1"),
+        ("/dev/mapper/wonderland--vg-root, vg_alice", "/dev/mapper/folder-1, vg_user-1"),
         ("Nov 21 10:00:00 cuda kernel: i915", "Nov 21 10:00:00 host-1 kernel: i915"),
         ("[    1.234567] looking-glass kernel: nvidia: module", "[    1.234567] host-1 kernel: nvidia: module"),
         ("uid=1000(alice) gid=1000(alice) groups=1000(alice),44(video)", "uid=1000(user-1) gid=1000(user-1) groups=1000(user-1),44(video)"),
