@@ -24,6 +24,9 @@ RARE = 12
 """Files that a plain English word or a name must stand in to count as technical: wombat is a driver's joke, amber is a generation."""
 _NOBODY = frozenset("bob john jack smith rabbit nautilus wombat".split())
 _KEPT_FROM_NAMES = frozenset("""
+    mei gart adlp adls adln rplp mtlp dg2 bmg lnl ptl pty mok plymouth drvfs dxg gem gsc huc guc drmfb simpledrmdrmfb jammy noble focal
+    bionic xenial bookworm bullseye buster trixie sid lunar mantic oracular plucky questing resolute jetson orin xavier thor grace gaudi
+    ponte vecchio habana instinct epyc ryzen threadripper xeon celeron pentium snapdragon adreno mali powervr matrox aspeed nouveau
     ada alder amber ampere apple arch asus athlon atlas aurora austin barcelona bonaire carrizo cezanne comet dell devon docker emerald
     fermi fiji gemini gigabyte granite hawaii helm hewlett hopper intel jasper java kepler kingston lenovo lexa linux lisa lovelace
     lucienne lunar maxwell mendocino meteor milan minerva naples navi nvidia oland pascal perl phoenix picasso pitcairn polaris python
@@ -83,7 +86,7 @@ def main() -> None:
     parser.add_argument("--pci-ids", type=pathlib.Path, required=True)
     parser.add_argument("--sources", type=pathlib.Path, nargs="*", default=[])
     parser.add_argument("--texts", type=pathlib.Path, nargs="*", default=[])
-    parser.add_argument("--least-sources", type=int, default=3)
+    parser.add_argument("--least-sources", type=int, default=2)
     parser.add_argument("--least-texts", type=int, default=3)
     parser.add_argument("-o", "--output", type=pathlib.Path, default=pathlib.Path(__file__).parents[2] / "gpudoctor/data/vocabulary.txt")
     given = parser.parse_args()
@@ -99,6 +102,8 @@ def main() -> None:
     for folder in given.texts:
         told.update(counted(read(folder, (".json", ".txt", ".log", ".md", ".toml")), literals=False))
     technical = {word for word, files in count.items() if files >= (given.least_sources if word not in rare else RARE)}
+    for folder in given.sources:
+        technical |= {word for path in folder.rglob("*") for word in words_of(path.stem.replace("_", " ")) if word not in rare}
     technical |= {word for word, files in told.items() if files >= given.least_texts}
     technical |= {word for word in known if word not in names and (word not in usual or word in technical)}
     words = english | (technical - (names - english)) | _KEPT_FROM_NAMES

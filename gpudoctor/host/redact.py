@@ -171,8 +171,9 @@ class Redactor:
             return value.replace(bare, self.host_of_context(bare))
         if key.upper() in WORD_VARIABLES and re.fullmatch(r"[\w. +-]+", bare) and not self._paths.stays(bare):
             return value.replace(bare, self.stand_in("project", bare))
-        if patterns.IP_KEY.search(key) and patterns.IP_ALONE.fullmatch(value):
-            return value.replace(bare, self.address(bare))
+        if patterns.IP_ALONE.fullmatch(value):  # of a known field that is not called so it is a version
+            unknown = in_text is not None and not patterns.VERSION_KEY.search(key)
+            return value.replace(bare, self.address(bare)) if patterns.IP_KEY.search(key) or unknown else value
         return (in_text or self.text)(value)
 
     # names

@@ -35,7 +35,7 @@ _MAC = re.compile(
 _BARE_MAC = re.compile(r"(\b(?:mac|ether|hwaddr|bssid|bdaddr|lladdr|server \w{1,60})[ =:]{1,3})([0-9a-f]{12})(?![0-9a-f])", re.IGNORECASE)
 _FOUR_GROUPS = re.compile(r"(?<![\w:.])[0-9a-f]{4}(?::[0-9a-f]{4}){3}(?![\w:.])", re.IGNORECASE)
 _NAMED_HEX = re.compile(r"(\b(?:[a-z_]{0,20}guid|wwn|wwid|naa|nguid|eui)[ \"'=:.-]{1,4}(?:0x)?)([0-9a-f]{12,32})(?![0-9a-f])", re.IGNORECASE)
-_UUID = re.compile(r"(?<![0-9a-f])(?<![0-9a-f]-)([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?![0-9a-f-])", re.IGNORECASE)
+_UUID = re.compile(r"(?<![0-9a-f])([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?![0-9a-f-])", re.IGNORECASE)
 _UUID_WITHOUT_DASHES = re.compile(r"(\buuid\W{1,3})([0-9a-f]{32})(?![0-9a-f])", re.IGNORECASE)
 _NUMBERED = re.compile(
     r"(\b(?:serial(?:[ _-]?(?:number|no|num))?|s/n|service[ _]tag|asset[ _]?tag|product (?:key|id)|imei|imsi|iccid|account|tag)\W{1,4}(?:is |of |with )?)"
@@ -157,7 +157,7 @@ class Numbers:
         last = [word.strip(".-/") for word in words[-3:]]
         if any(_NETWORK.search(word) for word in last) or re.search(r"(?<![=<>!~])=[\"']?$|//$|@$", before) and not _SOFTWARE.search(before[-24:]):
             return self._namer.address(found)
-        if any(_SOFTWARE.search(word) or word.lower() in self._installed or word.startswith(("nvidia-", "lib", "intel-")) for word in last):
+        if any(_SOFTWARE.search(word) or (re.search(r"[-_]", word) and word.lower() in self._installed) or word.startswith(("nvidia-", "lib", "intel-")) for word in last):
             return found
         return self._namer.address(found)
 

@@ -38,7 +38,7 @@ _STARTS = re.compile(
     r"|/mnt/[a-z](?=/)"
     r"|/(?:nethome|homes\d*|u\d*|i?home\d*|ihome/\w{1,40}|afs/[\w.-]{1,60}/(?:user|usr|home)/\w(?:/\w{2})?)/[^\s\\/:;,\"'<>|)(\]\[}]+"
     r"|[\\/]{2,4}wsl(?:\$|\.localhost)[\\/]{1,4}[^\s\\/:]{1,40}[\\/]{1,4}home[\\/]{1,4}[^\s\\/:;,\"'<>|)(\]\[}]+"
-    r"|/?[A-Za-z]:[\\/]{1,4}(?!Users|Windows|Program|\$|\d)(?=[^\s\\/:;,\"'<>|)(]+[\\/])"
+    r"|/?[A-Za-z]:(?=[\\/]{1,4}(?!Users|Windows|Program|\$|\d)[^\s\\/:;,\"'<>|)(]+[\\/])"
     r"|~[a-z][\w.-]{1,40}(?=/)"
     r"|/(?:run/user|opt|tmp|var/tmp|dev/mapper|dev/disk/by-label|mnt|media|groups?|cluster|apps?|sw|soft|software|projects?|proj|p|g|fs\w{0,4}|ceph\w{0,4}"
     r"|pfs|hpc\w{0,6}|nas\w{0,6}|storage\w{0,6}|bulk|archive|work\w{0,8}|data\w{0,8}|models?|app|repo|src|workspace\w{0,4}|content|kaggle|root)(?=/)"
@@ -61,7 +61,7 @@ _FHS = frozenset(
     {"bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "opt", "proc", "root", "run", "sbin", "sys", "tmp", "usr", "var", "home"}
 )
 _SOFTWARE_ROOT = re.compile(
-    r"/(?:run/user|opt|tmp|var/tmp|dev/mapper|dev/disk/by-label|apps?|sw|soft|software|content|kaggle|src|repo)|/?[A-Za-z]:[\\/]{1,4}", re.IGNORECASE
+    r"/(?:run/user|opt|tmp|var/tmp|dev/mapper|dev/disk/by-label|apps?|sw|soft|software|content|kaggle|src|repo)|/?[A-Za-z]:", re.IGNORECASE
 )
 _OF_PEOPLE = frozenset({"users", "user", "home", "homes", "people", "personal", "nethome", "accounts"})
 _KEPT_HOMES = frozenset({"public", "default", "default user", "all users", "shared", "linuxbrew"})
@@ -88,7 +88,7 @@ class Paths:
     def whole(self, path: str) -> str:
         """A path that is known to lead to somebody's work, wherever it begins: /opt/merger/venv."""
         mapped = self.in_text(path)
-        if mapped != path or not path.startswith("/"):
+        if mapped != path or not path.startswith("/") or _STARTS.match(path):
             return mapped
         first, _, rest = path[1:].partition("/")
         if not rest:

@@ -17,6 +17,7 @@ EMAIL = re.compile(r"(?<![\w.+-])(?!git@)(?:\"[^\"\n@]{1,64}\"|[\w][\w.+'-]{0,63
 _OCTET = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
 _IPV4 = rf"{_OCTET}(?:\.{_OCTET}){{3}}"
 IP_ALONE = re.compile(rf"\s*{_IPV4}\s*")
+VERSION_KEY = re.compile(r"ver(?:sion)?(?:$|[_.-])|release|driver|cuda|cudnn|nccl|build|require_", re.IGNORECASE)
 IP_KEY = re.compile(
     r"(?:^|[_ .-])(?:ip|ipv4|addr|address|host|server|gateway|peer|endpoint|dns|nameserver|proxy|nodelist|listen|bind)",
     re.IGNORECASE,
@@ -50,7 +51,7 @@ HOST_FIELD = re.compile(
     re.IGNORECASE,
 )
 USER_FIELD = re.compile(
-    r"((?<![A-Za-z0-9])(?:USER|LOGNAME|USERNAME|SUDO_USER|RUSER|ruser|username|uname|login name)[\"']?(?:=|: )[\"']?)"
+    r"((?<![A-Za-z0-9])(?:USER|LOGNAME|uid(?==[A-Za-z])|USERNAME|SUDO_USER|RUSER|ruser|username|uname|login name)[\"']?(?:=|: )[\"']?)"
     r"([^\s;,:\"'<>()=\\/]{1,100})"
 )
 AT_HOST = re.compile(r"(?<![\w.+-])([\w.-]{1,64})@([\w.-]{1,250})(?=[:\s~\])\"',;]|$)")

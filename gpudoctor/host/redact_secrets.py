@@ -37,7 +37,7 @@ _SPOKEN = re.compile(
     r"\b((?:password|passphrase|passwort|kennwort|passwd)(?: for [^\s:]{1,60}(?: [^\s:]{1,60})?)?(?: is)?:? "
     r"|(?:wandb|huggingface-cli|hf|docker|ngc|gh|az|modal) (?:auth )?login (?:--\w+[ =])?|sshpass -p ?|(?:mysql|mysqldump|mariadb)\b[^\n]{0,80}? -p"
     r"|docker login[^\n]{0,80}? -p |curl\b[^\n]{0,80}? (?:-u|--user) |activation code |recovery codes?:? |license key:? |pin code:? |bearer |basic auth \w+:"
-    r"|(?:identified by|pwd|pass) )([^\s\"'<>;]+)",
+    r"|identified by )([^\s\"'<>;]+)",
     re.IGNORECASE,
 )
 _PRINCIPAL = re.compile(r"\b(principal )(\S+)")

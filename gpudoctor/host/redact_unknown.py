@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection
 from functools import cache
 from importlib import resources
 
+from gpudoctor.host.redact_clean import folded
 from gpudoctor.host.technical import GROUPS, TECHNICAL
 
 _OURS = frozenset(
@@ -18,8 +19,10 @@ _RUN = re.compile(r"[^\W_]+")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+|\d+")
 _LIBRARY = re.compile(r"(?:lib[\w+.-]*|[\w+-]+)\.(?:so|dylib|dll)(?:\.\d+)*:?", re.IGNORECASE)
 _PATH = re.compile(r"(?:[A-Za-z]:)?[/\\]+[\w.+-]+[/\\].*|/\w+|<\w+>.*")
-_HEX = re.compile(r"(?:0x)?[0-9a-f]{1,8}|0x[0-9a-f]{1,16}|f{4}[0-9a-f]{12}", re.IGNORECASE)
+_HEX = re.compile(r"(?:0x)?[0-9a-f]{1,10}|0x[0-9a-f]{1,16}|f{4}[0-9a-f]{12}", re.IGNORECASE)
 _PLAIN_NUMBER = re.compile(r"\d{1,2}(?:st|nd|rd|th)|\d+(?:[kmgtp]?i?b(?:ps|s)?|[munpk]?s|x|d|h|m|w|v|mhz|ghz|bit|kb?|ko|fps|tflops)", re.IGNORECASE)
+_MEMBER = re.compile(r"(?!0x|cu|sm|gb|gfx)[a-z]{1,2}\d{6,}", re.IGNORECASE)
+"""A letter and a long number: how universities and companies call their people."""
 _STAMP = re.compile(r"\d{8}T\d{6}Z?|\d{4}-\d\d-\d\dT\d\d", re.IGNORECASE)
 _GROUPS = re.compile(r"(?<![\w-])(?=[A-Z0-9-]{0,60}\d)[A-Za-z0-9]{4,6}(?:-[A-Za-z0-9]{4,6}){2,7}(?![\w-])")
 _ENDINGS = ("s", "es", "ed", "d", "ing", "er", "ers", "ly", "able", "ation", "ations", "ity", "ive", "less", "ness", "al", "or", "ors")
@@ -70,8 +73,10 @@ class Unknown:
     def _run_stays(self, run: str) -> bool:
         if run.isdigit() or run.lower() in self._known or _HEX.fullmatch(run) or _PLAIN_NUMBER.fullmatch(run) or _STAMP.fullmatch(run):
             return True
-        if is_random(run):
+        if is_random(run) or _MEMBER.fullmatch(run):
             return False
+        if not run.isascii():
+            return self._knows(re.sub(r"\d+", "", folded(run)))
         whole = re.sub(r"\d+", "", run)
         return all(part.isdigit() or self._knows(part) for part in _PART.findall(run)) or (whole.isalpha() and len(whole) > 3 and self._knows(whole))
 
