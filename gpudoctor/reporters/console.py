@@ -190,7 +190,7 @@ def finding_lines(finding: Finding, numbers: dict[str, int], width: int, verbose
         yield from hanging((margin, Span("on     ", "dim")), ", ".join(finding.subjects), width)
     if verbose:
         for seen in finding.evidence:
-            yield from hanging((margin, Span("seen   ", "dim")), seen, width, style="dim")
+            yield from hanging((margin, Span("seen   ", "dim")), seen, width, style="dim", quoted=True)
     yield from _advice(finding, width, margin)
     more = "  ".join((f"gpudoctor show {finding.id}", *finding.sources[:2]))
     yield from hanging((margin, Span("more   ", "dim")), more, width, style="dim")
