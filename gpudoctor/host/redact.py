@@ -65,7 +65,8 @@ class Redactor:
         self._places = Places(self, self._users, self._hosts, self._unknown.stays)
         self._literal_paths: dict[str, str] = {}
         self._path_pattern: re.Pattern[str] | None = None
-        self._seen: dict[tuple[str, bool], str] = {}
+        self._seen: dict[tuple[str, bool], tuple[str, dict[str, int]]] = {}
+        """Lines with their outcome and what was counted in them."""
         self._generation = 0
         self._below_domain = _any_of(names.domains, r"(?<![\w.-])(?:[A-Za-z0-9_-]{1,63}\.){0,5}", r"(?![\w-])(?!\.\w)", re.IGNORECASE)
         for user in names.users:
@@ -249,10 +250,13 @@ class Redactor:
             return line
         known = self._seen.get((line, free))
         if known is not None:
-            return known
+            for kind, count in known[1].items():
+                self.counts[kind] = self.counts.get(kind, 0) + count
+            return known[0]
+        before = self.counts.copy()
         found = self._read(line, free)
         if len(self._seen) < _CACHED:
-            self._seen[line, free] = found
+            self._seen[line, free] = found, {kind: count - before.get(kind, 0) for kind, count in self.counts.items() if count != before.get(kind)}
         return found
 
     def _read(self, line: str, free: bool) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Callable, Collection
+from functools import lru_cache
 from typing import Protocol
 
 from gpudoctor.host import redact_patterns as patterns
@@ -27,6 +28,7 @@ _NETWORK = re.compile(
 )
 _BEFORE = 40
 _VERSION_SIGN = re.compile(r"(?:==|[<>~!]=|[<>]|\bv|[\w)]-|@ ?|\bver(?:sion)?[ =:]{1,4})$")
+_BEFORE_WORDS = re.compile(r"[\w.+/-]+")
 _BETWEEN = re.compile(r"[\d.]+|from|to|is|was|and|or|the|a|by|with|than", re.IGNORECASE)
 _MAC = re.compile(
     r"(?<![\w:.-])[0-9a-f]{2}(?:([:-])[0-9a-f]{2})(?:\1[0-9a-f]{2}){4,18}(?![\w:-])|(?<![\w.])[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]{4}(?![\w.])",
@@ -153,13 +155,23 @@ class Numbers:
             return found
         if re.match(r":\d{2,5}\b|/(?:[12]?\d|3[0-2])\b", after):
             return self._namer.address(found)
-        words = [word for word in re.findall(r"[\w.+/-]+", before) if not _BETWEEN.fullmatch(word)]
+        words = [word for word in _BEFORE_WORDS.findall(before) if not _BETWEEN.fullmatch(word)]
         last = [word.strip(".-/") for word in words[-3:]]
-        if any(_NETWORK.search(word) for word in last) or re.search(r"(?<![=<>!~])=[\"']?$|//$|@$", before) and not _SOFTWARE.search(before[-24:]):
+        if any(_of_network(word) for word in last) or re.search(r"(?<![=<>!~])=[\"']?$|//$|@$", before) and not _SOFTWARE.search(before[-24:]):
             return self._namer.address(found)
-        if any(_SOFTWARE.search(word) or (re.search(r"[-_]", word) and word.lower() in self._installed) or word.startswith(("nvidia-", "lib", "intel-")) for word in last):
+        if any(_of_software(word) or (("-" in word or "_" in word) and word.lower() in self._installed) for word in last):
             return found
         return self._namer.address(found)
+
+
+@lru_cache(maxsize=20_000)
+def _of_network(word: str) -> bool:
+    return _NETWORK.search(word) is not None
+
+
+@lru_cache(maxsize=20_000)
+def _of_software(word: str) -> bool:
+    return word.startswith(("nvidia-", "lib", "intel-")) or _SOFTWARE.search(word) is not None
 
 
 _HARMLESS = tuple(

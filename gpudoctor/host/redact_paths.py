@@ -88,7 +88,8 @@ class Paths:
     def whole(self, path: str) -> str:
         """A path that is known to lead to somebody's work, wherever it begins: /opt/merger/venv."""
         mapped = self.in_text(path)
-        if mapped != path or not path.startswith("/") or _STARTS.match(path):
+        found = _STARTS.match(path)
+        if mapped != path or not path.startswith("/") or (found is not None and found.end() == len(path)):
             return mapped
         first, _, rest = path[1:].partition("/")
         if not rest:

@@ -20,6 +20,8 @@ _PROGRAMS_ABOUT_USERS = re.compile(
     r"|\bchown (?:-R )?|\bowner[ =:]{1,3}|\bowned by |\buser[ =:]{1,3}['\"]?|\brunuser -u |\bsu - |\bsudo -u |\bAuthor: ))"
     r"([^\W\d_][\w.-]{1,63})(?=[\s:;,.()'\"]|$)"
 )
+_USER_STEMS = ("user", "sudo", "owne", "cron[", "chown", "author", "accepted", "failed", "su -", "su:")
+_HOST_STEMS = ("connect to", "resolve", "srun", "mpirun", "route to host", "nodelist", "rdzv", "master_addr", "server ")
 _NOT_PEOPLE = frozenset("root nobody the a an is not and or id name space mode data driver library process to from with in of for that has".split())
 _SSH = re.compile(r"(\b(?:ssh|scp|rsync|sftp)\b[^\n]{0,60}? )([\w.-]{1,64})@([\w.-]{1,250})")
 _TO_HOST = re.compile(
@@ -64,8 +66,10 @@ class Places:
             line = patterns.HOST_FIELD.sub(lambda m: m[1] + m[2] + namer.host_of_context(m[3]), line)
         if any(stem in lowered for stem in ("user", "logname", "login", "uname")):
             line = patterns.USER_FIELD.sub(lambda m: m[1] + namer.user_of_context(m[2]), line)
-        line = _PROGRAMS_ABOUT_USERS.sub(self._about, line)
-        line = _TO_HOST.sub(self._to, line)
+        if any(stem in lowered for stem in _USER_STEMS):
+            line = _PROGRAMS_ABOUT_USERS.sub(self._about, line)
+        if any(stem in lowered for stem in _HOST_STEMS):
+            line = _TO_HOST.sub(self._to, line)
         line = self._listed(line)
         if "@" in line:
             line = _SSH.sub(lambda m: m[1] + f"{namer.user_of_context(m[2])}@{namer.host_of_context(m[3])}", line)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 
 from gpudoctor.host.pseudonyms import is_ours
@@ -12,26 +12,30 @@ from gpudoctor.host.redact_patterns import NOTHING
 
 _TOKEN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9{$][A-Za-z0-9_.~+=/$:{}-]{9,}")
 _MOST_OF_A_TOKEN = 20_000
+_LINES_OF_A_KEY = r"(?:\r?\n[ \t]{0,20}[A-Za-z0-9+/=]{16,200}[ \t]{0,20})"
 _KEY_BLOCKS = re.compile(
-    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)"
-    r"|PuTTY-User-Key-File-\d:.*?(?:Private-MAC: [0-9a-f]+|\Z)",
+    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+    r"(?:(?:(?!-----BEGIN).){0,20000}?-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|" + _LINES_OF_A_KEY + r"*)"
+    r"|PuTTY-User-Key-File-\d:[^\n]*(?:\r?\n(?:Encryption|Comment|Public-Lines|Private-Lines|Private-MAC|Key-Derivation|Argon2-\w{1,20}):[^\n]*|"
+    + _LINES_OF_A_KEY + r")*",
     re.DOTALL,
 )
+"""Up to their end; of one that was cut off what looks like a key, and nothing of what follows."""
 _PUBLIC_KEY = re.compile(
     r"(?<![A-Za-z0-9])(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-\w{1,20}|sk-ssh-ed25519@openssh\.com) AAAA[A-Za-z0-9+/=]{20,}(?: [^\s\"',]+)?"
 )
 STEMS = ("pass", "pwd", "secret", "token", "key", "auth", "cred", "sig", "cookie", "session", "sid", "bearer", "basic", "login", "pin", "code",
          "clave", "geheim", "kennwort", "license", "licence", "api", "pat", "response")  # fmt: skip
 """One of these stands in each line that has a field of a secret."""
-_VALUE = r"(?:\\?\"[^\"\n]{1,400}?\\?\"|'[^'\n]{1,400}'|[^\s\"'<>]+)"
-_FIELD = re.compile(
-    r"(?<![A-Za-z0-9])((?:[A-Za-z0-9]{1,40}[_.-]){0,6}?[A-Za-z]{0,20}?"
-    r"(?:pass(?:word|wd|phrase|code|wort)?|pwd|secret(?:[_-]?(?:access[_-]?)?key)?|(?:api|access|account|private|encryption|signing|ssh|license"
-    r"|licence|auth|master|service|storage|shared)[ _-]?key(?:[_-]?id)?|token|credentials?|sig|signature|session[_-]?id|session|cookie|bearer"
-    r"|kennwort|contrase\w{1,2}a|mot de passe|(?:x-)?auth(?:orization)?[_-]?token|_auth|\bauth|pin(?: code)?|activation[ _-]code|recovery[ _-]codes?"
-    r"|one[ _-]time[ _-]code|client[_-]?secret|connection[_-]?string|sid(?=\s?=))"
-    r"\\?[\"']?(?: for [^\s:]{1,60}| is| of [^\s:]{1,60})?\s{0,4}(?:=>|:=|[=:](?![=:]))\s{0,4}(?:b|u|r)?)(" + _VALUE + r"(?:,(?! )[^\s\"'<>]+)?)",
-    re.IGNORECASE,
+_KEY = re.compile(
+    r"(?<![\w.-])([A-Za-z_][\w.-]{0,80}(?: [A-Za-z][\w@.-]{0,40}){0,3})\\?[\"']?\s{0,4}(?:=>|:=|[=:](?![=:]))\s{0,4}(?:[bur](?=[\"']))?"
+)
+_VALUE = re.compile(r"\\?\"[^\"\n]{1,400}?\\?\"|'[^'\n]{1,400}'|[^\s\"'<>]+")
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
+_NAME = re.compile(
+    r"(?:^|_)(?:pass(?:word|wd|phrase|code|wort)?|passwd|passe|pwd|secret|(?:secret_(?:access_)?|api_?|access_|account_|private_|encryption_|signing_|ssh_"
+    r"|licen[sc]e_|auth_|master_|service_|storage_|shared_|secret_)key(?:_id)?|apikey|token|credentials?|sig|signature|session_?id|session|cookie|bearer"
+    r"|kennwort|contrase\w{1,2}a|auth|pin|pin_code|activation_code|recovery_codes?|one_time_code|connection_string|sid)(?:_(?:for|of)_\w{1,60})?(?:_is)?$"
 )
 _SPOKEN = re.compile(
     r"\b((?:password|passphrase|passwort|kennwort|passwd)(?: for [^\s:]{1,60}(?: [^\s:]{1,60})?)?(?: is)?:? "
@@ -40,6 +44,7 @@ _SPOKEN = re.compile(
     r"|identified by )([^\s\"'<>;]+)",
     re.IGNORECASE,
 )
+_SPOKEN_STEMS = ("pass", "kennwort", "login", "mysql", "mariadb", "curl", "code", "key", "bearer", "basic", "identified")
 _PRINCIPAL = re.compile(r"\b(principal )(\S+)")
 _AUTHORIZATION = re.compile(
     r"(\b(?:proxy-)?authorization\\?[\"']?\s{0,8}[:=]\s{0,8}\\?[\"']?(?:(?:bearer|basic|token|digest|negotiate|apikey|key|aws4-hmac-sha256)\s{1,8})?)([^\"\n]*\S)",
@@ -52,7 +57,7 @@ _SETTING = re.compile(r"\d{1,3}|\d{1,3}\.\d+|true|false|yes|no|on|off|file|auto|
                       r"|(?:is|was|for|and|or|the|with|in|has|must|cannot|could)", re.IGNORECASE)  # fmt: skip
 _PATHLIKE = re.compile(r"(?:~|\.{0,2}/|[A-Za-z]:[\\/])[\w./\\~ -]*")
 _TECHNICAL_FIELD = re.compile(
-    r"max_?|min_?|num_?|n_?|pad_?|eos_?|bos_?|unk_?|sep_?|cls_?|mask_?|image_?|special_?|new_?|total_?|added_?|primary_?|foreign_?|sort_?|cache_?|public_?|x_?", re.I
+    r"(?:max|min|num|n|pad|eos|bos|unk|sep|cls|mask|image|special|new|total|added|primary|foreign|sort|cache|public|x)_", re.IGNORECASE
 )
 
 
@@ -79,9 +84,11 @@ class Secrets:
             line = _TUPLE.sub(self._found, line)
         if "cookie" in lowered:
             line = _HEADER.sub(self._found, line)
-        line = _FIELD.sub(self._field, line)
-        line = _OPTION.sub(self._found, line)
-        line = _SPOKEN.sub(self._said, line)
+        line = self._fields(line)
+        if "-" in line:
+            line = _OPTION.sub(self._found, line)
+        if any(stem in lowered for stem in _SPOKEN_STEMS):
+            line = _SPOKEN.sub(self._said, line)
         return _PRINCIPAL.sub(self._found, line) if "principal " in lowered else line
 
     def _token(self, match: re.Match[str]) -> str:
@@ -94,26 +101,44 @@ class Secrets:
                 return self._hidden() + _tail(token)
         return token
 
-    def _field(self, match: re.Match[str]) -> str:
-        before, value = match[1], match[2]
-        name = before.rstrip(" =:>\"'\\")
-        bare = value.strip("\"'\\,;")
-        if bare.isdigit() and _TECHNICAL_FIELD.match(name):
-            return match[0]
-        return self._found(match) if len(bare) >= 4 else match[0]
+    def _fields(self, line: str) -> str:
+        """name = value, where the name is one of a secret."""
+        kept: list[str] = []
+        end = 0
+        for key in _KEY.finditer(line):
+            if key.start() < end or not is_name(key[1]):
+                continue
+            value = _VALUE.match(line, key.end())
+            if value is None:
+                continue
+            bare = value[0].strip("\"'\\,;")
+            if len(bare) < 4 or (len(bare) < 12 and _TECHNICAL_FIELD.match(key[1])):
+                continue
+            kept += [line[end : key.end()], self._hide(value[0])]
+            end = value.end()
+        return "".join([*kept, line[end:]]) if kept else line
 
     def _found(self, match: re.Match[str]) -> str:
-        before, value = match[1], match[2]
+        return match[1] + self._hide(match[2])
+
+    def _hide(self, value: str) -> str:
+        """The secret without its quotes; what is none (a setting, a path, a pseudonym) as it is."""
         bare = value.strip("\"'\\,;")
         if bare.lower() in NOTHING or is_ours(bare) or bare.startswith("<secret>") or _SETTING.fullmatch(bare) or _PATHLIKE.fullmatch(bare):
-            return match[0]
-        start = value.find(bare)
+            return value
         if not bare or re.fullmatch(r"[.…*x]+", bare):
-            return match[0]
-        return before + value[:start] + self._hidden() + value[start + len(bare) :]
+            return value
+        start = value.find(bare)
+        return value[:start] + self._hidden() + value[start + len(bare) :]
 
     def _said(self, match: re.Match[str]) -> str:
         return self._found(match) if re.search(r"\d|[^\w.,:]", match[2]) or match[1].endswith("-p") else match[0]
+
+
+@lru_cache(maxsize=20_000)
+def is_name(key: str) -> bool:
+    """Whether a field of this name holds a secret: dbPassword, API key, X-Auth-Token, password for alice."""
+    return _NAME.search("_".join(word.lower() for word in _WORD.findall(key))) is not None
 
 
 def looks_made(rest: str) -> bool:

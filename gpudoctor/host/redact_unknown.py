@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 
 from gpudoctor.host.redact_clean import folded
@@ -29,7 +29,6 @@ _ENDINGS = ("s", "es", "ed", "d", "ing", "er", "ers", "ly", "able", "ation", "at
 _SHORTEST = 3
 _BEGINNINGS = ("un", "re", "de", "non", "pre", "sub", "multi", "auto", "dis", "mis", "in", "micro", "over", "lib", "py", "nv", "amd", "hip",
                "roc", "cu", "sycl", "onnx", "tensor", "torch", "dev", "async", "mem", "hw", "gpu", "cpu", "num", "is", "has", "get", "set")  # fmt: skip
-_MODULE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 
 
 @cache
@@ -45,8 +44,8 @@ class Unknown:
     def __init__(self, protected: Collection[str]) -> None:
         self._words: frozenset[str] | None = None
         self._protected = protected
-        self.knows = cache(self._knows)
-        self._stays = cache(self._run_stays)
+        self.knows = lru_cache(100_000)(self._knows)
+        self._stays = lru_cache(100_000)(self._run_stays)
 
     def _knows(self, word: str) -> bool:
         """Whether one word of letters is technical or plain English."""
@@ -83,6 +82,8 @@ class Unknown:
     def replaced(self, text: str, stand_in: Callable[[str], str]) -> str:
         """`stand_in(word)` gives what stands there from now on; paths and names of libraries are left to others."""
         text = _GROUPS.sub(lambda m: m[0] if self._plain_groups(m[0]) else stand_in(m[0]), text)
+        if all(map(self._stays, _RUN.findall(text))):
+            return text
         kept: list[str] = []
         end = 0
         for token in _TOKEN.finditer(text):

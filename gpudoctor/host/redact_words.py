@@ -46,7 +46,7 @@ class Words:
 
         Not inside libalice or alice.so, and not in the local part of a version (1.0+alice).
         """
-        if not self._known:
+        if not self._known or (text.isascii() and self._by_first.keys().isdisjoint(_WORD.findall(text.lower()))):
             return text
         kept: list[str] = []
         end = 0
