@@ -11,6 +11,7 @@ import argparse
 import itertools
 import pathlib
 import re
+
 import tomllib
 
 HEAD = """# How secrets begin, by service. Made by docs/vocabulary/build_secret_prefixes.py from the rules of gitleaks

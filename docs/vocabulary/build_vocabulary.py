@@ -23,7 +23,8 @@ _VENDORS = frozenset("10de 1002 1022 8086 144d 15b3 10ec 14e4 1b21 15b7 14c3 1af
 RARE = 12
 """Files that a plain English word or a name must stand in to count as technical: wombat is a driver's joke, amber is a generation."""
 _NOBODY = frozenset("bob john jack smith rabbit nautilus wombat".split())
-_KEPT_FROM_NAMES = frozenset("""
+_KEPT_FROM_NAMES = frozenset(
+    """
     mei gart adlp adls adln rplp mtlp dg2 bmg lnl ptl pty mok plymouth drvfs dxg gem gsc huc guc drmfb simpledrmdrmfb jammy noble focal
     bionic xenial bookworm bullseye buster trixie sid lunar mantic oracular plucky questing resolute jetson orin xavier thor grace gaudi
     ponte vecchio habana instinct epyc ryzen threadripper xeon celeron pentium snapdragon adreno mali powervr matrox aspeed nouveau
@@ -32,7 +33,8 @@ _KEPT_FROM_NAMES = frozenset("""
     lucienne lunar maxwell mendocino meteor milan minerva naples navi nvidia oland pascal perl phoenix picasso pitcairn polaris python
     raptor raven red renoir rocky rome ruby rust sapphire sienna stoney tahiti tesla tiger tonga turing ubuntu vega venus verde volta
     windows wolf ziff zen samsung sony toshiba western digital seagate micron gnu bios debian fedora microsoft google amazon azure oracle
-""".split())
+""".split()
+)
 
 
 def words_of(text: str) -> set[str]:
@@ -109,7 +111,6 @@ def main() -> None:
     words = english | (technical - (names - english)) | _KEPT_FROM_NAMES
     words -= _NOBODY
     given.output.write_text("\n".join(sorted(words)) + "\n", encoding="ascii")
-    print(len(english), len(technical), len(words))
 
 
 main()

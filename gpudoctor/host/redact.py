@@ -61,7 +61,7 @@ class Redactor:
         self._paths = Paths(self.stand_in, self._is_technical, protected, self._users, self._unknown.stays)
         self._network = Network(self, self._paths, protected, self._unknown.stays)
         self._numbers_in = Numbers(self, protected, self._learn_serial)
-        self._secrets = Secrets(lambda: self._count("secret", "<secret>"))
+        self._secrets = Secrets(self.secret)
         self._places = Places(self, self._users, self._hosts, self._unknown.stays)
         self._literal_paths: dict[str, str] = {}
         self._path_pattern: re.Pattern[str] | None = None
@@ -109,9 +109,13 @@ class Redactor:
         if not self.active or not text:
             return text
         if is_json(text):
-            return in_json(text, self.key, lambda key, inner: self.keyed(key, inner, self.free if free or key.lower() in _MESSAGES else None))
+            return in_json(
+                text, self.key, lambda key, inner: self.keyed(key, inner, self.free if free or key.lower() in _MESSAGES else None)
+            )
         if is_xml(text):
-            return in_xml(text, lambda tag, inner: self.keyed(tag, inner, self._free if free or tag in _MESSAGES else self._plain), self._tag)
+            return in_xml(
+                text, lambda tag, inner: self.keyed(tag, inner, self._free if free or tag in _MESSAGES else self._plain), self._tag
+            )
         plain = self._free if free else self._plain
         if "@gpudoctor {" not in text:
             return plain(text)
@@ -128,7 +132,9 @@ class Redactor:
 
     def _tag(self, tag: str) -> str:
         """What stands between < and >: its words stay where they are known."""
-        return "".join(part if re.fullmatch(r"[\w:.-]*", part) and self._unknown.stays(part) else self._free(part) for part in re.split(r"(\W+)", tag))
+        return "".join(
+            part if re.fullmatch(r"[\w:.-]*", part) and self._unknown.stays(part) else self._free(part) for part in re.split(r"(\W+)", tag)
+        )
 
     def value(self, value: Any, free: bool = False) -> Any:
         """Every text in lists and tables; keys too where they are paths, or names of somebody."""
@@ -256,7 +262,10 @@ class Redactor:
         before = self.counts.copy()
         found = self._read(line, free)
         if len(self._seen) < _CACHED:
-            self._seen[line, free] = found, {kind: count - before.get(kind, 0) for kind, count in self.counts.items() if count != before.get(kind)}
+            self._seen[line, free] = (
+                found,
+                {kind: count - before.get(kind, 0) for kind, count in self.counts.items() if count != before.get(kind)},
+            )
         return found
 
     def _read(self, line: str, free: bool) -> str:
@@ -302,6 +311,9 @@ class Redactor:
         return self._words.replaced(text, self.stand_in)
 
     # single replacements
+
+    def secret(self) -> str:
+        return self._count("secret", "<secret>")
 
     def _credentials(self, match: re.Match[str]) -> str:
         return match[0] if match[2] == "<credentials>" or match[2] == "git" else match[1] + self._count("credentials", "<credentials>@")

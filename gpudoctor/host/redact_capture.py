@@ -95,7 +95,9 @@ def _entry(name: str, content: bytes, hide: Redactor, keep_env: Collection[str] 
     if name == "machine.toml":
         return name, toml({key: hide.value(table[key]) for key in _MACHINE if key in table})
     if name == "env.toml":
-        return name, toml({key: hide.keyed(key, str(value), hide.free) for key, value in table.items() if keep_env is None or key in keep_env})
+        return name, toml(
+            {key: hide.keyed(key, str(value), hide.free) for key, value in table.items() if keep_env is None or key in keep_env}
+        )
     if name == "absent.toml":
         return name, toml({"paths": sorted({path_of(hide, path) for path in table.get("paths", [])})})
     if name == "folders.toml":
@@ -135,7 +137,11 @@ def _short(name: str, content: bytes) -> str:
 
 def _command(entry: Mapping[str, Any], hide: Redactor) -> dict[str, Any]:
     argv = [str(word) for word in entry["argv"]]
-    said = {key: hide.text(str(entry[key]), key == "stderr" or not _is_typed(argv)) for key in ("stdout", "stderr") if entry.get(key) is not None}
+    said = {
+        key: hide.text(str(entry[key]), key == "stderr" or not _is_typed(argv))
+        for key in ("stdout", "stderr")
+        if entry.get(key) is not None
+    }
     return {**entry, "argv": [hide.path(word) for word in argv], **said}
 
 

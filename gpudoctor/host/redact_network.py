@@ -20,6 +20,7 @@ class Namer(Protocol):
 
     def stand_in(self, kind: str, original: str, counted: str = "") -> str: ...
     def address(self, address: str) -> str: ...
+    def secret(self) -> str: ...
     def user_of_context(self, user: str) -> str: ...
     def short(self, host: str) -> str: ...
 
@@ -63,6 +64,8 @@ class Network:
         """The path on a public server: parts that everybody knows, versions and files of packages stay."""
         plain, mark, query = re.split(r"([?#])", path, maxsplit=1) if re.search(r"[?#]", path) else (path, "", "")
         parts = ["" if not part else part if self._public(part) else self._namer.stand_in("folder", part) for part in plain.split("/")]
+        if len(parts) > 2 and parts[1] == "t" and parts[2] and not is_ours(parts[2]):  # conda: what follows /t/ is a key to a channel
+            parts[2] = self._namer.secret()
         return "/".join(parts) + mark + query
 
     def _public(self, part: str) -> bool:

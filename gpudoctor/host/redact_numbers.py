@@ -15,14 +15,17 @@ _DOTTED = re.compile(r"(?<![\w.])(?<!\d-)(\d{1,3}(?:\.\d{1,3}){3})(?![\w-]|\.\d|
 _COLONS = re.compile(r"(?<![\w:.])(?=[0-9A-Fa-f]{0,4}:)[0-9A-Fa-f:]{3,39}(?:\d{1,3}(?:\.\d{1,3}){3})?(?![\w:]|\.\d)")
 _CLOUD = re.compile(r"(?<![\w])((?:ip|ec2|compute|vm|host|node)-)(\d{1,3}(?:-\d{1,3}){3})(?![\w-]*\d-)")
 _SOFTWARE = re.compile(
-    r"version|release|driver|firmware|build|toolkit|runtime|library|plugin|revision|package|wheel|compiler|sdk|python|pytorch|torch|cuda|cudnn"
-    r"|cublas|cufft|curand|cusolver|cusparse|nccl|nvjitlink|tensorrt|tensorflow|directml|opencl|openvino|onnxruntime|level.?zero|oneapi|mkl|dnnl"
+    r"version|release|driver|firmware|build|toolkit|runtime|library|plugin|revision|package|wheel|compiler|sdk|python|pytorch"
+    r"|torch|cuda|cudnn"
+    r"|cublas|cufft|curand|cusolver|cusparse|nccl|nvjitlink|tensorrt|tensorflow|directml|opencl|openvino|onnxruntime"
+    r"|level.?zero|oneapi|mkl|dnnl"
     r"|vulkan|windows|kernel|mesa|rocm|hip|adrenalin|geforce|studio|gcc|msvc|chipset|bios|agent|client|update|upgrade|downgrade"
     r"|required?|requires|least|than|or newer|older|installed?|expects?|expected|found",
     re.IGNORECASE,
 )
 _NETWORK = re.compile(
-    r"addr|inet|\bip\b|\bhost|server|peer|gateway|router|nameserver|rank|worker|connect|listen|bind|via|port|remote|master|client|dhcp|dns|proxy"
+    r"addr|inet|\bip\b|\bhost|server|peer|gateway|router|nameserver|rank|worker|connect|listen|bind|via|port|remote|master"
+    r"|client|dhcp|dns|proxy"
     r"|lease|ssh|route|socket|net/|from (?=[\d.]+ port)|ping|reach|nfs",
     re.IGNORECASE,
 )
@@ -31,16 +34,20 @@ _VERSION_SIGN = re.compile(r"(?:==|[<>~!]=|[<>]|\bv|[\w)]-|@ ?|\bver(?:sion)?[ =
 _BEFORE_WORDS = re.compile(r"[\w.+/-]+")
 _BETWEEN = re.compile(r"[\d.]+|from|to|is|was|and|or|the|a|by|with|than", re.IGNORECASE)
 _MAC = re.compile(
-    r"(?<![\w:.-])[0-9a-f]{2}(?:([:-])[0-9a-f]{2})(?:\1[0-9a-f]{2}){4,18}(?![\w:-])|(?<![\w.])[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]{4}(?![\w.])",
+    r"(?<![\w:.-])[0-9a-f]{2}(?:([:-])[0-9a-f]{2})(?:\1[0-9a-f]{2}){4,18}(?![\w:-])"
+    r"|(?<![\w.])[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]{4}(?![\w.])",
     re.IGNORECASE,
 )
 _BARE_MAC = re.compile(r"(\b(?:mac|ether|hwaddr|bssid|bdaddr|lladdr|server \w{1,60})[ =:]{1,3})([0-9a-f]{12})(?![0-9a-f])", re.IGNORECASE)
 _FOUR_GROUPS = re.compile(r"(?<![\w:.])[0-9a-f]{4}(?::[0-9a-f]{4}){3}(?![\w:.])", re.IGNORECASE)
-_NAMED_HEX = re.compile(r"(\b(?:[a-z_]{0,20}guid|wwn|wwid|naa|nguid|eui)[ \"'=:.-]{1,4}(?:0x)?)([0-9a-f]{12,32})(?![0-9a-f])", re.IGNORECASE)
+_NAMED_HEX = re.compile(
+    r"(\b(?:[a-z_]{0,20}guid|wwn|wwid|naa|nguid|eui)[ \"'=:.-]{1,4}(?:0x)?)([0-9a-f]{12,32})(?![0-9a-f])", re.IGNORECASE
+)
 _UUID = re.compile(r"(?<![0-9a-f])([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?![0-9a-f-])", re.IGNORECASE)
 _UUID_WITHOUT_DASHES = re.compile(r"(\buuid\W{1,3})([0-9a-f]{32})(?![0-9a-f])", re.IGNORECASE)
 _NUMBERED = re.compile(
-    r"(\b(?:serial(?:[ _-]?(?:number|no|num))?|s/n|service[ _]tag|asset[ _]?tag|product (?:key|id)|imei|imsi|iccid|account|tag)\W{1,4}(?:is |of |with )?)"
+    r"(\b(?:serial(?:[ _-]?(?:number|no|num))?|s/n|service[ _]tag|asset[ _]?tag|product (?:key|id)|imei|imsi|iccid|account"
+    r"|tag)\W{1,4}(?:is |of |with )?)"
     r"([A-Za-z0-9][\w-]{4,40})(?![\w-])",
     re.IGNORECASE,
 )
@@ -157,7 +164,9 @@ class Numbers:
             return self._namer.address(found)
         words = [word for word in _BEFORE_WORDS.findall(before) if not _BETWEEN.fullmatch(word)]
         last = [word.strip(".-/") for word in words[-3:]]
-        if any(_of_network(word) for word in last) or re.search(r"(?<![=<>!~])=[\"']?$|//$|@$", before) and not _SOFTWARE.search(before[-24:]):
+        if any(_of_network(word) for word in last) or (
+            re.search(r"(?<![=<>!~])=[\"']?$|//$|@$", before) and not _SOFTWARE.search(before[-24:])
+        ):
             return self._namer.address(found)
         if any(_of_software(word) or (("-" in word or "_" in word) and word.lower() in self._installed) for word in last):
             return found
@@ -175,7 +184,6 @@ def _of_software(word: str) -> bool:
 
 
 _HARMLESS = tuple(
-    ipaddress.ip_network(each)
-    for each in ("0.0.0.0/8", "127.0.0.0/8", "192.0.2.0/24", "198.18.0.0/15", "198.51.100.0/24", "255.0.0.0/8")
+    ipaddress.ip_network(each) for each in ("0.0.0.0/8", "127.0.0.0/8", "192.0.2.0/24", "198.18.0.0/15", "198.51.100.0/24", "255.0.0.0/8")
 )
 _DOCUMENTS_6 = ipaddress.IPv6Network("2001:db8::/32")

@@ -40,8 +40,10 @@ _STARTS = re.compile(
     r"|[\\/]{2,4}wsl(?:\$|\.localhost)[\\/]{1,4}[^\s\\/:]{1,40}[\\/]{1,4}home[\\/]{1,4}[^\s\\/:;,\"'<>|)(\]\[}]+"
     r"|/?[A-Za-z]:(?=[\\/]{1,4}(?!Users|Windows|Program|\$|\d)[^\s\\/:;,\"'<>|)(]+[\\/])"
     r"|~[a-z][\w.-]{1,40}(?=/)"
-    r"|/(?:run/user|opt|tmp|var/tmp|dev/mapper|dev/disk/by-label|mnt|media|groups?|cluster|apps?|sw|soft|software|projects?|proj|p|g|fs\w{0,4}|ceph\w{0,4}"
-    r"|pfs|hpc\w{0,6}|nas\w{0,6}|storage\w{0,6}|bulk|archive|work\w{0,8}|data\w{0,8}|models?|app|repo|src|workspace\w{0,4}|content|kaggle|root)(?=/)"
+    r"|/(?:run/user|opt|tmp|var/tmp|dev/mapper|dev/disk/by-label|mnt|media|groups?|cluster|apps?|sw|soft|software|projects?"
+    r"|proj|p|g|fs\w{0,4}|ceph\w{0,4}"
+    r"|pfs|hpc\w{0,6}|nas\w{0,6}|storage\w{0,6}|bulk|archive|work\w{0,8}|data\w{0,8}|models?|app|repo|src|workspace\w{0,4}"
+    r"|content|kaggle|root)(?=/)"
     r"|/(?:data\d*|datasets?|scratch\d*|mnt|srv|work\d*|workspaces?|projects?|nfs\d*|export|storage\d*|vol\d*|lustre|gpfs|beegfs|cluster"
     r"|raid\d*|ssd\d*|hdd\d*|shared?|u)(?=/))"
     r"(?P<rest>(?:[\\/]{1,4}[^\s\\/:;,\"'<>|)(\]\[}]+)*)",
@@ -49,8 +51,10 @@ _STARTS = re.compile(
 )
 _PART = re.compile(r"([\\/]+)([^\\/]+)")
 _USER_PART = re.compile(r"^(.*[\\/])([^\\/]+)$", re.DOTALL)
-_WITHOUT_USER = re.compile(r"/(?:root|groups?|apps?|proj|p|g|fs\w{0,4}|ceph\w{0,4}|pfs|hpc\w{0,6}|nas\w{0,6}|storage\w{0,6}|bulk|archive|work\w{0,8}"
-                           r"|data\w{0,8}|models?|workspace\w{0,4}|media|mnt/[a-z]|data\d*|datasets?|scratch\d*|mnt|srv|work\d*|workspaces?|projects?|nfs\d*|export|storage\d*"
+_WITHOUT_USER = re.compile(r"/(?:root|groups?|apps?|proj|p|g|fs\w{0,4}|ceph\w{0,4}|pfs|hpc\w{0,6}|nas\w{0,6}"
+    r"|storage\w{0,6}|bulk|archive|work\w{0,8}"
+                           r"|data\w{0,8}|models?|workspace\w{0,4}|media|mnt/[a-z]|data\d*|datasets?|scratch\d*|mnt|srv|work\d*|workspaces?"
+                           r"|projects?|nfs\d*|export|storage\d*"
                            r"|vol\d*|lustre|gpfs|beegfs|cluster|raid\d*|ssd\d*|hdd\d*|shared?|u)", re.IGNORECASE)  # fmt: skip
 _LIBRARY = re.compile(r"^lib[\w+.-]*\.(so|dylib|a)\b|\.(so|dll|dylib)(\.[\d.]+)?$|\.(whl|dist-info|egg-info)$", re.IGNORECASE)
 _SUFFIX = re.compile(r"^(.+?)(\.(?:py|ipynb|sh|txt|log|md|json|jsonl|toml|ya?ml|cfg|ini|csv|tsv|h5|onnx|pth?|bin|ckpt|safetensors"
@@ -87,17 +91,20 @@ class Paths:
 
     def whole(self, path: str) -> str:
         """A path that is known to lead to somebody's work, wherever it begins: /opt/merger/venv."""
-        mapped = self.in_text(path)
         found = _STARTS.match(path)
-        if mapped != path or not path.startswith("/") or (found is not None and found.end() == len(path)):
+        if found is not None:
+            return self._found(found, path[found.end("root") :])
+        mapped = self.in_text(path)
+        if mapped != path or not path.startswith("/"):
             return mapped
         first, _, rest = path[1:].partition("/")
         if not rest:
             return path if first in _FHS or self.stays(first) else "/" + self._stand_in("folder", first)
         return (f"/{first}" if first in _FHS or self.stays(first) else "/" + self._stand_in("folder", first)) + self._parts(f"/{rest}")
 
-    def _found(self, match: re.Match[str]) -> str:
-        root, rest = match["root"], match["rest"]
+    def _found(self, match: re.Match[str], all_of_it: str | None = None) -> str:
+        """`all_of_it`: what follows the root of a path that is known whole, spaces and all; of such a one only what is nobody's stays."""
+        root, rest = match["root"], match["rest"] if all_of_it is None else all_of_it
         if root.startswith("~"):
             return root if root[1:] in _KEPT_HOMES else "~" + self._stand_in("user", root[1:]) + self._parts(rest)
         place = _USER_PART.match(root)
@@ -105,7 +112,7 @@ class Paths:
             name = place[2].rstrip(".")
             if name != "root" and name.strip("$*{}%") and not is_ours(name):
                 root = place[1] + self._stand_in("user", name) + place[2][len(name) :]
-        return (match["start"] or "") + root + self._parts(rest, _SOFTWARE_ROOT.fullmatch(root) is not None)
+        return (match["start"] or "") + root + self._parts(rest, all_of_it is None and _SOFTWARE_ROOT.fullmatch(root) is not None)
 
     def _parts(self, rest: str, software: bool = False) -> str:
         """`software`: below a place where programs are put, what everybody knows may stay."""

@@ -13,19 +13,25 @@ from gpudoctor.host.public_hosts import is_public
 
 _FIRST_OF_PEOPLE = 1000
 """Numbers of accounts and groups below belong to the system."""
-_NOT_SUFFIXES = frozenset("py so sh rs md pl cc ps zip mov app bin data name info int pro post prof call dev run build new open page box".split())
+_NOT_SUFFIXES = frozenset(
+    "py so sh rs md pl cc ps zip mov app bin data name info int pro post prof call dev run build new open page box".split()
+)
 """Public suffixes that end files and members of modules far more often than servers."""
 _PROGRAMS_ABOUT_USERS = re.compile(
-    r"((?:\bsudo: {1,4}|\bfor (?:invalid )?user |\bfor user |\bAccepted \w+ for |\bFailed \w+ for |\bUserId=|\bunix-user:|\bsu: \(to |CRON\[\d+\]: \("
+    r"((?:\bsudo: {1,4}|\bfor (?:invalid )?user |\bfor user |\bAccepted \w+ for |\bFailed \w+ for |\bUserId=|\bunix-user:"
+    r"|\bsu: \(to |CRON\[\d+\]: \("
     r"|\bchown (?:-R )?|\bowner[ =:]{1,3}|\bowned by |\buser[ =:]{1,3}['\"]?|\brunuser -u |\bsu - |\bsudo -u |\bAuthor: ))"
     r"([^\W\d_][\w.-]{1,63})(?=[\s:;,.()'\"]|$)"
 )
 _USER_STEMS = ("user", "sudo", "owne", "cron[", "chown", "author", "accepted", "failed", "su -", "su:")
 _HOST_STEMS = ("connect to", "resolve", "srun", "mpirun", "route to host", "nodelist", "rdzv", "master_addr", "server ")
-_NOT_PEOPLE = frozenset("root nobody the a an is not and or id name space mode data driver library process to from with in of for that has".split())
+_NOT_PEOPLE = frozenset(
+    "root nobody the a an is not and or id name space mode data driver library process to from with in of for that has".split()
+)
 _SSH = re.compile(r"(\b(?:ssh|scp|rsync|sftp)\b[^\n]{0,60}? )([\w.-]{1,64})@([\w.-]{1,250})")
 _TO_HOST = re.compile(
-    r"((?:\bconnect to host |\bresolve host:? ?|\bresolve hostname |\bsrun: error: |\bmpirun -H |\bNo route to host |\bNodeList=|SLURM_\w{0,20}NODELIST=|\brdzv[_-]endpoint[ =]"
+    r"((?:\bconnect to host |\bresolve host:? ?|\bresolve hostname |\bsrun: error: |\bmpirun -H |\bNo route to host "
+    r"|\bNodeList=|SLURM_\w{0,20}NODELIST=|\brdzv[_-]endpoint[ =]"
     r"|\bMASTER_ADDR=|\bSERVER )\W?)([A-Za-z][\w.-]{1,100})"
 )
 

@@ -16,15 +16,18 @@ _LINES_OF_A_KEY = r"(?:\r?\n[ \t]{0,20}[A-Za-z0-9+/=]{16,200}[ \t]{0,20})"
 _KEY_BLOCKS = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
     r"(?:(?:(?!-----BEGIN).){0,20000}?-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|" + _LINES_OF_A_KEY + r"*)"
-    r"|PuTTY-User-Key-File-\d:[^\n]*(?:\r?\n(?:Encryption|Comment|Public-Lines|Private-Lines|Private-MAC|Key-Derivation|Argon2-\w{1,20}):[^\n]*|"
-    + _LINES_OF_A_KEY + r")*",
+    r"|PuTTY-User-Key-File-\d:[^\n]*(?:\r?\n(?:Encryption|Comment|Public-Lines|Private-Lines|Private-MAC|Key-Derivation"
+    r"|Argon2-\w{1,20}):[^\n]*|"
+    + _LINES_OF_A_KEY
+    + r")*",
     re.DOTALL,
 )
 """Up to their end; of one that was cut off what looks like a key, and nothing of what follows."""
 _PUBLIC_KEY = re.compile(
     r"(?<![A-Za-z0-9])(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-\w{1,20}|sk-ssh-ed25519@openssh\.com) AAAA[A-Za-z0-9+/=]{20,}(?: [^\s\"',]+)?"
 )
-STEMS = ("pass", "pwd", "secret", "token", "key", "auth", "cred", "sig", "cookie", "session", "sid", "bearer", "basic", "login", "pin", "code",
+STEMS = ("pass", "pwd", "secret", "token", "key", "auth", "cred", "sig", "cookie", "session", "sid", "bearer", "basic", "login", "pin",
+         "code",
          "clave", "geheim", "kennwort", "license", "licence", "api", "pat", "response")  # fmt: skip
 """One of these stands in each line that has a field of a secret."""
 _KEY = re.compile(
@@ -33,27 +36,36 @@ _KEY = re.compile(
 _VALUE = re.compile(r"\\?\"[^\"\n]{1,400}?\\?\"|'[^'\n]{1,400}'|[^\s\"'<>]+")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
 _NAME = re.compile(
-    r"(?:^|_)(?:pass(?:word|wd|phrase|code|wort)?|passwd|passe|pwd|secret|(?:secret_(?:access_)?|api_?|access_|account_|private_|encryption_|signing_|ssh_"
-    r"|licen[sc]e_|auth_|master_|service_|storage_|shared_|secret_)key(?:_id)?|apikey|token|credentials?|sig|signature|session_?id|session|cookie|bearer"
-    r"|kennwort|contrase\w{1,2}a|auth|pin|pin_code|activation_code|recovery_codes?|one_time_code|connection_string|sid)(?:_(?:for|of)_\w{1,60})?(?:_is)?$"
+    r"(?:^|_)(?:pass(?:word|wd|phrase|code|wort)?|passwd|passe|pwd|secret|(?:secret_(?:access_)?|api_?|access_|account_"
+    r"|private_|encryption_|signing_|ssh_"
+    r"|licen[sc]e_|auth_|master_|service_|storage_|shared_|secret_)key(?:_id)?|apikey|token|credentials?|sig|signature"
+    r"|session_?id|session|cookie|bearer"
+    r"|kennwort|contrase\w{1,2}a|auth|pin|pin_code|activation_code|recovery_codes?|one_time_code|connection_string"
+    r"|sid)(?:_(?:for|of)_\w{1,60})?(?:_is)?$"
 )
 _SPOKEN = re.compile(
     r"\b((?:password|passphrase|passwort|kennwort|passwd)(?: for [^\s:]{1,60}(?: [^\s:]{1,60})?)?(?: is)?:? "
-    r"|(?:wandb|huggingface-cli|hf|docker|ngc|gh|az|modal) (?:auth )?login (?:--\w+[ =])?|sshpass -p ?|(?:mysql|mysqldump|mariadb)\b[^\n]{0,80}? -p"
-    r"|docker login[^\n]{0,80}? -p |curl\b[^\n]{0,80}? (?:-u|--user) |activation code |recovery codes?:? |license key:? |pin code:? |bearer |basic auth \w+:"
+    r"|(?:wandb|huggingface-cli|hf|docker|ngc|gh|az|modal) (?:auth )?login (?:--\w+[ =])?|sshpass -p ?|(?:mysql|mysqldump"
+    r"|mariadb)\b[^\n]{0,80}? -p"
+    r"|docker login[^\n]{0,80}? -p |curl\b[^\n]{0,80}? (?:-u|--user) |activation code |recovery codes?:? |license key:? "
+    r"|pin code:? |bearer |basic auth \w+:"
     r"|identified by )([^\s\"'<>;]+)",
     re.IGNORECASE,
 )
 _SPOKEN_STEMS = ("pass", "kennwort", "login", "mysql", "mariadb", "curl", "code", "key", "bearer", "basic", "identified")
 _PRINCIPAL = re.compile(r"\b(principal )(\S+)")
 _AUTHORIZATION = re.compile(
-    r"(\b(?:proxy-)?authorization\\?[\"']?\s{0,8}[:=]\s{0,8}\\?[\"']?(?:(?:bearer|basic|token|digest|negotiate|apikey|key|aws4-hmac-sha256)\s{1,8})?)([^\"\n]*\S)",
+    r"(\b(?:proxy-)?authorization\\?[\"']?\s{0,8}[:=]\s{0,8}\\?[\"']?(?:(?:bearer|basic|token|digest|negotiate|apikey|key"
+    r"|aws4-hmac-sha256)\s{1,8})?)([^\"\n]*\S)",
     re.IGNORECASE,
 )
 _HEADER = re.compile(r"\b((?:set-)?cookie2?\\?[\"']?\s{0,4}:\s{0,4})([^\n]*\S)", re.IGNORECASE)
-_OPTION = re.compile(r"((?<![\w-])--?(?:password|passwd|pass|token|secret|api-key|access-token|auth|pat|key)[ =])([^\s\"'-][^\s\"']*)", re.IGNORECASE)
+_OPTION = re.compile(
+    r"((?<![\w-])--?(?:password|passwd|pass|token|secret|api-key|access-token|auth|pat|key)[ =])([^\s\"'-][^\s\"']*)", re.IGNORECASE
+)
 _TUPLE = re.compile(r"(\bauth=\(['\"])([^'\"\n]{1,100}['\"], ?['\"][^'\"\n]{1,200})", re.IGNORECASE)
-_SETTING = re.compile(r"\d{1,3}|\d{1,3}\.\d+|true|false|yes|no|on|off|file|auto|keyring|n/?a|not|required|invalid|missing|failed|error|rejected|expired"
+_SETTING = re.compile(r"\d{1,3}|\d{1,3}\.\d+|true|false|yes|no|on|off|file|auto|keyring|n/?a|not|required|invalid|missing"
+    r"|failed|error|rejected|expired"
                       r"|(?:is|was|for|and|or|the|with|in|has|must|cannot|could)", re.IGNORECASE)  # fmt: skip
 _PATHLIKE = re.compile(r"(?:~|\.{0,2}/|[A-Za-z]:[\\/])[\w./\\~ -]*")
 _TECHNICAL_FIELD = re.compile(

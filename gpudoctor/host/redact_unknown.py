@@ -11,16 +11,16 @@ from importlib import resources
 from gpudoctor.host.redact_clean import folded
 from gpudoctor.host.technical import GROUPS, TECHNICAL
 
-_OURS = frozenset(
-    """user host domain share folder file project serial label sid name secret credentials email number gpudoctor""".split()
-)
+_OURS = frozenset("""user host domain share folder file project serial label sid name secret credentials email number gpudoctor""".split())
 _TOKEN = re.compile(r"[^\s\"'`<>(){}\[\],;|=]+")
 _RUN = re.compile(r"[^\W_]+")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+|\d+")
 _LIBRARY = re.compile(r"(?:lib[\w+.-]*|[\w+-]+)\.(?:so|dylib|dll)(?:\.\d+)*:?", re.IGNORECASE)
 _PATH = re.compile(r"(?:[A-Za-z]:)?[/\\]+[\w.+-]+[/\\].*|/\w+|<\w+>.*")
 _HEX = re.compile(r"(?:0x)?[0-9a-f]{1,10}|0x[0-9a-f]{1,16}|f{4}[0-9a-f]{12}", re.IGNORECASE)
-_PLAIN_NUMBER = re.compile(r"\d{1,2}(?:st|nd|rd|th)|\d+(?:[kmgtp]?i?b(?:ps|s)?|[munpk]?s|x|d|h|m|w|v|mhz|ghz|bit|kb?|ko|fps|tflops)", re.IGNORECASE)
+_PLAIN_NUMBER = re.compile(
+    r"\d{1,2}(?:st|nd|rd|th)|\d+(?:[kmgtp]?i?b(?:ps|s)?|[munpk]?s|x|d|h|m|w|v|mhz|ghz|bit|kb?|ko|fps|tflops)", re.IGNORECASE
+)
 _MEMBER = re.compile(r"(?!0x|cu|sm|gb|gfx)[a-z]{1,2}\d{6,}", re.IGNORECASE)
 """A letter and a long number: how universities and companies call their people."""
 _STAMP = re.compile(r"\d{8}T\d{6}Z?|\d{4}-\d\d-\d\dT\d\d", re.IGNORECASE)
@@ -28,7 +28,8 @@ _GROUPS = re.compile(r"(?<![\w-])(?=[A-Z0-9-]{0,60}\d)[A-Za-z0-9]{4,6}(?:-[A-Za-
 _ENDINGS = ("s", "es", "ed", "d", "ing", "er", "ers", "ly", "able", "ation", "ations", "ity", "ive", "less", "ness", "al", "or", "ors")
 _SHORTEST = 3
 _BEGINNINGS = ("un", "re", "de", "non", "pre", "sub", "multi", "auto", "dis", "mis", "in", "micro", "over", "lib", "py", "nv", "amd", "hip",
-               "roc", "cu", "sycl", "onnx", "tensor", "torch", "dev", "async", "mem", "hw", "gpu", "cpu", "num", "is", "has", "get", "set")  # fmt: skip
+               "roc", "cu", "sycl", "onnx", "tensor", "torch", "dev", "async", "mem", "hw", "gpu", "cpu", "num", "is", "has",
+               "get", "set")  # fmt: skip
 
 
 @cache
@@ -57,7 +58,9 @@ class Unknown:
                 stem = lowered[: -len(ending)]
                 if stem in self._known or stem + "e" in self._known or (stem[-1] == stem[-2] and stem[:-1] in self._known):
                     return True
-        return any(lowered.startswith(start) and len(lowered) - len(start) > 3 and lowered[len(start) :] in self._known for start in _BEGINNINGS)
+        return any(
+            lowered.startswith(start) and len(lowered) - len(start) > 3 and lowered[len(start) :] in self._known for start in _BEGINNINGS
+        )
 
     @property
     def _known(self) -> frozenset[str]:
@@ -77,7 +80,9 @@ class Unknown:
         if not run.isascii():
             return self._knows(re.sub(r"\d+", "", folded(run)))
         whole = re.sub(r"\d+", "", run)
-        return all(part.isdigit() or self._knows(part) for part in _PART.findall(run)) or (whole.isalpha() and len(whole) > 3 and self._knows(whole))
+        return all(part.isdigit() or self._knows(part) for part in _PART.findall(run)) or (
+            whole.isalpha() and len(whole) > 3 and self._knows(whole)
+        )
 
     def replaced(self, text: str, stand_in: Callable[[str], str]) -> str:
         """`stand_in(word)` gives what stands there from now on; paths and names of libraries are left to others."""
@@ -103,7 +108,9 @@ class Unknown:
 
     def _plain_groups(self, groups: str) -> bool:
         parts = groups.split("-")
-        return all(part.isdigit() and len(part) == 4 for part in parts) or (len(set(parts)) > 1 and all(part.isalpha() and self._knows(part) for part in parts))
+        return all(part.isdigit() and len(part) == 4 for part in parts) or (
+            len(set(parts)) > 1 and all(part.isalpha() and self._knows(part) for part in parts)
+        )
 
 
 def is_random(run: str) -> bool:

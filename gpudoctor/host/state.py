@@ -9,7 +9,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-
 _OF_REPORTS = ("history", "measurements", "plans", "logs")
 _tightened: set[Path] = set()
 
