@@ -86,9 +86,7 @@ def check(request: CheckRequest, progress: Callable[[str], None] | None = None) 
     else:
         assert host is not None
         looked = look(host, "capture" if request.capture else host.origin, progress, live=request.capture is None)
-    knowledge, hits = hear(looked.gathered.facts, knowledge)
-    report = judge(looked.gathered, knowledge, request, looked.origin, demands, hits)
-    return replace(report, seconds=time.monotonic() - began, measurements=looked.measurements)
+    return replace(report_of(looked, knowledge, request, demands), seconds=time.monotonic() - began)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +94,12 @@ class Looked:
     gathered: Gathered
     origin: str
     measurements: tuple[Measurement, ...] = ()
+
+
+def report_of(looked: Looked, knowledge: Catalogue, request: CheckRequest, demands: Sequence[Demand] = ()) -> Report:
+    """The one way from what was seen to what is said of it: `check`, `report`, `diff` and the assistant's tools all come here."""
+    knowledge, hits = hear(looked.gathered.facts, knowledge)
+    return replace(judge(looked.gathered, knowledge, request, looked.origin, demands, hits), measurements=looked.measurements)
 
 
 def look_into(document: Mapping[str, Any]) -> Looked:

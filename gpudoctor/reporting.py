@@ -66,7 +66,7 @@ def make(request: ReportRequest, progress: Progress | None = None) -> Made:
         runs = last_measurements(gathered.facts)
         looked = app.Looked(gathered, "live", app.recall(gathered, runs))
         entries, keep = capturing.with_measurements(recorded.entries, [run for run in runs if not run.stale]), recorded.variables
-    whole = replace(app.judge(looked.gathered, knowledge, check, looked.origin), measurements=looked.measurements)
+    whole = app.report_of(looked, knowledge, check)
     if request.raw:
         return Made(report=whole, capture=entries, ignored=request.ignored)
     facts = looked.gathered.facts
@@ -96,8 +96,7 @@ def _judged_again(
     Where that finds something else than the machine itself, the report is the machine's, redacted text by text, and that is said.
     """
     host = RecordedHost(MemoryStore("the redacted recording", dict(entries), {}), budget=30.0)
-    looked = app.look(host, whole.origin, live=False)
-    again = replace(app.judge(looked.gathered, knowledge, request.check, whole.origin), measurements=looked.measurements)
+    again = app.report_of(app.look(host, whole.origin, live=False), knowledge, request.check)
     if _said(again) == _said(whole):
         return redact_report(again, hide), ""
     differing = ", ".join(sorted(_said(again) ^ _said(whole)))
@@ -113,7 +112,7 @@ def _said(report: Report) -> set[str]:
 def _of_document(document: Mapping[str, Any], request: ReportRequest, knowledge: Catalogue) -> Made:
     """A report of a report (JSON): judged again by what is known today."""
     looked = app.look_into(document)
-    report = replace(app.judge(looked.gathered, knowledge, request.check, looked.origin), measurements=looked.measurements)
+    report = app.report_of(looked, knowledge, request.check)
     if request.raw:
         return Made(report=report, capture={}, ignored=request.ignored)
     hide = capturing.redactor_of({}, looked.gathered.facts, knowledge)

@@ -14,6 +14,7 @@ MOST = 20_000
 """Entries of one kind; what comes later shares the last number. Nobody's machine has so many, a hostile recording may."""
 
 _SHAPES: dict[str, Callable[[int], str]] = {
+    "name": lambda n: f"name{n}",
     "ip": lambda n: f"192.0.2.{n}" if n < 255 else f"198.18.{n >> 8 & 255}.{n & 255}",
     "ipv6": lambda n: f"2001:db8::{n:x}",
     "mac": lambda n: ":".join(["02", "00", "00", "00", f"{n >> 8 & 255:02x}", f"{n & 255:02x}"]),
@@ -23,7 +24,7 @@ _SHAPES: dict[str, Callable[[int], str]] = {
 }
 """Addresses of documents (RFC 5737, RFC 3849, RFC 2544) and a locally administered MAC: nobody has these. Others: kind-number."""
 _OURS = re.compile(
-    r"(?:user|host|domain|share|folder|file|project|serial|label|sid)-\d+|192\.0\.2\.\d+|198\.1[89]\.\d+\.\d+|2001:db8::[0-9a-f]+"
+    r"name\d+|(?:user|host|domain|share|folder|file|project|serial|label|sid)-\d+|192\.0\.2\.\d+|198\.1[89]\.\d+\.\d+|2001:db8::[0-9a-f]+"
     r"|02([:-])(?:00\1)+[0-9a-f]{2}\1[0-9a-f]{2}|00000000-0000-4000-8000-[0-9a-f]{12}|0{8}[0-9a-f]{8}|0{24}[0-9a-f]{8}|<[a-z-]+>|user\d*|host",
     re.IGNORECASE,
 )

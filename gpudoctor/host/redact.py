@@ -8,29 +8,37 @@ nothing changes any more.
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from gpudoctor.host import redact_patterns as patterns
 from gpudoctor.host.pseudonyms import Pseudonyms, is_ours
-from gpudoctor.host.public_hosts import is_public
+from gpudoctor.host.redact_clean import clean, decoded, folded
 from gpudoctor.host.redact_network import Network
+from gpudoctor.host.redact_numbers import Numbers
 from gpudoctor.host.redact_paths import Paths
+from gpudoctor.host.redact_places import Places
+from gpudoctor.host.redact_secrets import Secrets
 from gpudoctor.host.redact_structure import in_json, in_xml, is_json, is_xml
+from gpudoctor.host.redact_unknown import Unknown
 from gpudoctor.host.redact_words import Words
 from gpudoctor.host.system_names import HOST_VARIABLES, USER_VARIABLES, WORD_VARIABLES, Names
 from gpudoctor.host.technical import GROUPS, TECHNICAL
 
 _PAYLOAD = re.compile(r"^(@gpudoctor )(\{.*\})$", re.MULTILINE)
 _PLACES = ("folder", "file", "project", "share")
-_ROUNDS = 5
-_FIRST_OF_PEOPLE = 1000
-"""Numbers of accounts and groups below belong to the system."""
+_ROUNDS = 4
+_CACHED = 50_000
+"""Lines whose outcome is remembered: logs repeat themselves."""
 _EXACT = ("ip", "ipv6", "mac", "uuid", "machine-id")
 """Nobody and nothing else is called so."""
 _COUNTED = {"ipv6": "ip", "amd-uuid": "uuid", "machine-id": "uuid", "file": "folder"}
+_MESSAGES = frozenset(
+    """message messages error errors why reason note notes log logs line lines text detail details explanation evidence title stderr stdout
+    output traceback trace warning warnings said stopped problem cmdline command_line environment env processes process_name""".split()
+)
+"""Fields that hold what some program said, whatever it was."""
 _PATH_KEY = re.compile(r"[/\\@]")
 
 
@@ -49,11 +57,18 @@ class Redactor:
         self._hosts: dict[str, str] = {}
         self._users: set[str] = set()
         self._words = Words(protected)
-        self._paths = Paths(self.stand_in, self._is_technical, protected, self._users)
-        self._network = Network(self, self._paths, protected)
+        self._unknown = Unknown(protected)
+        self._paths = Paths(self.stand_in, self._is_technical, protected, self._users, self._unknown.stays)
+        self._network = Network(self, self._paths, protected, self._unknown.stays)
+        self._numbers_in = Numbers(self, protected, self._learn_serial)
+        self._secrets = Secrets(self.secret)
+        self._places = Places(self, self._users, self._hosts, self._unknown.stays)
         self._literal_paths: dict[str, str] = {}
         self._path_pattern: re.Pattern[str] | None = None
-        self._below_domain = _any_of(names.domains, r"(?<![\w.-])(?:[A-Za-z0-9_-]{1,63}\.){1,5}", r"(?![\w-])(?!\.\w)", re.IGNORECASE)
+        self._seen: dict[tuple[str, bool], tuple[str, dict[str, int]]] = {}
+        """Lines with their outcome and what was counted in them."""
+        self._generation = 0
+        self._below_domain = _any_of(names.domains, r"(?<![\w.-])(?:[A-Za-z0-9_-]{1,63}\.){0,5}", r"(?![\w-])(?!\.\w)", re.IGNORECASE)
         for user in names.users:
             self.learn("user", user)
         for host in names.hosts:
@@ -70,7 +85,7 @@ class Redactor:
 
     def name(self, owner: str) -> str:
         """The owner of a file, or a user in a list of them."""
-        if self.active and owner.lower() in self._users:
+        if self.active and owner.casefold() in self._users:
             return self.stand_in("user", owner)
         return owner
 
@@ -82,49 +97,68 @@ class Redactor:
         """A path, or one word of a command: names and numbers go, the rest of it is what is asked for."""
         if not self.active or not path:
             return path
+        path = clean(path)
         for _ in range(_ROUNDS):
-            before, path = path, self._people(self._numbers(path))
+            before, path = path, self._people(self._numbers_in.uuids(self._secrets.in_line(path, path.lower())))
             if path == before:
                 break
         return path
 
-    def text(self, text: str) -> str:
-        """Any text: JSON and XML keep their keys and tags."""
+    def text(self, text: str, free: bool = False) -> str:
+        """Any text: JSON and XML keep their keys and tags. `free`: of no known type, so that words that nobody knows go too."""
         if not self.active or not text:
             return text
         if is_json(text):
-            return in_json(text, self.key, self.keyed)
+            return in_json(
+                text, self.key, lambda key, inner: self.keyed(key, inner, self.free if free or key.lower() in _MESSAGES else None)
+            )
         if is_xml(text):
-            return in_xml(text, lambda tag, inner: self.keyed(tag, inner, in_text=self._plain))
+            return in_xml(
+                text, lambda tag, inner: self.keyed(tag, inner, self._free if free or tag in _MESSAGES else self._plain), self._tag
+            )
+        plain = self._free if free else self._plain
         if "@gpudoctor {" not in text:
-            return self._plain(text)
+            return plain(text)
         kept: list[str] = []
         end = 0
         for match in _PAYLOAD.finditer(text):
-            kept += [self._plain(text[end : match.start()]), match[1], self.text(match[2])]
+            kept += [plain(text[end : match.start()]), match[1], self.text(match[2], free=True)]
             end = match.end()
-        return "".join([*kept, self._plain(text[end:])])
+        return "".join([*kept, plain(text[end:])])
 
-    def value(self, value: Any) -> Any:
-        """Every text in lists and tables; keys too where they are paths."""
+    def free(self, text: str) -> str:
+        """A text of no known type: a log, an error message, the value of a variable."""
+        return self.text(text, free=True)
+
+    def _tag(self, tag: str) -> str:
+        """What stands between < and >: its words stay where they are known."""
+        return "".join(
+            part if re.fullmatch(r"[\w:.-]*", part) and self._unknown.stays(part) else self._free(part) for part in re.split(r"(\W+)", tag)
+        )
+
+    def value(self, value: Any, free: bool = False) -> Any:
+        """Every text in lists and tables; keys too where they are paths, or names of somebody."""
         if isinstance(value, str):
-            return self.text(value)
+            return self.text(value, free)
         if isinstance(value, (list, tuple)):
-            return [self.value(item) for item in value]
+            return [self.value(item, free) for item in value]
         if isinstance(value, Mapping):
-            return {self.key(key): self.field(str(key), item) for key, item in value.items()}
+            return {self.key(key): self.field(str(key), item, free) for key, item in value.items()}
         return value
 
     def key(self, key: Any) -> Any:
-        """A key of a table: never changed, unless it is a path or an address of somebody."""
-        return self.path(key) if isinstance(key, str) and _PATH_KEY.search(key) else key
+        """A key of a table: its words stay, unless it is a path, an address or the name of somebody."""
+        if not isinstance(key, str) or not self.active:
+            return key
+        return self.path(key) if _PATH_KEY.search(key) else self._words.replaced(key, self.stand_in)
 
-    def field(self, key: str, value: Any) -> Any:
-        """A value whose name says more of it than it does itself."""
+    def field(self, key: str, value: Any, free: bool = False) -> Any:
+        """A value whose name says more of it than it does itself. Below the name of a message every text is of no known type."""
         lowered = key.lower()
         if lowered in ("distributions", "packages") and isinstance(value, Mapping):  # packages may be called serial, token or secret
             return {name: item if isinstance(item, str) and item[:1].isdigit() else self.value(item) for name, item in value.items()}
-        return self.keyed(key, value) if self.active and isinstance(value, str) else self.value(value)
+        free = free or lowered in _MESSAGES
+        return self.keyed(key, value, self.free if free else None) if self.active and isinstance(value, str) else self.value(value, free)
 
     def keyed(self, key: str, value: str, in_text: Callable[[str], str] | None = None) -> str:
         """The text behind a key, a tag or a variable; `in_text` is for what its key says nothing of (default: as any text)."""
@@ -132,6 +166,8 @@ class Redactor:
         if not self.active or bare.lower() in patterns.NOTHING or is_ours(bare):
             return value
         lowered = key.lower()
+        if "version" in lowered and re.fullmatch(r"v?\d[\d.]*", bare):
+            return value
         if patterns.SERIAL_KEY.search(lowered):
             return value.replace(bare, self._serial_number(bare))
         if patterns.SECRET_KEY.search(lowered) and not _is_technical_setting(bare):
@@ -139,23 +175,30 @@ class Redactor:
         if key.upper() in USER_VARIABLES and re.fullmatch(r"[^\s\\/:]+", bare):
             return value.replace(bare, self.user_of_context(bare))
         if key.upper() in HOST_VARIABLES and re.fullmatch(r"[\w.-]+", bare) and re.search(r"[A-Za-z]", bare):
-            return value.replace(bare, self._host_of_context(bare))
+            return value.replace(bare, self.host_of_context(bare))
         if key.upper() in WORD_VARIABLES and re.fullmatch(r"[\w. +-]+", bare) and not self._paths.stays(bare):
             return value.replace(bare, self.stand_in("project", bare))
-        if patterns.IP_KEY.search(key) and patterns.IP_ALONE.fullmatch(value):
-            return value.replace(bare, self.address(bare))
+        if patterns.IP_ALONE.fullmatch(value):  # of a known field that is not called so it is a version
+            unknown = in_text is not None and not patterns.VERSION_KEY.search(key)
+            return value.replace(bare, self.address(bare)) if patterns.IP_KEY.search(key) or unknown else value
         return (in_text or self.text)(value)
 
     # names
 
     def learn(self, kind: str, original: str) -> None:
         """From now on `original` is replaced wherever it stands as a whole word; in its own places alone where it is a technical word."""
-        original = original.strip().strip(".")
+        original = clean(original).strip().strip(".")
         lowered = original.casefold()
         if not original or is_ours(original) or lowered in ("localhost", "nobody", "root", "localhost.localdomain"):
             return
+        self._generation += 1
+        self._seen.clear()
         if kind == "user":
             self._users.add(lowered)
+            if " " in original:
+                for part in re.split(r"[\s,]+", original):
+                    if len(part) > 3 and self._words.get(part) is None and self._is_distinct(part) and not self._unknown.knows(part):
+                        self._words.add(part, kind, original)
         if kind == "host":
             short = lowered.split(".")[0]
             self._hosts[lowered] = self._hosts[short] = short
@@ -193,73 +236,84 @@ class Redactor:
     # kinds of text
 
     def _plain(self, text: str) -> str:
-        """Until nothing changes: what one replacement tells may be a name elsewhere."""
+        return self._by_lines(text, False)
+
+    def _free(self, text: str) -> str:
+        return self._by_lines(text, True)
+
+    def _by_lines(self, text: str, free: bool) -> str:
+        """Line by line, once more where a line taught a name that others may have."""
+        text = self._secrets.blocks(clean(text))
         for _ in range(_ROUNDS):
-            before, text = text, self._once(text)
-            if text == before:
+            generation, before = self._generation, text
+            text = "\n".join(self._line(line, free) for line in text.split("\n"))
+            if generation == self._generation or text == before:
                 break
         return text
 
-    def _once(self, text: str) -> str:
-        text = patterns.SECRETS.sub(lambda _: self._count("secret", "<secret>"), text)
-        text = patterns.SECRET_FIELD.sub(self._secret_field, text)
-        if "@" in text:
-            text = patterns.CREDENTIALS.sub(self._credentials, text)
-        text = self._network.addresses(text)
-        if "@" in text:
-            text = patterns.EMAIL.sub(lambda _: self._count("email", "<email>"), text)
-        text = self._network.shares(text)
-        text = patterns.SERIAL.sub(self._serial, text)
-        text = self._numbers(text)
-        text = patterns.MAC.sub(lambda m: self._mac(m[0]), text)
-        text = patterns.IPV6.sub(self._ipv6, text)
-        for pattern in (patterns.IP_IN_CONTEXT, patterns.IP_WITH_PORT, patterns.PRIVATE_IP):
-            text = pattern.sub(self._address_of, text)
-        return self._places(self._people(text))
+    def _line(self, line: str, free: bool) -> str:
+        if not line or line.isspace():
+            return line
+        known = self._seen.get((line, free))
+        if known is not None:
+            for kind, count in known[1].items():
+                self.counts[kind] = self.counts.get(kind, 0) + count
+            return known[0]
+        before = self.counts.copy()
+        found = self._read(line, free)
+        if len(self._seen) < _CACHED:
+            self._seen[line, free] = (
+                found,
+                {kind: count - before.get(kind, 0) for kind, count in self.counts.items() if count != before.get(kind)},
+            )
+        return found
 
-    def _numbers(self, text: str) -> str:
-        """UUIDs and the like, which stand in paths too."""
-        text = patterns.UUID.sub(self._uuid, text)
-        text = patterns.AMD_UUID.sub(lambda m: "GPU-" + self.stand_in("amd-uuid", m[1], "uuid"), text)
-        text = patterns.SID.sub(lambda m: self.stand_in("sid", m[0]), text)
-        return patterns.MACHINE_ID.sub(lambda m: m[1] + self.stand_in("machine-id", m[2], "uuid"), text)
+    def _read(self, line: str, free: bool) -> str:
+        """As it is written, and as it is read once percent signs and escapes are undone: whatever says more."""
+        plain = decoded(line)
+        if plain != line:
+            changed = self._settled(plain, free)
+            if changed != plain:
+                return changed
+        return self._settled(line, free)
+
+    def _settled(self, line: str, free: bool) -> str:
+        for _ in range(_ROUNDS):
+            before, line = line, self._once(line, free)
+            if line == before:
+                break
+        return line
+
+    def _once(self, line: str, free: bool) -> str:
+        lowered = line.lower()
+        line = self._secrets.in_line(line, lowered)
+        if "@" in line:
+            line = patterns.CREDENTIALS.sub(self._credentials, line)
+            line = patterns.CREDENTIALS_ALONE.sub(self._credentials, line)
+        line = self._network.addresses(line)
+        if "@" in line:
+            line = patterns.EMAIL.sub(lambda _: self._count("email", "<email>"), line)
+        line = self._network.shares(line)
+        if "serial" in lowered or "s/n" in lowered or "unique" in lowered or "asset" in lowered:
+            line = patterns.SERIAL.sub(self._serial, line)
+        line = self._numbers_in.in_line(self._numbers_in.uuids(line), lowered)
+        line = self._places.in_line(self._people(line), lowered)
+        return self._unknown.replaced(line, lambda word: self.stand_in("name", word)) if free else line
 
     def _people(self, text: str) -> str:
         """Paths, then names wherever they stand."""
         if self._literal_paths and self._path_pattern is not None:
             text = self._path_pattern.sub(lambda m: self._count("folder", self._literal_paths[m[0]]), text)
-        text = self._paths.in_text(text)
-        if self._below_domain is not None:
+        if "/" in text or "\\" in text or "~" in text:
+            text = self._paths.in_text(text)
+        if self._below_domain is not None and "." in text:
             text = self._below_domain.sub(lambda m: self.stand_in("host", self.short(m[0]).split(".")[0]), text)
         return self._words.replaced(text, self.stand_in)
 
-    def _places(self, text: str) -> str:
-        """Where a name can be nothing else, whatever it is called."""
-        text = patterns.SERVER.sub(lambda m: self._named_server(m[0]), text)
-        text = patterns.WINDOWS_NAME.sub(lambda m: self._host_of_context(m[0]), text)
-        text = patterns.CONTAINER_ID.sub(lambda m: self.stand_in("host", m[0][:12]) if m[0][:12] in self._hosts else m[0], text)
-        if "uid=" in text:
-            text = patterns.ID_LINE.sub(self._id_line, text)
-        text = patterns.UNAME.sub(lambda m: m[1] + self._host_of_context(m[2]), text)
-        text = patterns.BUILT_BY.sub(lambda m: f"{m[1]}{self.user_of_context(m[2])}@{self._host_of_context(m[3])}", text)
-        text = patterns.LOG_HOST.sub(lambda m: m[1] + self._host_of_context(m[2]), text)
-        text = patterns.HOST_FIELD.sub(lambda m: m[1] + m[2] + self._host_of_context(m[3]), text)
-        text = patterns.USER_FIELD.sub(lambda m: m[1] + self.user_of_context(m[2]), text)
-        if self._users:
-            text = patterns.LISTING.sub(lambda m: m[1] + self.name(m[2]) + m[3] + self.group(m[4]), text)
-            text = patterns.GROUP_FILE.sub(self._group_line, text)
-        if self._hosts:
-            text = patterns.HOSTS_FILE.sub(self._hosts_line, text)
-        return patterns.AT_HOST.sub(self._at_host, text) if "@" in text else text
-
     # single replacements
 
-    def _secret_field(self, match: re.Match[str]) -> str:
-        before = next(group for group in (match[1], match[3], match[5], match[7]) if group is not None)
-        secret = match[0][len(before) :]
-        if secret.lower() in patterns.NOTHING or is_ours(secret) or secret.startswith("<secret>"):
-            return match[0]
-        return before + self._count("secret", "<secret>")
+    def secret(self) -> str:
+        return self._count("secret", "<secret>")
 
     def _credentials(self, match: re.Match[str]) -> str:
         return match[0] if match[2] == "<credentials>" or match[2] == "git" else match[1] + self._count("credentials", "<credentials>@")
@@ -271,30 +325,15 @@ class Redactor:
         return match[1] + self._serial_number(number) + match[2][len(number) :]
 
     def _serial_number(self, number: str) -> str:
-        if len(number) >= 6 and re.search(r"\d", number) and self._words.get(number) is None:
-            self._words.add(number, "serial", number)  # elsewhere it stands without its name
+        self._learn_serial(number)
         return self.stand_in("serial", number)
 
-    def _uuid(self, match: re.Match[str]) -> str:
-        if not match[2].strip("0-"):
-            return match[0]
-        return (match[1] or "") + self.stand_in("uuid", match[2])
-
-    def _mac(self, mac: str) -> str:
-        if not mac.strip("0:-") or not mac.lower().strip("f:-"):
-            return mac
-        return self.stand_in("mac", mac) if len(mac) == 17 else self.stand_in("mac", mac[:17])
-
-    def _ipv6(self, match: re.Match[str]) -> str:
-        try:
-            ipaddress.IPv6Address(match[0])
-        except ValueError:
-            return match[0]
-        return self.stand_in("ipv6", match[0], "ip")
-
-    def _address_of(self, match: re.Match[str]) -> str:
-        address = match[match.lastindex or 0]
-        return match[0][: -len(address)] + self.address(address)
+    def _learn_serial(self, number: str) -> None:
+        """Elsewhere it stands without its name."""
+        if len(number) >= 6 and re.search(r"\d", number) and self._words.get(number) is None:
+            self._words.add(number, "serial", number)
+            self._generation += 1
+            self._seen.clear()
 
     def address(self, address: str) -> str:
         if address.startswith(("127.", "0.", "255.")):
@@ -304,11 +343,7 @@ class Redactor:
     def short(self, host: str) -> str:
         return self._hosts.get(host.lower(), host.lower())
 
-    def _named_server(self, name: str) -> str:
-        first = name.split(".")[0]
-        return first if is_ours(first) else name if is_public(name) else self.stand_in("host", self.short(name))
-
-    def _host_of_context(self, host: str) -> str:
+    def host_of_context(self, host: str) -> str:
         if host.lower() in ("localhost", "kernel", "none", "n", "localhost.localdomain", "(none)") or is_ours(host):
             return host
         lowered = host.lower()
@@ -319,37 +354,9 @@ class Redactor:
     def user_of_context(self, user: str) -> str:
         if user.lower() in ("root", "nobody") or is_ours(user) or not re.search(r"\w", user):
             return user
-        if user.lower() not in self._users:
+        if user.casefold() not in self._users:
             self.learn("user", user)
         return self.stand_in("user", user)
-
-    def _at_host(self, match: re.Match[str]) -> str:
-        """A prompt: alice@wonderland."""
-        user, host = match[1], match[2]
-        if host.lower() not in self._hosts and not (user.lower() in self._users and not is_public(host)):
-            return match[0]
-        return f"{self.name(user)}@{self._host_of_context(host)}"
-
-    def _id_line(self, line: re.Match[str]) -> str:
-        def named(match: re.Match[str]) -> str:
-            own = match[1].startswith("uid") or int(match[2]) >= _FIRST_OF_PEOPLE
-            return f"{match[1]}{match[2]}(" + (self.name(match[3]) if own else self.group(match[3]))
-
-        who = re.search(r"uid=\d+\(([^)\s]*)\)", line[0])
-        if who:
-            self.user_of_context(who[1])
-        return re.sub(r"((?:uid=|gid=|groups=|,)?)(\d{1,10})\(([^()\s]+)(?=\))", named, line[0])
-
-    def _hosts_line(self, match: re.Match[str]) -> str:
-        def named(name: re.Match[str]) -> str:
-            return self.stand_in("host", self.short(name[0])) if name[0].lower() in self._hosts else name[0]
-
-        return match[1] + re.sub(r"[\w.-]+", named, match[2])
-
-    def _group_line(self, match: re.Match[str]) -> str:
-        number = int(match[2].split(":")[2])
-        group = self.name(match[1]) if number >= _FIRST_OF_PEOPLE else self.group(match[1])
-        return group + match[2] + ",".join(self.name(name) for name in match[3].split(","))
 
     def stand_in(self, kind: str, original: str, counted: str = "") -> str:
         """The pseudonym, counted as `counted` or its kind. A folder that is called like a known project or share is that."""
@@ -357,7 +364,7 @@ class Redactor:
             known = self._words.get(original)
             kind = known[0] if known and known[0] in _PLACES else kind
         found = self.pseudonyms.of(kind, original)
-        if found.casefold() == original.casefold():
+        if folded(found) == folded(original):
             return original
         return self._count(counted or _COUNTED.get(kind, kind), found)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from gpudoctor.host._toml import loads
 from gpudoctor.host.capture_tables import json_line, json_table, toml
+from gpudoctor.host.recording import CHILD
 from gpudoctor.host.redact import Redactor
 from gpudoctor.host.stores import Store
 from gpudoctor.host.system_names import Names, of_recording
@@ -25,6 +26,12 @@ _DPKG_DROPPED = re.compile(
 _METADATA = re.compile(r"\.(?:dist-info/METADATA|egg-info/PKG-INFO)$")
 _METADATA_KEPT = re.compile(r"^(?:Metadata-Version|Name|Version|Requires-Python|Requires-Dist|Provides-Extra|Platform):.*\n", re.MULTILINE)
 """Of a distribution what installers read; not who wrote it, where they live and what it is good for."""
+_TYPED = frozenset(
+    """amd-smi clinfo cmd dkms dpkg-query file gc-info gc-inventory gc-monitor id ldconfig ls lsmod lspci modinfo modprobe mokutil nvcc
+    nvidia-smi pacman popc powershell prime-select rocm-smi rocminfo rpm sw_vers sycl-ls sysctl system_profiler systemd-detect-virt uname
+    vipu xpu-smi""".split()
+)
+"""Programs whose answers a probe reads field by field."""
 _PATH_TABLES = ("links.toml", "realpaths.toml")
 
 
@@ -88,7 +95,9 @@ def _entry(name: str, content: bytes, hide: Redactor, keep_env: Collection[str] 
     if name == "machine.toml":
         return name, toml({key: hide.value(table[key]) for key in _MACHINE if key in table})
     if name == "env.toml":
-        return name, toml({key: hide.keyed(key, str(value)) for key, value in table.items() if keep_env is None or key in keep_env})
+        return name, toml(
+            {key: hide.keyed(key, str(value), hide.free) for key, value in table.items() if keep_env is None or key in keep_env}
+        )
     if name == "absent.toml":
         return name, toml({"paths": sorted({path_of(hide, path) for path in table.get("paths", [])})})
     if name == "folders.toml":
@@ -127,8 +136,19 @@ def _short(name: str, content: bytes) -> str:
 
 
 def _command(entry: Mapping[str, Any], hide: Redactor) -> dict[str, Any]:
-    said = {key: hide.text(str(entry[key])) for key in ("stdout", "stderr") if entry.get(key) is not None}
-    return {**entry, "argv": [hide.path(str(word)) for word in entry["argv"]], **said}
+    argv = [str(word) for word in entry["argv"]]
+    said = {
+        key: hide.text(str(entry[key]), key == "stderr" or not _is_typed(argv))
+        for key in ("stdout", "stderr")
+        if entry.get(key) is not None
+    }
+    return {**entry, "argv": [hide.path(word) for word in argv], **said}
+
+
+def _is_typed(argv: Collection[str]) -> bool:
+    """Whether what a command prints has known fields: devices, versions, packages. A log or an unknown program has none."""
+    program = next(iter(argv), "").replace("\\", "/").rpartition("/")[2].lower().removesuffix(".exe")
+    return program in _TYPED or program == CHILD or (program.startswith("python") and "--version" in argv)
 
 
 def _mode(mode: Any, hide: Redactor) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Protocol
 
 from gpudoctor.host import redact_patterns as patterns
@@ -20,6 +20,7 @@ class Namer(Protocol):
 
     def stand_in(self, kind: str, original: str, counted: str = "") -> str: ...
     def address(self, address: str) -> str: ...
+    def secret(self) -> str: ...
     def user_of_context(self, user: str) -> str: ...
     def short(self, host: str) -> str: ...
 
@@ -27,8 +28,8 @@ class Namer(Protocol):
 class Network:
     """`protected`: words that stay in the address of a repository (pytorch/vision)."""
 
-    def __init__(self, namer: Namer, paths: Paths, protected: Collection[str]) -> None:
-        self._namer, self._paths, self._protected = namer, paths, protected
+    def __init__(self, namer: Namer, paths: Paths, protected: Collection[str], known: Callable[[str], bool]) -> None:
+        self._namer, self._paths, self._protected, self._known = namer, paths, protected, known
 
     def addresses(self, text: str) -> str:
         """git@server:owner/name and scheme://server/path. Public servers stay, and what is asked of them; of others nothing."""
@@ -36,20 +37,39 @@ class Network:
             text = patterns.SCP_ADDRESS.sub(self._scp_address, text)
         return patterns.URL.sub(self._url, text) if "://" in text else text
 
-    def shares(self, text: str) -> str:
-        """Lines of /proc/mounts, mountinfo and df; //server/share and \\\\server\\share anywhere."""
-        text = patterns.MOUNT.sub(self._mount, text)
-        text = patterns.MOUNTINFO.sub(lambda m: m[1] + m[2] + self._source(m[3]), text)
-        text = patterns.DF.sub(lambda m: self._source(m[1]), text)
-        return patterns.SHARE.sub(self._share, text) if "//" in text or "\\\\" in text else text
+    def shares(self, line: str) -> str:
+        """A line of /proc/mounts, mountinfo or df; //server/share and \\\\server\\share anywhere."""
+        if "/" in line:
+            if line[-1:].isdigit():
+                line = patterns.MOUNT.sub(self._mount, line)
+            if " - " in line:
+                line = patterns.MOUNTINFO.sub(lambda m: m[1] + m[2] + self._source(m[3]), line)
+            if "%" in line:
+                line = patterns.DF.sub(lambda m: self._source(m[1]), line)
+            if " type " in line:
+                line = patterns.MOUNTED.sub(lambda m: self._source(m[1]) + m[2], line)
+        if "UNC\\" in line:
+            line = patterns.LONG_SHARE.sub(lambda m: m[1] + self._server(m[2]) + m[3] + self._name(m[4]), line)
+        return patterns.SHARE.sub(self._share, line) if "//" in line or "\\\\" in line else line
 
     def _url(self, match: re.Match[str]) -> str:
         scheme, host, port, path = match[1], match[2], match[3], match[4]
-        if _stays(host):
-            path = self._repository(path) if scheme.lower().startswith("git+") and not is_ours(host) else path
+        if _stays(host, self._known):
+            path = self._repository(path) if scheme.lower().startswith("git+") and not is_ours(host) else self._asked(path)
             return scheme + host + port + path
         mapped = "".join(f"/{self._paths.part(part)}" if part else "/" for part in path.split("/")[1:])
         return scheme + self._namer.stand_in("host", self._namer.short(host)) + port + mapped
+
+    def _asked(self, path: str) -> str:
+        """The path on a public server: parts that everybody knows, versions and files of packages stay."""
+        plain, mark, query = re.split(r"([?#])", path, maxsplit=1) if re.search(r"[?#]", path) else (path, "", "")
+        parts = ["" if not part else part if self._public(part) else self._namer.stand_in("folder", part) for part in plain.split("/")]
+        if len(parts) > 2 and parts[1] == "t" and parts[2] and not is_ours(parts[2]):  # conda: what follows /t/ is a key to a channel
+            parts[2] = self._namer.secret()
+        return "/".join(parts) + mark + query
+
+    def _public(self, part: str) -> bool:
+        return is_ours(part) or re.search(r"\.(?:whl|tar\.gz|deb|rpm|run|exe|msi|html?|pdf)$", part) is not None or self._known(part)
 
     def _repository(self, path: str) -> str:
         """owner/name of a source: its words stay where all are technical."""
@@ -102,7 +122,9 @@ class Network:
         return share if not share or is_ours(share) else self._namer.stand_in("share", share)
 
 
-def _stays(host: str) -> bool:
-    if is_public(host) or is_ours(host) or re.fullmatch(r"[\d.]+|\[.*", host):  # addresses are replaced as such
+def _stays(host: str, known: Callable[[str], bool]) -> bool:
+    if is_public(host):
+        return all(known(label) for label in host.split(".")[:-2])
+    if is_ours(host) or re.fullmatch(r"[\d.]+|\[.*", host):  # addresses are replaced as such
         return True
     return "." not in host and host.lower() in TECHNICAL

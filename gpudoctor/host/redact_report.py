@@ -38,4 +38,4 @@ def _any(name: str, value: Any, hide: Redactor) -> Any:
         return tuple(kept) if isinstance(value, tuple) else kept
     if isinstance(value, Mapping):
         return hide.field(name, value)
-    return hide.keyed(name, value) if isinstance(value, str) else value
+    return hide.field(name, value) if isinstance(value, str) else value

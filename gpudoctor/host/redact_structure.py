@@ -45,13 +45,13 @@ def in_json(text: str, of_key: Callable[[str], str], of_value: Callable[[str, st
     return "".join([*kept, text[end:]])
 
 
-def in_xml(text: str, of_value: Callable[[str, str], str]) -> str:
-    """What stands between tags; `of_value(tag, text)` gets the tag before it."""
+def in_xml(text: str, of_value: Callable[[str, str], str], of_tag: Callable[[str], str]) -> str:
+    """What stands between tags; `of_value(tag, text)` gets the tag before it, `of_tag` what stands between < and >."""
     kept: list[str] = []
     key, end = "", 0
     for match in _TAG.finditer(text):
         between = text[end : match.start()]
-        kept += [of_value(key, between) if between.strip() else between, match[0]]
+        kept += [of_value(key, between) if between.strip() else between, f"<{of_tag(match[0][1:-1])}>"]
         end = match.end()
         opened = match[1] or ""
         key = "" if opened.startswith("/") else opened

@@ -20,7 +20,7 @@ class RunLog:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
 
     @contextlib.contextmanager
     def entry(self, argv: Sequence[str]) -> Iterator[int]:

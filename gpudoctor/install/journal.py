@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gpudoctor.host.state import tighten
 from gpudoctor.install.plan_store import plan_from_json, plan_to_json
 from gpudoctor.model.plan import DONE, TODO, Plan
 
@@ -63,6 +64,12 @@ class Child:
     argv: tuple[str, ...]
 
 
+def _made_private(path: Path) -> None:
+    """The file is there, and nobody else's umask decides who may read it. A link is refused: OSError."""
+    flags = os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+    os.close(os.open(path, flags, 0o600))
+
+
 class Journal:
     """One per state folder. `held()` keeps every other run out while ours acts."""
 
@@ -70,6 +77,8 @@ class Journal:
         self.folder = folder
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            _made_private(folder / "journal.sqlite")
+            tighten(folder)
             self._database = sqlite3.connect(folder / "journal.sqlite", isolation_level=None, timeout=30)
             self._database.execute("PRAGMA synchronous=FULL")
             self._prepare()

@@ -195,7 +195,7 @@ def question_lines(finding: Finding, width: int, verbose: bool) -> Iterator[Line
         yield from hanging((margin,), finding.explanation, width)
     if verbose:
         for seen in finding.evidence:
-            yield from hanging((margin, Span("seen   ", "dim")), seen, width, style="dim")
+            yield from hanging((margin, Span("seen   ", "dim")), seen, width, style="dim", quoted=True)
     yield from _advice(finding, width, margin, "if so  ", verbose)
     yield from hanging((margin, Span("more   ", "dim")), f"gpudoctor show {finding.id}", width, style="dim")
 
@@ -215,7 +215,7 @@ def finding_lines(finding: Finding, numbers: dict[str, int], width: int, verbose
         yield from hanging((margin, Span("on     ", "dim")), ", ".join(finding.subjects), width)
     if verbose:
         for seen in finding.evidence:
-            yield from hanging((margin, Span("seen   ", "dim")), seen, width, style="dim")
+            yield from hanging((margin, Span("seen   ", "dim")), seen, width, style="dim", quoted=True)
     yield from _advice(finding, width, margin, "do     ", verbose)
     more = "  ".join((f"gpudoctor show {finding.id}", *finding.sources[:2]))
     yield from hanging((margin, Span("more   ", "dim")), more, width, style="dim")

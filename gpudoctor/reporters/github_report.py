@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from gpudoctor.model.report import Finding, Report
 from gpudoctor.reporters.escape import visible
 from gpudoctor.reporters.finding_text import address, lines
+from gpudoctor.reporters.markdown_text import cell
+from gpudoctor.reporters.markdown_text import text as _text
 from gpudoctor.reporters.places import Place, open_demands, places
 
 COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 MOST = 4000
 """Characters of one message: the runner cuts longer ones."""
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~$])")
 
 
 def render(report: Report) -> str:
@@ -67,28 +67,23 @@ def _summary(report: Report) -> Iterator[str]:
     counts = report.summary
     yield f"## gpudoctor: {counts.get('errors', 0)} errors, {counts.get('warnings', 0)} warnings"
     yield ""
-    yield " · ".join(_md(text) for text in (head.get("machine", ""), head.get("os", ""), f"kernel {head.get('kernel', '')}") if text)
+    yield " · ".join(_text(text) for text in (head.get("machine", ""), head.get("os", ""), f"kernel {head.get('kernel', '')}") if text)
     shown = [stack for stack in report.stacks if stack.used or stack.verdict in ("ok", "broken")]
     if shown:
         yield from ("", "| stack | verdict | at |", "| --- | --- | --- |")
-        yield from (f"| {_md(stack.title)} | {stack.verdict} | {stack.broken_layer or ''} |" for stack in shown)
+        yield from (f"| {cell(_text(stack.title))} | {stack.verdict} | {stack.broken_layer or ''} |" for stack in shown)
     for finding in report.findings:
-        yield from ("", f"### {_md(finding.title)}", "", f"{finding.severity}, {finding.confidence}: `{finding.id}`")
+        yield from ("", f"### {_text(finding.title)}", "", f"{finding.severity}, {finding.confidence}: `{finding.id}`")
         if finding.explanation:
-            yield from ("", _md(finding.explanation))
+            yield from ("", _text(finding.explanation))
         if finding.advice.text:
-            yield from ("", f"**Do:** {_md(finding.advice.text)}")
+            yield from ("", f"**Do:** {_text(finding.advice.text)}")
         if finding.advice.commands:
             yield from ("", *(f"    {visible(command)}" for command in finding.advice.commands))
-        links = [f"[{_md(source)}]({link})" for source in finding.sources if (link := address(source)) and ")" not in link]
+        links = [f"[{_text(source)}]({link})" for source in finding.sources if (link := address(source)) and ")" not in link]
         if links:
             yield from ("", ", ".join(links))
     for title, said in (("Could not be told", report.undetermined), ("Incomplete", report.incomplete)):
         if said:
-            yield from ("", f"**{title}:** {_md('; '.join(said))}")
+            yield from ("", f"**{title}:** {_text('; '.join(said))}")
 
-
-def _md(text: str) -> str:
-    """Text that stays text: no markup, no mention, no HTML."""
-    marked = _MARKDOWN.sub(r"\\\1", visible(text))
-    return marked.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("@", "@\u2060")

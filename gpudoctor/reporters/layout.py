@@ -31,15 +31,26 @@ class Terminal:
     unicode: bool = True
 
     def draw(self, lines: Iterable[Line]) -> str:
-        return "".join("".join(self._span(span) for span in line).rstrip() + "\n" for line in lines)
+        return "".join("".join(self._span(span) for span in _inert(line)).rstrip() + "\n" for line in lines)
 
     def _span(self, span: Span) -> str:
         text = span.text if self.unicode else span.text.translate(_ASCII).encode("ascii", "replace").decode()
         return f"\x1b[{SGR[span.style]}m{text}\x1b[0m" if self.colour and span.style and text.strip() else text
 
 
-def hanging(first: Line, text: str, width: int, *, style: str = "", last: str = "") -> list[Line]:
-    """`text` wrapped beside `first`; further lines are indented by the width of `first`. `last` is set flush right where it fits."""
+def _inert(line: Line) -> Line:
+    """No line is a command of a CI runner: those of GitHub begin with '::' behind any white space, older ones hold '##[' anywhere."""
+    text = "".join(span.text for span in line)
+    if "##[" in text:
+        line = tuple(Span(span.text.replace("##[", "## ["), span.style) for span in line)
+    return (Span("| "), *line) if text.lstrip().startswith("::") else line
+
+
+def hanging(first: Line, text: str, width: int, *, style: str = "", last: str = "", quoted: bool = False) -> list[Line]:
+    """`text` wrapped beside `first`; further lines are indented by the width of `first`. `last` is set flush right where it fits.
+
+    `quoted`: the words are somebody else's, so that each further line begins with a mark of ours.
+    """
     indent = sum(len(span.text) for span in first)
     room = max(width - indent, 20)
     words = wrapped(text, room)
@@ -49,7 +60,8 @@ def hanging(first: Line, text: str, width: int, *, style: str = "", last: str = 
     if last:
         gap = max(width - indent - len(words[0]) - len(last), 2)
         lines = [(*lines[0], Span(" " * gap), Span(last, "dim"))]
-    return lines + [(Span(" " * indent), Span(line, style)) for line in words[1:]]
+    margin = Span(" " * (indent - 2) + "| ", "dim") if quoted and indent >= 2 else Span(" " * indent)
+    return lines + [(margin, Span(line, style)) for line in words[1:]]
 
 
 def wrapped(text: str, room: int) -> list[str]:

@@ -15,6 +15,8 @@ _START = re.compile(r"^(\s*)([-+=#]|\d+(?=[.)]))")
 """What would begin a list, a heading or a line below one."""
 _HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _LINKED = re.compile(r"(@(?=\w)|[#!&%~$](?=[\w\"])|\bGH-(?=\d))")
+_COMMIT = re.compile(r"(?<![0-9A-Za-z])([0-9a-fA-F]{8})([0-9a-fA-F]{32})(?![0-9A-Za-z])")
+"""Forty hexadecimal digits are a commit to a tracker."""
 BREAK = "\N{ZERO WIDTH SPACE}"
 """After an @ or a # : what looks like a name or a number of an issue is none any more."""
 
@@ -32,7 +34,7 @@ def text(value: str) -> str:
 
 
 def _plain(value: str) -> str:
-    value = _LINKED.sub(rf"\1{BREAK}", value)
+    value = _COMMIT.sub(rf"\1{BREAK}\2", _LINKED.sub(rf"\1{BREAK}", value))
     value = "".join(_HTML.get(letter, letter) for letter in value)
     return _MARKS.sub(lambda m: m[1] or "\\" + m[2], value)
 

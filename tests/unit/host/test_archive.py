@@ -140,16 +140,18 @@ def test_redacted(box: Path, tmp_path: Path) -> None:
     host = RecordingHost(LocalHost())
     ask(host, box, [("read", "text"), ("listdir", "home"), ("exists", "home/alice")])
     host.env("ZE_TEST"), host.env("SECRET_THING")
+    redactor = Redactor(Names(users=("alice",), hosts=("wonderland",)))
     removed = write_capture(
         host.recording, f"{tmp_path}/m/", {"executable": "/home/alice/v/bin/python"}, keep_env={"ZE_TEST"},
-        redactor=Redactor(Names(users=("alice",), hosts=("wonderland",))), recorder=RECORDER,
+        redactor=redactor, recorder=RECORDER,
     )  # fmt: skip
     everything = "".join(path.read_text() + str(path) for path in (tmp_path / "m").rglob("*") if path.is_file())
     assert "alice" not in everything and "wonderland" not in everything and "SECRET_THING" not in everything
     assert removed["user"] >= 1 and removed["host"] == 1
     again = open_recorded(str(tmp_path / "m"))
-    assert again.read(str(box / "text")).text == "hello host-1\n"
-    assert again.listdir(str(box / "home")) == ["user-1"] and again.exists(f"{box}/home/user-1")
+    where = redactor.path(str(box))
+    assert again.read(f"{where}/text").text == "hello host-1\n"
+    assert again.listdir(f"{where}/home") == ["user-1"] and again.exists(f"{where}/home/user-1")
     assert again.env("ZE_TEST") == "1"
 
 

@@ -45,7 +45,7 @@ def redactor() -> Redactor:
         ("name: DESKTOP-AB12CD3", "name: host-1"),
         ("Accepted key from 203.0.113.9 port 22", "Accepted key from 192.0.2.1 port 22"),
         ("WONDERLAND, Alice's RTX 4090", "host-1, user-1's RTX 4090"),
-        ("/dev/mapper/wonderland--vg-root, vg_alice", "/dev/mapper/host-1--vg-root, vg_user-1"),
+        ("/dev/mapper/wonderland--vg-root, vg_alice", "/dev/mapper/folder-1, vg_user-1"),
         ("Nov 21 10:00:00 cuda kernel: i915", "Nov 21 10:00:00 host-1 kernel: i915"),
         ("[    1.234567] looking-glass kernel: nvidia: module", "[    1.234567] host-1 kernel: nvidia: module"),
         ("uid=1000(alice) gid=1000(alice) groups=1000(alice),44(video)", "uid=1000(user-1) gid=1000(user-1) groups=1000(user-1),44(video)"),
@@ -191,7 +191,7 @@ def test_values_in_tables(redactor: Redactor) -> None:
         "/home/alice": None,
         "api_key": "abc",
         "serial": "N/A",
-        "alice": "kept as a key",
+        "alice": "a name as a key",
     }
     assert redactor.value(value) == {
         "board_serial": "serial-1",
@@ -201,23 +201,25 @@ def test_values_in_tables(redactor: Redactor) -> None:
         "/home/user-1": None,
         "api_key": "<secret>",
         "serial": "N/A",
-        "alice": "kept as a key",
+        "user-1": "a name as a key",
     }
-    assert redactor.counts["user"] == 3
+    assert redactor.counts["user"] == 4
 
 
-def test_json_and_xml_keep_their_keys(redactor: Redactor) -> None:
+def test_json_and_xml_keep_their_layout_and_lose_names_in_keys_too(redactor: Redactor) -> None:
     text = '{"alice": {"bob": 1.10, "host": "wonderland", "serial": "XJ12345678"}, "version": "10.1.2.3",\n "path": "C:\\\\Users\\\\alice"}'
     said = redactor.text(text)
-    assert said == text.replace('"wonderland"', '"host-1"').replace('"XJ12345678"', '"serial-1"').replace(
-        "Users\\\\alice", "Users\\\\user-1"
-    )
-    assert json.loads(said)["alice"]["bob"] == 1.1
-    assert redactor.text("<gpu><alice>wonderland</alice></gpu>") == "<gpu><alice>host-1</alice></gpu>"
+    changes = {"alice": "user-1", "bob": "user-2", '"wonderland"': '"host-1"', '"XJ12345678"': '"serial-1"'}
+    expected = text
+    for before, after in changes.items():
+        expected = expected.replace(before, after)
+    assert said == expected
+    assert json.loads(said)["user-1"]["user-2"] == 1.1
+    assert redactor.text("<gpu><alice>wonderland</alice></gpu>") == "<gpu><user-1>host-1</user-1></gpu>"
 
 
 def test_what_a_child_said_is_json_in_a_text(redactor: Redactor) -> None:
-    assert redactor.text('warning: alice\n@gpudoctor {"bob": "alice"}\n') == 'warning: user-1\n@gpudoctor {"bob": "user-1"}\n'
+    assert redactor.text('warning: alice\n@gpudoctor {"bob": "alice"}\n') == 'warning: user-1\n@gpudoctor {"user-2": "user-1"}\n'
 
 
 def test_packages_called_like_secrets(redactor: Redactor) -> None:
