@@ -202,7 +202,7 @@ def _of_today(document: Mapping[str, Any], catalogue: Catalogue) -> Mapping[str,
     left_out = frozenset(map(str, ignored)) if isinstance(ignored, Mapping) else frozenset()
     try:
         gathered = told(document["facts"], document["unknown"])
-        report = app.judge(gathered, catalogue, app.CheckRequest(ignore=left_out), "capture")
+        report = app.report_of(app.Looked(gathered, "capture"), catalogue, app.CheckRequest(ignore=left_out))
     except (TypeError, ValueError, KeyError, AttributeError):
         return document
     return {**json_report.document(report), "created": document.get("created"), "tool": document.get("tool")}

@@ -113,7 +113,7 @@ def judged(gathered: Gathered, measurements: Sequence[Measurement], knowledge: C
     """The report of `check` once more, with the measurements as facts."""
     gathered.facts.set("measurements", Known(records(measurements), "gpudoctor validate"))
     derive(gathered)
-    return replace(app.judge(gathered, knowledge, check, origin), measurements=tuple(measurements))
+    return replace(app.report_of(app.Looked(gathered, origin), knowledge, check), measurements=tuple(measurements))
 
 
 class Run:
