@@ -42,15 +42,14 @@ VENDORS: Mapping[str, str] = {
     "apple": r"\bmps\b|\bapple (?:m\d|silicon)|\bmetal\b|\bmacos\b|\bmac (?:studio|mini|book)|\bmacbook|\bmlx\b|\bdarwin\b",
 }  # fmt: skip
 """Words of one vendor's cards and stacks alone. 'cuda' is none: torch for ROCm calls its devices so as well."""
-_COMPILED = {stack: re.compile(pattern) for stack, pattern in WORDS.items()}
 LOOKED_AT = 100_000
-_NONE_OF_IT = re.compile(r"^[^\n]{0,80}[:=]\s*(?:n/a|none|no|could not collect|not found|false|0)\s*$", re.MULTILINE)
+_NONE_OF_IT = r"^[^\n]{0,80}[:=]\s*(?:n/a|none|no|could not collect|not found|false|0)\s*$"
 """A listing that says that something is not there: 'ROCM used to build PyTorch: N/A'."""
 
 
 def vendors_of(lower: str, evidence: Evidence) -> list[str]:
     """Vendors whose cards or stacks the text shows; the maker of a processor is none."""
-    text = _NONE_OF_IT.sub("", lower[:LOOKED_AT])
+    text = re.sub(_NONE_OF_IT, "", lower[:LOOKED_AT], flags=re.MULTILINE)
     named = {maker.partition(":")[0] for maker, _ in evidence.gpus}
     by_id = {"10de": "nvidia", "1002": "amd", "8086": "intel", "1d95": "graphcore"}
     shown = {by_id.get(maker, maker) for maker in named} & set(VENDORS)
@@ -60,5 +59,5 @@ def vendors_of(lower: str, evidence: Evidence) -> list[str]:
 def stacks_of(lower: str, evidence: Evidence, facts: Facts) -> list[str]:
     """By how often their words occur; none for a text that speaks of none."""
     text = lower[:LOOKED_AT]
-    counts = {stack: sum(1 for _ in pattern.finditer(text)) for stack, pattern in _COMPILED.items()}
+    counts = {stack: sum(1 for _ in re.finditer(pattern, text)) for stack, pattern in WORDS.items()}
     return sorted((stack for stack, count in counts.items() if count), key=lambda stack: -counts[stack])
