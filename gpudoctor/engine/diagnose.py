@@ -104,11 +104,13 @@ def diagnose(
             if trace.outcome == "problem" and check.id not in ignored:
                 fired.setdefault(check.id, _Fired(check, [])).findings.append(_finding(check, trace, scoped, shown))
     merged = {name: _merge(fire.findings) for name, fire in fired.items()}
-    silent = {**_less_specific(merged), **_needless_fallbacks(merged, {name: fire.check for name, fire in fired.items()})}
+    checks_by_id = {name: fire.check for name, fire in fired.items()}
+    silent = _needless_fallbacks(merged, checks_by_id)
+    silent |= _less_specific({name: finding for name, finding in merged.items() if not checks_by_id[name].fallback})
     traces = [replace(trace, silenced_by=silent.get(trace.check)) if trace.outcome == "problem" else trace for trace in traces]
     told = {name: finding for name, finding in merged.items() if name not in silent}
     weighed = {name: replace(finding, said_at=_in_a_text(finding)) for name, finding in _shared(told).items()}
-    return _link(weighed, {name: fire.check for name, fire in fired.items()}), traces
+    return _link(weighed, checks_by_id), traces
 
 
 def _in_a_text(finding: Finding) -> tuple[int, ...]:

@@ -128,7 +128,8 @@ class SearchedText:
                 return None
             captures = {name: value for name, value in found.groupdict().items() if value is not None}
         line = self._lines[row]
-        strength = sum(map(letters, (*signature.text, *signature.context))) + 4 * bool(signature.pattern)
+        strength = sum(_letters_there(choice, window) for choice in signature.text) + sum(map(letters, signature.context))
+        strength += 4 * bool(signature.pattern)
         quote = _quote(line.text, signature.text)
         return Hit(line=line.number, quote=quote, strength=strength, captures=decoded(captures), source=line.source, role=role)
 
@@ -169,6 +170,12 @@ def anchor(text: Sequence[Sequence[str]]) -> Sequence[str]:
 def letters(choice: Sequence[str]) -> int:
     """How many letters it demands: everyday words add nothing to a list that names things, and little by themselves."""
     return min((len(bare(literal)) for literal in choice if not literal.startswith(PREFIX)), default=4)
+
+
+def _letters_there(choice: Sequence[str], window: bytes) -> int:
+    """How many letters of a message stand there: of several alternatives the longest one that does."""
+    named = [len(bare(literal)) for literal in choice if not literal.startswith(PREFIX) and occurs(window, literal)]
+    return max(named, default=4)
 
 
 def decoded(captures: Mapping[str, str]) -> dict[str, str]:

@@ -59,6 +59,7 @@ _DENIED = re.compile(
     r"(?:fails?|failed|crash(?:es|ed)?|hangs?|hung|happens?|occurs?|freezes?|break|slow|stuck|abort|complain|downgrad|replac)\w*"
     r"|\bno (?:black screens?|hangs?|freezes?|artefacts?|stutter\w*)\b|\bnothing (?:is|was) (?:stuck|wrong)|\bnever (?:freezes|hangs"
     r"|crashes|fails)"
+    r"|(?:\berrors?|\bmessages?|\bwarnings?|\bproblems?|\bissues?|\") (?:is |does |do )?no longer\b"
     r"|\bno longer (?:an issue|a problem|happens|seen|needed|necessary|required)|\bnot (?:needed|necessary|required|relevant|important)\b"
     r"|\bcan(?:not| not|'t) complain\b|\bcan'?t (?:say|tell) (?:anything )?(?:bad|wrong)|\bno [\w ]{1,30} (?:seen|observed|occurred"
     r"|reported)\b"
@@ -68,7 +69,7 @@ _DENIED = re.compile(
 )
 _SETTLED = re.compile(
     r"\b(?:fix(?:ed|es)|resolv(?:ed|es)|solv(?:ed|es)|cured?|repaired|gone|went away|goes away|succeeded|succeeds|successful(?:ly)?"
-    r"|passed|passes"
+    r"|pass(?:ed|es)(?! (?:through|to|into|on)\b)"
     r"|works? (?:now|again|fine|well|perfectly|great|flawlessly|as expected|everywhere|out of the box|on (?:all|both))"
     r"|working (?:now|again|fine|well|perfectly|great)|(?:is|are|runs?|all|was|were) (?:now )?(?:fine|ok|okay|good|healthy|right|stable)"
     r"|as expected|as intended|by design|on purpose|no topic|(?:is|are|was) history|in the past|back then|had (?:been )?(?:failing"

@@ -52,10 +52,11 @@ _STAMPED = re.compile(
 )
 _FRAME = re.compile(r"^\s*(?:File \"|at [\w$.<>]+[ (]|#\d{1,3}\s|frame #\d|\^[\^~]*\s*$|~+\^|\d+: [\w:<>~]+\(|\[0x[0-9a-f]+\])")
 _CODE = re.compile(
-    r"^\s*(?:>>> |\.\.\. |In \[\d+\]:|(?:async )?def \w|class \w+[(:]|import \w|from [\w.]+ import|return\b|raise\b|except\b|try:|else:"
+    r"^\s*(?:>>> |\.\.\. |In \[\d+\]:|(?:async )?def \w|class \w+[(:]|import [\w.]+(?: as \w+)?(?:, ?[\w.]+)*\s*(?:[#;].*)?$"
+    r"|from [\w.]+ import [\w*(, ]+(?: as \w+)?\)?\s*(?:[#;].*)?$|return\b|raise\b|except\b|try:|else:"
     r"|elif |finally:"
     r"|(?:if|for|while|with)\b.{0,160}[:{]\s*(?:#.*)?$|assert\b.{0,200}(?:[=<>(]|is |in )|@\w+|#\s?include|#\s?define|#\s?if|#\s?endif"
-    r"|//|/\*|\*/|\}|\{|[A-Z][A-Z0-9_]+ = (?:0x[0-9a-f]+|\d+),|using \w|namespace \w|template\s?<|std::"
+    r"|//|/\*|\*/|\}|\{|\w+\s*=\s*(?:0x[0-9a-fA-F]+|-?\d+),?\s*(?:(?://|/\*).*)?$|using \w|namespace \w|template\s?<|std::"
     r"|(?:const|let|var|static|int|void|auto|float|double|bool|size_t|cl_\w+|hipError_t|cudaError_t|sycl::\w+) \w.{0,200}[;{(=]"
     r"|(?:if|for|while|switch) ?\(.{0,300}[;{}]\s*$"
     r"|FROM \S+(?:\s|$)|RUN \S|ENV \w+[= ]|ARG \w|COPY \S|ENTRYPOINT |CMD \[|WORKDIR /|EXPOSE \d|find_package\(|set\(|add_\w+\("
@@ -70,7 +71,7 @@ _SETTING = re.compile(
 """A variable, a key of YAML or JSON, or a comment."""
 _LISTED = re.compile(
     r"^\s*[|+│┌└├╭╰┃╞╘═─━](?!─▶).*|^\s*[-=*+_]{4,}\s*$|^(?:ii|rc|un|iU|iF)\s{1,3}\S|^\s*\S[^:]{0,60}\S\.{3,}\s?\S"
-    r"|^\s{2,}[A-Za-z(]\S.{0,60}?\s{2,}\S|^[\w ()\-.]{2,40}\s+:\s\S"
+    r"|^\s{2,}[A-Za-z(]\S.{0,60}?\s{2,}\S|^[\w ()\-.]{2,40}\s{2,}:\s\S"
     r"|^\s*(?:\[(?:pip3?|conda|opencl:\w+|level_zero:\w+|ext_oneapi_\w+|cuda:\w+|hip:\w+)[\w:]*\](?:\[[\w:]+\])?)\s"
     r"|^\s*[A-Za-z0-9_.\-\[\]]+(?:==|@ )\S+"
     r"|^\s*[A-Za-z][\w.\-]{1,60}\s{1,40}v?\d+(?:\.\d+)+\S*(?:\s+\S{1,60}){0,2}\s*$|^\s*-{1,2}[\w\-]+(?:[ =][\w<\[\]>|.,-]+)?\s{2,}\S"
@@ -121,6 +122,7 @@ _CODE_FENCES = frozenset(
 )
 _SEARCH = re.compile(r"^(?:rg|ag|ack|git (?:grep|log|show|diff|blame))\b|^grep\b.* -\w*[rR]")
 """What these print are lines of files."""
+_SOLVED = re.compile(r"^\W*(?:solved|resolved|fixed|closed|success)\b\W", re.IGNORECASE)
 _TESTED = re.compile(r"\b(?:PASSED|XFAIL|XPASS|SKIPPED)\b|^\[ (?:RUN|      OK|  PASSED) +\]|^\[[ =-]+\] |\.\.\. ok$|^\s*(?:ok|✓"
                      r"|✔) \d* ?-? ?\w")
 _AT_THE_MARGIN = re.compile(r"^(?:[A-Za-z_][\w.]*(?:Error|Exception)\b|\S{1,120}:\d+(?::\d+)?: (?:fatal )?error\b)")
@@ -174,7 +176,7 @@ class Roles:
             return LOG
         if _STAMPED.match(text):
             return _of_program(stripped)
-        if fenced in _CODE_FENCES or _CODE.match(text):
+        if fenced in _CODE_FENCES or _CODE.match(text) or (stripped.startswith("# ") and self._beside_code(row)):
             return CODE
         if _LISTED.match(text) or _KEYED.match(text):
             return LISTING
@@ -186,9 +188,15 @@ class Roles:
         """Words of a person or of a program without any mark."""
         person = _is_prose(stripped, fenced is not None or self._command_above(row) != "")
         role = _of_person(stripped) if person else _of_program(stripped)
+        if role == COMPLAINT and self._settled():
+            return PROSE
         if role in (PROSE, LOG) and row == self._first_row() and polarity(stripped) == NEUTRAL and not _ASKING.search(stripped):
             return COMPLAINT  # The first line of a report says what it is about, in whatever words.
         return role
+
+    def _settled(self) -> bool:
+        """Whether the first line says that it is all over: '[SOLVED] …'."""
+        return _SOLVED.match(self._lines[self._first_row()].text) is not None
 
     def _first_row(self) -> int:
         if self._first is None:
@@ -227,6 +235,11 @@ class Roles:
         if self._kind is None:
             self._kind = kind_of(self._lines)
         return self._kind
+
+    def _beside_code(self, row: int) -> bool:
+        """Whether the line above or below is a line of code or a command: '# …' is then a comment, no heading."""
+        near = (self._lines[place].text for place in (row - 1, row + 1) if 0 <= place < len(self._lines))
+        return any(_CODE.match(text) is not None or typed_in(text) != "" for text in near)
 
     def _command_above(self, row: int) -> str:
         """The command, or the head of a traceback, whose output the line is: it stands shortly above without an empty line between."""

@@ -14,15 +14,15 @@ WORDS: Mapping[str, str] = {
     "torch-cuda": r"\bcuda\b|\+cu1\d\d|nvidia|nvcc|\bsm_\d\d|cublas|cudnn|\bnccl|\bgeforce|\brtx\b|\bgtx\b|bitsandbytes|flash_attn|"
                   r"xformers",
     "torch-rocm": r"\brocm|\bhip\b|amdgpu|\bgfx\d{3,4}|\bhsa_|hipblas|miopen|rocblas|/dev/kfd|\bkfd\b|\bradeon\b|\binstinct\b",
-    "torch-directml": r"torch[-_]directml|privateuseone|directml",
+    "torch-directml": r"torch[-_]directml|privateuseone|directml|\bdml\b",
     "pytorch-directml": r"pytorch-directml|pytorch_directml|\bdml\b",
-    "tensorflow-directml": r"tensorflow-directml|tfdml|tensorflow_directml",
+    "tensorflow-directml": r"tensorflow-directml|tfdml|tensorflow_directml|\bdml\b",
     "torch-opencl": r"pytorch_ocl|dlprimitives|pytorch_dlprim|\bocl:\d",
     "opencl": r"\bopencl\b|clinfo|clgetplatformids|\bpocl\b|rusticl|pyopencl|\.icd\b|"
               r"cl_[a-z_]+_(?:failure|error|found)|plaidml|clblast|clbuildprogram",
     "poplar": r"\bpoptorch|\bpopart|\bpoplar\b|\bipu\b|\bipus\b|graphcore|gc-info|popdist|\bipuof",
     "openvino": r"openvino|\binference engine\b|\bov::",
-    "onnxruntime": r"onnxruntime|onnx runtime|executionprovider|\bort\b",
+    "onnxruntime": r"onnxruntime|onnx runtime|execution[-_ ]?provider|\bort\b",
     "tensorflow": r"\btensorflow\b|\btf\.|\bkeras\b",
     "jax": r"\bjax\b|\bjaxlib\b|\bxla\b|pjrt",
     "torch-mps": r"\bmps\b|apple silicon|\bmetal\b",
@@ -39,7 +39,8 @@ VENDORS: Mapping[str, str] = {
              r"|\boneapi\b|\bsycl\b|\blevel[ _-]zero\b|\bi915\b|\boneccl\b|\bze_result|\bur_result|\bigc\b|\bcompute-runtime\b"
              r"|\bintel-opencl|\bxpu-smi\b|\bopenvino\b",
     "graphcore": r"\bipus?\b|\bpoplar\b|\bpopart\b|\bpoptorch\b|\bgraphcore\b",
-    "apple": r"\bmps\b|\bapple (?:m\d|silicon)|\bmetal\b|\bmacos\b|\bmac (?:studio|mini|book)|\bmacbook|\bmlx\b|\bdarwin\b",
+    "apple": r"(?<!cuda )(?<!nvidia[- ])\bmps\b(?! (?:client|server|daemon|control|sharing|pipe))|\bapple (?:m\d|silicon)|\bmetal\b"
+             r"|\bmacos\b|\bmac (?:studio|mini|book)|\bmacbook|\bmlx\b|\bdarwin\b",
 }  # fmt: skip
 """Words of one vendor's cards and stacks alone. 'cuda' is none: torch for ROCm calls its devices so as well."""
 LOOKED_AT = 100_000

@@ -90,7 +90,7 @@ def test_a_group_of_everyday_words_stands_for_any_of_them_and_is_never_the_ancho
     assert [hit.line for hit in hits(text("Training is fine", "TRAINING TAKES FOREVER", "inference: slow enough"), wanted)] == [2, 3]
     assert anchor(wanted.text) == ("training", "inference")
     (hit,) = hits(text("training takes ages"), wanted)
-    assert hit.strength == len("training") + len("slow enough")
+    assert hit.strength == len("training") + 4, "everyday words add little"
     for words in GROUPS.values():
         assert len(set(words)) == len(words) and all(word == word.lower() and len(word) > 2 for word in words)
 
