@@ -31,15 +31,18 @@ _HEADING = re.compile(r"^\s{0,3}#{1,5} \S|^[=~^\"-]{4,}\s*$|^\*\*[^*]{3,60}\*\*:
 _NOTES = re.compile(
     r"\b(?:release notes?|changelog|change log|what'?s new|highlights|known issues|update notes|released?|version history|fixed bugs"
     r"|bug fixes|changes in|new in"
-    r"|unreleased|advisory|\d+\.\d+(?:\.\d+)? \(\d{4}|v?\d+\.\d+\.\d+)\b", re.IGNORECASE,
+    r"|unreleased|advisory|summary of|update of|(?:major|new) features|improvements|\d+\.\d+(?:\.\d+)? \(\d{4}"
+    r"|v?\d+\.\d+\.\d+)\b", re.IGNORECASE,
 )
 _MANUAL = re.compile(
     r"\b(?:faq|troubleshooting|guide|manual|documentation|reference|tutorial|readme|requirements|prerequisites|installation|install"
     r"|how to|usage|support matrix|onboarding"
     r"|exercise|lesson|course|slides|paragraph|glossary|handbook|runbook|policy|checklist)\b", re.IGNORECASE,
 )
+_QUESTION = re.compile(r"^\s*(?:#+ |\*\*|Q: ?).{5,150}\?(?:\*\*)?")
+_QUOTING = re.compile(r"^\s*(?:>|#: |//|/\*)")
 _OF_A_TOOL = re.compile(r"^\s*(?:PyTorch version|CUDA used|OS|GPU|CPU|Platform|Device|Driver|Model name|Kernel|RAM|iGPU"
-                        r"|Hardware)\b.{0,20}:", re.IGNORECASE)
+                        r"|Hardware)\b.{0,20}:")
 _PERSON = re.compile(r"(?:^|[^\w'])(?:I|I'm|I've|I'd|my|mine|me)(?:[^\w']|$)")
 _TRACE = re.compile(
     r"^Traceback|^\s+File \"|^\s*\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|^\s*\[\s*\d+\.\d{3,}\]|^[EWIF]\d{4} |^(?:ERROR|WARNING|INFO|error"
@@ -53,11 +56,13 @@ def kind_of(lines: Sequence[Numbered]) -> str:
     if len(texts) < FEWEST or any(_TRACE.match(text) for text in texts):
         return REPORT
     number = len(texts)
-    if polarity(texts[0]) == TROUBLE and not _HEADING.match(texts[0]) and not _BULLET.match(texts[0]):
+    if _complains(texts[0]):
         return REPORT
     if sum(map(_matches(_SOURCE), texts)) >= 0.5 * number:
         return SOURCE
     bullets = sum(map(_matches(_BULLET), texts))
+    if sum(map(_matches(_QUESTION), texts)) >= 2:
+        return MANUAL
     if any(_PERSON.search(text) for text in texts):
         return REPORT
     head = " ".join(texts[:3])
@@ -68,6 +73,13 @@ def kind_of(lines: Sequence[Numbered]) -> str:
         return CONFIG
     headings = sum(map(_matches(_HEADING), texts))
     return MANUAL if (_MANUAL.search(head) and headings + bullets >= 2) or headings >= 3 else REPORT
+
+
+def _complains(first: str) -> bool:
+    """Whether the first line is the title of a report: a sentence about a trouble that quotes nothing."""
+    if any(shape.match(first) for shape in (_HEADING, _BULLET, _QUOTING)) or '"' in first:
+        return False
+    return len(first.split()) >= 4 and polarity(first) == TROUBLE
 
 
 def _matches(pattern: re.Pattern[str]) -> Callable[[str], bool]:
