@@ -40,7 +40,7 @@ def test_a_traceback_is_named_with_its_library(tmp_path: Path, capsys: pytest.Ca
 def test_nothing_known_is_an_answer_that_says_what_would_help(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "log").write_text("Hello, my computer makes a noise.\n")
     status, screen = explain(capsys, str(tmp_path / "log"))
-    assert status == 0 and "No known trouble" in screen and "collect_env" in screen
+    assert status == 0 and "No known problem recognized" in screen and "collect_env" in screen
 
 
 @pytest.mark.parametrize("form", ["json", "markdown"])
@@ -98,10 +98,10 @@ explanation = "Oil is the blood of frobnicators."
 [[signature]]
 text = ["frobnicator jammed at rung"]
 [advice]
-text = "Oil it."
+do = "Oil it."
 [[source]]
 ref = "https://example.org/frobnicator"
-date = 2026-01-05
+read = 2026-01-05
 """
 
 

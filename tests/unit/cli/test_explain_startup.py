@@ -21,7 +21,7 @@ of_message = []
 from gpudoctor.catalog import loader
 build = loader.check_from
 def building(table, *given, **more):
-    if table.get("signature") and not table.get("foreseen"):
+    if table.get("signature") and not table.get("proactive"):
         of_message.append(table["id"])
     return build(table, *given, **more)
 loader._tables(app.vocabulary.items())  # the bundle of this checkout is fresh from here on

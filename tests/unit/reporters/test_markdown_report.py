@@ -166,7 +166,7 @@ def test_the_summary_comes_first_and_details_are_folded() -> None:
     assert first.startswith("**Linux 5.19 is too old for Arc A770**")
     assert "torch-xpu/kernel-driver" in first and "2 errors" in first and "sudo apt install linux-generic-hwe-22.04" in first
     assert "PyTorch version:" in rest and "user names (3)" in rest and "intel/compute-runtime#610" in rest
-    assert "It follows from 1" in said
+    assert "Caused by 1" in said
     assert said.count("<details>") == said.count("</details>")
 
 
