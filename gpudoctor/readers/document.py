@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from gpudoctor.model.signature import Numbered
+from gpudoctor.model.signature import ADVICE, CODE, Numbered
 from gpudoctor.readers.polarity import TROUBLE, polarity
 
 REPORT, SOURCE, CONFIG, NOTES, MANUAL = "report", "source", "config", "notes", "manual"
-LOOKED_AT = 400
+ROLES = {SOURCE: CODE, CONFIG: CODE, NOTES: ADVICE, MANUAL: ADVICE}
+"""What every line of such a text is, but for errors at its margin; a report is read line by line."""
 FEWEST = 4
-"""Lines of a text from which on its kind can be told."""
+LOOKED_AT = 400
 
 _SOURCE = re.compile(
     r"^\s*(?:#!|//|/\*|\*/|import \w|from [\w.]+ import|def \w|class \w|return\b|func \w|package \w|(?:else|elif|if|for|while|switch"

@@ -11,10 +11,11 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 from gpudoctor.model.signature import ADVICE, CODE, COMMAND, COMPLAINT, FAILURE, LISTING, LOG, PROSE, Numbered
-from gpudoctor.readers.document import CONFIG, REPORT, SOURCE, kind_of
 from gpudoctor.readers.polarity import FINE, HYPOTHETICAL, NEUTRAL, TROUBLE, polarity
 from gpudoctor.readers.sheet import typed_in
 
+SHORTEST_DOCUMENT = 4
+"""Lines of a text from which on its kind can be told."""
 LONGEST = 2_000
 """Letters of a line that its shape is read from."""
 
@@ -143,7 +144,7 @@ class Roles:
         self._languages: list[str] = []
         self._diffs: list[int] = []
         self._first: int | None = None
-        self._kind: str | None = None
+        self._quoting: str | None = None
 
     def __call__(self, row: int) -> str:
         if row not in self._known:
@@ -160,8 +161,8 @@ class Roles:
             return CODE
         if _TESTED.search(stripped):
             return LOG
-        if self.kind != REPORT and not _AT_THE_MARGIN.match(text):
-            return {SOURCE: CODE, CONFIG: CODE}.get(self.kind, ADVICE)
+        if self._of_the_whole() and not _AT_THE_MARGIN.match(text):
+            return self._of_the_whole()
         reported = _reports(text, stripped)
         if reported:
             return _of_program(stripped)
@@ -230,12 +231,15 @@ class Roles:
         """The line of source that a traceback shows below a frame."""
         return row > 0 and text[:2] == "  " and self._lines[row - 1].text.lstrip().startswith('File "')
 
-    @property
-    def kind(self) -> str:
-        """What the whole text is (readers.document)."""
-        if self._kind is None:
-            self._kind = kind_of(self._lines)
-        return self._kind
+    def _of_the_whole(self) -> str:
+        """The role of every line of a text that only quotes messages: notes, a manual, source code; empty for a report."""
+        if self._quoting is None:
+            self._quoting = ""
+            if len(self._lines) >= SHORTEST_DOCUMENT:
+                from gpudoctor.readers import document  # late: its expressions serve longer texts alone
+
+                self._quoting = document.ROLES.get(document.kind_of(self._lines), "")
+        return self._quoting
 
     def _beside_code(self, row: int) -> bool:
         """Whether the line above or below is a line of code or a command: '# …' is then a comment, no heading."""
