@@ -40,6 +40,8 @@ _MANUAL = re.compile(
     r"|how to|usage|support matrix|onboarding"
     r"|exercise|lesson|course|slides|paragraph|glossary|handbook|runbook|policy|checklist)\b", re.IGNORECASE,
 )
+_TEACHING = re.compile(r"\b(?:slides? \d+|interview questions?|exercise \d|homework|lesson (?:\d|for)|quiz|for (?:the|a|my) (?:course"
+                       r"|talk|lecture))\b", re.IGNORECASE)
 _QUESTION = re.compile(r"^\s*(?:#+ |\*\*|Q: ?).{5,150}\?(?:\*\*)?")
 _QUOTING = re.compile(r"^\s*(?:>|#: |//|/\*)")
 _OF_A_TOOL = re.compile(r"^\s*(?:PyTorch version|CUDA used|OS|GPU|CPU|Platform|Device|Driver|Model name|Kernel|RAM|iGPU"
@@ -57,13 +59,13 @@ def kind_of(lines: Sequence[Numbered]) -> str:
     if len(texts) < FEWEST or any(_TRACE.match(text) for text in texts):
         return REPORT
     number = len(texts)
+    if sum(map(_matches(_QUESTION), texts)) >= 2 or any(_TEACHING.search(text) for text in (*texts[:2], texts[-1])):
+        return MANUAL
     if _complains(texts[0]):
         return REPORT
     if sum(map(_matches(_SOURCE), texts)) >= 0.5 * number:
         return SOURCE
     bullets = sum(map(_matches(_BULLET), texts))
-    if sum(map(_matches(_QUESTION), texts)) >= 2:
-        return MANUAL
     if any(_PERSON.search(text) for text in texts):
         return REPORT
     head = " ".join(texts[:3])

@@ -62,7 +62,8 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
             evidence.package(own["name"], own["version"])
             continue
         for pinned in _PINNED.finditer(text[:2000]):
-            if RELEVANT.match(normalise(pinned["name"])):
+            for_some_systems = re.match(r"\s*;", text[pinned.end() :])  # a marker: nobody says that it holds here
+            if RELEVANT.match(normalise(pinned["name"])) and not for_some_systems:
                 wanted.append((pinned["name"], pinned["version"]))
     for name, version in wanted:  # what somebody asked for counts where nobody says what is there
         if normalise(name) not in evidence.packages:

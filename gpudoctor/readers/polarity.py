@@ -51,7 +51,7 @@ _DENIED = re.compile(
     r"|\b(?:no|without(?: any| an?)?|not an?|not any|never an?|free of|nor)\s(?:[\w/\-]+\s){0,3}"
     r"(?:errors?|failures?|failed|fails?|warnings?|problems?|issues?|troubles?|crash(?:es)?|faults?|hangs?|leaks?|conflicts?"
     r"|mismatch(?:es)?"
-    r"|exceptions?|timeouts?|slowdown|regressions?|oom|nans?|throttling)\b"
+    r"|exceptions?|timeouts?|slowdown|regressions?|oom|out of (?:\w+ )?memory|nans?|throttling)\b"
     r"|\b(?:errors?|failures?|failed|warnings?|mismatch(?:es)?|missing|conflicts?|broken|retired|dropped|lost|timeouts?"
     r"|overflows?)\s?[:=]\s?"
     r"(?:(?:0|none|n/?a|false)\b(?![.:\w])|no\s*$|\[\])"

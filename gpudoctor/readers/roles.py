@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 from gpudoctor.model.signature import ADVICE, CODE, COMMAND, COMPLAINT, FAILURE, LISTING, LOG, PROSE, Numbered
+from gpudoctor.model.signature import TROUBLE as TROUBLE_ROLES
 from gpudoctor.readers.polarity import FINE, HYPOTHETICAL, NEUTRAL, TROUBLE, polarity
 from gpudoctor.readers.sheet import typed_in
 
@@ -125,7 +126,15 @@ _CODE_FENCES = frozenset(
 _SEARCH = re.compile(r"^(?:rg|ag|ack|git (?:grep|log|show|diff|blame))\b|^grep\b.* -\w*[rR]")
 """What these print are lines of files."""
 _SOLVED = re.compile(r"^\W*(?:solved|resolved|fixed|closed|success)\b\W", re.IGNORECASE)
-_TESTED = re.compile(r"\b(?:PASSED|XFAIL|XPASS|SKIPPED)\b|^\[ (?:RUN|      OK|  PASSED) +\]|^\[[ =-]+\] |\.\.\. ok$|^\s*(?:ok|✓"
+_ENDS_WELL = re.compile(
+    r"\b(?:(?:is|are|all|now|then|perfect,?) (?:resolved|solved|fixed)|clos(?:ing|ed) (?:as|this|it|since)|works as (?:intended"
+    r"|designed)|by design"
+    r"|works (?:now|again)|working (?:now|again)|problem (?:is )?(?:gone|solved|fixed)|that (?:was|did) (?:it|the trick)"
+    r"|solved,? thank)\b", re.IGNORECASE,
+)
+_NOT_YET = re.compile(r"\b(?:but|not|n't|until|unless|how|why|if|still|only|cpu)\b", re.IGNORECASE)
+_TESTED = re.compile(r"\s{2,}(?:ok|pass|passed)\s{2,}|\b(?:PASSED|XFAIL|XPASS|SKIPPED)\b|^\[ (?:RUN|      OK|  PASSED) +\]|^\[[ =-]+\] "
+                     r"|\.\.\. ok$|^\s*(?:ok|✓"
                      r"|✔) \d* ?-? ?\w")
 _AT_THE_MARGIN = re.compile(r"^(?:[A-Za-z_][\w.]*(?:Error|Exception)\b|\S{1,120}:\d+(?::\d+)?: (?:fatal )?error\b)")
 """The last line of a traceback, or a compiler's error: real even in a text that is mostly code."""
@@ -144,11 +153,13 @@ class Roles:
         self._languages: list[str] = []
         self._diffs: list[int] = []
         self._first: int | None = None
+        self._over: bool | None = None
         self._quoting: str | None = None
 
     def __call__(self, row: int) -> str:
         if row not in self._known:
-            self._known[row] = self._role(row)
+            role = self._role(row)
+            self._known[row] = PROSE if role in TROUBLE_ROLES and self._settled() else role
         return self._known[row]
 
     def _role(self, row: int) -> str:
@@ -163,9 +174,8 @@ class Roles:
             return LOG
         if self._of_the_whole() and not _AT_THE_MARGIN.match(text):
             return self._of_the_whole()
-        reported = _reports(text, stripped)
-        if reported:
-            return _of_program(stripped)
+        if _is_reported(text, stripped):
+            return FAILURE
         return self._unreported(row, text, stripped, fenced)
 
     def _unreported(self, row: int, text: str, stripped: str, fenced: str | None) -> str:
@@ -190,15 +200,18 @@ class Roles:
         """Words of a person or of a program without any mark."""
         person = _is_prose(stripped, fenced is not None or self._command_above(row) != "")
         role = _of_person(stripped) if person else _of_program(stripped)
-        if role == COMPLAINT and self._settled():
-            return PROSE
         if role in (PROSE, LOG) and row == self._first_row() and polarity(stripped) == NEUTRAL and not _ASKING.search(stripped):
             return COMPLAINT  # The first line of a report says what it is about, in whatever words.
         return role
 
     def _settled(self) -> bool:
-        """Whether the first line says that it is all over: '[SOLVED] …'."""
-        return _SOLVED.match(self._lines[self._first_row()].text) is not None
+        """Whether the first line or the last ones say that it is all over: '[SOLVED] …', '… closing as resolved'."""
+        if self._over is None:
+            last = [line.text for line in self._lines[-12:] if line.text.strip()][-3:]
+            self._over = _SOLVED.match(self._lines[self._first_row()].text) is not None or (
+                len(self._lines) >= SHORTEST_DOCUMENT and any(_ENDS_WELL.search(text) and not _NOT_YET.search(text) for text in last)
+            )
+        return self._over
 
     def _first_row(self) -> int:
         if self._first is None:
@@ -258,11 +271,13 @@ class Roles:
         return ""
 
 
-def _reports(text: str, stripped: str) -> bool:
-    """Whether a line begins as a report of a failure does."""
-    if _EXCEPTION.match(stripped) or _ERROR_AHEAD.match(stripped):
+def _is_reported(text: str, stripped: str) -> bool:
+    """Whether a line is a failure by its form: an exception, a bad level, or 'error:' ahead of anything but a good end."""
+    if _EXCEPTION.match(stripped):
         return True
-    return _BAD_LEVEL.search(text[:240]) is not None and not (text.startswith((" ", "\t")) and _CODE.match(text))
+    if _BAD_LEVEL.search(text[:240]) and not (text.startswith((" ", "\t")) and _CODE.match(text)):
+        return True
+    return _ERROR_AHEAD.match(stripped) is not None and polarity(stripped, prose=False) != FINE
 
 
 def _is_command(text: str) -> bool:
@@ -275,7 +290,7 @@ def _is_command(text: str) -> bool:
 
 
 def _of_program(text: str) -> str:
-    return FAILURE if polarity(text, prose=False) == TROUBLE or (_EXCEPTION.match(text) and polarity(text, prose=False) != FINE) else LOG
+    return FAILURE if polarity(text, prose=False) == TROUBLE else LOG
 
 
 def _is_prose(text: str, in_output: bool) -> bool:
