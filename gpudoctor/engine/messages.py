@@ -28,18 +28,15 @@ def may_show(text: SearchedText, head: Mapping[str, Any]) -> bool:
 def concerned(checks: Sequence[Check], stacks: Sequence[Stack], facts: Facts) -> list[Check]:
     """The checks that may speak of a text: a check is silent where it shows other stacks or another vendor's card alone."""
     shown, vendors = set(facts.value("text.stacks") or ()), set(facts.value("text.vendors") or ())
-    named_in_words = {*STACK_WORDS, ""}
+    named_in_words = set(STACK_WORDS)
     served = {stack.stack: set(stack.vendors) for stack in stacks}
 
     def speaks(check: Check) -> bool:
         named = {stack for stack in check.stacks if stack in served}
-        of_every_vendor = {stack for stack in named if not served[stack]}
-        if not named or not check.signatures or shown & of_every_vendor:
-            return True
-        if vendors:
-            of_its_vendors = set().union(*(served[stack] for stack in named))
-            return bool(vendors & of_its_vendors) or not named_in_words.issuperset(of_every_vendor or {""})
-        return not shown or bool(shown & named) or not named_in_words.issuperset(named)
+        if not named or not check.signatures or any(not served[stack] for stack in named):
+            return True  # A stack of every vendor: its signatures name the program.
+        of_its_vendors = set().union(*(served[stack] for stack in named))
+        return bool(vendors & of_its_vendors) if vendors else not shown or bool(shown & named) or not named_in_words.issuperset(named)
 
     return [check for check in checks if speaks(check)]
 

@@ -28,7 +28,7 @@ _SOURCE = re.compile(
 _CONFIG = re.compile(r"^\s*(?:-\s)?[\"']?[\w.\-/${} ]{1,50}[\"']?\s?:(?:\s.*)?$|^\s*-\s\S.*$|^\s*#|^---$|^\s*[\w.\-]+\s?=\s?\S.*$"
                      r"|^\[[\w.\-\" ]+\]$")
 _BULLET = re.compile(r"^\s*(?:[-*+•] |\d{1,2}[.)] )")
-_HEADING = re.compile(r"^\s{0,3}#{1,5} \S|^[=~^\"-]{4,}\s*$|^\*\*[^*]{3,60}\*\*:?\s*$")
+_HEADING = re.compile(r"^\.\. [\w:]+|^\s{0,3}#{1,5} \S|^[=~^\"-]{4,}\s*$|^\*\*[^*]{3,60}\*\*:?\s*$")
 _NOTES = re.compile(
     r"\b(?:release notes?|changelog|change log|what'?s new|highlights|known issues|update notes|released?|version history|fixed bugs"
     r"|bug fixes|changes in|new in"
@@ -36,7 +36,8 @@ _NOTES = re.compile(
     r"|v?\d+\.\d+\.\d+)\b", re.IGNORECASE,
 )
 _MANUAL = re.compile(
-    r"\b(?:faq|troubleshooting|guide|manual|documentation|reference|tutorial|readme|requirements|prerequisites|installation|install"
+    r"^exceptions?\b|\b(?:faq|troubleshooting|guide|manual|documentation|reference|tutorial|readme|requirements|prerequisites"
+    r"|installation|install"
     r"|how to|usage|support matrix|onboarding"
     r"|exercise|lesson|course|slides|paragraph|glossary|handbook|runbook|policy|checklist)\b", re.IGNORECASE,
 )

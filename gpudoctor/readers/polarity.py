@@ -60,6 +60,7 @@ _DENIED = re.compile(
     r"|\bno (?:black screens?|hangs?|freezes?|artefacts?|stutter\w*)\b|\bnothing (?:is|was) (?:stuck|wrong)|\bnever (?:freezes|hangs"
     r"|crashes|fails)"
     r"|(?:\berrors?|\bmessages?|\bwarnings?|\bproblems?|\bissues?|\") (?:is |does |do )?no longer\b"
+    r"|\bno (?:\w+ ){1,2}(?:was|were|is|are|has|have)(?: been)? (?:killed|lost|dropped|affected|harmed|rebooted|cancelled)\b"
     r"|\bno longer (?:an issue|a problem|happens|seen|needed|necessary|required)|\bnot (?:needed|necessary|required|relevant|important)\b"
     r"|\bcan(?:not| not|'t) complain\b|\bcan'?t (?:say|tell) (?:anything )?(?:bad|wrong)|\bno [\w ]{1,30} (?:seen|observed|occurred"
     r"|reported)\b"
@@ -90,7 +91,8 @@ _SETTLING_NEGATED = re.compile(
     re.IGNORECASE,
 )
 _HYPOTHETICAL = re.compile(
-    r"^\W*(?:if|in case|whenever you|when you (?:see|get|encounter|run into)|should (?:you|this|it)|unless|suppose|assuming|to avoid"
+    r"[\"']if you\b|^\W*(?:if|in case|whenever you|when you (?:see|get|encounter|run into)|should (?:you|this|it)|unless|suppose"
+    r"|assuming|to avoid"
     r"|to prevent"
     r"|for (?:debugging|example|instance)|in order to|e\.g\.|such as)\b"
     r"|\bwould (?:be|like|love|help|make|allow|also|not)\b|\b(?:feature request|please add|add(?:ing)? support|support for .{1,40} would"
@@ -99,7 +101,8 @@ _HYPOTHETICAL = re.compile(
 )
 _OVER = re.compile(
     r"\b(?:(?:was|were|is|are|has been|have been|got|now) (?:now )?(?:fixed|solved|resolved|gone)|solved:|resolved:|fixed (?:in|by|with"
-    r"|since|it)|(?:that|this|which) (?:fixed|solved|helped))\b",
+    r"|since|it)|(?:that|this|which) (?:fixed|solved|helped)|(?:that|this|which|it) is (?:by design|expected|intended|normal|harmless"
+    r"|fine))\b",
     re.IGNORECASE,
 )
 _AGAIN = re.compile(r"\b(?:but|again|still|however|not|n't|until|unless it|until it|be fixed|how)\b", re.IGNORECASE)

@@ -133,7 +133,7 @@ _ENDS_WELL = re.compile(
     r"|solved,? thank)\b", re.IGNORECASE,
 )
 _NOT_YET = re.compile(r"\b(?:but|not|n't|until|unless|how|why|if|still|only|cpu)\b", re.IGNORECASE)
-_TESTED = re.compile(r"\s{2,}(?:ok|pass|passed)\s{2,}|\b(?:PASSED|XFAIL|XPASS|SKIPPED)\b|^\[ (?:RUN|      OK|  PASSED) +\]|^\[[ =-]+\] "
+_TESTED = re.compile(r"\s(?:ok|pass|passed)\s{3,}|\b(?:PASSED|XFAIL|XPASS|SKIPPED)\b|^\[ (?:RUN|      OK|  PASSED) +\]|^\[[ =-]+\] "
                      r"|\.\.\. ok$|^\s*(?:ok|✓"
                      r"|✔) \d* ?-? ?\w")
 _AT_THE_MARGIN = re.compile(r"^(?:[A-Za-z_][\w.]*(?:Error|Exception)\b|\S{1,120}:\d+(?::\d+)?: (?:fatal )?error\b)")
