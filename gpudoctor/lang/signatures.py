@@ -6,6 +6,7 @@ pass; windows are bounded in number and size, and expressions have no nested rep
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -22,6 +23,11 @@ LONGEST_WINDOW = 6_000
 MOST_WINDOWS = 40
 """Places where one anchor is looked at: a message that comes a million times says the same each time."""
 QUOTED = 240
+_DENIES = re.compile(
+    rb"^\s*(?:is (?:cuda|xpu|rocm|mps) available|(?:cuda|rocm|hip|xpu|miopen) (?:used to build pytorch|runtime version|version))\s*:"
+    rb"\s*(?:n/a|none|no|false|could not collect)\s*$"
+)
+"""What reports of an environment say of what is not there."""
 LONG = 16 << 10
 """Bytes from which on one pass for all literals costs less than a search for each, the building of the automaton included."""
 PIECE = 256 << 10
@@ -82,13 +88,19 @@ class SearchedText:
 
     def hits(self, signature: Signature) -> Iterator[Hit]:
         """In the order of the text, at most one a line."""
-        if not all(any(map(self.holds, choice)) for choice in (*signature.text, *signature.context)):
+        if not all(any(map(self.holds, choice)) for choice in signature.text):
+            return
+        if not all(any(map(self._speaks_of, choice)) for choice in signature.context):
             return
         rows = {row for literal in anchor(signature.text) for row in self._rows_of(literal)}
         for row in sorted(rows)[:MOST_WINDOWS]:
             hit = self._look(signature, row)
             if hit is not None:
                 yield hit
+
+    def _speaks_of(self, literal: str) -> bool:
+        """Whether a line other than one that denies it holds the literal: 'Is XPU available: False' is no word of a GPU of Intel."""
+        return any(not _DENIES.search(self._line(row)) for row in self._rows_of(literal))
 
     def _rows_of(self, literal: str) -> list[int]:
         known = self._rows.get(literal)

@@ -28,7 +28,8 @@ WORDS: Mapping[str, str] = {
     "torch-mps": r"\bmps\b|apple silicon|\bmetal\b",
 }  # fmt: skip
 VENDORS: Mapping[str, str] = {
-    "nvidia": r"nvidia|\bgeforce|\brtx ?(?:pro )?a?\d{3}|\bgtx ?\d{3}|\bquadro|\btesla [a-z]\d|\bcudnn|\bcublas|\blibcuda|\+cu1\d\d\b"
+    "nvidia": r"nvidia(?!-smi)|\bgeforce|\brtx ?(?:pro )?a?\d{3}|\bgtx ?\d{3}|\bquadro|\btesla [a-z]\d|\bcudnn|\bcublas|\blibcuda"
+              r"|\+cu1\d\d\b"
               r"|\bnvcc\b|\bnvlink|\bxid\b"
               r"|\b[ahb]100\b|\b[hb]200\b|\bl40s?\b|\bjetson\b|\bptxas\b",
     "amd": r"\bradeon|\brx ?[4-9]\d{2,3}|\binstinct\b|\bmi[123]\d\d[xa]?\b|\bgfx\d{3,4}|\brocm|\bhip(?:cc|blas\w*|error\w*|fft)?\b"
