@@ -74,7 +74,7 @@ def test_a_report_of_earlier_checks_is_judged_again(tmp_path: Path, capsys: pyte
 def test_a_page_of_the_changes(tmp_path: Path) -> None:
     assert run("diff", HEALTHY, STUB, "--format", "html", "-o", str(tmp_path / "diff.html")) == 1
     page = (tmp_path / "diff.html").read_text()
-    assert page.startswith("<!") and "A stub libcuda is loaded" in page
+    assert page.startswith("<!") and "The loader finds a stub libcuda" in page
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from gpudoctor import cli
 
 MACHINE = str(Path(__file__).parents[2] / "machines" / "rtx4090-stub-libcuda")
 Capture = pytest.CaptureFixture[str]
-FINDING = "A stub libcuda is loaded instead of the driver"
+FINDING = "The loader finds a stub libcuda before"
 FORM = """
 name: Bug
 title: "[Bug]"

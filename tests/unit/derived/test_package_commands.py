@@ -50,7 +50,7 @@ def test_the_table_names_what_the_checks_install() -> None:
         for path in (ROOT / "checks").rglob("*.toml")
         for data in [loads(path.read_text())]
         for part in (data.get("advice", {}), *data.get("variant", ()))
-        for command in part.get("commands", ())
-        for word in command.split()
+        for step in part.get("steps", ())
+        for word in (step if isinstance(step, str) else step["run"]).split()
     }
     assert set(table("package-names")["name"]) <= said

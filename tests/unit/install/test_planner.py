@@ -18,7 +18,7 @@ from gpudoctor.model.plan import DONE, IMPOSSIBLE, TODO, Plan
 from gpudoctor.model.recipe import Recipe, RecipeBook
 
 ITEMS = {"gpus": "gpu"}
-SOURCE = [{"ref": "https://example.org", "date": "2026-11-20", "says": "so"}]
+SOURCE = [{"ref": "https://example.org", "read": "2026-11-20", "says": "so"}]
 ALWAYS: dict[str, Any] = {"all": []}
 
 

@@ -145,7 +145,7 @@ def test_sarif_rules_are_of_the_catalogue_and_of_any_machine() -> None:
     check = next(check for check in app.catalogue().checks if check.id == "intel-kernel-too-old")
     found = report(findings=(replace(KERNEL, id=check.id),))
     (rule,) = sarif_report.document(found, [check])["runs"][0]["tool"]["driver"]["rules"]
-    assert rule["shortDescription"]["text"] == "The kernel is too old for …: it is …, the card needs … or newer"
+    assert rule["shortDescription"]["text"] == "Kernel … is too old for …, which needs …"
     assert rule["helpUri"].startswith("https://") and "gpudoctor show intel-kernel-too-old" in rule["help"]["text"]
 
 
