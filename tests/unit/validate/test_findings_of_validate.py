@@ -115,7 +115,9 @@ def test_numbers_in_titles_are_short() -> None:
 
 def test_a_cause_takes_the_place_of_slow() -> None:
     slow = replace(CPU, reference=Reference(ratio=0.3, value=10.0, source="a report"), conditions=Conditions(threads=1))
-    assert ids(judged(slow, env={"OMP_NUM_THREADS": "1"})) == ["measured-one-thread"]
+    report = judged(slow, env={"OMP_NUM_THREADS": "1"})
+    assert ids(report) == ["measured-one-thread", "measured-slower-than-published"]
+    assert report.findings[-1].caused_by == report.findings[0].key
     report = judged(replace(slow, conditions=Conditions(threads=8)))
     assert ids(report) == ["measured-slower-than-published"]
     assert rungs(report)["performance"][0] == "warning" and exit_of(report) == 0
