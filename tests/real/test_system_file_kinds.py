@@ -31,7 +31,7 @@ applies = { fact = "platform.kind", is = "linux" }
 
 [[source]]
 ref = "https://example.org"
-date = 2026-11-20
+read = 2026-11-20
 says = "a test"
 """
 STEPS = (
