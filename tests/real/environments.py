@@ -8,10 +8,11 @@ import os
 import shutil
 import subprocess
 import sys
-import tomllib
 import venv
 from collections.abc import Sequence
 from pathlib import Path
+
+import tomllib
 
 # What gpudoctor itself needs, from its own pyproject.toml.
 OURS = tuple(tomllib.loads((Path(__file__).resolve().parents[2] / "pyproject.toml").read_text())["project"]["dependencies"])
