@@ -11,7 +11,7 @@ from typing import Any, cast
 from urllib.parse import quote
 
 from gpudoctor.host.acting import ActFailed, Done, Machine
-from gpudoctor.host.gpg import KeyRefused, checked_key
+from gpudoctor.host.gpg import KeyRefused, key_for_apt
 from gpudoctor.install import apt, apt_sources, openpgp
 from gpudoctor.install.bundle import BundleError, read_manifest
 from gpudoctor.install.kinds._kind import Look, PlanError, Settings
@@ -102,7 +102,7 @@ def closed(machine: Machine) -> None:
 
 def _key(source: Mapping[str, Any], machine: Machine) -> bytes:
     try:
-        return checked_key(openpgp.pinned_key(machine.read(source["key"]) or b"", source["fingerprint"]), source["fingerprint"])
+        return key_for_apt(openpgp.pinned_key(machine.read(source["key"]) or b"", source["fingerprint"]), source["fingerprint"])
     except (openpgp.WrongKey, openpgp.KeyUnreadable) as error:
         raise ActFailed(f"{source['key']} is refused: {error}", "do not use this bundle; make one anew") from None
     except KeyRefused as refused:

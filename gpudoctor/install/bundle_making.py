@@ -253,7 +253,7 @@ def _repository(making: _Making, step: PlannedStep) -> None:
     if step.state == DONE and not making.machine.look.exists(str(settings.get("sources", ""))):
         return  # a file of this machine's own sources has it, and apt takes no source twice
     machine = making.machine
-    key = fetched_key(key_url, fingerprint, machine)
+    key = fetched_key(key_url, fingerprint, machine, for_apt=True)
     machine.make_folder(f"{making.folder}/keys")
     keyring = f"{making.folder}/keys/{name}.gpg"
     machine.write(keyring, key)
