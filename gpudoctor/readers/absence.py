@@ -7,16 +7,17 @@ import re
 from collections.abc import Sequence
 
 from gpudoctor.model.facts import Absent, Facts, Known, Unknown
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.model.signature import Numbered
 from gpudoctor.readers.evidence import Evidence
 from gpudoctor.readers.sheet import Section
 
 NOT_THERE = Unknown("not in the text")
-_FILTER = re.compile(
+_FILTER = lazy(
     r"\|\s*(?:sudo\s+)?(?:[efz]?grep|rg|ag|head|tail|awk|sed|cut|findstr|select-string|fgrep|uniq|wc|where)\b", re.IGNORECASE
 )
-_CUT = re.compile(
-    r"^\W{0,6}(?:\.{3,}|…|\[?(?:\.{3}|…)\]?|[<\[({]?\s*(?:\.{3}\s*)?(?:snip(?:ped)?|truncated|cut|omitted|skipped|trimmed|redacted|"
+_CUT = lazy(
+    r"^\W{0,6}(?:\.{3,}|…|\[?(?:\.{3}|…)\]?|[<\[({]?\s{0,8}(?:\.{3}\s{0,8})?(?:snip(?:ped)?|truncated|cut|omitted|skipped|trimmed|redacted|"
     r"(?:\d+ )?(?:more )?(?:lines|rows|packages|entries) (?:omitted|skipped|removed|truncated|cut|more)|and (?:so on|\d+ more)|etc)\b"
     r"[^\n]{0,30})\W{0,6}$",
     re.IGNORECASE,

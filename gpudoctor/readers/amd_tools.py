@@ -5,23 +5,24 @@ from __future__ import annotations
 import csv
 import re
 
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.probes.amd import parse_amd_smi_static, parse_dotted, parse_rocm_smi, parse_rocminfo, parse_rocminfo_error, rocm_smi_driver
 from gpudoctor.probes.device_table import lookup_name
 from gpudoctor.readers.evidence import Evidence
 from gpudoctor.readers.sheet import Section, Sheet
 
-_PRODUCT = re.compile(r"\[(?P<product>[^\[\]]{2,80})\]")
-_ROCM_SMI = re.compile(r"^GPU\[(?P<index>\d+)\]\s*: (?P<label>[A-Za-z ]{3,30}):\s+(?P<value>\S.*)$")
-_CONCISE = re.compile(r"^\d{1,2}\s+\d{1,3}\s+(?P<device>0x[0-9a-f]{4}),\s+\d+\s")
+_PRODUCT = lazy(r"\[(?P<product>[^\[\]]{2,80})\]")
+_ROCM_SMI = lazy(r"^GPU\[(?P<index>\d+)\]\s*: (?P<label>[A-Za-z ]{3,30}):\s+(?P<value>\S.*)$")
+_CONCISE = lazy(r"^\d{1,2}\s+\d{1,3}\s+(?P<device>0x[0-9a-f]{4}),\s+\d+\s")
 """A row of rocm-smi since ROCm 6: device, node, device id, GUID."""
-_ROCM_DRIVER = re.compile(r"^Driver version:\s+(?P<version>\d[\w.\-]*)")
-_AMD_SMI = re.compile(r"^\s+(?P<label>MARKET_NAME|DEVICE_ID|TARGET_GRAPHICS_VERSION): (?P<value>\S.*)$")
-_AMD_SMI_VERSION = re.compile(
+_ROCM_DRIVER = lazy(r"^Driver version:\s+(?P<version>\d[\w.\-]*)")
+_AMD_SMI = lazy(r"^\s+(?P<label>MARKET_NAME|DEVICE_ID|TARGET_GRAPHICS_VERSION): (?P<value>\S.*)$")
+_AMD_SMI_VERSION = lazy(
     r"^(?:AMDSMI Tool: |\| AMD-SMI ).*?(?:\bamdgpu version: (?P<early>\d+(?:\.\d+)+)\s.*?)?\bROCm version: (?P<rocm>\d+\.\d+(?:\.\d+)?)"
     r"(?:.*\bamdgpu version: (?P<late>\d+(?:\.\d+)+))?"
 )
-_AMD_SMI_ROW = re.compile(r"^\| [0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7] (?P<name>\S.+?)\s*\|")
-_HEX = re.compile(r"^0x([0-9a-f]{4})$", re.IGNORECASE)
+_AMD_SMI_ROW = lazy(r"^\| [0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7] (?P<name>\S.{1,160}?)\s{0,80}\|")
+_HEX = lazy(r"^0x([0-9a-f]{4})$", re.IGNORECASE)
 
 
 def read(sheet: Sheet, evidence: Evidence) -> None:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.model.signature import Numbered
 
 LONGEST_LINE = 20_000
 """Letters of a line that are read. Longer ones are data, not messages."""
-_ESCAPES = re.compile(r"\x1b(?:\[[0-9;:?<=>]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|[ -/]*[0-~])")
+_ESCAPES = lazy(r"\x1b(?:\[[0-9;:?<=>]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|[ -/]*[0-~])")
 _CONTROLS: dict[int, str | None] = dict.fromkeys((*range(0, 9), 11, 12, *range(14, 32), 127, *range(128, 160), 8203, 65279))
 _CONTROLS.update(dict.fromkeys((0x202A, 0x202B, 0x202C, 0x202D, 0x202E, 0x2066, 0x2067, 0x2068, 0x2069)))
 _CONTROLS.update({0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"', 0xA0: " "})
 """Invisible letters go, and typographic quotes, as gcc and word processors set them, become plain ones."""
-_QUOTED = re.compile(r"^(?!>>>)(?:> ?){1,4}")
-_STAMP = re.compile(r"^(?:\[?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)\]?[ \t])")
+_QUOTED = lazy(r"^(?!>>>)(?:> ?){1,4}")
+_STAMP = lazy(r"^(?:\[?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)\]?[ \t])")
 """What docker logs --timestamps and CI logs put before every line."""
 
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.readers.evidence import Evidence
 from gpudoctor.readers.sheet import Sheet
 
-_ASKED = re.compile(
+_ASKED = lazy(
     r"^\s*(?:>>> ?|In \[\d+\]: )(?:import torch; ?)?(?:print\()?torch\.(?P<what>__version__|(?:cuda|xpu)\.is_available\(\))\)?;?\s*$"
 )
-_AT_ONCE = re.compile(r"print\(\s*torch\.__version__\s*,\s*torch\.(?P<device>cuda|xpu)\.is_available\(\)\s*\)")
-_VERSION = re.compile(r"^(?:Out\[\d+\]: )?['\"]?(?P<version>\d+\.\d+\.\d+(?:(?:a|rc|\.dev)\d+)?(?:\+[\w.]+)?)['\"]?$")
-_ANSWER = re.compile(r"^(?:Out\[\d+\]: )?(?P<seen>True|False)$")
-_BOTH = re.compile(r"^(?P<version>\d+\.\d+\.\d+\S*) (?P<seen>True|False)$")
+_AT_ONCE = lazy(r"print\(\s*torch\.__version__\s*,\s*torch\.(?P<device>cuda|xpu)\.is_available\(\)\s*\)")
+_VERSION = lazy(r"^(?:Out\[\d+\]: )?['\"]?(?P<version>\d+\.\d+\.\d+(?:(?:a|rc|\.dev)\d+)?(?:\+[\w.]+)?)['\"]?$")
+_ANSWER = lazy(r"^(?:Out\[\d+\]: )?(?P<seen>True|False)$")
+_BOTH = lazy(r"^(?P<version>\d{1,4}\.\d{1,4}\.\d{1,4}\S{0,60}) (?P<seen>True|False)$")
 
 
 def read(sheet: Sheet, evidence: Evidence) -> None:

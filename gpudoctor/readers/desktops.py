@@ -6,15 +6,16 @@ import json
 import re
 from collections.abc import Callable
 
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.probes.windows import ADAPTERS
 from gpudoctor.readers.evidence import Evidence
 from gpudoctor.readers.sheet import Sheet
 
-_PAIR = re.compile(r"^\s*(?P<key>[A-Z][\w ()/]{2,40}?)\s*:\s+(?P<value>\S.*)$")
-_VIRTUAL = re.compile(r"^\s*(?:virtual packages : )?(?P<name>__cuda|__glibc|__linux|__win)=(?P<value>\d[\d.]*)=")
-_WSL_VERSION = re.compile(r"^(?:WSL\b.{0,20}?|.{0,20}?\bWSL)\s*[:：]\s*\d+\.\d+\.\d+(?:\.\d+)?\s*$")
-_WSL_KERNEL = re.compile(r"[:：]\s*(?P<release>\d+\.\d+\.\d+\.\d+-\d+)\s*$")
-_WINDOWS_BUILD = re.compile(r"^(?:Windows\b.{0,20}?|.{0,20}?\bWindows)\s*[:：]\s*10\.0\.(?P<build>\d{5})")
+_PAIR = lazy(r"^\s*(?P<key>[A-Z][\w ()/]{2,40}?)\s*:\s+(?P<value>\S.*)$")
+_VIRTUAL = lazy(r"^\s*(?:virtual packages : )?(?P<name>__cuda|__glibc|__linux|__win)=(?P<value>\d[\d.]*)=")
+_WSL_VERSION = lazy(r"^(?:WSL\b.{0,20}?|.{0,20}?\bWSL)\s*[:：]\s*\d+\.\d+\.\d+(?:\.\d+)?\s*$")
+_WSL_KERNEL = lazy(r"[:：]\s*(?P<release>\d+\.\d+\.\d+\.\d+-\d+)\s*$")
+_WINDOWS_BUILD = lazy(r"^(?:Windows\b.{0,20}?|.{0,20}?\bWindows)\s*[:：]\s*10\.0\.(?P<build>\d{5})")
 
 
 def read(sheet: Sheet, evidence: Evidence) -> None:

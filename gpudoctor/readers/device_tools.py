@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import re
 
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.readers.evidence import Evidence
 from gpudoctor.readers.sheet import Sheet
 
-_PCI = re.compile(
+_PCI = lazy(
     r"^[\s>|]*(?P<slot>(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) "
     r"(?:VGA compatible controller|3D controller|Display controller|Processing accelerators): (?P<name>.+)$"
 )
-_NUMBERED = re.compile(r"\[[0-9a-f]{4}:[0-9a-f]{4}\]")
-_IN_USE = re.compile(r"^\s+Kernel driver in use: (?P<driver>[\w\-]+)")
-_MODULES = re.compile(r"^\s+Kernel modules: (?P<modules>[\w\-, ]+)")
+_NUMBERED = lazy(r"\[[0-9a-f]{4}:[0-9a-f]{4}\]")
+_IN_USE = lazy(r"^\s+Kernel driver in use: (?P<driver>[\w\-]+)")
+_MODULES = lazy(r"^\s+Kernel modules: (?P<modules>[\w\-, ]+)")
 _MAKERS = (
-    ("intel", re.compile(r"^Intel Corporation ")), ("nvidia", re.compile(r"^NVIDIA Corporation ")),
-    ("amd", re.compile(r"^Advanced Micro Devices, Inc\. \[AMD(?:/ATI)?\] ")), ("graphcore", re.compile(r"^Graphcore (?:Ltd )?")),
+    ("intel", lazy(r"^Intel Corporation ")), ("nvidia", lazy(r"^NVIDIA Corporation ")),
+    ("amd", lazy(r"^Advanced Micro Devices, Inc\. \[AMD(?:/ATI)?\] ")), ("graphcore", lazy(r"^Graphcore (?:Ltd )?")),
 )  # fmt: skip
-_PRODUCT = re.compile(r"\[(?P<product>[^\[\]]{2,80})\]")
+_PRODUCT = lazy(r"\[(?P<product>[^\[\]]{2,80})\]")
 _IPU_CARDS = (("[c2]", "0001"), ("[s1]", "0002"))
-_LSHW = re.compile(r"^\s+(?P<label>product|vendor|configuration): (?P<value>\S.*)$")
-_INXI = re.compile(r"^\s*Device-\d+: (?P<name>.+?)(?: vendor: .+?)? driver: (?P<driver>[\w\-]+|N/A)\b")
+_LSHW = lazy(r"^\s+(?P<label>product|vendor|configuration): (?P<value>\S.*)$")
+_INXI = lazy(r"^\s*Device-\d+: (?P<name>.{1,160}?)(?: vendor: .{1,160}?)? driver: (?P<driver>[\w\-]+|N/A)\b")
 
 
 def read(sheet: Sheet, evidence: Evidence) -> None:
@@ -38,7 +39,7 @@ def product_of(name: str) -> tuple[str, str] | None:
     for maker, pattern in _MAKERS:
         found = pattern.match(name)
         if found:
-            rest = re.sub(r" \(rev \w+\).*$", "", name[found.end() :]).strip()
+            rest = re.sub(r" \(rev \w+\)[^\n]*", "", name[found.end() :]).strip()
             named = _PRODUCT.search(rest)
             return maker, (named["product"] if named else rest)[:80]
     return None

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.model.signature import ADVICE, CODE, Numbered
 from gpudoctor.readers.polarity import TROUBLE, polarity
 
@@ -17,38 +18,38 @@ ROLES = {SOURCE: CODE, CONFIG: CODE, NOTES: ADVICE, MANUAL: ADVICE}
 FEWEST = 4
 LOOKED_AT = 400
 
-_SOURCE = re.compile(
-    r"^\s*(?:#!|//|/\*|\*/|import \w|from [\w.]+ import|def \w|class \w|return\b|func \w|package \w|(?:else|elif|if|for|while|switch"
+_SOURCE = lazy(
+    r"^\s*(?=\S)(?:#!|//|/\*|\*/|import \w|from [\w.]+ import|def \w|class \w|return\b|func \w|package \w|(?:else|elif|if|for|while|switch"
     r"|case)\b.{0,200}"
     r"(?:[:{;]|then|do)\s*$|fi$|done$|esac$|end$|[{}\]\[()]+[,;]?\s*$|[\w.\"'\[\]]+\s?(?::=|[+-]?=)\s|[\w.]+\(.*\)[,;]?\s*$"
     r"|.{1,300}[;{]\s*$|#\s?\w|set -\w|@\w+"
     r"|[\"']?[\w.\-]+[\"']?:\s+(?:re\.compile\(|[\"'{\[]|\d).{0,300},\s*$|.{1,200}(?:\|\||&&) (?:fail|die|exit|echo|error)\b|msg(?:id"
     r"|str) \")"
 )  # fmt: skip
-_CONFIG = re.compile(r"^\s*(?:-\s)?[\"']?[\w.\-/${} ]{1,50}[\"']?\s?:(?:\s.*)?$|^\s*-\s\S.*$|^\s*#|^---$|^\s*[\w.\-]+\s?=\s?\S.*$"
+_CONFIG = lazy(r"^\s*(?=\S)(?:-\s)?[\"']?[\w.\-/${} ]{1,50}[\"']?\s?:(?:\s.*)?$|^\s*-\s\S.*$|^\s*#|^---$|^\s*[\w.\-]+\s?=\s?\S.*$"
                      r"|^\[[\w.\-\" ]+\]$")
-_BULLET = re.compile(r"^\s*(?:[-*+•] |\d{1,2}[.)] )")
-_HEADING = re.compile(r"^\.\. [\w:]+|^\s{0,3}#{1,5} \S|^[=~^\"-]{4,}\s*$|^\*\*[^*]{3,60}\*\*:?\s*$")
-_NOTES = re.compile(
+_BULLET = lazy(r"^\s*(?:[-*+•] |\d{1,2}[.)] )")
+_HEADING = lazy(r"^\.\. [\w:]+|^\s{0,3}#{1,5} \S|^[=~^\"-]{4,}\s*$|^\*\*[^*]{3,60}\*\*:?\s*$")
+_NOTES = lazy(
     r"\b(?:release notes?|changelog|change log|what'?s new|highlights|known issues|update notes|released?|version history|fixed bugs"
     r"|bug fixes|changes in|new in"
     r"|unreleased|advisory|summary of|update of|(?:major|new) features|improvements|\d+\.\d+(?:\.\d+)? \(\d{4}"
     r"|v?\d+\.\d+\.\d+)\b", re.IGNORECASE,
 )
-_MANUAL = re.compile(
+_MANUAL = lazy(
     r"^exceptions?\b|\b(?:faq|troubleshooting|guide|manual|documentation|reference|tutorial|readme|requirements|prerequisites"
     r"|installation|install"
     r"|how to|usage|support matrix|onboarding"
     r"|exercise|lesson|course|slides|paragraph|glossary|handbook|runbook|policy|checklist)\b", re.IGNORECASE,
 )
-_TEACHING = re.compile(r"\b(?:slides? \d+|interview questions?|exercise \d|homework|lesson (?:\d|for)|quiz|for (?:the|a|my) (?:course"
+_TEACHING = lazy(r"\b(?:slides? \d+|interview questions?|exercise \d|homework|lesson (?:\d|for)|quiz|for (?:the|a|my) (?:course"
                        r"|talk|lecture))\b", re.IGNORECASE)
-_QUESTION = re.compile(r"^\s*(?:#+ |\*\*|Q: ?).{5,150}\?(?:\*\*)?")
-_QUOTING = re.compile(r"^\s*(?:>|#: |//|/\*)")
-_OF_A_TOOL = re.compile(r"^\s*(?:PyTorch version|CUDA used|OS|GPU|CPU|Platform|Device|Driver|Model name|Kernel|RAM|iGPU"
+_QUESTION = lazy(r"^\s*(?:#+ |\*\*|Q: ?).{5,150}\?(?:\*\*)?")
+_QUOTING = lazy(r"^\s*(?:>|#: |//|/\*)")
+_OF_A_TOOL = lazy(r"^\s*(?:PyTorch version|CUDA used|OS|GPU|CPU|Platform|Device|Driver|Model name|Kernel|RAM|iGPU"
                         r"|Hardware)\b.{0,20}:")
-_PERSON = re.compile(r"(?:^|[^\w'])(?:I|I'm|I've|I'd|my|mine|me)(?:[^\w']|$)")
-_TRACE = re.compile(
+_PERSON = lazy(r"(?:^|[^\w'])(?:I|I'm|I've|I'd|my|mine|me)(?:[^\w']|$)")
+_TRACE = lazy(
     r"^Traceback|^\s+File \"|^\s*\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|^\s*\[\s*\d+\.\d{3,}\]|^[EWIF]\d{4} |^(?:ERROR|WARNING|INFO|error"
     r"|fatal)\b[: ]|^\$ |^>>> |^[\w.]+Error: |^E\s{2,}"
 )

@@ -5,21 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.model.signature import Numbered
 from gpudoctor.readers.evidence import Evidence
 from gpudoctor.readers.sheet import Sheet
 
-_LAST = re.compile(
+_LAST = lazy(
     r"^(?:E\s+)?(?P<name>(?:Import|OS|ModuleNotFound|FileNotFound|Attribute)Error)\s*:\s*(?P<message>\S.*)$"
 )
-_ABOUT_IMPORT = re.compile(
+_ABOUT_IMPORT = lazy(
     r"cannot open shared object file|undefined symbol|not found \(required by|WinError|DLL load failed|No module named|"
     r"partially initialized|cannot import name|executable stack|invalid ELF header|file too short|incompatible architecture|_ARRAY_API|"
     r"numpy\.core\.multiarray|"
     r"needs to work with PyTorch|Could not load library|image not found|Library not loaded|symbol not found"
 )
-_PACKAGE = re.compile(r"(?:site-packages|dist-packages)[/\\]+(?P<name>[A-Za-z_]\w*)[/\\.]")
-_MODULE = re.compile(r"^\s*(?:>>> )?(?:import|from)\s+(?P<name>[A-Za-z_]\w*)")
+_PACKAGE = lazy(r"(?:site-packages|dist-packages)[/\\]+(?P<name>[A-Za-z_]\w*)[/\\.]")
+_MODULE = lazy(r"^\s*(?:>>> )?(?:import|from)\s+(?P<name>[A-Za-z_]\w*)")
 _ABOVE = 40
 NAMES = {"functorch": "torch", "torchgen": "torch", "flash_attn_2_cuda": "flash_attn"}
 

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import re
 
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.readers.evidence import Evidence
 from gpudoctor.readers.sheet import Sheet
 
-_LISTED = re.compile(r"^card\d+\s+\S.*\bpci:vendor=(?P<vendor>[0-9A-Fa-f]{4}),device=(?P<device>[0-9A-Fa-f]{4}),card=\d+")
-_SCREEN = re.compile(r"^intel-gpu-top:\s+(?P<name>\S.{2,60}?) (?:@ /dev/dri/card\d+ )?- ")
+_LISTED = lazy(r"^card\d+\s+\S.*\bpci:vendor=(?P<vendor>[0-9A-Fa-f]{4}),device=(?P<device>[0-9A-Fa-f]{4}),card=\d+")
+_SCREEN = lazy(r"^intel-gpu-top:\s+(?P<name>\S.{2,60}?) (?:@ /dev/dri/card\d+ )?- ")
 _VENDORS = ("8086", "10de", "1002", "1d95")
-_ROW = re.compile(r"^\|\s*(?P<index>\d*)\s*\|\s*(?P<label>[A-Z][\w /()\-]{2,40}):\s*(?P<value>\S.*?)\s*\|\s*$")
+_ROW = lazy(r"^\|\s{0,40}(?P<index>\d*)\s{0,40}\|\s{0,40}(?P<label>[A-Z][\w /()\-]{2,40}):\s{0,40}(?P<value>\S.{0,400}?)\s{0,120}\|\s*$")
 _KEYS = {"device name": "name", "pci bdf address": "address", "drm device": "card_node", "driver version": "driver",
          "pci device id": "pci_id", "gfx firmware version": "firmware"}  # fmt: skip
 _TABLES = (
-    ("xpu-smi stats", re.compile(r"^\|\s*(?:GPU Utilization \(%\)|GPU Memory Used \(MiB\)|Start Time)")),
-    ("xpu-smi health", re.compile(r"^\|\s*\d\. (?:GPU|Xe Link|Power)[^|]*\|\s*Status: ")),
-    ("xpu-smi diag", re.compile(r"^\|\s*(?:Level|Result|Items|GPU_ID)\s*\|\s*(?:\d|Pass|Fail|Total)")),
-    ("xpu-smi topology", re.compile(r"^\|\s*(?:Local CPU List|Local CPUs|PCIe Switch Count)\s*\|")),
-    ("xpu-smi dump", re.compile(r"^Timestamp, DeviceId, ")),
+    ("xpu-smi stats", lazy(r"^\|\s*(?:GPU Utilization \(%\)|GPU Memory Used \(MiB\)|Start Time)")),
+    ("xpu-smi health", lazy(r"^\|\s*\d\. (?:GPU|Xe Link|Power)[^|]*\|\s*Status: ")),
+    ("xpu-smi diag", lazy(r"^\|\s*(?:Level|Result|Items|GPU_ID)\s*\|\s*(?:\d|Pass|Fail|Total)")),
+    ("xpu-smi topology", lazy(r"^\|\s*(?:Local CPU List|Local CPUs|PCIe Switch Count)\s*\|")),
+    ("xpu-smi dump", lazy(r"^Timestamp, DeviceId, ")),
 )
-_ERROR = re.compile(r"^\s*(?:Error|ERROR):\s*(?P<said>\S.{3,200})$")
-_OF_XPU_SMI = re.compile(r"XPUM|No device discovered|Level Zero Initialization|xpum", re.IGNORECASE)
+_ERROR = lazy(r"^\s*(?:Error|ERROR):\s*(?P<said>\S.{3,200})$")
+_OF_XPU_SMI = lazy(r"XPUM|No device discovered|Level Zero Initialization|xpum", re.IGNORECASE)
 
 
 def read(sheet: Sheet, evidence: Evidence) -> None:

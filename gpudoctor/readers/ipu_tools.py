@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.model.signature import Numbered
 from gpudoctor.readers.evidence import Evidence
 from gpudoctor.readers.sheet import Sheet
 
-_GC_MONITOR = re.compile(r"^\|\s*gc-monitor\s*\|")
-_PAIR = re.compile(r"^\s*(?P<key>[a-z][\w /#()\-]{1,50}):\s+(?P<value>\S.*)$")
+_GC_MONITOR = lazy(r"^\|\s*gc-monitor\s*\|")
+_PAIR = lazy(r"^\s*(?P<key>[a-z][\w /#()\-]{1,50}):\s+(?P<value>\S.*)$")
 _OWN = frozenset(("board type", "ipu architecture", "board serial number", "ipu error state"))
 """Attributes that only an IPU has."""
 

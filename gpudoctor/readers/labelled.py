@@ -7,18 +7,19 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.readers.evidence import Evidence
 from gpudoctor.readers.naming import name_gpu, name_system
 from gpudoctor.readers.sheet import Sheet
 
-_LABEL = re.compile(
+_LABEL = lazy(
     r"^[\s>*\-•]*(?:[*_`]{0,3})(?P<label>[A-Za-z🤗][\w🤗 .()/?+\-]{0,60}?)[*_`]{0,3}\s*(?:[:：=]|\t)[*_`]{0,3}\s*(?P<value>.*)$"
 )
-_NOTHING = re.compile(r"^(?:n/?a|none|null|no|not installed.*|could not collect|unknown|-|no cuda|not applicable|\?)?$", re.IGNORECASE)
-_VERSION = re.compile(r"v?(?P<version>\d{1,9}\.\d+(?:\.\d+)*(?:(?:a|b|rc|\.post|\.dev)\d+)*(?:\+[\w.]+)?)")
-_KERNEL_IN_PLATFORM = re.compile(r"^Linux-(?P<kernel>\d[\w.\-+]*?)-(?:x86_64|aarch64|amd64)\b")
-_PROPERTIES = re.compile(r"_?(?:Xpu)?DeviceProperties\(name='(?P<name>[^']{1,120})'(?P<rest>[^\n]{0,1000})")
-_GPU_LINE = re.compile(r"^\s*(?:\*\s*)?(?:\[\d+\]|GPU \d+:?)\s*(?P<name>\S.{2,100})$")
+_NOTHING = lazy(r"^(?:n/?a|none|null|no|not installed.*|could not collect|unknown|-|no cuda|not applicable|\?)?$", re.IGNORECASE)
+_VERSION = lazy(r"v?(?P<version>\d{1,9}\.\d+(?:\.\d+)*(?:(?:a|b|rc|\.post|\.dev)\d+)*(?:\+[\w.]+)?)")
+_KERNEL_IN_PLATFORM = lazy(r"^Linux-(?P<kernel>\d[\w.\-+]*?)-(?:x86_64|aarch64|amd64)\b")
+_PROPERTIES = lazy(r"_?(?:Xpu)?DeviceProperties\(name='(?P<name>[^']{1,120})'(?P<rest>[^\n]{0,1000})")
+_GPU_LINE = lazy(r"^\s*(?:\*\s*)?(?:\[\d+\]|GPU \d+:?)\s*(?P<name>\S.{2,100})$")
 
 
 @dataclass
@@ -219,12 +220,12 @@ LABELS: Mapping[str, Label] = {
                      "npu", "gpu info", "card name", "chipset model", "accelerator", "xpu type"), _gpu),
 }  # fmt: skip
 _HEADS = (
-    ("collect_env", re.compile(r"^(?:Collecting environment information|Versions of relevant libraries)", re.IGNORECASE)),
-    ("tf_env_collect", re.compile(r"^== (?:check python|check pips|tensorflow import) ==")),
-    ("diffusers-cli env", re.compile(r"^- 🤗 Diffusers version: ")), ("accelerate env", re.compile(r"^- `Accelerate` version: ")),
-    ("transformers env", re.compile(r"^- `transformers` version: ")),
+    ("collect_env", lazy(r"^(?:Collecting environment information|Versions of relevant libraries)", re.IGNORECASE)),
+    ("tf_env_collect", lazy(r"^== (?:check python|check pips|tensorflow import) ==")),
+    ("diffusers-cli env", lazy(r"^- 🤗 Diffusers version: ")), ("accelerate env", lazy(r"^- `Accelerate` version: ")),
+    ("transformers env", lazy(r"^- `transformers` version: ")),
 )
-_LISTED = re.compile(r"^\s*\[(?:pip3?|conda|uv)\]\s+(?P<name>[\w.\-]+)(?:==|\s+)(?P<version>\d\S*)")
+_LISTED = lazy(r"^\s*\[(?:pip3?|conda|uv)\]\s+(?P<name>[\w.\-]+)(?:==|\s+)(?P<version>\d\S*)")
 
 
 def read(sheet: Sheet, evidence: Evidence) -> None:

@@ -6,6 +6,7 @@ import re
 from functools import cache
 
 from gpudoctor.model.facts import Known
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.readers.evidence import Evidence
 from gpudoctor.readers.sheet import Sheet
 
@@ -13,7 +14,7 @@ MOST = 24
 """Names that are kept: a log that misses more has one cause."""
 LONGEST = 1000
 """Letters of a line that are looked at."""
-_WORDS = re.compile(
+_WORDS = lazy(
     r"cannot open|can't open|not found|no such file|cannot find|can't find|could not|couldn't|unable to|no module named|not recognized|"
     r"not loaded|failed to load|failed to find|provided by|must be installed|not a full path|is missing|error loading|lnk1104|"
     r"cannot execute|importing|has no attribute|cannot import name|matching distribution|satisfies|no versions? of|"
@@ -72,7 +73,7 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
 _NO_COMMANDS = frozenset({"file", "the", "to", "it", "key", "library", "module", "package", "device", "config", "json", "log"})
 
 
-_ATTRIBUTE = re.compile(
+_ATTRIBUTE = lazy(
     r"^(?P<module>[\w.]+)['\"] has no attribute ['\"](?P<name>\w+)$|"
     r"^['\"](?P<imported>\w+)['\"] from (?:partially initialized module )?['\"](?P<where>[\w.]+)$"
 )
@@ -86,7 +87,7 @@ def _dotted(found: re.Match[str]) -> str:
 @cache
 def _compiled() -> list[tuple[str, re.Pattern[str]]]:
     """Only where a line speaks of something missing: forty expressions cost as much as the rest of a short text."""
-    return [(kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _PATTERNS]
+    return [(kind, lazy(pattern, re.IGNORECASE)) for kind, pattern in _PATTERNS]
 
 
 def read(sheet: Sheet, evidence: Evidence) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.readers.evidence import Evidence
 
-_PCI_ID = re.compile(r"\b(8086|10de|1002|1d95):([0-9a-f]{4})\b", re.IGNORECASE)
+_PCI_ID = lazy(r"\b(8086|10de|1002|1d95):([0-9a-f]{4})\b", re.IGNORECASE)
 _NVIDIA = (
     r"(?:NVIDIA )?(?:GeForce )?(?:RTX|GTX)[ -]?(?:PRO )?A?\d{3,5}(?: ?(?:Ti|SUPER|Ada|Blackwell|Max-Q|Laptop))*|"
     r"(?:NVIDIA |Tesla )(?:[AHBLVPTK]\d{1,3}\w?(?:-\w+)*|GH200|GB[123]00|Titan[\w ]{0,4}|Quadro[\w ]{0,12}|Jetson[\w ]{0,16}|"
@@ -29,24 +30,24 @@ _INTEL = (
     r"Lunar Lake|Meteor Lake|Arrow Lake|Panther Lake|Battlemage(?: G\d\d)?|DG[12]\b"
 )
 MAKERS = tuple(
-    (maker, re.compile(rf"(?<![\w\-])(?:{pattern})", re.IGNORECASE))
+    (maker, lazy(rf"(?<![\w\-])(?:{pattern})", re.IGNORECASE))
     for maker, pattern in (
         ("nvidia", _NVIDIA), ("amd", _AMD), ("intel", _INTEL),
         ("graphcore", r"Graphcore(?: C?\w+)?|GC200|(?:Mk[12] )?IPU-?(?:M2000|POD\d+)|C2 (?:card|IPU)"),
         ("apple", r"Apple M[1-5](?: (?:Pro|Max|Ultra))?|M[1-5] (?:Pro|Max|Ultra)"),
     )
 )  # fmt: skip
-_PROCESSOR = re.compile(
+_PROCESSOR = lazy(
     r"\b(?:Core(?:\(TM\)|™)|(?:Xeon|Pentium|Celeron|Atom|Ryzen|EPYC|Threadripper|Athlon)(?:\((?:R|TM)\)|\b)|"
     r"Core (?:Ultra |i)?\d|i[3579]-\d{4,5}\w*|CPU\b|Processor\b|OpenCL\b)",
     re.IGNORECASE,
 )
-_THEN_A_PROCESSOR = re.compile(r"[\s(]*(?:\w+[\s)]+)?(?:Core\(TM\)|Core i\d|Xeon|Ryzen|EPYC|Threadripper|CPU)\b", re.IGNORECASE)
-_INTEL_ID = re.compile(r"\bIntel(?:\(R\)[^\[\n]{0,60}\[0x| Corporation Device )([0-9a-f]{4})\b", re.IGNORECASE)
+_THEN_A_PROCESSOR = lazy(r"[\s(]*(?:\w+[\s)]+)?(?:Core\(TM\)|Core i\d|Xeon|Ryzen|EPYC|Threadripper|CPU)\b", re.IGNORECASE)
+_INTEL_ID = lazy(r"\bIntel(?:\(R\)[^\[\n]{0,60}\[0x| Corporation Device )([0-9a-f]{4})\b", re.IGNORECASE)
 """Intel's drivers, and lspci, call a GPU that they have no name for by its id."""
-_BRACKET = re.compile(r"\[([^\[\]]{3,60})\]")
+_BRACKET = lazy(r"\[([^\[\]]{3,60})\]")
 """lspci and inxi: the chip, and in brackets the product."""
-GFX = re.compile(r"\bgfx(\d{3,4}[a-f]?)\b")
+GFX = lazy(r"\bgfx(\d{3,4}[a-f]?)\b")
 
 
 def name_gpu(name: str, evidence: Evidence, prose: bool = False) -> bool:
@@ -58,7 +59,7 @@ def name_gpu(name: str, evidence: Evidence, prose: bool = False) -> bool:
     bracket = _BRACKET.search(name[:400])
     if prose and bracket and any(pattern.match(bracket[1]) for _, pattern in MAKERS):  # 'DG2 [Arc A770]': the product, not the chip
         return name_gpu(bracket[1], evidence, prose)
-    name = re.sub(r"\(UUID.*$|\[.*$", "", name.strip()[:400]).rstrip()[:160]
+    name = re.sub(r"(?:\(UUID|\[)[^\n]*", "", name.strip()[:400]).rstrip()[:160]
     by_id = _PCI_ID.search(name)
     if by_id:
         evidence.gpu(f"{by_id[1].lower()}:{by_id[2].lower()}", name)
@@ -77,7 +78,7 @@ def name_gpu(name: str, evidence: Evidence, prose: bool = False) -> bool:
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
     """When a text first speaks of a system: most do not."""
-    return re.compile(pattern, re.IGNORECASE)
+    return lazy(pattern, re.IGNORECASE)
 
 
 _SYSTEMS = (
@@ -98,11 +99,11 @@ _SYSTEMS = (
     ("rhel", r"\b(?:RHEL|Red Hat Enterprise Linux)(?: release)?[ \-]*(?P<version>\d{1,2}(?:\.\d+)?)?"),
     ("opensuse", r"\bopenSUSE[ \-]*(?:Leap|Tumbleweed)?[ \-]*(?P<version>\d{2}\.\d)?"),
 )
-_WINDOWS = re.compile(r"\bWindows(?: Server)? ?(?P<name>11|10|8\.1|7|20\d\d)?\b(?:[^\n]{0,60}?\b10\.0\.(?P<build>\d{5}))?", re.IGNORECASE)
-_BUILD = re.compile(
+_WINDOWS = lazy(r"\bWindows(?: Server)? ?(?P<name>11|10|8\.1|7|20\d\d)?\b(?:[^\n]{0,60}?\b10\.0\.(?P<build>\d{5}))?", re.IGNORECASE)
+_BUILD = lazy(
     r"\b(?:10\.0\.|OS Build |build )(?P<build>[12]\d{4})\b|(?<![\d.])(?P<patched>[12]\d{4})\.\d{3,5}(?![\d.])", re.IGNORECASE
 )
-_RELEASE = re.compile(
+_RELEASE = lazy(
     r"\b(?P<half>2[0-5]H[12])\b|\b(?:version|ver\.?|v|Windows 10(?: Pro| Home| Enterprise)?,?) ?(?P<month>1[5-9]\d\d|2004)\b",
     re.IGNORECASE,
 )
@@ -112,7 +113,7 @@ _RELEASES = {
     "24h2": (None, 26100), "25h2": (None, 26200),
 }  # fmt: skip
 """Builds of the releases of Windows 10 and 11: learn.microsoft.com/windows/release-health."""
-_WSL = re.compile(r"\bWSL ?-?[12]?\b|\bWindows Subsystem for Linux\b|microsoft-standard", re.IGNORECASE)
+_WSL = lazy(r"\bWSL ?-?[12]?\b|\bWindows Subsystem for Linux\b|microsoft-standard", re.IGNORECASE)
 
 
 SYSTEM_WORDS = (

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.probes.nvidia import QUERY
 from gpudoctor.readers.evidence import Evidence
 from gpudoctor.readers.sheet import Section, Sheet
 
-_HEADER = re.compile(r"^(?:[a-z][\w.]+(?: \[[\w%/]+\])?)(?:, [a-z][\w.]+(?: \[[\w%/]+\])?)*$")
-_TYPED = re.compile(r"--query-gpu=(?P<columns>[\w.,]+)")
+_HEADER = lazy(r"^(?:[a-z][\w.]+(?: \[[\w%/]+\])?)(?:, [a-z][\w.]+(?: \[[\w%/]+\])?)*$")
+_TYPED = lazy(r"--query-gpu=(?P<columns>[\w.,]+)")
 _COLUMNS = ("index", "name", "uuid", "pci.bus_id", "driver_version", "memory.total", "compute_cap")
 """As the probe asks for them."""
 _ALSO = {"gpu_name": "name", "count": "count", "gpu_uuid": "uuid", "pci.bus": "pci.bus_id", "gpu_bus_id": "pci.bus_id"}
@@ -48,6 +49,6 @@ def _rows(section: Section) -> list[dict[str, str]]:
 def _as_asked(row: dict[str, str], number: int) -> str:
     """One line as the probe's own query gives it."""
     full = {"index": str(number), "uuid": "N/A", "pci.bus_id": "N/A", "driver_version": "N/A", "memory.total": "", "compute_cap": "", **row}
-    full["memory.total"] = re.sub(r"\s*MiB$", "", full["memory.total"]) or "N/A"
+    full["memory.total"] = full["memory.total"].removesuffix("MiB").rstrip() or "N/A"
     full["compute_cap"] = full["compute_cap"] or "N/A"
     return ", ".join(full[column] for column in _COLUMNS)

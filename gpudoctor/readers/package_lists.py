@@ -4,29 +4,30 @@ from __future__ import annotations
 
 import re
 
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.probes.dist_info import RELEVANT, normalise
 from gpudoctor.readers.absence import is_whole
 from gpudoctor.readers.evidence import Evidence
 from gpudoctor.readers.sheet import Section, Sheet
 
 _VERSION = r"\d[\w.!]*(?:\+[\w.]+)?"
-_PIP_HEAD = re.compile(r"^Package\s+Version\b")
-_PIP_ROW = re.compile(rf"^(?P<name>[A-Za-z][\w.\-]*)\s+(?P<version>{_VERSION})(?:\s+\S.*)?$")
-_CONDA_HEAD = re.compile(r"^# packages in environment at|^# Name\s+Version\s+Build|^\s*Name\s+Version\s+Build")
-_PINNED = re.compile(rf"(?<![\w.\-])(?P<name>[A-Za-z][\w.\-]*)(?:\[[\w,\-]+\])?==(?P<version>{_VERSION})(?![\w*])")
-_FROZEN = re.compile(rf"(?P<name>[A-Za-z][\w.\-]*)==(?P<version>{_VERSION})")
-_SHOWN = re.compile(r"^Name: (?P<name>[\w.\-]+)$")
-_INSTALLED = re.compile(r"^\s*Successfully installed (?P<list>.+)$")
-_INSTALLED_ONE = re.compile(rf"(?P<name>[A-Za-z][\w.]*(?:-[A-Za-z][\w.]*)*)-(?P<version>{_VERSION})")
-_SATISFIED = re.compile(rf"^Requirement already satisfied: (?P<name>[\w.\-]+)\S* in .*?(?:\((?P<version>{_VERSION})\))?$")
-_UV = re.compile(rf"^ (?P<sign>[-+~]) (?P<name>[A-Za-z][\w.\-]*)==(?P<version>{_VERSION})(?: \(.*\))?$")
-_POETRY = re.compile(rf"^\s*[-•] (?:Installing|Updating|Downgrading) (?P<name>[A-Za-z][\w.\-]*) \((?:\S+ -> )?(?P<version>{_VERSION})[):]")
+_PIP_HEAD = lazy(r"^Package\s+Version\b")
+_PIP_ROW = lazy(rf"^(?P<name>[A-Za-z][\w.\-]*)\s+(?P<version>{_VERSION})(?:\s+\S.*)?$")
+_CONDA_HEAD = lazy(r"^# packages in environment at|^# Name\s+Version\s+Build|^\s*Name\s+Version\s+Build")
+_PINNED = lazy(rf"(?<![\w.\-])(?P<name>[A-Za-z][\w.\-]*)(?:\[[\w,\-]+\])?==(?P<version>{_VERSION})(?![\w*])")
+_FROZEN = lazy(rf"(?P<name>[A-Za-z][\w.\-]*)==(?P<version>{_VERSION})")
+_SHOWN = lazy(r"^Name: (?P<name>[\w.\-]+)$")
+_INSTALLED = lazy(r"^\s*Successfully installed (?P<list>.+)$")
+_INSTALLED_ONE = lazy(rf"(?P<name>[A-Za-z][\w.]*(?:-[A-Za-z][\w.]*)*)-(?P<version>{_VERSION})")
+_SATISFIED = lazy(rf"^Requirement already satisfied: (?P<name>[\w.\-]+)(?:[^\w.\s\-]\S*)? in .*?(?:\((?P<version>{_VERSION})\))?$")
+_UV = lazy(rf"^ (?P<sign>[-+~]) (?P<name>[A-Za-z][\w.\-]*)==(?P<version>{_VERSION})(?: \(.*\))?$")
+_POETRY = lazy(rf"^\s*[-•] (?:Installing|Updating|Downgrading) (?P<name>[A-Za-z][\w.\-]*) \((?:\S+ -> )?(?P<version>{_VERSION})[):]")
 """What uv and poetry changed: with '-' a distribution is gone."""
-_ERROR = re.compile(r"^ERROR|requires|which is incompatible|Could not find|No matching|from versions", re.IGNORECASE)
-_OWN_LINE = re.compile(
-    rf"^[\s*\->•`]*(?P<name>[A-Za-z][\w.\-]*?)[`*]*(?:\s*[:=]\s*|\s+(?:version\s+|v)?)[`*]*(?P<version>\d+\.\d+{_VERSION[2:]})[`*.,;]*(?:\s+\(.*\))?$"
+_ERROR = lazy(r"^ERROR|requires|which is incompatible|Could not find|No matching|from versions", re.IGNORECASE)
+_OWN_LINE = lazy(
+    rf"^[\s*\->•`]*(?P<name>[A-Za-z][\w.\-]*?)[`*]*(?:\s*[:=]\s*|\s+(?:version\s+|v)?)[`*]*(?P<version>\d{{1,5}}\.\d{_VERSION[2:]})[`*.,;]*(?:\s+\(.*\))?$"
 )
-_WHOLE_LIST = re.compile(
+_WHOLE_LIST = lazy(
     r"^(?:sudo\s+)?(?:\S*/)?(?:(?:uv\s+|python[\d.]*(?:\.exe)?\s+-m\s+)?pip[\d.]*(?:\.exe)?|conda|mamba|micromamba)\s+list"
     r"(?:\s+(?:-v|--verbose|--disable-pip-version-check|--format[= ]\w+|--python[= ]\S+|(?:-n|--name|-p|--prefix)[= ]\S+|2>\S+))*$"
 )

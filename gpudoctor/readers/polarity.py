@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
+from gpudoctor.model.lazy_pattern import lazy
+
 TROUBLE, FINE, HYPOTHETICAL, NEUTRAL = "trouble", "fine", "hypothetical", "neutral"
 
-_TROUBLE = re.compile(
+_TROUBLE = lazy(
     r"error|\berr\b|\bexceptions?\b|fail|outof(?:device|host|gpu)?memory|\bnever\b|\bnothing\b|\bkeeps\b|\bstill\b|\bempty\b|\bzero\b"
     r"|\bcannot\b|\bcan ?not\b|\bcan'?t\b|\bcouldn'?t\b|\bcould not\b|\bunable\b"
     r"|\bun(?:supported|recogni[sz]ed|defined|resolved|expected|available|detected|known|usable|reachable|stable|healthy|satisf\w+)\b"
@@ -46,7 +48,7 @@ _TROUBLE = re.compile(
     re.IGNORECASE,
 )  # fmt: skip
 """In the words of programs and of people. Wide on purpose: a signature asks for its own words besides."""
-_DENIED = re.compile(
+_DENIED = lazy(
     r"\b(?:0|zero) (?:errors?|failures?|failed|warnings?|problems?|issues?|crashes|timeouts?)\b(?=\s*(?:[,;.)|/]|$|in\b|and\b))"
     r"|\b(?:no|without(?: any| an?)?|not an?|not any|never an?|free of|nor)\s(?:[\w/\-]+\s){0,3}"
     r"(?:errors?|failures?|failed|fails?|warnings?|problems?|issues?|troubles?|crash(?:es)?|faults?|hangs?|leaks?|conflicts?"
@@ -68,7 +70,7 @@ _DENIED = re.compile(
     r"|\b(?:handling|handler|handlers|checking|correction|codes? table|messages? table|log level)\b",
     re.IGNORECASE,
 )
-_SETTLED = re.compile(
+_SETTLED = lazy(
     r"\b(?:fix(?:ed|es)|resolv(?:ed|es)|solv(?:ed|es)|cured?|repaired|gone|went away|goes away|succeeded|succeeds|successful(?:ly)?"
     r"|pass(?:ed|es)(?! (?:through|to|into|on)\b)"
     r"|works? (?:now|again|fine|well|perfectly|great|flawlessly|as expected|everywhere|out of the box|on (?:all|both))"
@@ -82,7 +84,7 @@ _SETTLED = re.compile(
     r"|\bPASS(?:ED)?\b|\[\s?OK\s?\]|\.\.\.\s*(?:ok|yes|done|passed)\s*$|:\s*(?:ok|yes|passed|success|healthy|none|true)\s*$",
     re.IGNORECASE,
 )
-_SETTLING_NEGATED = re.compile(
+_SETTLING_NEGATED = lazy(
     r"\b(?:not|n't|never|isn't|wasn't|un|without|hardly|cannot be|can't be|be) (?:\w+ )?(?:fix|resolv|solv|cur|gone|succe|pass|help|work)"
     r"|(?:not|n't|never) (?:\w+ ){0,2}as expected|\bto be (?:fixed|resolved)|\bcan this be (?:fixed|solved)|\bhow (?:is|can"
     r"|do) .{0,30}(?:fix|solv)"
@@ -90,7 +92,7 @@ _SETTLING_NEGATED = re.compile(
     r"|when|using|for) ",
     re.IGNORECASE,
 )
-_HYPOTHETICAL = re.compile(
+_HYPOTHETICAL = lazy(
     r"[\"']if you\b|^\W*(?:if|in case|whenever you|when you (?:see|get|encounter|run into)|should (?:you|this|it)|unless|suppose"
     r"|assuming|to avoid"
     r"|to prevent"
@@ -99,17 +101,17 @@ _HYPOTHETICAL = re.compile(
     r"|might|may fail|can fail|could fail|if any|or else|in the event|wishlist|roadmap|proposal|nice to have)\b",
     re.IGNORECASE,
 )
-_OVER = re.compile(
+_OVER = lazy(
     r"\b(?:(?:was|were|is|are|has been|have been|got|now) (?:now )?(?:fixed|solved|resolved|gone)|solved:|resolved:|fixed (?:in|by|with"
     r"|since|it)|(?:that|this|which) (?:fixed|solved|helped)|(?:that|this|which|it) is (?:by design|expected|intended|normal|harmless"
     r"|fine))\b",
     re.IGNORECASE,
 )
-_AGAIN = re.compile(r"\b(?:but|again|still|however|not|n't|until|unless it|until it|be fixed|how)\b", re.IGNORECASE)
+_AGAIN = lazy(r"\b(?:but|again|still|however|not|n't|until|unless it|until it|be fixed|how)\b", re.IGNORECASE)
 """'It was fixed in 2.5, but 2.6 has it again' is a trouble."""
-_CLAUSES = re.compile(r"(?<=[.;!?])\s+|\s+(?:but|however|though|although|yet|while|whereas|except)\s+|\s[-–—]\s|,\s(?=(?:it|this|that"
+_CLAUSES = lazy(r"(?<=[.;!?])\s+|\s{1,4}(?:but|however|though|although|yet|while|whereas|except)\s+|\s[-–—]\s|,\s(?=(?:it|this|that"
                       r"|the|and|then|so|i|we)\b)", re.IGNORECASE)
-_JOINED = re.compile(r"(?<=[A-Za-z])_(?=[A-Za-z])")
+_JOINED = lazy(r"(?<=[A-Za-z])_(?=[A-Za-z])")
 LONGEST = 1_200
 """Letters of a line that are weighed."""
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.readers.evidence import Evidence
 from gpudoctor.readers.naming import GFX, name_gpu, name_system
 from gpudoctor.readers.sheet import Sheet
@@ -24,45 +25,45 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "onnxruntime": ("onnx", "ort"), "flash-attn": ("flash",), "bitsandbytes": ("bitsandbytes", "bnb"),
 }  # fmt: skip
 """One of these stands in whatever names the product; else its name itself does."""
-_POINTED = re.compile(r"\d\.\d")
+_POINTED = lazy(r"\d\.\d")
 """In every version that is read here."""
 
 
 @cache
 def package_pattern(name: str) -> re.Pattern[str]:
     """Compiled for the texts that have the words."""
-    return re.compile(rf"(?<![\w\-/.])(?:{PRODUCTS[name]})\s{{0,2}}{_NUMBER}(?![\w*])", re.IGNORECASE)
+    return lazy(rf"(?<![\w\-/.])(?:{PRODUCTS[name]})\s{{0,2}}{_NUMBER}(?![\w*])", re.IGNORECASE)
 
 
-_PYTHON = re.compile(r"(?<![\w\-/])python\s?(?:version\s?)?:?\s?(?P<version>3\.\d{1,2}(?:\.\d{1,2})?)\b", re.IGNORECASE)
-_KERNEL = re.compile(r"\bkernel(?: version)?:?\s(?:is\s)?(?:Linux\s)?(?P<version>[3-9]\.\d{1,2}(?:\.\d+)*[\w.\-+]*)", re.IGNORECASE)
-_NVIDIA_DRIVER = re.compile(
+_PYTHON = lazy(r"(?<![\w\-/])python\s?(?:version\s?)?:?\s?(?P<version>3\.\d{1,2}(?:\.\d{1,2})?)\b", re.IGNORECASE)
+_KERNEL = lazy(r"\bkernel(?: version)?:?\s(?:is\s)?(?:Linux\s)?(?P<version>[3-9]\.\d{1,2}(?:\.\d+)*[\w.\-+]*)", re.IGNORECASE)
+_NVIDIA_DRIVER = lazy(
     r"\b(?:nvidia[- ]?)?driver(?: version)?s?:?\s(?:is\s|v)?(?P<version>[3-9]\d{2}\.\d{2,3}(?:\.\d{2})?)\b", re.IGNORECASE
 )
-_ROCM = re.compile(r"\bROCm\s?(?:version:?\s)?v?(?P<version>\d\.\d+(?:\.\d+)?)\b|/opt/rocm-(?P<path>\d\.\d+(?:\.\d+)?)/", re.IGNORECASE)
-_ONEAPI = re.compile(
+_ROCM = lazy(r"\bROCm\s?(?:version:?\s)?v?(?P<version>\d\.\d+(?:\.\d+)?)\b|/opt/rocm-(?P<path>\d\.\d+(?:\.\d+)?)/", re.IGNORECASE)
+_ONEAPI = lazy(
     r"\boneAPI(?: Base Toolkit)?\s(?:version\s)?(?P<version>20\d\d\.\d(?:\.\d)?)\b|BaseKit_p_(?P<file>20\d\d\.\d(?:\.\d)?)", re.IGNORECASE
 )
-_RUNTIME = re.compile(
+_RUNTIME = lazy(
     r"\b(?:compute[- ]runtime|NEO|intel-opencl-icd|IGC and driver|driver)\s(?:version\s|release\s)?v?"
     r"(?P<version>(?:19|2\d)\.\d{2}\.\d{4,5}(?:\.\d+)?)",
     re.IGNORECASE,
 )
-_CHIP = re.compile(r"DG[12]|Battlemage(?: G\d\d)?", re.IGNORECASE)
+_CHIP = lazy(r"DG[12]|Battlemage(?: G\d\d)?", re.IGNORECASE)
 """'Arc A770 (DG2)' is one card."""
-_IPEX_PAIR = re.compile(
-    r"needs to work with (?:Intel-)?PyTorch (?P<ipex>\d\.\d+)[\d.]*\*?,? but (?:Intel-)?PyTorch (?P<torch>\d+\.\d+[\w.+]*) is found",
+_IPEX_PAIR = lazy(
+    r"needs to work with (?:Intel-)?PyTorch (?P<ipex>\d\.\d{1,3})[\d.]*\*?,? but (?:Intel-)?PyTorch (?P<torch>\d{1,3}\.\d[\w.+]*) is found",
     re.IGNORECASE,
 )
 """What IPEX says when it is imported beside another torch: its releases are called as the torch that they need."""
-_EXAMPLE = re.compile(
+_EXAMPLE = lazy(
     r"\b(?:such as|(?:cards?|gpus?|devices?|hardware|models?) like|^like|e\.g\.|"
     r"for (?:example|instance)|(?:requires?|recommends?|needs?) "
     r"(?:an?|at least|something like))(?!\S)(?![^.;!?\n]{0,40}\b(?:my|our|i have|i own|mine)\b)[^.;!?\n)]{0,120}",
     re.IGNORECASE,
 )
 """A card behind these words stands for others of its kind."""
-_ANOTHER = re.compile(
+_ANOTHER = lazy(
     r"(?:\bunlike|\bcompared (?:to|with)|\bin contrast to|\bversus|\bvs\.?|\bwhereas|"
     r"\b(?:friend|colleague|coworker|brother|neighbou?r)(?:'s|’s)|\bsomeone (?:else )?with|\bothers? with|"
     r"\b(?:do|did|does)(?: not|n't|n’t) (?:have|own)|\bused to (?:have|use)|\bmy (?:old|older|previous|former))(?!\S)"
@@ -70,7 +71,7 @@ _ANOTHER = re.compile(
     re.IGNORECASE,
 )
 """A card behind these words is one that the trouble at hand is compared with."""
-_NO_LINE = re.compile(
+_NO_LINE = lazy(
     r"^\s*(?:File \"|at |#\d+ |ERROR[:!] |Traceback|warning:|E\s)|incompatible|requires|not supported|support[s]? |mismatch", re.IGNORECASE
 )
 LONGEST = 400

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.readers.evidence import Evidence
 from gpudoctor.readers.sheet import Sheet
 
 _VERSION = r"(?P<version>\d+\.\d+(?:\.\d+)?(?:\+[a-z0-9.]{2,12})?)"
-_ASKED = re.compile(
+_ASKED = lazy(
     rf"(?:requirement|distribution found for|requested(?: \(constraint\))?|cannot install|version of|because|depends on|and you require) "
     rf"`?torch(?:==|\{{==)'?{_VERSION}|cannot install [^\n]{{0,300}}?\btorch=={_VERSION.replace('version', 'other')}|"
     rf"but you have torch {_VERSION.replace('version', 'have')}|candidates for torch \({_VERSION.replace('version', 'poetry')}\)|"

@@ -10,6 +10,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.model.signature import ADVICE, CODE, COMMAND, COMPLAINT, FAILURE, LISTING, LOG, PROSE, Numbered
 from gpudoctor.model.signature import TROUBLE as TROUBLE_ROLES
 from gpudoctor.readers.polarity import FINE, HYPOTHETICAL, NEUTRAL, TROUBLE, polarity
@@ -20,14 +21,14 @@ SHORTEST_DOCUMENT = 4
 LONGEST = 2_000
 """Letters of a line that its shape is read from."""
 
-_EXCEPTION = re.compile(
+_EXCEPTION = lazy(
     r"^(?:E\s+|\W{0,4}|.{0,120}?:\d+: )?(?:[A-Za-z_][\w]*[.:]{1,2})*[A-Za-z_]\w*(?:Error|Exception|Warning|Failure|Interrupt|Exit"
     r"|Timeout|Killed)"
     r"(?:\[\w+\])?(?:\s*:|\(|\s*$)"
 )
-_ERROR_AHEAD = re.compile(
-    r"^\W{0,6}(?:\S{1,120}: )?(?:fatal|error|errors|warning|panic|critical|failed|failure|abort(?:ed)?|exception|err|internal error)\b\s*"
-    r"(?:\([^)]{0,60}\)|\[[^\]]{0,60}\]|[\w-]{1,20}|C?\d{1,6})?\s*[:!\]>]|^(?:ld|collect2|nvcc fatal|ptxas fatal|make\[?\d*\]?|ninja"
+_ERROR_AHEAD = lazy(
+    r"^\W{0,6}(?:\S{1,120}: )?(?:fatal|error|errors|warning|panic|critical|failed|failure|abort(?:ed)?|exception|err|internal error)\b\s{0,8}"
+    r"(?:\([^)]{0,60}\)|\[[^\]]{0,60}\]|[\w-]{1,20}|C?\d{1,6})?\s{0,8}[:!\]>]|^(?:ld|collect2|nvcc fatal|ptxas fatal|make\[?\d*\]?|ninja"
     r"|cmake error)\b.{0,40}[:*]"
     r"|^\s*[\w.]{1,30}\s+: (?:fatal )?error\b|^(?:nvcc|ptxas|LINK)\s(?:error|fatal)?\s*: |^\S{1,200}:\d+(?::\d+)?: (?:fatal )?(?:error"
     r"|warning)\b|^\S{1,200}\(\d+\): (?:fatal )?(?:error|warning)\b|^terminate called"
@@ -35,27 +36,27 @@ _ERROR_AHEAD = re.compile(
     r"|^\s*(?:Segmentation fault|Aborted|Bus error|Illegal instruction|Killed|Floating point exception"
     r"|Fatal Python error)\b", re.IGNORECASE,
 )
-_BAD_LEVEL = re.compile(
+_BAD_LEVEL = lazy(
     r"\blevel=\"?(?i:error|warn|warning|fatal|panic)\b|\"level\":\s?\"(?i:error|warn|warning|fatal)\"|[\[<(|]\s?(?:\w+_)?(?:ERROR|ERR"
     r"|WARN|WARNING|FATAL|CRITICAL|E|W)\s?[\])>|]"
     r"|^(?:\S+ ){0,5}(?:ERROR|WARN(?:ING)?|FATAL|CRITICAL)\b|^[EWF]\d{4} |^\d{4}-\d\d-\d\d[T ][\d:.,]+:? [EWF] |(?:^|\s)[EWF] \w+/"
     r"|\b(?:NCCL|RCCL) WARN\b"
     r"|\*(?:ERROR|WARNING|WARN)\*|\b(?:kern|daemon)\.(?:err|warn|crit)\b|^\s*(?:Warning|Failed|Error)\s{2,}\w",
 )
-_GOOD_LEVEL = re.compile(
+_GOOD_LEVEL = lazy(
     r"\blevel=\"?(?i:info|debug|trace)\b|\"level\":\s?\"(?i:info|debug|trace)\"|[\[<(|]\s?(?:INFO|DEBUG|NOTICE|TRACE|VERBOSE|I|D)\s?[\])>|]"
     r"|^(?:\S+ ){0,5}(?:INFO|DEBUG|NOTICE|TRACE)\b|^[IDV]\d{4} |^\d{4}-\d\d-\d\d[T ][\d:.,]+:? [IDV] |(?:^|\s)[IDV] \w+/|\b(?:NCCL"
     r"|RCCL) (?:INFO|TRACE)\b"
     r"|\*(?:INFO|NOTICE|DEBUG)\*|^\s*Normal\s{2,}\w",
 )
-_STAMPED = re.compile(
+_STAMPED = lazy(
     r"^\s*(?:\[\s*\d+\.\d{3,}\]|\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d|[A-Z][a-z]{2}\s+\d{1,2} \d\d:\d\d:\d\d|time="
     r"|\[rank\d+\]|\[[\w.\- ]{1,40}\]\s|\([\w ]{1,30}pid=)"
 )
-_FRAME = re.compile(r"^\s*(?:File \"|at [\w$.<>]+[ (]|#\d{1,3}\s|frame #\d|\^[\^~]*\s*$|~+\^|\d+: [\w:<>~]+\(|\[0x[0-9a-f]+\])")
-_CODE = re.compile(
-    r"^\s*(?:>>> |\.\.\. |In \[\d+\]:|(?:async )?def \w|class \w+[(:]|import [\w.]+(?: as \w+)?(?:, ?[\w.]+)*\s*(?:[#;].*)?$"
-    r"|from [\w.]+ import [\w*(, ]+(?: as \w+)?\)?\s*(?:[#;].*)?$|return\b|raise\b|except\b|try:|else:"
+_FRAME = lazy(r"^\s*(?:File \"|at [\w$.<>]+[ (]|#\d{1,3}\s|frame #\d|\^[\^~]*\s*$|~+\^|\d+: [\w:<>~]+\(|\[0x[0-9a-f]+\])")
+_CODE = lazy(
+    r"^\s*(?=\S)(?:>>> |\.\.\. |In \[\d+\]:|(?:async )?def \w|class \w+[(:]|import [\w.]+(?: as \w+)?(?:, ?[\w.]+)*\s*(?:[#;].*)?$"
+    r"|from [\w.]+ import [\w*(, ]{1,200}(?: as \w+)?\)?\s{0,8}(?:[#;].*)?$|return\b|raise\b|except\b|try:|else:"
     r"|elif |finally:"
     r"|(?:if|for|while|with)\b.{0,160}[:{]\s*(?:#.*)?$|assert\b.{0,200}(?:[=<>(]|is |in )|@\w+|#\s?include|#\s?define|#\s?if|#\s?endif"
     r"|//|/\*|\*/|\}|\{|\w+\s*=\s*(?:0x[0-9a-fA-F]+|-?\d+),?\s*(?:(?://|/\*).*)?$|using \w|namespace \w|template\s?<|std::"
@@ -67,22 +68,22 @@ _CODE = re.compile(
     r"|(?:[A-Za-z_][\w.\[\]'\"]*)(?:, ?[A-Za-z_][\w.\[\]'\"]*)*\s?(?:[+\-*/|]?=)\s?(?!=)[^=].{0,300}[)\]}\w'\"]\s*(?:#.*)?$"
     r"|[\w.]+\([^)]{0,200}\)\s*(?:#.*)?$|.{0,200}[;{]\s*$)"
 )
-_SETTING = re.compile(
+_SETTING = lazy(
     r"^\s*(?:export |set |setx |\$env:|declare -x |-\s)?\"?[A-Za-z_][\w.\-]{1,60}\"?\s?[=:]\s?[\"']?[^\s\"']{0,200}[\"']?,?\s*$"
-    r"|^\s*(?:-\s)?[\w.\-/]+:\s*(?:[|>]-?|&\w+)?\s*$|^\s*[\"'][\w.\-]+[\"']\s*:\s|^\s*[\]}{\[],?\s*$|^\s*#(?!\d)"
+    r"|^\s*(?:-\s)?[\w.\-/]+:\s{0,8}(?:[|>]-?|&\w+)?\s*$|^\s*[\"'][\w.\-]+[\"']\s*:\s|^\s*[\]}{\[],?\s*$|^\s*#(?!\d)"
 )
 """A variable, a key of YAML or JSON, or a comment."""
-_LISTED = re.compile(
+_LISTED = lazy(
     r"^\s*[|+│┌└├╭╰┃╞╘═─━](?!─▶).*|^\s*[-=*+_]{4,}\s*$|^(?:ii|rc|un|iU|iF)\s{1,3}\S|^\s*\S[^:]{0,60}\S\.{3,}\s?\S"
     r"|^\s{2,}[A-Za-z(]\S.{0,60}?\s{2,}\S|^[\w ()\-.]{2,40}\s{2,}:\s\S"
-    r"|^\s*(?:\[(?:pip3?|conda|opencl:\w+|level_zero:\w+|ext_oneapi_\w+|cuda:\w+|hip:\w+)[\w:]*\](?:\[[\w:]+\])?)\s"
+    r"|^\s*(?:\[(?:pip3?|conda|opencl:\w|level_zero:\w|ext_oneapi_\w|cuda:\w|hip:\w)[\w:]*\](?:\[[\w:]+\])?)\s"
     r"|^\s*[A-Za-z0-9_.\-\[\]]+(?:==|@ )\S+"
     r"|^\s*[A-Za-z][\w.\-]{1,60}\s{1,40}v?\d+(?:\.\d+)+\S*(?:\s+\S{1,60}){0,2}\s*$|^\s*-{1,2}[\w\-]+(?:[ =][\w<\[\]>|.,-]+)?\s{2,}\S"
     r"|^[0-9a-f]{2,4}:[0-9a-f:.]{2,10}\.[0-9] \w"
-    r"|^\s*\w[\w /().\-]{1,48}\s?:\s{2,}\S|^\s*[\w\-.]+\s{2,}\S+(?:\s{2,}\S+)+\s*$|^[A-Za-z][\w /().\-#]{1,50}\s*\t+\s*\S"
+    r"|^\s*\w[\w /().\-]{1,48}\s?:\s{2,}\S|^\s*[\w\-.]+\s{2,}\S+(?:\s{2,}\S+)+\s*$|^[A-Za-z][\w /().\-#]{1,50}\s{0,40}\t\s*\S"
     r"|^\S+\.so[\d.]* \(.{1,40}\) =>|^\s*\S+ => \S+"
 )
-_KEYED = re.compile(
+_KEYED = lazy(
     r"^\s*(?:PyTorch version|Is debug build|CUDA used to build|ROCM used to build|OS|GCC version|Clang version|CMake version"
     r"|Libc version|Python version|Python platform"
     r"|Is (?:CUDA|XPU) available|XPU used to build|CUDA runtime version|CUDA_MODULE_LOADING set to|GPU models and configuration|GPU \d+"
@@ -92,7 +93,7 @@ _KEYED = re.compile(
     r"|Kernel driver in use|Kernel modules|Subsystem|Name|Version|Summary|Home-page|Author|License|Location|Requires|Required-by"
     r"|Platform Name|Device Name|Marketing Name|Vendor Name)\s?:", re.IGNORECASE,
 )
-_PROSE = re.compile(
+_PROSE = lazy(
     r"\b(?:I|I'm|I've|my|me|we|our|us|you|your|someone|anyone|anybody|please|thanks|thank you|hello|hi|help|tried|trying|try|seems?"
     r"|looks like|why|how (?:can|do|to|come)"
     r"|is there|are there|does (?:it|this|anyone|the)|what (?:is|do|can|am)|should|still|also|because|since|after|before|until|even|just"
@@ -101,11 +102,11 @@ _PROSE = re.compile(
     r"|idea|question|edit:|update:|today|yesterday)\b",
     re.IGNORECASE,
 )
-_PROGRAM = re.compile(r"::|\(\)|0x[0-9a-fA-F]{2,}|\.so\b|\.cpp\b|\.py\b|\.cc\b|\.c\b|\.dll\b|[A-Za-z]_[A-Za-z]|[A-Z]{3,}_|^\S{1,40}: "
+_PROGRAM = lazy(r"::|\(\)|0x[0-9a-fA-F]{2,}|\.so\b|\.cpp\b|\.py\b|\.cc\b|\.c\b|\.dll\b|[A-Za-z]_[A-Za-z]|[A-Z]{3}_|^\S{1,40}: "
                       r"|[\w)]: [`'\"<\[(\w]|'\S+'|`\S+`|\[\w+\]|^\s*\[|\w=\S|/\w+/\w+|\\\w+\\|^\S+: |-{2}\w|\berrno\b|\bcode[: ]\d|<\w+>")
-_TITLE = re.compile(r"^\W{0,3}(?:\[?(?:bug|issue|feature|question|rfc|docs?|perf|help|request|usage|installation|performance)[\]:)]"
+_TITLE = lazy(r"^\W{0,3}(?:\[?(?:bug|issue|feature|question|rfc|docs?|perf|help|request|usage|installation|performance)[\]:)]"
                     r"|title:|summary:|describe|description|steps to|expected|actual|current behaviou?r|environment\b)", re.IGNORECASE)
-_ADVICE = re.compile(
+_ADVICE = lazy(
     r"^\W*(?:try|use|set|make sure|ensure|check|install|reinstall|update|upgrade|downgrade|consider|see|note|please (?:check|make|try"
     r"|install|update|see|use|refer|ensure|set|note|upgrade|reinstall|run)"
     r"|you (?:can|may|need|should|must|could|might|have to|will need)|to (?:fix|solve|resolve|work around|avoid|use|enable|install|run"
@@ -113,7 +114,7 @@ _ADVICE = re.compile(
     r"|tip|hint|solution|workaround|answer|run the following|first,|then,|next,|verify|add|remove|disable|enable|increase|reduce|lower)\b"
     r"|\byou (?:need to|should|must|can|may want|have to)\b|\b(?:troubleshooting|faq)\b", re.IGNORECASE,
 )
-_ASKING = re.compile(
+_ASKING = lazy(
     r"\b(?:how (?:can|do|to|does|should)|is there (?:a|any)|which|recommend\w*|support for|add|feature|request|proposal|rfc|announc\w*"
     r"|releas\w*|changelog"
     r"|benchmarks?|guide|tutorial|wish|idea|exercise|lesson|slides|history|weekly|status|minutes|log file|introduc\w*|thanks?"
@@ -123,22 +124,22 @@ _ASKING = re.compile(
 _CODE_FENCES = frozenset(
     "python py c cpp c++ cuda java js ts go rust dockerfile docker yaml yml json toml ini cmake diff patch makefile julia html xml".split()
 )
-_SEARCH = re.compile(r"^(?:rg|ag|ack|git (?:grep|log|show|diff|blame))\b|^grep\b.* -\w*[rR]")
+_SEARCH = lazy(r"^(?:rg|ag|ack|git (?:grep|log|show|diff|blame))\b|^grep\b.* -\w*[rR]")
 """What these print are lines of files."""
-_SOLVED = re.compile(r"^\W*(?:solved|resolved|fixed|closed|success)\b\W", re.IGNORECASE)
-_ENDS_WELL = re.compile(
+_SOLVED = lazy(r"^\W*(?:solved|resolved|fixed|closed|success)\b\W", re.IGNORECASE)
+_ENDS_WELL = lazy(
     r"\b(?:(?:is|are|all|now|then|perfect,?) (?:resolved|solved|fixed)|clos(?:ing|ed) (?:as|this|it|since)|works as (?:intended"
     r"|designed)|by design"
     r"|works (?:now|again)|working (?:now|again)|problem (?:is )?(?:gone|solved|fixed)|that (?:was|did) (?:it|the trick)"
     r"|solved,? thank)\b", re.IGNORECASE,
 )
-_NOT_YET = re.compile(r"\b(?:but|not|n't|until|unless|how|why|if|still|only|cpu)\b", re.IGNORECASE)
-_TESTED = re.compile(r"\s(?:ok|pass|passed)\s{3,}|\b(?:PASSED|XFAIL|XPASS|SKIPPED)\b|^\[ (?:RUN|      OK|  PASSED) +\]|^\[[ =-]+\] "
+_NOT_YET = lazy(r"\b(?:but|not|n't|until|unless|how|why|if|still|only|cpu)\b", re.IGNORECASE)
+_TESTED = lazy(r"\s(?:ok|pass|passed)\s{3,}|\b(?:PASSED|XFAIL|XPASS|SKIPPED)\b|^\[ (?:RUN|      OK|  PASSED) +\]|^\[[ =-]+\] "
                      r"|\.\.\. ok$|^\s*(?:ok|✓"
                      r"|✔) \d* ?-? ?\w")
-_AT_THE_MARGIN = re.compile(r"^(?:[A-Za-z_][\w.]*(?:Error|Exception)\b|\S{1,120}:\d+(?::\d+)?: (?:fatal )?error\b)")
+_AT_THE_MARGIN = lazy(r"^(?:[A-Za-z_][\w.]*(?:Error|Exception)\b|\S{1,120}:\d+(?::\d+)?: (?:fatal )?error\b)")
 """The last line of a traceback, or a compiler's error: real even in a text that is mostly code."""
-_DIFF = re.compile(r"^(?:@@ -\d|diff --git |--- [ab]/|\+\+\+ [ab]/|Index: )")
+_DIFF = lazy(r"^(?:@@ -\d|diff --git |--- [ab]/|\+\+\+ [ab]/|Index: )")
 _REACH = 60
 """Lines above that are looked at for the head of a diff or the command whose output a line is."""
 

@@ -6,21 +6,22 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.model.signature import Numbered
 
-_FENCE = re.compile(r"^\s{0,3}(?:`{3,}|~{3,})")
+_FENCE = lazy(r"^\s{0,3}(?:`{3,}|~{3,})")
 _USER = r"(?:\([\w.\- ]{1,40}\) ?)?(?:[\w.\-]{1,40}@[\w.\-]{1,60}[: ][^$#%>]{0,80})?"
-_PROMPT = re.compile(rf"^\s*{_USER}[$%❯➜]\s+(?P<typed>\S.*)$|^\s*(?:\[?{_USER}\]?)#\s(?P<root>\S.*)$")
-_WINDOWS_PROMPT = re.compile(r"^\s*(?:\([\w.\- ]{1,40}\) ?)?(?:PS )?[A-Za-z]:\\[^>|<]{0,200}>\s*(?P<typed>\S.*)$")
+_PROMPT = lazy(rf"^\s*{_USER}[$%❯➜]\s+(?P<typed>\S.*)$|^\s*(?:\[?{_USER}\]?)#\s(?P<root>\S.*)$")
+_WINDOWS_PROMPT = lazy(r"^\s*(?:\([\w.\- ]{1,40}\) ?)?(?:PS )?[A-Za-z]:\\[^>|<]{0,200}>\s*(?P<typed>\S.*)$")
 _TOOLS = (
     "nvidia-smi|clinfo|sycl-ls|lspci|lsmod|uname|cat|dmesg|journalctl|pip3?|python3?|conda|mamba|uv|rocminfo|rocm-smi|amd-smi|nvcc|xpu-smi|"
     "xpumcli|gc-info|gc-monitor|gc-inventory|vipu|wsl|wsl.exe|ls|env|printenv|echo|dpkg|apt|rpm|pacman|docker|podman|sudo|modinfo|modprobe|"
     "dkms|mokutil|id|groups|lsb_release|hostnamectl|inxi|vainfo|intel_gpu_top|ldd|ldconfig|system_profiler|sw_vers|dxdiag|popc"
 )
-_TOOL_LINE = re.compile(rf"^(?:sudo )?(?:\S*/)?(?:{_TOOLS})(?:\s+[-\w./=|'\"$: ,]+)?$")
-_ROW = re.compile(r"^\S+\s+v?\d+[.:\-]\d")
+_TOOL_LINE = lazy(rf"^(?:sudo )?(?:\S*/)?(?:{_TOOLS})(?:\s{{1,4}}[-\w./=|'\"$: ,]+)?$")
+_ROW = lazy(r"^\S+\s+v?\d+[.:\-]\d")
 """'python   3.11.9   h955ad1f_0' is a row of a list, no call."""
-_UV = re.compile(r"^(?:Installed|Uninstalled) \d+ packages?\b", re.MULTILINE)
+_UV = lazy(r"^(?:Installed|Uninstalled) \d+ packages?\b", re.MULTILINE)
 LONGEST = 8_000
 """Letters of a line that readers look at: what they know is never longer, and their work on a line may grow faster than it."""
 

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import re
 
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.probes.packages import DPKG_QUERY, RPM_QUERY
 from gpudoctor.readers.evidence import Evidence
 from gpudoctor.readers.sheet import Section, Sheet
 
-_RPM = re.compile(
-    r"^(?P<name>[A-Za-z0-9][\w.+\-]*)-(?P<version>\d[\w.+~^]*)-(?P<release>[\w.+~^]*(?:fc|el|mga|suse|lp|bp|amzn|oe)\d*[\w.+~^]*|\d[\w.]*)"
+_RPM = lazy(
+    r"^(?P<name>[A-Za-z0-9][\w.+\-]{0,100})-(?P<version>\d[\w.+~^]{0,40})-(?P<release>[\w.+~^]{0,40}(?:fc|el|mga|suse|lp|bp|amzn|oe)[\w.+~^]{0,40}|\d[\w.]{0,40})"
     r"\.(?P<arch>x86_64|noarch|aarch64|i686|ppc64le)$"
 )
-_PACMAN = re.compile(r"^(?:local/)?(?P<name>[a-z0-9@._+][a-z0-9@._+\-]*) (?P<version>(?:\d+:)?\w[\w.+]*-\d+(?:\.\d+)?)$")
-_APT = re.compile(r"^(?P<name>[a-z0-9][\w.+\-]+)/\S+ (?P<version>\d\S*) \w+ \[installed[^\]]*\]")
-_CONDA = re.compile(r"^(?P<name>pytorch|torch|libtorch|python)\s+(?P<version>\d[\w.]*)\s+(?P<build>[\w.*]+)(?:\s+\S+)?$")
-_WSL_HEAD = re.compile(r"^\s*NAME\s+STATE\s+VERSION\s*$")
-_WSL_ROW = re.compile(r"^(?P<default>[* ]) ?(?P<name>\S+)\s+(?:\S+\s+)?(?P<version>[12])\s*$")
-_DOCKER = re.compile(r'^\s*"(?:HostConfig|Config|GraphDriver)": \{')
+_PACMAN = lazy(r"^(?:local/)?(?P<name>[a-z0-9@._+][a-z0-9@._+\-]*) (?P<version>(?:\d+:)?\w[\w.+]*-\d+(?:\.\d+)?)$")
+_APT = lazy(r"^(?P<name>[a-z0-9][\w.+\-]+)/\S+ (?P<version>\d\S*) \w+ \[installed[^\]]*\]")
+_CONDA = lazy(r"^(?P<name>pytorch|torch|libtorch|python)\s+(?P<version>\d[\w.]*)\s+(?P<build>[\w.*]+)(?:\s+\S+)?$")
+_WSL_HEAD = lazy(r"^\s*NAME\s+STATE\s+VERSION\s*$")
+_WSL_ROW = lazy(r"^(?P<default>[* ]) ?(?P<name>\S+)\s+(?:\S+\s+)?(?P<version>[12])\s*$")
+_DOCKER = lazy(r'^\s*"(?:HostConfig|Config|GraphDriver)": \{')
 
 
 def read(sheet: Sheet, evidence: Evidence) -> None:

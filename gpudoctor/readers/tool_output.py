@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.model.signature import Numbered
 from gpudoctor.probes.packages import DPKG_QUERY
 from gpudoctor.readers.absence import is_whole
@@ -30,7 +31,7 @@ class Tool:
 
 
 def _p(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
+    return lazy(pattern)
 
 
 TOOLS = (
@@ -64,15 +65,15 @@ TOOLS = (
     Tool("ls -l /dev/dri", ("ls", "-l", "/dev/dri"), _p(r"^[cdl][rwx\-]{9}.*\b(?:card|renderD)\d+$"), _p(r"^[cdl][rwx\-]{9}|^total|^\s*$")),
     Tool("sw_vers", ("sw_vers",), _p(r"^ProductName:\s+(?:Mac OS X|macOS)"), _p(r"^(?:Product|Build)\w+:")),
 )  # fmt: skip
-_OF_KERNEL = re.compile(r"^\s*NVRM: |^\[\s*\d+\.\d{3,6}\]|\bkernel: ", re.IGNORECASE)
-_OF_DEVICES = re.compile(
+_OF_KERNEL = lazy(r"^\s*NVRM: |^\[\s*\d+\.\d{3,6}\]|\bkernel: ", re.IGNORECASE)
+_OF_DEVICES = lazy(
     r"\b(?:i915|xe|amdgpu|nvidia|nvidia-modeset|NVRM|nouveau|drm|kfd|vfio|DMAR|AMD-Vi|"
     r"IOMMU|pcieport|PCIe|ipu|firmware|Out of memory|oom|Xid|ACPI|BAR)\b",
     re.IGNORECASE,
 )
-_STAMPED = re.compile(r"^\[\s*(?P<seconds>\d+\.\d+)\]\s*(?P<said>.*)$|^.*?\bkernel: (?:\[\s*(?P<more>\d+\.\d+)\]\s*)?(?P<text>.*)$")
-_DPKG = re.compile(r"^(?P<state>[a-z]{2,3})\s+(?P<name>[a-z0-9][\w.+\-]+)(?::\w+)?\s+(?P<version>\d\S*)\s")
-_OS_RELEASE = re.compile(r'^(?:NAME|ID|VERSION_ID|PRETTY_NAME)="?[\w .()/\-]+"?$')
+_STAMPED = lazy(r"^\[\s*(?P<seconds>\d+\.\d+)\]\s*(?P<said>.*)$|^.*?\bkernel: (?:\[\s*(?P<more>\d+\.\d+)\]\s*)?(?P<text>.*)$")
+_DPKG = lazy(r"^(?P<state>[a-z]{2,3})\s+(?P<name>[a-z0-9][\w.+\-]+)(?::\w+)?\s+(?P<version>\d\S*)\s")
+_OS_RELEASE = lazy(r'^(?:NAME|ID|VERSION_ID|PRETTY_NAME)="?[\w .()/\-]+"?$')
 
 
 def read(sheet: Sheet, evidence: Evidence) -> None:

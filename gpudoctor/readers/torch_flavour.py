@@ -5,28 +5,29 @@ from __future__ import annotations
 import re
 
 from gpudoctor.lang.versions import dotted_of_digits
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.readers.evidence import Evidence
 from gpudoctor.readers.sheet import Sheet
 
-_CONDA = re.compile(
+_CONDA = lazy(
     r"(?<![\w\-])(?:cudatoolkit|pytorch-cuda)(?: version)?\s{0,3}(?:[=:]{1,2}\s?)?(?P<cuda>\d{1,2}(?:\.(?:\d|x))?)", re.IGNORECASE
 )
-_BUILD = re.compile(r"\bpy3\.\d{1,2}_cuda_?(?P<cuda>\d{1,2}\.\d)")
-_INDEX = re.compile(r"(?:whl/|\d[+\-_])cu(?P<digits>\d{2,3})\b")
-_BESIDE = re.compile(
+_BUILD = lazy(r"\bpy3\.\d{1,2}_cuda_?(?P<cuda>\d{1,2}\.\d)")
+_INDEX = lazy(r"(?:whl/|\d[+\-_])cu(?P<digits>\d{2,3})\b")
+_BESIDE = lazy(
     r"(?<![\w\-/.])(?:py)?torch(?: version)?[ \t]{0,2}[:=v]{0,2}[ \t]?\d+\.\d+(?:\.\d+)?(?P<link>[ \t,(+/\-]{0,3}"
     r"(?:built |compiled )?(?:for |with )?)(?:cuda|cu)[ \-:]?v?(?P<cuda>\d{1,2}\.(?:\d|x)|\d{2,3}\b)",
     re.IGNORECASE,
 )
-_COMPUTES = re.compile(r"which is of (?:cuda|compute) capability|\bCUDA error: |CUDA out of memory|with CUDA capability sm_|cuDNN error: ")
-_LISTED = re.compile(
+_COMPUTES = lazy(r"which is of (?:cuda|compute) capability|\bCUDA error: |CUDA out of memory|with CUDA capability sm_|cuDNN error: ")
+_LISTED = lazy(
     r"^[ \t>]*(?:py)?torch(?: version)?[ \t:=]+v?\d[\w.]*[ \t]*(?:pypi\S*)?$|\btorch==|^Version: |__version__", re.MULTILINE | re.IGNORECASE
 )
-_NO_CUDA = re.compile(
+_NO_CUDA = lazy(
     r"is_available|\bcpu\b|not compiled with cuda|\bno (?:cuda|gpu)\b|(?:not|n't) (?:see|find|use|detect)|pip install", re.IGNORECASE
 )
-_INTEL = re.compile(r"\bxpu\b|\barc (?:pro )?[ab]\d{2,3}m?\b|intel arc|arc\(tm\)", re.IGNORECASE)
-_NVIDIA = re.compile(r"nvidia|geforce|\b[rg]tx\b|\bcuda\b|tesla|quadro", re.IGNORECASE)
+_INTEL = lazy(r"\bxpu\b|\barc (?:pro )?[ab]\d{2,3}m?\b|intel arc|arc\(tm\)", re.IGNORECASE)
+_NVIDIA = lazy(r"nvidia|geforce|\b[rg]tx\b|\bcuda\b|tesla|quadro", re.IGNORECASE)
 NOT_SAID = "x"
 
 

@@ -4,29 +4,30 @@ from __future__ import annotations
 
 import re
 
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.readers.evidence import Evidence
 from gpudoctor.readers.sheet import Sheet
 
-_SITE = re.compile(r"[/\\](?:python|Python)(?P<major>3)\.?(?P<minor>\d{1,2})[/\\](?:site-packages|dist-packages|[Ll]ib)")
-_WINDOWS_SITE = re.compile(r"[\\/]Python3(?P<minor>\d{1,2})[\\/]")
-_WINDOWS_PATH = re.compile(r"(?<![A-Za-z])[A-Z]:\\+[A-Za-z_. ]+\\")
-_LINUX = re.compile(
+_SITE = lazy(r"[/\\](?:python|Python)(?P<major>3)\.?(?P<minor>\d{1,2})[/\\](?:site-packages|dist-packages|[Ll]ib)")
+_WINDOWS_SITE = lazy(r"[\\/]Python3(?P<minor>\d{1,2})[\\/]")
+_WINDOWS_PATH = lazy(r"(?<![A-Za-z])[A-Z]:\\+[A-Za-z_. ]+\\")
+_LINUX = lazy(
     r"\.so(?:\.\d+)*\b|/usr/lib/|/lib/x86_64|/opt/(?:rocm|intel)|\bapt(?:-get)? install|\bdmesg\b|/dev/(?:dri|kfd|nvidia)"
 )
-_KERNEL_OF_WSL = re.compile(r"\b(?P<kernel>\d\.\d+\.\d+(?:\.\d+)?-microsoft-standard(?:-WSL2)?)")
-_KERNEL = re.compile(
+_KERNEL_OF_WSL = lazy(r"\b(?P<kernel>\d\.\d+\.\d+(?:\.\d+)?-microsoft-standard(?:-WSL2)?)")
+_KERNEL = lazy(
     r"\b(?P<kernel>\d\.\d{1,2}\.\d{1,3}-\d+(?:\.\d+)*-(?:generic|lowlatency|oem|pve|azure|gcp|aws|amd64|cachyos|arch\d*-\d+|default)\b)"
 )
-_CONTAINER = re.compile(
+_CONTAINER = lazy(
     r"\b(?:docker: Error response|nvidia-container-cli|docker run|docker compose|docker-compose|podman run|OCI runtime|containerd|"
     r"Apptainer|singularity exec|apptainer exec|in a (?:docker )?container|inside (?:the |a )?(?:docker|container)|kubectl|toolbox run)\b",
     re.IGNORECASE,
 )
-_FROM_WINDOWS = re.compile(r"\bWinError \d+\b|\bDLL load failed\b|"
+_FROM_WINDOWS = lazy(r"\bWinError \d+\b|\bDLL load failed\b|"
                            r"\.dll\b.{0,40}(?:not found|could not be|one of its dependencies)|cudart64_\d+\.dll|"
                            r"\bNTSTATUS\b|\b0xC0000005\b|MSVC v\.|Visual C\+\+", re.IGNORECASE)  # fmt: skip
-_MAC = re.compile(r"\bdyld\[|/opt/homebrew/|\bmacOS\b|\bMacBook\b|\.dylib\b|Apple M[1-5]\b|\bdevice type MPS\b|\bMPS (?:backend|device)\b")
-_WSL = re.compile(r"\bWSL ?2?\b|/mnt/[c-f]/|/usr/lib/wsl/|/dev/dxg\b|wsl\.exe|\bwsl --")
+_MAC = lazy(r"\bdyld\[|/opt/homebrew/|\bmacOS\b|\bMacBook\b|\.dylib\b|Apple M[1-5]\b|\bdevice type MPS\b|\bMPS (?:backend|device)\b")
+_WSL = lazy(r"\bWSL ?2?\b|/mnt/[c-f]/|/usr/lib/wsl/|/dev/dxg\b|wsl\.exe|\bwsl --")
 
 
 def read(sheet: Sheet, evidence: Evidence) -> None:

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import re
 
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.probes.environment import PREFIXES, RELEVANT
 from gpudoctor.readers.evidence import Evidence
 from gpudoctor.readers.sheet import Sheet
 
 _NAME = r"[A-Za-z][A-Za-z0-9_]{2,60}"
-_ASSIGNED = re.compile(
+_ASSIGNED = lazy(
     rf"^\s*(?:\[?(?:[-*] )?`?)(?:export |set |setx |ENV |declare -x |Environment=|\$env:|- )?(?P<name>{_NAME})\s?=\s?"
     r"(?P<value>\"[^\"]*\"|'[^']*'|[^\s`;&|]*)"
 )
-_IN_JSON = re.compile(rf"^\s*\"(?P<name>{_NAME})=(?P<value>[^\"]*)\",?$")
+_IN_JSON = lazy(rf"^\s*\"(?P<name>{_NAME})=(?P<value>[^\"]*)\",?$")
 """Env of docker inspect."""
-_FOLDERS = re.compile(r"^(?P<name>LD_LIBRARY_PATH) (?P<value>/\S*)$")
+_FOLDERS = lazy(r"^(?P<name>LD_LIBRARY_PATH) (?P<value>/\S*)$")
 """As tf_env_collect prints it."""
-_FURTHER = re.compile(rf"(?:(?<=\s)|(?<=-e )|(?<=--env ))(?P<name>{_NAME})=(?P<value>\"[^\"]*\"|'[^']*'|[^\s`;&|]*)")
-_OF_DOCKER = re.compile(r"\b(?:docker|podman|nerdctl)\b.{0,300}?\brun\b")
+_FURTHER = lazy(rf"(?:(?<=\s)|(?<=-e )|(?<=--env ))(?P<name>{_NAME})=(?P<value>\"[^\"]*\"|'[^']*'|[^\s`;&|]*)")
+_OF_DOCKER = lazy(r"\b(?:docker|podman|nerdctl)\b.{0,300}?\brun\b")
 _NAMES = frozenset(RELEVANT)
-_ADVICE = re.compile(r"\b(?:try|consider|you can|please|should|setting|as a temporary fix|to avoid)\b", re.IGNORECASE)
+_ADVICE = lazy(r"\b(?:try|consider|you can|please|should|setting|as a temporary fix|to avoid)\b", re.IGNORECASE)
 
 
 def read(sheet: Sheet, evidence: Evidence) -> None:
