@@ -179,7 +179,7 @@ def judge(
     manager = str(facts.value("packages.manager") or "")
     told = [_in_words_of(manager, finding) for finding in quieten(found, used, request.stack)]
     findings = in_reading_order(told + unmet, wanted)
-    ladders = [ladder(stack, facts, findings, stack.stack in used) for stack in knowledge.stacks]
+    ladders = [ladder(stack, facts, findings, stack.stack in used, origin) for stack in knowledge.stacks]
     if request.stack:
         ladders.sort(key=lambda result: result.stack != request.stack)
     unread, incomplete = not_looked_at(facts, vocabulary.specs(), gathered.incidents)

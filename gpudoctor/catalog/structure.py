@@ -233,6 +233,6 @@ def stack_from(table: Mapping[str, Any], file: str, items: Mapping[str, str], tr
 
 def _rung(read: Reader, table: Any, number: int) -> Rung:
     where = f"rung[{number}]"
-    read.keys(table, {"layer": str, "ok": dict, "detail": str, "missing": str}, where, ("layer", "ok"))
+    read.keys(table, {"layer": str, "only": dict, "ok": dict, "detail": str, "missing": str}, where, ("layer", "ok"))
     return Rung(layer=read.one_of(table["layer"], LAYERS, f"{where}.layer"), ok=read.condition(table["ok"], f"{where}.ok"),
-                detail=table.get("detail", ""), missing=table.get("missing", ""))  # fmt: skip
+                only=read.optional_condition(table, "only"), detail=table.get("detail", ""), missing=table.get("missing", ""))  # fmt: skip

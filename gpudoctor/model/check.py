@@ -143,10 +143,11 @@ class Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rung:
-    """One layer of a stack: `ok` says when it holds."""
+    """One layer of a stack: `ok` says when it holds, `only` on which machines there is such a layer."""
 
     layer: str
     ok: Condition
+    only: Condition | None = None
     detail: str = ""
     missing: str = ""
 
