@@ -131,7 +131,7 @@ def find_target(host: Host) -> Environment:
         why = host.distrust(here, lies_here=True)
         if not why:
             return _from_path(host, here, ".venv in this folder")
-        passed_over = f"{here} was not looked at, {phrase(here, why)}; to look at it: gpudoctor check --python {shlex.quote(here)}"
+        passed_over = f"{here} was not examined, {phrase(here, why)}; to look at it: gpudoctor check --python {shlex.quote(here)}"
     name = "python" if host.platform == "windows" else "python3"
     found = _on_path(host, name)
     target = _from_path(host, found, f"{name} on PATH") if found else Environment(f"{name} on PATH", error=f"no {name} on PATH")

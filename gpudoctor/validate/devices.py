@@ -126,7 +126,7 @@ def _why_not(facts: Facts, wanted: str, there: Sequence[Target]) -> str:
     ]
     unasked = facts.get("opencl.devices") if wanted.partition(":")[0] in ("ocl", "opencl") else None
     silent = [f"OpenCL could not be asked: {unasked.reason}"] if isinstance(unasked, Unknown) else ["check did not find it"]
-    return "; ".join([*(broken or missing or silent), listed]) + "; gpudoctor check says why"
+    return "; ".join([*(broken or missing or silent), listed]) + "; for the reason: gpudoctor check"
 
 
 _MODULES: Mapping[str, tuple[str, ...]] = {
