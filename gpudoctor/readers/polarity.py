@@ -17,7 +17,7 @@ _TROUBLE = lazy(
     r"|using|start\w*|respond\w*|divisible|initiali[sz]\w*|registered|linked|match\w*|enough|sufficient|permission|image|kernel|space|such"
     r"|device|devices|gpus?|platforms?|cards?|ipus?|accelerators?|adapters?|module|symbol|valid|allocate\w*|executed|accessible|capable"
     r"|open|opened|assigned|present|there|active|accept\w*|a member|defined|converge\w*|learn\w*|progress|response|output|driver|version)\b"
-    r"|n't (?:\w+ ){0,2}\w+|\bdoes ?nt\b|\bwont\b|\bno (?:such|module|kernel|devices?|gpus?|platforms?|space|matching|compatible"
+    r"|(?:n't|\b(?:does|did|do|will) not) (?:\w+ ){0,2}\w+|\bdoes ?nt\b|\bwont\b|\bno (?:such|module|kernel|devices?|gpus?|platforms?|space|matching|compatible"
     r"|suitable|usable"
     r"|supported|nvidia|cuda|amd|intel|opencl|ipus?|response|output|progress|permission|package|version|graphics|accelerators?|hip|rocm"
     r"|xpu)\b"

@@ -140,6 +140,8 @@ _TESTED = lazy(r"\s(?:ok|pass|passed)\s{3,}|\b(?:PASSED|XFAIL|XPASS|SKIPPED)\b|^
 _AT_THE_MARGIN = lazy(r"^(?:[A-Za-z_][\w.]*(?:Error|Exception)\b|\S{1,120}:\d+(?::\d+)?: (?:fatal )?error\b)")
 """The last line of a traceback, or a compiler's error: real even in a text that is mostly code."""
 _DIFF = lazy(r"^(?:@@ -\d|diff --git |--- [ab]/|\+\+\+ [ab]/|Index: )")
+_CMAKE = lazy(r"^\s*CMake (?:Error|Warning)\b")
+"""The head of a block: the sentences below it, indented, belong to the message."""
 _REACH = 60
 """Lines above that are looked at for the head of a diff or the command whose output a line is."""
 
@@ -175,7 +177,7 @@ class Roles:
             return LOG
         if self._of_the_whole() and not _AT_THE_MARGIN.match(text):
             return self._of_the_whole()
-        if _is_reported(text, stripped):
+        if _is_reported(text, stripped) or (text[:2] == "  " and self._in_a_cmake_block(row)):
             return FAILURE
         return self._unreported(row, text, stripped, fenced)
 
@@ -189,6 +191,8 @@ class Roles:
             return LOG
         if _STAMPED.match(text):
             return _of_program(stripped)
+        if row == self._first_row() and stripped.startswith("# ") and not self._beside_code(row):
+            return self._words(row, stripped[2:], fenced)
         if fenced in _CODE_FENCES or _CODE.match(text) or (stripped.startswith("# ") and self._beside_code(row)):
             return CODE
         if _LISTED.match(text) or _KEYED.match(text):
@@ -240,6 +244,14 @@ class Roles:
         if not before or row - self._diffs[before - 1] > _REACH:
             return False
         return all(self._lines[near].text[:1] in ("+", "-", " ", "@", "", "d", "i") for near in range(self._diffs[before - 1], row))
+
+    def _in_a_cmake_block(self, row: int) -> bool:
+        """Whether only indented and empty lines stand between this one and a 'CMake Error at …:' shortly above."""
+        for near in range(row - 1, max(-1, row - 25), -1):
+            above = self._lines[near].text
+            if above.strip() and not above.startswith("  "):
+                return _CMAKE.match(above) is not None
+        return False
 
     def _under_a_frame(self, row: int, text: str) -> bool:
         """The line of source that a traceback shows below a frame."""
