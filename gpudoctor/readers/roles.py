@@ -191,7 +191,7 @@ class Roles:
             return LOG
         if _STAMPED.match(text):
             return _of_program(stripped)
-        if row == self._first_row() and stripped.startswith("# ") and not self._beside_code(row):
+        if self._is_title(row, stripped):
             return self._words(row, stripped[2:], fenced)
         if fenced in _CODE_FENCES or _CODE.match(text) or (stripped.startswith("# ") and self._beside_code(row)):
             return CODE
@@ -200,6 +200,13 @@ class Roles:
         if _SETTING.match(text):
             return CODE if polarity(stripped, prose=False) != TROUBLE or fenced is not None else FAILURE
         return self._words(row, stripped, fenced)
+
+    def _is_title(self, row: int, stripped: str) -> bool:
+        """Whether it is '# title' of a report in Markdown; above a setting or code it is a comment."""
+        if row != self._first_row() or not stripped.startswith("# ") or row + 1 >= len(self._lines):
+            return False
+        below = next((line.text for line in self._lines[row + 1 :] if line.text.strip()), "#")
+        return _CODE.match(below) is None and (_SETTING.match(below) is None or below.startswith("## ")) and not typed_in(below)
 
     def _words(self, row: int, stripped: str, fenced: str | None) -> str:
         """Words of a person or of a program without any mark."""
