@@ -121,7 +121,7 @@ def test_an_open_demand_is_4(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     (empty / "commands.jsonl").write_text("")
     path = policy(tmp_path, '[[demand]]\nname = "a driver"\nthat = { fact = "nvidia.driver.version", at_least = "550" }\n')
     assert run("check", "--capture", str(empty), "--expect", path) == 4
-    assert "Could not be told: a driver" in capsys.readouterr().out
+    assert "Policy not decided: a driver" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("text", ["[[demand]]\nname = 3\n", "[[demnd]]\n", "x", '[[demand]]\nname = "a"\nthat = { fact = "os.id" }\n'])

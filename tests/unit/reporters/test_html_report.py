@@ -131,7 +131,7 @@ def test_what_is_wrong_comes_first_with_its_commands() -> None:
     ("changes", "said"),
     [
         ({"findings": ()}, "Nothing wrong was found"),
-        ({"findings": (), "stacks": (stack(verdict="unknown"),)}, "Nothing wrong was found in what could be looked at"),
+        ({"findings": (), "stacks": (stack(verdict="unknown"),)}, "No problems found"),
         ({"findings": (), "facts": {"gpus": [], "platform": {"kind": "linux"}}}, "No GPU was seen, and nothing else is wrong"),
         ({"findings": (HINT,), "incomplete": ("torch not inspected (15 s)",)}, "Incompletetorch not inspected (15 s)"),
         ({"redactions": {"user": 3, "host": 1, "ip": 2, "moon": 1}}, "3 user names, 1 host name, 2 network addresses, 1 moon."),

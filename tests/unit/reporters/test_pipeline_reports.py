@@ -206,7 +206,7 @@ def test_nothing_of_the_machine_becomes_a_command_of_the_runner() -> None:
         properties, _, message = line.removeprefix("::").partition("::")
         assert re.fullmatch(r"(error|warning|notice) ([a-z]+=[^,:]*,?)*", properties), line
         assert "%250A" in message and "\x1b" not in line
-    assert github_report.render(report(findings=())) == "::notice title=gpudoctor::Nothing wrong was found.\n"
+    assert github_report.render(report(findings=())) == "::notice title=gpudoctor::No problems found.\n"
 
 
 def test_the_summary_is_markdown_in_which_strings_stay_text() -> None:
