@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from gpudoctor.cli import FINDINGS, OK, UNKNOWN, BadInput, nearest
+from gpudoctor.cli import FINDINGS, OK, UNKNOWN, BadInput
 from gpudoctor.cli.output import StatusLine, deliver, terminal
 
 FRAMEWORKS = {"tensorflow": "cuda, rocm, xpu, directml or mps", "jax": "cuda, rocm, xpu or mps"}
@@ -64,11 +64,11 @@ def command(files: Sequence[str], **given: Any) -> int:
 
 
 def _backend(name: str | None) -> str | None:
-    from gpudoctor.auditing import ALIASES
     from gpudoctor.model.audit import BACKENDS
+    from gpudoctor.model.stack_names import backend_of, suggestion
 
-    if name is None or name in BACKENDS or name in ALIASES:
+    if name is None or backend_of(name, BACKENDS) in BACKENDS:
         return name
     if name in FRAMEWORKS:
         raise BadInput(f"--backend {name}: {name} runs on several backends; give one of {FRAMEWORKS[name]}")
-    raise BadInput(f"there is no backend '{name}'{nearest(name, [*BACKENDS, *ALIASES])}; give one of {', '.join(BACKENDS)}")
+    raise BadInput(f"--backend {name}: there is no such backend{suggestion(name, BACKENDS)}; give one of {', '.join(BACKENDS)}")

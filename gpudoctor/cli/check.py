@@ -10,6 +10,8 @@ import click
 
 from gpudoctor.cli import FINDINGS, OK, UNKNOWN, BadInput
 from gpudoctor.cli.formats import FORMATS
+from gpudoctor.model.stack_names import stack_of
+from gpudoctor.reporters.phrases import bus_seen
 
 if TYPE_CHECKING:
     from gpudoctor.model.report import Report
@@ -43,6 +45,7 @@ def command(**given: Any) -> int:
     Looks at the devices, drivers, permissions, runtimes and the frameworks of the target Python environment,
     and asks for no rights that you do not have.
     """
+    given["stack"] = stack_of(given["stack"]) if given["stack"] else None
     if given["exit_style"] is None:
         return _check(given)
     from gpudoctor.cli.exit_style import not_checked
@@ -103,6 +106,14 @@ def _check(given: Mapping[str, Any]) -> int:
     return code
 
 
+def _again(given: Mapping[str, Any]) -> str:
+    """The command line that asks the same again: what the hints at the end of the screen add to."""
+    import shlex
+
+    asked = [f"--{name} {shlex.quote(given[name])}" for name in ("capture", "python", "stack") if given[name]]
+    return " ".join(("gpudoctor check", *asked))
+
+
 def remember(report: Report, ignored: Mapping[str, str]) -> None:
     """Keeps this run for `gpudoctor diff`, after everything was said."""
     from gpudoctor import comparing
@@ -127,7 +138,9 @@ def _say(report: Report, given: Mapping[str, Any], ignored: Mapping[str, str]) -
         from gpudoctor.reporters import console
 
         place = terminal(given["no_color"], to_file=given["output"] not in (None, "-"))
-        text = console.render(report, place, verbose=given["verbose"], quiet=given["quiet"], stack=given["stack"], ignored=ignored)
+        text = console.render(
+            report, place, verbose=given["verbose"], quiet=given["quiet"], stack=given["stack"], ignored=ignored, again=_again(given)
+        )
     if given["exit_style"] is None:
         deliver(text, given["output"])
         return status(report, given["fail_on"], given["stack"])
@@ -157,18 +170,30 @@ def _write_policy(report: Report, path: str) -> None:
 
 
 def status(report: Report, fail_on: str, stack: str | None) -> int:
-    """The exit status: a fault outweighs what could not be told."""
+    """The exit status: a fault outweighs what could not be told; a stack that was named and is not here is a fault."""
     summary = report.summary
-    unknown = unanswered(report, stack)
+    absent = stack is not None and no_such_stack(report, stack) is not None
+    unknown = unanswered(report, stack) or (absent and not bus_seen(report))
     levels = {
         "error": summary["errors"],
         "warning": summary["errors"] + summary["warnings"],
         "unknown": summary["errors"] + summary["warnings"] + summary["unknown"] + len(report.incomplete),
         "never": 0,
     }
-    if levels[fail_on]:
+    if levels[fail_on] or (absent and not unknown and fail_on != "never"):
         return FINDINGS
     return UNKNOWN if unknown and fail_on != "never" else OK
+
+
+def no_such_stack(report: Report, stack: str) -> str | None:
+    """Why the stack that was named cannot be used here although nothing is broken; None where that is not so."""
+    result = next((result for result in report.stacks if result.stack == stack), None)
+    if result is None or result.verdict not in ("not-applicable", "incomplete"):
+        return None
+    if result.verdict == "not-applicable":
+        return f"no device for {stack}" if bus_seen(report) else f"no device for {stack} visible"
+    missing = next((rung.detail for rung in result.layers if rung.status == "not-reached" and rung.detail), "")
+    return missing or f"{stack} is not installed"
 
 
 def unanswered(report: Report, stack: str | None) -> list[str]:

@@ -102,6 +102,8 @@ def _tail(report: Report, screen: Screen, ignored: Mapping[str, str]) -> Iterato
         yield from hanging((Span("Policy not decided: ", "warn"),), "; ".join(report.undetermined), width)
     if report.not_looked_at and not screen.quiet:
         yield from hanging((Span("Not read: ", "dim"),), "; ".join(report.not_looked_at) + ".", width, style="dim")
+    if screen.stack and report.stacks and all(result.verdict in ("not-applicable", "incomplete") for result in report.stacks):
+        return  # the ladder has said it
     if not _serious(report):
         yield (Span(nothing_wrong(report), "" if report.incomplete else "good"),)
     if not screen.quiet:

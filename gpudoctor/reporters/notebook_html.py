@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from html import escape
 
 from gpudoctor.model.report import Finding, Report, StackResult
-from gpudoctor.reporters.phrases import name
 from gpudoctor.reporters.escape import visible
 from gpudoctor.reporters.finding_text import address
+from gpudoctor.reporters.phrases import name
 
 COLOURS = {"ok": "#2e7d32", "broken": "#c62828", "error": "#c62828", "warning": "#b26a00", "info": "#1565c0"}
 """Read on white and on black alike; anything else keeps the notebook's own colour."""

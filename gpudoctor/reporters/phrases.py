@@ -55,8 +55,8 @@ def looked_for(report: Report) -> str:
 
 
 def bus_seen(report: Report) -> bool:
-    """Whether 'no GPU' was seen rather than not looked at."""
-    return bool(_pci_devices(report)) or _platform(report) in ("windows", "macos", "wsl2")
+    """Whether there was a place to look for a device: without one, 'no device' is not known."""
+    return bool(report.facts.get("gpus") or _pci_devices(report)) or _platform(report) in ("windows", "macos", "wsl2")
 
 
 def _pci_devices(report: Report) -> list[object]:
