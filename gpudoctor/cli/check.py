@@ -10,6 +10,7 @@ import click
 
 from gpudoctor.cli import FINDINGS, OK, UNKNOWN, BadInput
 from gpudoctor.cli.formats import FORMATS
+from gpudoctor.cli.given_python import check_python
 from gpudoctor.model.stack_names import stack_of
 from gpudoctor.reporters.phrases import bus_seen
 
@@ -67,8 +68,7 @@ def _check(given: Mapping[str, Any]) -> int:
         click.get_current_context().with_resource(limited_memory())
     if given["write_expect"]:
         _refuse_to_replace(given["write_expect"])
-    if given["python"] and given["capture"] is None and not os.path.lexists(os.path.expanduser(given["python"])):
-        raise BadInput(f"--python {given['python']}: no such interpreter or environment folder; give one that exists")
+    check_python(given["python"], given["capture"])
     reasons = ignored(given["ignore"], project_file=given["capture"] is None)
     request = app.CheckRequest(
         capture=given["capture"],

@@ -18,11 +18,17 @@ def terminal(no_color: bool = False, *, to_file: bool = False) -> Terminal:
     encoding = (getattr(sys.stdout, "encoding", None) or "ascii").lower().replace("-", "")
     unicode = to_file or encoding.startswith("utf")
     if to_file or not sys.stdout.isatty():
-        return Terminal(width=80, colour=False, unicode=unicode)
+        return Terminal(width=80 if to_file else _asked_width(), colour=False, unicode=unicode)
     import shutil
 
     plain = no_color or bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
     return Terminal(width=shutil.get_terminal_size().columns, colour=not plain, unicode=unicode)
+
+
+def _asked_width() -> int:
+    """What COLUMNS says, which a person exports on purpose; 80 in a pipe without it."""
+    columns = os.environ.get("COLUMNS", "")
+    return int(columns) if columns.isascii() and columns.isdigit() and 20 <= int(columns[:5]) <= 1000 else 80
 
 
 class StatusLine:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gpudoctor.cli import OK, BadInput
+from gpudoctor.cli.given_python import check_python
 
 if TYPE_CHECKING:
     from gpudoctor.reporting import Made
@@ -48,8 +49,7 @@ def command(**given: Any) -> int:
     from gpudoctor.cli.output import StatusLine
     from gpudoctor.cli.project import ignored
 
-    if given["python"] and given["capture"] is None and not os.path.lexists(os.path.expanduser(given["python"])):
-        raise BadInput(f"--python {given['python']}: no such interpreter or environment folder; give one that exists")
+    check_python(given["python"], given["capture"])
     if given["capture"] is not None and not (given["to"] or given["attach"]):
         from gpudoctor.host.memory_limit import limited_memory
 

@@ -11,6 +11,7 @@ import click
 
 from gpudoctor.cli import FINDINGS, OK, UNKNOWN, BadInput
 from gpudoctor.cli.formats import MEASURED
+from gpudoctor.cli.given_python import check_python
 
 if TYPE_CHECKING:
     from gpudoctor.model.measurement import Measurement
@@ -101,8 +102,7 @@ def _request(given: Mapping[str, Any]) -> ValidateRequest:
     from gpudoctor.validate.requests import Asked
     from gpudoctor.validating import ValidateRequest
 
-    if given["python"] and not os.path.lexists(os.path.expanduser(given["python"])):
-        raise BadInput(f"--python {given['python']}: no such interpreter or environment folder; give one that exists")
+    check_python(given["python"])
     dataset = os.path.abspath(os.path.expanduser(given["dataset"])) if given["dataset"] else ""
     if dataset and not os.path.isdir(dataset):
         raise BadInput(f"--dataset {given['dataset']}: no such folder; give one with the files to read")
