@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -35,9 +36,10 @@ PIECE = 1 << 20
 @click.option("-v", "--verbose", is_flag=True, help="The lines and facts that each finding rests on.")
 @click.option("-q", "--quiet", is_flag=True, help="Findings only.")
 def command(files: Sequence[str], **given: Any) -> int:
-    """What went wrong, and what to do: from a log, a traceback, pasted outputs, a whole issue text.
+    """Find what went wrong, and how to fix it, from a log, a traceback, pasted output or a whole issue text.
 
-    Reads FILE, or standard input; several files give one table. Nothing of this machine is looked at.
+    Reads FILE (also .gz, .tar.gz and .zip, such as a vendor's bug report), a message in quotes, or standard input. Several files give
+    one table. This machine is not examined.
     """
     from gpudoctor import explaining
     from gpudoctor.host.memory_limit import limited_memory
@@ -99,13 +101,25 @@ def _triage(explanations: Mapping[str, Explanation], given: Mapping[str, Any]) -
 
 def _chunks(name: str) -> Iterator[bytes]:
     """The text, piece by piece, so that a log may be larger than memory."""
-    if name == "-":
-        if sys.stdin.isatty():
-            click.echo("Paste the text, then press Ctrl-D on a line of its own:", err=True)
-        yield from iter(lambda: sys.stdin.buffer.read(PIECE), b"")
-        return
+    from gpudoctor.host.texts import NotText, checked, pieces
+
+    if name == "-" and sys.stdin.isatty():
+        click.echo("Paste the text, then press Ctrl-D on a line of its own:", err=True)
     try:
-        with open(name, "rb") as file:
-            yield from iter(lambda: file.read(PIECE), b"")
+        if name == "-":
+            yield from checked(iter(lambda: sys.stdin.buffer.read(PIECE), b""))
+        elif _is_message(name):
+            click.echo("gpudoctor: there is no such file, so the argument itself is read as the text", err=True)
+            yield name.encode("utf-8", "surrogateescape")
+        else:
+            yield from pieces(name)
+    except NotText as error:
+        raise BadInput(f"{'standard input' if name == '-' else name}: {error}") from error
     except OSError as error:
-        raise BadInput(f"{name}: {error.strerror or error}; give a readable text file, or - for standard input") from error
+        more = "give a text file, a message in quotes, or - for standard input"
+        raise BadInput(f"{name}: {error.strerror or error}; {more}") from error
+
+
+def _is_message(name: str) -> bool:
+    """Words in quotes instead of a file: people paste the message itself."""
+    return len(name.split()) > 1 and not os.path.lexists(name)
