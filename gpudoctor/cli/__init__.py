@@ -20,7 +20,7 @@ COMMANDS = {
     "audit": ("gpudoctor.cli.audit:command", "check requirements and lock files against a device"),
     "setup": ("gpudoctor.cli.setup:command", "install a stack from a recipe, verify it, undo it"),
     "validate": ("gpudoctor.cli.validate:command", "measure correctness and speed, and try known fixes"),
-    "diff": ("gpudoctor.cli.diff:command", "show what changed between two reports, or since the last healthy run"),
+    "diff": ("gpudoctor.cli.diff:command", "show what changed between two runs or reports"),
     "report": ("gpudoctor.cli.report:command", "write one redacted file to attach to a bug report"),
     "capture": ("gpudoctor.cli.capture:command", "record this machine, to diagnose it elsewhere"),
     "mcp": ("gpudoctor.cli.mcp:command", "serve read-only tools to an AI assistant (MCP)"),

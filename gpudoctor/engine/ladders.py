@@ -67,8 +67,8 @@ def ladder(stack: Stack, facts: Facts, findings: Sequence[Finding], used: bool, 
 
 
 def _nothing_for(stack: Stack, facts: Facts, used: bool) -> StackResult:
-    """A stack without a device of its kind. One that has no rung for a device serves the processor too: it is only not installed."""
-    if any(rung.layer == "device" for rung in stack.rungs):
+    """A stack without a device of its kind. One that serves the processor too is only not installed."""
+    if not stack.processor:
         return StackResult(stack=stack.stack, title=stack.title, verdict="not-applicable", used=used, layers=())
     missing = tuple(
         LayerResult(layer=rung.layer, status="not-reached", detail=fill_known(rung.missing, facts) if number == 0 else "")

@@ -6,6 +6,7 @@ import gzip
 import io
 import lzma
 import os
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -23,6 +24,10 @@ _MAGIC = (
     (b"MZ", "a Windows program"), (b"PAR1", "a Parquet file"), (b"\x93NUMPY", "a NumPy array"), (b"SQLite format 3", "an SQLite database"),
     (b"\x80\x02", "a pickle or an old PyTorch checkpoint"), (b"GGUF", "a GGUF model"),
 )  # fmt: skip
+
+
+_DAMAGED = (OSError, EOFError, zlib.error, lzma.LZMAError, tarfile.TarError, struct.error, IndexError, TypeError)
+"""What the readers of the standard library raise for damaged bytes: a header that ends too early is a TypeError in a stream of gzip."""
 
 
 class NotText(ValueError):
@@ -87,18 +92,22 @@ def binary(start: bytes) -> str:
 
 
 def _compressed(file: IO[bytes], name: str) -> Iterator[bytes]:
+    """An archive where it is one, else one compressed text."""
+    found = False
     try:
         with tarfile.open(fileobj=file, mode="r|*") as archive:
-            yield from _members(((member.name, archive.extractfile(member)) for member in archive if _wanted(member)), name)
+            for part in _members(((member.name, archive.extractfile(member)) for member in archive if _wanted(member)), name):
+                found = True
+                yield part
             return
-    except tarfile.ReadError:
-        file.seek(0)
-    except (OSError, EOFError, zlib.error, lzma.LZMAError, tarfile.TarError) as error:
-        raise NotText(f"a damaged archive ({error}); pack it again, or give the log in it") from error
+    except _DAMAGED as error:
+        if found:
+            raise NotText(f"a damaged archive ({error}); pack it again, or give the log in it") from error
+    file.seek(0)
     try:
         with gzip.open(file) as unpacked:
             yield from _checked(b"", _limited(iter(lambda: unpacked.read(PIECE), b"")))
-    except (OSError, EOFError, zlib.error) as error:
+    except _DAMAGED as error:
         raise NotText(f"a compressed file that cannot be read ({error}); decompress it first") from error
 
 

@@ -61,7 +61,7 @@ def _screen(report: Report, screen: Screen, ignored: Mapping[str, str]) -> list[
     parts += _findings(report, screen)
     parts.append(list(_tail(report, screen, ignored)))
     if screen.tight > 3:
-        parts[-2:] = [[line for part in parts[-2:] for line in part]]
+        parts[-3:] = [[line for part in parts[-3:] for line in part]]
     return [line for part in parts if part for line in (*part, ())][:-1]
 
 

@@ -8,7 +8,7 @@ from html import escape
 from gpudoctor.model.report import Finding, Report, StackResult
 from gpudoctor.reporters.escape import visible
 from gpudoctor.reporters.finding_text import address
-from gpudoctor.reporters.phrases import name
+from gpudoctor.reporters.phrases import name, nothing_wrong
 
 COLOURS = {"ok": "#2e7d32", "broken": "#c62828", "error": "#c62828", "warning": "#b26a00", "info": "#1565c0"}
 """Read on white and on black alike; anything else keeps the notebook's own colour."""
@@ -33,8 +33,7 @@ def _parts(report: Report) -> Iterator[str]:
     yield "".join(map(_stack, stacks[:4]))
     serious = [finding for finding in report.findings if finding.severity != "info"]
     if not serious:
-        unknown = report.incomplete or any(stack.verdict == "unknown" for stack in report.stacks)
-        yield f"<p>Nothing wrong was found{' in what could be looked at' if unknown else ''}.</p>"
+        yield f"<p>{_text(nothing_wrong(report))}</p>"
     yield "".join(_finding(finding, number == 0) for number, finding in enumerate(serious))
     infos = [finding for finding in report.findings if finding.severity == "info"]
     if infos:

@@ -59,7 +59,7 @@ def test_alone_it_prints_short_help(capsys: pytest.CaptureFixture[str]) -> None:
         (["diagnose"], "no command"),
         (["check", "--capture", "/nowhere/at/all"], "/nowhere/at/all"),
         (["check", "--fail-on", "sometimes"], "gpudoctor check --help"),
-        (["check", "--quick", "--stack", "torch-xp"], "stack 'torch-xp'"),
+        (["check", "--quick", "--stack", "torch-xp"], "did you mean 'torch-xpu'?"),
         (["check", "--quick", "--ignore", "no-such-check"], "no-such-check"),
         (["check", "--quick", "--expect", "/nowhere.toml"], "[[demand]]"),
         (["check", "--quick", "--checks", "/nowhere"], "/nowhere"),
