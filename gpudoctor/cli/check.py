@@ -19,32 +19,31 @@ if TYPE_CHECKING:
 
 
 @click.command("check")
-@click.option("--quick", is_flag=True, help="Read files only: nothing is started, no framework is imported (3 s at most).")
-@click.option("--budget", type=click.FloatRange(min=0.1, max=3600), metavar="SECONDS", help="Time for everything (30; 3 with --quick).")
-@click.option("--python", metavar="PATH", help="The interpreter or environment to look at; default: the active one, ./.venv, python3.")
-@click.option("--capture", metavar="PATH", help="Look at a recorded machine instead of this one.")
-@click.option("--stack", metavar="NAME", help="Show this stack only; exit 4 where one of its rungs cannot be told.")
-@click.option("--format", "form", type=click.Choice(FORMATS), default="text", help="What to write; json is gpudoctor.report/1.")
-@click.option("-o", "--output", metavar="FILE", help="Write there instead of to standard output, whole or not at all.")
+@click.option("--quick", is_flag=True, help="Read files only: run no program, import no framework (3 s at most).")
+@click.option("--budget", type=click.FloatRange(min=0.1, max=3600), metavar="SECONDS", help="Time limit for everything (30; 3 with --quick).")
+@click.option("--python", metavar="PATH", help="Interpreter or environment to examine (default: the active one, ./.venv, python3).")
+@click.option("--capture", metavar="PATH", help="Examine a recorded machine instead of this one.")
+@click.option("--stack", metavar="NAME", help="Check this stack only (cuda, rocm, xpu …); exit 1 if it has no device, 4 if undetermined.")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", help="Output format; json is gpudoctor.report/1.")
+@click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output.")
 @click.option(
-    "--fail-on", type=click.Choice(["error", "warning", "unknown", "never"]), default="error", help="From which level on to exit 1 (error)."
+    "--fail-on", type=click.Choice(["error", "warning", "unknown", "never"]), default="error", help="Lowest severity that exits 1 (error)."
 )
-@click.option("--exit-style", type=click.Choice(["npd", "nagios", "slurm"]), help="Status and one line as that engine reads them.")
-@click.option("--expect", metavar="FILE", help="A policy: what must be there; exit 4 where it cannot be told.")
-@click.option("--write-expect", metavar="FILE", help="Write such a policy from this machine.")
-@click.option("--step-summary", is_flag=True, help="Besides, add to the summary of the GitHub Actions job.")
-@click.option("--checks", multiple=True, metavar="DIR", help="A further folder of checks; may be repeated.")
-@click.option("--ignore", multiple=True, metavar="ID", help="Leave out this check; with reasons: [ignore] in ./gpudoctor.toml.")
-@click.option("--why", metavar="ID", help="Show how this check came to its outcome instead of the report.")
-@click.option("--offline/--online", default=True, help="check opens no socket either way.")
-@click.option("--no-color", is_flag=True, help="No colour, as with NO_COLOR set or in a pipe.")
-@click.option("-v", "--verbose", is_flag=True, help="All ladders and the evidence.")
-@click.option("-q", "--quiet", is_flag=True, help="Findings only.")
+@click.option("--exit-style", type=click.Choice(["npd", "nagios", "slurm"]), help="Exit status and one line for that monitoring engine.")
+@click.option("--expect", metavar="FILE", help="Check against a policy file; exit 4 if a demand cannot be decided.")
+@click.option("--write-expect", metavar="FILE", help="Write a policy file from this machine.")
+@click.option("--step-summary", is_flag=True, help="Also add to the summary of the GitHub Actions job.")
+@click.option("--checks", multiple=True, metavar="DIR", help="Additional folder of checks; may be repeated.")
+@click.option("--ignore", multiple=True, metavar="ID", help="Skip this check; with reasons: [ignore] in ./gpudoctor.toml.")
+@click.option("--why", metavar="ID", help="Show how this check was decided, instead of the report.")
+@click.option("--offline/--online", default=True, help="check never opens a socket.")
+@click.option("--no-color", is_flag=True, help="Disable colour, as NO_COLOR does.")
+@click.option("-v", "--verbose", is_flag=True, help="Show all stacks, all findings and the evidence.")
+@click.option("-q", "--quiet", is_flag=True, help="Show findings only.")
 def command(**given: Any) -> int:
-    """What is broken first on this machine, and the one thing to do.
+    """Find what is broken on this machine, and how to fix it.
 
-    Looks at the devices, drivers, permissions, runtimes and the frameworks of the target Python environment,
-    and asks for no rights that you do not have.
+    Examines devices, drivers, permissions, runtimes and the frameworks of a Python environment, with your own rights.
     """
     given["stack"] = stack_of(given["stack"]) if given["stack"] else None
     if given["exit_style"] is None:
@@ -157,7 +156,7 @@ def _say(report: Report, given: Mapping[str, Any], ignored: Mapping[str, str]) -
 
 def _refuse_to_replace(path: str) -> None:
     if path != "-" and os.path.lexists(path) and os.path.isfile(path):
-        raise BadInput(f"--write-expect {path}: it is there already, and may hold what a person wrote; give another name")
+        raise BadInput(f"--write-expect {path}: this file exists, and may hold your own edits; give another name")
 
 
 def _write_policy(report: Report, path: str) -> None:
@@ -166,7 +165,7 @@ def _write_policy(report: Report, path: str) -> None:
 
     deliver(policy_toml.render(report), path)
     if path != "-":
-        click.echo(f"gpudoctor: {path} demands what is here now; gpudoctor check --expect {path} compares", err=True)
+        click.echo(f"gpudoctor: {path} written from this machine. To check against it: gpudoctor check --expect {path}", err=True)
 
 
 def status(report: Report, fail_on: str, stack: str | None) -> int:

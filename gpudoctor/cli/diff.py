@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.option("--python", metavar="PATH", help="The interpreter or environment to look at now; default: as in check.")
 @click.option(
     "--fail-on", type=click.Choice(["error", "warning", "never"]), default="error",
-    help="From which level on a new finding means exit 1 (error).",
+    help="Lowest severity of a new finding that exits 1 (error).",
 )  # fmt: skip
 @click.option("--format", "form", type=click.Choice(["text", "json", "html"]), default="text", help="json: gpudoctor.diff/1; html: a page.")
 @click.option("-o", "--output", metavar="FILE", help="Write there instead of to standard output, whole or not at all.")

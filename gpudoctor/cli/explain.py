@@ -22,19 +22,19 @@ PIECE = 1 << 20
 
 @click.command("explain")
 @click.argument("files", nargs=-1, metavar="[FILE…|-]")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="What to write.")
-@click.option("-o", "--output", metavar="FILE", help="Write there instead of to standard output, whole or not at all.")
-@click.option("--all", "everything", is_flag=True, help=f"Every finding; else the first {AT_MOST}.")
-@click.option("--stack", metavar="NAME", help="What the text is about, where it does not say so itself.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="Output format.")
+@click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output.")
+@click.option("--all", "everything", is_flag=True, help=f"Show every finding, not only the first {AT_MOST}.")
+@click.option("--stack", metavar="NAME", help="The stack that the text is about, if the text does not say.")
 @click.option(
-    "--fail-on", type=click.Choice(["error", "warning", "never"]), default="error", help="From which level on to exit 1 (error)."
+    "--fail-on", type=click.Choice(["error", "warning", "never"]), default="error", help="Lowest severity that exits 1 (error)."
 )
-@click.option("--checks", multiple=True, metavar="DIR", help="A further folder of checks; may be repeated.")
-@click.option("--ignore", multiple=True, metavar="ID", help="Leave out this check.")
-@click.option("--why", metavar="ID", help="Show how this check came to its outcome instead of the findings.")
-@click.option("--no-color", is_flag=True, help="No colour, as with NO_COLOR set or in a pipe.")
-@click.option("-v", "--verbose", is_flag=True, help="The lines and facts that each finding rests on.")
-@click.option("-q", "--quiet", is_flag=True, help="Findings only.")
+@click.option("--checks", multiple=True, metavar="DIR", help="Additional folder of checks; may be repeated.")
+@click.option("--ignore", multiple=True, metavar="ID", help="Skip this check.")
+@click.option("--why", metavar="ID", help="Show how this check was decided, instead of the findings.")
+@click.option("--no-color", is_flag=True, help="Disable colour, as NO_COLOR does.")
+@click.option("-v", "--verbose", is_flag=True, help="Show the evidence of each finding.")
+@click.option("-q", "--quiet", is_flag=True, help="Show findings only.")
 def command(files: Sequence[str], **given: Any) -> int:
     """Find what went wrong, and how to fix it, from a log, a traceback, pasted output or a whole issue text.
 

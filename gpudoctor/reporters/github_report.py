@@ -20,7 +20,7 @@ MOST = 4000
 def render(report: Report) -> str:
     """One line a finding, the first ones first: the runner shows ten of each kind of a step."""
     said = [_annotation(finding, report) for finding in report.findings]
-    said += [_line("warning", {**_file(place), "title": "gpudoctor could not tell"}, text) for text, place in open_demands(report)]
+    said += [_line("warning", {**_file(place), "title": "gpudoctor: not determined"}, text) for text, place in open_demands(report)]
     said += [_line("warning", {"title": "gpudoctor: incomplete"}, text) for text in report.incomplete]
     if not said:
         said = [_line("notice", {"title": "gpudoctor"}, nothing_wrong(report))]

@@ -111,7 +111,7 @@ def test_a_policy_is_met_unmet_or_open(machine: Path, tmp_path: Path, capsys: py
     assert run(*ask, unmet) == 1
     document = json.loads(capsys.readouterr().out)
     assert schema.complaints(document) == []
-    assert any(finding["title"] == "Not as demanded: Fedora" for finding in document["findings"])
+    assert any(finding["title"] == "Policy not met: Fedora" for finding in document["findings"])
 
 
 def test_an_open_demand_is_4(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -171,7 +171,7 @@ def test_facts_have_their_whole_names() -> None:
 def test_what_could_not_be_told_stands_with_its_reason() -> None:
     page = Page(html(report(unknown={"amd.kfd.node": "not recorded", "cpu.model": "denied"})))
     is_sound(page)
-    assert "could not be told2 factsamd.kfd.nodenot recordedcpu.modeldenied" in page.text
+    assert "not determined2 factsamd.kfd.nodenot recordedcpu.modeldenied" in page.text
 
 
 def test_measurements_tell_ceilings_references_and_faults() -> None:
