@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from gpudoctor.cli import FINDINGS, OK, UNKNOWN, BadInput
-from gpudoctor.cli.output import StatusLine, deliver, terminal
+from gpudoctor.cli.output import deliver, terminal
+from gpudoctor.cli.progress import StatusLine
 
 FRAMEWORKS = {"tensorflow": "cuda, rocm, xpu, directml or mps", "jax": "cuda, rocm, xpu or mps"}
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @click.command("check")
 @click.option("--quick", is_flag=True, help="Read files only: run no program, import no framework (3 s at most).")
-@click.option("--budget", type=click.FloatRange(min=0.1, max=3600), metavar="SECONDS", help="Time limit for everything (30; 3 with --quick).")
+@click.option("--budget", type=click.FloatRange(min=0.1, max=3600), metavar="SECONDS", help="Total time limit (30; 3 with --quick).")
 @click.option("--python", metavar="PATH", help="Interpreter or environment to examine (default: the active one, ./.venv, python3).")
 @click.option("--capture", metavar="PATH", help="Examine a recorded machine instead of this one.")
 @click.option("--stack", metavar="NAME", help="Check this stack only (cuda, rocm, xpu …); exit 1 if it has no device, 4 if undetermined.")
@@ -58,7 +58,7 @@ def command(**given: Any) -> int:
 
 def _check(given: Mapping[str, Any]) -> int:
     from gpudoctor import app
-    from gpudoctor.cli.output import StatusLine
+    from gpudoctor.cli.progress import StatusLine
     from gpudoctor.cli.project import ignored
 
     if given["capture"] is not None:  # on this machine the limit would reach the frameworks that are imported for a look

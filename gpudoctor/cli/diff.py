@@ -38,7 +38,7 @@ def command(sides: Sequence[str], **given: Any) -> int:
     """
     from gpudoctor import app, comparing
     from gpudoctor.cli.check import remember
-    from gpudoctor.cli.output import StatusLine
+    from gpudoctor.cli.progress import StatusLine
     from gpudoctor.cli.project import ignored
 
     if given["history"]:

@@ -11,7 +11,8 @@ import click
 
 from gpudoctor.cli import FINDINGS, OK, BadInput
 from gpudoctor.cli.check import status
-from gpudoctor.cli.output import StatusLine, deliver, terminal
+from gpudoctor.cli.output import deliver, terminal
+from gpudoctor.cli.progress import StatusLine
 
 if TYPE_CHECKING:
     from gpudoctor.explaining import ExplainRequest, Explanation
@@ -48,7 +49,15 @@ def command(files: Sequence[str], **given: Any) -> int:
     request = explaining.ExplainRequest(
         checks=given["checks"], ignore=frozenset(given["ignore"]), stack=given["stack"], why=bool(given["why"])
     )
-    explanations = {name: _explained(name, request, given["quiet"]) for name in files or ("-",)}
+    names = files or ("-",)
+    line = StatusLine(quiet=given["quiet"] or names == ("-",))
+    explanations = {}
+    try:
+        for number, name in enumerate(names, 1):
+            line.says(f"Reading {name}" + (f" ({number} of {len(names)})" if len(names) > 1 else ""))
+            explanations[name] = _explained(name, request, line)
+    finally:
+        line.wipe()
     if len(explanations) > 1:
         return _triage(explanations, given)
     (explanation,) = explanations.values()
@@ -72,16 +81,13 @@ def command(files: Sequence[str], **given: Any) -> int:
     return FINDINGS if status(explanation.report, given["fail_on"], None) == FINDINGS else OK
 
 
-def _explained(name: str, request: ExplainRequest, quiet: bool) -> Explanation:
+def _explained(name: str, request: ExplainRequest, line: StatusLine) -> Explanation:
     from gpudoctor import app, explaining
 
-    line = StatusLine(quiet=quiet)
     try:
-        return explaining.explain(_chunks(name), request, lambda read: line.says(f"read {read >> 20} MB"))
+        return explaining.explain(_chunks(name), request, lambda read: line.says(f"Reading {name}: {read >> 20} MB"))
     except app.BAD_INPUT as error:
         raise BadInput(str(error)) from error
-    finally:
-        line.wipe()
 
 
 def _triage(explanations: Mapping[str, Explanation], given: Mapping[str, Any]) -> int:

@@ -31,36 +31,6 @@ def _asked_width() -> int:
     return int(columns) if columns.isascii() and columns.isdigit() and 20 <= int(columns[:5]) <= 1000 else 80
 
 
-class StatusLine:
-    """What is being done: one line on standard error that the next one replaces. In a pipe, and where it is not wanted, nothing."""
-
-    def __init__(self, *, quiet: bool = False) -> None:
-        self._on = sys.stderr.isatty() and not quiet
-        self._shown = False
-
-    def says(self, text: str) -> None:
-        if not self._on:
-            return
-        import shutil
-
-        from gpudoctor.reporters.escape import visible
-
-        width = max(shutil.get_terminal_size().columns - 3, 20)
-        sys.stderr.write(f"\r\x1b[K{visible(' '.join(text.split()))[:width]} …")
-        sys.stderr.flush()
-        self._shown = True
-
-    def looking(self, name: str) -> None:
-        """At the facts of the probe `name`."""
-        self.says(f"looking at {name.replace('_', ' ')}")
-
-    def wipe(self) -> None:
-        if self._shown:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
-            self._shown = False
-
-
 def deliver(text: str, path: str | None) -> None:
     """To `path`, or to standard output without one ('-' too)."""
     if path in (None, "-"):

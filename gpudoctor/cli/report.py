@@ -47,7 +47,7 @@ def command(**given: Any) -> int:
     """
     from gpudoctor import app, reporting
     from gpudoctor.cli import report_to
-    from gpudoctor.cli.output import StatusLine
+    from gpudoctor.cli.progress import StatusLine
     from gpudoctor.cli.project import ignored
 
     check_python(given["python"], given["capture"])

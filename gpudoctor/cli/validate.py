@@ -177,11 +177,12 @@ class Screen:
     """Lines: older ones scroll out of it."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
-        from gpudoctor.cli.output import StatusLine, terminal
+        from gpudoctor.cli.output import terminal
+        from gpudoctor.cli.progress import StatusLine
 
         self._line = StatusLine(quiet=given["quiet"])
         self._place = terminal(given["no_color"])
-        self._on = sys.stderr.isatty() and not given["quiet"]
+        self._on = sys.stderr.isatty() and not given["quiet"] and os.environ.get("TERM") != "dumb"
         self._rows: list[Running] = []
         self._waiting = 0
         self._drawn = 0
@@ -190,6 +191,7 @@ class Screen:
         self._line.looking(name)
 
     def planned(self, jobs: Sequence[Job]) -> None:
+        self._line.wipe()
         self._waiting = len(jobs)
 
     def begins(self, job: Job) -> None:
@@ -229,6 +231,7 @@ class Screen:
 
     def clear(self) -> None:
         """The final table takes its place."""
+        self._line.wipe()
         if self._on:
             sys.stderr.write(f"\r{self._up()}\x1b[J")
             sys.stderr.flush()
