@@ -57,7 +57,8 @@ def _serious(report: Report) -> bool:
 def _screen(report: Report, screen: Screen, ignored: Mapping[str, str]) -> list[Line]:
     parts = [list(machine_lines(report, screen.width))]
     if not screen.quiet:
-        parts += ladders(report, screen.width, verbose=screen.verbose, only=screen.stack, tight=screen.tight > 0)
+        tight = screen.tight
+        parts += ladders(report, screen.width, verbose=screen.verbose, only=screen.stack, tight=tight > 0, brief=tight > 3)
     parts += _findings(report, screen)
     parts.append(list(_tail(report, screen, ignored)))
     if screen.tight > 3:

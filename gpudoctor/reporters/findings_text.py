@@ -36,9 +36,15 @@ def arranged_lines(
         yield list(hanging((Span("Could also be: ", "dim"),), said, width, style="dim"))
 
 
+TWO_LINES = 150
+"""Letters."""
+
+
 def _cut(finding: Finding) -> Finding:
     sentence = re.match(r".*?[a-z)0-9]\.(?= [A-Z])", finding.explanation)
-    return replace(finding, explanation=sentence[0]) if sentence else finding
+    said = sentence[0] if sentence else finding.explanation
+    clause = re.match(r".{40,}?(?=[:;] )", said) if len(said) > TWO_LINES else None
+    return replace(finding, explanation=f"{clause[0]}." if clause else said)
 
 
 def question_lines(finding: Finding, width: int, verbose: bool) -> Iterator[Line]:

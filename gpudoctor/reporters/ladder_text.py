@@ -16,14 +16,17 @@ SHOWN = 3
 TO_MEASURE = "to measure: gpudoctor validate"
 
 
-def ladders(report: Report, width: int, *, verbose: bool, only: str | None, tight: bool) -> Iterator[list[Line]]:
-    """`only`: the one stack to show; `tight`: layers that hold are named without details."""
+def ladders(
+    report: Report, width: int, *, verbose: bool, only: str | None, tight: bool, brief: bool = False
+) -> Iterator[list[Line]]:
+    """`only`: the one stack to show; `tight`: layers that hold are named without details; `brief`: a fault is one line, since the
+    first finding says it again."""
     stacks = [stack for stack in report.stacks if only in (None, stack.stack)]
     there = [stack for stack in stacks if stack.verdict != "not-applicable"]
     without = [stack for stack in stacks if stack.verdict == "not-applicable"]
     shown = there if verbose or only else chosen(there)
     for stack in shown:
-        yield list(_ladder(stack, width, tight=tight and not verbose, whole=verbose))
+        yield list(_ladder(stack, width, tight=tight and not verbose, one_line=("broken", "ok") if brief else () if verbose else ("ok",)))
     if only and without:
         yield [(Span(visible(without[0].title), "bold"), Span(": no device for it on this machine"))]
         return
@@ -65,7 +68,7 @@ def _others(rest: Sequence[StackResult], some_shown: bool, width: int) -> list[L
     return notes
 
 
-def _ladder(stack: StackResult, width: int, *, tight: bool, whole: bool) -> Iterator[Line]:
+def _ladder(stack: StackResult, width: int, *, tight: bool, one_line: Sequence[str]) -> Iterator[Line]:
     style = {"broken": "bad", "ok": "good"}.get(stack.verdict, "dim")
     title, verdict = visible(stack.title), verdict_words(stack)
     gap = max(width - len(title) - len(verdict), 2)
@@ -83,7 +86,7 @@ def _ladder(stack: StackResult, width: int, *, tight: bool, whole: bool) -> Iter
         while layers and _alike(rung, layers[0]):
             missed.append(layers.pop(0).layer)
         lines = _rung(rung, missed, width)
-        yield from [_cut(lines, width)] if rung.status == "ok" and len(lines) > 1 and not whole else lines
+        yield from [_cut(lines, width)] if rung.status in one_line and len(lines) > 1 else lines
 
 
 def _cut(lines: Sequence[Line], width: int) -> Line:
