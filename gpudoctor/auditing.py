@@ -21,13 +21,8 @@ from gpudoctor.host.project_files import inside, read_given
 from gpudoctor.host.report_file import read_report
 from gpudoctor.model.audit import BACKENDS, VERDICTS, Audit, Backend, FormatError, Judged, Manifest, Wanted
 from gpudoctor.model.facts import Facts
+from gpudoctor.model.stack_names import backend_of
 
-ALIASES = {
-    "torch-cuda": "cuda", "torch-rocm": "rocm", "torch-xpu": "xpu", "ipex": "xpu", "torch-directml": "directml",
-    "pytorch-directml": "directml", "tensorflow-directml": "directml", "torch-opencl": "opencl", "poplar": "ipu", "torch-mps": "mps",
-    "torch-cpu": "cpu",
-}  # fmt: skip
-"""Names of stacks, and the backend that they stand on."""
 MOST_FILES = 100
 _VENDORS = (("nvidia", "cuda"), ("amd", "rocm"), ("intel", "xpu"), ("graphcore", "ipu"), ("apple", "mps"))
 
@@ -54,7 +49,7 @@ def audit(request: AuditRequest, progress: Callable[[str], None] | None = None) 
     if request.backend is None or not request.files or request.capture:
         facts = _facts(request, progress, quick=request.capture is None)
     if request.backend:
-        backend = Backend(name=ALIASES.get(request.backend, request.backend), why="as asked")
+        backend = Backend(name=backend_of(request.backend, BACKENDS), why="as asked")
     else:
         try:
             backend = choose(facts)

@@ -21,12 +21,12 @@ from gpudoctor.install.kinds.venv import python_in
 from gpudoctor.install.mirrors import MirrorError, apply_mirrors, given_mirrors, mirror_notes, unauthenticated
 from gpudoctor.install.planner import plan as make_plan
 from gpudoctor.install.preflight import Preflight, preflight
-from gpudoctor.lang.conditions import did_you_mean
 from gpudoctor.model.check import RECIPES
 from gpudoctor.model.facts import Absent, Fact, Facts, Known
 from gpudoctor.model.plan import Plan, Recommendation, Refusal
 from gpudoctor.model.recipe import Address, Recipe, RecipeBook
 from gpudoctor.model.report import Report
+from gpudoctor.model.stack_names import every_name, named, setup_of, suggestion
 
 Progress = Callable[[str], None]
 
@@ -53,6 +53,13 @@ class SetupRequest:
     allow_removal: bool = False
     budget: float = 60.0
 
+    def __post_init__(self) -> None:
+        """`nvidia`, `torch-cuda` and `cuda` are one recipe; the stack of TensorFlow on DirectML is a purpose of another."""
+        row = named(self.name)
+        if row is not None and row.stack == "tensorflow-directml" and self.purpose is None:
+            object.__setattr__(self, "purpose", "tensorflow")
+        object.__setattr__(self, "name", setup_of(self.name, RECIPES))
+
 
 @dataclass(frozen=True, slots=True)
 class Planned:
@@ -74,8 +81,8 @@ def plan_setup(request: SetupRequest, progress: Progress | None = None) -> Plann
     """Looks at the machine and plans; changes nothing. Raises app.BAD_INPUT."""
     recipes = book()
     if request.name not in RECIPES:
-        near = did_you_mean(request.name, RECIPES)
-        raise app.RequestError(f"there is no recipe '{request.name}'{near}; gpudoctor list recipes names them")
+        near = suggestion(request.name, (*RECIPES, *every_name()))
+        raise app.RequestError(f"there is no stack '{request.name}' to set up{near}; known: {', '.join(sorted(RECIPES))}")
     host, env = _open(request)
     gathered = gather(host, progress, _asked(request, host, env))
     return plan_from(request, recipes, gathered, host, env)

@@ -236,7 +236,8 @@ class Screen:
     """What the person sees while something runs (install.runner.Watcher): one moving line on a terminal, nothing of it in a pipe."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
-        from gpudoctor.cli.output import StatusLine, terminal
+        from gpudoctor.cli.output import terminal
+        from gpudoctor.cli.progress import StatusLine
 
         self._given = given
         self._line = StatusLine(quiet=given["quiet"])

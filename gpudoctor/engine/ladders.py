@@ -51,7 +51,7 @@ def ladder(stack: Stack, facts: Facts, findings: Sequence[Finding], used: bool, 
     mine = [finding for finding in findings if stack.stack in finding.stacks]
     applicable = evaluate(stack.applicable, facts).truth
     if applicable == "false" and not (used and any(finding.severity == "error" for finding in mine)):
-        return StackResult(stack=stack.stack, title=stack.title, verdict="not-applicable", used=used, layers=())
+        return _nothing_for(stack, facts, used)
     rungs = {rung.layer: rung for rung in stack.rungs if rung.only is None or evaluate(rung.only, facts).truth != "false"}
     layers: list[LayerResult] = []
     verdict = "ok"
@@ -64,6 +64,17 @@ def ladder(stack: Stack, facts: Facts, findings: Sequence[Finding], used: bool, 
     if applicable == "unknown" and verdict == "incomplete":
         verdict = "unknown"
     return StackResult(stack=stack.stack, title=stack.title, verdict=verdict, used=used, layers=tuple(layers))
+
+
+def _nothing_for(stack: Stack, facts: Facts, used: bool) -> StackResult:
+    """A stack without a device of its kind. One that serves the processor too is only not installed."""
+    if not stack.processor:
+        return StackResult(stack=stack.stack, title=stack.title, verdict="not-applicable", used=used, layers=())
+    missing = tuple(
+        LayerResult(layer=rung.layer, status="not-reached", detail=fill_known(rung.missing, facts) if number == 0 else "")
+        for number, rung in enumerate(stack.rungs)
+    )
+    return StackResult(stack=stack.stack, title=stack.title, verdict="incomplete", used=used, layers=missing)
 
 
 def _rung(layer: str, rung: Rung | None, facts: Facts, findings: Sequence[Finding], so_far: str, origin: str) -> LayerResult:

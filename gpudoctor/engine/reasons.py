@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping
 from gpudoctor.model.condition import Verdict
 
 UNKNOWN = "unknown: "
+FRAMEWORKS = "python.frameworks."
 ASKED_BY = {
-    "python.frameworks": "an import of the framework",
-    "onnxruntime.provider": "an import of onnxruntime",
+    "onnxruntime.providers": "import onnxruntime",
+    "onnxruntime.provider_offered": "import onnxruntime",
     "opencl": "clinfo",
     "poplar": "gc-info",
     "sycl": "sycl-ls",
@@ -40,6 +41,8 @@ _ORDER = (
 
 def asker(fact: str) -> str:
     """The tool or place that would have told the fact; empty where there is none of its own."""
+    if fact.startswith(FRAMEWORKS):
+        return f"import {fact.removeprefix(FRAMEWORKS).partition('.')[0]}"
     known = [name for name in ASKED_BY if fact == name or fact.startswith(f"{name}.")]
     return ASKED_BY[max(known, key=len)] if known else ""
 
@@ -71,16 +74,16 @@ def clause(reason: str, facts: Iterable[str], origin: str) -> str:
     names = [name for fact in facts if (name := asker(fact))]
     what = names[0] if names else ""
     told = _CLAUSES.get(kind)
-    if kind == "not inspected" and detail:
-        return detail
+    if kind in ("not inspected", "permission denied") and " " in detail:
+        return detail  # a sentence of its own
     if kind == "tool missing":
         return _missing(detail or what, origin)
     if kind == "not recorded" and origin == "live":
         return f"{what} gave no answer" if what else "nothing here gives an answer"
     if kind in ("not recorded", "not probed") and origin == "text":
         return _CLAUSES["not in the text"]
-    if kind == "not recorded" and what == "an import of the framework":
-        return "the framework was not imported when this machine was recorded"
+    if kind == "not recorded" and what.startswith("import "):
+        return f"{what.removeprefix('import ')} was not imported when this machine was recorded"
     if kind == "not recorded" and what:
         return f"{what} is not in this recording"
     return told.format(what=detail or what or "it") if told else reason
@@ -99,7 +102,7 @@ _CLAUSES: Mapping[str, str] = {
     "out of time": "time ran out; more of it: gpudoctor check --budget 120",
     "crashed": "{what}",
     "device busy": "another process uses the device",
-    "permission denied": "no permission to read {what}",
+    "permission denied": "{what} needs root",
     "not inspected": "not looked at with --quick",
     "too large": "{what} is too large to read",
     "io error": "{what} could not be read",

@@ -156,7 +156,8 @@ class Rung:
 class Stack:
     """One file checks/stacks/<stack>/stack.toml: the ladder from device to performance.
 
-    `vendors` names the makers of GPUs that the stack serves; empty where it serves all of them.
+    `vendors` names the makers of GPUs that the stack serves; empty where it serves all of them. `processor`: it serves the processor
+    too, so that there is no machine without a device for it.
     """
 
     stack: str
@@ -165,6 +166,7 @@ class Stack:
     rungs: tuple[Rung, ...]
     used: Condition | None = None
     vendors: tuple[str, ...] = ()
+    processor: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
