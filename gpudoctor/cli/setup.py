@@ -96,7 +96,7 @@ def _request(given: Mapping[str, Any]) -> SetupRequest:
         name=given["name"], capture=given["capture"], torch=given["torch"], python_version=given["python_version"],
         purpose=given["purpose"], folder=folder, env=given["env"], bundle=given["offline_bundle"],
         bundle_sha256=given["bundle_sha256"], mirrors=given["mirror"],
-        mirror_config=mirrors(), allow_removal=given["allow_removal"],
+        mirror_config=mirrors(), allow_removal=given["allow_removal"], fresh=given["form"] in ("sh", "dockerfile", "ansible"),
     )  # fmt: skip
 
 

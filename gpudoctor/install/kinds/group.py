@@ -41,7 +41,7 @@ class Group:
             return Draft(settings={**settings, "groups": []}, state=DONE, note=note or f"no group {' or '.join(missing)} exists here")
         settings["groups"] = lacking
         return Draft(
-            settings=settings, changes=(f"{user} joins {', '.join(lacking)}",), root=True, restart="login",
+            settings=settings, changes=(f"adds {user} to {', '.join(lacking)}",), root=True, restart="login",
             acts=(Command(argv=("usermod", "-aG", ",".join(lacking), user), root=True),),
         )  # fmt: skip
 
