@@ -276,10 +276,10 @@ def _flags(plan: Plan) -> Iterator[str]:
     if not family and not checked:
         return
     yield ""
-    if family:
-        yield comment(f"docker run --rm -it {flags}IMAGE    # {_RUNS[family][0]}", "to run it")
     if checked:
         yield comment(f"docker run --rm {flags}IMAGE {typed(checked.device)}", "to try the device")
+    if family:
+        yield comment(f"docker run --rm -it {flags}IMAGE    # {_RUNS[family][0]}", "to run it")
 
 
 def _family(plan: Plan) -> str:

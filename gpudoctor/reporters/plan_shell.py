@@ -337,4 +337,4 @@ def _end(plan: Plan) -> Iterator[str]:
     else:
         yield said("Done.")
     if plan.stack:
-        yield said(f"What it led to: gpudoctor check --stack {plan.stack}")
+        yield said(f"Next: gpudoctor check --stack {plan.stack}")
