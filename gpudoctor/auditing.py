@@ -149,7 +149,7 @@ def choose(facts: Facts | None) -> Backend:
     if isinstance(gpus, list) and facts.value("gpu.count") == 0:
         return Backend(name="cpu", why="this machine has no GPU")
     raise BackendUnknown(
-        "the devices of this machine could not be told; say what the dependencies are for: --backend " + "|".join(BACKENDS)
+        "the devices of this machine could not be determined; name the target: --backend " + "|".join(BACKENDS)
     )
 
 

@@ -89,7 +89,7 @@ def plan_from(request: SetupRequest, recipes: RecipeBook, gathered: Gathered, ho
     report = app.judge(gathered, app.catalogue(), app.CheckRequest(capture=request.capture), host.origin)
     plan, look = draw(request, recipes, gathered.facts, host, env, _machine_line(report))
     open_ones = unauthenticated(recipes.addresses, look.addresses)
-    cautions = () if request.fresh else _cautions(plan, report, look)
+    cautions = [*_foreign(plan, look), *(() if request.fresh else _cautions(plan, report, look))]
     warnings = (*mirror_notes(recipes.addresses, look.addresses), *open_ones, *plan.warnings, *cautions)
     return Planned(replace(plan, mends=_mends(plan, report), warnings=warnings), report, look, open_ones)
 
@@ -177,6 +177,17 @@ def _bundle(request: SetupRequest, facts: Facts) -> str | None:
     if wrong:
         raise app.RequestError(f"{bundle.folder} does not serve here: {'; '.join(wrong)}; make one for this machine with --make-bundle")
     return bundle.folder
+
+
+_MAKERS = {"torch-cuda": ("nvidia", "NVIDIA"), "torch-rocm": ("amd", "AMD"), "torch-xpu": ("intel", "Intel"), "ipex": ("intel", "Intel")}
+
+
+def _foreign(plan: Plan, look: Look) -> Iterator[str]:
+    """A stack of one maker on a machine with GPUs of others alone."""
+    vendors = [str(vendor) for vendor in look.facts.value("setup.gpu_vendors") or ()]
+    maker, title = _MAKERS.get(plan.stack, ("", ""))
+    if maker and vendors and maker not in vendors and not plan.refusals:
+        yield f"this machine has no {title} GPU, so nothing will compute on it; gpudoctor setup recommends a stack for the GPU that it has"
 
 
 def _cautions(plan: Plan, report: Report, look: Look) -> Iterator[str]:

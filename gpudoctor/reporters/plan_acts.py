@@ -110,7 +110,7 @@ def checksum(change: FileChange) -> str:
 def pinned(change: FileChange) -> None:
     """Raises Unwritable where nothing says what the fetched content must be."""
     if change.fetched_from and not fingerprint(change) and not checksum(change):
-        raise Unwritable(f"{change.path} would be fetched with nothing to hold it against: neither a fingerprint nor a checksum is known")
+        raise Unwritable(f"{change.path} would be fetched with no fingerprint and no checksum to verify it")
 
 
 _IGNORED = frozenset({"-y", "--yes", "--assume-yes", "-q", "-qq", "--quiet", "--no-remove", "--install-recommends"})

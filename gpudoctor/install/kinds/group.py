@@ -53,7 +53,7 @@ class Group:
         user, listed = settings["user"], memberships(machine.look)
         gone = [group for group in settings["groups"] if group not in listed]
         if gone:
-            raise ActFailed(f"there is no group {', '.join(gone)} any more", "plan anew: gpudoctor setup")
+            raise ActFailed(f"there is no group {', '.join(gone)} any more", "run gpudoctor setup again")
         lacking = [group for group in settings["groups"] if user not in listed[group]]
         if lacking:
             advice = f"where users come from a directory (LDAP, SSSD), ask its keeper to put {user} into {', '.join(lacking)}"
