@@ -6,6 +6,7 @@ The recorded machine has neither the packages nor an environment; each export en
 from __future__ import annotations
 
 import contextlib
+import resource
 import shutil
 import subprocess
 import sys
@@ -55,8 +56,9 @@ def test_the_script_stands_on_its_own(bare: DebianRoot, recorded: Path, name: st
     state = bare.state()
     again = bare.run(["bash", "/root/setup.sh"], env=site_variables())
     assert again.stdout.rstrip().endswith("Next: gpudoctor check --stack " + name), again.stdout
-    # importing OpenVINO counts itself in the home folder
-    assert [line for line in bare.state().differences(state) if "/intel/stats" not in line] == []
+    # the verification alone leaves something: OpenVINO counts its imports, PoCL keeps its kernels
+    left = [line for line in bare.state().differences(state) if not line.startswith(("file /root/intel/", "file /root/.cache/"))]
+    assert left == []
 
 
 def test_the_playbook_stands_on_its_own(bare: DebianRoot, recorded: Path) -> None:
@@ -99,7 +101,10 @@ def builder() -> Iterator[DebianRoot]:
 def buildah(root: DebianRoot, verb: str, *arguments: str) -> str:
     """Without a container runtime, and with the network and the certificates of this machine."""
     isolated = ["--isolation", "chroot"] if verb in ("from", "run", "build") else []
-    return root.out(["buildah", "--storage-driver", "vfs", verb, *isolated, *arguments], timeout=1500, env={"BUILDAH_ISOLATION": "chroot"})
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)  # buildah asks for more than this process may have
+    limits = ["--ulimit", f"nofile={soft}:{hard}"] if verb in ("from", "build") else []
+    argv = ["buildah", "--storage-driver", "vfs", verb, *isolated, *limits, *arguments]
+    return root.out(argv, timeout=1500, env={"BUILDAH_ISOLATION": "chroot"})
 
 
 @pytest.mark.parametrize(("name", "said"), [("openvino", "devices: CPU"), ("opencl", "Device #0")])

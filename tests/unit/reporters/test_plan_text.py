@@ -14,6 +14,7 @@ from gpudoctor.model.plan import DONE, Command, FileChange, Plan, Recommendation
 from gpudoctor.reporters import plan_text, recommendation_text, run_text
 from gpudoctor.reporters.layout import Terminal
 from gpudoctor.reporters.plan_text import render
+from gpudoctor.reporters.shell_text import typed
 
 
 def position(screen: str, *parts: str) -> list[int]:
@@ -182,3 +183,10 @@ def test_long_plans_keep_their_columns() -> None:
     many = replace(ARC, steps=tuple(replace(ARC.steps[5], number=number) for number in range(1, 13)))
     screen = plan_text.render(many)
     assert "\n1   A Python environment" in screen and "\n12  A Python environment" in screen
+
+
+def test_before_the_question_stands_every_command_whole() -> None:
+    screen = render(ARC, verbose=True, asks=True)
+    commands = [typed(act) for planned in ARC.steps if planned.state == "todo" for act in planned.acts if isinstance(act, Command)]
+    assert commands and all(f"$ {command}\n" in screen for command in commands)
+    assert "To apply it" not in screen and "…" not in screen
