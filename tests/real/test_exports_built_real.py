@@ -101,8 +101,11 @@ def builder() -> Iterator[DebianRoot]:
 def buildah(root: DebianRoot, verb: str, *arguments: str) -> str:
     """Without a container runtime, and with the network and the certificates of this machine."""
     isolated = ["--isolation", "chroot"] if verb in ("from", "run", "build") else []
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)  # buildah asks for more than this process may have
-    limits = ["--ulimit", f"nofile={soft}:{hard}"] if verb in ("from", "build") else []
+    limits = []
+    if verb in ("from", "build"):  # by itself it asks for more than this process may have
+        for name, limit in (("nofile", resource.RLIMIT_NOFILE), ("nproc", resource.RLIMIT_NPROC)):
+            soft, hard = resource.getrlimit(limit)
+            limits += ["--ulimit", f"{name}={soft}:{hard}"]
     argv = ["buildah", "--storage-driver", "vfs", verb, *isolated, *limits, *arguments]
     return root.out(argv, timeout=1500, env={"BUILDAH_ISOLATION": "chroot"})
 
