@@ -23,8 +23,10 @@ FRAMEWORKS = {"tensorflow": "cuda, rocm, xpu, directml or mps", "jax": "cuda, ro
 @click.option("--capture", metavar="PATH", help="A recorded machine instead of this one.")
 @click.option("--format", "form", type=click.Choice(["text", "json", "github", "sarif"]), default="text", help="json is gpudoctor.audit/1.")
 @click.option("-o", "--output", metavar="FILE", help="Write there instead of to standard output, whole or not at all.")
-@click.option("--fail-on", type=click.Choice(["error", "warning", "never"]), default="error", help="Lowest severity that exits 1 (error).")
-@click.option("--offline/--online", default=True, help="audit opens no socket either way.")
+@click.option(
+    "--fail-on", type=click.Choice(["error", "warning", "never"]), default="error", help="Lowest severity that exits 1 (error)."
+)
+@click.option("--offline/--online", default=True, help="--online: have pip resolve each proposed line against its index.")
 @click.option("--no-color", is_flag=True, help="No colour, as with NO_COLOR set or in a pipe.")
 @click.option("-v", "--verbose", is_flag=True, help="What works too, and the sources.")
 @click.option("-q", "--quiet", is_flag=True, help="Errors and warnings only.")
@@ -38,7 +40,9 @@ def command(files: Sequence[str], **given: Any) -> int:
     from gpudoctor.model.audit import FormatError
 
     backend = _backend(given["backend"])
-    request = auditing.AuditRequest(files=files, backend=backend, python=given["python"], capture=given["capture"])
+    request = auditing.AuditRequest(
+        files=files, backend=backend, python=given["python"], capture=given["capture"], online=not given["offline"]
+    )
     line = StatusLine(quiet=given["quiet"])
     try:
         audit = auditing.audit(request, line.looking)

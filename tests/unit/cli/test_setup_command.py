@@ -125,3 +125,20 @@ def test_a_mirror_that_nothing_authenticates_is_asked_for_even_with_yes(monkeypa
         screen.accept([said])
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
     assert screen.accept([said])
+
+
+def test_the_question_comes_after_the_whole_commands_also_with_quiet(capsys: pytest.CaptureFixture[str]):
+    """The short screen cuts commands; what is agreed to is shown whole."""
+    from gpudoctor.cli.setup import Screen
+    from gpudoctor.model.plan import Command, Plan, PlannedStep
+
+    argv = ("apt-get", "install", "-y", "--no-install-recommends", "-o", "DPkg::Lock::Timeout=600", *(f"package-{n}" for n in range(12)))
+    step = PlannedStep(
+        number=1, kind="apt.install", title="t", why="", layer="user-driver", recipe="r", settings={}, root=True,
+        acts=(Command(argv=argv, root=True),),
+    )  # fmt: skip
+    plan = Plan(name="cpu", recipe="r", title="t", stack="", compute="", machine="m", env="", steps=(step,))
+    given = dict.fromkeys(("output", "torch", "python_version", "purpose", "env", "folder", "offline_bundle", "bundle_sha256"))
+    screen = Screen({**given, "quiet": True, "verbose": False, "no_color": True, "name": "cpu", "mirror": (), "allow_removal": False})
+    screen.show_plan(plan, whole=True)
+    assert f"$ sudo {' '.join(argv)}\n" in capsys.readouterr().out

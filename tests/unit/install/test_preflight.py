@@ -273,7 +273,7 @@ def test_room_permission_python_and_sudo(tmp_path: Path, monkeypatch: pytest.Mon
     (room,) = crowded.problems
     assert room.what == f"room in {tmp_path}" and "20000 GB are needed" in room.detail and "--env" in room.advice
     assert "which a step before installs" in said(crowded)
-    assert crowded.notes == ("root rights are needed for step 1: sudo is asked, one command at a time",)
+    assert crowded.notes == ("root rights are needed for step 1: each command runs through sudo",)
     alone = run(plan(*steps[1:], env=env, disk_gb=0.001), online=False)
     (missing,) = alone.problems
     assert missing.what == "Python" and "/usr/bin/python9.9 is not here" in missing.detail
