@@ -194,7 +194,7 @@ _PLAIN = {
 
 def parse_plain(text: str) -> tuple[list[dict[str, Any]], dict[str, str]] | None:
     """The text for people."""
-    if not re.search(r"^\s*Number of platforms:?\s+\d+", text, re.M):
+    if not re.search(r"^[ \t]*Number of platforms:?[ \t]+\d+", text, re.M):
         return None
     heads: list[dict[str, str]] = []
     groups: list[list[dict[str, Any]]] = []
@@ -235,7 +235,7 @@ def parse_plain(text: str) -> tuple[list[dict[str, Any]], dict[str, str]] | None
 
 
 def _count(text: str) -> int:
-    match = re.search(r"^\s*Number of platforms:?\s+(\d+)", text, re.M)
+    match = re.search(r"^[ \t]*Number of platforms:?[ \t]+(\d+)", text, re.M)
     return int(match[1]) if match else 0
 
 

@@ -68,7 +68,7 @@ def parse_rocminfo_error(text: str) -> str | None:
 
 def parse_rocminfo(text: str) -> list[dict[str, Any]] | None:
     """GPU agents in their order, or None where the text lists no agents at all."""
-    if "HSA Agents" not in text and not re.search(r"^\s*Agent \d+", text, re.M):
+    if "HSA Agents" not in text and not re.search(r"^[ \t]*Agent \d+", text, re.M):
         return None
     agents: list[dict[str, Any]] = []
     for block in re.split(r"^[ \t]*\*+[ \t]*\n[ \t]*Agent \d+[ \t]*\n[ \t]*\*+[ \t]*$", text, flags=re.M)[1:]:

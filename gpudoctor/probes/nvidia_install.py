@@ -111,7 +111,7 @@ def _module_files(host: Host, facts: Facts) -> Iterator[tuple[str, Fact]]:
         yield "nvidia.module.disabled", Known(said.strip().splitlines()[0], "modprobe -n -v nvidia")
     elif probed.answered:
         yield "nvidia.module.disabled", Absent("modprobe -n -v nvidia")
-    if there or number or re.search(r"insmod \S*nvidia[\w-]*\.ko", said):
+    if there or number or re.search(r"insmod \S{0,200}?nvidia[\w-]{0,40}\.ko", said):
         yield "nvidia.module.available", Known(True, "modinfo")
     elif re.search(r"Module nvidia not found", said + version.stderr):
         yield "nvidia.module.available", Known(False, "modprobe -n -v nvidia")
