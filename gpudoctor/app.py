@@ -29,6 +29,7 @@ from gpudoctor.lang.conditions import did_you_mean
 from gpudoctor.lang.signatures import SearchedText
 from gpudoctor.model.bounds import TooComplex, check_toml
 from gpudoctor.model.check import Catalogue
+from gpudoctor.model.deadline import Deadline
 from gpudoctor.model.facts import Facts, Known
 from gpudoctor.model.measurement import Measurement
 from gpudoctor.model.policy import Demand
@@ -111,7 +112,10 @@ class Looked:
 
 def report_of(looked: Looked, knowledge: Catalogue, request: CheckRequest, demands: Sequence[Demand] = ()) -> Report:
     """The one way from what was seen to what is said of it: `check`, `report`, `diff` and the assistant's tools all come here."""
-    knowledge, hits = hear(looked.gathered.facts, knowledge)
+    deadline = Deadline()
+    knowledge, hits = hear(looked.gathered.facts, knowledge, deadline)
+    if deadline.passed:
+        looked.gathered.incidents.append("what failing programs said was not read to its end: it takes too long")
     return replace(judge(looked.gathered, knowledge, request, looked.origin, demands, hits), measurements=looked.measurements)
 
 
@@ -125,7 +129,7 @@ def look_into(document: Mapping[str, Any]) -> Looked:
 
 def look(host: Host, origin: str, progress: Callable[[str], None] | None = None, *, live: bool) -> Looked:
     """All facts of a machine, and what was measured on it before: by the last `validate` here, or kept in its recording."""
-    gathered = gather(host, progress)
+    gathered = gather(host, progress, deadline=None if live else Deadline())
     if live:
         return Looked(gathered, origin, recall(gathered, last_measurements(gathered.facts)) if host.origin == "live" else ())
     return Looked(gathered, origin, recall(gathered, recorded_runs(host.measurements() if isinstance(host, RecordedHost) else None)))
@@ -143,12 +147,12 @@ def recall(gathered: Gathered, runs: Sequence[LastRun]) -> tuple[Measurement, ..
     return tuple(replace(each, notes=(f"measured {run.date}", *each.notes)) for run in runs for each in run.measurements)
 
 
-def hear(facts: Facts, knowledge: Catalogue) -> tuple[Catalogue, Hits]:
+def hear(facts: Facts, knowledge: Catalogue, deadline: Deadline) -> tuple[Catalogue, Hits]:
     """What the machine's own tools said when they failed is looked through for messages, as a pasted text is."""
     lines = said(facts)
     if not lines:
         return knowledge, {}
-    text, there = SearchedText(lines), {check.id for check in knowledge.checks}
+    text, there = SearchedText(lines, deadline=deadline), {check.id for check in knowledge.checks}
     told = catalogue(wanted=lambda head: head["id"] not in there and not speaks_without_a_message(head) and may_show(text, head))
     knowledge = replace(knowledge, checks=(*knowledge.checks, *told.checks))
     return knowledge, hits_in(text, knowledge.checks)

@@ -20,6 +20,7 @@ from gpudoctor.host.redact_capture import names_in
 from gpudoctor.host.state import state_folder
 from gpudoctor.host.system_names import of_this_machine
 from gpudoctor.model.check import Catalogue
+from gpudoctor.model.deadline import Deadline
 from gpudoctor.model.facts import Facts
 from gpudoctor.probes.environment import PREFIXES, RELEVANT
 from gpudoctor.validate.last_run import LastRun
@@ -67,6 +68,9 @@ def with_measurements(entries: Mapping[str, bytes], runs: Collection[LastRun]) -
     rows = [{"date": run.date, "measurements": [each.to_json() for each in run.measurements]} for run in runs]
     return {**entries, "measurements.json": json_table({"runs": rows})}
 
+LEAST_SECONDS, SECONDS_A_MEGABYTE = 4.0, 3.0
+"""CPU seconds for reading somebody else's recording for names: three times what an ordinary log takes."""
+
 
 def redactor_here(facts: Facts, knowledge: Catalogue | None = None) -> Redactor:
     """For this machine: its names as the system knows them, and the pseudonyms that earlier reports gave."""
@@ -77,8 +81,9 @@ def redactor_here(facts: Facts, knowledge: Catalogue | None = None) -> Redactor:
 
 
 def redactor_of(entries: Mapping[str, bytes], facts: Facts, knowledge: Catalogue | None = None) -> Redactor:
-    """For a recorded machine: names as far as they were recorded, pseudonyms of its own."""
-    return Redactor(names_in(entries), technical_words(knowledge, facts))
+    """For a recorded machine: names as far as they were recorded, pseudonyms of its own. What takes too long to read is left out."""
+    seconds = LEAST_SECONDS + SECONDS_A_MEGABYTE * sum(map(len, entries.values())) / 1e6
+    return Redactor(names_in(entries), technical_words(knowledge, facts), deadline=Deadline(seconds))
 
 
 def keep_pseudonyms(redactor: Redactor) -> str:

@@ -15,6 +15,7 @@ from gpudoctor.gather.collect import gather
 from gpudoctor.host.report_file import LARGEST, report_in
 from gpudoctor.lang.signatures import SearchedText, anchor
 from gpudoctor.model.check import Catalogue
+from gpudoctor.model.deadline import SECONDS, Deadline
 from gpudoctor.model.facts import Facts
 from gpudoctor.model.packed import BEGIN
 from gpudoctor.model.report import Report
@@ -61,29 +62,39 @@ def explain(chunks: Iterable[bytes], request: ExplainRequest, progress: Callable
     told = _own_report(start)
     if told is not None:
         around = [] if start.lstrip()[:1] == b"{" else _around_the_report(unquoted(large.read(chunks, wanted, progress)), told)
-        text = SearchedText(around, Roles(around))
+        deadline = Deadline()
+        text = SearchedText(around, Roles(around), deadline)
         knowledge = _knowledge(request, asked, text, signatures)
         looked = app.look_into(told)
-        knowledge, said = app.hear(looked.gathered.facts, knowledge)
+        knowledge, said = app.hear(looked.gathered.facts, knowledge, deadline)
         report = app.judge(looked.gathered, knowledge, asked, "text", hits={**said, **hits_in(text, knowledge.checks)})
-        report = replace(report, seconds=time.monotonic() - began, measurements=looked.measurements)
+        late = (*report.incomplete, *_unread(deadline))
+        report = replace(report, seconds=time.monotonic() - began, measurements=looked.measurements, incomplete=late)
         return Explanation(report=report, recognised=("a report of gpudoctor",))
     lines = unquoted(large.read(chunks, wanted, progress))
-    text = SearchedText(lines, Roles(lines))
+    deadline = Deadline()
+    text = SearchedText(lines, Roles(lines), deadline)
     knowledge = _knowledge(request, asked, text, signatures)
-    evidence, sheet = take(lines)
+    evidence, sheet = take(lines, deadline)
     host = machine_of(evidence)
 
     def settled(facts: Facts) -> None:
         settle(evidence, sheet, facts)
 
-    gathered = gather(host, settle=settled)
+    gathered = gather(host, settle=settled, deadline=deadline)
     hits = hits_in(text, concerned(knowledge.checks, knowledge.stacks, gathered.facts))
     report = app.judge(gathered, knowledge, asked, "text", hits=hits)
     return Explanation(
-        report=replace(report, seconds=time.monotonic() - began, not_looked_at=(), incomplete=()),
+        report=replace(report, seconds=time.monotonic() - began, not_looked_at=(), incomplete=_unread(deadline)),
         recognised=tuple(evidence.recognised),
     )  # fmt: skip
+
+
+def _unread(deadline: Deadline) -> tuple[str, ...]:
+    """What to say of a text that took too long."""
+    if not deadline.passed:
+        return ()
+    return (f"this text takes long to read; after {SECONDS:.0f} s of computing the rest was left out. Give the part around the error",)
 
 
 def _around_the_report(lines: Sequence[Numbered], told: Mapping[str, Any]) -> list[Numbered]:

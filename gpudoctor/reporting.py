@@ -74,6 +74,8 @@ def make(request: ReportRequest, progress: Progress | None = None) -> Made:
     redacted = redact_entries(entries, hide, keep)
     counts = dict(hide.counts)
     report, note = _judged_again(redacted, whole, request, knowledge, hide)
+    if counts.get("unread"):
+        note += f" {counts['unread']} lines of the recording take too long to be read for names: <not read> stands in their place."
     if not check.capture:
         trouble = capturing.keep_pseudonyms(hide)
         note = " ".join(

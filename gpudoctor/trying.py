@@ -13,6 +13,7 @@ from gpudoctor import app
 from gpudoctor.gather.collect import gather
 from gpudoctor.host import _json
 from gpudoctor.host.local import LocalHost
+from gpudoctor.host.memory_limit import limited_memory
 from gpudoctor.model.batch_sweep import Sweep, SweepPoint
 from gpudoctor.model.comparison import Comparison
 from gpudoctor.model.facts import Facts
@@ -154,7 +155,8 @@ def read_report(path: str) -> dict[str, Any]:
     if not text.ok:
         raise app.RequestError(f"--compare {path}: {PROBLEMS.get(text.problem, text.problem)}")
     try:
-        found = _json.loads(text.text)
+        with limited_memory():
+            found = _json.loads(text.text)
     except ValueError as error:
         raise app.RequestError(f"--compare {path}: no JSON; give a report that `gpudoctor validate --format json` wrote") from error
     if not isinstance(found, dict):

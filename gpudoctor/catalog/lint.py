@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from gpudoctor.catalog.slow_patterns import slow_pattern
 from gpudoctor.catalog.text_lint import wrong_texts
 from gpudoctor.lang.conditions import did_you_mean, facts_of
 from gpudoctor.lang.everyday_words import PREFIX
+from gpudoctor.lang.operators import LONGEST
 from gpudoctor.lang.signatures import anchor, letters, names_said
 from gpudoctor.lang.templates import fields_of
 from gpudoctor.model.check import Check, Stack, Step
@@ -81,7 +82,8 @@ def lint_check(check: Check, specs: Mapping[str, FactSpec], ids: list[str], stac
     scope |= {check.item} - {""}
     problems += _signatures(check)
     problems += unknown_facts(names - _said(check), specs, scope)
-    problems += [f"matches: /{pattern}/ {fault}" for c in conditions for pattern in _patterns(c) if (fault := slow_pattern(pattern))]
+    asked_for = [pattern for condition in conditions for pattern in _patterns(condition)]
+    problems += [f"matches: /{pattern}/ {fault}" for pattern in asked_for if (fault := slow_pattern(pattern, LONGEST))]
     problems += [f"caused_by: no check '{name}'{did_you_mean(name, ids)}" for name in check.caused_by if name not in ids]
     problems += [f"stacks: no stack '{name}'{did_you_mean(name, stack_ids)}" for name in check.stacks if name not in stack_ids]
     problems += wrong_texts(check)
@@ -161,38 +163,6 @@ def _example_inner(value: Any) -> Any:
     if isinstance(value, Mapping) and set(value) in ({"unknown"}, {"absent"}):
         return _example_value(value)
     return value
-
-
-def slow_pattern(pattern: str) -> str | None:
-    """Why a pattern could take more than linear time: an unbounded repeat inside another, or a wide counted gap."""
-    from importlib import import_module
-
-    parser: Any = import_module("re._parser" if sys.version_info >= (3, 11) else "sre_parse")
-
-    def walk(tree: Any, repeated: bool) -> str | None:
-        for operation, argument in tree:
-            name = str(operation)
-            if name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
-                _, high, inner = argument
-                unbounded = high is parser.MAXREPEAT
-                if not unbounded and high > 200:
-                    return f"counts up to {high}: at most 200"
-                if unbounded and repeated:
-                    return "repeats a repeat without bound: rewrite it without the nesting"
-                fault = walk(inner, repeated or unbounded)
-            elif name == "SUBPATTERN":
-                fault = walk(argument[-1], repeated)
-            elif name == "BRANCH":
-                fault = next((found for branch in argument[1] if (found := walk(branch, repeated))), None)
-            elif name in ("GROUPREF", "GROUPREF_EXISTS"):
-                fault = "refers back to a group: no linear-time matcher can"
-            else:
-                fault = None
-            if fault:
-                return fault
-        return None
-
-    return walk(parser.parse(pattern), False)
 
 
 def _patterns(condition: Condition) -> list[str]:

@@ -11,8 +11,11 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from importlib import import_module
 from typing import Any, NamedTuple
+
+from gpudoctor.lang.signatures import LONGEST_WINDOW
 
 _PARSER: Any = import_module("re._parser" if sys.version_info >= (3, 11) else "sre_parse")
 _REPEATS = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
@@ -22,6 +25,12 @@ _SHORTEST, _TELLING = 25, 400
 """Letters of the first trial, and of the one from which on the growth can be trusted."""
 _HOPELESS = 4.0
 """A time that grows with this power of the length ends no trial in time."""
+SUSPECT_SECONDS = 0.02
+"""CPU seconds for one window from which on an expression is compared with one that is known to be too slow."""
+_TOO_SLOW = ("[a-z]+ [0-9]", "a")
+"""Each letter begins a match that ends where the text does: some 20 million steps for a window, 30 to 60 ms."""
+_SHARE = 0.6
+"""Of what that takes at the same moment: machines differ, and so does what else they do."""
 _NEIGHBOURS = 3
 _LETTERS_TRIED = 6
 
@@ -43,6 +52,49 @@ class Attack(NamedTuple):
 class Cost(NamedTuple):
     seconds: float
     attack: Attack | None
+
+
+@lru_cache(maxsize=1024)
+def slow_pattern(pattern: str, length: int = LONGEST_WINDOW) -> str | None:
+    """Why an expression of a check could take more than linear time: by its form, else by the slowest text of `length` letters found."""
+    fault = _by_form(_PARSER.parse(pattern), False)
+    if fault is None:
+        cost = worst(pattern, re.IGNORECASE, length, SUSPECT_SECONDS)
+        if cost.attack and cost.seconds >= SUSPECT_SECONDS and is_too_slow(pattern, re.IGNORECASE, length, cost.attack):
+            head, body, _ = cost.attack
+            fault = (
+                f"takes too long, {cost.seconds * 1000:.0f} ms, for {length} letters of {head + body!r}, {body!r}, {body!r} …: "
+                "give repeats that may eat the same letters a bound, such as {1,60}"
+            )
+    return fault
+
+
+def is_too_slow(pattern: str, flags: int, length: int, attack: Attack, use: Use = re.Pattern.search) -> bool:
+    """Whether this text costs about as much as the expression that is known to be too slow does now."""
+    expression, letter = _TOO_SLOW
+    known, compiled = re.compile(expression), re.compile(pattern, flags)
+    limit = _SHARE * min(_seconds(known, letter * LONGEST_WINDOW, re.Pattern.search) for _ in range(3))
+    return _measured(compiled, attack, length, limit, use) >= limit
+
+
+def _by_form(tree: Any, repeated: bool) -> str | None:
+    """An unbounded repeat inside another, a wide counted gap, a reference back to a group."""
+    for operation, argument in tree:
+        name = str(operation)
+        below = repeated
+        if name in _REPEATS:
+            unbounded = argument[1] is _PARSER.MAXREPEAT
+            if not unbounded and argument[1] > 200:
+                return f"counts up to {argument[1]}: at most 200"
+            if unbounded and repeated:
+                return "repeats a repeat without bound: rewrite it without the nesting"
+            below = repeated or unbounded
+        elif name in ("GROUPREF", "GROUPREF_EXISTS"):
+            return "refers back to a group: no linear-time matcher can"
+        fault = next((found for inner in _inside(name, argument) if (found := _by_form(inner, below))), None)
+        if fault:
+            return fault
+    return None
 
 
 def worst(pattern: str, flags: int, length: int, enough: float, use: Use = re.Pattern.search) -> Cost:
@@ -76,12 +128,12 @@ def _measured(compiled: re.Pattern[str], attack: Attack, length: int, enough: fl
     while True:
         at = min(at, length)
         seconds = _seconds(compiled, attack.text(at), use)
-        if seconds >= enough / 8:  # once more: the first time may have been the machine's
+        if seconds >= enough or (before and seconds > before * 2**_HOPELESS):  # once more: it may have been the machine's fault
             seconds = min(seconds, _seconds(compiled, attack.text(at), use))
         if seconds >= enough or at == length:
             return seconds
         power = math.log2(seconds / before) if before else 1.0
-        if power > _HOPELESS and seconds >= enough / 8:
+        if power > _HOPELESS and seconds >= enough / 4:
             return float(seconds * (length / at) ** power)
         if at >= _TELLING and seconds * (length / at) ** max(2.2, power + 0.3) < enough:
             return seconds

@@ -11,7 +11,6 @@ from gpudoctor.cli import FINDINGS, OK, BadInput
 from gpudoctor.cli.given_python import check_python
 
 if TYPE_CHECKING:
-    from gpudoctor.comparing import Loaded
     from gpudoctor.model.report import Report
 
 
@@ -40,6 +39,7 @@ def command(sides: Sequence[str], **given: Any) -> int:
     from gpudoctor.cli.check import remember
     from gpudoctor.cli.progress import StatusLine
     from gpudoctor.cli.project import ignored
+    from gpudoctor.host.memory_limit import limited_memory
 
     if given["history"]:
         if given["form"] == "html":
@@ -57,21 +57,20 @@ def command(sides: Sequence[str], **given: Any) -> int:
     line = StatusLine(quiet=given["quiet"])
     report: Report | None = None
     try:
-        before = comparing.load(sides[0], request, line.looking) if sides else None
-        if len(sides) == 2:
-            after: Loaded = comparing.load(sides[1], request, line.looking)
-        else:
+        with limited_memory():  # files only: on this machine the limit would reach the frameworks that are imported for a look
+            loaded = [comparing.load(side, request, line.looking) for side in sides]
+        if len(loaded) < 2:
             after, report = comparing.now(request, line.looking)
-            before = before or comparing.last_healthy(report)
-        assert before is not None
-        found = comparing.diff(before, after, tuple(given["checks"]))
+            loaded = [*(loaded or [comparing.last_healthy(report)]), after]
+        with limited_memory():
+            found = comparing.diff(loaded[0], loaded[1], tuple(given["checks"]))
+            return _say(found, given)
     except app.BAD_INPUT as error:
         raise BadInput(str(error)) from error
     finally:
         line.wipe()
         if report is not None:
             remember(report, reasons)
-    return _say(found, given)
 
 
 def _say(found: Any, given: Mapping[str, Any]) -> int:

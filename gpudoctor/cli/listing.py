@@ -89,6 +89,10 @@ def devices(form: str, output: str | None, capture: str | None) -> int:
     """The GPUs and accelerators of this machine (or a recorded one), as checks see them; nothing is started."""
     from gpudoctor import app
 
+    if capture is not None:
+        from gpudoctor.host.memory_limit import limited_memory
+
+        click.get_current_context().with_resource(limited_memory())
     try:
         report = app.check(app.CheckRequest(capture=capture, quick=True))
     except app.BAD_INPUT as error:

@@ -105,6 +105,10 @@ def _set_up(given: Mapping[str, Any], screen: Screen) -> int:
 
     if given["capture"] and not (given["only_plan"] or given["form"] != "text"):
         raise BadInput("a recorded machine can be planned for, not changed; add --plan, or --format sh, dockerfile, ansible or json")
+    if given["capture"]:
+        from gpudoctor.host.memory_limit import limited_memory
+
+        click.get_current_context().with_resource(limited_memory())
     request = _request(given)
     planned = installing.plan_setup(request, screen.looking)
     screen.clear()
@@ -205,6 +209,10 @@ def _recommend(given: Mapping[str, Any], screen: Screen) -> int:
     from gpudoctor.reporters import recommendation_text
     from gpudoctor.reporters.json_report import dumps
 
+    if given["capture"]:
+        from gpudoctor.host.memory_limit import limited_memory
+
+        click.get_current_context().with_resource(limited_memory())
     found, machine = installing.recommend_for(given["capture"], given["purpose"], screen.looking)
     screen.clear()
     if given["form"] == "json":

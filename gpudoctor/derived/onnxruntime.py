@@ -90,9 +90,9 @@ def providers(facts: Facts) -> Fact:
     found: list[str] = []
     for device in devices.value or []:
         text = " ".join(str(device.get(key) or "") for key in ("id", "name")) if isinstance(device, dict) else str(device)
-        found += [name for name in re.findall(r"\w+ExecutionProvider", text) if name not in found]
+        found += [name for name in re.findall(r"\b\w{1,60}ExecutionProvider", text) if name not in found]
     capabilities = [str(c) for d in devices.value or [] if isinstance(d, dict) for c in _listed(d.get("capabilities"))]
-    found += [name for text in capabilities for name in re.findall(r"\w+ExecutionProvider", text) if name not in found]
+    found += [name for text in capabilities for name in re.findall(r"\b\w{1,60}ExecutionProvider", text) if name not in found]
     return Known(found, "onnxruntime.get_available_providers()")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from gpudoctor.derived._tables import table
 
-_INSTALL = re.compile(r"^sudo apt(?:-get)? (?:-y )?install(?P<options>(?: --?[\w-]+)*) (?P<names>.+)$")
+_INSTALL = re.compile(r"^sudo apt(?:-get)? (?:-y )?install(?P<options>(?: -[\w-]+)*) (?P<names>[^ \n].*)")
 _APT_ALONE = re.compile(
     r"^(?:sudo apt-get|(?:sudo )?(?:apt(?!-get)|dpkg|add-apt-repository|ubuntu-drivers|update-grub|update-initramfs))(?![\w])"
 )

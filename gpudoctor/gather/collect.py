@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from gpudoctor.gather import vocabulary
 from gpudoctor.host.base import Host
+from gpudoctor.model.deadline import Deadline
 from gpudoctor.model.facts import Absent, Fact, Facts, Incomplete, Known, Unknown
 from gpudoctor.probes._probe import Probe
 
@@ -22,12 +23,17 @@ class Gathered:
 
 
 def gather(
-    host: Host, progress: Progress | None = None, given: Mapping[str, Fact] | None = None, settle: Callable[[Facts], None] | None = None
+    host: Host,
+    progress: Progress | None = None,
+    given: Mapping[str, Fact] | None = None,
+    settle: Callable[[Facts], None] | None = None,
+    deadline: Deadline | None = None,
 ) -> Gathered:
     """Probes in order; slow ones (processes, frameworks) each in a thread of their own from their place in the order on.
 
     The slow ones see the facts known when they start. What is not there at the deadline is `unknown: out of time`.
     `given`: facts that nobody probes, such as what a person asked of `setup`. `settle` has the last word before anything is derived.
+    `deadline`: of a text or a recording that somebody sent; what was not read by then is unknown as well.
     """
     gathered = Gathered(Facts(given))
     running: list[tuple[Probe, threading.Thread, Gathered]] = []
@@ -40,6 +46,9 @@ def gather(
             thread = threading.Thread(target=_run, args=(probe, host, own.facts, result), daemon=True, name=probe.name)
             thread.start()
             running.append((probe, thread, result))
+        elif deadline is not None and deadline.over():
+            gathered.incidents.append(f"{probe.name}: out of time")
+            _leave_out(probe, gathered, "out of time")
         else:
             _run(probe, host, gathered.facts, gathered)
         if progress:
@@ -56,12 +65,15 @@ def gather(
         gathered.incidents += result.incidents
     if settle is not None:
         settle(gathered.facts)
-    derive(gathered)
+    derive(gathered, deadline)
     return gathered
 
 
-def derive(gathered: Gathered) -> None:
+def derive(gathered: Gathered, deadline: Deadline | None = None) -> None:
     for derivation in vocabulary.all_derivations():
+        if deadline is not None and deadline.over():
+            gathered.incidents.append(f"{derivation.name}: out of time")
+            continue
         try:
             for name, fact in derivation.derive(gathered.facts):
                 gathered.facts.set(name, _proven(fact, gathered.facts))

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from gpudoctor.host.base import Mode, Ran
 
-_ENTRY = re.compile(r"(\d+)(?:\(([^)]*)\))?")
-_LS = re.compile(r"^([bcdlps-][rwxsStT-]{9}[+.@]?)\s+\d+\s+(\S+)\s+(\S+)\s+.*?\s(\S+)$")
+_ENTRY = re.compile(r"(\d+)(?:\(([^()]*)\))?")
+_LS = re.compile(r"^([bcdlps-][rwxsStT-]{9}[+.@]?)\s+\d+\s+(\S+)\s+(\S+)\s.*\s(\S+)$")
 
 
 @dataclass(frozen=True, slots=True)

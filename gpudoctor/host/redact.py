@@ -25,10 +25,12 @@ from gpudoctor.host.redact_unknown import Unknown
 from gpudoctor.host.redact_words import Words
 from gpudoctor.host.system_names import HOST_VARIABLES, USER_VARIABLES, WORD_VARIABLES, Names
 from gpudoctor.host.technical import GROUPS, TECHNICAL
+from gpudoctor.model.deadline import Deadline
 
 _PAYLOAD = re.compile(r"^(@gpudoctor )(\{.*\})$", re.MULTILINE)
 _PLACES = ("folder", "file", "project", "share")
 _ROUNDS = 4
+UNREAD = "<not read>"
 _CACHED = 50_000
 """Lines whose outcome is remembered: logs repeat themselves."""
 _EXACT = ("ip", "ipv6", "mac", "uuid", "machine-id")
@@ -46,10 +48,20 @@ class Redactor:
     """Replaces; inactive it is the identity (a raw capture). `counts` says how often something of a kind was replaced."""
 
     def __init__(
-        self, names: Names | None = None, protected: Collection[str] = (), *, active: bool = True, pseudonyms: Pseudonyms | None = None
+        self,
+        names: Names | None = None,
+        protected: Collection[str] = (),
+        *,
+        active: bool = True,
+        pseudonyms: Pseudonyms | None = None,
+        deadline: Deadline | None = None,
     ) -> None:
-        """`protected`: words that no name may destroy (of the catalogue, names of installed packages), in lower case."""
+        """`protected`: words that no name may destroy (of the catalogue, names of installed packages), in lower case.
+
+        `deadline`: of what somebody sent. Lines that were not read by then go as a whole, and are counted as 'unread'.
+        """
         self.active = active
+        self._deadline = deadline
         self.counts: dict[str, int] = {}
         self.pseudonyms = pseudonyms or Pseudonyms()
         names = names or Names()
@@ -254,6 +266,8 @@ class Redactor:
     def _line(self, line: str, free: bool) -> str:
         if not line or line.isspace():
             return line
+        if self._deadline is not None and self._deadline.over():
+            return self._count("unread", UNREAD)
         known = self._seen.get((line, free))
         if known is not None:
             for kind, count in known[1].items():

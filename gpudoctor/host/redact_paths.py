@@ -49,7 +49,7 @@ _STARTS = re.compile(
     r"(?P<rest>(?:[\\/]{1,4}[^\s\\/:;,\"'<>|)(\]\[}]+)*)",
     re.IGNORECASE,
 )
-_PART = re.compile(r"([\\/]+)([^\\/]+)")
+_PART = re.compile(r"(?<![\\/])([\\/]+)([^\\/]+)")
 _USER_PART = re.compile(r"^(.*[\\/])([^\\/]+)$", re.DOTALL)
 _WITHOUT_USER = re.compile(r"/(?:root|groups?|apps?|proj|p|g|fs\w{0,4}|ceph\w{0,4}|pfs|hpc\w{0,6}|nas\w{0,6}"
     r"|storage\w{0,6}|bulk|archive|work\w{0,8}"

@@ -136,7 +136,7 @@ class Places:
             own = match[1].startswith("uid") or int(match[2]) >= _FIRST_OF_PEOPLE
             return f"{match[1]}{match[2]}(" + (self._namer.name(match[3]) if own else self._namer.group(match[3]))
 
-        who = re.search(r"uid=\d+\(([^)\s]*)\)", line[0])
+        who = re.search(r"uid=\d{1,12}\(([^()\s]{0,200})\)", line[0])
         if who:
             self._namer.user_of_context(who[1])
         return re.sub(r"((?:uid=|gid=|groups=|,)?)(\d{1,10})\(([^()\s]+)(?=\))", named, line[0])

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable
 
-_LITERAL = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_LITERAL = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)', re.DOTALL)
 _TAG = re.compile(r"<(?!(?:secret|credentials|email)>)(/?[A-Za-z_][\w.:-]{0,80})[^<>]{0,4000}>|<[!?][^<>]{0,4000}>")
 
 

@@ -99,7 +99,7 @@ def of_recording(read: Read, environment: Mapping[str, str], said: Callable[[tup
     uname = re.match(r"(?:Linux|Darwin) (\S+) \d+\.", said(("uname", "-a")))
     if uname:
         hosts.append(uname[1])
-    who = re.search(r"\buid=\d+\(([^)]+)\)", said(("id",)))
+    who = re.search(r"\buid=\d{1,12}\(([^()]{1,200})\)", said(("id",)))
     if who:
         users.append(who[1])
     return collect(read, environment, users, hosts, [], paths, "")

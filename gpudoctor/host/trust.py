@@ -17,7 +17,7 @@ _SITE = ("site-packages", "dist-packages")
 _MOST_ENTRIES = 20_000
 _WINDOWS_DRIVE = re.compile(r"/mnt/[a-z]/windows(/|$)", re.IGNORECASE)
 _LARGEST_INDEX = 64 << 20
-_ACTIVATED = re.compile(r"""^\s*(?:export\s+|set\s+"?)?VIRTUAL_ENV=\s*(["']?)([^"'\n]+)\1""", re.MULTILINE)
+_ACTIVATED = re.compile(r"""^[ \t]{0,40}(?:export[ \t]{1,8}|set[ \t]{1,8}"?)?VIRTUAL_ENV=[ \t]{0,8}(["']?)([^"'\n]+)\1""", re.MULTILINE)
 
 OWNER, COMMITTED, ELSEWHERE = "owner", "committed", "elsewhere"
 

@@ -56,6 +56,10 @@ def _contains(value: Any, wanted: Any) -> bool | None:
     return None
 
 
+LONGEST = 4_000
+"""Letters of a value that an expression is shown."""
+
+
 @lru_cache(maxsize=4096)
 def compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
@@ -64,7 +68,7 @@ def compiled(pattern: str) -> re.Pattern[str]:
 def _matches(value: Any, wanted: Any) -> bool | None:
     if isinstance(value, Mapping):
         return any(compiled(wanted).search(str(key)) for key in value)
-    return compiled(wanted).search(str(value)[:20_000]) is not None
+    return compiled(wanted).search(str(value)[:LONGEST]) is not None
 
 
 def _order(holds: Callable[[int], bool]) -> Callable[[Any, Any], bool | None]:

@@ -1,7 +1,7 @@
 """Finds signatures in a text: literals first, and only where all of them stand an expression on those few lines.
 
 The work is linear in the text: of a short one each literal is searched once by the runtime's own search, of a long one all of them in one
-pass; windows are bounded in number and size, and expressions have no nested repeats (catalog.lint refuses them).
+pass; windows are bounded in number and size, and expressions take linear time for them (catalog.slow_patterns measures each).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from gpudoctor.lang.everyday_words import PREFIX, members, spelled
 from gpudoctor.lang.literals import bare, occurs, places, stands
 from gpudoctor.lang.operators import compiled
+from gpudoctor.model.deadline import Deadline
 from gpudoctor.model.signature import FAILURE, Hit, Literals, Numbered, Signature
 
 RoleOf = Callable[[int], str]
@@ -38,10 +39,12 @@ class SearchedText:
     """A text in which many signatures are looked for. Lines keep the numbers that they have in the whole.
 
     `role_of` says what each line is; without it every line is a failure (what a machine's own tools said when they failed).
+    Once the deadline is over nothing is found any more.
     """
 
-    def __init__(self, lines: Sequence[Numbered], role_of: RoleOf | None = None) -> None:
+    def __init__(self, lines: Sequence[Numbered], role_of: RoleOf | None = None, deadline: Deadline | None = None) -> None:
         self._lines = lines
+        self._deadline = deadline or Deadline()
         self._role_of = role_of or (lambda row: FAILURE)
         self._small = "\n".join(line.text for line in lines).encode("utf-8", "replace").lower()
         """Bytes: lower() then changes no length, and a search costs what memmem costs."""
@@ -94,6 +97,8 @@ class SearchedText:
             return
         rows = {row for literal in anchor(signature.text) for row in self._rows_of(literal)}
         for row in sorted(rows)[:MOST_WINDOWS]:
+            if self._deadline.over():
+                return
             hit = self._look(signature, row)
             if hit is not None:
                 yield hit

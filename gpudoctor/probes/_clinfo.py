@@ -144,7 +144,7 @@ def parse_raw(text: str) -> tuple[list[dict[str, Any]], dict[str, str]] | None:
     current, device = -1, None
     groups: list[list[dict[str, Any]]] = []
     for line in text.splitlines():
-        match = re.match(r"\s*(?:\[([^\]]*)\])?\s*(#?[A-Z]\w+)\s*(.*)$", line)
+        match = re.match(r"\s*(?:\[([^\]]*)\]\s*)?(#?[A-Z]\w+)\s*(.*)$", line)
         if not match:
             continue
         tag, key, value = match[1], match[2], match[3].strip()
@@ -194,14 +194,14 @@ _PLAIN = {
 
 def parse_plain(text: str) -> tuple[list[dict[str, Any]], dict[str, str]] | None:
     """The text for people."""
-    if not re.search(r"^\s*Number of platforms:?\s+\d+", text, re.M):
+    if not re.search(r"^[ \t]*Number of platforms:?[ \t]+\d+", text, re.M):
         return None
     heads: list[dict[str, str]] = []
     groups: list[list[dict[str, Any]]] = []
     loader: dict[str, str] = {}
     in_devices = False
     for line in text.splitlines():
-        match = re.match(r"\s*([A-Z][\w ()./-]*?):?(?:\s{2,}|\t)(\S.*?)\s*$", line)
+        match = re.match(r"\s*([A-Z][\w ()./-]{0,80}?):?(?:\s{2,}|\t)(\S.*)$", line.rstrip())
         if not match:
             continue
         key, value = match[1].strip(), match[2]
@@ -235,7 +235,7 @@ def parse_plain(text: str) -> tuple[list[dict[str, Any]], dict[str, str]] | None
 
 
 def _count(text: str) -> int:
-    match = re.search(r"^\s*Number of platforms:?\s+(\d+)", text, re.M)
+    match = re.search(r"^[ \t]*Number of platforms:?[ \t]+(\d+)", text, re.M)
     return int(match[1]) if match else 0
 
 
@@ -243,9 +243,9 @@ def parse_list(text: str) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """`clinfo -l`: a tree of names; nothing at all where there is no platform."""
     platforms: list[dict[str, Any]] = []
     for line in text.splitlines():
-        if match := re.match(r"\s*Platform #\d+:\s*(.*?)\s*$", line):
+        if match := re.match(r"\s*Platform #\d+:\s*(.*)$", line.rstrip()):
             platforms.append(_platform(match[1], "", "", []))
-        elif platforms and (match := re.match(r"[\s|`+-]*Device #\d+:\s*(.*?)\s*$", line)):
+        elif platforms and (match := re.match(r"[\s|`+-]*Device #\d+:\s*(.*)$", line.rstrip())):
             platforms[-1]["devices"].append(_device(platforms[-1]["name"], {"name": match[1]}))
     return platforms, {}
 

@@ -13,8 +13,8 @@ from gpudoctor.probes._probe import Collected, Probe
 _KFD = "/dev/kfd"
 _TOPOLOGY = "/sys/class/kfd/kfd/topology/nodes"
 _BLACKLIST = re.compile(
-    r"^\s*(?:blacklist\s+amdgpu|install\s+amdgpu\s+/(?:usr/)?bin/(?:false|true))\s*(?:#.*)?$|"
-    r"\b(?:modprobe\.|module_|rd\.driver\.)blacklist=(?:\S*,)?amdgpu(?:,|\s|$)",
+    r"^[ \t]*(?:blacklist\s+amdgpu|install\s+amdgpu\s+/(?:usr/)?bin/(?:false|true))[ \t]*(?:#.*)?$|"
+    r"\b(?:modprobe\.|module_|rd\.driver\.)blacklist=(?:\S{0,400},)?amdgpu(?:,|\s|$)",
     re.MULTILINE,
 )
 _ROCMINFO_ERRORS = (
@@ -68,13 +68,13 @@ def parse_rocminfo_error(text: str) -> str | None:
 
 def parse_rocminfo(text: str) -> list[dict[str, Any]] | None:
     """GPU agents in their order, or None where the text lists no agents at all."""
-    if "HSA Agents" not in text and not re.search(r"^\s*Agent \d+", text, re.M):
+    if "HSA Agents" not in text and not re.search(r"^[ \t]*Agent \d+", text, re.M):
         return None
     agents: list[dict[str, Any]] = []
-    for block in re.split(r"^\s*\*+\s*\n\s*Agent \d+\s*\n\s*\*+\s*$", text, flags=re.M)[1:]:
+    for block in re.split(r"^[ \t]*\*+[ \t]*\n[ \t]*Agent \d+[ \t]*\n[ \t]*\*+[ \t]*$", text, flags=re.M)[1:]:
         fields: dict[str, str] = {}
-        for match in re.finditer(r"^\s*([A-Z][\w .()/]*?):\s+(\S.*?)\s*$", block, re.M):
-            fields.setdefault(match.group(1), match.group(2))
+        for match in re.finditer(r"^[ \t]*([A-Z][\w .()/]{0,80}?):[ \t]+(\S.*)$", block, re.M):
+            fields.setdefault(match.group(1), match.group(2).rstrip())
         if fields.get("Device Type") != "GPU" and not fields.get("Name", "").startswith("gfx"):
             continue
         isa = re.search(r"Name:\s+(amdgcn-amd-amdhsa--\S+)", block)
@@ -161,7 +161,7 @@ def parse_amd_smi_version(text: str) -> dict[str, str] | None:
 
 def parse_dotted(text: str) -> str | None:
     """The release in a line like '6.1.3-122'."""
-    match = re.search(r"\d+(?:\.\d+)+", text)
+    match = re.search(r"(?<!\d)\d{1,9}(?:\.\d{1,9})+", text)
     return match.group() if match else None
 
 

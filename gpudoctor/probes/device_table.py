@@ -69,7 +69,7 @@ def _spellings(table: str) -> tuple[tuple[str, Device], ...]:
     """Plain names; 'RX 7900 XT/XTX/GRE' and 'RX 9070 / 9070 XT' are several."""
     found: list[tuple[str, Device]] = []
     for device in _index(table)[0].values():
-        first, *others = re.split(r"\s*/\s*", _plain(device.name or ""))
+        first, *others = re.split(r"\s{0,4}/\s{0,4}", _plain(device.name or ""))
         stem = first.rpartition(" ")[0] if not re.match(r"\d", others[0] if others else "") else first.split(" ")[0]
         found += [(name, device) for name in (first, *(f"{stem} {other}".strip() for other in others)) if len(name) >= 2]
     for family in _rows(table):

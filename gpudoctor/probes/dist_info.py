@@ -174,7 +174,7 @@ def parse_torch_version(text: str) -> dict[str, Any]:
     """What torch/version.py assigns: version, cuda, hip, xpu, debug, git_version. None where it says None."""
     said: dict[str, Any] = {}
     for match in re.finditer(
-        r"^(?P<key>__version__|cuda|hip|xpu|rocm|debug|git_version)\s*(?::[^=\n]+)?=\s*(?P<value>.+?)\s*$", text, re.MULTILINE
+        r"^(?P<key>__version__|cuda|hip|xpu|rocm|debug|git_version)[ \t]*(?::[^=\n]+)?=[ \t]*(?P<value>\S.*)$", text, re.MULTILINE
     ):
         value = match["value"]
         key = "version" if match["key"] == "__version__" else match["key"]

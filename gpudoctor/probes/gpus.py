@@ -49,7 +49,7 @@ def parse_pci_ids(text: str, wanted: Iterable[tuple[str, str]]) -> dict[tuple[st
 
 def short_name(name: str) -> str:
     """'GA106 [GeForce RTX 3060 Lite Hash Rate]' is a GeForce RTX 3060 Lite Hash Rate."""
-    found = re.search(r"\[([^\]]+)\]\s*$", name)
+    found = re.search(r"\[([^\[\]]+)\]$", name.rstrip())
     return found[1] if found else name
 
 

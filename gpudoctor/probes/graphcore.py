@@ -20,7 +20,7 @@ _ROOTS = (
     "/mnt/poplar", "/software/graphcore", "/software/graphcore/poplar_sdk", "/graphcore",
 )  # fmt: skip
 _SDK_NAME = re.compile(r"^poplar[_-]sdk|^poplar-(?:ubuntu|centos|rhel|debian)|^\d+\.\d+\.\d+$", re.I)
-_VERSION = re.compile(r"(?:poplar[_-]sdk|popart|poplar)[^/]*?[-_](\d+\.\d+(?:\.\d+)?)(?:\+|-|/|$)", re.I)
+_VERSION = re.compile(r"(?:poplar[_-]sdk|popart|poplar)[^/]{0,80}?[-_](\d+\.\d+(?:\.\d+)?)(?:\+|-|/|$)", re.I)
 _PLAIN_VERSION = re.compile(r"/(\d+\.\d+\.\d+)(?:[+/]|$)")
 _BUILT_FOR = re.compile(r"(ubuntu|centos|rhel|debian)[_-](\d+(?:[_.]\d+)*)", re.I)
 _NODE = re.compile(r"^ipu\d+(?:_\w+)?$")
@@ -67,7 +67,7 @@ def parse_gc_info_list(text: str) -> list[dict[str, Any]] | None:
         target = entry.group(2).strip()
         if target.lower().startswith("multi"):
             continue
-        keys = {key.strip().lower(): value for key, value in re.findall(r"([A-Za-z#\- ]+?):\s*\[([^\]]*)\]", line)}
+        keys = {key.strip().lower(): value for key, value in re.findall(r"([A-Za-z#\- ]{1,40}):\s{0,8}\[([^\[\]]{0,400})\]", line)}
         inline = re.search(r"Partition:\s*\[?([\w.-]+)", line)
         devices.append({
             "id": int(entry.group(1)), "target": target, "address": keys.get("pci domain"),

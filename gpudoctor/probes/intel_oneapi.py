@@ -13,9 +13,9 @@ from gpudoctor.probes._probe import Collected, Probe
 _VERSION = re.compile(r"^20\d\d(?:\.\d+){1,2}$")
 _NEW_LINE = re.compile(r"^\[(?P<backend>\w+):(?P<type>\w+)\]\[\w+:(?P<index>\d+)\]\s+(?P<rest>.+)$")
 _OLD_LINE = re.compile(r"^\[(?P<backend>\w+):(?P<type>\w+):(?P<index>\d+)\]\s*(?P<rest>.+)$")
-_TAIL = re.compile(r"\s*\[(?P<driver>[^\[\]]+)\]\s*$")
+_TAIL = re.compile(r"\s{0,8}\[(?P<driver>[^\[\]]+)\]\s{0,8}$")
 _TYPES = {"acc": "accelerator", "gpu": "gpu", "cpu": "cpu", "fpga": "accelerator", "host": "host", "npu": "accelerator"}
-_API = re.compile(r"\s+(?:OpenCL\s+)?\d+(?:\.\d+)+(?:\s+NEO|\s+\(Build \d+\))?\s*$")
+_API = re.compile(r"\s{1,8}(?:OpenCL\s{1,8})?\d{1,9}(?:\.\d{1,9})+(?:\s{1,8}NEO|\s{1,8}\(Build \d{1,9}\))?\s{0,8}$")
 
 
 def parse_sycl_ls(text: str) -> list[dict[str, Any]]:

@@ -55,7 +55,7 @@ def parse_pyvenv(text: str) -> dict[str, str]:
 
 def short_version(text: str) -> str:
     """'3.11.7' of '3.11.7.final.0', 'Python 3.11.7', '3.11.7+'."""
-    match = re.search(r"\d+\.\d+(?:\.\d+)?(?:(?:a|b|rc)\d+)?", text)
+    match = re.search(r"(?<!\d)\d{1,4}\.\d{1,4}(?:\.\d{1,6})?(?:(?:a|b|rc)\d{1,4})?", text)
     return match[0] if match else ""
 
 

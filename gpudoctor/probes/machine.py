@@ -48,7 +48,7 @@ def parse_sw_vers(text: str) -> dict[str, str]:
 
 def parse_windows_version(text: str) -> str | None:
     """'10.0.22631.4317' from `cmd /c ver`."""
-    found = re.search(r"(\d+\.\d+\.\d+(?:\.\d+)?)", text)
+    found = re.search(r"(?<!\d)(\d{1,9}\.\d{1,9}\.\d{1,9}(?:\.\d{1,9})?)", text)
     return found[1] if found else None
 
 

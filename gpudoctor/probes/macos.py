@@ -11,7 +11,7 @@ from gpudoctor.model.facts import Facts, FactSpec, Known
 from gpudoctor.probes._probe import Collected, Probe, from_run
 from gpudoctor.probes.windows import ADAPTER_FIELDS
 
-_BYTES = re.compile(r"(\d+)\s*(MB|GB)", re.IGNORECASE)
+_BYTES = re.compile(r"(?<!\d)(\d{1,9})\s{0,8}(MB|GB)", re.IGNORECASE)
 
 
 def parse_displays(text: str) -> list[dict[str, Any]] | None:

@@ -17,7 +17,7 @@ _PROC = "/proc/driver/nvidia/version"
 
 def parse_proc_version(text: str) -> dict[str, Any] | None:
     """Version and flavour of the loaded kernel module."""
-    found = re.search(r"NVRM version:\s*(.*?Kernel Module\b.*?)\s+(\d+\.\d+(?:\.\d+)?)\s", text + "\n")
+    found = re.search(r"NVRM version:\s{0,20}(\S.{0,120}?Kernel Module\b.{0,80}?)\s{1,8}(\d{1,6}\.\d+(?:\.\d+)?)\s", text + "\n")
     if not found:
         return None
     return {"version": found.group(2), "open": "open" in found.group(1).lower()}

@@ -37,7 +37,7 @@ def parse_dkms(text: str) -> list[dict[str, str]]:
     """`dkms status` for nvidia: old and new spelling ('nvidia, 470…, kernel, x86_64: installed'; 'nvidia/535…, kernel, …')."""
     rows = []
     for line in text.splitlines():
-        found = re.match(r"nvidia(?:-\w+)*[,/]\s*(\d[\w.]*)(?:,\s*([^,:\s]+))?(?:,\s*[^:]*)?:\s*(\w+)", line.strip())
+        found = re.match(r"nvidia(?:-\w+)*[,/]\s{0,8}(\d[\w.]*)(?:,\s{0,8}([^,:\s]+))?(?:,[^:]*)?:\s{0,8}(\w+)", line.strip())
         if found:
             rows.append({"version": found[1], "kernel": found[2] or "", "state": found[3]})
     return rows
@@ -51,7 +51,8 @@ def parse_nvcc(text: str) -> str | None:
 
 def parse_toolkit(text: str) -> str | None:
     """/usr/local/cuda/version.json or the older version.txt."""
-    found = re.search(r'"cuda"\s*:\s*\{[^}]*?"version"\s*:\s*"(\d+\.\d+[\d.]*)"', text) or re.search(r"CUDA Version (\d+\.\d+[\d.]*)", text)
+    found = re.search(r'"cuda"\s{0,8}:\s{0,8}\{[^{}]{0,400}?"version"\s{0,8}:\s{0,8}"(\d{1,4}\.\d[\d.]*)"', text)
+    found = found or re.search(r"CUDA Version (\d{1,4}\.\d[\d.]*)", text)
     return found.group(1) if found else None
 
 
@@ -110,7 +111,7 @@ def _module_files(host: Host, facts: Facts) -> Iterator[tuple[str, Fact]]:
         yield "nvidia.module.disabled", Known(said.strip().splitlines()[0], "modprobe -n -v nvidia")
     elif probed.answered:
         yield "nvidia.module.disabled", Absent("modprobe -n -v nvidia")
-    if there or number or re.search(r"insmod \S*nvidia[\w-]*\.ko", said):
+    if there or number or re.search(r"insmod \S{0,200}?nvidia[\w-]{0,40}\.ko", said):
         yield "nvidia.module.available", Known(True, "modinfo")
     elif re.search(r"Module nvidia not found", said + version.stderr):
         yield "nvidia.module.available", Known(False, "modprobe -n -v nvidia")

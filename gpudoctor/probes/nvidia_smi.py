@@ -11,7 +11,7 @@ from typing import Any
 
 from gpudoctor.model.facts import Unknown
 
-_TAG = re.compile(r"<(/?)([A-Za-z_][\w.\-]*)([^<>]*?)(/?)>|<[!?][^>]*>|([^<]+)")
+_TAG = re.compile(r"<(/?)([A-Za-z_][\w.\-]*)((?:[^<>/\w.\-](?:[^<>/]|/(?!>))*)?)(/?)>|<[!?][^>]*>|([^<]+)")
 _ENTITIES = {"&lt;": "<", "&gt;": ">", "&quot;": '"', "&apos;": "'", "&amp;": "&"}
 _DEPTH = 30
 _NOTHING = (

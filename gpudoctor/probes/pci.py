@@ -12,7 +12,10 @@ from gpudoctor.probes._probe import Collected, Probe
 DEVICES = "/sys/bus/pci/devices"
 LSPCI = ("lspci", "-Dvmmnnk")
 _NUMBERED = re.compile(r"^(.*?)\s{0,8}\[([0-9a-fA-F]{4})\]$")
-_SHORT = re.compile(r"^((?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) (.*?) \[([0-9a-f]{4})\]: (.*?) ?\[([0-9a-f]{4}):([0-9a-f]{4})\]")
+_SHORT = re.compile(
+    r"^((?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) (.{0,120}?) \[([0-9a-f]{4})\]: "
+    r"(.{0,300}?) ?\[([0-9a-f]{4}):([0-9a-f]{4})\]"
+)
 _ADDRESS = re.compile(r"^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")
 
 

@@ -9,7 +9,7 @@ from gpudoctor.host.trust import phrase
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 from gpudoctor.probes._probe import Collected, Probe, from_run
 
-_ID = re.compile(r"(\d+)(?:\(([^)]*)\))?")
+_ID = re.compile(r"(\d+)(?:\(([^()]*)\))?")
 
 
 def parse_id(text: str) -> tuple[int, str, list[str]] | None:
@@ -39,7 +39,7 @@ def parse_status(text: str) -> tuple[int, list[int]] | None:
     """Effective uid and group ids from /proc/self/status."""
     uid = re.search(r"^Uid:\s+\d+\s+(\d+)", text, re.MULTILINE)
     gid = re.search(r"^Gid:\s+\d+\s+(\d+)", text, re.MULTILINE)
-    groups = re.search(r"^Groups:[ \t]*([\d ]*)$", text, re.MULTILINE)
+    groups = re.search(r"^Groups:\t?([\d \t]*)$", text, re.MULTILINE)
     if not uid:
         return None
     ids = [int(number) for number in (groups[1].split() if groups else [])]

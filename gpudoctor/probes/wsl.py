@@ -37,7 +37,7 @@ def collect(host: Host, facts: Facts) -> Collected:
     dotted = re.match(r"\d+(?:\.\d+)+", release)
     yield "wsl.kernel", Known(dotted[0], "/proc/sys/kernel/osrelease") if dotted else Unknown("unparsable")
     yield "wsl.dxg", _dxg(host)
-    windows = re.search(r"\d+\.\d+\.(\d+)", host.run(["cmd.exe", "/c", "ver"], timeout=4.0).stdout)
+    windows = re.search(r"(?<!\d)\d{1,6}\.\d{1,6}\.(\d{1,9})", host.run(["cmd.exe", "/c", "ver"], timeout=4.0).stdout)
     yield "windows.build", Known(int(windows[1]), "cmd.exe /c ver") if windows else Unknown("not recorded")
     names = host.listdir(LIB)
     if not names:

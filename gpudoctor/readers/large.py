@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 
 from gpudoctor.model.signature import Numbered
-from gpudoctor.readers.cleaning import clean, decode, lines_of
+from gpudoctor.readers.cleaning import LONGEST_LINE, clean, decode, lines_of
 
 WHOLE = 1 << 20
 """Bytes up to which a text is read as it is."""
@@ -23,6 +23,8 @@ EACH = 20
 """Places of one literal that are kept, while little is kept of the whole."""
 PLENTY = 4_000
 """Lines kept from which on only the first place of each literal is added: what comes so often says the same each time."""
+MOST_KEPT = 6 << 20
+"""Bytes kept of all lines together, the end not counted: what is read from them takes several times as much."""
 AROUND = 12
 AFTER_ANCHOR = 140
 """Lines kept after the head of a listing that readers know."""
@@ -62,26 +64,26 @@ def _reduced(chunks: Iterator[bytes], literals: Sequence[str], progress: Callabl
 
     wanted = [literal.encode() for literal in dict.fromkeys((*ANCHORS, *literals))]
     automaton, seen = BytesAhoCorasick(wanted), [0] * len(wanted)
-    kept: dict[int, bytes] = {}
+    kept = _Kept()
     carried, first_line, done = b"", 1, 0
     for chunk in _pieces(chunks):
         done += len(chunk)
         text = carried + chunk
         lines = _Lines(text, first_line)
         if first_line == 1 and not carried:
-            _keep(lines, 0, min(ENDS, len(text)), kept)
+            kept.add(lines, 0, min(ENDS, len(text)))
         for number, begin, _ in automaton.find_matches_as_indexes(text.lower()):
             if seen[number] < (EACH if len(kept) < PLENTY else 1) and begin >= len(carried) // 2:
                 seen[number] += 1
                 behind = AFTER_ANCHOR if number < len(ANCHORS) else AROUND if len(kept) < PLENTY else AROUND // 3
-                _keep_around(lines, begin, 2 if number < len(ANCHORS) else behind, behind, kept)
+                kept.add_around(lines, begin, 2 if number < len(ANCHORS) else behind, behind)
         cut = text.rfind(b"\n", 0, max(0, len(text) - CARRIED)) + 1
         first_line = lines.number_at(cut)
         carried = text[cut:][-2 * CARRIED :]
         if progress:
             progress(done)
-    _keep(lines, max(0, len(text) - ENDS), len(text), kept)
-    return [Numbered(number, clean(kept[number].decode("utf-8", "replace"))) for number in sorted(kept)]
+    kept.add(lines, max(0, len(text) - ENDS), len(text), most=MOST_KEPT + ENDS)
+    return [Numbered(number, clean(row.decode("utf-8", "replace"))) for number, row in sorted(kept.rows.items())]
 
 
 def _pieces(chunks: Iterator[bytes]) -> Iterator[bytes]:
@@ -107,26 +109,37 @@ class _Lines:
         return self._number
 
 
-def _keep_around(lines: _Lines, at: int, before: int, behind: int, kept: dict[int, bytes]) -> None:
-    text, begin, end = lines.text, at, at
-    for _ in range(before + 1):
-        found = text.rfind(b"\n", max(0, at - CARRIED), begin)
-        if found < 0:
-            break
-        begin = found
-    for _ in range(behind + 1):
-        found = text.find(b"\n", end + 1, at + CARRIED)
-        if found < 0:
-            end = min(len(text), at + CARRIED)
-            break
-        end = found
-    begin = begin + 1 if text[begin : begin + 1] == b"\n" else max(0, text.rfind(b"\n", max(0, at - CARRIED), at) + 1, at - CARRIED)
-    _keep(lines, begin, end, kept)
+class _Kept:
+    """Lines of the text by their number, as long as there is room for them."""
 
+    def __init__(self) -> None:
+        self.rows: dict[int, bytes] = {}
+        self._size = 0
 
-def _keep(lines: _Lines, begin: int, end: int, kept: dict[int, bytes]) -> None:
-    number = lines.number_at(begin)
-    for row in lines.text[begin:end].split(b"\n"):
-        if len(row) > len(kept.get(number, b"")):
-            kept[number] = row[:20_000]
-        number += 1
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def add_around(self, lines: _Lines, at: int, before: int, behind: int) -> None:
+        text, begin, end = lines.text, at, at
+        for _ in range(before + 1):
+            found = text.rfind(b"\n", max(0, at - CARRIED), begin)
+            if found < 0:
+                break
+            begin = found
+        for _ in range(behind + 1):
+            found = text.find(b"\n", end + 1, at + CARRIED)
+            if found < 0:
+                end = min(len(text), at + CARRIED)
+                break
+            end = found
+        begin = begin + 1 if text[begin : begin + 1] == b"\n" else max(0, text.rfind(b"\n", max(0, at - CARRIED), at) + 1, at - CARRIED)
+        self.add(lines, begin, end)
+
+    def add(self, lines: _Lines, begin: int, end: int, most: int = MOST_KEPT) -> None:
+        number = lines.number_at(begin)
+        for row in lines.text[begin:end].split(b"\n"):
+            more = min(len(row), LONGEST_LINE) - len(self.rows.get(number, b""))
+            if more > 0 and self._size + more <= most:
+                self.rows[number] = row[:LONGEST_LINE]
+                self._size += more
+            number += 1

@@ -25,7 +25,7 @@ _POETRY = lazy(rf"^\s*[-•] (?:Installing|Updating|Downgrading) (?P<name>[A-Za-
 """What uv and poetry changed: with '-' a distribution is gone."""
 _ERROR = lazy(r"^ERROR|requires|which is incompatible|Could not find|No matching|from versions", re.IGNORECASE)
 _OWN_LINE = lazy(
-    rf"^[\s*\->•`]*(?P<name>[A-Za-z][\w.\-]*?)[`*]*(?:\s*[:=]\s*|\s+(?:version\s+|v)?)[`*]*(?P<version>\d{{1,5}}\.\d{_VERSION[2:]})[`*.,;]*(?:\s+\(.*\))?$"
+    rf"^[\s*\->•`]*(?P<name>[A-Za-z][\w.\-]*?)[`*]*(?:\s*[:=]\s*|\s+(?:version\s+|v)?)[`*]*(?P<version>\d{{1,5}}\.\d{_VERSION[2:]})[`*.,;]{{0,4}}(?:\s+\(.*\))?$"
 )
 _WHOLE_LIST = lazy(
     r"^(?:sudo\s+)?(?:\S*/)?(?:(?:uv\s+|python[\d.]*(?:\.exe)?\s+-m\s+)?pip[\d.]*(?:\.exe)?|conda|mamba|micromamba)\s+list"

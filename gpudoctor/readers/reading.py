@@ -7,6 +7,7 @@ from importlib import import_module
 
 from gpudoctor import readers
 from gpudoctor.host.pasted import PastedHost
+from gpudoctor.model.deadline import Deadline
 from gpudoctor.model.facts import Facts, Incomplete, Known
 from gpudoctor.model.signature import Numbered
 from gpudoctor.probes.gpus import named_gpu
@@ -18,10 +19,12 @@ from gpudoctor.readers.topics import stacks_of, vendors_of
 _MAPS = ("python.distributions", "packages", "env", "libraries", "libraries.all", "libraries.cached", "python.conda_packages")
 
 
-def take(lines: Sequence[Numbered]) -> tuple[Evidence, Sheet]:
-    """Everything that the readers recognise."""
+def take(lines: Sequence[Numbered], deadline: Deadline | None = None) -> tuple[Evidence, Sheet]:
+    """Everything that the readers recognise until the deadline is over."""
     sheet, evidence = Sheet(lines), Evidence()
     for name, words in readers.ALL:
+        if deadline is not None and deadline.over():
+            break
         if words and not any(word in sheet.lower for word in words):
             continue
         read: Callable[[Sheet, Evidence], None] = import_module(f"gpudoctor.readers.{name}").read

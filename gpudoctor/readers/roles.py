@@ -27,9 +27,9 @@ _EXCEPTION = lazy(
     r"(?:\[\w+\])?(?:\s*:|\(|\s*$)"
 )
 _ERROR_AHEAD = lazy(
-    r"^\W{0,6}(?:\S{1,120}: )?(?:fatal|error|errors|warning|panic|critical|failed|failure|abort(?:ed)?|exception|err|internal error)\b\s{0,8}"
-    r"(?:\([^)]{0,60}\)|\[[^\]]{0,60}\]|[\w-]{1,20}|C?\d{1,6})?\s{0,8}[:!\]>]|^(?:ld|collect2|nvcc fatal|ptxas fatal|make\[?\d*\]?|ninja"
-    r"|cmake error)\b.{0,40}[:*]"
+    r"^\W{0,6}(?:\S{1,120}: )?(?:fatal|error|errors|warning|panic|critical|failed|failure|abort(?:ed)?|exception|err|internal error)\b"
+    r"\s{0,8}(?:\([^)]{0,60}\)|\[[^\]]{0,60}\]|[\w-]{1,20}|C?\d{1,6})?\s{0,8}[:!\]>]"
+    r"|^(?:ld|collect2|nvcc fatal|ptxas fatal|make\[?\d*\]?|ninja|cmake error)\b.{0,40}[:*]"
     r"|^\s*[\w.]{1,30}\s+: (?:fatal )?error\b|^(?:nvcc|ptxas|LINK)\s(?:error|fatal)?\s*: |^\S{1,200}:\d+(?::\d+)?: (?:fatal )?(?:error"
     r"|warning)\b|^\S{1,200}\(\d+\): (?:fatal )?(?:error|warning)\b|^terminate called"
     r"|^what\(\):|^thread '"
@@ -150,7 +150,7 @@ class Roles:
     """Gives the role of a line by its place: `Roles(lines)(row)`."""
 
     def __init__(self, lines: Sequence[Numbered]) -> None:
-        self._lines = lines
+        self._lines = [line if len(line.text) <= LONGEST else Numbered(line.number, line.text[:LONGEST]) for line in lines]
         self._known: dict[int, str] = {}
         self._fences: list[int] | None = None
         self._languages: list[str] = []
@@ -166,7 +166,7 @@ class Roles:
         return self._known[row]
 
     def _role(self, row: int) -> str:
-        text = self._lines[row].text[:LONGEST]
+        text = self._lines[row].text
         stripped = text.strip()
         if not stripped:
             return LOG

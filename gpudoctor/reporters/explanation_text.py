@@ -29,7 +29,8 @@ def render(
 ) -> str:
     terminal = terminal or Terminal()
     width = min(max(terminal.width, 40), 100)
-    parts = [] if quiet else [list(_head(report, recognised, width))]
+    parts = [list(hanging((Span("incomplete: ", "warn"),), "; ".join(report.incomplete), width))] if report.incomplete else []
+    parts += [] if quiet else [list(_head(report, recognised, width))]
     arranged = arrange(report.findings, most)
     parts += list(arranged_lines(arranged, width, verbose=verbose))
     hints = arranged.hints if most is None else arranged.hints[:2]

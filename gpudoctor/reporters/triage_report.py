@@ -32,6 +32,8 @@ def render_text(reports: Mapping[str, Report], terminal: Terminal | None = None)
 def _row(name: str, report: Report, width: int) -> Iterator[Line]:
     finding = first_of(report)
     yield (Span(visible(name), "bold"),)
+    if report.incomplete:
+        yield from hanging((Span("  incomplete: ", "warn"),), "; ".join(report.incomplete), width)
     if finding is None:
         yield Span("  nothing known  ", "dim"), Span(", ".join(visible(stack) for stack in _stacks(report)[:3]), "dim")
         return
@@ -58,4 +60,5 @@ def _entry(name: str, report: Report) -> dict[str, Any]:
             "id": finding.id, "title": finding.title, "severity": finding.severity, "confidence": finding.confidence,
             "advice": finding.advice.text, "sources": list(finding.sources),
         }  # fmt: skip
-    return {"text": name, "first": first, "findings": [each.id for each in report.findings], "stacks": _stacks(report)}
+    findings = [each.id for each in report.findings]
+    return {"text": name, "first": first, "findings": findings, "stacks": _stacks(report), "incomplete": list(report.incomplete)}

@@ -1,0 +1,125 @@
+"""No expression that meets somebody else's text takes more than linear time for it: each is measured on texts made to hurt it.
+
+Expressions of checks are measured by `gpudoctor lint checks`, and so by test_catalogue.py.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gpudoctor.catalog.slow_patterns import Cost, Use, is_too_slow, slow_pattern, worst
+from gpudoctor.lang.signatures import LONGEST_WINDOW, SearchedText
+from gpudoctor.model.deadline import Deadline
+from gpudoctor.model.lazy_pattern import LazyPattern
+from gpudoctor.model.signature import Numbered, Signature
+
+ROOT = Path(__file__).resolve().parents[2] / "gpudoctor"
+PLACES = ("readers", "lang", "probes", "host", "derived", "model")
+SHORT = {"roles": 2_000, "document": 2_000, "polarity": 1_200}
+"""Letters of a line that these modules look at; the others 8,000."""
+SUSPECT = 0.02
+
+
+class Used(dict[str, set[str]]):
+    """By the name of an expression: which of its methods are called."""
+
+    def visit(self, tree: ast.AST) -> Used:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, (ast.Name, ast.Attribute)):
+                name = node.value.id if isinstance(node.value, ast.Name) else node.value.attr
+                self.setdefault(name, set()).add(node.attr)
+        return self
+
+
+def expressions() -> Iterator[tuple[str, str, int, set[str], int]]:
+    """Where it stands, the expression, its flags, the methods that are called, and the length of what it meets."""
+    everywhere = Used()
+    for path in ROOT.rglob("*.py"):
+        everywhere.visit(ast.parse(path.read_text(encoding="utf-8")))
+    for place in PLACES:
+        for path in sorted((ROOT / place).rglob("*.py")):
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            name = ".".join(("gpudoctor", *path.relative_to(ROOT).with_suffix("").parts))
+            module = importlib.import_module(name.removesuffix(".__init__"))
+            used, length = Used().visit(tree), SHORT.get(path.stem, 8_000)
+            for name, value in vars(module).items():
+                if isinstance(value, (re.Pattern, LazyPattern)) and isinstance(value.pattern, str):
+                    methods = (used if name[0] == "_" else everywhere).get(name, set())
+                    yield f"{path.stem}.{name}", value.pattern, value.flags & ~re.UNICODE, methods, length
+            for node in ast.walk(tree):
+                if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or not node.args:
+                    continue
+                whose, first = node.func.value, node.args[0]
+                inline = isinstance(whose, ast.Name) and whose.id == "re" and node.func.attr not in ("compile", "escape")
+                if inline and isinstance(first, ast.Constant):
+                    multiline = re.MULTILINE if "MULTILINE" in ast.unparse(node) or "re.M" in ast.unparse(node) else 0
+                    yield f"{path.stem}:{node.lineno}", str(first.value), multiline, {node.func.attr}, length
+
+
+def use_of(methods: set[str]) -> Use:
+    if methods and methods <= {"match", "fullmatch", "pattern"}:
+        return re.Pattern.match if "match" in methods else re.Pattern.fullmatch
+    if methods == {"search"}:
+        return re.Pattern.search
+    return lambda expression, text: sum(1 for _ in expression.finditer(text))
+
+
+@pytest.mark.timeout(300)
+def test_expressions_of_ours_take_linear_time() -> None:
+    slow = []
+    for where, pattern, flags, methods, length in expressions():
+        use = use_of(methods)
+        cost = worst(pattern, flags, length, SUSPECT, use)
+        if cost.attack and cost.seconds >= SUSPECT and is_too_slow(pattern, flags, length, cost.attack, use):
+            slow.append(f"{where}: {cost.seconds:.3f} s for {length} letters of {cost.attack}")
+    assert not slow, "\n".join(slow)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"cuda\.is_available(?:\(\))?[^\w\n]{0,10}(?:[\w']+[^\w\n]{1,3}){0,5}[^\w\n]{0,10}(?:False|0)\b",
+        r"(?P<library>\w+\.so): cannot open",
+        r"version \d+\.\d+[\d.]* of",
+        r"needs .*but.*is found",
+    ],
+)
+def test_what_is_slow_is_found(pattern: str) -> None:
+    assert "takes too long" in (slow_pattern(pattern) or "")
+
+
+def test_what_grows_exponentially_is_found_before_it_hangs() -> None:
+    began = time.thread_time()
+    cost = worst(r"(?:a|aa|aaa)+$", 0, LONGEST_WINDOW, SUSPECT)
+    assert isinstance(cost, Cost) and cost.seconds >= SUSPECT
+    assert time.thread_time() - began < 20
+
+
+def _signature(pattern: str) -> Signature:
+    return Signature(text=(("a needle of many",),), pattern=pattern)
+
+
+def test_after_the_deadline_nothing_is_found_and_that_is_known() -> None:
+    deadline = Deadline(0.0)
+    text = SearchedText([Numbered(1, "a needle of many")], deadline=deadline)
+    assert not list(text.hits(_signature("needle"))) and deadline.passed
+    fresh = Deadline(60.0)
+    assert list(SearchedText([Numbered(1, "a needle of many")], deadline=fresh).hits(_signature("needle"))) and not fresh.passed
+
+
+def test_a_deadline_begins_when_it_is_asked_first() -> None:
+    deadline = Deadline(0.05)
+    until = time.thread_time() + 0.1
+    while time.thread_time() < until:
+        pass
+    assert not deadline.over()
+    while not deadline.over():
+        pass
+    assert deadline.passed
