@@ -132,7 +132,7 @@ DERIVATION = Derivation(
     name="torch_index",
     provides=(
         FactSpec("torch.index.build", "text", "the build of torch that serves the GPU of this machine: cuda, rocm, xpu, mps or cpu"),
-        FactSpec("torch.index", "text", "address of the index with that build, for this torch release; absent where PyPI has it, or no index does"),
+        FactSpec("torch.index", "text", "address of the index with that build and torch release; absent where PyPI or no index has it"),
         FactSpec("torch.index.command", "text", "the pip command that installs that build into the target environment"),
         FactSpec("index.cuda", "text", "PyTorch's index of CUDA wheels that fit the card and driver; of the newest release where those "
                                        "are unknown"),

@@ -1,4 +1,4 @@
-"""A call of ours in a process of its own, which can be ended at any moment: by a limit of time, or because no caller is waiting any more."""
+"""A call of ours in a process of its own, which can be ended at any moment: by a limit of time, or because no caller waits any more."""
 
 from __future__ import annotations
 
