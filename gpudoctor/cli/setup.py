@@ -157,7 +157,7 @@ def _write_plan(planned: Planned, given: Mapping[str, Any], screen: Screen) -> i
         system = planned.look.host.platform
         if system == "windows" or (system == "macos" and form == "dockerfile"):
             title = {"windows": "Windows", "macos": "macOS"}[system]
-            raise BadInput(f"--format {form} does not serve {title}, which this plan is for; --format json holds all of it, and --plan shows it")
+            raise BadInput(f"--format {form} does not serve {title}, which this plan is for; use --format json, or --plan")
         name = {"sh": "plan_shell", "dockerfile": "plan_dockerfile", "ansible": "plan_ansible"}[form]
         try:
             text = import_module(f"gpudoctor.reporters.{name}").render(plan, version=__version__, date=today)
