@@ -158,6 +158,10 @@ def _write_plan(planned: Planned, given: Mapping[str, Any], screen: Screen) -> i
     else:
         from importlib import import_module
 
+        system = planned.look.host.platform
+        if system == "windows" or (system == "macos" and form == "dockerfile"):
+            title = {"windows": "Windows", "macos": "macOS"}[system]
+            raise BadInput(f"--format {form} does not serve {title}, which this plan is for; use --format json, or --plan")
         name = {"sh": "plan_shell", "dockerfile": "plan_dockerfile", "ansible": "plan_ansible"}[form]
         try:
             text = import_module(f"gpudoctor.reporters.{name}").render(plan, version=__version__, date=today)

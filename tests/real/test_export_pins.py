@@ -1,4 +1,4 @@
-"""Tables of releases held against the package index: what an export pins exists, and what audit says is demanded is demanded.
+"""Tables of releases held against the package index: what an export pins exists, and what audit says is demanded is demanded."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from debian_root import DebianRoot, _tarball
-from installed_doctor import site_variables, trust_as_here
+from installed_doctor import CERTIFICATES, site_variables, trust_as_here
 from layered_root import private_mounts
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -93,6 +93,7 @@ def builder() -> Iterator[DebianRoot]:
         shutil.copy(_tarball("bookworm", BASE), root.here("/var/tmp/base.tar"))
         buildah(root, "from", "--name", "base", "scratch")
         buildah(root, "add", "base", "/var/tmp/base.tar", "/")
+        buildah(root, "copy", "base", CERTIFICATES, CERTIFICATES)  # the authorities of this site
         buildah(root, "commit", "--rm", "base", "docker.io/library/debian:12")
         root.here("/var/tmp/base.tar").unlink()
         yield root

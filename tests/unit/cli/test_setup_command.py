@@ -142,3 +142,12 @@ def test_the_question_comes_after_the_whole_commands_also_with_quiet(capsys: pyt
     screen = Screen({**given, "quiet": True, "verbose": False, "no_color": True, "name": "cpu", "mirror": (), "allow_removal": False})
     screen.show_plan(plan, whole=True)
     assert f"$ sudo {' '.join(argv)}\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("machine", "name", "form"), [("windows-rx7900-directml", "directml", "sh"), ("macos-m3-healthy", "mps", "dockerfile")]
+)
+def test_no_export_for_a_system_that_cannot_run_it(tmp_path: Path, machine: str, name: str, form: str):
+    recorded = str(Path(__file__).parents[2] / "machines" / machine)
+    ran = gpudoctor(tmp_path, name, "--capture", recorded, "--format", form)
+    assert ran.returncode == 2 and f"--format {form} does not serve" in ran.stderr and not ran.stdout
