@@ -36,7 +36,7 @@ def machine(tmp_path: Path) -> str:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("cudaa",), "there is no recipe 'cudaa' (did you mean 'cuda'?)"),
+        (("cudaa",), "there is no stack 'cudaa' to set up (did you mean 'cuda'?)"),
         (("--resume", "cpu"), "--resume stands alone"),
         (("--undo", "first"), "expected the number of a run"),
         (("--undo", "7"), "there is no run 7"),

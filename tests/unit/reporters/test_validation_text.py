@@ -153,5 +153,5 @@ def test_it_ends_with_the_likely_cause_and_the_one_thing_to_do() -> None:
 
 def test_a_long_name_does_not_widen_the_table() -> None:
     text = shown(measured(workload="a_network_with_a_very_long_name_indeed_" * 3), place=Terminal(width=80))
-    table = [line for line in text.splitlines() if "float32" in line]
+    table = [line for line in text.splitlines() if "train  float32" in line]
     assert table and all(len(line) <= 80 for line in table)
