@@ -19,19 +19,19 @@ FRAMEWORKS = {"tensorflow": "cuda, rocm, xpu, directml or mps", "jax": "cuda, ro
 @click.option(
     "--backend", metavar="NAME", help="xpu, rocm, cuda, directml, opencl, ipu, openvino, onnxruntime, mps, cpu; default: this machine's."
 )
-@click.option("--python", metavar="PATH", help="The environment to audit without FILE; with FILE, whose Python it is for.")
-@click.option("--capture", metavar="PATH", help="A recorded machine instead of this one.")
-@click.option("--format", "form", type=click.Choice(["text", "json", "github", "sarif"]), default="text", help="json is gpudoctor.audit/1.")
-@click.option("-o", "--output", metavar="FILE", help="Write there instead of to standard output, whole or not at all.")
+@click.option("--python", metavar="PATH", help="Audit this environment (without FILE); with FILE, its Python is the target.")
+@click.option("--capture", metavar="PATH", help="Use a recorded machine instead of this one.")
+@click.option("--format", "form", type=click.Choice(["text", "json", "github", "sarif"]), default="text", help="Output format.")
+@click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output, whole or not at all.")
 @click.option(
     "--fail-on", type=click.Choice(["error", "warning", "never"]), default="error", help="Lowest severity that exits 1 (error)."
 )
 @click.option("--offline/--online", default=True, help="--online: have pip resolve each proposed line against its index.")
 @click.option("--no-color", is_flag=True, help="No colour, as with NO_COLOR set or in a pipe.")
-@click.option("-v", "--verbose", is_flag=True, help="What works too, and the sources.")
-@click.option("-q", "--quiet", is_flag=True, help="Errors and warnings only.")
+@click.option("-v", "--verbose", is_flag=True, help="Show packages that work too, and the sources.")
+@click.option("-q", "--quiet", is_flag=True, help="Show errors and warnings only.")
 def command(files: Sequence[str], **given: Any) -> int:
-    """Which packages need CUDA, which versions exclude each other, which index they come from, what to write instead.
+    """Check dependencies against a device: wrong builds and indexes, conflicting versions, and the line to write instead.
 
     FILE: requirements*.txt, pyproject.toml, setup.cfg, setup.py, Pipfile, a lock file (uv, poetry, pdm, pylock, Pipfile,
     conda-lock), environment.yml, a Dockerfile or compose file. Without FILE: what is installed. Nothing is executed.

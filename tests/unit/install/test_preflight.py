@@ -278,7 +278,7 @@ def test_room_permission_python_and_sudo(tmp_path: Path, monkeypatch: pytest.Mon
     (missing,) = alone.problems
     assert missing.what == "Python" and "/usr/bin/python9.9 is not here" in missing.detail
     without = run(plan(steps[0]), online=False, facts={"user.is_root": False})
-    assert "the commands will be told" in without.notes[0]
+    assert "the commands are shown" in without.notes[0]
     monkeypatch.setattr(LocalHost, "may_open", lambda self, path: False)
     assert any("this user may not" in row.detail for row in run(plan(*steps, env=env), online=False).problems)
 

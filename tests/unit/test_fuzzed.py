@@ -1,0 +1,47 @@
+"""A fixed number of hostile files through every command that reads somebody else's; `python tests/fuzzing.py SECONDS` tries for longer."""
+
+from __future__ import annotations
+
+import sys
+
+import fuzzing
+import pytest
+
+from gpudoctor.lang.templates import fields_of, fill, fill_command
+from gpudoctor.model.facts import Facts, Known
+
+SEED = 20261122
+CASES = 28
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts memory and time of a child as Linux does")
+@pytest.mark.timeout(300)
+def test_hostile_files_end_in_time_and_memory_with_a_status_that_says_so() -> None:
+    fuzzing.prepare()
+    counts = fuzzing.count(SEED, most=CASES)
+    assert not counts.faults, "\n".join(counts.faults)
+    assert set(counts.tried) == {"text", "signature", "machine", "report", "policy", "manifest", "check"}
+
+
+def test_a_fault_is_seen() -> None:
+    """What the other test looks for: each kind of it is recognised."""
+    good = fuzzing.Ran(1, 0.2, 50 << 20, "", "")
+    assert good.fault() == ""
+    for changed in ({"status": 3}, {"seconds": 6.0}, {"most": 400 << 20}, {"error": "Traceback (most recent call last)"}, {"signal": 9},
+                    {"out": "\x1b[31m"}):  # fmt: skip
+        assert fuzzing.Ran(**{**good.__dict__, **changed}).fault()
+
+
+@pytest.mark.parametrize("unit", ["{", "}", "{a|", "{a.", "a|", "{gpu.name", "{kernel.release}"])
+def test_templates_are_filled_in_linear_time(unit: str) -> None:
+    """Values are long and hostile, and so are the templates of a folder of checks that somebody else made."""
+    import time
+
+    facts = Facts({"kernel.release": Known(unit * 200, "x")})
+    seconds = []
+    for length in (20_000, 80_000):
+        template = unit * (length // len(unit))
+        began = time.thread_time()
+        fields_of(template), fill(template, facts), fill_command(template, facts)
+        seconds.append(time.thread_time() - began)
+    assert seconds[1] < 10 * seconds[0] + 0.1, seconds
