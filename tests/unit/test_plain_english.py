@@ -25,7 +25,7 @@ QUOTING = {"docs/guide/style.md", "gpudoctor/catalog/text_lint.py", "gpudoctor/l
 
 
 def strings_of(path: Path) -> Iterator[tuple[int, str]]:
-    """Literals of a module in which words stand, with their lines. Docstrings are left out, but for those that are the help of a command."""
+    """Literals of a module in which words stand, with their lines. Of docstrings only the help of commands counts."""
     tree = ast.parse(path.read_text("utf-8"))
     documents = {
         id(statement.value)
