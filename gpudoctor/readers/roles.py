@@ -192,7 +192,7 @@ class Roles:
         if _STAMPED.match(text):
             return _of_program(stripped)
         if self._is_title(row, stripped):
-            return self._words(row, stripped[2:], fenced)
+            return _of_title(stripped[2:])
         if fenced in _CODE_FENCES or _CODE.match(text) or (stripped.startswith("# ") and self._beside_code(row)):
             return CODE
         if _LISTED.match(text) or _KEYED.match(text):
@@ -212,9 +212,7 @@ class Roles:
         """Words of a person or of a program without any mark."""
         person = _is_prose(stripped, fenced is not None or self._command_above(row) != "")
         role = _of_person(stripped) if person else _of_program(stripped)
-        if role in (PROSE, LOG) and row == self._first_row() and polarity(stripped) == NEUTRAL and not _ASKING.search(stripped):
-            return COMPLAINT  # The first line of a report says what it is about, in whatever words.
-        return role
+        return _of_title(stripped) if role in (PROSE, LOG) and row == self._first_row() else role
 
     def _settled(self) -> bool:
         """Whether the first line or the last ones say that it is all over: '[SOLVED] …', '… closing as resolved'."""
@@ -323,6 +321,11 @@ def _is_prose(text: str, in_output: bool) -> bool:
     if _PROGRAM.search(text[:80]) and spoken < 2:
         return False
     return spoken >= 1 or words >= 3 or text.endswith(("?", "."))
+
+
+def _of_title(text: str) -> str:
+    """The first line of a report says what it is about, in whatever words."""
+    return COMPLAINT if polarity(text) == NEUTRAL and not _ASKING.search(text) else _of_person(text)
 
 
 def _of_person(text: str) -> str:
