@@ -192,7 +192,7 @@ class Roles:
         if _STAMPED.match(text):
             return _of_program(stripped)
         if self._is_title(row, stripped):
-            return _of_title(stripped[2:])
+            return COMPLAINT if _is_a_subject(stripped[2:]) else _of_person(stripped[2:])
         if fenced in _CODE_FENCES or _CODE.match(text) or (stripped.startswith("# ") and self._beside_code(row)):
             return CODE
         if _LISTED.match(text) or _KEYED.match(text):
@@ -212,7 +212,7 @@ class Roles:
         """Words of a person or of a program without any mark."""
         person = _is_prose(stripped, fenced is not None or self._command_above(row) != "")
         role = _of_person(stripped) if person else _of_program(stripped)
-        return _of_title(stripped) if role in (PROSE, LOG) and row == self._first_row() else role
+        return COMPLAINT if role in (PROSE, LOG) and row == self._first_row() and _is_a_subject(stripped) else role
 
     def _settled(self) -> bool:
         """Whether the first line or the last ones say that it is all over: '[SOLVED] …', '… closing as resolved'."""
@@ -323,9 +323,9 @@ def _is_prose(text: str, in_output: bool) -> bool:
     return spoken >= 1 or words >= 3 or text.endswith(("?", "."))
 
 
-def _of_title(text: str) -> str:
-    """The first line of a report says what it is about, in whatever words."""
-    return COMPLAINT if polarity(text) == NEUTRAL and not _ASKING.search(text) else _of_person(text)
+def _is_a_subject(text: str) -> bool:
+    """Whether a first line may be the title of a report: it says what the report is about, in whatever words."""
+    return polarity(text) == NEUTRAL and not _ASKING.search(text)
 
 
 def _of_person(text: str) -> str:
