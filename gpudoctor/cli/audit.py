@@ -22,7 +22,7 @@ FRAMEWORKS = {"tensorflow": "cuda, rocm, xpu, directml or mps", "jax": "cuda, ro
 @click.option("--python", metavar="PATH", help="The environment to audit without FILE; with FILE, whose Python it is for.")
 @click.option("--capture", metavar="PATH", help="A recorded machine instead of this one.")
 @click.option("--format", "form", type=click.Choice(["text", "json", "github", "sarif"]), default="text", help="json is gpudoctor.audit/1.")
-@click.option("-o", "--output", metavar="FILE", help="Write there instead of to standard output, whole or not at all.")
+@click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output.")
 @click.option(
     "--fail-on", type=click.Choice(["error", "warning", "never"]), default="error", help="Lowest severity that exits 1 (error)."
 )

@@ -122,7 +122,7 @@ def test_what_is_wrong_comes_first_with_its_commands() -> None:
     places = [page.text.index(words) for words in parts]
     assert places == sorted(places)
     assert "Install a newer kernel. Then reboot." in page.text
-    assert "It follows from 1: " + KERNEL.title in page.text
+    assert "Caused by 1: " + KERNEL.title in page.text
     assert {"https://github.com/intel/compute-runtime/issues/610"} <= set(page.having("href"))
     assert "The capture is beside this file." in page.text and "not reached" in page.text
 
