@@ -51,7 +51,8 @@ LAYERS = ("compute", "performance")
 @click.option("--try-fixes", is_flag=True, help="Measure with and without each known fix that applies, in turns.")
 @click.option("--sweep-batch", is_flag=True, help="Measure throughput, latency and memory at growing batch sizes until memory runs out.")
 @click.option(
-    "--max-latency", type=click.FloatRange(min=0, min_open=True), metavar="MS", help="With --replicas or --sweep-batch: latency limit of the batch to pick."
+    "--max-latency", type=click.FloatRange(min=0, min_open=True), metavar="MS",
+    help="Latency limit for the batch that --replicas or --sweep-batch picks.",
 )
 @click.option("--compare", multiple=True, metavar="OTHER.json", help="Compare with that report; twice: compare both, measure nothing.")
 @click.option("--ignore", multiple=True, metavar="ID", help="Skip this check.")

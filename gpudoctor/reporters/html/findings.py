@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from gpudoctor.model.measurement import OK, Measurement
+from gpudoctor.model.measurement import OK, SKIPPED, Measurement
 from gpudoctor.model.report import Finding, Report
 from gpudoctor.reporters import phrases
 from gpudoctor.reporters.html.advice import advice, commands
@@ -72,7 +72,7 @@ def _result(measurements: Sequence[Measurement]) -> str:
     done = [each for each in measurements if each.status == OK]
     if not done:
         return ""
-    compared = [each for each in done if each.correctness is not None]
+    compared = [each for each in measurements if each.status != SKIPPED and each.correctness is not None]
     right = sum(each.correctness.passed for each in compared if each.correctness is not None)
     timed = next((each for each in done if each.throughput is not None and each.task != "micro"), None)
     timed = timed or next((each for each in done if each.throughput is not None), None)
