@@ -127,14 +127,14 @@ def _of_document(document: Mapping[str, Any], request: ReportRequest, knowledge:
 # one file
 
 
-def render(made: Made, form: str, beside: str = "") -> str:
-    """`form`: text, markdown, html or json. `beside`: where the recording lies, one sentence."""
+def render(made: Made, form: str, beside: str = "", width: int = 100) -> str:
+    """`form`: text, markdown, html or json. `beside`: where the recording lies, one sentence; `width`: of text."""
     if form == "json":
         return json_report.render(made.report, made.ignored)
     if form == "text":
         from gpudoctor.reporters.text_report import text
 
-        return text(made.report, made.ignored)
+        return text(made.report, made.ignored, width)
     if form == "html":
         from gpudoctor.reporters.html_report import html
 

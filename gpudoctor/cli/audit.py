@@ -22,7 +22,7 @@ FRAMEWORKS = {"tensorflow": "cuda, rocm, xpu, directml or mps", "jax": "cuda, ro
 @click.option("--python", metavar="PATH", help="Audit this environment (without FILE); with FILE, its Python is the target.")
 @click.option("--capture", metavar="PATH", help="Use a recorded machine instead of this one.")
 @click.option("--format", "form", type=click.Choice(["text", "json", "github", "sarif"]), default="text", help="Output format.")
-@click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output, whole or not at all.")
+@click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output.")
 @click.option(
     "--fail-on", type=click.Choice(["error", "warning", "never"]), default="error", help="Lowest severity that exits 1 (error)."
 )

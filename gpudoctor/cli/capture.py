@@ -6,15 +6,15 @@ import click
 
 
 @click.command("capture")
-@click.option("-o", "--output", required=True, metavar="FILE", help="NAME.tar.gz, NAME.zip, or a folder (a name that ends in /).")
-@click.option("--raw", is_flag=True, help="Keep names, addresses and serial numbers.")
-@click.option("--python", metavar="PATH", help="The target interpreter or environment folder.")
+@click.option("-o", "--output", required=True, metavar="FILE", help="Write to NAME.tar.gz, NAME.zip, or a folder (a name that ends in /).")
+@click.option("--raw", is_flag=True, help="Do not redact names, addresses, serial numbers and secrets.")
+@click.option("--python", metavar="PATH", help="Interpreter or environment to record; default: the active one, ./.venv, python3.")
 @click.option(
-    "--budget", type=click.FloatRange(min=0.1), default=60.0, show_default=True, metavar="SECONDS", help="One limit for all probes."
+    "--budget", type=click.FloatRange(min=0.1), default=60.0, show_default=True, metavar="SECONDS", help="Time limit for all probes."
 )
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing when it worked.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing on success.")
 def command(output: str, raw: bool, python: str | None, budget: float, quiet: bool) -> None:
-    """Record this machine into a file.
+    """Record this machine, so that check --capture FILE can examine it elsewhere.
 
     Without --raw, user and host names, addresses, serial numbers, tokens and passwords are replaced.
     """
@@ -42,4 +42,4 @@ def command(output: str, raw: bool, python: str | None, budget: float, quiet: bo
         what = ", ".join(f"{count} {name}" for name, count in sorted(counts.items())) or "nothing"
         click.echo(f"{output}: {recorded.commands} commands, {recorded.files} files" + ("" if raw else f"; replaced: {what}"), err=True)
         if trouble:
-            click.echo(f"which pseudonym stands for what could not be kept: {trouble}", err=True)
+            click.echo(f"the list of what each pseudonym stands for was not saved: {trouble}", err=True)

@@ -8,7 +8,7 @@ import click
 @click.command("completion")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:
-    """Print a completion script; save it where the shell looks for it:
+    """Print a shell completion script. Save it where the shell looks for it:
 
     \b
     bash  ~/.local/share/bash-completion/completions/gpudoctor

@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 
 @click.command("diff")
 @click.argument("sides", metavar="[BEFORE [AFTER]]", nargs=-1)
-@click.option("--history", is_flag=True, help="List the kept runs of `check` on this machine, newest first.")
-@click.option("--python", metavar="PATH", help="The interpreter or environment to look at now; default: as in check.")
+@click.option("--history", is_flag=True, help="List the saved runs of check on this machine, newest first.")
+@click.option("--python", metavar="PATH", help="Interpreter or environment to examine now; default: as in check.")
 @click.option(
     "--fail-on", type=click.Choice(["error", "warning", "never"]), default="error",
     help="Lowest severity of a new finding that exits 1 (error).",
 )  # fmt: skip
-@click.option("--format", "form", type=click.Choice(["text", "json", "html"]), default="text", help="json: gpudoctor.diff/1; html: a page.")
-@click.option("-o", "--output", metavar="FILE", help="Write there instead of to standard output, whole or not at all.")
-@click.option("--checks", multiple=True, metavar="DIR", help="A further folder of checks; may be repeated.")
-@click.option("--ignore", multiple=True, metavar="ID", help="Leave out this check.")
-@click.option("--no-color", is_flag=True, help="No colour, as with NO_COLOR set or in a pipe.")
-@click.option("-v", "--verbose", is_flag=True, help="Every change, noise and consequences included.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress line.")
+@click.option("--format", "form", type=click.Choice(["text", "json", "html"]), default="text", help="Output format.")
+@click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output.")
+@click.option("--checks", multiple=True, metavar="DIR", help="Additional folder of checks; may be repeated.")
+@click.option("--ignore", multiple=True, metavar="ID", help="Skip this check.")
+@click.option("--no-color", is_flag=True, help="Disable colour, as NO_COLOR does.")
+@click.option("-v", "--verbose", is_flag=True, help="Show every change, including noise and consequences.")
+@click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
 def command(sides: Sequence[str], **given: Any) -> int:
-    """What changed ('it worked last week'), and which finding came of it.
+    """Compare two reports or machines: what changed, and which findings the changes explain.
 
     BEFORE and AFTER are reports (check --format json, report.zip), captures, or @N of --history. Without AFTER it is this machine now;
     without both, this machine now against the last run of the same environment that found no error.
@@ -43,14 +43,14 @@ def command(sides: Sequence[str], **given: Any) -> int:
 
     if given["history"]:
         if given["form"] == "html":
-            raise BadInput("--history: a list is text or json")
+            raise BadInput("--history: the formats are text and json")
         if sides:
-            raise BadInput("--history stands alone; give @1, @2 … without it to compare with a run of the list")
+            raise BadInput("--history takes no other argument; to compare with a listed run: gpudoctor diff @1")
         return _history(given)
     if len(sides) > 2:
-        raise BadInput("diff compares two: gpudoctor diff BEFORE AFTER")
+        raise BadInput("too many arguments: expected gpudoctor diff BEFORE AFTER")
     if given["python"] and len(sides) == 2:
-        raise BadInput("--python: goes with this machine now; leave it out where both sides are given")
+        raise BadInput("--python applies to this machine; leave it out when both BEFORE and AFTER are given")
     check_python(given["python"])
     reasons = ignored(given["ignore"], project_file=len(sides) < 2)
     request = app.CheckRequest(python=given["python"], checks=given["checks"], ignore=frozenset(reasons))

@@ -9,16 +9,16 @@ from gpudoctor.cli import FINDINGS, OK, BadInput
 
 @click.group("lint")
 def command() -> None:
-    """For authors: find mistakes in checks and recipes, compare recorded machines."""
+    """Find mistakes in checks and recipes (for authors)."""
 
 
 @command.command("checks")
 @click.argument("check_id", metavar="[ID]", required=False)
-@click.option("--checks", multiple=True, metavar="DIR", help="A further folder of checks; may be repeated.")
-@click.option("--stale", is_flag=True, help="List the checks whose review date has come, instead of mistakes.")
-@click.option("--twins", is_flag=True, help="List the messages that stand in several checks, instead of mistakes.")
+@click.option("--checks", multiple=True, metavar="DIR", help="Additional folder of checks; may be repeated.")
+@click.option("--stale", is_flag=True, help="List the checks whose review date has passed.")
+@click.option("--twins", is_flag=True, help="List the messages that several checks share.")
 def checks(check_id: str | None, checks: tuple[str, ...], stale: bool, twins: bool) -> int:
-    """Names, sources, conditions and examples of every check (or one); exit 1 with file, key and hint."""
+    """Check the names, sources, conditions and examples of every check or one; exits 1 on a mistake."""
     from datetime import date
 
     from gpudoctor import app, authoring
@@ -39,9 +39,9 @@ def checks(check_id: str | None, checks: tuple[str, ...], stale: bool, twins: bo
 
 @command.command("mutants")
 @click.argument("check_id", metavar="[ID]", required=False)
-@click.option("--checks", multiple=True, metavar="DIR", help="A further folder of checks; may be repeated.")
+@click.option("--checks", multiple=True, metavar="DIR", help="Additional folder of checks; may be repeated.")
 def mutants(check_id: str | None, checks: tuple[str, ...]) -> int:
-    """Parts of checks that no example needs: a literal, an alternative, a condition; exit 1 where there are any."""
+    """List the parts of checks that no example covers; exits 1 if there are any."""
     from gpudoctor import app, authoring
 
     try:
@@ -59,7 +59,7 @@ def mutants(check_id: str | None, checks: tuple[str, ...]) -> int:
 
 @command.command("recipes")
 def recipes() -> int:
-    """Names, addresses, sources, settings and example plans of every recipe; exit 1 with file, step and hint."""
+    """Check the names, URLs, sources, settings and example plans of every recipe; exits 1 on a mistake."""
     from gpudoctor import app, authoring
 
     try:
@@ -72,11 +72,11 @@ def recipes() -> int:
 
 
 @command.command("machines")
-@click.option("--machines", required=True, metavar="DIR", help="Recorded machines: folders with machine.toml, .tar.gz or .zip.")
-@click.option("--base", required=True, metavar="DIR", help="The checks as they were: a folder of <topic>/<id>.toml.")
-@click.option("--checks", multiple=True, metavar="DIR", help="A further folder of checks beside the present ones.")
+@click.option("--machines", required=True, metavar="DIR", help="Folder of recorded machines (folders with machine.toml, .tar.gz or .zip).")
+@click.option("--base", required=True, metavar="DIR", help="Folder with the earlier checks: <topic>/<id>.toml.")
+@click.option("--checks", multiple=True, metavar="DIR", help="Additional folder of checks beside the current ones.")
 def machines(machines: str, base: str, checks: tuple[str, ...]) -> int:
-    """Which findings appear and vanish on recorded machines; exit 1 where any does."""
+    """List the findings that changed on recorded machines; exits 1 if any did."""
     from gpudoctor import app, authoring
     from gpudoctor.reporters.escape import visible
 

@@ -12,23 +12,23 @@ from gpudoctor.cli import FINDINGS, OK, UNKNOWN, BadInput
 if TYPE_CHECKING:
     from gpudoctor.model.recipe import RecipeBook
 
-_FORMAT = click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="What to write.")
-_OUTPUT = click.option("-o", "--output", metavar="FILE", help="Write there instead of to standard output.")
-_CHECKS = click.option("--checks", "extra", multiple=True, metavar="DIR", help="A further folder of checks; may be repeated.")
+_FORMAT = click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="Output format.")
+_OUTPUT = click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output.")
+_CHECKS = click.option("--checks", "extra", multiple=True, metavar="DIR", help="Additional folder of checks; may be repeated.")
 
 
 @click.group("list")
 def command() -> None:
-    """What is known: checks, devices, facts, stacks, recipes, workloads."""
+    """List checks, devices, facts, stacks, recipes or workloads."""
 
 
 @command.command("checks")
 @_FORMAT
 @_OUTPUT
 @_CHECKS
-@click.option("--test", metavar="ID", help="Run the examples of this check instead; exit 1 where one does not hold.")
+@click.option("--test", metavar="ID", help="Run the examples of this check; exits 1 if one fails.")
 def checks(form: str, output: str | None, extra: Sequence[str], test: str | None) -> int:
-    """Every check: id, severity, layer, title."""
+    """List every check: id, severity, layer and title."""
     from gpudoctor import app
 
     try:
@@ -56,7 +56,7 @@ def checks(form: str, output: str | None, extra: Sequence[str], test: str | None
 @_OUTPUT
 @_CHECKS
 def stacks(form: str, output: str | None, extra: Sequence[str]) -> int:
-    """Every stack: name, what it stands for, the rungs of its ladder."""
+    """List every stack: its name, its title and its layers."""
     from gpudoctor import app
 
     try:
@@ -71,7 +71,7 @@ def stacks(form: str, output: str | None, extra: Sequence[str]) -> int:
 @_FORMAT
 @_OUTPUT
 def facts(form: str, output: str | None) -> int:
-    """The vocabulary that checks and policies may use, with kinds and fields."""
+    """List the facts that checks and policies may use, with their types and fields."""
     from gpudoctor.gather import vocabulary
 
     rows = [
@@ -84,9 +84,9 @@ def facts(form: str, output: str | None) -> int:
 @command.command("devices")
 @_FORMAT
 @_OUTPUT
-@click.option("--capture", metavar="PATH", help="The devices of a recorded machine.")
+@click.option("--capture", metavar="PATH", help="List the devices of a recorded machine.")
 def devices(form: str, output: str | None, capture: str | None) -> int:
-    """The GPUs and accelerators of this machine (or a recorded one), as checks see them; nothing is started."""
+    """List the GPUs and accelerators of this machine or a recorded one."""
     from gpudoctor import app
 
     if capture is not None:
@@ -111,9 +111,9 @@ def devices(form: str, output: str | None, capture: str | None) -> int:
 @command.command("recipes")
 @_FORMAT
 @_OUTPUT
-@click.option("--verify-online", is_flag=True, help="Ask whether all their addresses, keys and versions still exist; exit 1 where not.")
+@click.option("--verify-online", is_flag=True, help="Check that every URL, key and version still exists; exits 1 if not.")
 def recipes(form: str, output: str | None, verify_online: bool) -> int:
-    """Install recipes: what gpudoctor setup can do, and for which systems."""
+    """List what gpudoctor setup can install, and on which systems."""
     from gpudoctor import app, installing
     from gpudoctor.cli.show_recipe import blank
 
@@ -163,7 +163,7 @@ def _verify_online(book: RecipeBook, form: str, output: str | None) -> int:
 @_FORMAT
 @_OUTPUT
 def workloads(form: str, output: str | None) -> int:
-    """Workloads that measure a device: what gpudoctor validate can run, in which unit, and which of them --quick holds."""
+    """List the workloads of gpudoctor validate, with their units and which of them --quick runs."""
     from gpudoctor.validate import catalogue
 
     rows = catalogue.rows()

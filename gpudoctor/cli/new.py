@@ -9,16 +9,16 @@ from gpudoctor.cli import OK, BadInput
 
 @click.group("new")
 def command() -> None:
-    """For authors: start a check file."""
+    """Create the file of a new check (for authors)."""
 
 
 @command.command("check")
 @click.argument("check_id", metavar="ID")
-@click.option("--topic", required=True, help="The folder under checks/: what the trouble is about.")
-@click.option("--stack", default="torch-cuda", show_default=True, help="A stack that it breaks.")
-@click.option("--checks", metavar="DIR", help="The catalogue to write into; default: that of this checkout.")
+@click.option("--topic", required=True, help="Folder under checks/ for the new file.")
+@click.option("--stack", default="torch-cuda", show_default=True, help="Stack that the problem breaks.")
+@click.option("--checks", metavar="DIR", help="Catalogue to write to; default: that of this checkout.")
 def check(check_id: str, topic: str, stack: str, checks: str | None) -> int:
-    """Write checks/TOPIC/ID.toml with comments; then fill it and run `gpudoctor list checks --test ID`."""
+    """Create checks/TOPIC/ID.toml from a template. To test it: gpudoctor list checks --test ID"""
     from datetime import date
     from pathlib import Path
 

@@ -24,46 +24,47 @@ LAYERS = ("compute", "performance")
 
 
 @click.command("validate")
-@click.option("--quick", is_flag=True, help="What says most within a minute; this is the default.")
-@click.option("--full", is_flag=True, help="Every workload, dtype and size that the device can do.")
-@click.option("--workload", "workloads", metavar="A,B", help="These only; gpudoctor list workloads names them.")
-@click.option("--task", "tasks", metavar="TASK", help="training, inference or micro; several with commas.")
-@click.option("--batch", "batches", metavar="2,4,6", help="These batch sizes instead of the usual one.")
-@click.option("--dtype", "dtypes", metavar="A,B", help="float32, float16, bfloat16 or float64.")
-@click.option("--duration", type=float, metavar="SECONDS", help="Time for one measurement, after its warm-up.")
+@click.option("--quick", is_flag=True, help="Run the most informative workloads within a minute (default).")
+@click.option("--full", is_flag=True, help="Run every workload, dtype and size that the device supports.")
+@click.option("--workload", "workloads", metavar="A,B", help="Run only these; to list them: gpudoctor list workloads.")
+@click.option("--task", "tasks", metavar="TASK", help="Run only these tasks: training, inference, micro.")
+@click.option("--batch", "batches", metavar="2,4,6", help="Batch sizes, instead of the default one.")
+@click.option("--dtype", "dtypes", metavar="A,B", help="Data types: float32, float16, bfloat16, float64.")
+@click.option("--duration", type=float, metavar="SECONDS", help="Time per measurement, after the warm-up.")
 @click.option(
-    "--device", "devices", multiple=True, metavar="DEVICE", help="Such as xpu:0, cuda:0, ocl:1, openvino:GPU.0, cpu; may be repeated."
+    "--device", "devices", multiple=True, metavar="DEVICE", help="Measure only this device: xpu:0, cuda:0, ocl:1, openvino:GPU.0, cpu …"
 )
-@click.option("--python", metavar="PATH", help="The interpreter or environment to measure in; default: the active one, ./.venv, python3.")
+@click.option("--python", metavar="PATH", help="Interpreter or environment to measure in; default: the active one, ./.venv, python3.")
 @click.option(
     "--compile",
     "compiler",
     type=click.Choice(["none", "default", "reduce-overhead", "max-autotune"]),
     default="none",
-    help="Modes of torch.compile.",
+    help="Mode of torch.compile.",
 )
-@click.option("--optimizer", type=click.Choice(["sgd", "adam"]), default="sgd", help="Of training steps.")
-@click.option("--copies", is_flag=True, help="Copies to the device and back are inside the clock.")
-@click.option("--preprocess", is_flag=True, help="So is the preparation of images on the host, and with it the copies.")
-@click.option("--replicas", type=int, metavar="N", help="N processes at once, one per device, share each batch.")
-@click.option("--dataset", metavar="DIR", help="A folder whose small files are read as a data loader reads them.")
-@click.option("--operators", is_flag=True, help="Instead: the operators that real models use, one by one, forward and backward.")
-@click.option("--try-fixes", is_flag=True, help="Instead: the workload with and without each known fix that applies, in turns.")
-@click.option("--sweep-batch", is_flag=True, help="Instead: throughput, latency and memory against the batch, up to the end of memory.")
+@click.option("--optimizer", type=click.Choice(["sgd", "adam"]), default="sgd", help="Optimizer of the training steps.")
+@click.option("--copies", is_flag=True, help="Include copies to the device and back in the measured time.")
+@click.option("--preprocess", is_flag=True, help="Include image preprocessing on the host and the copies in the measured time.")
+@click.option("--replicas", type=int, metavar="N", help="Split each batch over N processes, one per device.")
+@click.option("--dataset", metavar="DIR", help="Measure how fast a data loader reads the files of this folder.")
+@click.option("--operators", is_flag=True, help="Test each operator that common models use, forward and backward.")
+@click.option("--try-fixes", is_flag=True, help="Measure with and without each known fix that applies, in turns.")
+@click.option("--sweep-batch", is_flag=True, help="Measure throughput, latency and memory at growing batch sizes until memory runs out.")
 @click.option(
-    "--max-latency", type=click.FloatRange(min=0, min_open=True), metavar="MS", help="With --replicas or --sweep-batch: picks the batch."
+    "--max-latency", type=click.FloatRange(min=0, min_open=True), metavar="MS",
+    help="Latency limit for the batch that --replicas or --sweep-batch picks.",
 )
-@click.option("--compare", multiple=True, metavar="OTHER.json", help="Beside that report of validate; given twice, nothing is measured.")
-@click.option("--ignore", multiple=True, metavar="ID", help="Leave out this check.")
-@click.option("--format", "form", type=click.Choice(MEASURED), default="text", help="json: the report of check, measurements in it.")
-@click.option("-o", "--output", metavar="FILE", help="Write there instead of to standard output, whole or not at all.")
-@click.option("--no-color", is_flag=True, help="No colour, as with NO_COLOR set or in a pipe.")
-@click.option("-v", "--verbose", is_flag=True, help="Every note and source.")
-@click.option("-q", "--quiet", is_flag=True, help="No moving table.")
+@click.option("--compare", multiple=True, metavar="OTHER.json", help="Compare with that report; twice: compare both, measure nothing.")
+@click.option("--ignore", multiple=True, metavar="ID", help="Skip this check.")
+@click.option("--format", "form", type=click.Choice(MEASURED), default="text", help="Output format.")
+@click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output.")
+@click.option("--no-color", is_flag=True, help="Disable colour, as NO_COLOR does.")
+@click.option("-v", "--verbose", is_flag=True, help="Show every note and source.")
+@click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
 def command(**given: Any) -> int:
-    """Does it compute right, how fast, and is that what this device should do?
+    """Measure whether the device computes correctly, how fast, and how that compares with what it should reach.
 
-    Each measurement runs in a process of its own, in the target environment; whatever becomes of it, the others go on.
+    Each measurement runs in its own process in the target environment; if one fails, the others continue.
     """
     from gpudoctor import app, validating
     from gpudoctor.cli import validate_more
@@ -129,7 +130,7 @@ def _words(text: str | None) -> tuple[str, ...]:
 def _sizes(text: str | None) -> tuple[int, ...]:
     words = _words(text)
     if not all(word.isascii() and word.isdigit() and len(word) < 7 for word in words):
-        raise BadInput(f"--batch {text}: expected numbers such as 2,4,6")
+        raise BadInput(f"--batch {text}: expected whole numbers separated by commas, such as 2,4,6")
     return tuple(int(word) for word in words)
 
 
@@ -149,9 +150,9 @@ def _say(done: Validated, given: Mapping[str, Any]) -> int:
         )
     deliver(text, given["output"])
     if done.not_kept:
-        click.echo(f"gpudoctor: gpudoctor check will not know of this: {done.not_kept}", err=True)
+        click.echo(f"gpudoctor: the results were not saved for gpudoctor check: {done.not_kept}", err=True)
     if not done.targets:
-        click.echo("gpudoctor: nothing to measure on: no framework works in this environment; gpudoctor check says why", err=True)
+        click.echo("gpudoctor: nothing was measured: no framework works in this environment; to find out why: gpudoctor check", err=True)
     return status(done)
 
 

@@ -23,19 +23,19 @@ def wanted(given: Mapping[str, Any]) -> bool:
     """Whether something else than the usual measurements was asked for. Raises BadInput for what does not go together."""
     modes = [name for name in MODES if given[name]]
     if len(modes) > 1:
-        raise BadInput(f"--{modes[0].replace('_', '-')} and --{modes[1].replace('_', '-')}: give one of them")
+        raise BadInput(f"--{modes[0].replace('_', '-')} and --{modes[1].replace('_', '-')}: choose one of them")
     if given["max_latency"] is not None and not given["sweep_batch"] and given["replicas"] is None:
-        raise BadInput("--max-latency: goes with --sweep-batch or --replicas, which measure the batches to pick from")
+        raise BadInput("--max-latency requires --sweep-batch or --replicas, which measure several batch sizes")
     if given["replicas"] is not None and modes:
-        raise BadInput(f"--replicas does not go with --{modes[0].replace('_', '-')}; --batch 2,4,6 names the batches of replicas")
+        raise BadInput(f"--replicas cannot be combined with --{modes[0].replace('_', '-')}; use --batch 2,4,6 for several batch sizes")
     if len(given["compare"]) > 2 or (len(given["compare"]) == 2 and modes):
-        raise BadInput("--compare: one report to measure against, or two that are compared without measuring")
+        raise BadInput("--compare: expected one report, or two to compare without measuring")
     if given["compare"] and modes in (["try_fixes"], ["sweep_batch"]):
-        raise BadInput(f"--compare does not go with --{modes[0].replace('_', '-')}; give it with --operators, or alone")
+        raise BadInput(f"--compare cannot be combined with --{modes[0].replace('_', '-')}; use it alone or with --operators")
     pages = ["html"] if modes in ([], ["sweep_batch"]) else []
     if given["form"] not in ("text", "json", *pages) and (modes or given["compare"]):
         other, can = f"--{modes[0].replace('_', '-')}" if modes else "--compare", " or ".join(("text", "json", *pages))
-        raise BadInput(f"--format {given['form']}: it is for the usual measurements; {other} writes {can}")
+        raise BadInput(f"--format {given['form']}: not available here; {other} writes {can}")
     return bool(modes) or len(given["compare"]) == 2
 
 

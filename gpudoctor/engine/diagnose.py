@@ -168,7 +168,7 @@ def _filled(advice: AdviceTemplate, facts: Facts) -> Advice:
         text=fill(advice.do, facts), commands=tuple(run for step in steps if (run := fill_command(step.run, facts)) is not None),
         env={name: said for name, value in advice.env.items() if (said := fill_command(value, facts)) is not None},
         recipe=advice.recipe, needs_reboot=advice.needs_reboot,
-        otherwise=tuple(fill(words, facts) for words in advice.otherwise),
+        otherwise=tuple(fill(words, facts) for words in advice.otherwise), windows=facts.value("platform.kind") == "windows",
     )  # fmt: skip
 
 

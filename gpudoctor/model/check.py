@@ -35,6 +35,8 @@ class Advice:
     recipe: str | None = None
     needs_reboot: bool = False
     otherwise: tuple[str, ...] = ()
+    windows: bool = False
+    """The variables are set in cmd, not in sh."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ LIMIT = 400
 _RELEVANT = re.compile(
     r"i915|\bxe\b|amdgpu|\bkfd\b|NVRM|nvidia|nouveau|\bXid\b|snd_hda_intel|\bGuC\b|\bHuC\b|firmware|iommu|DMAR|AMD-Vi|dxgkrnl|dxgk|\bdxg\b|"
     r"\bBAR \d|Resizable|taint|lockdown|Out of memory|\boom|Lockdown|module verification|PKCS|ipu\b|graphcore|simple-framebuffer|nomodeset|"
-    r"\bdrm\b|AER:|PCIe Bus Error|segfault",
+    r"\bdrm\b|AER:|PCIe Bus Error|segfault|secure ?boot|\bmodule\b.*\b(?:rejected|restricted)|\bnot signed\b",
     re.IGNORECASE,
 )
 

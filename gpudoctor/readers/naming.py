@@ -94,9 +94,11 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return lazy(pattern, re.IGNORECASE)
 
 
+_NO_PACKAGE = r"(?! \d+(?:\.\d+)+-\d)"
+"""The kernel's first line names its compiler: gcc (Ubuntu 12.3.0-1ubuntu1)."""
 _SYSTEMS = (
-    ("ubuntu", r"\bUbuntu(?:\s+Linux)?[ \-]*(?P<version>\d{2}\.\d{2}|\d{2}(?=\b))?"),
-    ("debian", r"\bDebian(?: GNU/Linux)?[ \-]*(?P<version>\d{1,2})?"),
+    ("ubuntu", rf"\bUbuntu{_NO_PACKAGE}(?:\s+Linux)?[ \-]*(?P<version>\d{{2}}\.\d{{2}}|\d{{2}}(?=\b))?"),
+    ("debian", rf"\bDebian{_NO_PACKAGE}(?: GNU/Linux)?[ \-]*(?P<version>\d{{1,2}})?"),
     ("fedora", r"\bFedora(?: Linux)?[ \-]*(?P<version>\d{2})?"),
     ("nobara", r"\bNobara(?: Linux)?[ \-]*(?P<version>\d{2})?"),
     ("arch", r"\bArch(?: ?Linux)(?P<version>)"),

@@ -68,7 +68,7 @@ TOOLS = (
 _OF_KERNEL = lazy(r"^\s*NVRM: |^\[\s*\d+\.\d{3,6}\]|\bkernel: ", re.IGNORECASE)
 _OF_DEVICES = lazy(
     r"\b(?:i915|xe|amdgpu|nvidia|nvidia-modeset|NVRM|nouveau|drm|kfd|vfio|DMAR|AMD-Vi|"
-    r"IOMMU|pcieport|PCIe|ipu|firmware|Out of memory|oom|Xid|ACPI|BAR)\b",
+    r"IOMMU|pcieport|PCIe|ipu|firmware|Out of memory|oom|Xid|ACPI|BAR|secure ?boot|Loading of (?:unsigned )?module)\b",
     re.IGNORECASE,
 )
 _STAMPED = lazy(r"^\[\s*(?P<seconds>\d+\.\d+)\]\s*(?P<said>.*)$|^.*?\bkernel: (?:\[\s*(?P<more>\d+\.\d+)\]\s*)?(?P<text>.*)$")

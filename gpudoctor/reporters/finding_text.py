@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from gpudoctor.model.report import Finding
+from gpudoctor.reporters.advice_lines import command_lines, sentence
 from gpudoctor.reporters.escape import visible
 
 _ISSUE = re.compile(r"([A-Za-z0-9][\w.-]{0,99}/[\w.-]{1,100})#(\d{1,9})$")
@@ -13,14 +14,13 @@ _ISSUE = re.compile(r"([A-Za-z0-9][\w.-]{0,99}/[\w.-]{1,100})#(\d{1,9})$")
 def lines(finding: Finding) -> list[str]:
     """Without the title."""
     advice = finding.advice
-    text = advice.text + (" Then reboot." if advice.needs_reboot and "reboot" not in advice.text.lower() else "")
+    text = sentence(advice)
     found = [
         finding.explanation,
         f"On: {', '.join(finding.subjects)}" if len(finding.subjects) > 1 else "",
         *(f"Seen: {seen}" for seen in finding.evidence if seen not in finding.explanation),
         f"Do: {text}" if text else "",
-        *(f"  $ {command}" for command in advice.commands),
-        *(f"  $ export {name}={value}" for name, value in advice.env.items()),
+        *(f"  $ {command}" for command in command_lines(advice)),
         f"More: {' '.join(finding.sources[:3])}" if finding.sources else "",
     ]
     return [visible(line) for line in found if line]

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from gpudoctor.model.report import Finding
+from gpudoctor.reporters.advice_lines import command_lines, sentence
 from gpudoctor.reporters.arranged import MOST, Arranged, question_of
 from gpudoctor.reporters.escape import visible
 from gpudoctor.reporters.layout import Line, Span, hanging
-from gpudoctor.reporters.phrases import exports
 
 
 def arranged_lines(
@@ -90,12 +90,11 @@ def _evidence(finding: Finding, width: int, margin: Span, verbose: bool) -> Iter
 
 def _advice(finding: Finding, width: int, margin: Span, label: str, verbose: bool) -> Iterator[Line]:
     advice = finding.advice
-    text = advice.text + (" Then reboot." if advice.needs_reboot and "reboot" not in advice.text.lower() else "")
+    text = sentence(advice)
     if text:
         yield from hanging((margin, Span(label, "good")), text, width)
         label = " " * len(label)
-    exported = [command for command in exports(advice.env) if command not in advice.commands]
-    for command in (*advice.commands, *exported):
+    for command in command_lines(advice):
         yield margin, Span(label, "good"), Span(f"$ {visible(command)}", "command")  # one line: to be copied
         label = " " * len(label)
     for words in advice.otherwise if verbose else ():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.model.report import Finding, Report
+from gpudoctor.reporters.advice_lines import command_lines, sentence
 from gpudoctor.reporters.escape import visible
 from gpudoctor.reporters.finding_text import address, lines
 from gpudoctor.reporters.markdown_text import cell
@@ -77,14 +78,14 @@ def _summary(report: Report) -> Iterator[str]:
         yield from ("", f"### {_text(finding.title)}", "", f"{finding.severity}, {finding.confidence}: `{finding.id}`")
         if finding.explanation:
             yield from ("", _text(finding.explanation))
-        if finding.advice.text:
-            yield from ("", f"**Do:** {_text(finding.advice.text)}")
-        if finding.advice.commands:
-            yield from ("", *(f"    {visible(command)}" for command in finding.advice.commands))
+        if to_do := sentence(finding.advice):
+            yield from ("", f"**Do:** {_text(to_do)}")
+        if commands := command_lines(finding.advice):
+            yield from ("", *(f"    {visible(command)}" for command in commands))
         links = [f"[{_text(source)}]({link})" for source in finding.sources if (link := address(source)) and ")" not in link]
         if links:
             yield from ("", ", ".join(links))
-    for title, said in (("Could not be told", report.undetermined), ("Incomplete", report.incomplete)):
+    for title, said in (("Not determined", report.undetermined), ("Incomplete", report.incomplete)):
         if said:
             yield from ("", f"**{title}:** {_text('; '.join(said))}")
 

@@ -10,6 +10,7 @@ from gpudoctor.model.measurement import OK, Measurement
 from gpudoctor.model.packed import pack
 from gpudoctor.model.report import Finding, LayerResult, Report, StackResult
 from gpudoctor.reporters import collect_env, json_report, phrases
+from gpudoctor.reporters.advice_lines import command_lines, sentence
 from gpudoctor.reporters.escape import visible
 from gpudoctor.reporters.markdown_text import block, code, folded, table, text, units
 from gpudoctor.reporters.validation_text import rate_text, result_text, task_text, time_text
@@ -176,10 +177,10 @@ def _finding(finding: Finding, numbers: Mapping[str, int], full: bool) -> str:
 
 def _advice(finding: Finding) -> Iterator[str]:
     advice = finding.advice
-    said = advice.text + (" Then reboot." if advice.needs_reboot and "reboot" not in advice.text.lower() else "")
+    said = sentence(advice)
     if said:
         yield f"Do: {text(said)}"
-    commands = [*advice.commands, *(f"export {name}={value}" for name, value in advice.env.items())]
+    commands = command_lines(advice)
     if commands:
         yield block("\n".join(command.replace("\n", " ") for command in commands), "sh")
 

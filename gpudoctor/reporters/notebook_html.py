@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from html import escape
 
 from gpudoctor.model.report import Finding, Report, StackResult
+from gpudoctor.reporters.advice_lines import command_lines, sentence
 from gpudoctor.reporters.escape import visible
 from gpudoctor.reporters.finding_text import address
 from gpudoctor.reporters.phrases import name, nothing_wrong
@@ -59,13 +60,13 @@ def _stack(stack: StackResult) -> str:
 
 def _finding(finding: Finding, shown: bool) -> str:
     advice = finding.advice
-    commands = "\n".join([*advice.commands, *(f"export {key}={value}" for key, value in advice.env.items())])
+    commands = "\n".join(command_lines(advice))
     links = [_link(source) for source in finding.sources[:3]]
     return (
         f"<details{' open' if shown else ''}><summary>{_coloured(finding.severity, finding.severity)} <b>{_text(finding.title)}</b> "
         f"<small>{_text(finding.confidence)}</small></summary>"
         f"<p>{_text(finding.explanation)}</p>"
-        + (f"<p><b>Do:</b> {_text(advice.text)}{' Then reboot.' if _reboot(finding) else ''}</p>" if advice.text else "")
+        + (f"<p><b>Do:</b> {_text(sentence(advice))}</p>" if advice.text else "")
         + (f"<pre>{escape(visible(commands, multiline=True))}</pre>" if commands else "")
         + "".join(f"<p><small>Seen: {_text(seen)}</small></p>" for seen in finding.evidence[:8])
         + (f"<p><small>{', '.join(links)}</small></p>" if links else "")
@@ -76,10 +77,6 @@ def _finding(finding: Finding, shown: bool) -> str:
 def _link(source: str) -> str:
     link = address(source)
     return f'<a href="{escape(link)}" rel="noopener noreferrer" target="_blank">{_text(source)}</a>' if link else _text(source)
-
-
-def _reboot(finding: Finding) -> bool:
-    return finding.advice.needs_reboot and "reboot" not in finding.advice.text.lower()
 
 
 def _coloured(kind: str, text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gpudoctor.model.report import LayerResult, Report, StackResult
+from gpudoctor.reporters.advice_lines import command_lines
 
 WORDS = {"ok": "ok", "warning": "warning", "broken": "BROKEN", "unknown": "not checked", "not-reached": "not reached"}
 MEASURED = ("compute", "performance")
@@ -124,8 +125,7 @@ def next_step(report: Report, again: str = AGAIN) -> tuple[str, tuple[str, ...]]
     """What to say, and the commands to run next; `again`: the command line that made this report."""
     serious = [finding for finding in report.findings if finding.severity != "info" and finding.confidence != "possible"]
     if serious:
-        advice = serious[0].advice
-        commands = (*advice.commands, *(exported for exported in exports(advice.env) if exported not in advice.commands))
+        commands = tuple(command_lines(serious[0].advice))
         if len(commands) > FEW:
             return f"Next: run the {len(commands)} commands of finding 1, in their order.", ()
         return ("Next:", commands) if commands else ("Next: follow the advice of finding 1; details:", (f"gpudoctor show {serious[0].id}",))
@@ -138,10 +138,3 @@ def next_step(report: Report, again: str = AGAIN) -> tuple[str, tuple[str, ...]]
     ):
         return "Next, to measure correctness and speed:", ("gpudoctor validate",)
     return "Details:", (f"{again} -v",)
-
-
-def exports(env: Mapping[str, str]) -> list[str]:
-    """Variables as a shell sets them."""
-    import shlex
-
-    return [f"export {variable}={value if value.isidentifier() else shlex.quote(value)}" for variable, value in env.items()]

@@ -36,7 +36,7 @@ def render(report: Report) -> str:
 def _head(report: Report) -> Iterator[str]:
     machine = report.headline.get("machine", "this machine")
     yield f"# What must be there, as found {report.created} on: {_comment(machine)}. Loosen what need not be so."
-    yield "# gpudoctor check --expect THIS-FILE: exit 1 where it is not met, 4 where it cannot be told."
+    yield "# gpudoctor check --expect THIS-FILE: exits 1 if it is not met, 4 if it could not be determined."
     yield f"schema = {_text(SCHEMA)}"
 
 

@@ -93,7 +93,7 @@ def _rule(name: str, check: Check | None, finding: Finding | None) -> dict[str, 
 def _rule_of(name: str, finding: Finding | None) -> dict[str, Any]:
     """For what is no check of the catalogue: a policy's demand."""
     if name == DEMAND:
-        short = "A demand of the policy is not met, or cannot be told"
+        short = "A requirement of the policy is not met or could not be determined"
         text = "gpudoctor check --expect FILE compares the machine with a policy; the result names the line that demands it."
         return {"id": name, "shortDescription": {"text": short}, "help": {"text": text}, "defaultConfiguration": {"level": "error"}}
     assert finding is not None
@@ -144,6 +144,6 @@ def _open(report: Report, ids: Sequence[str]) -> Iterator[dict[str, Any]]:
     for said, place in open_demands(report):
         yield {
             "ruleId": DEMAND, "ruleIndex": ids.index(DEMAND), "kind": "open", "level": "none",
-            "message": {"text": f"Could not be told: {visible(said)}"},
+            "message": {"text": f"Not determined: {visible(said)}"},
             "locations": [{"physicalLocation": _physical(place or Place("machine/policy"))}],
         }  # fmt: skip

@@ -24,7 +24,7 @@ def render(sweep: Sweep, terminal: Terminal | None = None) -> str:
     lines.append(())
     if sweep.limit is None:
         lines += hanging(
-            (Span("No batch ran: ", "bad"),), next((point.reason for point in sweep.points if point.reason), "no reason was told"), width
+            (Span("No batch ran: ", "bad"),), next((point.reason for point in sweep.points if point.reason), "no reason given"), width
         )
         return terminal.draw(lines)
     lines.append((Span("Knee:  ", "good"), Span(f"batch {sweep.knee}: the smallest with 95 % of the best throughput")))

@@ -10,12 +10,12 @@ from gpudoctor.reporters.layout import Terminal
 
 LIMIT = 8192
 """Bytes: what a field of a form takes, and a person reads."""
-_CUT = "… (cut; gpudoctor report -o report.md holds all of it)\n"
+_CUT = "… (cut here: gpudoctor report -o report.zip writes the whole report)\n"
 
 
-def text(report: Report, ignored: Mapping[str, str] | None = None) -> str:
+def text(report: Report, ignored: Mapping[str, str] | None = None, width: int = 100) -> str:
     """The findings in full where they fit, else as on a screen; of the environment as many lines as there is room for."""
-    place = Terminal(width=100)
+    place = Terminal(width=width)
     head = f"gpudoctor {report.tool_version}, {report.created}\n\n"
     screens = (console.render(report, place, verbose=whole, ignored=ignored) for whole in (True, False))
     screen = next((found for found in screens if _size(head + found) <= LIMIT * 3 // 4), "")

@@ -9,6 +9,7 @@ from gpudoctor.model.batch_pick import BatchPick
 from gpudoctor.model.measurement import FAILED, OK, SKIPPED, Measurement
 from gpudoctor.model.report import Report
 from gpudoctor.reporters import replicas_text
+from gpudoctor.reporters.advice_lines import command_lines
 from gpudoctor.reporters.escape import visible
 from gpudoctor.reporters.layout import Line, Span, Terminal, hanging
 
@@ -229,7 +230,7 @@ def _findings(report: Report, width: int) -> Iterator[Line]:
             yield from hanging((margin,), finding.explanation, width)
             if finding.advice.text:
                 yield from hanging((margin, Span("do  ", "good")), finding.advice.text, width)
-            for command in finding.advice.commands[:1]:
+            for command in command_lines(finding.advice)[:1]:
                 yield margin, Span("    "), Span(f"$ {visible(command)}", "command")
             yield margin, Span(f"gpudoctor show {finding.id}", "dim")
     for finding in here:

@@ -48,7 +48,7 @@ def _rows(report: Report, beside: str, ignored: Mapping[str, str]) -> Iterator[t
     if report.incomplete:
         yield "Incomplete", ["; ".join(report.incomplete)]
     if report.undetermined:
-        yield "Could not be told", ["; ".join(report.undetermined)]
+        yield "Not determined", ["; ".join(report.undetermined)]
     if report.not_looked_at:
         yield "Not read", ["; ".join(report.not_looked_at)]
     if ignored:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from shlex import quote
 
 from gpudoctor.model.check import Advice
+from gpudoctor.reporters.advice_lines import command_lines, sentence
 from gpudoctor.reporters.escape import visible
 from gpudoctor.reporters.html.element import Element, element
 
 
 def advice(given: Advice, heading: Element | None = None) -> Element | None:
     """None where there is nothing to do. A reboot that follows is said in words."""
-    lines = [*given.commands, *(f"export {name}={quote(value)}" for name, value in given.env.items())]
+    lines = command_lines(given)
     if not (given.text or lines or given.recipe):
         return None
-    reboot = given.needs_reboot and "reboot" not in given.text.lower()
-    text = " ".join(part for part in (given.text, "Then reboot." if reboot else "") if part)
+    text = sentence(given)
     recipe = f"gpudoctor setup {given.recipe} --plan" if given.recipe else ""
     return element(
         "div",

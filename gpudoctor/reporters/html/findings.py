@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from gpudoctor.model.measurement import OK, SKIPPED, Measurement
 from gpudoctor.model.report import Finding, Report
 from gpudoctor.reporters import phrases
 from gpudoctor.reporters.html.advice import advice, commands
 from gpudoctor.reporters.html.element import Element, element, source, within
 from gpudoctor.reporters.html.words import KINDS, mark, slug
+from gpudoctor.reporters.validation_text import rate_text, task_text
 
 SHORT_WORD, SHORT_NUMBER = 22, 8
 """Letters that a narrow screen has room for."""
@@ -47,7 +49,7 @@ def _nothing(report: Report) -> Element:
     if phrases.no_gpu(report):
         title = "No GPU found; no other problems"
     else:
-        title = phrases.nothing_wrong(report).rstrip(".")
+        title = _result(report.measurements) or phrases.nothing_wrong(report).rstrip(".")
     kind = "doubt" if doubtful or phrases.no_gpu(report) else "good"
     word = {"doubt": "Not everything was checked" if doubtful else "No GPU", "good": "Sound"}[kind]
     lead, following = phrases.next_step(report)
@@ -63,6 +65,20 @@ def _nothing(report: Report) -> Element:
         element("div", element("h2", lead.rstrip(":")), commands(list(following)), class_="do"),
         class_="opening", aria_labelledby="verdict",
     )  # fmt: skip
+
+
+def _result(measurements: Sequence[Measurement]) -> str:
+    """What validate found: how many results match their reference, and the throughput of the first network."""
+    done = [each for each in measurements if each.status == OK]
+    if not done:
+        return ""
+    compared = [each for each in measurements if each.status != SKIPPED and each.correctness is not None]
+    right = sum(each.correctness.passed for each in compared if each.correctness is not None)
+    timed = next((each for each in done if each.throughput is not None and each.task != "micro"), None)
+    timed = timed or next((each for each in done if each.throughput is not None), None)
+    speed = f"{timed.title} {task_text(timed)}: {rate_text(timed)} on {timed.device}" if timed is not None else ""
+    results = f"{right} of {len(compared)} results match the reference" if compared else ""
+    return "; ".join(part for part in (speed, results) if part)
 
 
 def unbroken(text: str) -> Iterator[Element | str]:
@@ -139,7 +155,7 @@ def _article(finding: Finding, numbers: Mapping[str, int], wrong: Sequence[Findi
     cause = next((each for each in wrong if each.key == finding.caused_by), None)
     follows = None
     if cause is not None:
-        follows = element("p", "It follows from ", within(place(cause), f"{numbers[cause.key]}: {cause.title}"), ". Mend that first.")
+        follows = element("p", "Caused by ", within(place(cause), f"{numbers[cause.key]}: {cause.title}"), "; fix that first.")
     return element(
         "article",
         _label(finding),

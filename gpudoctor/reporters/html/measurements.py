@@ -140,7 +140,7 @@ def _result(each: Measurement) -> Element:
 def _remarks(mine: Sequence[Measurement]) -> Iterator[list[Child]]:
     """Why something failed, was skipped or is noisy, once per reason; energy; where ceilings and published results come from."""
     for status, word in ((FAILED, "Failed"), (SKIPPED, "Skipped")):
-        for reason, names in grouped([(each.reason or "no reason was told", short_name(each)) for each in mine if each.status == status]):
+        for reason, names in grouped([(each.reason or "no reason given", short_name(each)) for each in mine if each.status == status]):
             yield [element("strong", f"{word}: "), f"{names}: {reason}"]
     done = [each for each in mine if each.status == OK]
     judged = sum(each.correctness is not None and each.correctness.passed for each in done)

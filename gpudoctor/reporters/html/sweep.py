@@ -68,7 +68,7 @@ def _panel(
 
 def _found(sweep: Sweep) -> Iterator[list[Child]]:
     if sweep.limit is None:
-        reason = next((point.reason for point in sweep.points if point.reason), "no reason was told")
+        reason = next((point.reason for point in sweep.points if point.reason), "no reason given")
         yield [element("strong", "No batch ran: "), reason]
         return
     if sweep.knee is not None:

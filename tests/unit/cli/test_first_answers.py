@@ -238,3 +238,34 @@ def test_ctrl_c_is_answered_at_once(after: float) -> None:
         pytest.fail("it was done before it was interrupted; make the time shorter")
     assert process.returncode == 130 and b"Traceback" not in complaint, complaint
     assert time.monotonic() - began < 1.0  # half a second, and the time that a loaded machine takes to end a process
+
+
+REFUSED = """$ nvidia-smi
+NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.
+$ mokutil --sb-state
+SecureBoot enabled
+$ sudo dmesg
+[    0.000000] secureboot: Secure boot enabled
+[    5.884211] Loading of module with unavailable key is rejected
+"""
+
+
+def test_secure_boot_comes_before_what_nvidia_smi_says_of_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = tmp_path / "log.txt"
+    text.write_text(REFUSED)
+    run(["explain", str(text), "--format", "json"])
+    findings = json.loads(capsys.readouterr().out)["findings"]
+    assert findings[0]["id"] == "nvidia-secure-boot-rejects-module"
+    assert {each["caused_by"] for each in findings[1:] if each["id"].startswith("nvidia-")} <= {findings[0]["key"]}
+
+
+LAYERS = "device firmware kernel-driver device-node user-driver runtime framework visible compute performance".split()
+
+
+@pytest.mark.parametrize("folder", BROKEN, ids=[folder.name for folder in BROKEN])
+def test_the_first_finding_is_on_the_lowest_broken_rung(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(["check", "--capture", str(folder), "--format", "json"])
+    errors = [each for each in json.loads(capsys.readouterr().out)["findings"] if each["severity"] == "error"]
+    for later in errors[1:]:
+        if set(later["stacks"]) & set(errors[0]["stacks"]):
+            assert LAYERS.index(errors[0]["layer"]) <= LAYERS.index(later["layer"]), later["id"]

@@ -37,6 +37,26 @@ def test_the_name_says_the_format(name: str, begins: str, tmp_path: Path) -> Non
     assert [path.name for path in tmp_path.iterdir() if path.name != "state"] == [name]
 
 
+def test_a_terminal_gets_the_text_and_the_way_to_the_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run(["report", "--capture", MACHINE]) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("gpudoctor ") and "Environment" in said.out and len(said.out.encode()) <= 8192
+    assert "<details>" not in said.out, "Markdown is for a pipe"
+    assert said.err.splitlines()[-1].endswith(f"gpudoctor report --capture {MACHINE} -o report.zip")
+    assert [path.name for path in tmp_path.iterdir() if path.name != "state"] == [], "nobody asked for a file"
+
+
+def test_a_terminal_gets_the_format_that_was_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    assert run(["report", "--capture", MACHINE, "--format", "markdown"]) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("**") and "report.zip" not in said.err
+
+
 def test_the_archive_holds_everything_and_replays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["report", "--capture", MACHINE, "-o", "r.zip"]) == 0
     with zipfile.ZipFile(tmp_path / "r.zip") as archive:
@@ -55,7 +75,7 @@ def test_the_archive_holds_everything_and_replays(tmp_path: Path, capsys: pytest
     ("words", "hint"),
     [
         (["--format", "zip"], "-o report.zip"),
-        (["--format", "json", "-o", "r.zip"], "do not fit"),
+        (["--format", "json", "-o", "r.zip"], "contradicts"),
         (["--capture", "/none"], "no such file"),
         (["--python", "/none/python"], "/none/python"),
         (["--stack", "torch-cud"], "torch-cuda"),

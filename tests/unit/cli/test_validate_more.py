@@ -32,11 +32,11 @@ def test_without_a_mode_it_is_the_usual_measurement() -> None:
 
 
 @pytest.mark.parametrize("given, said", [
-    ({"operators": True, "sweep_batch": True}, "give one of them"),
-    ({"max_latency": 5.0}, "goes with --sweep-batch"),
+    ({"operators": True, "sweep_batch": True}, "choose one of them"),
+    ({"max_latency": 5.0}, "requires --sweep-batch"),
     ({"compare": ("a", "b", "c")}, "one report"),
     ({"compare": ("a", "b"), "operators": True}, "one report"),
-    ({"compare": ("a",), "try_fixes": True}, "does not go with --try-fixes"),
+    ({"compare": ("a",), "try_fixes": True}, "cannot be combined with --try-fixes"),
     ({"try_fixes": True, "form": "html"}, "--try-fixes writes text or json"),
     ({"sweep_batch": True, "form": "junit"}, "--sweep-batch writes text or json or html"),
 ])  # fmt: skip

@@ -188,3 +188,12 @@ def test_a_package_whose_dkms_build_failed_is_there_all_the_same() -> None:
     assert parse_dpkg_status(block.format("half-configured")) == {"amdgpu-dkms": "1:6.2"}
     assert parse_dpkg_status(block.format("config-files")) == {}
     assert parse_dpkg_query("iF \tamdgpu-dkms\t1:6.2\nrc \tgone\t1\n") == {"amdgpu-dkms": "1:6.2"}
+
+
+def test_a_refused_module_stays_in_the_kernel_log_though_the_line_names_none() -> None:
+    refused = [
+        "[    0.000000] secureboot: Secure boot enabled",
+        "[    5.884211] Loading of module with unavailable key is rejected",
+        "[    5.9] Loading of unsigned module is rejected",
+    ]
+    assert relevant_lines("\n".join([*refused, "[    6.0] usb 1-1: new device"])) == refused

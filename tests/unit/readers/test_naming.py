@@ -63,3 +63,10 @@ def test_what_pythons_prompt_answers_is_read() -> None:
     assert facts.value("torch.build") == "cpu" and facts.value("python.frameworks.torch.devices") == []
     both = read("$ python -c 'import torch; print(torch.__version__, torch.cuda.is_available())'\n2.7.1+cpu False\n")
     assert both.value("torch.build") == "cpu" and isinstance(both.get("gpus"), Unknown)
+
+
+def test_the_compiler_of_the_kernel_is_no_system() -> None:
+    text = "[    0.000000] Linux version 6.5.0-28-generic (gcc-12 (Ubuntu 12.3.0-1ubuntu1~22.04) 12.3.0) #29~22.04.1-Ubuntu SMP"
+    assert read(text).value("os.version") is None
+    assert read("Kernel built by gcc (Debian 12.2.0-14) 12.2.0, RTX 3060").value("os.version") is None
+    assert read("RTX 3060 on Ubuntu 22.04.4-LTS").value("os.version") == "22.04"

@@ -122,7 +122,7 @@ def test_what_is_wrong_comes_first_with_its_commands() -> None:
     places = [page.text.index(words) for words in parts]
     assert places == sorted(places)
     assert "Install a newer kernel. Then reboot." in page.text
-    assert "It follows from 1: " + KERNEL.title in page.text
+    assert "Caused by 1: " + KERNEL.title in page.text
     assert {"https://github.com/intel/compute-runtime/issues/610"} <= set(page.having("href"))
     assert "The capture is beside this file." in page.text and "not reached" in page.text
 
@@ -314,3 +314,9 @@ PLAIN = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
 @given(st.recursive(PLAIN, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
 def test_any_facts_can_be_shown(value: Any) -> None:
     is_sound(Page(html(report(facts={"any": value}))))
+
+
+def test_the_headline_after_a_measurement_is_the_result() -> None:
+    page = html(report(findings=(), measurements=MEASURED))
+    headline = re.sub(r"<[^>]+>", "", page[page.index("<h1") : page.index("</h1>")])
+    assert headline == "resnet50 train: 62.00 images/s on xpu:0; 2 of 3 results match the reference"

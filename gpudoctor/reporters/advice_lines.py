@@ -1,0 +1,30 @@
+"""An advice as a person copies it: the sentence, and the commands with the variables in the form of the system's shell."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+
+from gpudoctor.model.check import Advice
+
+_PLAIN_IN_CMD = re.compile(r"[\w.,:;/\\+-]*")
+"""What cmd takes without quotes: neither spaces nor its own signs & | < > ^ % ( )."""
+
+
+def sentence(advice: Advice) -> str:
+    """With the reboot that follows, unless the text names it."""
+    reboot = advice.needs_reboot and "reboot" not in advice.text.lower()
+    return " ".join(part for part in (advice.text, "Then reboot." if reboot else "") if part)
+
+
+def command_lines(advice: Advice) -> list[str]:
+    """Its commands, then the variables that no command sets already."""
+    return [*advice.commands, *(line for line in assignments(advice.env, windows=advice.windows) if line not in advice.commands)]
+
+
+def assignments(env: Mapping[str, str], *, windows: bool = False) -> list[str]:
+    """Variables as the shell sets them: sh, on Windows cmd (which takes quotes around the whole, not around the value)."""
+    if windows:
+        return [f"set {name}={value}" if _PLAIN_IN_CMD.fullmatch(value) else f'set "{name}={value}"' for name, value in env.items()]
+    return [f"export {name}={shlex.quote(value)}" for name, value in env.items()]
