@@ -1,6 +1,6 @@
 """`python -m gpudoctor`."""
 
-from gpudoctor.cli import main
+from gpudoctor.start import main
 
 if __name__ == "__main__":
     main()

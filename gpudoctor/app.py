@@ -34,6 +34,7 @@ from gpudoctor.model.facts import Facts, Known
 from gpudoctor.model.measurement import Measurement
 from gpudoctor.model.policy import Demand
 from gpudoctor.model.report import Finding, Report, StackResult
+from gpudoctor.model.stack_names import every_name, stack_of, suggestion
 from gpudoctor.validate.last_run import LastRun, last_measurements, measurements_of, recorded_runs
 from gpudoctor.validate.measured_facts import records
 
@@ -62,6 +63,10 @@ class CheckRequest:
     every_check: bool = False
     """Also those that speak only where a text shows their message, which a machine does not: for `--why`."""
 
+    def __post_init__(self) -> None:
+        if self.stack is not None:  # by whatever name: `cuda`, `nvidia` and `torch-cuda` are one
+            object.__setattr__(self, "stack", stack_of(self.stack))
+
 
 def catalogue(extra: Sequence[str] = (), wanted: Callable[[Mapping[str, Any]], bool] | None = None) -> Catalogue:
     """All stacks, and all checks or those of `wanted` heads. Raises catalog.structure.DataError."""
@@ -87,7 +92,15 @@ def check(request: CheckRequest, progress: Callable[[str], None] | None = None) 
     else:
         assert host is not None
         looked = look(host, "capture" if request.capture else host.origin, progress, live=request.capture is None)
-    return replace(report_of(looked, knowledge, request, demands), seconds=time.monotonic() - began)
+    report = report_of(looked, knowledge, request, demands)
+    return replace(narrowed(report, request.stack) if request.stack else report, seconds=time.monotonic() - began)
+
+
+def narrowed(report: Report, stack: str) -> Report:
+    """The report of one stack: its ladder, and what concerns it or no stack in particular."""
+    ladders = [result for result in report.stacks if result.stack == stack]
+    findings = [finding for finding in report.findings if not finding.stacks or stack in finding.stacks]
+    return replace(report, stacks=tuple(ladders), findings=tuple(findings), summary=_summary(findings, ladders))
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +177,8 @@ def refuse_unknown_names(request: CheckRequest, knowledge: Catalogue) -> None:
     """Raises RequestError for a stack or a check that there is not."""
     stacks, checks = [stack.stack for stack in knowledge.stacks], [check.id for check in knowledge.checks]
     if request.stack is not None and request.stack not in stacks:
-        raise RequestError(f"there is no stack '{request.stack}'{did_you_mean(request.stack, stacks)}; gpudoctor list stacks names them")
+        near = suggestion(request.stack, (*stacks, *every_name()))
+        raise RequestError(f"--stack {request.stack}: there is no such stack{near}; known: {', '.join(sorted(stacks))}")
     for name in sorted(request.ignore):
         if name not in checks and name not in knowledge.redirects:
             raise RequestError(f"there is no check '{name}' to ignore{did_you_mean(name, checks)}; gpudoctor list checks names them")
@@ -183,7 +197,7 @@ def judge(
     manager = str(facts.value("packages.manager") or "")
     told = [_in_words_of(manager, finding) for finding in quieten(found, used, request.stack)]
     findings = in_reading_order(told + unmet, wanted)
-    ladders = [ladder(stack, facts, findings, stack.stack in used) for stack in knowledge.stacks]
+    ladders = [ladder(stack, facts, findings, stack.stack in used, origin) for stack in knowledge.stacks]
     if request.stack:
         ladders.sort(key=lambda result: result.stack != request.stack)
     unread, incomplete = not_looked_at(facts, vocabulary.specs(), gathered.incidents)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from gpudoctor import __version__, app
@@ -14,20 +15,17 @@ from gpudoctor.audit import formats, requirements_txt
 from gpudoctor.audit.entries import named
 from gpudoctor.audit.judging import Target, applies, judge, judge_image
 from gpudoctor.audit.pairs import conflicts
-from gpudoctor.audit.replacing import from_index
+from gpudoctor.audit.replacing import from_index, without_tables, worded
+from gpudoctor.audit.resolving import asked, refusal
 from gpudoctor.derived.torch_build import one_version
+from gpudoctor.host.local import LocalHost
 from gpudoctor.host.memory_limit import limited_memory
 from gpudoctor.host.project_files import inside, read_given
 from gpudoctor.host.report_file import read_report
 from gpudoctor.model.audit import BACKENDS, VERDICTS, Audit, Backend, FormatError, Judged, Manifest, Wanted
 from gpudoctor.model.facts import Facts
+from gpudoctor.model.stack_names import backend_of
 
-ALIASES = {
-    "torch-cuda": "cuda", "torch-rocm": "rocm", "torch-xpu": "xpu", "ipex": "xpu", "torch-directml": "directml",
-    "pytorch-directml": "directml", "tensorflow-directml": "directml", "torch-opencl": "opencl", "poplar": "ipu", "torch-mps": "mps",
-    "torch-cpu": "cpu",
-}  # fmt: skip
-"""Names of stacks, and the backend that they stand on."""
 MOST_FILES = 100
 _VENDORS = (("nvidia", "cuda"), ("amd", "rocm"), ("intel", "xpu"), ("graphcore", "ipu"), ("apple", "mps"))
 
@@ -44,6 +42,8 @@ class AuditRequest:
     backend: str | None = None
     python: str | None = None
     capture: str | None = None
+    online: bool = False
+    """Have pip resolve each proposed line."""
 
 
 def audit(request: AuditRequest, progress: Callable[[str], None] | None = None) -> Audit:
@@ -54,7 +54,7 @@ def audit(request: AuditRequest, progress: Callable[[str], None] | None = None) 
     if request.backend is None or not request.files or request.capture:
         facts = _facts(request, progress, quick=request.capture is None)
     if request.backend:
-        backend = Backend(name=ALIASES.get(request.backend, request.backend), why="as asked")
+        backend = Backend(name=backend_of(request.backend, BACKENDS), why="as asked")
     else:
         try:
             backend = choose(facts)
@@ -71,10 +71,13 @@ def audit(request: AuditRequest, progress: Callable[[str], None] | None = None) 
     target = Target(backend=backend.name, platform=platform, python=python)
     with limited_memory():
         rows = tuple(_rows(manifests, target))
+    resolution: list[str] = []
+    if request.online:
+        rows = tuple(_resolved(rows, target, resolution, progress))
     return Audit(
         tool_version=__version__, created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), backend=backend, python=python,
         files=tuple((manifest.file, manifest.kind) for manifest in manifests), rows=rows,
-        notes=tuple(dict.fromkeys(note for manifest in manifests for note in manifest.notes)),
+        notes=tuple(dict.fromkeys(note for manifest in manifests for note in manifest.notes)), resolution="; ".join(resolution),
     )  # fmt: skip
 
 
@@ -141,7 +144,7 @@ def choose(facts: Facts | None) -> Backend:
     if isinstance(gpus, list) and facts.value("gpu.count") == 0:
         return Backend(name="cpu", why="this machine has no GPU")
     raise BackendUnknown(
-        "the devices of this machine could not be told; say what the dependencies are for: --backend " + "|".join(BACKENDS)
+        "the devices of this machine could not be determined; name the target: --backend " + "|".join(BACKENDS)
     )
 
 
@@ -189,7 +192,11 @@ def _rows(manifests: Sequence[Manifest], target: Target) -> list[Judged]:
         wanted: list[Wanted] = [each for manifest in group for each in manifest.wanted if applies(each, target)]
         rows = _merged(rows, list(conflicts(wanted, python, target)), target, manifests)
     order = {manifest.file: place for place, manifest in enumerate(manifests)}
-    return sorted(rows, key=lambda row: (order[row.file], row.line or 0, row.package, VERDICTS.index(row.verdict)))
+    tables = {manifest.file: list(manifest.tables) for manifest in manifests if manifest.kind == "pyproject"}
+    return [
+        replace(row, use=without_tables(row.use, tables[row.file])) if row.file in tables else row
+        for row in sorted(rows, key=lambda row: (order[row.file], row.line or 0, row.package, VERDICTS.index(row.verdict)))
+    ]
 
 
 def _together(manifests: Sequence[Manifest]) -> list[list[Manifest]]:
@@ -214,12 +221,38 @@ def _merged(rows: list[Judged], found: Sequence[Judged], target: Target, manifes
             manifest = next(manifest for manifest in manifests if manifest.file == row.file)
             corrected = Wanted(name=row.package, file=row.file, line=row.line, text=row.text, specifier=right.removeprefix(row.package))
             use = tuple(from_index(corrected, manifest, target.backend)) if right else old.use
-            merged[place] = replace(old, says=f"{old.says}; it {row.says}", use=use, sources=(*old.sources, *row.sources))
+            merged[place] = replace(old, says=f"{old.says}; also: {row.says}", use=use, sources=(*old.sources, *row.sources))
             continue
         if old is not None and place is not None and old.verdict in ("ok", "unlisted"):
             merged[place] = None
-        merged.append(row)
+        manifest = next(manifest for manifest in manifests if manifest.file == row.file)
+        merged.append(replace(row, use=tuple(worded(row.use, manifest))))
     return [row for row in merged if row is not None]
+
+
+def _resolved(rows: Sequence[Judged], target: Target, result: list[str], progress: Callable[[str], None] | None) -> Iterator[Judged]:
+    """Lines that pip cannot resolve are not proposed."""
+    host, good, open_ = LocalHost(budget=1800.0), 0, 0
+
+    def run(words: Sequence[str]) -> tuple[int | None, str]:
+        ran = host.run_child([sys.executable, *words], timeout=120.0, limit=1_000_000, env={"PIP_RETRIES": "1"})
+        return ran.rc, f"{ran.stdout}\n{ran.stderr}"
+
+    with tempfile.TemporaryDirectory(prefix="gpudoctor-audit-") as folder:
+        for row in rows:
+            given = asked(row.use)
+            if not given.requirements:
+                yield row
+                continue
+            if progress:
+                progress(f"{row.package} on the index")
+            why = refusal(given, target.python, folder, run)
+            good, open_ = good + (why == ""), open_ + (why is None)
+            yield replace(row, says=f"{row.says}; no line is proposed, because {why}", use=()) if why else row
+    if good:
+        result.append(f"{good} proposal{'s' * (good != 1)} resolved with pip")
+    if open_:
+        result.append(f"{open_} proposal{'s' * (open_ != 1)} not resolved: the index did not answer, or pip is missing")
 
 
 def _key(row: Judged) -> tuple[str, int | None, str]:

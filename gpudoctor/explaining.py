@@ -82,7 +82,7 @@ def explain(chunks: Iterable[bytes], request: ExplainRequest, progress: Callable
         settle(evidence, sheet, facts)
 
     gathered = gather(host, settle=settled, deadline=deadline)
-    hits = hits_in(text, concerned(knowledge.checks, knowledge.stacks, gathered.facts))
+    hits = hits_in(text, concerned(knowledge.checks, knowledge.stacks, gathered.facts), knowledge.stacks, gathered.facts)
     report = app.judge(gathered, knowledge, asked, "text", hits=hits)
     return Explanation(
         report=replace(report, seconds=time.monotonic() - began, not_looked_at=(), incomplete=_unread(deadline)),

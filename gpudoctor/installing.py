@@ -16,17 +16,18 @@ from gpudoctor.gather.collect import Gathered, gather
 from gpudoctor.host.base import Host
 from gpudoctor.host.http import Network
 from gpudoctor.host.open_host import open_host
+from gpudoctor.install.fresh_machine import ENV, fresh, owned_by_root
 from gpudoctor.install.kinds._kind import Look
 from gpudoctor.install.kinds.venv import python_in
 from gpudoctor.install.mirrors import MirrorError, apply_mirrors, given_mirrors, mirror_notes, unauthenticated
 from gpudoctor.install.planner import plan as make_plan
 from gpudoctor.install.preflight import Preflight, preflight
-from gpudoctor.lang.conditions import did_you_mean
 from gpudoctor.model.check import RECIPES
 from gpudoctor.model.facts import Absent, Fact, Facts, Known
 from gpudoctor.model.plan import Plan, Recommendation, Refusal
 from gpudoctor.model.recipe import Address, Recipe, RecipeBook
 from gpudoctor.model.report import Report
+from gpudoctor.model.stack_names import every_name, named, setup_of, suggestion
 
 Progress = Callable[[str], None]
 
@@ -51,7 +52,16 @@ class SetupRequest:
     mirror_config: Mapping[str, Any] = field(default_factory=dict)
     """The table [mirrors] of configuration files."""
     allow_removal: bool = False
+    fresh: bool = False
+    """Plan for a new machine of the same system and hardware, on which nothing is set up: for exports."""
     budget: float = 60.0
+
+    def __post_init__(self) -> None:
+        """`nvidia`, `torch-cuda` and `cuda` are one recipe; the stack of TensorFlow on DirectML is a purpose of another."""
+        row = named(self.name)
+        if row is not None and row.stack == "tensorflow-directml" and self.purpose is None:
+            object.__setattr__(self, "purpose", "tensorflow")
+        object.__setattr__(self, "name", setup_of(self.name, RECIPES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +84,8 @@ def plan_setup(request: SetupRequest, progress: Progress | None = None) -> Plann
     """Looks at the machine and plans; changes nothing. Raises app.BAD_INPUT."""
     recipes = book()
     if request.name not in RECIPES:
-        near = did_you_mean(request.name, RECIPES)
-        raise app.RequestError(f"there is no recipe '{request.name}'{near}; gpudoctor list recipes names them")
+        near = suggestion(request.name, (*RECIPES, *every_name()))
+        raise app.RequestError(f"there is no stack '{request.name}' to set up{near}; known: {', '.join(sorted(RECIPES))}")
     host, env = _open(request)
     gathered = gather(host, progress, _asked(request, host, env))
     return plan_from(request, recipes, gathered, host, env)
@@ -86,7 +96,8 @@ def plan_from(request: SetupRequest, recipes: RecipeBook, gathered: Gathered, ho
     report = app.judge(gathered, app.catalogue(), app.CheckRequest(capture=request.capture), host.origin)
     plan, look = draw(request, recipes, gathered.facts, host, env, _machine_line(report))
     open_ones = unauthenticated(recipes.addresses, look.addresses)
-    warnings = (*mirror_notes(recipes.addresses, look.addresses), *open_ones, *plan.warnings, *_cautions(plan, report, look))
+    cautions = [*_foreign(plan, look), *(() if request.fresh else _cautions(plan, report, look))]
+    warnings = (*mirror_notes(recipes.addresses, look.addresses), *open_ones, *plan.warnings, *cautions)
     return Planned(replace(plan, mends=_mends(plan, report), warnings=warnings), report, look, open_ones)
 
 
@@ -106,6 +117,10 @@ def draw(request: SetupRequest, recipes: RecipeBook, facts: Facts, host: Host, e
         return choice.recipe, choice.others
 
     recipe, others = chooser(request.name)
+    if recipe is not None and request.fresh:
+        # uv only where the system has no Python that fits: its own needs no further program.
+        tried = [(owned_by_root(make_plan(recipe, one, chooser, machine)), one) for one in (fresh(look, uv=False), fresh(look, uv=True))]
+        return next((pair for pair in tried if not pair[0].refusals), tried[0])
     if recipe is not None:
         return make_plan(recipe, look, chooser, machine), look
     advice = "; ".join(others) or "gpudoctor list recipes shows what there is"
@@ -122,6 +137,8 @@ def _open(request: SetupRequest) -> tuple[Host, str]:
     host = open_host(request.capture, request.budget, False, target)
     if wanted:
         return host, wanted
+    if request.fresh:
+        return host, ENV
     default = f"{_home(host)}/gpudoctor/{request.name}"
     if not request.capture and os.path.isdir(default) and not host.distrust(python_in(default, host)):
         host = open_host(None, request.budget, False, default)
@@ -167,6 +184,17 @@ def _bundle(request: SetupRequest, facts: Facts) -> str | None:
     if wrong:
         raise app.RequestError(f"{bundle.folder} does not serve here: {'; '.join(wrong)}; make one for this machine with --make-bundle")
     return bundle.folder
+
+
+_MAKERS = {"torch-cuda": ("nvidia", "NVIDIA"), "torch-rocm": ("amd", "AMD"), "torch-xpu": ("intel", "Intel"), "ipex": ("intel", "Intel")}
+
+
+def _foreign(plan: Plan, look: Look) -> Iterator[str]:
+    """A stack of one maker on a machine with GPUs of others alone."""
+    vendors = [str(vendor) for vendor in look.facts.value("setup.gpu_vendors") or ()]
+    maker, title = _MAKERS.get(plan.stack, ("", ""))
+    if maker and vendors and maker not in vendors and not plan.refusals:
+        yield f"this machine has no {title} GPU, so nothing will compute on it; gpudoctor setup recommends a stack for the GPU that it has"
 
 
 def _cautions(plan: Plan, report: Report, look: Look) -> Iterator[str]:

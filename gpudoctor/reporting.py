@@ -128,9 +128,13 @@ def _of_document(document: Mapping[str, Any], request: ReportRequest, knowledge:
 
 
 def render(made: Made, form: str, beside: str = "") -> str:
-    """`form`: markdown, html or json. `beside`: where the recording lies, one sentence."""
+    """`form`: text, markdown, html or json. `beside`: where the recording lies, one sentence."""
     if form == "json":
         return json_report.render(made.report, made.ignored)
+    if form == "text":
+        from gpudoctor.reporters.text_report import text
+
+        return text(made.report, made.ignored)
     if form == "html":
         from gpudoctor.reporters.html_report import html
 

@@ -228,8 +228,8 @@ def _take_back(row: RunRow, journal: Journal, watcher: Watcher) -> Outcome:
     if isinstance(result, Stopped):
         return _outcome(row.id, result)
     if result:
-        return Outcome(row.id, "kept", f"run {row.id} is taken back, but for what was changed since", kept=tuple(result), plan=row.plan)
-    return Outcome(row.id, "undone", f"run {row.id} ({row.name}) is taken back", plan=row.plan)
+        return Outcome(row.id, "kept", f"run {row.id} is undone, except for what was changed since", kept=tuple(result), plan=row.plan)
+    return Outcome(row.id, "undone", f"run {row.id} ({row.name}) is undone", plan=row.plan)
 
 
 def fill_bundle(plan: Plan, addresses: Mapping[str, Address], folder: str, watcher: Watcher) -> str:

@@ -73,7 +73,7 @@ def cover(request: ValidateRequest, progress: Progress | None = None) -> list[Co
             say = None if progress is None else lambda done, whole, name=target.device: progress(f"{name}: {done} of {whole} operators")
             found.append(operators.probe(ask, target.framework, target.device, dtypes=request.asked.dtypes, progress=say))
     if not found:
-        raise app.RequestError("--operators: only operators of torch can be asked, and no torch works here; gpudoctor check says why")
+        raise app.RequestError("--operators measures operators of torch, and torch does not work here; for the reason: gpudoctor check")
     return found
 
 

@@ -45,7 +45,7 @@ def findings(text: str) -> tuple[Finding, ...]:
     ]  # fmt: skip
     evidence, sheet = take(lines)
     gathered = gather(machine_of(evidence), settle=lambda facts: settle(evidence, sheet, facts))
-    hits = hits_in(searched, concerned(asked, everything.stacks, gathered.facts))
+    hits = hits_in(searched, concerned(asked, everything.stacks, gathered.facts), everything.stacks, gathered.facts)
     return app.judge(gathered, Catalogue(checks=tuple(asked), stacks=everything.stacks), app.CheckRequest(), "text", hits=hits).findings
 
 

@@ -54,8 +54,7 @@ def main(arguments: list[str]) -> int:
 
 def all_pages(known: Knowledge) -> Iterator[tuple[str, str]]:
     """(name without .md, Markdown)."""
-    readme = (ROOT / "README.md").read_text("utf-8")
-    guide = reference_pages.guide_pages(readme)
+    guide = reference_pages.guide_pages(guide_texts())
     yield "index", ladder_pages.first_page(known, [(title, name) for title, name, _ in guide])
     for _, name, text in guide:
         yield name, text
@@ -74,6 +73,10 @@ def all_pages(known: Knowledge) -> Iterator[tuple[str, str]]:
         yield f"recipes/{recipe.id}", recipe_pages.page(recipe, known)
 
 
+def guide_texts() -> dict[str, str]:
+    return {path.stem: path.read_text("utf-8") for path in (ROOT / "docs" / "guide").glob("*.md")}
+
+
 def write(pages: dict[str, str], folder: Path) -> None:
     """Everything that was there before goes."""
     source = folder / "pages"
@@ -84,9 +87,10 @@ def write(pages: dict[str, str], folder: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
     (folder / MARK).write_text("")
-    for picture in reference_pages.pictures((ROOT / "README.md").read_text("utf-8"), ROOT):
-        (source / picture).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(ROOT / picture, source / picture)
+    for picture in reference_pages.pictures(guide_texts().values(), ROOT):
+        there = source / picture.relative_to("docs")
+        there.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / picture, there)
     (source / "_static").mkdir()
     for ours in ("pages.css", "pages.js"):
         shutil.copyfile(HERE / ours, source / "_static" / ours)

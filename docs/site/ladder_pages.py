@@ -23,7 +23,7 @@ RUNGS = {
 
 
 def first_page(known: Knowledge, guide: list[tuple[str, str]]) -> str:
-    """`guide`: (title, page) of the README's parts."""
+    """`guide`: (title, page) of each page of docs/guide."""
     rungs = []
     for layer in reversed(LAYERS):
         number = len(known.breaking(layer))
@@ -31,13 +31,13 @@ def first_page(known: Knowledge, guide: list[tuple[str, str]]) -> str:
         rungs.append(container("rung", f"{named}\n\n{prose(RUNGS[layer])}"))
     return "\n\n".join([
         heading(1, "The ladder"),
-        "Why does this GPU not do deep learning, and what is the one thing to do?",
+        "Find out why deep learning doesn't work on your GPU, and how to fix it.",
         "A framework reaches its device through layers. Each is a rung that stands on those below it, so the **lowest broken rung** is the "
-        "one to mend: what lies above is 'not reached', not one more error, and what could not be looked at is 'unknown', never 'ok'. "
+        "one to fix. What lies above it is 'not reached', not one more error; what could not be examined is 'unknown', never 'ok'. "
         "Read it from the bottom up.",
         *rungs,
         f"{len(known.checks)} checks for {len(known.stacks)} {link('stacks', 'all-stacks')} are known, with "
-        f"{len(known.recipes)} {link('recipes', 'all-recipes')} that mend or install them. Search for a message, an id or a word: "
+        f"{len(known.recipes)} {link('recipes', 'all-recipes')} that install or repair them. Search for a message, an id or a word: "
         "the search works without a network.",
         block("gpudoctor check            # which rung of which stack is the lowest broken one, here\n"
               "gpudoctor explain FILE     # the same of what a program said", "bash"),

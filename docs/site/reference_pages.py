@@ -1,9 +1,9 @@
-"""Facts, the list of all checks, how to write one, and the README's parts for users."""
+"""Facts, the list of all checks, how to write one, and the pages of docs/guide."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from check_pages import checks_list
@@ -12,8 +12,9 @@ from markup import bullets, code, heading, label, prose
 
 from gpudoctor.model.facts import FactSpec
 
-FOR_DEVELOPERS = ("Develop", "Licence")
-"""Parts of the README that users need not read."""
+GUIDE = ("check", "explain", "audit", "setup", "validate", "report", "pipelines", "diff", "assistants", "verified")
+"""Pages of docs/guide in the order of the site."""
+PICTURES = "../screenshots/"
 _LINK = re.compile(r"(!?)\[([^\[\]]*)\]\(([^()\s]+)\)")
 _FENCE = re.compile(r"^(```.*?^```[^\n]*$)", re.MULTILINE | re.DOTALL)
 
@@ -51,21 +52,19 @@ def writing_page(text: str, pages: Mapping[str, str]) -> str:
     return links_rewritten(text, lambda target: pages.get(target, ""))
 
 
-def guide_pages(readme: str) -> list[tuple[str, str, str]]:
-    """(title, page name, Markdown) of each second-level part of the README that is for users."""
-    found = [(title, content) for title, content in _parts(readme) if title not in FOR_DEVELOPERS]
-    names = {title: _slug(title) for title, _ in found}
-    anchors = {f"#{name}": f"{name}.md" for name in names.values()}
-    known = {"checks/README.md": "writing-checks.md", **anchors}
+def guide_pages(texts: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    """(title, page name, Markdown) of each page of docs/guide, given as name without .md: text; in the order of GUIDE, then by name."""
+    known = {"../../checks/README.md": "../writing-checks.md", **{f"{name}.md": f"{name}.md" for name in texts}}
 
     def moved(target: str) -> str:
-        return target if target.startswith("docs/screenshots/") else known.get(target, "")
+        return target if target.startswith(PICTURES) else known.get(target, "")
 
-    pages = []
-    for title, content in found:
-        raised = _outside_fences(content, lambda text: re.sub(r"^###", "##", text, flags=re.MULTILINE))
-        pages.append((title, names[title], links_rewritten(f"# {title}\n{raised}", moved)))
-    return pages
+    order = sorted(texts, key=lambda name: (GUIDE.index(name) if name in GUIDE else len(GUIDE), name))
+    return [(_title(texts[name], name), f"guide/{name}", links_rewritten(texts[name], moved)) for name in order]
+
+
+def _title(text: str, name: str) -> str:
+    return next((line[2:].strip() for line in text.splitlines() if line.startswith("# ")), name)
 
 
 def links_rewritten(text: str, moved: Callable[[str], str]) -> str:
@@ -85,25 +84,9 @@ def _outside_fences(text: str, change: Callable[[str], str]) -> str:
     return "".join(part if part.startswith("```") else change(part) for part in _FENCE.split(text))
 
 
-def _parts(text: str) -> list[tuple[str, str]]:
-    """Second-level headings, which may stand in blocks of code as comments do, with what follows each."""
-    found: list[tuple[str, list[str]]] = []
-    fenced = False
-    for line in text.splitlines():
-        fenced ^= line.startswith("```")
-        if line.startswith("## ") and not fenced:
-            found.append((line[3:].strip(), []))
-        elif found:
-            found[-1][1].append(line)
-    return [(title, "\n".join(lines)) for title, lines in found]
-
-
-def _slug(title: str) -> str:
-    """As GitHub makes anchors of headings."""
-    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
-
-
-def pictures(readme: str, root: Path) -> list[Path]:
-    """Relative paths of those that the README shows and that are there."""
-    named = {target for mark, _, target in _LINK.findall(readme) if mark and target.startswith("docs/screenshots/")}
-    return [Path(target) for target in sorted(named) if ".." not in Path(target).parts and (root / target).is_file()]
+def pictures(texts: Iterable[str], root: Path) -> list[Path]:
+    """Relative paths of the screenshots that pages of docs/guide show and that are there."""
+    shown = (target for text in texts for mark, _, target in _LINK.findall(text) if mark)
+    named = {target.removeprefix("../") for target in shown if target.startswith(PICTURES)}
+    found = [Path("docs") / target for target in sorted(named)]
+    return [path for path in found if ".." not in path.parts and (root / path).is_file()]

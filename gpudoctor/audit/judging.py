@@ -12,7 +12,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from gpudoctor.audit.packages import fate, image_of, row_of
-from gpudoctor.audit.replacing import from_index, instead
+from gpudoctor.audit.replacing import from_index, in_words, instead
 from gpudoctor.derived._tables import table
 from gpudoctor.model.audit import Image, Judged, Manifest, Wanted
 
@@ -26,6 +26,7 @@ _PYTORCH_INDEX = re.compile(r"download\.pytorch\.org/whl/(?:nightly/|test/)?(cu|
 _EXTRA = re.compile(r"[A-Za-z0-9._-]{1,100}\s*\[([^\]]{0,200})\]")
 _OF_EXTRA = {"cuda": "cuda", "rocm": "rocm", "oneapi": "xpu"}
 """Parts of an extra's name, and the backend that it brings: jax[cuda13], jax[rocm7-local], jax[oneapi], tensorflow[and-cuda]."""
+_IPEX = "intel-extension-for-pytorch"
 _BARE = {"torch", "torchvision", "torchaudio"}
 """Packages whose builds differ by the local version alone."""
 
@@ -210,14 +211,24 @@ def _index(wanted: Wanted, manifest: Manifest, target: Target, known: Mapping[st
     if known.get("ended"):
         remove = [f"pip uninstall -y {wanted.name}"] if manifest.kind == "installed" else []
         return _row(wanted, "error", f"{says}; {known['ended']}", remove, sources, "other-index")
-    return _row(
-        wanted,
-        "error",
-        f"{says}; it must come from another index",
-        from_index(wanted, manifest, target.backend, known),
-        sources,
-        "other-index",
-    )
+    if known.get("instead"):
+        return _row(wanted, "error", says, known["instead"], sources, "other-index")
+    use = _of_ipex(wanted, manifest, target, known) or from_index(wanted, manifest, target.backend, known)
+    return _row(wanted, "error", f"{says}; it must come from another index", use, sources, "other-index")
+
+
+def _of_ipex(wanted: Wanted, manifest: Manifest, target: Target, known: Mapping[str, Any]) -> list[str]:
+    """Before PyTorch had builds for Intel GPUs, Intel's index had the torch that a release of IPEX was built for."""
+    version, since = pinned(wanted.specifier), known.get("since")
+    if target.backend != "xpu" or not since or version is None or version >= Version(since):
+        return []
+    ipex = next((pinned(each.specifier) for each in manifest.wanted if each.name == _IPEX), None)
+    rows = [row for row in table("ipex-torch")["release"] if ipex and row["ipex"] == ipex.public and row.get("packages")]
+    exact = {text.partition("==")[0].lower().replace("_", "-"): text for row in rows for text in row["packages"].split()}
+    if wanted.name not in exact:
+        return []
+    option, _, index = rows[0]["index"].partition(" ")
+    return in_words(exact[wanted.name], option, index, manifest)
 
 
 def _elsewhere(wanted: Wanted, own: Sequence[str]) -> bool:
@@ -247,8 +258,8 @@ def _old(wanted: Wanted, manifest: Manifest, target: Target, known: Mapping[str,
 
 
 def _patched(wanted: Wanted, manifest: Manifest) -> bool:
-    """The old torch of IPEX, from Intel's index, is right beside IPEX."""
-    return wanted.name in _BARE and any(each.name == "intel-extension-for-pytorch" for each in manifest.wanted)
+    """The old torch of IPEX, from Intel's index, is right beside an IPEX for GPUs."""
+    return wanted.name in _BARE and any(each.name == _IPEX and _flavour(each, manifest) == "xpu" for each in manifest.wanted)
 
 
 def _ends_before(specifier: str, since: Version) -> bool:

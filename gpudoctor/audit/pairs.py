@@ -32,9 +32,11 @@ def conflicts(wanted: Sequence[Wanted], python: str, target: Target) -> Iterator
         by_name.setdefault(each.name, []).append(each)
     one = {name: min(group, key=lambda each: not pinned(each.specifier)) for name, group in by_name.items()}
     yield from _same_files(one, target)
+    yield from _twice(by_name)
     torch = one.get("torch")
     if torch is not None:
-        yield from _partners(torch, one)
+        yield from _partners(by_name, one)
+        yield from _demanded(torch, one)
         yield from _triton(torch, one)
         yield from _built_for(torch, one)
         yield from _python(torch, python, target)
@@ -64,13 +66,44 @@ def _place(wanted: Wanted) -> str:
     return f" ({wanted.file}:{wanted.line})" if wanted.line else ""
 
 
-def _partners(torch: Wanted, one: dict[str, Wanted]) -> Iterator[Judged]:
+def _twice(by_name: dict[str, list[Wanted]]) -> Iterator[Judged]:
+    """Two releases of torch or what belongs to it in files that are installed together: what is installed last replaces the other."""
+    for name in ("torch", *PARTNERS):
+        held = [each for each in by_name.get(name, ()) if pinned(each.specifier)]
+        first = next((each for each in held if not _by_hand(each)), held[0] if held else None)
+        for each in held:
+            if first is not None and str(pinned(each.specifier)).partition("+")[0] != str(pinned(first.specifier)).partition("+")[0]:
+                right = f"{name}=={pinned(first.specifier)}"
+                says = f"{name} {pinned(each.specifier)} here and {pinned(first.specifier)} at {first.file}:{first.line}: name one release"
+                yield _said(each, says, "conflict", "https://pip.pypa.io/en/stable/topics/dependency-resolution/", [right])
+
+
+def _by_hand(wanted: Wanted) -> bool:
+    """Whether it stands in a command of a Dockerfile: the requirements are what the project means."""
+    return "dockerfile" in wanted.file.rpartition("/")[2].lower()
+
+
+def _demanded(torch: Wanted, one: dict[str, Wanted]) -> Iterator[Judged]:
+    """Programs whose releases each demand exactly one torch (Requires-Dist)."""
+    for name, rows in table("audit-packages")["demands_torch"].items():
+        program, version = one.get(name), pinned(torch.specifier)
+        release = pinned(program.specifier) if program else None
+        wants = rows.get(release.public) if release else None
+        if program is not None and wants and not admits(torch.specifier, wants):
+            says = f"{name} {release}{_place(program)} demands torch {wants}"
+            local = f"+{version.local}" if version is not None and version.local else ""
+            yield _said(torch, says, "conflict", f"https://pypi.org/project/{name}/", [f"torch=={wants}{local}"])
+
+
+def _partners(by_name: dict[str, list[Wanted]], one: dict[str, Wanted]) -> Iterator[Judged]:
     rows = table("python-partners")["torch"]
-    version = pinned(torch.specifier)
     for name in PARTNERS:
         partner = one.get(name)
         if partner is None:
             continue
+        # of several torches, that of the same file
+        torch = next((each for each in by_name["torch"] if each.file == partner.file and pinned(each.specifier)), one["torch"])
+        version = pinned(torch.specifier)
         theirs = pinned(partner.specifier)
         row = torch_row(version.public) if version else None
         if version is not None and theirs is not None:

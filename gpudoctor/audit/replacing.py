@@ -19,7 +19,7 @@ _FAMILY = ("torch", "torchvision", "torchaudio")
 def instead(wanted: Wanted, manifest: Manifest, use: Sequence[str], backend: str, *, keep: bool = False) -> list[str]:
     """Other packages in place of this one, or beside it with `keep`. torch comes from the index of the backend where it has its own."""
     if not use:
-        return []
+        return [f"pip uninstall -y {wanted.name}"] if manifest.kind == "installed" and not keep else []
     if list(use) == ["torch"] and backend in ("rocm", "xpu"):
         remove = [f"pip uninstall -y {wanted.name}"] if manifest.kind == "installed" else []
         return [*remove, *from_index(replace(wanted, name="torch", specifier=""), manifest, backend)]
@@ -83,6 +83,45 @@ def from_index(wanted: Wanted, manifest: Manifest, backend: str, known: Mapping[
     if manifest.kind == "Dockerfile":
         return [f"RUN pip install {_quoted(full)} --index-url {index}"]
     return [f"--extra-index-url {index}", full]
+
+
+def in_words(requirement: str, option: str, index: str, manifest: Manifest) -> list[str]:
+    """One exact requirement from an index of its own (`option`: -f or --extra-index-url), as this kind of file says it."""
+    if manifest.kind == "requirements":
+        return [f"{option} {index}", requirement]
+    if manifest.kind == "Dockerfile":
+        return [f"RUN pip install {_quoted(requirement)} {option} {index}"]
+    if manifest.kind in ("environment", "conda-lock"):
+        return ["- pip:", f"  - {option} {index}", f"  - {requirement}"]
+    return [f"pip install {_quoted(requirement)} {option} {index}"]
+
+
+def worded(use: Sequence[str], manifest: Manifest) -> list[str]:
+    """Plain requirements as this kind of file says them."""
+    form = {"Dockerfile": "RUN pip install {}", "pyproject": '"{}",', "setup.py": '"{}",'}.get(manifest.kind, "{}")
+    return [form.format(_quoted(each) if manifest.kind == "Dockerfile" else each) if _PLAIN_LINE.fullmatch(each) else each for each in use]
+
+
+_PLAIN_LINE = re.compile(r"[A-Za-z0-9._-]+(\[[\w,.-]+\])?[=<>~!]=?[^\s;#]+")
+
+
+def without_tables(use: Sequence[str], tables: list[str]) -> tuple[str, ...]:
+    """Lines for pyproject.toml without the tables that the file or an earlier proposal has; what is proposed is added to `tables`."""
+    lines = list(use)
+    if "[tool.uv.sources]" in lines:
+        if "tool.uv.sources" in tables:
+            at = lines.index("[tool.uv.sources]")
+            lines[at : at + 2] = [f"# below [tool.uv.sources], which is there:  {lines[at + 1]}"]
+        else:
+            tables.append("tool.uv.sources")
+    if "[[tool.uv.index]]" in lines:
+        at = lines.index("[[tool.uv.index]]")
+        named = "tool.uv.index:" + lines[at + 1].split('"')[1]
+        if named in tables:
+            del lines[at : at + 4]
+        else:
+            tables.append(named)
+    return tuple(lines)
 
 
 def _version(wanted: Wanted) -> Version | None:

@@ -122,11 +122,13 @@ def _uv(uv: Mapping[str, Any], found: Manifest) -> dict[str, str]:
     urls: dict[str, str] = {}
     for each in map(_table, _list(uv.get("index"))):
         urls[_text(each.get("name"))] = without_secret(_text(each.get("url")))
+        found.tables.append(f"tool.uv.index:{_text(each.get('name'))}")
         if each.get("explicit") is not True:
             _index(found, each.get("url"))
     for url in (uv.get("index-url"), *_list(uv.get("extra-index-url")), *_list(uv.get("find-links"))):
         _index(found, url)
     pinned: dict[str, str] = {}
+    found.tables += ["tool.uv.sources"] if isinstance(uv.get("sources"), Mapping) else []
     for name, said in _table(uv.get("sources")).items():
         for source in map(_table, said if isinstance(said, list) else [said]):
             address = urls.get(_text(source.get("index")), "") or _text(source.get("url")) or _text(source.get("git"))

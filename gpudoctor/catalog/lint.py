@@ -38,7 +38,8 @@ def lint(
         if target and target not in ids:
             problems.append(f"redirects.toml: {name}: no check '{target}'{did_you_mean(target, ids)}")
     for stack in stacks:
-        conditions = [stack.applicable, *(rung.ok for rung in stack.rungs), *([stack.used] if stack.used else [])]
+        rungs = [condition for rung in stack.rungs for condition in (rung.only, rung.ok) if condition]
+        conditions = [stack.applicable, *rungs, *([stack.used] if stack.used else [])]
         names = {name for condition in conditions for name in facts_of(condition)}
         names |= {name for rung in stack.rungs for name in fields_of(rung.detail) | fields_of(rung.missing)}
         scope = {specs[some.of].item for condition in conditions for some in somes(condition) if some.of in specs}

@@ -116,7 +116,7 @@ class _Policy:
         table = self.read.keys(entry, _THROUGHPUT, where, ("workload", "at_least"))
         least = table["at_least"]
         if isinstance(least, bool) or not least > 0:
-            raise self.read.fail(f"{where}.at_least", f"{least!r}: expected a number above nought")
+            raise self.read.fail(f"{where}.at_least", f"{least!r}: expected a number above 0")
         tests = tuple(Leaf(f"measurement.{key}", "is", table[key]) for key in _SELECTORS if key in table)
         unit = table.get("unit", "")
         words = [table["workload"], table.get("task", ""), *(f"{key} {table[key]}" for key in _SELECTORS[2:] if key in table)]

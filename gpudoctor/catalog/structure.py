@@ -220,7 +220,7 @@ def choices_in(entries: Sequence[str | Sequence[str]]) -> list[list[str]]:
 def stack_from(table: Mapping[str, Any], file: str, items: Mapping[str, str], trusted: bool = False) -> Stack:
     read = Reader(file, items, trusted)
     read.keys(
-        table, {"stack": str, "title": str, "applicable": dict, "used": dict, "vendors": list, "rung": list}, "",
+        table, {"stack": str, "title": str, "applicable": dict, "used": dict, "vendors": list, "processor": bool, "rung": list}, "",
         ("stack", "title", "applicable", "rung"),
     )  # fmt: skip
     rungs = tuple(_rung(read, entry, number) for number, entry in enumerate(table["rung"]))
@@ -228,11 +228,12 @@ def stack_from(table: Mapping[str, Any], file: str, items: Mapping[str, str], tr
     if order != sorted(set(order)):
         raise read.fail("rung", f"layers must come once each, in the order {', '.join(LAYERS)}")
     return Stack(stack=table["stack"], title=table["title"], applicable=read.condition(table["applicable"], "applicable"),
-                 used=read.optional_condition(table, "used"), rungs=rungs, vendors=read.words(table, "vendors"))  # fmt: skip
+                 used=read.optional_condition(table, "used"), rungs=rungs, vendors=read.words(table, "vendors"),
+                 processor=table.get("processor", False))  # fmt: skip
 
 
 def _rung(read: Reader, table: Any, number: int) -> Rung:
     where = f"rung[{number}]"
-    read.keys(table, {"layer": str, "ok": dict, "detail": str, "missing": str}, where, ("layer", "ok"))
+    read.keys(table, {"layer": str, "only": dict, "ok": dict, "detail": str, "missing": str}, where, ("layer", "ok"))
     return Rung(layer=read.one_of(table["layer"], LAYERS, f"{where}.layer"), ok=read.condition(table["ok"], f"{where}.ok"),
-                detail=table.get("detail", ""), missing=table.get("missing", ""))  # fmt: skip
+                only=read.optional_condition(table, "only"), detail=table.get("detail", ""), missing=table.get("missing", ""))  # fmt: skip

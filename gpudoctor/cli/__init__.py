@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import gc
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -12,23 +15,27 @@ import click
 from gpudoctor import __version__
 
 COMMANDS = {
-    "check": ("gpudoctor.cli.check:command", "what is broken first on this machine, and what to do"),
-    "explain": ("gpudoctor.cli.explain:command", "the same from a log, a traceback or a pasted issue"),
-    "audit": ("gpudoctor.cli.audit:command", "will these requirements or lock files run on this device?"),
-    "setup": ("gpudoctor.cli.setup:command", "set a stack up from a recipe: plan, apply, verify, undo, resume"),
-    "validate": ("gpudoctor.cli.validate:command", "does it compute right, how fast, and which known fix helps"),
-    "diff": ("gpudoctor.cli.diff:command", "what changed between two reports, or since this was last healthy"),
-    "report": ("gpudoctor.cli.report:command", "one redacted file to attach to a bug issue"),
-    "capture": ("gpudoctor.cli.capture:command", "record this machine so that it can be looked at elsewhere"),
-    "mcp": ("gpudoctor.cli.mcp:command", "let an assistant look: read-only tools (MCP)"),
-    "list": ("gpudoctor.cli.listing:command", "the checks, devices, facts and stacks that are known"),
-    "show": ("gpudoctor.cli.show:command", "one check or stack: what it means, why, and on what ground"),
+    "check": ("gpudoctor.cli.check:command", "find what is broken on this machine and how to fix it"),
+    "explain": ("gpudoctor.cli.explain:command", "do the same from a log, a traceback or a pasted issue"),
+    "audit": ("gpudoctor.cli.audit:command", "check requirements and lock files against a device"),
+    "setup": ("gpudoctor.cli.setup:command", "install a stack from a recipe, verify it, undo it"),
+    "validate": ("gpudoctor.cli.validate:command", "measure correctness and speed, and try known fixes"),
+    "diff": ("gpudoctor.cli.diff:command", "show what changed between two runs or reports"),
+    "report": ("gpudoctor.cli.report:command", "write one redacted file to attach to a bug report"),
+    "capture": ("gpudoctor.cli.capture:command", "record this machine, to diagnose it elsewhere"),
+    "mcp": ("gpudoctor.cli.mcp:command", "serve read-only tools to an AI assistant (MCP)"),
+    "list": ("gpudoctor.cli.listing:command", "list the known checks, devices, facts, recipes and stacks"),
+    "show": ("gpudoctor.cli.show:command", "show one check, recipe or stack in full"),
     "lint": ("gpudoctor.cli.lint:command", "for authors: find mistakes in check files"),
-    "new": ("gpudoctor.cli.new:command", "for authors: start a check file"),
+    "new": ("gpudoctor.cli.new:command", "for authors: create a check file"),
     "completion": ("gpudoctor.cli.completion:command", "print a completion script for bash, zsh or fish"),
 }
 SELDOM = (100_000, 50, 50)
 """A command builds a catalogue of objects that live to its end: looking through them for cycles costs it a tenth of its time."""
+ENVIRONMENT = frozenset(
+    (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.EFBIG, errno.EMFILE)
+)
+"""Errors of the system that are no fault of this program: a full disk, a folder that nobody may write to."""
 OK, FINDINGS, USAGE, BUG, UNKNOWN, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
 
@@ -57,12 +64,12 @@ class Commands(click.Group):
 
 
 @click.group(cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(__version__, prog_name="gpudoctor", message="%(prog)s %(version)s")
+@click.version_option(__version__, "-V", "--version", prog_name="gpudoctor", message="%(prog)s %(version)s")
 @click.option("--first-look", metavar="CAPTURE", hidden=True, help="The screen without a command, of a recorded machine.")
 @click.pass_context
 def group(ctx: click.Context, first_look: str | None) -> None:
     """\b
-    Why does this GPU not do deep learning, and what is the one thing to do?
+    Find out why deep learning doesn't work on your GPU, and how to fix it.
     Start with: gpudoctor check
     """
     if ctx.invoked_subcommand is not None:
@@ -79,12 +86,18 @@ def main(argv: Sequence[str] | None = None) -> None:
     """The console script. Every way out has its exit status and at most one line on standard error."""
     gc.set_threshold(*SELDOM)
     arguments = list(sys.argv[1:] if argv is None else argv)
-    sys.exit(run(arguments))
+    for name in ("stdout", "stderr"):  # closed by whoever started this: what is written there goes nowhere
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))
+    status = run(arguments)
+    if status == INTERRUPTED:
+        _end_at_once()
+    sys.exit(status)
 
 
 def run(arguments: list[str]) -> int:
     try:
-        status = group.main(args=arguments, prog_name="gpudoctor", standalone_mode=False)
+        status = group.main(args=_as_options(arguments), prog_name="gpudoctor", standalone_mode=False)
         sys.stdout.flush()
         return status if isinstance(status, int) else OK
     except click.exceptions.NoArgsIsHelpError as error:
@@ -104,15 +117,43 @@ def run(arguments: list[str]) -> int:
         _hush()
         return OK
     except MemoryError:
-        _complain("what was given takes more than 300 MB of memory to read, and was given up; give a smaller file, or a part of it")
+        _complain("reading the input takes more than 300 MB of memory; give a smaller file, or a part of it")
         return USAGE
     except Exception as error:
+        if isinstance(error, OSError) and (error.errno in ENVIRONMENT or "temporary directory" in str(error)):
+            _complain(f"{error.filename or 'the output'}: {error.strerror}")
+            _hush()
+            return USAGE
         if "-v" in arguments or "--verbose" in arguments:
             raise_to = import_module("traceback")
             raise_to.print_exc()
         last = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        _complain(f"a bug in gpudoctor {__version__}, please report it with the output of the same command and -v: {last}")
+        _complain(f"this is a bug in gpudoctor {__version__}; please report it with the output of the same command and -v: {last}")
         return BUG
+
+
+def _as_options(arguments: list[str]) -> list[str]:
+    """`help`, `help COMMAND` and `version` as many tools have them."""
+    first, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
+    if first == "help":
+        return [*rest[:1], "--help"]
+    return ["--version", *rest] if first == "version" else arguments
+
+
+def _end_at_once() -> None:
+    """After Ctrl-C: children are ended and temporary files removed, no thread is waited for, no second Ctrl-C disturbs that."""
+    import atexit
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    processes = sys.modules.get("gpudoctor.host.processes")
+    if processes is not None:
+        processes.end_all()
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(INTERRUPTED)
 
 
 class BadInput(click.ClickException):
@@ -138,7 +179,5 @@ def _printable(text: str) -> str:
 
 
 def _hush() -> None:
-    """The reader of our output went away: nothing more can be said, and the interpreter must not try at its end."""
-    import os
-
+    """Nothing more can be written: the reader went away, or the disk is full; the interpreter must not try at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -7,8 +7,9 @@ from typing import Any
 
 import click
 
-from gpudoctor.cli import FINDINGS, OK, UNKNOWN, BadInput, nearest
-from gpudoctor.cli.output import StatusLine, deliver, terminal
+from gpudoctor.cli import FINDINGS, OK, UNKNOWN, BadInput
+from gpudoctor.cli.output import deliver, terminal
+from gpudoctor.cli.progress import StatusLine
 
 FRAMEWORKS = {"tensorflow": "cuda, rocm, xpu, directml or mps", "jax": "cuda, rocm, xpu or mps"}
 
@@ -18,17 +19,19 @@ FRAMEWORKS = {"tensorflow": "cuda, rocm, xpu, directml or mps", "jax": "cuda, ro
 @click.option(
     "--backend", metavar="NAME", help="xpu, rocm, cuda, directml, opencl, ipu, openvino, onnxruntime, mps, cpu; default: this machine's."
 )
-@click.option("--python", metavar="PATH", help="The environment to audit without FILE; with FILE, whose Python it is for.")
-@click.option("--capture", metavar="PATH", help="A recorded machine instead of this one.")
-@click.option("--format", "form", type=click.Choice(["text", "json", "github", "sarif"]), default="text", help="json is gpudoctor.audit/1.")
-@click.option("-o", "--output", metavar="FILE", help="Write there instead of to standard output, whole or not at all.")
-@click.option("--fail-on", type=click.Choice(["error", "warning", "never"]), default="error", help="From which level on to exit 1 (error).")
-@click.option("--offline/--online", default=True, help="audit opens no socket either way.")
+@click.option("--python", metavar="PATH", help="Audit this environment (without FILE); with FILE, its Python is the target.")
+@click.option("--capture", metavar="PATH", help="Use a recorded machine instead of this one.")
+@click.option("--format", "form", type=click.Choice(["text", "json", "github", "sarif"]), default="text", help="Output format.")
+@click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output, whole or not at all.")
+@click.option(
+    "--fail-on", type=click.Choice(["error", "warning", "never"]), default="error", help="Lowest severity that exits 1 (error)."
+)
+@click.option("--offline/--online", default=True, help="--online: have pip resolve each proposed line against its index.")
 @click.option("--no-color", is_flag=True, help="No colour, as with NO_COLOR set or in a pipe.")
-@click.option("-v", "--verbose", is_flag=True, help="What works too, and the sources.")
-@click.option("-q", "--quiet", is_flag=True, help="Errors and warnings only.")
+@click.option("-v", "--verbose", is_flag=True, help="Show packages that work too, and the sources.")
+@click.option("-q", "--quiet", is_flag=True, help="Show errors and warnings only.")
 def command(files: Sequence[str], **given: Any) -> int:
-    """Which packages need CUDA, which versions exclude each other, which index they come from, what to write instead.
+    """Check dependencies against a device: wrong builds and indexes, conflicting versions, and the line to write instead.
 
     FILE: requirements*.txt, pyproject.toml, setup.cfg, setup.py, Pipfile, a lock file (uv, poetry, pdm, pylock, Pipfile,
     conda-lock), environment.yml, a Dockerfile or compose file. Without FILE: what is installed. Nothing is executed.
@@ -37,7 +40,9 @@ def command(files: Sequence[str], **given: Any) -> int:
     from gpudoctor.model.audit import FormatError
 
     backend = _backend(given["backend"])
-    request = auditing.AuditRequest(files=files, backend=backend, python=given["python"], capture=given["capture"])
+    request = auditing.AuditRequest(
+        files=files, backend=backend, python=given["python"], capture=given["capture"], online=not given["offline"]
+    )
     line = StatusLine(quiet=given["quiet"])
     try:
         audit = auditing.audit(request, line.looking)
@@ -64,11 +69,11 @@ def command(files: Sequence[str], **given: Any) -> int:
 
 
 def _backend(name: str | None) -> str | None:
-    from gpudoctor.auditing import ALIASES
     from gpudoctor.model.audit import BACKENDS
+    from gpudoctor.model.stack_names import backend_of, suggestion
 
-    if name is None or name in BACKENDS or name in ALIASES:
+    if name is None or backend_of(name, BACKENDS) in BACKENDS:
         return name
     if name in FRAMEWORKS:
         raise BadInput(f"--backend {name}: {name} runs on several backends; give one of {FRAMEWORKS[name]}")
-    raise BadInput(f"there is no backend '{name}'{nearest(name, [*BACKENDS, *ALIASES])}; give one of {', '.join(BACKENDS)}")
+    raise BadInput(f"--backend {name}: there is no such backend{suggestion(name, BACKENDS)}; give one of {', '.join(BACKENDS)}")

@@ -10,39 +10,42 @@ import click
 
 from gpudoctor.cli import FINDINGS, OK, UNKNOWN, BadInput
 from gpudoctor.cli.formats import FORMATS
+from gpudoctor.cli.given_python import check_python
+from gpudoctor.model.stack_names import stack_of
+from gpudoctor.reporters.phrases import bus_seen
 
 if TYPE_CHECKING:
     from gpudoctor.model.report import Report
 
 
 @click.command("check")
-@click.option("--quick", is_flag=True, help="Read files only: nothing is started, no framework is imported (3 s at most).")
-@click.option("--budget", type=click.FloatRange(min=0.1, max=3600), metavar="SECONDS", help="Time for everything (30; 3 with --quick).")
-@click.option("--python", metavar="PATH", help="The interpreter or environment to look at; default: the active one, ./.venv, python3.")
-@click.option("--capture", metavar="PATH", help="Look at a recorded machine instead of this one.")
-@click.option("--stack", metavar="NAME", help="Show this stack only; exit 4 where one of its rungs cannot be told.")
-@click.option("--format", "form", type=click.Choice(FORMATS), default="text", help="What to write; json is gpudoctor.report/1.")
-@click.option("-o", "--output", metavar="FILE", help="Write there instead of to standard output, whole or not at all.")
+@click.option("--quick", is_flag=True, help="Read files only: run no program, import no framework (3 s at most).")
+@click.option("--budget", type=click.FloatRange(min=0.1, max=3600), metavar="SECONDS", help="Total time limit (30; 3 with --quick).")
+@click.option("--python", metavar="PATH", help="Interpreter or environment to examine (default: the active one, ./.venv, python3).")
+@click.option("--capture", metavar="PATH", help="Examine a recorded machine instead of this one.")
+@click.option("--stack", metavar="NAME", help="Check this stack only (cuda, rocm, xpu …); exit 1 if it has no device, 4 if undetermined.")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text", help="Output format; json is gpudoctor.report/1.")
+@click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output.")
 @click.option(
-    "--fail-on", type=click.Choice(["error", "warning", "unknown", "never"]), default="error", help="From which level on to exit 1 (error)."
+    "--fail-on", type=click.Choice(["error", "warning", "unknown", "never"]), default="error", help="Lowest severity that exits 1 (error)."
 )
-@click.option("--exit-style", type=click.Choice(["npd", "nagios", "slurm"]), help="Status and one line as that engine reads them.")
-@click.option("--expect", metavar="FILE", help="A policy: what must be there; exit 4 where it cannot be told.")
-@click.option("--write-expect", metavar="FILE", help="Write such a policy from this machine.")
-@click.option("--step-summary", is_flag=True, help="Besides, add to the summary of the GitHub Actions job.")
-@click.option("--checks", multiple=True, metavar="DIR", help="A further folder of checks; may be repeated.")
-@click.option("--ignore", multiple=True, metavar="ID", help="Leave out this check; with reasons: [ignore] in ./gpudoctor.toml.")
-@click.option("--why", metavar="ID", help="Show how this check came to its outcome instead of the report.")
-@click.option("--offline/--online", default=True, help="check opens no socket either way.")
-@click.option("--no-color", is_flag=True, help="No colour, as with NO_COLOR set or in a pipe.")
-@click.option("-v", "--verbose", is_flag=True, help="All ladders and the evidence.")
-@click.option("-q", "--quiet", is_flag=True, help="Findings only.")
+@click.option("--exit-style", type=click.Choice(["npd", "nagios", "slurm"]), help="Exit status and one line for that monitoring engine.")
+@click.option("--expect", metavar="FILE", help="Check against a policy file; exit 4 if a demand cannot be decided.")
+@click.option("--write-expect", metavar="FILE", help="Write a policy file from this machine.")
+@click.option("--step-summary", is_flag=True, help="Also add to the summary of the GitHub Actions job.")
+@click.option("--checks", multiple=True, metavar="DIR", help="Additional folder of checks; may be repeated.")
+@click.option("--ignore", multiple=True, metavar="ID", help="Skip this check; with reasons: [ignore] in ./gpudoctor.toml.")
+@click.option("--why", metavar="ID", help="Show how this check was decided, instead of the report.")
+@click.option("--offline/--online", default=True, help="check never opens a socket.")
+@click.option("--no-color", is_flag=True, help="Disable colour, as NO_COLOR does.")
+@click.option("-v", "--verbose", is_flag=True, help="Show all stacks, all findings and the evidence.")
+@click.option("-q", "--quiet", is_flag=True, help="Show findings only.")
 def command(**given: Any) -> int:
-    """What is broken first on this machine, and the one thing to do.
+    """Find what is broken on this machine, and how to fix it.
 
-    Looks at the devices, drivers, permissions, runtimes and the frameworks of the target Python environment,
-    and asks for no rights that you do not have.
+    Examines devices, drivers, permissions, runtimes and the frameworks of a Python environment, with your own rights.
     """
+    given["stack"] = stack_of(given["stack"]) if given["stack"] else None
     if given["exit_style"] is None:
         return _check(given)
     from gpudoctor.cli.exit_style import not_checked
@@ -55,7 +58,7 @@ def command(**given: Any) -> int:
 
 def _check(given: Mapping[str, Any]) -> int:
     from gpudoctor import app
-    from gpudoctor.cli.output import StatusLine
+    from gpudoctor.cli.progress import StatusLine
     from gpudoctor.cli.project import ignored
 
     if given["capture"] is not None:  # on this machine the limit would reach the frameworks that are imported for a look
@@ -64,8 +67,7 @@ def _check(given: Mapping[str, Any]) -> int:
         click.get_current_context().with_resource(limited_memory())
     if given["write_expect"]:
         _refuse_to_replace(given["write_expect"])
-    if given["python"] and given["capture"] is None and not os.path.lexists(os.path.expanduser(given["python"])):
-        raise BadInput(f"--python {given['python']}: no such interpreter or environment folder; give one that exists")
+    check_python(given["python"], given["capture"])
     reasons = ignored(given["ignore"], project_file=given["capture"] is None)
     request = app.CheckRequest(
         capture=given["capture"],
@@ -103,6 +105,14 @@ def _check(given: Mapping[str, Any]) -> int:
     return code
 
 
+def _again(given: Mapping[str, Any]) -> str:
+    """The command line that asks the same again: what the hints at the end of the screen add to."""
+    import shlex
+
+    asked = [f"--{name} {shlex.quote(given[name])}" for name in ("capture", "python", "stack") if given[name]]
+    return " ".join(("gpudoctor check", *asked))
+
+
 def remember(report: Report, ignored: Mapping[str, str]) -> None:
     """Keeps this run for `gpudoctor diff`, after everything was said."""
     from gpudoctor import comparing
@@ -127,7 +137,9 @@ def _say(report: Report, given: Mapping[str, Any], ignored: Mapping[str, str]) -
         from gpudoctor.reporters import console
 
         place = terminal(given["no_color"], to_file=given["output"] not in (None, "-"))
-        text = console.render(report, place, verbose=given["verbose"], quiet=given["quiet"], stack=given["stack"], ignored=ignored)
+        text = console.render(
+            report, place, verbose=given["verbose"], quiet=given["quiet"], stack=given["stack"], ignored=ignored, again=_again(given)
+        )
     if given["exit_style"] is None:
         deliver(text, given["output"])
         return status(report, given["fail_on"], given["stack"])
@@ -144,7 +156,7 @@ def _say(report: Report, given: Mapping[str, Any], ignored: Mapping[str, str]) -
 
 def _refuse_to_replace(path: str) -> None:
     if path != "-" and os.path.lexists(path) and os.path.isfile(path):
-        raise BadInput(f"--write-expect {path}: it is there already, and may hold what a person wrote; give another name")
+        raise BadInput(f"--write-expect {path}: this file exists, and may hold your own edits; give another name")
 
 
 def _write_policy(report: Report, path: str) -> None:
@@ -153,22 +165,34 @@ def _write_policy(report: Report, path: str) -> None:
 
     deliver(policy_toml.render(report), path)
     if path != "-":
-        click.echo(f"gpudoctor: {path} demands what is here now; gpudoctor check --expect {path} compares", err=True)
+        click.echo(f"gpudoctor: {path} written from this machine. To check against it: gpudoctor check --expect {path}", err=True)
 
 
 def status(report: Report, fail_on: str, stack: str | None) -> int:
-    """The exit status: a fault outweighs what could not be told."""
+    """The exit status: a fault outweighs what could not be told; a stack that was named and is not here is a fault."""
     summary = report.summary
-    unknown = unanswered(report, stack)
+    absent = stack is not None and no_such_stack(report, stack) is not None
+    unknown = unanswered(report, stack) or (absent and not bus_seen(report))
     levels = {
         "error": summary["errors"],
         "warning": summary["errors"] + summary["warnings"],
         "unknown": summary["errors"] + summary["warnings"] + summary["unknown"] + len(report.incomplete),
         "never": 0,
     }
-    if levels[fail_on]:
+    if levels[fail_on] or (absent and not unknown and fail_on != "never"):
         return FINDINGS
     return UNKNOWN if unknown and fail_on != "never" else OK
+
+
+def no_such_stack(report: Report, stack: str) -> str | None:
+    """Why the stack that was named cannot be used here although nothing is broken; None where that is not so."""
+    result = next((result for result in report.stacks if result.stack == stack), None)
+    if result is None or result.verdict not in ("not-applicable", "incomplete"):
+        return None
+    if result.verdict == "not-applicable":
+        return f"no device for {stack}" if bus_seen(report) else f"no device for {stack} visible"
+    missing = next((rung.detail for rung in result.layers if rung.status == "not-reached" and rung.detail), "")
+    return missing or f"{stack} is not installed"
 
 
 def unanswered(report: Report, stack: str | None) -> list[str]:

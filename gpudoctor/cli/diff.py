@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from gpudoctor.cli import FINDINGS, OK, BadInput
+from gpudoctor.cli.given_python import check_python
 
 if TYPE_CHECKING:
     from gpudoctor.model.report import Report
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.option("--python", metavar="PATH", help="The interpreter or environment to look at now; default: as in check.")
 @click.option(
     "--fail-on", type=click.Choice(["error", "warning", "never"]), default="error",
-    help="From which level on a new finding means exit 1 (error).",
+    help="Lowest severity of a new finding that exits 1 (error).",
 )  # fmt: skip
 @click.option("--format", "form", type=click.Choice(["text", "json", "html"]), default="text", help="json: gpudoctor.diff/1; html: a page.")
 @click.option("-o", "--output", metavar="FILE", help="Write there instead of to standard output, whole or not at all.")
@@ -37,7 +37,7 @@ def command(sides: Sequence[str], **given: Any) -> int:
     """
     from gpudoctor import app, comparing
     from gpudoctor.cli.check import remember
-    from gpudoctor.cli.output import StatusLine
+    from gpudoctor.cli.progress import StatusLine
     from gpudoctor.cli.project import ignored
     from gpudoctor.host.memory_limit import limited_memory
 
@@ -49,11 +49,9 @@ def command(sides: Sequence[str], **given: Any) -> int:
         return _history(given)
     if len(sides) > 2:
         raise BadInput("diff compares two: gpudoctor diff BEFORE AFTER")
-    if given["python"] and (len(sides) == 2 or not os.path.lexists(os.path.expanduser(given["python"]))):
-        raise BadInput(
-            "--python: goes with this machine now; leave it out where both sides are given" if len(sides) == 2
-            else f"--python {given['python']}: no such interpreter or environment folder; give one that exists"
-        )  # fmt: skip
+    if given["python"] and len(sides) == 2:
+        raise BadInput("--python: goes with this machine now; leave it out where both sides are given")
+    check_python(given["python"])
     reasons = ignored(given["ignore"], project_file=len(sides) < 2)
     request = app.CheckRequest(python=given["python"], checks=given["checks"], ignore=frozenset(reasons))
     line = StatusLine(quiet=given["quiet"])

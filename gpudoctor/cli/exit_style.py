@@ -6,29 +6,53 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gpudoctor.cli import OK, BadInput
-from gpudoctor.cli.check import status, unanswered
+from gpudoctor.cli import FINDINGS, OK, UNKNOWN, BadInput
+from gpudoctor.cli.check import no_such_stack, status, unanswered
+from gpudoctor.engine.demands import ID as POLICY
 from gpudoctor.reporters.escape import visible
+from gpudoctor.reporters.phrases import bus_seen, no_gpu
 
 if TYPE_CHECKING:
-    from gpudoctor.model.report import Report
+    from gpudoctor.model.report import Report, Trace
 
 
 NAGIOS_UNKNOWN = 3
 NPD_UNKNOWN = 2
+SLURM_UNKNOWN = 2
+"""No reason to drain a node, and none to call it healthy."""
 
 
 def answer(report: Report, style: str, fail_on: str, stack: str | None) -> tuple[str, int]:
     """(line, exit status) as Nagios plugins, Node Problem Detector or a Slurm health check have them."""
     code = status(report, fail_on, stack)
     text = _sentence(report, code, stack)
+    without = _no_device(report, stack)
+    if without and not report.summary["errors"] and not report.summary["warnings"]:
+        code, text = (FINDINGS if bus_seen(report) else UNKNOWN), without
     if style == "nagios":
-        state = _nagios(report, code)
+        state = _nagios(report, code, bool(without))
         return f"GPU {_STATES[state]} - {_cut(_no_pipe(text), 200)} | {_numbers(report)}", state
     if style == "npd":  # 0 fine, 1 a problem, 2 cannot tell; the message goes into a node condition
-        return _cut(text, 80), {OK: 0, 1: 1}.get(code, NPD_UNKNOWN)
+        return _cut(text, 80), {OK: 0, FINDINGS: 1}.get(code, NPD_UNKNOWN)
     reason = "".join(char for char in text if char not in "\"'\\`$")  # slurm: a reason for `scontrol update … Reason=`
-    return _cut(f"gpudoctor: {reason}", 120), 1 if code == 1 else 0
+    return _cut(f"gpudoctor: {reason}", 120), {OK: 0, FINDINGS: 1}.get(code, SLURM_UNKNOWN)
+
+
+def _no_device(report: Report, stack: str | None) -> str:
+    """What a monitor must not call fine: a machine without a GPU, where no policy that holds says how many there are to be."""
+    if stack is not None:
+        return visible(no_such_stack(report, stack) or "")
+    if any(trace.check == POLICY and trace.outcome == "ok" and _speaks_of_gpus(trace) for trace in report.traces):
+        return ""
+    if "gpus" not in report.facts:
+        return "GPUs not determined"
+    if not no_gpu(report):
+        return ""
+    return "no GPU found" if bus_seen(report) else "no GPU found, and no PCI bus visible"
+
+
+def _speaks_of_gpus(trace: Trace) -> bool:
+    return any(leaf.text.startswith("gpu.count ") for leaf in (trace.problem.leaves() if trace.problem else ()))
 
 
 def not_checked(style: str, error: BadInput) -> int:
@@ -58,8 +82,10 @@ def _no_pipe(text: str) -> str:
     return text.replace("|", "/")
 
 
-def _nagios(report: Report, code: int) -> int:
-    if code == 1:
+def _nagios(report: Report, code: int, without: bool) -> int:
+    if code == FINDINGS and without and not report.summary["errors"]:
+        return 2
+    if code == FINDINGS:
         return 2 if report.summary["errors"] else 1 if report.summary["warnings"] else 3
     return 3 if code else 0
 
@@ -70,11 +96,11 @@ def _sentence(report: Report, code: int, stack: str | None) -> str:
         more = f" (and {len(serious) - 1} more)" if len(serious) > 1 else ""
         return visible(serious[0].title) + more
     if code == 4:
-        return "could not tell: " + visible(", ".join(unanswered(report, stack)))
+        return "not determined: " + visible(", ".join(unanswered(report, stack)))
     if report.incomplete:
         return "incomplete: " + visible(", ".join(report.incomplete))
-    good = [result.stack for result in report.stacks if result.verdict == "ok"]
-    return f"{', '.join(good)} ok" if good else "nothing wrong found"
+    good = [result.stack for result in report.stacks if result.verdict == "ok" and (result.used or result.stack == stack)]
+    return f"{', '.join(good)} ok" if good else "no problems found"
 
 
 def _cut(text: str, length: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,8 @@ import click
 
 from gpudoctor.cli import FINDINGS, OK, BadInput
 from gpudoctor.cli.check import status
-from gpudoctor.cli.output import StatusLine, deliver, terminal
+from gpudoctor.cli.output import deliver, terminal
+from gpudoctor.cli.progress import StatusLine
 
 if TYPE_CHECKING:
     from gpudoctor.explaining import ExplainRequest, Explanation
@@ -21,23 +23,24 @@ PIECE = 1 << 20
 
 @click.command("explain")
 @click.argument("files", nargs=-1, metavar="[FILE…|-]")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="What to write.")
-@click.option("-o", "--output", metavar="FILE", help="Write there instead of to standard output, whole or not at all.")
-@click.option("--all", "everything", is_flag=True, help=f"Every finding; else the first {AT_MOST}.")
-@click.option("--stack", metavar="NAME", help="What the text is about, where it does not say so itself.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="Output format.")
+@click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output.")
+@click.option("--all", "everything", is_flag=True, help=f"Show every finding, not only the first {AT_MOST}.")
+@click.option("--stack", metavar="NAME", help="The stack that the text is about, if the text does not say.")
 @click.option(
-    "--fail-on", type=click.Choice(["error", "warning", "never"]), default="error", help="From which level on to exit 1 (error)."
+    "--fail-on", type=click.Choice(["error", "warning", "never"]), default="error", help="Lowest severity that exits 1 (error)."
 )
-@click.option("--checks", multiple=True, metavar="DIR", help="A further folder of checks; may be repeated.")
-@click.option("--ignore", multiple=True, metavar="ID", help="Leave out this check.")
-@click.option("--why", metavar="ID", help="Show how this check came to its outcome instead of the findings.")
-@click.option("--no-color", is_flag=True, help="No colour, as with NO_COLOR set or in a pipe.")
-@click.option("-v", "--verbose", is_flag=True, help="The lines and facts that each finding rests on.")
-@click.option("-q", "--quiet", is_flag=True, help="Findings only.")
+@click.option("--checks", multiple=True, metavar="DIR", help="Additional folder of checks; may be repeated.")
+@click.option("--ignore", multiple=True, metavar="ID", help="Skip this check.")
+@click.option("--why", metavar="ID", help="Show how this check was decided, instead of the findings.")
+@click.option("--no-color", is_flag=True, help="Disable colour, as NO_COLOR does.")
+@click.option("-v", "--verbose", is_flag=True, help="Show the evidence of each finding.")
+@click.option("-q", "--quiet", is_flag=True, help="Show findings only.")
 def command(files: Sequence[str], **given: Any) -> int:
-    """What went wrong, and what to do: from a log, a traceback, pasted outputs, a whole issue text.
+    """Find what went wrong, and how to fix it, from a log, a traceback, pasted output or a whole issue text.
 
-    Reads FILE, or standard input; several files give one table. Nothing of this machine is looked at.
+    Reads FILE (also .gz, .tar.gz and .zip, such as a vendor's bug report), a message in quotes, or standard input. Several files give
+    one table. This machine is not examined.
     """
     from gpudoctor import explaining
     from gpudoctor.host.memory_limit import limited_memory
@@ -46,7 +49,15 @@ def command(files: Sequence[str], **given: Any) -> int:
     request = explaining.ExplainRequest(
         checks=given["checks"], ignore=frozenset(given["ignore"]), stack=given["stack"], why=bool(given["why"])
     )
-    explanations = {name: _explained(name, request, given["quiet"]) for name in files or ("-",)}
+    names = files or ("-",)
+    line = StatusLine(quiet=given["quiet"] or names == ("-",))
+    explanations = {}
+    try:
+        for number, name in enumerate(names, 1):
+            line.says(f"Reading {name}" + (f" ({number} of {len(names)})" if len(names) > 1 else ""))
+            explanations[name] = _explained(name, request, line)
+    finally:
+        line.wipe()
     if len(explanations) > 1:
         return _triage(explanations, given)
     (explanation,) = explanations.values()
@@ -70,16 +81,13 @@ def command(files: Sequence[str], **given: Any) -> int:
     return FINDINGS if status(explanation.report, given["fail_on"], None) == FINDINGS else OK
 
 
-def _explained(name: str, request: ExplainRequest, quiet: bool) -> Explanation:
+def _explained(name: str, request: ExplainRequest, line: StatusLine) -> Explanation:
     from gpudoctor import app, explaining
 
-    line = StatusLine(quiet=quiet)
     try:
-        return explaining.explain(_chunks(name), request, lambda read: line.says(f"read {read >> 20} MB"))
+        return explaining.explain(_chunks(name), request, lambda read: line.says(f"Reading {name}: {read >> 20} MB"))
     except app.BAD_INPUT as error:
         raise BadInput(str(error)) from error
-    finally:
-        line.wipe()
 
 
 def _triage(explanations: Mapping[str, Explanation], given: Mapping[str, Any]) -> int:
@@ -99,13 +107,25 @@ def _triage(explanations: Mapping[str, Explanation], given: Mapping[str, Any]) -
 
 def _chunks(name: str) -> Iterator[bytes]:
     """The text, piece by piece, so that a log may be larger than memory."""
-    if name == "-":
-        if sys.stdin.isatty():
-            click.echo("Paste the text, then press Ctrl-D on a line of its own:", err=True)
-        yield from iter(lambda: sys.stdin.buffer.read(PIECE), b"")
-        return
+    from gpudoctor.host.texts import NotText, checked, pieces
+
+    if name == "-" and sys.stdin.isatty():
+        click.echo("Paste the text, then press Ctrl-D on a line of its own:", err=True)
     try:
-        with open(name, "rb") as file:
-            yield from iter(lambda: file.read(PIECE), b"")
+        if name == "-":
+            yield from checked(iter(lambda: sys.stdin.buffer.read(PIECE), b""))
+        elif _is_message(name):
+            click.echo("gpudoctor: there is no such file, so the argument itself is read as the text", err=True)
+            yield name.encode("utf-8", "surrogateescape")
+        else:
+            yield from pieces(name)
+    except NotText as error:
+        raise BadInput(f"{'standard input' if name == '-' else name}: {error}") from error
     except OSError as error:
-        raise BadInput(f"{name}: {error.strerror or error}; give a readable text file, or - for standard input") from error
+        more = "give a text file, a message in quotes, or - for standard input"
+        raise BadInput(f"{name}: {error.strerror or error}; {more}") from error
+
+
+def _is_message(name: str) -> bool:
+    """Words in quotes instead of a file: people paste the message itself."""
+    return len(name.split()) > 1 and not os.path.lexists(name)

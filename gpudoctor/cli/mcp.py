@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
 import sys
 import threading
 from collections.abc import Mapping
@@ -13,6 +12,7 @@ from typing import Any
 import click
 
 from gpudoctor.cli import OK, BadInput
+from gpudoctor.cli.given_python import check_python
 
 AT_ONCE = 4
 """Calls that are worked on beside each other; looks at this machine are taken one after the other."""
@@ -33,8 +33,7 @@ def command(allow: tuple[str, ...], python: str | None) -> int:
     """
     from gpudoctor.cli.assistant_tools import Allowed, names_of
 
-    if python and not os.path.lexists(os.path.expanduser(python)):
-        raise BadInput(f"--python {python}: no such interpreter or environment folder; give one that exists")
+    check_python(python)
     try:
         import mcp.server.stdio  # noqa: F401
     except ImportError as error:

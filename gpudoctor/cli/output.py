@@ -18,41 +18,17 @@ def terminal(no_color: bool = False, *, to_file: bool = False) -> Terminal:
     encoding = (getattr(sys.stdout, "encoding", None) or "ascii").lower().replace("-", "")
     unicode = to_file or encoding.startswith("utf")
     if to_file or not sys.stdout.isatty():
-        return Terminal(width=80, colour=False, unicode=unicode)
+        return Terminal(width=80 if to_file else _asked_width(), colour=False, unicode=unicode)
     import shutil
 
     plain = no_color or bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
     return Terminal(width=shutil.get_terminal_size().columns, colour=not plain, unicode=unicode)
 
 
-class StatusLine:
-    """What is being done: one line on standard error that the next one replaces. In a pipe, and where it is not wanted, nothing."""
-
-    def __init__(self, *, quiet: bool = False) -> None:
-        self._on = sys.stderr.isatty() and not quiet
-        self._shown = False
-
-    def says(self, text: str) -> None:
-        if not self._on:
-            return
-        import shutil
-
-        from gpudoctor.reporters.escape import visible
-
-        width = max(shutil.get_terminal_size().columns - 3, 20)
-        sys.stderr.write(f"\r\x1b[K{visible(' '.join(text.split()))[:width]} …")
-        sys.stderr.flush()
-        self._shown = True
-
-    def looking(self, name: str) -> None:
-        """At the facts of the probe `name`."""
-        self.says(f"looking at {name.replace('_', ' ')}")
-
-    def wipe(self) -> None:
-        if self._shown:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
-            self._shown = False
+def _asked_width() -> int:
+    """What COLUMNS says, which a person exports on purpose; 80 in a pipe without it."""
+    columns = os.environ.get("COLUMNS", "")
+    return int(columns) if columns.isascii() and columns.isdigit() and 20 <= int(columns[:5]) <= 1000 else 80
 
 
 def deliver(text: str, path: str | None) -> None:

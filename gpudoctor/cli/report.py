@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gpudoctor.cli import OK, BadInput
+from gpudoctor.cli.given_python import check_python
 
 if TYPE_CHECKING:
     from gpudoctor.reporting import Made
 
-SUFFIXES = {".md": "markdown", ".markdown": "markdown", ".txt": "markdown", ".html": "html", ".htm": "html", ".json": "json", ".zip": "zip"}
+DEFAULT = "gpudoctor-report.md"
+SUFFIXES = {".md": "markdown", ".markdown": "markdown", ".txt": "text", ".html": "html", ".htm": "html", ".json": "json", ".zip": "zip"}
 
 
 @click.command("report")
 @click.option(
-    "--format", "form", type=click.Choice(["markdown", "html", "json", "zip"]),
-    help="What to write; default: what FILE ends in, else markdown.",
+    "--format", "form", type=click.Choice(["text", "markdown", "html", "json", "zip"]),
+    help="What to write; default: by the extension of FILE, else markdown; text is at most 8 KB.",
 )
 @click.option("-o", "--output", metavar="FILE", help="Write there, whole or not at all; a .zip holds the three reports and the recording.")
 @click.option("--python", metavar="PATH", help="The interpreter or environment to look at; default: the active one, ./.venv, python3.")
@@ -38,18 +40,17 @@ SUFFIXES = {".md": "markdown", ".markdown": "markdown", ".txt": "markdown", ".ht
 @click.option("--offline/--online", default=True, help="report opens no socket either way, but for --to and --attach.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no summary on standard error.")
 def command(**given: Any) -> int:
-    """One file to attach to a bug issue: what check finds and validate measured.
+    """Write one file to attach to a bug report: what check finds and what validate measured last.
 
-    User and host names, addresses, serial numbers, secrets and folders of projects are replaced by pseudonyms that stay the same from
-    report to report; which stands for what stays on this machine.
+    On a terminal it is written to gpudoctor-report.md, in a pipe to standard output. User and host names, addresses, serial numbers,
+    secrets and project folders are replaced by pseudonyms, the same in every report; what they stand for stays on this machine.
     """
     from gpudoctor import app, reporting
     from gpudoctor.cli import report_to
-    from gpudoctor.cli.output import StatusLine
+    from gpudoctor.cli.progress import StatusLine
     from gpudoctor.cli.project import ignored
 
-    if given["python"] and given["capture"] is None and not os.path.lexists(os.path.expanduser(given["python"])):
-        raise BadInput(f"--python {given['python']}: no such interpreter or environment folder; give one that exists")
+    check_python(given["python"], given["capture"])
     if given["capture"] is not None and not (given["to"] or given["attach"]):
         from gpudoctor.host.memory_limit import limited_memory
 
@@ -58,6 +59,8 @@ def command(**given: Any) -> int:
         return _show(reporting.kept_pseudonyms())
     to = report_to.target(given)
     form = "markdown" if to else _form(given["form"], given["output"])
+    if given["output"] is None and given["form"] is None and not to and sys.stdout.isatty():
+        given["output"] = _unused(DEFAULT)  # a screen is no place for the facts that are packed into it
     if form == "zip" and given["output"] in (None, "-"):
         raise BadInput("a .zip needs a file to be written to: -o report.zip")
     reasons = ignored(given["ignore"], project_file=given["capture"] is None)
@@ -83,10 +86,23 @@ def command(**given: Any) -> int:
 
 
 def _form(given: str | None, output: str | None) -> str:
-    named = SUFFIXES.get(os.path.splitext(output or "")[1].lower())
-    if given and named and "zip" in (given, named) and given != named:
+    extension = os.path.splitext(os.path.basename(output or ""))[1].lower()
+    named = SUFFIXES.get(extension)
+    if output and not given and extension and named is None and not os.path.exists(output):
+        raise BadInput(f"-o {output}: no report format has the extension {extension}; use {', '.join(SUFFIXES)}, or give --format")
+    if given and named and given != named:
         raise BadInput(f"--format {given} and -o {output} do not fit; leave one of them out")
     return given or named or "markdown"
+
+
+def _unused(name: str) -> str:
+    """The name, or the first with a number that no file has."""
+    stem, extension = os.path.splitext(name)
+    number = 1
+    while os.path.lexists(name):
+        number += 1
+        name = f"{stem}-{number}{extension}"
+    return name
 
 
 def _deliver(made: Made, form: str, output: str | None) -> None:
@@ -106,11 +122,12 @@ def _say(made: Made, given: Mapping[str, Any]) -> None:
     from gpudoctor.reporters.markdown_report import redaction_line
 
     if sys.stderr.isatty():
-        name = f"{given['output']}: " if given["output"] not in (None, "-") else ""
-        said = "Nothing was replaced (--raw): read it before you send it." if given["raw"] else redaction_line(made.report)
-        click.echo(visible(f"{name}{said or 'There was nothing to replace.'}"), err=True)
+        if given["output"] not in (None, "-"):
+            click.echo(visible(f"Wrote {given['output']}. Attach it, or paste it into the issue."), err=True)
+        said = "Nothing was redacted (--raw); read it before you send it." if given["raw"] else redaction_line(made.report)
+        click.echo(visible(said or "There was nothing to redact."), err=True)
         if made.report.redactions and not given["raw"]:
-            click.echo("gpudoctor report --show-redactions says what stands for what; read the file before you send it.", err=True)
+            click.echo("Read it before you send it. gpudoctor report --show-redactions lists what each pseudonym stands for.", err=True)
     if made.note:
         click.echo(visible(made.note), err=True)
 

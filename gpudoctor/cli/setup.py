@@ -24,41 +24,41 @@ FORMATS = ("text", "json", "sh", "dockerfile", "ansible")
 
 @click.command("setup")
 @click.argument("name", metavar="[STACK]", required=False)
-@click.option("--plan", "only_plan", is_flag=True, help="Show the plan and stop: nothing is changed.")
-@click.option("--yes", is_flag=True, help="Do not ask before the first act.")
-@click.option("--env", metavar="PATH", help="The Python environment: a new one is made there (default: ~/gpudoctor/STACK).")
-@click.option("--torch", metavar="VERSION", help="This release of torch (or IPEX) instead of the one that fits best.")
-@click.option("--python-version", metavar="VERSION", help="This Python for the new environment, such as 3.12.")
+@click.option("--plan", "only_plan", is_flag=True, help="Show the plan and stop; change nothing.")
+@click.option("--yes", is_flag=True, help="Apply without asking.")
+@click.option("--env", metavar="PATH", help="Create or use this Python environment (default: ~/gpudoctor/STACK; in exports: /opt/venv).")
+@click.option("--torch", metavar="VERSION", help="Install this release of torch (or IPEX) instead of the recommended one.")
+@click.option("--python-version", metavar="VERSION", help="Use this Python for the new environment, such as 3.12.")
 @click.option(
     "--for",
     "purpose",
     type=click.Choice(["training", "inference", "torch", "tensorflow", "onnxruntime"]),
-    help="What it is to be used for.",
+    help="Purpose of the environment.",
 )
-@click.option("--folder", metavar="DIR", help="Where you put what only you can download (an SDK behind a login, a release file).")
-@click.option("--resume", is_flag=True, help="Go on with the run that stopped: after a reboot, a crash, a lost network.")
-@click.option("--undo", is_flag=False, flag_value="last", metavar="[RUN]", help="Take a run back (the last one).")
-@click.option("--history", is_flag=True, help="What was set up and taken back here.")
+@click.option("--folder", metavar="DIR", help="Folder with files that only you can download (such as an SDK behind a login).")
+@click.option("--resume", is_flag=True, help="Continue the run that stopped: after a reboot, a crash or a network failure.")
+@click.option("--undo", is_flag=False, flag_value="last", metavar="[RUN]", help="Undo a run (default: the last one).")
+@click.option("--history", is_flag=True, help="List the runs on this machine.")
 @click.option(
-    "--mirror", multiple=True, metavar="NAME=URL", help="Another place for a repository or index; or [mirrors] in a configuration file."
+    "--mirror", multiple=True, metavar="NAME=URL", help="Use a mirror of a repository or index; also [mirrors] in a configuration file."
 )
-@click.option("--make-bundle", metavar="DIR", help="Download all that the plan needs into DIR, for a machine without a network.")
-@click.option("--allow-http", is_flag=True, help="Do not ask about mirrors with plain http, whose packages nothing authenticates.")
-@click.option("--bundle-sha256", metavar="HEX", default="", help="What --make-bundle said at its end; without it no wheels are taken.")
-@click.option("--offline-bundle", metavar="DIR", help="Install from such a folder; no socket is opened.")
-@click.option("--allow-removal", is_flag=True, help="Let a step remove packages that stand in its way (the plan names them).")
-@click.option("--capture", metavar="PATH", help="Plan for a recorded machine; only with --plan or a --format.")
+@click.option("--make-bundle", metavar="DIR", help="Download everything the plan needs into DIR, for a machine without a network.")
+@click.option("--allow-http", is_flag=True, help="Do not ask about plain-http mirrors, whose packages are not authenticated.")
+@click.option("--bundle-sha256", metavar="HEX", default="", help="Checksum that --make-bundle printed; needed to install its wheels.")
+@click.option("--offline-bundle", metavar="DIR", help="Install from the folder of --make-bundle, without a network.")
+@click.option("--allow-removal", is_flag=True, help="Allow steps to remove conflicting packages (the plan names them).")
+@click.option("--capture", metavar="PATH", help="Plan for a recorded machine (with --plan or --format).")
 @click.option(
-    "--format", "form", type=click.Choice(FORMATS), default="text", help="Write the plan as this; anything but text changes nothing."
+    "--format", "form", type=click.Choice(FORMATS), default="text", help="Write the plan in this format (all but text only write it)."
 )
-@click.option("-o", "--output", metavar="FILE", help="Write the plan there instead of to standard output.")
+@click.option("-o", "--output", metavar="FILE", help="Write the plan to FILE instead of standard output.")
 @click.option("--no-color", is_flag=True, help="No colour, as with NO_COLOR set or in a pipe.")
-@click.option("-v", "--verbose", is_flag=True, help="Every command of every step.")
-@click.option("-q", "--quiet", is_flag=True, help="Only the end.")
+@click.option("-v", "--verbose", is_flag=True, help="Show every command of every step.")
+@click.option("-q", "--quiet", is_flag=True, help="Show only the result.")
 def command(**given: Any) -> int:
-    """Set a stack up: plan, apply, verify; and take it back.
+    """Install a stack, verify it, and undo it.
 
-    Without STACK it says which one serves this machine best, and why. STACK is one of ipex, torch-xpu, intel-driver, directml, opencl,
+    Without STACK: recommend the best one for this machine. STACK is one of ipex, torch-xpu, intel-driver, directml, opencl,
     torch-opencl, poplar, openvino, onnxruntime, cuda, rocm, tensorflow, jax, mps, cpu.
     """
     from gpudoctor import app
@@ -96,7 +96,7 @@ def _request(given: Mapping[str, Any]) -> SetupRequest:
         name=given["name"], capture=given["capture"], torch=given["torch"], python_version=given["python_version"],
         purpose=given["purpose"], folder=folder, env=given["env"], bundle=given["offline_bundle"],
         bundle_sha256=given["bundle_sha256"], mirrors=given["mirror"],
-        mirror_config=mirrors(), allow_removal=given["allow_removal"],
+        mirror_config=mirrors(), allow_removal=given["allow_removal"], fresh=given["form"] in ("sh", "dockerfile", "ansible"),
     )  # fmt: skip
 
 
@@ -114,7 +114,7 @@ def _set_up(given: Mapping[str, Any], screen: Screen) -> int:
     screen.clear()
     if given["form"] != "text" or given["only_plan"]:
         return _write_plan(planned, given, screen)
-    screen.show_plan(planned.plan)
+    screen.show_plan(planned.plan, whole=not given["yes"] and not given["make_bundle"])
     if planned.plan.refusals:
         return FINDINGS
     if given["make_bundle"]:
@@ -158,6 +158,10 @@ def _write_plan(planned: Planned, given: Mapping[str, Any], screen: Screen) -> i
     else:
         from importlib import import_module
 
+        system = planned.look.host.platform
+        if system == "windows" or (system == "macos" and form == "dockerfile"):
+            title = {"windows": "Windows", "macos": "macOS"}[system]
+            raise BadInput(f"--format {form} does not serve {title}, which this plan is for; use --format json, or --plan")
         name = {"sh": "plan_shell", "dockerfile": "plan_dockerfile", "ansible": "plan_ansible"}[form]
         try:
             text = import_module(f"gpudoctor.reporters.{name}").render(plan, version=__version__, date=today)
@@ -244,7 +248,8 @@ class Screen:
     """What the person sees while something runs (install.runner.Watcher): one moving line on a terminal, nothing of it in a pipe."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
-        from gpudoctor.cli.output import StatusLine, terminal
+        from gpudoctor.cli.output import terminal
+        from gpudoctor.cli.progress import StatusLine
 
         self._given = given
         self._line = StatusLine(quiet=given["quiet"])
@@ -281,11 +286,11 @@ class Screen:
     def undoes(self, step: PlannedStep, total: int) -> None:
         from dataclasses import replace
 
-        self.begins(replace(step, title=f"taking back: {step.title}"), total)
+        self.begins(replace(step, title=f"undo: {step.title}"), total)
 
     def stopped(self) -> None:
         if self._began:
-            self.say_line("Stopped. gpudoctor setup --resume goes on where it was, gpudoctor setup --undo takes back what was done.")
+            self.say_line("Stopped. gpudoctor setup --resume continues where it stopped, gpudoctor setup --undo reverts what was done.")
 
     def end(self, outcome: Outcome) -> int:
         """The last lines of a run, and the exit status."""
@@ -308,14 +313,15 @@ class Screen:
 
     # plans
 
-    def plan_text(self, plan: Plan) -> str:
+    def plan_text(self, plan: Plan, *, whole: bool = False) -> str:
         from gpudoctor.reporters import plan_text
 
-        return plan_text.render(plan, self._place, verbose=self._given["verbose"], command=_typed(self._given))
+        return plan_text.render(plan, self._place, verbose=whole or self._given["verbose"], command=_typed(self._given), asks=whole)
 
-    def show_plan(self, plan: Plan) -> None:
-        if not self._quiet:
-            click.echo(self.plan_text(plan), nl=False)
+    def show_plan(self, plan: Plan, *, whole: bool) -> None:
+        """`whole`: before a question, with every command and file: that is what is agreed to."""
+        if whole or not self._quiet:
+            click.echo(self.plan_text(plan, whole=whole), nl=False)
 
     def show_notes(self, notes: Iterable[str]) -> None:
         for note in () if self._quiet else notes:
@@ -323,22 +329,23 @@ class Screen:
 
     def show_problems(self, problems: Iterable[str]) -> None:
         for problem in problems:
-            self.say_line(f"cannot begin: {problem}")
+            self.say_line(f"cannot start: {problem}")
         self.say_line("Nothing was changed.")
 
     def accept(self, mirrors: Iterable[str]) -> bool:
         """Whether packages may come from where anybody can change them: --yes is no answer to that."""
         said = "; ".join(mirrors)
         if not sys.stdin.isatty():
-            raise BadInput(f"{said}; give a mirror with https, or --allow-http to use it all the same")
+            raise BadInput(f"{said}; give a mirror with https, or --allow-http to use this one anyway")
         self.say_line(said)
-        return click.confirm("Use it all the same?", default=False)
+        return click.confirm("Use it anyway?", default=False)
 
     def confirm(self, plan: Plan) -> bool:
         if not sys.stdin.isatty():
-            raise BadInput("nobody is there to be asked; add --yes to apply this plan, or --plan to see it only")
+            raise BadInput("cannot ask for confirmation without a terminal; add --yes to apply this plan, or --plan to show it")
         root = sum(step.root for step in plan.todo)
-        return click.confirm(f"Carry out {len(plan.todo)} steps{f', {root} of them as root' if root else ''}?", default=False)
+        steps = f"{len(plan.todo)} step{'s' * (len(plan.todo) != 1)}"
+        return click.confirm(f"Apply {steps}{f', {root} of them as root' if root else ''}?", default=False)
 
     def say_line(self, text: str) -> None:
         from gpudoctor.reporters.escape import visible

@@ -24,11 +24,12 @@ _DEMAND_TEXT = (
 
 @click.command("show")
 @click.argument("name", metavar="ID")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="What to write.")
-@click.option("-o", "--output", metavar="FILE", help="Write there instead of to standard output.")
-@click.option("--checks", "extra", multiple=True, metavar="DIR", help="A further folder of checks; may be repeated.")
-def command(name: str, form: str, output: str | None, extra: Sequence[str]) -> int:
-    """One check, stack or recipe (gpudoctor list …), one fact, or a JSON Schema: gpudoctor.report/1, gpudoctor.plan/1."""
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="Output format.")
+@click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output.")
+@click.option("--checks", "extra", multiple=True, metavar="DIR", help="Additional folder of checks; may be repeated.")
+@click.option("-v", "--verbose", is_flag=True, help="Of a check, also the rules by which it fires.")
+def command(name: str, form: str, output: str | None, extra: Sequence[str], verbose: bool) -> int:
+    """Show one check, stack or recipe (gpudoctor list …), one fact, or a JSON Schema: gpudoctor.report/1, gpudoctor.plan/1."""
     from gpudoctor.cli.output import deliver
     from gpudoctor.reporters import schema
     from gpudoctor.reporters.json_report import dumps
@@ -36,12 +37,12 @@ def command(name: str, form: str, output: str | None, extra: Sequence[str]) -> i
     if name in schema.PUBLISHED:
         deliver(dumps(schema.load(schema.PUBLISHED[name])), output)
         return OK
-    table, lines = find(name, extra)
+    table, lines = find(name, extra, verbose)
     deliver(dumps(table) if form == "json" else "\n".join(lines) + "\n", output)
     return OK
 
 
-def find(name: str, extra: Sequence[str] = ()) -> tuple[dict[str, Any], Iterable[str]]:
+def find(name: str, extra: Sequence[str] = (), verbose: bool = False) -> tuple[dict[str, Any], Iterable[str]]:
     """A check, stack, recipe or fact: as JSON values, and as lines for a person. Raises BadInput."""
     from gpudoctor import app, installing
     from gpudoctor.cli import show_check, show_recipe
@@ -62,7 +63,7 @@ def find(name: str, extra: Sequence[str] = ()) -> tuple[dict[str, Any], Iterable
     recipe = next((recipe for recipe in book.recipes if recipe.id == name), None)
     fact = vocabulary.specs().get(name)
     if check:
-        return show_check.table(check, knowledge.checks), show_check.lines(check, knowledge.checks, _block)
+        return show_check.table(check, knowledge.checks), show_check.lines(check, knowledge.checks, _block, verbose)
     if stack:
         table, lines = show_check.stack_table(stack), show_check.stack_lines(stack, knowledge.checks, _block)
         if recipe:  # some recipes have the name of their stack

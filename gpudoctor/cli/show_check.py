@@ -50,13 +50,29 @@ def table(check: Check, known: Iterable[Check] = ()) -> dict[str, Any]:
     }
 
 
-def lines(check: Check, known: Iterable[Check], block: Block) -> Iterator[str]:
-    """`block` wraps a text beside its label."""
+def lines(check: Check, known: Iterable[Check], block: Block, verbose: bool = False) -> Iterator[str]:
+    """What it means and what to do; `verbose`: the rules that its author wrote as well. `block` wraps a text beside its label."""
     shown = table(check, known)
-    yield f"{check.id}   {check.severity}, {check.layer}, {', '.join(check.stacks)}"
     yield readable(check.title)
+    yield f"{check.id}   {check.severity}, {check.layer}, {', '.join(check.stacks)}"
     yield ""
+    yield from _advice("do", shown["advice"], block)
+    for variant in shown["variants"]:
+        yield from _advice(f"if {variant['when']}", variant, block)
     yield from block("why", readable(check.explanation))
+    related = (("follows", "caused_by"), ("leads to", "causes"))
+    for label, key in related:
+        yield from block(label, ", ".join(shown[key]))
+    for source in check.sources:
+        yield from block("source", f"{source.ref} (read {source.read}) {source.says}")
+    if verbose:
+        yield ""
+        yield from _rules(check, shown, block)
+    else:
+        yield from ("", f"When it fires: gpudoctor show {check.id} -v")
+
+
+def _rules(check: Check, shown: Mapping[str, Any], block: Block) -> Iterator[str]:
     if check.for_each:
         yield from block("for each", f"{check.item} of {check.for_each}")
     yield from _condition("applies", check.applies, block)
@@ -71,17 +87,9 @@ def lines(check: Check, known: Iterable[Check], block: Block) -> Iterator[str]:
             yield from block("", f"({also})")
     yield from _condition("suspects", check.suspect, block)
     if check.fallback:
-        yield from block("", "(only where no other check of its stacks speaks)")
+        yield from block("", "(only where no other check of its stacks fires)")
     if check.at_most != "certain":
         yield from block("", f"(never more than {check.at_most})")
-    yield from _advice("do", shown["advice"], block)
-    for variant in shown["variants"]:
-        yield from _advice(f"if {variant['when']}", variant, block)
-    related = (("follows", "caused_by"), ("leads to", "causes"))
-    for label, key in related:
-        yield from block(label, ", ".join(shown[key]))
-    for source in check.sources:
-        yield from block("source", f"{source.ref} (read {source.read}) {source.says}")
 
 
 def _condition(label: str, condition: Condition | None, block: Block) -> Iterator[str]:
@@ -116,7 +124,7 @@ def _advice(label: str, advice: Mapping[str, Any], block: Block) -> Iterator[str
     if advice.get("needs_reboot") and "reboot" not in advice.get("do", ""):
         yield from block("", "Then reboot.")
     if advice.get("recipe"):
-        yield from block("", f"gpudoctor setup {advice['recipe']} does it, after showing its plan.")
+        yield from block("", f"Or let gpudoctor do it, after it has shown its plan: gpudoctor setup {advice['recipe']}")
     for words in advice.get("otherwise") or ():
         yield from block("", f"Otherwise: {readable(words)}")
 

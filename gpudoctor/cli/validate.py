@@ -11,6 +11,7 @@ import click
 
 from gpudoctor.cli import FINDINGS, OK, UNKNOWN, BadInput
 from gpudoctor.cli.formats import MEASURED
+from gpudoctor.cli.given_python import check_python
 
 if TYPE_CHECKING:
     from gpudoctor.model.measurement import Measurement
@@ -101,8 +102,7 @@ def _request(given: Mapping[str, Any]) -> ValidateRequest:
     from gpudoctor.validate.requests import Asked
     from gpudoctor.validating import ValidateRequest
 
-    if given["python"] and not os.path.lexists(os.path.expanduser(given["python"])):
-        raise BadInput(f"--python {given['python']}: no such interpreter or environment folder; give one that exists")
+    check_python(given["python"])
     dataset = os.path.abspath(os.path.expanduser(given["dataset"])) if given["dataset"] else ""
     if dataset and not os.path.isdir(dataset):
         raise BadInput(f"--dataset {given['dataset']}: no such folder; give one with the files to read")
@@ -177,11 +177,12 @@ class Screen:
     """Lines: older ones scroll out of it."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
-        from gpudoctor.cli.output import StatusLine, terminal
+        from gpudoctor.cli.output import terminal
+        from gpudoctor.cli.progress import StatusLine
 
         self._line = StatusLine(quiet=given["quiet"])
         self._place = terminal(given["no_color"])
-        self._on = sys.stderr.isatty() and not given["quiet"]
+        self._on = sys.stderr.isatty() and not given["quiet"] and os.environ.get("TERM") != "dumb"
         self._rows: list[Running] = []
         self._waiting = 0
         self._drawn = 0
@@ -190,6 +191,7 @@ class Screen:
         self._line.looking(name)
 
     def planned(self, jobs: Sequence[Job]) -> None:
+        self._line.wipe()
         self._waiting = len(jobs)
 
     def begins(self, job: Job) -> None:
@@ -229,6 +231,7 @@ class Screen:
 
     def clear(self) -> None:
         """The final table takes its place."""
+        self._line.wipe()
         if self._on:
             sys.stderr.write(f"\r{self._up()}\x1b[J")
             sys.stderr.flush()

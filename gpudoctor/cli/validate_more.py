@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gpudoctor.cli import FINDINGS, OK, UNKNOWN, BadInput
 
 if TYPE_CHECKING:
-    from gpudoctor.cli.output import StatusLine
+    from gpudoctor.cli.progress import StatusLine
     from gpudoctor.model.batch_sweep import SweepPoint
     from gpudoctor.validate.requests import Job
     from gpudoctor.validating import Validated, ValidateRequest
@@ -41,7 +41,7 @@ def wanted(given: Mapping[str, Any]) -> bool:
 
 def carry_out(given: Mapping[str, Any], request: ValidateRequest | None) -> int:
     """`request`: None where nothing is to be measured. Raises app.BAD_INPUT."""
-    from gpudoctor.cli.output import StatusLine
+    from gpudoctor.cli.progress import StatusLine
 
     if len(given["compare"]) == 2:
         from gpudoctor import trying

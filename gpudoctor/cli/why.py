@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 OUTCOME = {
     "problem": "it fires",
     "ok": "it was looked at and is fine",
-    "undetermined": "it could not be told",
+    "undetermined": "not determined",
     "not-applicable": "it does not apply here",
 }
 MARK = {"true": "yes", "false": "no", "unknown": "?"}

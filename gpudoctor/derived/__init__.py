@@ -3,5 +3,5 @@
 ALL = (
     "torch_build", "system", "missing", "python_mix", "pairs", "ipex", "intel", "nvidia", "cuda", "amd", "opencl", "graphcore",
     "torch_index", "onnxruntime", "directml", "setup", "setup_intel", "setup_ipex", "setup_onnxruntime",
-    "wheel_indexes", "setup_torch", "setup_cuda", "setup_rocm", "setup_opencl", "setup_poplar", "measured",
+    "setup_torch", "setup_cuda", "setup_rocm", "setup_opencl", "setup_poplar", "measured",
 )  # fmt: skip

@@ -57,6 +57,8 @@ def fits(package: str, version: str, row: Mapping[str, Any]) -> bool | None:
         return numbers(row["version"]) >= numbers(data[f"{kind}_stable_torch"])
     if not partners:
         return None
+    if package == "xformers":  # its post releases are for other torches than the release
+        return version.partition("+")[0] in partners
     return mine in {numbers(text) for text in partners}
 
 

@@ -1,4 +1,4 @@
-"""From which index torch for this machine comes, and the command that installs it from there."""
+"""PyTorch's package indexes: that of each build, and the one of this machine with the command that installs from it."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ _BUILDS = {"nvidia": "cuda", "amd": "rocm", "intel": "xpu"}
 
 
 def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
+    yield from _index_of_each_build(facts)
     build = build_for(facts)
     yield "torch.index.build", build
     if not isinstance(build, Known):
@@ -28,6 +29,22 @@ def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
     index = _index(facts, build.value)
     yield "torch.index", index
     yield "torch.index.command", _command(facts, build.value, index)
+
+
+def _index_of_each_build(facts: Facts) -> Iterator[tuple[str, Fact]]:
+    """index.cuda and its like: those that fit this machine, and of the newest release where nothing is known of it."""
+    cuda = facts.value("cuda.pick.index")
+    yield "index.cuda", Known(str(cuda)) if cuda else Known(f"{_ROOT}{table('cuda-torch')['pick'][0]['flavour']}")
+    rocm = facts.value("torch.rocm_index")
+    yield "index.rocm", Known(str(rocm)) if rocm else Known(f"{_ROOT}rocm{_newest_rocm()}")
+    yield "index.xpu", Known(f"{_ROOT}xpu")
+    yield "index.cpu", Known(f"{_ROOT}cpu")
+
+
+def _newest_rocm() -> str:
+    """The newest ROCm of the newest torch release in the table."""
+    indexes = table("rocm-torch")["index"]
+    return str(indexes[max(indexes, key=lambda release: dotted(release) or ())][0])
 
 
 def build_for(facts: Facts) -> Fact:
@@ -115,8 +132,14 @@ DERIVATION = Derivation(
     name="torch_index",
     provides=(
         FactSpec("torch.index.build", "text", "the build of torch that serves the GPU of this machine: cuda, rocm, xpu, mps or cpu"),
-        FactSpec("torch.index", "text", "address of the index with that build, for this torch release; absent where PyPI or nobody has it"),
+        FactSpec("torch.index", "text", "address of the index with that build and torch release; absent where PyPI or no index has it"),
         FactSpec("torch.index.command", "text", "the pip command that installs that build into the target environment"),
+        FactSpec("index.cuda", "text", "PyTorch's index of CUDA wheels that fit the card and driver; of the newest release where those "
+                                       "are unknown"),
+        FactSpec("index.rocm", "text", "PyTorch's index of ROCm wheels for the torch release here; of the newest release where that is "
+                                       "unknown"),
+        FactSpec("index.xpu", "text", "PyTorch's index of wheels for Intel GPUs"),
+        FactSpec("index.cpu", "text", "PyTorch's index of wheels for the processor"),
     ),
     derive=derive,
 )

@@ -283,7 +283,7 @@ def _side(document: Document, name: str) -> Side:
     facts, summary = _table(document, "facts"), _table(document, "summary")
     gpus = [str(gpu.get("name") or "GPU") for gpu in _listed(facts.get("gpus")) if isinstance(gpu, Mapping)]
     kernel, system = (_table(facts, key) for key in ("kernel", "os"))
-    words = [", ".join(dict.fromkeys(gpus)) or "no GPU seen", str(system.get("name") or ""), str(kernel.get("release") or "")]
+    words = [", ".join(dict.fromkeys(gpus)) or "no GPU found", str(system.get("name") or ""), str(kernel.get("release") or "")]
     return Side(
         name=name, created=str(document.get("created", "")), machine=" · ".join(word for word in words if word),
         errors=_number(summary.get("errors")), warnings=_number(summary.get("warnings")),

@@ -64,7 +64,7 @@ def _count(that: Count, facts: Facts) -> Verdict:
     sure, perhaps = (sum(part.truth == truth for part in parts) for truth in ("true", "unknown"))
     truth: Truth = "true" if sure >= that.at_least else "unknown" if sure + perhaps >= that.at_least else "false"
     there = ", ".join(str(item.get("name") or item.get("pci_id") or "?") for item in items) or "none"
-    seen = f"{sure} such{f', {perhaps} that could not be told' if perhaps else ''}; {that.of} here: {there}"
+    seen = f"{sure} such{f', {perhaps} not determined' if perhaps else ''}; {that.of} here: {there}"
     return Verdict(truth, text, seen if len(seen) <= 300 else seen[:299] + "…", getattr(fact, "source", ""), parts)
 
 
@@ -102,7 +102,7 @@ def _finding(demand: Demand, seen: tuple[str, ...], facts: Facts) -> Finding:
     advice = fill(demand.advice, facts) or "Bring the machine to what the policy asks for, or change the policy."
     return Finding(
         id=ID, key=f"{ID}-{digest}", subjects=(demand.name,), severity="error", layer=demand.layer,
-        stacks=demand.stacks, title=f"Not as demanded: {fill(demand.name, facts)}",
+        stacks=demand.stacks, title=f"Policy not met: {fill(demand.name, facts)}",
         explanation=f"{_english(demand)} Seen: {'; '.join(seen)}.".lstrip(), confidence="certain", evidence=seen,
         advice=Advice(text=advice), sources=(demand.place,) if demand.place else (),
     )  # fmt: skip

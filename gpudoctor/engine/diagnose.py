@@ -148,10 +148,10 @@ def _facts_confirm(check: Check, trace: Trace) -> bool:
 
 
 def _confidence(trace: Trace, hits: Sequence[Hit], confirmed_by_facts: bool) -> str:
-    """certain: facts alone, or a program's message together with facts; prose alone is only possible."""
+    """certain: facts alone, or a program's message together with facts; prose, and words of any program, are only possible."""
     if not hits:
         return "certain" if confirmed_by_facts else "likely"
-    if all(hit.role in (COMPLAINT, PROSE) for hit in hits):
+    if all(hit.role in (COMPLAINT, PROSE) or not hit.distinct for hit in hits):
         return "likely" if confirmed_by_facts else "possible"
     return "certain" if confirmed_by_facts else "likely"
 

@@ -6,12 +6,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from gpudoctor.engine.diagnose import OBSERVED
+from gpudoctor.engine.reasons import why_unknown
 from gpudoctor.lang.evaluate import evaluate
-from gpudoctor.lang.templates import fill
+from gpudoctor.lang.templates import fill_known
 from gpudoctor.model.check import LAYERS, Rung, Stack
 from gpudoctor.model.facts import Facts
 from gpudoctor.model.report import Finding, LayerResult, StackResult
 
+MEASURED = ("compute", "performance")
+"""Rungs that validate fills."""
 TORCH_ON_GPU = frozenset(
     {"torch-cuda", "torch-rocm", "torch-xpu", "ipex", "torch-directml", "pytorch-directml", "torch-opencl", "torch-mps"}
 )
@@ -40,22 +43,22 @@ def quieten(findings: Iterable[Finding], used: frozenset[str], asked: str | None
     return [replace(f, severity="info") if f.severity != "info" and unasked(f) else f for f in findings]
 
 
-def ladder(stack: Stack, facts: Facts, findings: Sequence[Finding], used: bool) -> StackResult:
+def ladder(stack: Stack, facts: Facts, findings: Sequence[Finding], used: bool, origin: str = "live") -> StackResult:
     """One stack. After the lowest rung that does not hold, rungs that must be observed are 'not reached'.
 
-    A fault on a layer that the stack does not declare is a rung all the same.
+    A fault on a layer that the stack does not declare is a rung all the same; a rung that this platform does not have is none.
     """
     mine = [finding for finding in findings if stack.stack in finding.stacks]
     applicable = evaluate(stack.applicable, facts).truth
     if applicable == "false" and not (used and any(finding.severity == "error" for finding in mine)):
-        return StackResult(stack=stack.stack, title=stack.title, verdict="not-applicable", used=used, layers=())
-    rungs = {rung.layer: rung for rung in stack.rungs}
+        return _nothing_for(stack, facts, used)
+    rungs = {rung.layer: rung for rung in stack.rungs if rung.only is None or evaluate(rung.only, facts).truth != "false"}
     layers: list[LayerResult] = []
     verdict = "ok"
     for layer in LAYERS:
         here = [finding for finding in mine if finding.layer == layer]
         if layer in rungs or any(finding.severity == "error" for finding in here):
-            result = _rung(layer, rungs.get(layer), facts, here, verdict)
+            result = _rung(layer, rungs.get(layer), facts, here, verdict, origin)
             layers.append(result)
             verdict = _verdict(verdict, result.status, layer)
     if applicable == "unknown" and verdict == "incomplete":
@@ -63,23 +66,36 @@ def ladder(stack: Stack, facts: Facts, findings: Sequence[Finding], used: bool) 
     return StackResult(stack=stack.stack, title=stack.title, verdict=verdict, used=used, layers=tuple(layers))
 
 
-def _rung(layer: str, rung: Rung | None, facts: Facts, findings: Sequence[Finding], so_far: str) -> LayerResult:
+def _nothing_for(stack: Stack, facts: Facts, used: bool) -> StackResult:
+    """A stack without a device of its kind. One that serves the processor too is only not installed."""
+    if not stack.processor:
+        return StackResult(stack=stack.stack, title=stack.title, verdict="not-applicable", used=used, layers=())
+    missing = tuple(
+        LayerResult(layer=rung.layer, status="not-reached", detail=fill_known(rung.missing, facts) if number == 0 else "")
+        for number, rung in enumerate(stack.rungs)
+    )
+    return StackResult(stack=stack.stack, title=stack.title, verdict="incomplete", used=used, layers=missing)
+
+
+def _rung(layer: str, rung: Rung | None, facts: Facts, findings: Sequence[Finding], so_far: str, origin: str) -> LayerResult:
     stopped = so_far in ("broken", "incomplete")
     follows = so_far == "broken"  # a consequence of the fault below is not one more
     fault = next((f for f in findings if f.severity == "error" and not (follows and f.caused_by)), None)
     if fault is not None and not (stopped and layer in OBSERVED):
         return LayerResult(layer=layer, status="broken", detail=fault.title)
-    truth = evaluate(rung.ok, facts).truth if rung else "unknown"
+    verdict = evaluate(rung.ok, facts) if rung else None
+    truth = verdict.truth if verdict else "unknown"
     if stopped and (layer in OBSERVED or truth != "true"):
         return LayerResult(layer=layer, status="not-reached", detail="")
     if truth == "true":
         warned = next((finding for finding in findings if finding.severity == "warning"), None)
         if warned is not None:
             return LayerResult(layer=layer, status="warning", detail=warned.title)
-        return LayerResult(layer=layer, status="ok", detail=fill(rung.detail, facts) if rung else "")
+        return LayerResult(layer=layer, status="ok", detail=fill_known(rung.detail, facts) if rung else "")
     if truth == "false":
-        return LayerResult(layer=layer, status="not-reached", detail=fill(rung.missing, facts) if rung else "")
-    return LayerResult(layer=layer, status="unknown", detail="")
+        return LayerResult(layer=layer, status="not-reached", detail=fill_known(rung.missing, facts) if rung else "")
+    why = "" if verdict is None or layer in MEASURED else why_unknown(verdict, origin)
+    return LayerResult(layer=layer, status="unknown", detail=why)
 
 
 def _verdict(so_far: str, status: str, layer: str) -> str:
@@ -91,7 +107,7 @@ def _verdict(so_far: str, status: str, layer: str) -> str:
         return so_far
     if status == "broken":
         return "broken"
-    if so_far != "ok" or (status == "unknown" and layer in ("compute", "performance")):
+    if so_far != "ok" or (status == "unknown" and layer in MEASURED):
         return so_far
     return "unknown" if status == "unknown" else "incomplete"
 

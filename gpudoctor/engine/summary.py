@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gpudoctor.engine.reasons import asker, clause
 from gpudoctor.lang.templates import size
 from gpudoctor.model.facts import Absent, Facts, FactSpec, Known, Unknown
 
@@ -71,7 +72,7 @@ def headline(facts: Facts) -> dict[str, str]:
     kind = facts.value("platform.kind")
     memory = facts.value("memory.total_bytes")
     return {
-        "machine": ", ".join(counted) or "no GPU seen",
+        "machine": ", ".join(counted) or "no GPU found",
         "os": os_name or str(facts.value("os.id") or ""),
         "platform": str(kind or ""),
         "kernel": str(facts.value("kernel.release") or ""),
@@ -87,17 +88,25 @@ _LATE = ("timeout", "out of time")
 
 
 def not_looked_at(facts: Facts, specs: Mapping[str, FactSpec], incidents: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """(what could not be learnt and why, what time ran out for): lines for a person, once per reason and subject."""
+    """(what could not be learnt and why, what time ran out for): lines for a person, once per reason."""
     reasons: dict[str, list[str]] = {}
     for name, fact in facts.items():
         if isinstance(fact, Unknown) and fact.reason.split(":")[0] in _TELL:
             reasons.setdefault(fact.reason, []).append(name)
-    unread = [
-        f"{_subject(names, specs)} ({'needs root' if reason == 'permission denied' else reason})" for reason, names in reasons.items()
-    ]
+    unread = dict.fromkeys(_unread(reason, names, specs) for reason, names in reasons.items())
     late = [f"{_subject(names, specs)} not inspected ({reason})" for reason, names in reasons.items() if reason.split(":")[0] in _LATE]
     crashed = [incident for incident in incidents if not incident.endswith("out of time")]
-    return tuple(unread + crashed), tuple(late)
+    return (*unread, *crashed), tuple(late)
+
+
+def _unread(reason: str, names: Sequence[str], specs: Mapping[str, FactSpec]) -> str:
+    """The command or place that gave no answer, and why; a reason that is a sentence of its own says both."""
+    kind, _, detail = reason.partition(": ")
+    if kind == "permission denied":
+        return detail if " " in detail else f"{detail or asker(names[0]) or _subject(names, specs)} (needs root)"
+    if kind in ("timeout", "crashed", "too large") and detail:
+        return clause(reason, names, "live")
+    return f"{_subject(names, specs)} ({reason})"
 
 
 def _subject(names: Sequence[str], specs: Mapping[str, FactSpec]) -> str:

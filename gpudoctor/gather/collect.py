@@ -54,6 +54,8 @@ def gather(
         if progress:
             progress(probe.name)
     for probe, thread, result in running:
+        if progress:
+            progress(probe.name)
         thread.join(max(0.1, host.remaining() + 0.7))
         if thread.is_alive():
             gathered.incidents.append(f"{probe.name}: out of time")

@@ -20,7 +20,7 @@ class ActFailed(Exception):
 class NeedsRoot(ActFailed):
     """There is no way to become root here: `commands` are what a person with the rights must run."""
 
-    def __init__(self, commands: Sequence[Sequence[str]], why: str = "sudo is not here") -> None:
+    def __init__(self, commands: Sequence[Sequence[str]], why: str = "sudo is not installed") -> None:
         super().__init__(f"this needs root rights, and {why}", "run the commands as root, then gpudoctor setup --resume")
         self.commands = tuple(tuple(argv) for argv in commands)
         self.why = why

@@ -31,7 +31,7 @@ def checked_key(data: bytes, fingerprint: str) -> bytes:
     """
     program = find_program("gpg", PATH)
     if program is None:
-        raise KeyRefused("the key cannot be checked, since gpg is not installed here", "install it (apt-get install gnupg), then try again")
+        raise KeyRefused("the key cannot be checked, because gpg is not installed", "install GnuPG (package gnupg or gnupg2), then retry")
     with tempfile.TemporaryDirectory(prefix="gpudoctor-gpg-") as home:
         given, clean = os.path.join(home, "given"), os.path.join(home, "clean")
         with open(given, "wb") as file:
@@ -45,6 +45,15 @@ def checked_key(data: bytes, fingerprint: str) -> bytes:
                 return file.read(_LARGEST)
         except OSError:
             raise KeyRefused("gpg found no valid key in it", _ASK) from None
+
+
+def key_for_apt(data: bytes, fingerprint: str) -> bytes:
+    """The same for a keyring that only apt reads; `data` holds the one pinned key. Without gpg it stays as it is.
+
+    A minimal Debian or Ubuntu has no gpg. What apt checks signatures with (gpgv or sqv, which apt depends on) accepts neither a subkey that
+    the key has not signed nor a key that is expired or revoked, so the pinned key is safe there with whatever else its packets hold.
+    """
+    return data if find_program("gpg", PATH) is None else checked_key(data, fingerprint)
 
 
 _ASK = "ask the vendor for its present key, and look for a newer gpudoctor"

@@ -1,4 +1,4 @@
-"""A call of ours in a process of its own, which can be ended at any moment: by a limit of time, or because nobody waits any more."""
+"""A call of ours in a process of its own, which can be ended at any moment: by a limit of time, or because no caller waits any more."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def call(module: str, given: Mapping[str, Any], *, limit: float, stop: threading
 
     started: list[int] = []
     path = [entry for entry in sys.path if os.path.isabs(entry)]
-    guard = Guard(watch=lambda: "nobody waits" if stop.is_set() else "", on_start=started.append)
+    guard = Guard(watch=lambda: "no caller is waiting" if stop.is_set() else "", on_start=started.append)
     ran = execute(
         [sys.executable, "-I", "-c", _START], sys.executable, timeout=limit, limit=most, env=dict(os.environ), niced=False, guard=guard,
         stdin_text=json.dumps({"path": path, "module": module, "given": dict(given)}),

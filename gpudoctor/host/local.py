@@ -29,6 +29,7 @@ class LocalHost:
     def __init__(self, budget: float = 30.0, quick: bool = False) -> None:
         self.quick = quick
         self.target_python: str | None = None
+        self.own_environment = sys.prefix if sys.prefix != sys.base_prefix else ""
         self.platform = {"win32": "windows", "darwin": "macos"}.get(sys.platform, "linux")
         self._deadline = time.monotonic() + budget
         self._lock = threading.Lock()

@@ -29,6 +29,8 @@ _numbers = itertools.count(1)
 _POSIX = os.name == "posix"
 _running: set[int] = set()
 """Numbers of all processes that were started here and have not been reaped."""
+_ending = threading.Event()
+"""Set by Ctrl-C: nothing is started any more."""
 _starting = threading.Lock()
 """Held while one is started: before it is in the list above and carries its marker, it looks like nobody's."""
 
@@ -68,6 +70,8 @@ def execute(
     import subprocess
 
     key = tuple(argv)
+    if _ending.is_set():
+        return Ran(key, timed_out=True)
     marker = f"{os.getpid()}.{next(_numbers)}"
     began = time.monotonic()
     become_reaper()
@@ -123,6 +127,16 @@ def execute(
     code = process.returncode
     died = code < 0 and _POSIX
     return Ran(key, None if died else code, stdout, stderr, signal=-code if died else None, truncated=streams.flooded, seconds=seconds)
+
+
+def end_all() -> None:
+    """Ends every process that was started here and starts no more: whoever waits for one goes on at once."""
+    import signal
+
+    _ending.set()
+    for pid in list(_running):
+        with contextlib.suppress(OSError):
+            os.killpg(pid, signal.SIGKILL) if _POSIX else os.kill(pid, signal.SIGTERM)
 
 
 class _Streams:

@@ -52,6 +52,7 @@ class RecordingHost:
         self.complete = inner.complete
         self.quick = inner.quick
         self.target_python = inner.target_python
+        self.own_environment = getattr(inner, "own_environment", "")
 
     def run(self, argv: Sequence[str], *, timeout: float = 5.0, limit: int = 4_000_000) -> Ran:
         ran = self._inner.run(argv, timeout=timeout, limit=limit)

@@ -11,7 +11,7 @@ from typing import Any, cast
 from urllib.parse import quote
 
 from gpudoctor.host.acting import ActFailed, Done, Machine
-from gpudoctor.host.gpg import KeyRefused, checked_key
+from gpudoctor.host.gpg import KeyRefused, key_for_apt
 from gpudoctor.install import apt, apt_sources, openpgp
 from gpudoctor.install.bundle import BundleError, read_manifest
 from gpudoctor.install.kinds._kind import Look, PlanError, Settings
@@ -51,7 +51,7 @@ def sources(look: Look) -> list[dict[str, Any]]:
     for source in bundle.sources:
         address = look.addresses.get(source.name) if source.name else None
         if source.name and (address is None or address.kind != "apt" or not address.fingerprint):
-            raise PlanError(f"the bundle holds a repository '{source.name}', which has no pinned key here; make the bundle anew")
+            raise PlanError(f"the bundle holds a repository '{source.name}', which has no pinned key here; make a new bundle")
         keyring = "" if source.name else next((path for path in _SYSTEM_KEYS if look.host.exists(path)), "")
         found.append({
             "path": f"{folder.rstrip('/')}/{source.path}", "name": source.name,
@@ -60,7 +60,7 @@ def sources(look: Look) -> list[dict[str, Any]]:
             "fingerprint": openpgp.normal(address.fingerprint) if address else "",
         })  # fmt: skip
     if not found:
-        raise PlanError(f"{folder} holds no packages of the distribution; make the bundle anew with gpudoctor setup NAME --make-bundle DIR")
+        raise PlanError(f"{folder} holds no packages of the distribution; make a new bundle with gpudoctor setup NAME --make-bundle DIR")
     return found
 
 
@@ -91,7 +91,7 @@ def opened(machine: Machine, settings: Settings) -> Machine:
     if done.rc != 0:
         closed(machine)
         refusal = apt_sources.refusal(done.output, "of the bundle", str(settings["bundle"]), "")
-        advice = "do not use it; make one anew, and bring it here by a way that you trust"
+        advice = "do not use it; make a new one, and bring it here by a way that you trust"
         raise ActFailed(f"the bundle is refused: {refusal}", advice, refusal.tail)
     return inside
 
@@ -102,9 +102,9 @@ def closed(machine: Machine) -> None:
 
 def _key(source: Mapping[str, Any], machine: Machine) -> bytes:
     try:
-        return checked_key(openpgp.pinned_key(machine.read(source["key"]) or b"", source["fingerprint"]), source["fingerprint"])
+        return key_for_apt(openpgp.pinned_key(machine.read(source["key"]) or b"", source["fingerprint"]), source["fingerprint"])
     except (openpgp.WrongKey, openpgp.KeyUnreadable) as error:
-        raise ActFailed(f"{source['key']} is refused: {error}", "do not use this bundle; make one anew") from None
+        raise ActFailed(f"{source['key']} is refused: {error}", "do not use this bundle; make a new one") from None
     except KeyRefused as refused:
         raise ActFailed(f"{source['key']} is refused: {refused}", refused.advice) from None
 

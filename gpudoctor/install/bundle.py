@@ -25,7 +25,7 @@ _MANIFEST_LIMIT = 20_000_000
 _NAME = r"[A-Za-z0-9][A-Za-z0-9._+%~!:-]*"
 _PATH = re.compile(rf"(?:(?:wheels|keys|downloads)/|repos/\d{{1,4}}/(?:{_NAME}/){{0,20}}){_NAME}")
 _SUITE = re.compile(rf"/|(?:\./)?(?:{_NAME}/)*(?:{_NAME})?")
-_ANEW = "make it anew with gpudoctor setup NAME --make-bundle DIR on a machine with a network, and copy all of it"
+_ANEW = "make a new one with gpudoctor setup NAME --make-bundle DIR on a machine with a network, and copy all of it"
 
 
 class BundleError(ValueError):
@@ -120,7 +120,7 @@ def open_bundle(folder: str) -> Bundle:
         ) from error
     there.pop(MANIFEST, None)
     for path in sorted(there.keys() - bundle.files.keys()):
-        raise BundleError(f"{top}/{path} is not in the manifest", "nobody vouches for this file: take it away, or make the bundle anew")
+        raise BundleError(f"{top}/{path} is not in the manifest", "this file is not verified: remove it, or make a new bundle")
     for path, entry in bundle.files.items():
         if path not in there:
             raise BundleError(f"{top}/{path} is missing")
@@ -167,7 +167,7 @@ def _read(top: str) -> Bundle:
         raise BundleError(f"{path} is no manifest: {str(error)[:100]}") from error
     if not isinstance(table, dict) or table.get("format") != FORMAT:
         said = table.get("format") if isinstance(table, dict) else None
-        raise BundleError(f"{path}: the format is {str(said)[:40]!r}, not {FORMAT}", "use the gpudoctor that made it, or make it anew")
+        raise BundleError(f"{path}: the format is {str(said)[:40]!r}, not {FORMAT}", "use the gpudoctor that made it, or make a new one")
     system = table.get("os")
     system = system if isinstance(system, dict) else {}
     texts = {key: table.get(key) for key in ("plan", "recipe", "architecture", "python", "date")}

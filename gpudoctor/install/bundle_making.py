@@ -47,7 +47,7 @@ class _Making:
 
 
 def make_bundle(plan: Plan, addresses: Mapping[str, Address], folder: str, machine: Machine, *, date: str = "") -> Bundle:
-    """`plan`: of this machine, whatever of it is done already. Raises BundleError and host.acting.ActFailed.
+    """`plan`: of this machine, whatever of it is already done. Raises BundleError and host.acting.ActFailed.
 
     What was downloaded by an earlier try that was cut off is used again; the manifest is written last.
     """
@@ -223,7 +223,7 @@ def _packages(making: _Making) -> None:
         for uri, name, digest in _URI.findall(listed.output):
             packages[uri] = f"{making.work}/debs/{name}"
             if digest and sha256(packages[uri]) != digest:
-                raise ActFailed(f"{name} is not the file that the repository names", "remove the folder and make the bundle anew")
+                raise ActFailed(f"{name} is not the file that the repository names", "remove the folder and make a new bundle")
     lists = f"{making.work}/apt/lists"
     making.repositories = copy_repositories(machine, options, folder, lists, packages, making.sources.__setitem__)
 
@@ -253,7 +253,7 @@ def _repository(making: _Making, step: PlannedStep) -> None:
     if step.state == DONE and not making.machine.look.exists(str(settings.get("sources", ""))):
         return  # a file of this machine's own sources has it, and apt takes no source twice
     machine = making.machine
-    key = fetched_key(key_url, fingerprint, machine)
+    key = fetched_key(key_url, fingerprint, machine, for_apt=True)
     machine.make_folder(f"{making.folder}/keys")
     keyring = f"{making.folder}/keys/{name}.gpg"
     machine.write(keyring, key)

@@ -37,7 +37,8 @@ def fits(minor: str, specifier: str) -> bool:
 
 
 def wanted(specifier: str, look: Look) -> str:
-    """The specifier of a recipe, narrowed by --python-version. Raises PlanError where the two exclude each other."""
+    """The specifier of a recipe, narrowed by pinned packages and by --python-version. Raises PlanError where these exclude each other."""
+    specifier = ",".join(filter(None, (specifier, str(look.options.get("python_needs") or ""))))
     asked = str(look.options.get("python_version") or "")
     if not asked:
         return specifier

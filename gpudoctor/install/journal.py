@@ -98,13 +98,18 @@ class Journal:
 
     @contextlib.contextmanager
     def _whole(self) -> Iterator[None]:
-        self._database.execute("BEGIN IMMEDIATE")
         try:
-            yield
-        except BaseException:
-            self._database.execute("ROLLBACK")
-            raise
-        self._database.execute("COMMIT")
+            self._database.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._database.execute("COMMIT")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):  # a full disk ends the transaction by itself
+                    self._database.execute("ROLLBACK")
+                raise
+        except sqlite3.OperationalError as error:
+            advice = "free some space, then gpudoctor setup --resume continues"
+            raise JournalError(f"{self.folder}: the journal of setup cannot be written ({error}); {advice}") from error
 
     def close(self) -> None:
         self._database.close()

@@ -129,7 +129,7 @@ def checked_after(given: Mapping[str, Any]) -> list[str]:
     names = [str(name) for name in given.get("after", ())]
     for name in names:
         if name not in triggers.NAMES:
-            raise PlanError(f"after = '{name}' is none of {', '.join(triggers.NAMES)}{did_you_mean(name, triggers.NAMES)}; mend the recipe")
+            raise PlanError(f"after = '{name}' is none of {', '.join(triggers.NAMES)}{did_you_mean(name, triggers.NAMES)}; fix the recipe")
     return names
 
 

@@ -117,5 +117,5 @@ def explain_interpreter(output: str, minor: str) -> Failure:
     return Failure(
         NETWORK, f"Python {minor} could not be fetched from {found[1]}, which cannot be reached",
         "look at the network and the proxy, or name a mirror in UV_PYTHON_INSTALL_MIRROR, then: gpudoctor setup --resume; or "
-        f"gpudoctor setup --undo, then install Python {minor} by other means or name another with --python-version, and plan anew",
+        f"gpudoctor setup --undo, then install Python {minor} by other means or name another with --python-version, and set up again",
     )  # fmt: skip

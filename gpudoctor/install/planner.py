@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gpudoctor.install.kinds import kind_named
 from gpudoctor.install.kinds._kind import Draft, Look, PlanError
+from gpudoctor.install.pins import Pinned, pinned
 from gpudoctor.install.wsl_safety import forbidden
 from gpudoctor.lang.evaluate import evaluate
 from gpudoctor.lang.templates import fill
 from gpudoctor.model.condition import Condition
 from gpudoctor.model.facts import Facts, Known
-from gpudoctor.model.plan import DONE, IMPOSSIBLE, Plan, PlannedStep, Refusal
+from gpudoctor.model.plan import DONE, IMPOSSIBLE, TODO, Plan, PlannedStep, Refusal
 from gpudoctor.model.recipe import Recipe, StepTemplate
 
 Chooser = Callable[[str], tuple[Recipe | None, tuple[str, ...]]]
@@ -34,8 +36,9 @@ def plan(recipe: Recipe, look: Look, choose: Chooser, machine: str) -> Plan:
     parts: list[Recipe] = []
     refusals: list[Refusal] = []
     placed = list(_expand(recipe, facts, choose, parts, refusals, ()))
+    look = _pins_its_python(placed, look)
     refusals += [Refusal(title=text, advice=advice) for level, text, advice in _gates(parts, facts) if level == "refuse"]
-    steps = [_planned(number, one, look) for number, one in enumerate(placed, 1)]
+    steps = _without_idle_repositories([_planned(number, one, look) for number, one in enumerate(placed, 1)])
     refusals += [Refusal(title=f"{step.title}: {reason}", advice=advice) for step in steps if step.state == IMPOSSIBLE
                  for reason, advice in [_split(step.note)]]  # fmt: skip
     environments = [step for step in steps if step.kind in ("venv", "pip")]
@@ -104,9 +107,43 @@ def _draft(step: StepTemplate, look: Look) -> Draft:
         reason = forbidden(step.do, given)
         if reason:
             raise PlanError(f"{reason}; leave this step out and update the driver of Windows")
-    if step.done is not None and evaluate(step.done, look.facts).truth == "true":
+    if look.options.get("fresh"):
+        if step.do == "pip":
+            given = {**given, "packages": list(_pins(given, look).packages)}
+    elif step.done is not None and evaluate(step.done, look.facts).truth == "true":
         return Draft(settings=given, state=DONE, note="it is so already")
     return kind_named(step.do).plan(given, look)
+
+
+def _pins(given: Mapping[str, Any], look: Look) -> Pinned:
+    return pinned([str(text) for text in given["packages"]], str(given.get("index") or ""), look.facts)
+
+
+def _pins_its_python(placed: Sequence[_Placed], look: Look) -> Look:
+    """For an export: the new environment must be of a Python that the pinned releases have wheels for."""
+    if not look.options.get("fresh"):
+        return look
+    needs = []
+    for one in placed:
+        if one.step.do == "pip":
+            with contextlib.suppress(PlanError):  # it is said where the step is planned
+                needs.append(_pins(settled(one.step.settings, look.facts), look).python)
+    return replace(look, options={**look.options, "python_needs": ",".join(filter(None, needs))})
+
+
+_PACKAGES = {"apt.repository": "apt.install", "dnf.repository": "dnf.install"}
+
+
+def _without_idle_repositories(steps: Sequence[PlannedStep]) -> list[PlannedStep]:
+    """A repository is added as root only for packages that are still to come from it."""
+    found = []
+    for step in steps:
+        wanted = _PACKAGES.get(step.kind)
+        users = [one for one in steps if one.kind == wanted and one.recipe == step.recipe and one.number > step.number]
+        if step.state == TODO and users and all(one.state == DONE for one in users):
+            step = replace(step, state=DONE, note="not needed: every package from it is installed", changes=(), acts=())
+        found.append(step)
+    return found
 
 
 def settled(value: Any, facts: Facts) -> Any:

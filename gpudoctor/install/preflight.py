@@ -143,9 +143,9 @@ def _root(plan: Plan, look: Look) -> Iterator[str]:
         return
     numbers = ", ".join(str(step.number) for step in steps)
     if look.facts.value("tools.sudo"):
-        yield f"root rights are needed for step {numbers}: sudo is asked, one command at a time"
+        yield f"root rights are needed for step {numbers}: each command runs through sudo"
     else:
-        yield f"root rights are needed for step {numbers}, and sudo is not here: the commands will be told, to be run as root"
+        yield f"root rights are needed for step {numbers}, and sudo is not here: the commands are shown, to be run as root"
 
 
 def _still_there(plan: Plan, look: Look, places: Places, platforms: Sequence[str]) -> Iterator[Row]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 
 from gpudoctor.host.acting import ActFailed, Machine
-from gpudoctor.host.gpg import KeyRefused, checked_key
+from gpudoctor.host.gpg import KeyRefused, checked_key, key_for_apt
 from gpudoctor.install import openpgp
 from gpudoctor.install.kinds._kind import Look, PlanError
 from gpudoctor.model.recipe import Address
@@ -25,11 +25,12 @@ def repository_address(repository: str, kind: str, look: Look) -> tuple[Address,
     return address, "/".join(filter(None, (address.url.rstrip("/"), below)))
 
 
-def fetched_key(url: str, fingerprint: str, machine: Machine) -> bytes:
-    """The pinned key and no other, as packets, checked by GnuPG. Raises ActFailed."""
+def fetched_key(url: str, fingerprint: str, machine: Machine, *, for_apt: bool) -> bytes:
+    """The pinned key and no other, as packets, checked by GnuPG; `for_apt`: by apt itself where gpg is not installed. Raises ActFailed."""
     data = machine.fetch(url, limit=LARGEST_KEY)
+    check = key_for_apt if for_apt else checked_key
     try:
-        return checked_key(openpgp.pinned_key(data, fingerprint), openpgp.normal(fingerprint))
+        return check(openpgp.pinned_key(data, fingerprint), openpgp.normal(fingerprint))
     except KeyRefused as refused:
         raise ActFailed(f"the key at {url} is refused: {refused}", refused.advice) from None
     except openpgp.WrongKey as wrong:

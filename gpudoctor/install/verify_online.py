@@ -50,7 +50,7 @@ def summary(rows: Sequence[OnlineRow]) -> str:
     count = {status: sum(row.status == status for row in rows) for status in (OK, PROBLEM, UNKNOWN, UNREACHED)}
     return (
         f"{len(rows)} looked at: {count[OK]} as they should be, {count[PROBLEM]} not, "
-        f"{count[UNKNOWN]} depend on the machine or could not be told, {count[UNREACHED]} not reached"
+        f"{count[UNKNOWN]} depend on the machine or are not known, {count[UNREACHED]} not reached"
     )
 
 

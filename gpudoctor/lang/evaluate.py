@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpudoctor.lang.conditions import english
@@ -77,6 +77,14 @@ def seen(fact: Fact) -> str:
     return shown(fact.value)
 
 
+def _counted(values: Sequence[Any]) -> list[str]:
+    """Each item in words; equal records (eight cards of one kind) once, with their number."""
+    words = [shown(item) for item in values]
+    if not any(isinstance(item, Mapping) for item in values):
+        return words
+    return [f"{words.count(word)} x {word}" if words.count(word) > 1 else word for word in dict.fromkeys(words)]
+
+
 def shown(value: Any) -> str:
     """A value as a person reads it: yes/no, commas, names of records; cut at 160 characters."""
     value = plain(value)
@@ -85,7 +93,7 @@ def shown(value: Any) -> str:
     if isinstance(value, Mapping):
         text = str(value.get("name") or value.get("address") or ", ".join(map(str, value)))
     elif isinstance(value, (list, tuple)):
-        text = ", ".join(shown(item) for item in value) or "none"
+        text = ", ".join(_counted(value)) or "none"
     else:
         text = str(value)
     return text if len(text) <= 160 else text[:157] + "…"

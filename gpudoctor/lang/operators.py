@@ -99,5 +99,5 @@ OPERATORS: Mapping[str, Operator] = {
     "less_than": Operator(_number(lambda left, right: left < right), NUMBER, "is less than {value}"),
     "greater_than": Operator(_number(lambda left, right: left > right), NUMBER, "is greater than {value}"),
 }
-STATES = {"known": "is known", "absent": "is absent", "unknown": "could not be told", "present": "is there"}
+STATES = {"known": "is known", "absent": "is absent", "unknown": "is not known", "present": "is there"}
 WITH_FACT = ("is", "in", "contains", "older_than", "at_least", "less_than", "greater_than", "version")

@@ -34,6 +34,17 @@ def fill(template: str, facts: Facts) -> str:
     return _FIELD.sub(value, template)
 
 
+def fill_known(template: str, facts: Facts) -> str:
+    """The parts between commas of which every field is known: a detail says what was seen and passes over the rest."""
+
+    def says(name: str) -> bool:
+        return facts.value(name) not in (None, "", [], {}, ())
+
+    parts = [part for part in template.split(", ") if all(says(name) or bar for name, bar in _FIELD.findall(part))]
+    filled = [fill(part, facts) for part in parts]
+    return ", ".join(text for text in filled if text)
+
+
 _PLAIN = re.compile(r"[A-Za-z0-9_./~][A-Za-z0-9_.+:/@,=~%\[\]-]{0,400}")
 """A name, version, requirement, address or path that every shell takes as one word and nobody as an option."""
 _PATH = re.compile(r"(?:/|~/|[A-Za-z]:[\\/])[^\x00-\x1f\x7f\"'`$;&|<>]{1,400}")

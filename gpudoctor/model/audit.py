@@ -53,6 +53,8 @@ class Manifest:
     images: list[Image] = field(default_factory=list)
     indexes: list[str] = field(default_factory=list)
     """All that pip would look at: --index-url, --extra-index-url, -f, [[tool.uv.index]], [[source]], conda channels."""
+    tables: list[str] = field(default_factory=list)
+    """Of a pyproject.toml: 'tool.uv.sources' and 'tool.uv.index:NAME' where it has them, since TOML takes no table twice."""
     python: str = ""
     """requires-python as a specifier."""
     includes: list[tuple[str, int]] = field(default_factory=list)
@@ -95,6 +97,8 @@ class Audit:
     """Name and kind, in the order in which they were read."""
     rows: tuple[Judged, ...]
     notes: tuple[str, ...]
+    resolution: str = ""
+    """How many proposals an installer resolved, and how many it could not be asked about; empty where nobody asked."""
 
     def count(self, verdict: str) -> int:
         return sum(row.verdict == verdict for row in self.rows)

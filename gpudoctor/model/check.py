@@ -143,10 +143,11 @@ class Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rung:
-    """One layer of a stack: `ok` says when it holds."""
+    """One layer of a stack: `ok` says when it holds, `only` on which machines there is such a layer."""
 
     layer: str
     ok: Condition
+    only: Condition | None = None
     detail: str = ""
     missing: str = ""
 
@@ -155,7 +156,8 @@ class Rung:
 class Stack:
     """One file checks/stacks/<stack>/stack.toml: the ladder from device to performance.
 
-    `vendors` names the makers of GPUs that the stack serves; empty where it serves all of them.
+    `vendors` names the makers of GPUs that the stack serves; empty where it serves all of them. `processor`: it serves the processor
+    too, so that there is no machine without a device for it.
     """
 
     stack: str
@@ -164,6 +166,7 @@ class Stack:
     rungs: tuple[Rung, ...]
     used: Condition | None = None
     vendors: tuple[str, ...] = ()
+    processor: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -48,7 +48,7 @@ class Numbered:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
     """Where a signature of a check was found. `strength`: how many letters it demanded; `captures`: what its groups hold; `role`: what
-    the line is."""
+    the line is; `distinct`: whether the words belong to this program or stack, not to any program."""
 
     line: int
     quote: str
@@ -56,6 +56,7 @@ class Hit:
     captures: Mapping[str, str] = field(default_factory=dict)
     source: str = ""
     role: str = FAILURE
+    distinct: bool = True
 
     @property
     def place(self) -> str:

@@ -70,7 +70,7 @@ PROBE = Probe(
     "container",
     (
         FactSpec("container.kind", "text", "docker, podman, kubernetes, lxc, apptainer; absent outside containers"),
-        FactSpec("container.shm_bytes", "int", "size of /dev/shm where its mount says one"),
+        FactSpec("container.shm_bytes", "int", "size of /dev/shm where its mount names one"),
     ),
     collect,
 )

@@ -266,7 +266,7 @@ PROBE = Probe(
                     "pci_id": "device id", "firmware": "firmware version", "memory_bytes": "memory",
                     "max_alloc_bytes": "largest allocation"},
         ),
-        FactSpec("xpu_smi.error", "text", "what xpu-smi says instead of devices"),
+        FactSpec("xpu_smi.error", "text", "what xpu-smi prints instead of devices"),
     ),
     collect=collect,
     needs=("packages", "libraries", "kernel.cmdline", "kernel.log", "gpus"),

@@ -128,7 +128,7 @@ PROBE = Probe(
         FactSpec("oneapi.installed", "list", "versions of oneAPI on this machine"),
         FactSpec("oneapi.root", "text", "where oneAPI is installed"),
         FactSpec("oneapi.sourced", "bool", "this shell has oneAPI's libraries on its path"),
-        FactSpec("oneapi.active", "dotted", "version of the oneAPI compiler run time that this shell has activated"),
+        FactSpec("oneapi.active", "dotted", "version of the oneAPI compiler runtime that this shell has activated"),
         FactSpec(
             "sycl.devices", "records", "what sycl-ls lists", item="sycl_device",
             fields={"backend": "level_zero, opencl, cuda, hip", "type": "gpu, cpu, accelerator", "index": "number within the backend",

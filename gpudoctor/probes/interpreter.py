@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from gpudoctor.host.base import Host
 from gpudoctor.host.trust import phrase
 
+FRAMEWORKS = frozenset(("torch", "tensorflow", "jax", "onnxruntime", "openvino", "poptorch", "torch_directml", "pyopencl"))
+
 
 @dataclass(slots=True)
 class Environment:
@@ -89,13 +91,16 @@ def _python_of(host: Host, prefix: str) -> str:
     return ""
 
 
-def _on_path(host: Host, name: str) -> str:
+def _on_path(host: Host, name: str, beside: str = "") -> str:
+    """The first interpreter of that name on PATH; `beside`: the prefix of an environment that is passed over."""
     windows = host.platform == "windows"
     separator = ";" if windows else ":"
     suffix = ".exe" if windows and not name.endswith(".exe") else ""
     for folder in (host.env("PATH") or "/usr/local/bin:/usr/bin:/bin").split(separator):
         candidate = f"{slashes(folder).rstrip('/')}/{name}{suffix}"
         # The app-execution alias of the Windows store is no interpreter.
+        if beside and candidate.startswith(f"{beside}/"):
+            continue
         if folder and "/WindowsApps/" not in candidate and host.exists(candidate) and not (_is_root(host) and host.distrust(candidate)):
             return _behind_shim(host, candidate, name)
     return ""
@@ -118,25 +123,50 @@ def _behind_shim(host: Host, path: str, name: str) -> str:
 
 
 def find_target(host: Host) -> Environment:
-    """The option, else the active environment, else .venv here, else python3 on PATH."""
+    """The option, else the active environment, else .venv here, else python3 on PATH.
+
+    The environment that gpudoctor itself runs in is nobody's patient unless a framework lies in it or there is no other.
+    """
     option = getattr(host, "target_python", None)
     if option:
         return _from_path(host, str(option), "--python")
+    own: Environment | None = None
     for name, kind in (("VIRTUAL_ENV", "the active virtual environment"), ("CONDA_PREFIX", "the active conda environment")):
         value = host.env(name)
         if value:
-            return _from_path(host, value, f"{kind} ({name})")
+            target = _from_path(host, value, f"{kind} ({name})")
+            if not _is_ours(host, target):
+                return target
+            own = own or target
     here, passed_over = _absolute(host, ".venv"), ""
     if host.origin == "live" and host.exists(f"{here}/pyvenv.cfg"):
         why = host.distrust(here, lies_here=True)
-        if not why:
-            return _from_path(host, here, ".venv in this folder")
-        passed_over = f"{here} was not looked at, {phrase(here, why)}; to look at it: gpudoctor check --python {shlex.quote(here)}"
+        target = Environment("") if why else _from_path(host, here, ".venv in this folder")
+        if not why and not _is_ours(host, target):
+            return target
+        own = own or (target if not why else None)
+        if why:
+            passed_over = f"{here} was not examined, {phrase(here, why)}; to look at it: gpudoctor check --python {shlex.quote(here)}"
     name = "python" if host.platform == "windows" else "python3"
     found = _on_path(host, name)
     target = _from_path(host, found, f"{name} on PATH") if found else Environment(f"{name} on PATH", error=f"no {name} on PATH")
+    if found and _is_ours(host, target):
+        other = _on_path(host, name, beside=target.prefix)
+        own, target = own or target, _from_path(host, other, f"{name} on PATH") if other else target
+    if own is not None and (not found or _is_ours(host, target)):
+        target = own
+    if own is not None and target is own:
+        target.why = f"{target.why}; gpudoctor's own environment, since there is no other"
     target.passed_over = passed_over
     return target
+
+
+def _is_ours(host: Host, target: Environment) -> bool:
+    """Whether gpudoctor runs in this environment and no framework lies there."""
+    own = getattr(host, "own_environment", "")
+    if not own or host.realpath(target.prefix) != host.realpath(slashes(own)):
+        return False
+    return not any(name in FRAMEWORKS for folder in target.folders for name in host.listdir(folder))
 
 
 def _from_path(host: Host, path: str, why: str) -> Environment:

@@ -91,7 +91,7 @@ def _secure_boot(host: Host) -> Collected:
 PROBE = Probe(
     "kernel",
     (
-        FactSpec("kernel.release", "text", "what uname -r says"),
+        FactSpec("kernel.release", "text", "what uname -r prints"),
         FactSpec("kernel.version", "dotted", "the kernel's version, such as 6.8.0"),
         FactSpec("kernel.cmdline", "text", "the kernel's command line", privacy="identifying"),
         FactSpec("kernel.taint", "int", "taint flags"),

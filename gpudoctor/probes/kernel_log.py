@@ -33,7 +33,7 @@ def collect(host: Host, facts: Facts) -> Collected:
         yield "kernel.log", Known(relevant_lines(said.stdout), "dmesg")
         return
     if "not permitted" in said.stderr or "denied" in said.stderr:
-        reason = "permission denied"
+        reason = "permission denied: dmesg"
     journal = host.run(JOURNAL, timeout=6.0)
     if journal.ok and len(journal.stdout.splitlines()) > 2:
         yield "kernel.log", Known(relevant_lines(journal.stdout), "journalctl -k -b")

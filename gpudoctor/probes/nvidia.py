@@ -105,7 +105,8 @@ def _smi(host: Host) -> Iterator[tuple[str, Fact]]:
         records = smi.parse_list(listed.stdout) if listed is not None and listed.ok else []
     driver = (smi.look(log, "driver_version") if log else None) or header.get("driver") or next((r["driver_version"] for r in rows), None)
     cuda = (smi.look(log, "cuda_version", "cuda_umd_version") if log else None) or header.get("cuda")
-    why = Unknown(query.why_not())
+    late = next((ran for ran in asked if ran.timed_out), query)
+    why = Unknown(late.why_not())
     yield "nvidia.driver.version", Known(driver, tool) if driver else why
     yield "nvidia.cuda_max", Known(cuda, tool) if cuda else why
     if records:

@@ -273,7 +273,7 @@ PROBE = Probe(
         FactSpec("python.conda_packages", "map", "packages that conda installed: 'version build'"),
         FactSpec("python.shadows", "list", "files here that hide a framework's module", privacy="identifying"),
         FactSpec("python.user_site_used", "list", "frameworks that an environment takes from ~/.local"),
-        FactSpec("torch.version_file", "map", "what torch/version.py says: version, cuda, hip, xpu, debug, git_version"),
+        FactSpec("torch.version_file", "map", "what torch/version.py holds: version, cuda, hip, xpu, debug, git_version"),
         FactSpec("python.translated", "bool", "runs under Rosetta"),
     ),
     collect=collect,

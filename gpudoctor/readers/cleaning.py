@@ -17,6 +17,8 @@ _CONTROLS.update({0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"', 0xA0: " "}
 _QUOTED = lazy(r"^(?!>>>)(?:> ?){1,4}")
 _STAMP = lazy(r"^(?:\[?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)\]?[ \t])")
 """What docker logs --timestamps and CI logs put before every line."""
+_BUILD_STEP = lazy(r"^#\d{1,3} \d{1,5}\.\d{1,3} (?=\S)")
+"""What docker build puts before the output of a step: '#14 107.3 '."""
 
 
 def decode(raw: bytes) -> str:
@@ -47,6 +49,8 @@ def clean(row: str) -> str:
         row = row.rstrip("\r").rpartition("\r")[2]
     if "\x1b" in row:
         row = _ESCAPES.sub("", row)
+    if row[:1] == "#":
+        row = _BUILD_STEP.sub("", row, count=1)
     if not row.isascii() or not row.isprintable():
         row = row.translate(_CONTROLS)
     return row.rstrip()

@@ -30,6 +30,7 @@ _CONFIG = lazy(r"^\s*(?=\S)(?:-\s)?[\"']?[\w.\-/${} ]{1,50}[\"']?\s?:(?:\s.*)?$|
                      r"|^\[[\w.\-\" ]+\]$")
 _BULLET = lazy(r"^\s*(?:[-*+•] |\d{1,2}[.)] )")
 _HEADING = lazy(r"^\.\. [\w:]+|^\s{0,3}#{1,5} \S|^[=~^\"-]{4,}\s*$|^\*\*[^*]{3,60}\*\*:?\s*$")
+_TITLE = lazy(r"^# (?=\S)")
 _NOTES = lazy(
     r"\b(?:release notes?|changelog|change log|what'?s new|highlights|known issues|update notes|released?|version history|fixed bugs"
     r"|bug fixes|changes in|new in"
@@ -81,8 +82,9 @@ def kind_of(lines: Sequence[Numbered]) -> str:
 
 
 def _complains(first: str) -> bool:
-    """Whether the first line is the title of a report: a sentence about a trouble that quotes nothing."""
-    if any(shape.match(first) for shape in (_HEADING, _BULLET, _QUOTING)) or '"' in first:
+    """Whether the first line is the title of a report: a sentence about a trouble that quotes nothing, also as '# title'."""
+    first = _TITLE.sub("", first)
+    if any(shape.match(first) for shape in (_HEADING, _BULLET, _QUOTING)) or '"' in first or _MANUAL.search(first):
         return False
     return len(first.split()) >= 4 and polarity(first) == TROUBLE
 

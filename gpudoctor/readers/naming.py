@@ -70,9 +70,22 @@ def name_gpu(name: str, evidence: Evidence, prose: bool = False) -> bool:
             before = name[: found.start()]
             if _PROCESSOR.search(found[0]) or (maker in ("intel", "amd") and _THEN_A_PROCESSOR.match(name[found.end() :])):
                 continue
-            evidence.gpu(maker, found[0].strip() if prose or _PROCESSOR.search(before) else name)
+            evidence.gpu(maker, _without_its_sentence(found[0]) if prose or _PROCESSOR.search(before) else name)
             return True
     return prose and bracket is not None and name_gpu(bracket[1], evidence, prose)
+
+
+_SENTENCE = lazy(
+    r"\s(?:a|after|again|and|any\w*|as|at|because|but|by|can|cannot|does|for|from|gets?|gives?|has|have|in|is|not|of|on|or|out|runs?|since|so|still|that|the|to|"
+    r"under|using|was|when|while|with|works?)\b",
+    re.IGNORECASE,
+)
+
+
+def _without_its_sentence(words: str) -> str:
+    """A product's name without the words that follow it: 'Radeon 780M runs out of' is a Radeon 780M."""
+    end = _SENTENCE.search(words)
+    return (words[: end.start()] if end else words).strip()
 
 
 @cache

@@ -140,6 +140,8 @@ _TESTED = lazy(r"\s(?:ok|pass|passed)\s{3,}|\b(?:PASSED|XFAIL|XPASS|SKIPPED)\b|^
 _AT_THE_MARGIN = lazy(r"^(?:[A-Za-z_][\w.]*(?:Error|Exception)\b|\S{1,120}:\d+(?::\d+)?: (?:fatal )?error\b)")
 """The last line of a traceback, or a compiler's error: real even in a text that is mostly code."""
 _DIFF = lazy(r"^(?:@@ -\d|diff --git |--- [ab]/|\+\+\+ [ab]/|Index: )")
+_CMAKE = lazy(r"^\s*CMake (?:Error|Warning)\b")
+"""The head of a block: the sentences below it, indented, belong to the message."""
 _REACH = 60
 """Lines above that are looked at for the head of a diff or the command whose output a line is."""
 
@@ -175,7 +177,7 @@ class Roles:
             return LOG
         if self._of_the_whole() and not _AT_THE_MARGIN.match(text):
             return self._of_the_whole()
-        if _is_reported(text, stripped):
+        if _is_reported(text, stripped) or (text[:2] == "  " and self._in_a_cmake_block(row)):
             return FAILURE
         return self._unreported(row, text, stripped, fenced)
 
@@ -189,6 +191,8 @@ class Roles:
             return LOG
         if _STAMPED.match(text):
             return _of_program(stripped)
+        if self._is_title(row, stripped):
+            return _of_title(stripped[2:])
         if fenced in _CODE_FENCES or _CODE.match(text) or (stripped.startswith("# ") and self._beside_code(row)):
             return CODE
         if _LISTED.match(text) or _KEYED.match(text):
@@ -197,13 +201,18 @@ class Roles:
             return CODE if polarity(stripped, prose=False) != TROUBLE or fenced is not None else FAILURE
         return self._words(row, stripped, fenced)
 
+    def _is_title(self, row: int, stripped: str) -> bool:
+        """Whether it is '# title' of a report in Markdown; above a setting or code it is a comment."""
+        if row != self._first_row() or not stripped.startswith("# ") or row + 1 >= len(self._lines):
+            return False
+        below = next((line.text for line in self._lines[row + 1 :] if line.text.strip()), "#")
+        return _CODE.match(below) is None and (_SETTING.match(below) is None or below.startswith("## ")) and not typed_in(below)
+
     def _words(self, row: int, stripped: str, fenced: str | None) -> str:
         """Words of a person or of a program without any mark."""
         person = _is_prose(stripped, fenced is not None or self._command_above(row) != "")
         role = _of_person(stripped) if person else _of_program(stripped)
-        if role in (PROSE, LOG) and row == self._first_row() and polarity(stripped) == NEUTRAL and not _ASKING.search(stripped):
-            return COMPLAINT  # The first line of a report says what it is about, in whatever words.
-        return role
+        return _of_title(stripped) if role in (PROSE, LOG) and row == self._first_row() else role
 
     def _settled(self) -> bool:
         """Whether the first line or the last ones say that it is all over: '[SOLVED] …', '… closing as resolved'."""
@@ -240,6 +249,14 @@ class Roles:
         if not before or row - self._diffs[before - 1] > _REACH:
             return False
         return all(self._lines[near].text[:1] in ("+", "-", " ", "@", "", "d", "i") for near in range(self._diffs[before - 1], row))
+
+    def _in_a_cmake_block(self, row: int) -> bool:
+        """Whether only indented and empty lines stand between this one and a 'CMake Error at …:' shortly above."""
+        for near in range(row - 1, max(-1, row - 25), -1):
+            above = self._lines[near].text
+            if above.strip() and not above.startswith("  "):
+                return _CMAKE.match(above) is not None
+        return False
 
     def _under_a_frame(self, row: int, text: str) -> bool:
         """The line of source that a traceback shows below a frame."""
@@ -304,6 +321,11 @@ def _is_prose(text: str, in_output: bool) -> bool:
     if _PROGRAM.search(text[:80]) and spoken < 2:
         return False
     return spoken >= 1 or words >= 3 or text.endswith(("?", "."))
+
+
+def _of_title(text: str) -> str:
+    """The first line of a report says what it is about, in whatever words."""
+    return COMPLAINT if polarity(text) == NEUTRAL and not _ASKING.search(text) else _of_person(text)
 
 
 def _of_person(text: str) -> str:

@@ -20,7 +20,7 @@ WORDS: Mapping[str, str] = {
     "torch-opencl": r"pytorch_ocl|dlprimitives|pytorch_dlprim|\bocl:\d",
     "opencl": r"\bopencl\b|clinfo|clgetplatformids|\bpocl\b|rusticl|pyopencl|\.icd\b|"
               r"cl_[a-z_]+_(?:failure|error|found)|plaidml|clblast|clbuildprogram",
-    "poplar": r"\bpoptorch|\bpopart|\bpoplar\b|\bipu\b|\bipus\b|graphcore|gc-info|popdist|\bipuof",
+    "poplar": r"\bpoptorch|\bpopart|\bpoplar\b|\bipu\b|\bipus\b|graphcore|gc-info|popdist|\bipuof|\+gc\d",
     "openvino": r"openvino|\binference engine\b|\bov::",
     "onnxruntime": r"onnxruntime|onnx runtime|execution[-_ ]?provider|\bort\b",
     "tensorflow": r"\btensorflow\b|\btf\.|\bkeras\b",
@@ -55,7 +55,9 @@ def vendors_of(lower: str, evidence: Evidence) -> list[str]:
     named = {maker.partition(":")[0] for maker, _ in evidence.gpus}
     by_id = {"10de": "nvidia", "1002": "amd", "8086": "intel", "1d95": "graphcore"}
     shown = {by_id.get(maker, maker) for maker in named} & set(VENDORS)
-    return sorted(shown | {vendor for vendor, pattern in VENDORS.items() if re.search(pattern, text)})
+    spoken = {vendor for vendor, pattern in VENDORS.items() if re.search(pattern, text)}
+    elsewhere = {"apple"} if evidence.platforms[:1] == ["linux"] else set()  # the Mac from which somebody logs in
+    return sorted(shown | (spoken - elsewhere))
 
 
 def stacks_of(lower: str, evidence: Evidence, facts: Facts) -> list[str]:

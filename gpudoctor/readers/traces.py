@@ -27,6 +27,8 @@ _FROM_WINDOWS = lazy(r"\bWinError \d+\b|\bDLL load failed\b|"
                            r"\.dll\b.{0,40}(?:not found|could not be|one of its dependencies)|cudart64_\d+\.dll|"
                            r"\bNTSTATUS\b|\b0xC0000005\b|MSVC v\.|Visual C\+\+", re.IGNORECASE)  # fmt: skip
 _MAC = lazy(r"\bdyld\[|/opt/homebrew/|\bmacOS\b|\bMacBook\b|\.dylib\b|Apple M[1-5]\b|\bdevice type MPS\b|\bMPS (?:backend|device)\b")
+_UNAME = lazy(r"\bLinux \S+ \d\.\d+\.\d+\S* #\d|\bLinux \S+ \d\.\d+\.\d+-\S+")
+"""What `uname -a` prints: of the machine at hand, whatever computer a person speaks of."""
 _WSL = lazy(r"\bWSL ?2?\b|/mnt/[c-f]/|/usr/lib/wsl/|/dev/dxg\b|wsl\.exe|\bwsl --")
 
 
@@ -49,6 +51,8 @@ def _platform(text: str, evidence: Evidence) -> None:
         evidence.platform("wsl2")
     if _CONTAINER.search(text):
         evidence.platform("container")
+    if _UNAME.search(text):
+        evidence.platform("linux")
     if _WINDOWS_PATH.search(text) or _FROM_WINDOWS.search(text):
         evidence.platform("windows")
     if _MAC.search(text):

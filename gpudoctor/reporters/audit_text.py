@@ -37,12 +37,14 @@ def _lines(audit: Audit, width: int, verbose: bool, quiet: bool) -> Iterator[Lin
         packages = len({(row.line, row.package) for row in rows})
         yield Span(visible(file), "bold"), Span(f"  {kind}, {packages} {'package' if packages == 1 else 'packages'}", "dim")
         if not shown:
-            yield (Span("  + ok       nothing here stands against it", "good"),)
+            yield (Span("  + ok       no problems found", "good"),)
         for row in _gathered(shown, verbose):
             yield from _row(row, width, verbose)
     yield ()
     for note in audit.notes if not quiet else ():
         yield from hanging((Span("Not read: ", "dim"),), note, width, style="dim")
+    if audit.resolution and not quiet:
+        yield from hanging((Span("Resolved: ", "dim"),), audit.resolution, width, style="dim")
     yield from ((Span(text, "bold"),) for text in wrapped(summary(audit), width))
 
 
@@ -84,14 +86,17 @@ def summary(audit: Audit) -> str:
     """One line."""
     counts = {verdict: audit.count(verdict) for verdict in ("error", "warning", "unverified", "ok", "unlisted", "skipped")}
     said = [
-        f"{counts['error']} will not run on {audit.backend.name} as written"
-        if counts["error"]
-        else f"nothing is known to fail on {audit.backend.name}",
-        f"{counts['warning']} to look at" if counts["warning"] else "",
+        _many(counts["error"], "error"),
+        _many(counts["warning"], "warning"),
         f"{counts['unverified']} not verified" if counts["unverified"] else "",
-        f"{counts['ok']} fine" if counts["ok"] else "",
+        f"{counts['ok']} ok" if counts["ok"] else "",
         f"{counts['unlisted']} not in the table of GPU packages" if counts["unlisted"] else "",
         f"{counts['skipped']} not for this platform" if counts["skipped"] else "",
     ]
+    head = f"Does not run on {audit.backend.name} as written" if counts["error"] else f"No errors found for {audit.backend.name}"
     text = ", ".join(filter(None, said))
-    return f"{text[:1].upper()}{text[1:]}."
+    return f"{head}: {text}." if text else f"{head}."
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' * (count != 1)}" if count else ""

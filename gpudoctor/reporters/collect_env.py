@@ -107,7 +107,7 @@ def _available(ids: list[str] | None, kind: str) -> str:
 def _gpus(facts: Mapping[str, Any]) -> Iterator[str]:
     gpus = facts.get("gpus")
     if not isinstance(gpus, list) or not gpus:
-        yield f"GPU models and configuration: {'No GPU seen' if gpus == [] else UNKNOWN}"
+        yield f"GPU models and configuration: {'No GPU found' if gpus == [] else UNKNOWN}"
         return
     yield "GPU models and configuration:"
     for number, gpu in enumerate(gpus[:32]):

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from gpudoctor.model.report import Report
 from gpudoctor.reporters.arranged import MOST, Arranged, arrange
-from gpudoctor.reporters.console import arranged_lines, info_lines, python_line
+from gpudoctor.reporters.findings_text import arranged_lines, info_lines
 from gpudoctor.reporters.layout import Line, Span, Terminal, hanging, joined
+from gpudoctor.reporters.phrases import python_line
 
-SAYS_NOTHING = ("no GPU seen", "no PCI bus visible")
+SAYS_NOTHING = ("no GPU found", "no PCI bus visible")
 HELPFUL = (
     ("the whole message, from the first line of the traceback on", ""),
     ("what is installed", "python -m torch.utils.collect_env; pip list"),
@@ -31,7 +32,7 @@ def render(
     parts = [list(hanging((Span("incomplete: ", "warn"),), "; ".join(report.incomplete), width))] if report.incomplete else []
     parts += [] if quiet else [list(_head(report, recognised, width))]
     arranged = arrange(report.findings, most)
-    parts += list(arranged_lines(arranged, width, verbose))
+    parts += list(arranged_lines(arranged, width, verbose=verbose))
     hints = arranged.hints if most is None else arranged.hints[:2]
     parts.append([line for finding in hints for line in info_lines(finding, width, verbose)])
     parts.append(list(_tail(arranged, width, quiet)))

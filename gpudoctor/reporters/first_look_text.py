@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from gpudoctor.model.plan import Recommendation
 from gpudoctor.model.report import Finding, Report, StackResult
-from gpudoctor.reporters.console import machine_lines, name, no_gpu, python_line
+from gpudoctor.reporters.console import machine_lines
 from gpudoctor.reporters.escape import visible
 from gpudoctor.reporters.layout import Line, Span, Terminal, hanging, wrapped
+from gpudoctor.reporters.phrases import name, no_gpu, python_line
 
 STACKS = 4
 """That are named; the others are counted."""
@@ -30,7 +31,7 @@ def render(report: Report, choice: Recommendation, terminal: Terminal | None = N
         list(_stacks(report, width)),
         list(_first(report, choice, width)),
         list(_commands(report, choice, width)),
-        hanging((), "Only files were looked at, and quickly. All commands: gpudoctor --help", width, style="dim"),
+        hanging((), "This was a quick look at files only. All commands: gpudoctor --help", width, style="dim"),
     ]
     lines = [line for part in parts if part for line in (*part, ())]
     return terminal.draw(lines[:-1])
@@ -51,7 +52,7 @@ def _verdict(stack: StackResult) -> tuple[str, str]:
         return f"broken at {name(stack.broken_layer or '')}".removesuffix(" at "), "bad"
     if stack.verdict == "ok":
         return "ok", "good"
-    return ("installed, nothing wrong so far", "good") if _installed(stack) else ("not complete", "dim")
+    return ("installed, no problems so far", "good") if _installed(stack) else ("not complete", "dim")
 
 
 def _installed(stack: StackResult) -> bool:
@@ -68,10 +69,10 @@ def _first(report: Report, choice: Recommendation, width: int) -> Iterator[Line]
         yield from hanging((Span("First: ", "bad" if finding.severity == "error" else "warn"),), title, width, style="bold")[:LINES]
         yield from hanging((Span("       "),), finding.advice.text, width)[:LINES]
     elif "gpus" not in report.facts:
-        yield from hanging((), "Which GPU is here, a program has to be asked; this quick look starts none. gpudoctor check does.", width)
+        yield from hanging((), "To find the GPU a program has to be run, and this quick look runs none: gpudoctor check does.", width)
     elif not no_gpu(report) and not _in_use(report):
         first = choice.first
-        said = f"No framework that can use it is in this environment{'; ' + first.title + ' would serve it' if first else ''}."
+        said = f"No framework in this environment can use it{'; ' + first.title + ' would serve it' if first else ''}."
         yield from hanging((), said, width)[:LINES]
         if first and first.reasons:
             yield from hanging((), f"Why: {first.reasons[0]}.".replace("..", "."), width, style="dim")[:LINES]
@@ -93,29 +94,29 @@ def commands(report: Report, choice: Recommendation) -> Commands:
     record = ("gpudoctor capture -o machine.tar.gz", "to look at it on another machine")
     if finding:
         recipe = finding.advice.recipe
-        mend = (f"gpudoctor setup {recipe} --plan", "how to mend it, step by step") if recipe else record
+        mend = (f"gpudoctor setup {recipe} --plan", "how to fix it, step by step") if recipe else record
         return [(f"gpudoctor show {finding.id}", "why, and what to do"), whole, mend]
     if no_gpu(report):
-        measure = ("gpudoctor validate", "is the processor right, and how fast?")
+        measure = ("gpudoctor validate", "are the results right, and how fast?")
         install = (f"{setup} --plan", "what serves a machine without a GPU") if setup else ("gpudoctor setup", "what would fit")
-        looked = ("gpudoctor check -v", "what was looked at, and seen there")
+        looked = ("gpudoctor check -v", "what was checked, and the evidence")
         return [looked, measure if _in_use(report) else install, record]
     if "gpus" not in report.facts:
         fits = ("gpudoctor setup", "which stack fits this machine, and why")
-        return [whole, ("gpudoctor validate", "is it right, and how fast?") if _in_use(report) else fits, record]
+        return [whole, ("gpudoctor validate", "are the results right, and how fast?") if _in_use(report) else fits, record]
     if not _in_use(report):
         plan = (f"{setup} --plan", "how to install it, step by step") if setup else record
         return [plan, ("gpudoctor setup", "which stack fits best, and why"), whole]
     return [
         whole,
-        ("gpudoctor validate", "is it right, and how fast?"),
-        ("gpudoctor check --write-expect policy.toml", "to be told when this changes"),
+        ("gpudoctor validate", "are the results right, and how fast?"),
+        ("gpudoctor check --write-expect policy.toml", "to notice when this changes"),
     ]
 
 
 def _commands(report: Report, choice: Recommendation, width: int) -> Iterator[Line]:
     rows = commands(report, choice)
-    yield (Span("What fits here:"),)
+    yield (Span("Next steps:"),)
     column = max(len(command) for command, _ in rows) + 4
     beside = all(column + len(why) <= width for _, why in rows)
     for command, why in rows:

@@ -9,6 +9,7 @@ from gpudoctor.reporters.escape import visible
 from gpudoctor.reporters.finding_text import address, lines
 from gpudoctor.reporters.markdown_text import cell
 from gpudoctor.reporters.markdown_text import text as _text
+from gpudoctor.reporters.phrases import nothing_wrong
 from gpudoctor.reporters.places import Place, open_demands, places
 
 COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
@@ -19,10 +20,10 @@ MOST = 4000
 def render(report: Report) -> str:
     """One line a finding, the first ones first: the runner shows ten of each kind of a step."""
     said = [_annotation(finding, report) for finding in report.findings]
-    said += [_line("warning", {**_file(place), "title": "gpudoctor could not tell"}, text) for text, place in open_demands(report)]
+    said += [_line("warning", {**_file(place), "title": "gpudoctor: not determined"}, text) for text, place in open_demands(report)]
     said += [_line("warning", {"title": "gpudoctor: incomplete"}, text) for text in report.incomplete]
     if not said:
-        said = [_line("notice", {"title": "gpudoctor"}, "Nothing wrong was found.")]
+        said = [_line("notice", {"title": "gpudoctor"}, nothing_wrong(report))]
     return "".join(said)
 
 

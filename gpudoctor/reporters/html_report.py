@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gpudoctor.model.batch_sweep import Sweep
 from gpudoctor.model.comparison import Comparison
 from gpudoctor.model.report import Report
-from gpudoctor.reporters import console
+from gpudoctor.reporters import phrases
 from gpudoctor.reporters.html import about, changes, comparison, facts, findings, measurements, stacks, sweep
 from gpudoctor.reporters.html.document import page
 from gpudoctor.reporters.html.element import Element, element
@@ -65,7 +65,7 @@ def comparison_page(
 
 
 def _title(report: Report) -> str:
-    machine = "no GPU seen" if console.no_gpu(report) else report.headline.get("machine", "")
+    machine = "no GPU found" if phrases.no_gpu(report) else report.headline.get("machine", "")
     return " – ".join(part for part in ("gpudoctor report", machine) if part)
 
 

@@ -97,7 +97,7 @@ def _checks(report: Report, fail_on: str) -> Iterator[_Case]:
         elif "ok" in outcomes or "problem" in outcomes:  # a problem without a finding was left out, or is explained by another
             yield _Case(check, "gpudoctor.checks")
         elif "undetermined" in outcomes:
-            yield _Case(check, "gpudoctor.checks", "skipped", "it could not be told")
+            yield _Case(check, "gpudoctor.checks", "skipped", "not determined")
     for check, finding in findings.items():
         if check not in traces and check != _POLICY:
             yield _found(finding, check, fail_on)
@@ -125,7 +125,7 @@ def _demands(report: Report, fail_on: str) -> Iterator[_Case]:
         elif trace.outcome == "undetermined":
             line = next((line for line in report.undetermined if line == name or line.startswith(f"{name} (")), name)
             outcome = "skipped" if fail_on == "never" else "error"
-            yield _Case(name, "gpudoctor.policy", outcome, f"could not be told: {line}", "unknown", f"could not be told: {line}")
+            yield _Case(name, "gpudoctor.policy", outcome, f"not determined: {line}", "unknown", f"not determined: {line}")
         else:
             yield _Case(name, "gpudoctor.policy")
 
@@ -142,9 +142,9 @@ def _stacks(report: Report, fail_on: str, unanswered: Sequence[str]) -> Iterator
             case.outcome = "skipped"
             case.message = f"{stack.verdict} at {stack.broken_layer}" if stack.broken_layer else stack.verdict
         if fail_on == "unknown" and unknown:
-            case.outcome, case.message = "failure", f"could not be told: {', '.join(unknown)}"
+            case.outcome, case.message = "failure", f"not determined: {', '.join(unknown)}"
         elif fail_on != "never" and any(f"{stack.stack}/{rung.layer}" in unanswered for rung in stack.layers):
-            case.outcome, case.message = "error", f"could not be told: {', '.join(unknown)}"
+            case.outcome, case.message = "error", f"not determined: {', '.join(unknown)}"
         yield case
 
 

@@ -52,7 +52,7 @@ def hanging(first: Line, text: str, width: int, *, style: str = "", last: str = 
     `quoted`: the words are somebody else's, so that each further line begins with a mark of ours.
     """
     indent = sum(len(span.text) for span in first)
-    room = max(width - indent, 20)
+    room = max(width - indent, 12)
     words = wrapped(text, room)
     if last and len(words[0]) + len(last) + 2 > room:
         words = wrapped(text, max(room - len(last) - 2, 16))

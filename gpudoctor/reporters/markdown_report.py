@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from gpudoctor.model.measurement import OK, Measurement
 from gpudoctor.model.packed import pack
 from gpudoctor.model.report import Finding, LayerResult, Report, StackResult
-from gpudoctor.reporters import collect_env, console, json_report
+from gpudoctor.reporters import collect_env, json_report, phrases
 from gpudoctor.reporters.escape import visible
 from gpudoctor.reporters.markdown_text import block, code, folded, table, text, units
 from gpudoctor.reporters.validation_text import rate_text, result_text, task_text, time_text
@@ -69,13 +69,13 @@ def markdown(
 def title(report: Report) -> str:
     """One line of plain text for the title of an issue."""
     first = next((finding.title for finding in report.findings if finding.severity != "info"), None)
-    wrong = console.nothing_wrong(report)
+    wrong = phrases.nothing_wrong(report)
     said = visible(first or f"{_machine(report)}: {wrong[0].lower()}{wrong[1:].rstrip('.')}")
     return said if len(said) <= TITLE else said[: TITLE - 1] + "…"
 
 
 def _machine(report: Report) -> str:
-    return "No GPU seen" if console.no_gpu(report) else report.headline.get("machine") or "Unknown machine"
+    return phrases.NO_GPU if phrases.no_gpu(report) else report.headline.get("machine") or "Unknown machine"
 
 
 def summary(report: Report) -> str:
@@ -147,16 +147,16 @@ def _clipped(report: Report, limit: int) -> str:
 
 def _ladder(stack: StackResult) -> str:
     rows = [
-        (_word(rung), console.name(rung.layer), text(rung.detail)) for rung in stack.layers if not console.plainly_missed(rung)
+        (_word(rung), phrases.name(rung.layer), text(rung.detail)) for rung in stack.layers if not phrases.plainly_missed(rung)
     ]
-    missed = [console.name(rung.layer) for rung in stack.layers if console.plainly_missed(rung)]
+    missed = [phrases.name(rung.layer) for rung in stack.layers if phrases.plainly_missed(rung)]
     rows += [("not reached", f"{missed[0]} … {missed[-1]}" if len(missed) > 1 else missed[0], "")] if missed else []
-    head = f"**{text(stack.title)}**: {console.verdict_words(stack)}"
+    head = f"**{text(stack.title)}**: {phrases.verdict_words(stack)}"
     return f"{head}\n\n{table(('', 'layer', 'what is there'), rows)}" if rows else head
 
 
 def _word(rung: LayerResult) -> str:
-    return "not measured" if console.unmeasured(rung) else console.WORDS.get(rung.status, rung.status)
+    return "not measured" if phrases.unmeasured(rung) else phrases.WORDS.get(rung.status, rung.status)
 
 
 def _finding(finding: Finding, numbers: Mapping[str, int], full: bool) -> str:
@@ -249,7 +249,7 @@ def _kernel_log(report: Report, most: int) -> str:
 
 
 def _not_looked_at(report: Report, ignored: Mapping[str, str]) -> str:
-    lines = [f"Not looked at: {text('; '.join(report.not_looked_at))}." if report.not_looked_at else ""]
+    lines = [f"Not read: {text('; '.join(report.not_looked_at))}." if report.not_looked_at else ""]
     silenced = sorted(set(ignored))
     lines.append("Ignored: " + ", ".join(f"{code(check)} ({text(ignored[check])})" for check in silenced) + "." if silenced else "")
     return "\n\n".join(line for line in lines if line)

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from html import escape
 
 from gpudoctor.model.report import Finding, Report, StackResult
-from gpudoctor.reporters.console import name
 from gpudoctor.reporters.escape import visible
 from gpudoctor.reporters.finding_text import address
+from gpudoctor.reporters.phrases import name, nothing_wrong
 
 COLOURS = {"ok": "#2e7d32", "broken": "#c62828", "error": "#c62828", "warning": "#b26a00", "info": "#1565c0"}
 """Read on white and on black alike; anything else keeps the notebook's own colour."""
@@ -24,7 +24,7 @@ def _parts(report: Report) -> Iterator[str]:
     python = f"Python {head.get('python', '')}" if head.get("python") else ""
     kernel = f"kernel {head.get('kernel', '')}" if head.get("kernel") else ""
     yield '<div style="max-width:60em;line-height:1.45">'
-    yield f"<p><b>{_text(head.get('machine') or 'no GPU seen')}</b>"
+    yield f"<p><b>{_text(head.get('machine') or 'no GPU found')}</b>"
     yield "".join(f" · {_text(part)}" for part in (head.get("os", ""), kernel, python) if part) + "</p>"
     if report.incomplete:
         yield f"<p>Incomplete: {_text('; '.join(report.incomplete))}</p>"
@@ -33,14 +33,13 @@ def _parts(report: Report) -> Iterator[str]:
     yield "".join(map(_stack, stacks[:4]))
     serious = [finding for finding in report.findings if finding.severity != "info"]
     if not serious:
-        unknown = report.incomplete or any(stack.verdict == "unknown" for stack in report.stacks)
-        yield f"<p>Nothing wrong was found{' in what could be looked at' if unknown else ''}.</p>"
+        yield f"<p>{_text(nothing_wrong(report))}</p>"
     yield "".join(_finding(finding, number == 0) for number, finding in enumerate(serious))
     infos = [finding for finding in report.findings if finding.severity == "info"]
     if infos:
         rows = "".join(f"<li>{_text(finding.title)} <code>{_text(finding.id)}</code></li>" for finding in infos)
         yield f"<details><summary>{len(infos)} more to know</summary><ul>{rows}</ul></details>"
-    for title, said in (("Could not be told", report.undetermined), ("Not looked at", report.not_looked_at)):
+    for title, said in (("Policy not decided", report.undetermined), ("Not read", report.not_looked_at)):
         if said:
             yield f"<p><small>{title}: {_text('; '.join(said))}</small></p>"
     yield "</div>"

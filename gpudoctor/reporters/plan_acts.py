@@ -39,6 +39,18 @@ def restart_of(step: PlannedStep) -> str:
     return step.restart or (str(what) if step.kind == "reboot" and what in RESTARTS else "")
 
 
+def groups_of(step: PlannedStep) -> str:
+    """'render,video' where the step adds a person to groups: whoever runs the export, whatever the name of the one who planned it."""
+    groups = step.settings.get("groups") if step.kind == "group" else None
+    return ",".join(str(group) for group in groups) if isinstance(groups, (list, tuple)) and step.acts else ""
+
+
+def own_repository(step: PlannedStep) -> tuple[str, str, str]:
+    """(address, suite, file) of a repository of apt; empty texts for other steps. apt takes none twice, with two keys."""
+    url, suite, path = (str(step.settings.get(name) or "") for name in ("url", "suite", "sources"))
+    return (url, suite, path) if step.kind == "apt.repository" and url and suite and path else ("", "", "")
+
+
 def words_of(step: PlannedStep) -> list[str]:
     return [act.text for act in step.acts if isinstance(act, Word)]
 
@@ -98,7 +110,7 @@ def checksum(change: FileChange) -> str:
 def pinned(change: FileChange) -> None:
     """Raises Unwritable where nothing says what the fetched content must be."""
     if change.fetched_from and not fingerprint(change) and not checksum(change):
-        raise Unwritable(f"{change.path} would be fetched with nothing to hold it against: neither a fingerprint nor a checksum is known")
+        raise Unwritable(f"{change.path} would be fetched with no fingerprint and no checksum to verify it")
 
 
 _IGNORED = frozenset({"-y", "--yes", "--assume-yes", "-q", "-qq", "--quiet", "--no-remove", "--install-recommends"})

@@ -12,6 +12,7 @@ from typing import Any
 
 from gpudoctor.model.plan import DONE, Command, FileChange, Plan, PlannedStep, Word
 from gpudoctor.reporters import plan_acts as acts
+from gpudoctor.reporters import plan_base as base
 from gpudoctor.reporters.escape import visible
 from gpudoctor.reporters.shell_text import Unwritable, comment, typed
 
@@ -51,8 +52,10 @@ def render(plan: Plan, *, version: str, date: str) -> str:
     if obstacles:
         play.tasks.append((["# Nothing is done, for this reason."], [_fail("This plan was refused", " ".join(obstacles))]))
     else:
+        play.tasks += _base(plan)
         for step in plan.steps:
             play.tasks.append((list(_said(step)), list(_step(plan, step, play))))
+        play.tasks += _verified(plan)
     lines = [
         *_head(plan, version, date),
         "---",
@@ -79,6 +82,56 @@ def _head(plan: Plan, version: str, date: str) -> Iterator[str]:
     yield from (comment(text, word) for word, text in acts.to_be_told(plan))
 
 
+def _base(plan: Plan) -> Iterator[tuple[list[str], list[Task]]]:
+    wanted = base.base(plan, lambda step: step.state != DONE and not acts.is_person(step), lambda command: command)
+    if wanted.packages and wanted.install[0] == "apt-get":
+        installed = _apt(acts.Apt("install", wanted.packages, False))
+        yield ["# What a minimal system lacks."], [{"name": "What the steps need", **installed, "become": True}]
+    elif wanted.packages:
+        module = {"dnf": "ansible.builtin.dnf", "pacman": "ansible.builtin.package"}[wanted.install[0]]
+        yield ["# What a minimal system lacks."], [{"name": "What the steps need", module: {"name": list(wanted.packages)}, "become": True}]
+    if wanted.uv:
+        made = (f"{base.UV_FOLDER}/bin/python", f"{base.UV_FOLDER}/bin/uv", "/usr/local/bin/uv")
+        tasks = [{"name": f"uv ({at})", "ansible.builtin.command": {"argv": list(command.argv), "creates": path}, "become": True}
+                 for at, (command, path) in enumerate(zip(base.uv_steps(), made, strict=True), 1)]  # fmt: skip
+        yield ["# uv fetches a Python that this system does not have."], tasks
+
+
+def _verified(plan: Plan) -> Iterator[tuple[list[str], list[Task]]]:
+    checked = base.verification(plan)
+    if checked:
+        tasks = []
+        for name, command in (("What was installed works", checked.build), ("It computes on a device", checked.device)):
+            task: Task = {"name": name, "ansible.builtin.command": {"argv": list(command.argv), "expand_argument_vars": False}}
+            tasks.append({**task, **({"environment": dict(command.env)} if command.env else {}), "changed_when": False})
+        yield ["# Verification"], tasks
+
+
+def _groups(step: PlannedStep, joined: str, play: _Play) -> Iterator[Task]:
+    """Whoever the playbook connects as; root may open every device already."""
+    label, result = _label(f"{step.number}. {step.title}"), play.name()
+    play.since.append(result)
+    user, asked = Template("{{ ansible_facts.user_id }}"), ["!all", "!min", "user"]
+    yield {"name": f"{label}: who that is", "ansible.builtin.setup": {"gather_subset": asked}}
+    yield {
+        "name": label, "ansible.builtin.user": {"name": user, "groups": joined.split(","), "append": True},
+        "when": Template("ansible_facts.user_id != 'root'"), "become": True, "register": result,
+    }  # fmt: skip
+
+
+def _unless_there(tasks: list[Task], url: str, own: str, label: str, result: str) -> Iterator[Task]:
+    """The tasks of a repository, left out where another file has it: apt takes none twice."""
+    places = ["/etc/apt/sources.list", "/etc/apt/sources.list.d"]
+    looked = ["grep", "-rqsF", f"--exclude={own.rsplit('/', 1)[-1]}", "-e", url.rstrip("/"), *places]
+    yield {
+        "name": f"{label}: is it there already?", "ansible.builtin.command": {"argv": looked, "expand_argument_vars": False},
+        "register": result, "changed_when": False, "failed_when": False,
+    }  # fmt: skip
+    for task in tasks:
+        more = f" and ({task['when'].text})" if "when" in task else ""
+        yield {**task, "when": Template(f"{result}.rc != 0{more}")}
+
+
 def _said(step: PlannedStep) -> Iterator[str]:
     yield comment(f"{step.number}. {step.title}")
     if step.state == DONE:
@@ -101,6 +154,15 @@ def _step(plan: Plan, step: PlannedStep, play: _Play) -> Iterator[Task]:
     if acts.is_person(step):
         yield from _person(step, play)
         return
+    joined, (url, _, path) = acts.groups_of(step), acts.own_repository(step)
+    tasks = list(_groups(step, joined, play) if joined else _acts(plan, step, play))
+    if url and re.fullmatch(r"[\w./+-]+", path):
+        tasks = list(_unless_there(tasks, url, path, _label(f"{step.number}. {step.title}"), f"{play.name()}_there"))
+    yield from tasks
+    yield from _restart(step, play)
+
+
+def _acts(plan: Plan, step: PlannedStep, play: _Play) -> Iterator[Task]:
     changed: list[str] = []
     for at, act in enumerate(step.acts, 1):
         label = _label(f"{step.number}. {step.title}" + (f" ({at})" if len(step.acts) > 1 else ""))
@@ -118,7 +180,6 @@ def _step(plan: Plan, step: PlannedStep, play: _Play) -> Iterator[Task]:
             if changed and step.kind in _FOLLOW_UPS:
                 task["when"] = Template(_any_changed(changed))
             yield _rooted(task, act.root)
-    yield from _restart(step, play)
 
 
 def _rooted(task: Task, root: bool) -> Task:

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from gpudoctor.model.plan import DONE, Command, FileChange, Plan, PlannedStep, Word
 from gpudoctor.reporters import plan_acts as acts
+from gpudoctor.reporters import plan_base as base
 from gpudoctor.reporters.shell_text import Unwritable, broken, clean, comment, delimiter, flat, heredoc, typed, word, words
 
 _HOST_LAYERS = frozenset({"device", "firmware", "kernel-driver", "device-node"})
@@ -48,6 +49,7 @@ def render(plan: Plan, *, version: str, date: str) -> str:
             "",
             *_environment(plan),
             *_sourced(plan),
+            *_verified(plan),
             *_flags(plan),
         ]
     return "\n".join([*_head(plan, version, date), *body, ""])
@@ -85,25 +87,19 @@ def _is_wsl(plan: Plan) -> bool:
 
 def _base(plan: Plan) -> Iterator[str]:
     """What every installed machine has, and a bare image has not."""
-    if not _image(plan) or plan.os_id in ("ubuntu", "debian"):
-        wanted = []
-        inside = [step for step in plan.steps if not _of_the_host(step)]
-        if any(file.fetched_from for step in inside for file in acts.files_of(step)):
-            wanted += ["ca-certificates", "curl", "gnupg"]
-        programs = {text for step in inside for command in acts.commands_of(step) for text in _inside(plan, command).argv}
-        for name in sorted({match[1] for program in programs if (match := re.fullmatch(r"(?:/usr/bin/)?(python3(?:\.\d+)?)", program))}):
-            wanted += [name, f"{name}-venv"]
-        uv = any(_inside(plan, command).argv[:1] == ("uv",) for step in inside for command in acts.commands_of(step))
-        if uv:
-            wanted += ["ca-certificates", "python3", "python3-venv"]
-        if wanted:
-            yield ""
-            yield "# A bare image lacks these. No versions are pinned: the distribution keeps one of each."
-            yield _apt_run([["apt-get", "install", "-y", "--no-install-recommends", *dict.fromkeys(wanted)]], "DL3008")
-        if uv:
-            yield "# The newest uv: it only fetches, what it installs is pinned below."
-            yield "# hadolint ignore=DL3013"
-            yield "RUN python3 -m venv /opt/uv && /opt/uv/bin/pip install --no-cache-dir uv && ln -s /opt/uv/bin/uv /usr/local/bin/uv"
+    wanted = base.base(plan, lambda step: not _of_the_host(step), lambda command: _inside(plan, command))
+    if wanted.packages:
+        yield ""
+        yield "# A bare image lacks these. No versions are pinned: the distribution keeps one of each."
+        line = [*wanted.install, *wanted.packages]
+        if line[0] == "apt-get":
+            yield _apt_run([line], "DL3008")
+        else:
+            yield _run([line], "DL3041,DL3033,DL3040" if line[0] == "dnf" else "")
+    if wanted.uv:
+        yield ""
+        yield "# uv fetches a Python that this distribution does not have."
+        yield _run([words(command) for command in base.uv_steps()], "DL3042")
 
 
 def _inside(plan: Plan, command: Command) -> Command:
@@ -134,7 +130,7 @@ def _step(plan: Plan, step: PlannedStep) -> Iterator[str]:
         what = acts.restart_of(step)
         if not what:
             yield from (comment(text, "text") for text in acts.words_of(step))
-        yield from (comment(f"$ {typed(act)}") for act in step.acts if isinstance(act, Command))
+        yield from (comment(f"$ {text}") for text in _by_hand(step))
         yield from (comment(act.path, "file") for act in step.acts if isinstance(act, FileChange))
         if what:
             yield comment(acts.RESTARTS[what], "then")
@@ -150,6 +146,12 @@ def _step(plan: Plan, step: PlannedStep) -> Iterator[str]:
             yield _file(act)
         else:
             yield from _command(plan, act)
+
+
+def _by_hand(step: PlannedStep) -> list[str]:
+    """The commands, as a person types them."""
+    joined = acts.groups_of(step)
+    return [f'sudo usermod -aG {joined} "$USER"'] if joined else [typed(command) for command in acts.commands_of(step)]
 
 
 def _with_packages(step: PlannedStep) -> PlannedStep:
@@ -168,8 +170,8 @@ def _command(plan: Plan, command: Command) -> Iterator[str]:
     program = _inside(plan, command)
     line = words(program)
     if known and known.action == "update":
-        yield "# note: package lists are fetched by each step that installs, and not kept in the image."
-    elif program.argv[0].rsplit("/", 1)[-1] == "apt-get" and "install" in program.argv:
+        return  # each step that installs fetches the lists, and none keeps them in the image
+    if program.argv[0].rsplit("/", 1)[-1] == "apt-get" and "install" in program.argv:
         yield "# No versions are pinned beyond those of the plan, and recommended packages are left out where the plan says so."
         yield _apt_run([line], "DL3008" if "--no-install-recommends" in program.argv else "DL3008,DL3015")
     elif program.argv[0].rsplit("/", 1)[-1] in ("dnf", "yum"):
@@ -259,12 +261,25 @@ def _sourced(plan: Plan) -> Iterator[str]:
         yield comment(f". {flat(own[0])}    (scripts that it sources are not in ENV)", "in each shell")
 
 
+def _verified(plan: Plan) -> Iterator[str]:
+    checked = base.verification(plan)
+    if checked:
+        yield ""
+        yield "# A build has no device: this proves that what was installed is whole, and the right build."
+        yield _run([words(checked.build)])
+
+
 def _flags(plan: Plan) -> Iterator[str]:
     family = _family(plan)
+    flags = f"{_RUNS[family][1]} " if family else ""
+    checked = base.verification(plan)
+    if not family and not checked:
+        return
+    yield ""
+    if checked:
+        yield comment(f"docker run --rm {flags}IMAGE {typed(checked.device)}", "to try the device")
     if family:
-        why, flags = _RUNS[family]
-        yield ""
-        yield comment(f"docker run --rm -it {flags} IMAGE    # {why}", "to run it")
+        yield comment(f"docker run --rm -it {flags}IMAGE    # {_RUNS[family][0]}", "to run it")
 
 
 def _family(plan: Plan) -> str:

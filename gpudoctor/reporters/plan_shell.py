@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from gpudoctor.model.plan import DONE, Command, FileChange, Plan, PlannedStep, Word
 from gpudoctor.reporters import plan_acts as acts
+from gpudoctor.reporters import plan_base as base
 from gpudoctor.reporters.shell_text import broken, comment, flat, heredoc, said, typed, word, words
 
 _HELPERS = {
@@ -32,6 +33,48 @@ die() {
 again() {
   printf '%s\\n' "$1" 'Then run this script again.' >&2
   exit 3
+}""",
+    "need": """\
+# need COMMAND… -- PACKAGE…: installs what is missing of the packages.
+need() {
+  local install=() missing=() package
+  while [ "$1" != -- ]; do
+    install+=("$1")
+    shift
+  done
+  shift
+  for package in "$@"; do
+    if command -v dpkg >/dev/null; then
+      dpkg -s "$package" >/dev/null 2>&1 || missing+=("$package")
+    else
+      missing+=("$package")
+    fi
+  done
+  if [ "${#missing[@]}" -ne 0 ]; then
+    if [ "${install[0]}" = apt-get ]; then $SUDO apt-get update; fi
+    $SUDO env DEBIAN_FRONTEND=noninteractive "${install[@]}" "${missing[@]}"
+  fi
+}""",
+    "has_source": """\
+# has_source ADDRESS SUITE FILE: whether a file of apt other than FILE has this repository already; apt takes none twice.
+has_source() {
+  local file
+  for file in /etc/apt/sources.list /etc/apt/sources.list.d/*; do
+    if [ -f "$file" ] && [ "$file" != "$3" ]; then
+      if grep -v '^[[:space:]]*#' -- "$file" | grep -qF -e "${1%/}" && grep -qwF -e "$2" -- "$file"; then return 0; fi
+    fi
+  done
+  return 1
+}""",
+    "join_groups": """\
+# join_groups GROUPS: the person who runs this joins them; root may open every device already.
+join_groups() {
+  local user=${SUDO_USER:-$(id -un)} group
+  if [ "$user" = root ]; then return; fi
+  for group in ${1//,/ }; do
+    getent group "$group" >/dev/null || $SUDO groupadd --system "$group"
+  done
+  $SUDO usermod -aG "$1" "$user"
 }""",
     "install_file": """\
 # install_file root|user MODE NEW PATH: NEW becomes PATH, unless PATH is that already.
@@ -64,7 +107,7 @@ fetch() {
 # fetch_key URL FINGERPRINT MODE PATH: of the keys in the file the one with this fingerprint alone is installed.
 fetch_key() {
   local found armour=--no-armor gpg=(gpg --homedir "$work/gnupg" --batch --quiet --yes)
-  command -v gpg >/dev/null || die 'gpg is missing: install gnupg, then run this script again.'
+  command -v gpg >/dev/null || die 'gpg is missing: install GnuPG, then run this script again.'
   if [ "${4%.asc}" != "$4" ]; then armour=--armor; fi
   fetch "$1" "$work/keys"
   rm -rf -- "$work/gnupg" "$work/new"
@@ -124,6 +167,8 @@ told() {
 }
 _NEEDS = {
     "install_file": ("SUDO",),
+    "need": ("SUDO",),
+    "join_groups": ("SUDO",),
     "write_file": ("work", "install_file"),
     "fetch_key": ("work", "die", "fetch", "install_file"),
     "fetch_file": ("work", "die", "fetch", "install_file"),
@@ -144,8 +189,8 @@ def render(plan: Plan, *, version: str, date: str) -> str:
         told = "\n".join(f"{said(text)} >&2" for text in obstacles)
         return "\n".join([*head, "", "set -euo pipefail", "", "# Nothing is done, for the reason that is printed.", told, "exit 1", ""])
     needed: set[str] = set()
-    body = [part for step in plan.steps for part in ("", *_step(plan, step, needed))]
-    body += ["", *_end(plan)]
+    body = [*_base(plan, needed), *(part for step in plan.steps for part in ("", *_step(plan, step, needed)))]
+    body += [*_verified(plan, needed), "", *_end(plan)]
     return "\n".join([*head, "", "set -euo pipefail", *_helpers(plan, needed), *body, ""])
 
 
@@ -157,6 +202,29 @@ def _head(plan: Plan, version: str, date: str) -> Iterator[str]:
     yield from (comment(text, word) for word, text in acts.to_be_told(plan))
     yield "# Texts and paths are meant literally, which is why they are in single quotes."
     yield "# shellcheck disable=SC2016,SC1003,SC1112"
+
+
+def _base(plan: Plan, needed: set[str]) -> Iterator[str]:
+    wanted = base.base(plan, lambda step: step.state != DONE and not acts.is_person(step), lambda command: command)
+    if wanted.packages:
+        needed.add("need")
+        yield from ("", "# What a minimal system lacks.", broken(["need", *wanted.install, "--", *wanted.packages]))
+    if wanted.uv:
+        needed.add("SUDO")
+        yield from ("", "# uv fetches a Python that this system does not have.", "if ! command -v uv >/dev/null; then")
+        yield from (f"  {' '.join(words(command, sudo='$SUDO'))}" for command in base.uv_steps())
+        yield "fi"
+
+
+def _verified(plan: Plan, needed: set[str]) -> Iterator[str]:
+    checked = base.verification(plan)
+    if not checked:
+        return
+    needed.add("die")
+    yield from ("", "# Verification", said("== Verification: what was installed, then a computation on the device"))
+    yield f"{broken(words(checked.build))} \\\n  || die 'What was installed does not work; the reason stands above.'"
+    unseen = f"Installed, not verified: no device could be used. gpudoctor check --stack {plan.stack} says why."
+    yield f"{broken(words(checked.device))} \\\n  || die {flat(unseen)}"
 
 
 def _name(plan: Plan) -> str:
@@ -190,8 +258,17 @@ def _step(plan: Plan, step: PlannedStep, needed: set[str]) -> Iterator[str]:
         yield from _person(step, needed)
         return
     lines = [line for at, act in enumerate(step.acts, 1) for line in _act(act, at, step, needed)]
+    joined, (url, suite, path) = acts.groups_of(step), acts.own_repository(step)
     python = acts.venv_python(plan, step)
-    if python and lines:
+    if joined:
+        needed.add("join_groups")
+        yield f"join_groups {word(joined)}"
+    elif url:
+        needed.add("has_source")
+        yield f"if ! has_source {word(url)} {word(suite)} {word(path)}; then"
+        yield from lines  # not indented: the text of a file may be among them
+        yield "fi"
+    elif python and lines:
         yield f"if [ ! -x {word(python)} ]; then"
         yield from (f"  {line}" for line in lines)
         yield "fi"
@@ -260,4 +337,4 @@ def _end(plan: Plan) -> Iterator[str]:
     else:
         yield said("Done.")
     if plan.stack:
-        yield said(f"What it led to: gpudoctor check --stack {plan.stack}")
+        yield said(f"Next: gpudoctor check --stack {plan.stack}")

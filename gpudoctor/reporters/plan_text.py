@@ -11,16 +11,20 @@ from gpudoctor.reporters.shell_text import Unwritable, typed
 
 LABEL = 8
 """Columns of 'why', 'changes', …"""
-_RESTARTS = {"login": "then log in anew", "reboot": "then reboot", "wsl": "then restart WSL"}
+_RESTARTS = {"login": "then log in again", "reboot": "then reboot", "wsl": "then restart WSL"}
 _NEEDED = {"login": "a new login", "reboot": "a reboot", "wsl": "a restart of WSL"}
 
 
-def render(plan: Plan, terminal: Terminal | None = None, *, verbose: bool = False, command: str = "") -> str:
-    """The whole screen. `verbose`: with every command and file. `command`: what was typed, to be repeated for applying it."""
+def render(plan: Plan, terminal: Terminal | None = None, *, verbose: bool = False, command: str = "", asks: bool = False) -> str:
+    """The whole screen. `verbose`: with every command and file. `command`: what was typed, to be repeated for applying it.
+
+    `asks`: a question whether to apply it follows, so that nothing has to be typed for that.
+    """
     terminal = terminal or Terminal()
     width = min(max(terminal.width, 40), 100)
     parts = [list(_head(plan, width)), list(_first(plan, width)), *_steps(plan, width, verbose), list(_after(plan, width, verbose))]
-    parts.append(list(_tail(plan, width, command or f"gpudoctor setup {plan.name}", verbose)))
+    if not asks or plan.refusals or not plan.todo:
+        parts.append(list(_tail(plan, width, command or f"gpudoctor setup {plan.name}", verbose)))
     lines = [line for part in parts if part for line in (*part, ())]
     return terminal.draw(lines[:-1])
 
@@ -40,14 +44,14 @@ def _sums(plan: Plan) -> Iterator[str]:
     todo = plan.todo
     done = sum(step.state == DONE for step in plan.steps)
     if not todo:
-        yield "nothing to do: every step is done already" if done == len(plan.steps) else "nothing can be done"
+        yield "nothing to do: every step is already done" if done == len(plan.steps) else "nothing can be done"
         return
-    yield f"{len(todo)} step{'s' * (len(todo) != 1)} to do" + (f", {done} done already" if done else "")
+    yield f"{len(todo)} step{'s' * (len(todo) != 1)} to do" + (f", {done} already done" if done else "")
     roots = sum(step.root for step in todo)
     yield f"{roots} of them as root" if roots else "no root"
     by_hand = sum(step.kind == "person" for step in todo)
     if by_hand:
-        yield f"{by_hand} of them by you"
+        yield f"{by_hand} of them manual"
     restarts = list(dict.fromkeys(_NEEDED[step.restart] for step in todo if step.restart in _NEEDED))
     yield " and ".join(restarts) if restarts else "no restart"
     if plan.disk_gb:
@@ -72,7 +76,7 @@ def _steps(plan: Plan, width: int, verbose: bool) -> Iterator[list[Line]]:
     queue = list(plan.steps)
     lines: list[Line] = []
     if plan.refusals:
-        lines.append((Span("What it would be otherwise:", "dim"),))
+        lines.append((Span("The plan without this problem:", "dim"),))
     while queue:
         step = queue.pop(0)
         if step.state != DONE:
@@ -175,7 +179,7 @@ def _act(act: Act) -> Iterator[Span]:
         who = " as root" if act.root else ""
         if act.fetched_from:
             yield Span(f"fetch {visible(act.fetched_from)}")
-            pin = f"key {act.fingerprint}" if act.fingerprint else f"SHA-256 {act.sha256}" if act.sha256 else "nothing to hold it against"
+            pin = f"key {act.fingerprint}" if act.fingerprint else f"SHA-256 {act.sha256}" if act.sha256 else "not verified"
             yield Span(f"only with {visible(pin)}")
             yield Span(f"to {visible(act.path)} ({act.mode:04o}){who}")
         else:
@@ -189,7 +193,7 @@ def _after(plan: Plan, width: int, verbose: bool) -> Iterator[Line]:
     for text in plan.remarks:
         yield from hanging((Span("Note: ", "dim"),), text, width)
     if verbose:
-        for name, texts in (("Meant to mend: ", plan.mends), ("Sources: ", plan.sources)):
+        for name, texts in (("Fixes: ", plan.mends), ("Sources: ", plan.sources)):
             if texts:
                 yield from hanging((Span(name, "dim"),), "  ".join(texts), width, style="dim")
 
@@ -197,14 +201,14 @@ def _after(plan: Plan, width: int, verbose: bool) -> Iterator[Line]:
 def _tail(plan: Plan, width: int, command: str, verbose: bool) -> Iterator[Line]:
     shown = " ".join(visible(command).split())
     if plan.refusals or any(step.state == IMPOSSIBLE for step in plan.steps):
-        yield (Span("Nothing is done while that is so.", "bad"),)
+        yield (Span("Nothing is changed until this is fixed.", "bad"),)
         return
     if not any(step.state == TODO for step in plan.steps):
         check = f"gpudoctor check --stack {visible(plan.stack)}" if plan.stack else "gpudoctor check"
         yield Span("Next: "), Span(check, "command")
         return
     yield from _next("To apply it, after one question:", shown, width)
-    yield from _next("To take it back later:", "gpudoctor setup --undo", width)
+    yield from _next("To undo it later:", "gpudoctor setup --undo", width)
     if not verbose:
         yield from _next("For each command and file:", f"{shown} --plan -v", width)
 

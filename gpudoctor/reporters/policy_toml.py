@@ -43,8 +43,10 @@ def _head(report: Report) -> Iterator[str]:
 def _devices(facts: Mapping[str, Any]) -> Iterator[str]:
     gpus = [gpu for gpu in facts.get("gpus") or () if isinstance(gpu, Mapping)]
     kinds = [(str(gpu.get("vendor") or ""), str(gpu.get("name") or "")) for gpu in gpus]
-    if not kinds:
-        yield from ("", "# No GPU was seen, so none is demanded.")
+    if facts.get("gpus") == []:
+        yield from ("", "[[demand]]", 'name = "no GPU"', 'that = { fact = "gpu.count", is = 0 }')
+    elif not kinds:
+        yield from ("", "# Which GPUs are here could not be read, so none is demanded.")
     for vendor, name in dict.fromkeys(kinds):
         yield from ("", "[[device]]", f"count = {kinds.count((vendor, name))}")
         yield from (f"{key} = {_text(value)}" for key, value in (("vendor", vendor), ("name", name)) if value)

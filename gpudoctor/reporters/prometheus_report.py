@@ -35,7 +35,7 @@ def _check(report: Report) -> Iterator[_Metric]:
     yield _Metric("gpudoctor_check_incomplete", "1 where time ran out before everything was looked at.", [({}, bool(report.incomplete))])
     counts = {name: report.summary.get(f"{name}s") for name in ("error", "warning", "info")}
     yield _Metric("gpudoctor_findings", "Findings of the check.", [({"severity": name}, _number(count)) for name, count in counts.items()])
-    yield _Metric("gpudoctor_unknown_layers", "Layers of stacks that could not be told.", [({}, _number(report.summary.get("unknown")))])
+    yield _Metric("gpudoctor_unknown_layers", "Layers of stacks that were not checked.", [({}, _number(report.summary.get("unknown")))])
     yield _Metric(
         "gpudoctor_stack_verdict", "1 for the verdict of each stack, 0 for the others.",
         [({"stack": stack.stack, "verdict": verdict, "used": "yes" if stack.used else "no"}, stack.verdict == verdict)

@@ -49,8 +49,8 @@ def step_failed(step: PlannedStep, reason: str, advice: str = "", tail: str = ""
 
 def _either(width: int) -> list[Line]:
     return [
-        *hanging((MARGIN, Span("then    ", "dim")), "gpudoctor setup --resume", width, style="command", last="goes on with this step"),
-        *hanging((MARGIN, Span("or      ", "dim")), "gpudoctor setup --undo", width, style="command", last="takes everything back"),
+        *hanging((MARGIN, Span("then    ", "dim")), "gpudoctor setup --resume", width, style="command", last="continues with this step"),
+        *hanging((MARGIN, Span("or      ", "dim")), "gpudoctor setup --undo", width, style="command", last="undoes everything"),
     ]
 
 
@@ -58,7 +58,7 @@ def waiting(step: PlannedStep, text: str, commands: Sequence[Sequence[str]] = ()
     """What a person must do, each command on one line to be copied, before the run can go on."""
     lines = hanging((MARGIN, Span("YOU     ", "warn")), text, width)
     lines += [(MARGIN, Span(" " * 8), Span(f"$ {command}", "command")) for command in (_typed(argv) for argv in commands)]
-    return lines + hanging((MARGIN, Span("then    ", "dim")), "gpudoctor setup --resume", width, style="command", last="goes on after it")
+    return lines + hanging((MARGIN, Span("then    ", "dim")), "gpudoctor setup --resume", width, style="command", last="continues after it")
 
 
 def _typed(argv: Iterable[str]) -> str:
@@ -83,9 +83,9 @@ def finished(
     if outcome == "not-verified" and plan.stack:
         lines.append((Span("Look:      ", "dim"), Span(f"gpudoctor check --stack {visible(plan.stack)}", "command")))
     if outcome in ("failed", "stopped"):
-        lines.append((Span("Go on:     ", "dim"), Span("gpudoctor setup --resume", "command")))
+        lines.append((Span("Continue:  ", "dim"), Span("gpudoctor setup --resume", "command")))
     if outcome != "undone":
-        lines.append((Span("Take back: ", "dim"), Span(f"gpudoctor setup --undo {visible(run)}".rstrip(), "command")))
+        lines.append((Span("Undo:      ", "dim"), Span(f"gpudoctor setup --undo {visible(run)}".rstrip(), "command")))
     return lines
 
 

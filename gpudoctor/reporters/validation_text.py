@@ -67,7 +67,7 @@ def render(
     parts: list[list[Line]] = []
     for device in dict.fromkeys((each.device, each.framework) for each in report.measurements):
         mine = [each for each in report.measurements if (each.device, each.framework) == device]
-        parts.append([*_heading(mine), *_table(mine)])
+        parts.append([*_heading(mine), *_table(mine, width)])
         bars = list(_bars(mine, terminal, width))
         if bars:
             parts.append(bars)
@@ -90,12 +90,19 @@ def _heading(mine: Sequence[Measurement]) -> Iterator[Line]:
     yield (Span(visible(one.device), "bold"), Span(f"{name} · {visible(one.framework)}{version}"))
 
 
-def _table(mine: Sequence[Measurement]) -> Iterator[Line]:
+SHORTEST = 12
+"""Letters that are left of the name of a workload where the table is too wide."""
+
+
+def _table(mine: Sequence[Measurement], width: int) -> Iterator[Line]:
+    """In the width at hand: numbers stay whole, names of workloads are cut."""
     rows = [_cells(each) for each in mine]
     widths = [max(len(HEAD[place]), *(len(row[place]) for row in rows)) for place in range(len(HEAD))]
+    widths[0] = max(min(widths[0], width - sum(widths[1:]) - 2 * len(HEAD)), SHORTEST)
     right = (3, 4, 5, 6)
 
     def cell(text: str, place: int) -> str:
+        text = text if len(text) <= widths[place] else text[: widths[place] - 1] + "…"
         return text.rjust(widths[place]) if place in right else text.ljust(widths[place])
 
     yield (Span("  " + "  ".join(cell(text, place) for place, text in enumerate(HEAD)), "dim"),)

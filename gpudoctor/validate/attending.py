@@ -57,7 +57,7 @@ def watching_for(host: ToolHost, facts: Facts, target: Target, pids: Sequence[in
         ipu = IpuWatch(Meter("gc-inventory", "board"), host, _number(target), pids)
         return Watching(host, [ipu], ipu.meter, tools=ipu.tools())
     if gpu is None:
-        return Watching(host, [], Meter("", "card", why_not="no energy counter: which card this is cannot be told"))
+        return Watching(host, [], Meter("", "card", why_not="no energy counter: the card was not identified"))
     address = gpu_address(gpu)
     link: list[Watcher] = [LinkWatch(host, address)] if address is not None else []
     if gpu.get("vendor") == "nvidia":

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gpudoctor.lang.conditions import did_you_mean
 from gpudoctor.model.facts import Facts, Known, Unknown
+from gpudoctor.model.stack_names import device_of, suggestion
 from gpudoctor.probes.frameworks import refused
 
 FORMS = (
@@ -63,10 +63,11 @@ class Target:
 def canonical(text: str) -> str:
     """`xpu` is xpu:0. Raises DeviceError."""
     asked = text.strip()
-    head = asked.partition(":")[0].lower()
+    given = asked.partition(":")[0].lower()
+    head = device_of(given, _SHAPES)
     if head not in _SHAPES:
-        raise DeviceError(f"--device {asked}: no such kind of device{did_you_mean(head, PREFIXES)}; one of {', '.join(FORMS)}")
-    asked = head + asked[len(head) :]
+        raise DeviceError(f"--device {asked}: no such kind of device{suggestion(head, PREFIXES)}; one of {', '.join(FORMS)}")
+    asked = head + asked[len(given) :]
     if not re.fullmatch(_SHAPES[head], asked):
         form = next(form for form in FORMS if form.partition(":")[0] == head)
         raise DeviceError(f"--device {asked}: expected such as {form}")
@@ -126,7 +127,7 @@ def _why_not(facts: Facts, wanted: str, there: Sequence[Target]) -> str:
     ]
     unasked = facts.get("opencl.devices") if wanted.partition(":")[0] in ("ocl", "opencl") else None
     silent = [f"OpenCL could not be asked: {unasked.reason}"] if isinstance(unasked, Unknown) else ["check did not find it"]
-    return "; ".join([*(broken or missing or silent), listed]) + "; gpudoctor check says why"
+    return "; ".join([*(broken or missing or silent), listed]) + "; for the reason: gpudoctor check"
 
 
 _MODULES: Mapping[str, tuple[str, ...]] = {

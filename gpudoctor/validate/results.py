@@ -114,7 +114,7 @@ def _parts(together: Together | None) -> list[str]:
     if together is None:
         return []
     if together.message is not None:
-        return [f"bus bandwidth, as nccl-tests count it; collective: {one_line(together.answer.result.get('collective')) or 'not told'}"]
+        return [f"bus bandwidth, as nccl-tests count it; collective: {one_line(together.answer.result.get('collective')) or 'not given'}"]
     return [f"{len(together.each)} replicas did {' + '.join(f'{rate:.4g}' for rate in together.each)} items/s"] if together.each else []
 
 

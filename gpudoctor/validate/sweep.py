@@ -50,7 +50,7 @@ def measured(answer: Said, batch: int, longest: float, per_item: float = 1.0) ->
     if not answer.ok:
         return SweepPoint(batch=batch, status=MEMORY if answer.out_of_memory else FAILED, reason=answer.reason)
     if not isinstance(median, int | float) or not 0 < median < float("inf"):
-        return SweepPoint(batch=batch, status=FAILED, reason="no time was told")
+        return SweepPoint(batch=batch, status=FAILED, reason="no time was reported")
     memory: Any = answer.result.get("memory_peak_bytes")
     return SweepPoint(
         batch=batch, status=SLOW if median > longest * 1000 else OK, latency_ms=float(median),
@@ -137,7 +137,7 @@ def volatile(points: Sequence[SweepPoint], device: str, capacity: int | None = N
         if taken * full / last * JUMP < capacity:
             said = f"batch {last} takes {_gb(taken)} and batch {full} does not fit in {_gb(capacity)}"
     if device.startswith("dml") and (said or (full is not None and not known)):
-        said = said or f"batch {full} does not fit, and what smaller ones took is not told"
+        said = said or f"batch {full} does not fit, and the memory of smaller ones was not reported"
         said += "; DirectML's memory is known to be volatile: stay at half of the largest batch that ran"
     return said
 

@@ -155,7 +155,7 @@ class Sides:
             return WRONG if side == "B" else FAILED, f"the result is wrong {where}: {broken}"
         took = time_of(answer, self.trial.measures)
         if took is None:
-            return FAILED, f"{_side(side)}: no time was told"
+            return FAILED, f"{_side(side)}: no time was reported"
         self.times[side].append(took)
         return None
 

@@ -160,7 +160,7 @@ class _Said:
                 return ended(OK, result=table)
             if kind == "skipped":
                 return ended(SKIPPED, one_line(table.get("reason")) or "the worker gives no reason")
-            return ended(FAILED, self._at(one_line(table.get("error")) or "an error without a word"), memory=table.get("memory") is True)
+            return ended(FAILED, self._at(one_line(table.get("error")) or "an error without a message"), memory=table.get("memory") is True)
         reason, memory = self._unfinished(ran, by_kernel)
         return ended(FAILED, reason, memory=memory)
 

@@ -12,6 +12,10 @@ import venv
 from collections.abc import Sequence
 from pathlib import Path
 
+import tomllib
+
+# What gpudoctor itself needs, from its own pyproject.toml.
+OURS = tuple(tomllib.loads((Path(__file__).resolve().parents[2] / "pyproject.toml").read_text())["project"]["dependencies"])
 WANTED: dict[str, tuple[tuple[str, ...], ...]] = {
     # each inner tuple is one run of `pip install`
     "torch-cpu": (("torch==2.13.0", "numpy"),),
@@ -27,13 +31,13 @@ WANTED: dict[str, tuple[tuple[str, ...], ...]] = {
     "opencl-intel-cpu": (("intel-opencl-rt==2026.2.0", "intel-cmplr-lib-rt==2026.2.0"),),
     "uv": (("uv==0.13.9",),),
     # what gpudoctor needs and the SDK of its extra `mcp`; gpudoctor itself comes from this tree
-    "mcp": (("mcp==2.3.0", "click", "rich", "distro", "psutil", "packaging", "requests", "pyudev"),),
+    "mcp": (("mcp==2.3.0", *OURS),),
     "site": (
         ("sphinx==9.0.4", "furo==2025.12.19", "myst-parser==5.2.0"),
-        ("click", "rich", "distro", "psutil", "packaging", "requests", "pyudev", "ahocorasick-rs"),
+        OURS,
     ),
     "pipeline-formats": (("xmlschema==4.3.2", "junitparser==5.0.3", "jsonschema==4.26.0", "sarif-tools==3.0.5"),),
-    "notebook": (("ipykernel==7.1.0", "nbclient==0.10.2", "click", "rich", "distro", "psutil", "packaging", "requests", "pyudev"),),
+    "notebook": (("ipykernel==7.1.0", "nbclient==0.10.2", *OURS),),
     # its newest wheels are for Python 3.10; the files are all that the diagnosis reads
     "torch-directml": (
         ("--no-deps", "--only-binary=:all:", "--python-version", "3.10", "--platform", "manylinux2010_x86_64",

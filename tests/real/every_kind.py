@@ -107,7 +107,7 @@ applies = {{ fact = "platform.kind", is = "linux" }}
 
 [[source]]
 ref = "https://example.org"
-date = 2026-11-20
+read = 2026-11-20
 says = "a test"
 """
 _SETTINGS = {

@@ -93,7 +93,7 @@ def test_it_looks_and_says_what_is_broken(talk: Calls, machines: list[str]) -> N
     )  # fmt: skip
     assert all(tool["annotations"]["readOnlyHint"] and not tool["inputSchema"]["additionalProperties"] for tool in said["tools"])
     assert {tool["name"] for tool in said["tools"]} >= {"check", "show", "list", "plan", "diff"}
-    assert [answer["error"] for answer in said["answers"]] == [False] * 8
+    assert not [answer["text"] for answer in said["answers"] if answer["error"]]
     files, check, diff, show, plan, listed, here, text = (json.loads(answer["text"]) for answer in said["answers"])
     assert [row["name"] for row in files["files"]] == ["broken", "healthy"]
     assert [finding["id"] for finding in check["findings"]][:1] == ["cuda-stub-on-loader-path"]
@@ -138,7 +138,7 @@ def test_a_call_that_is_cancelled_ends_and_the_next_is_answered(talk: Calls) -> 
     said = talk([cancelled, cancelled, call("list", kind="stacks"), call("check", quick=True)])["answers"]
     assert [answer.get("cancelled", False) for answer in said] == [True, True, False, False]
     assert said[0]["seconds"] < 5 and said[2]["seconds"] < 20
-    assert not said[2]["error"] and not said[3]["error"]
+    assert not [answer["text"] for answer in said[2:] if answer["error"]]
 
 
 def test_garbage_and_a_closed_pipe_end_it_quietly(environment: Callable[[str], Path], tmp_path: Path) -> None:

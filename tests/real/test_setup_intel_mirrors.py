@@ -61,7 +61,7 @@ def test_a_wrong_fingerprint_is_refused_and_nothing_stays(machine: Machine) -> N
     done = machine.setup("torch-xpu", "--yes")
     text = " ".join(done.stdout.split())
     assert done.returncode == 1, done.stdout
-    assert "cannot begin" in text and "expected the key 0123 4567 89AB" in text and "Nothing was changed." in text, done.stdout
+    assert "cannot start" in text and "expected the key 0123 4567 89AB" in text and "Nothing was changed." in text, done.stdout
     assert machine.is_as_before()
     assert not machine.root.here("/root/gpudoctor").exists()
     assert "nothing to undo" in machine.setup("--undo").stdout
@@ -75,7 +75,7 @@ def test_a_repository_that_the_pinned_key_did_not_sign_is_refused(machine: Machi
         machine.mirrors.repository.publish(key=SigningKey(tmp_path / "other"))
     done = machine.setup("torch-xpu", "--yes")
     assert done.returncode == 1, done.stdout
-    assert "sign" in done.stdout.partition("FAILED")[2] or "sign" in done.stdout.partition("cannot begin")[2], done.stdout
+    assert "sign" in done.stdout.partition("FAILED")[2] or "sign" in done.stdout.partition("cannot start")[2], done.stdout
     assert machine.is_as_before()
     machine.mirrors.repository.publish()
     machine.undo()
@@ -101,7 +101,7 @@ def test_a_repository_that_dies_in_the_middle_loses_nothing(machine: Machine, di
     assert done.returncode == 1, done.stdout
     # preflight may have asked for the index first: then nothing was begun at all
     begun = "FAILED" in done.stdout
-    assert begun or "cannot begin" in done.stdout, done.stdout
+    assert begun or "cannot start" in done.stdout, done.stdout
     assert "libze1" not in {name.partition(":")[0] for name in machine.root.state().packages}
     machine.mirrors.packages.heal()
     resumed = machine.setup("--resume") if begun else machine.setup("torch-xpu", "--yes")

@@ -117,7 +117,7 @@ class Bench:
     done: Frozen
     """The root after the undisturbed run."""
     first: int = 1
-    """The first step that was not done already."""
+    """The first step that was not already done."""
     env: str = ENV
 
     def killed(self, root: LayeredRoot, point: Point) -> None:

@@ -31,7 +31,7 @@ applies = { fact = "platform.kind", is = "linux" }
 
 [[source]]
 ref = "https://example.org"
-date = 2026-11-20
+read = 2026-11-20
 says = "a test"
 """
 STEPS = (
@@ -181,7 +181,7 @@ def finish_by_hand(machine: Machine, *first: str) -> list[str]:
     for _ in range(len(STEPS) + 1):
         if rc == 0:
             break
-        assert "sudo is not here" in output and "gpudoctor setup --resume" in output
+        assert "sudo is not installed" in output and "gpudoctor setup --resume" in output
         ran += by_hand(machine, rc, output)
         rc, output = machine.setup("--resume")
     assert rc == 0, output
@@ -226,7 +226,7 @@ def test_a_file_that_only_root_may_read(bert: Machine) -> None:
     bert.start = bert.root.state()
     by_hand(bert, *bert.setup("cpu", "--yes"))
     rc, output = bert.setup("--resume")
-    assert rc == 1 and f"only root may read {GRUB}, and sudo is not here" in " ".join(output.split()), output
+    assert rc == 1 and f"only root may read {GRUB}, and sudo is not installed" in " ".join(output.split()), output
     bert.root.here(GRUB).chmod(0o644)
     finish_by_hand(bert, "--resume")
     assert b"force_probe" not in bert.root.here(GRUB).read_bytes()

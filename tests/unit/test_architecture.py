@@ -20,15 +20,3 @@ def test_no_file_outgrows_its_reader() -> None:
         if (lines := len(path.read_text().splitlines())) >= 400
     }
     assert long == {}
-
-
-def test_readme_names_only_commands_that_exist() -> None:
-    import re
-
-    from gpudoctor.cli import COMMANDS
-
-    texts = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "checks/README.md")]
-    named = {
-        word for text in texts for word in re.findall(r"gpudoctor ([a-z]+)\b", text.read_text()) if word not in ("lives", "carries", "was")
-    }
-    assert named <= set(COMMANDS), named - set(COMMANDS)

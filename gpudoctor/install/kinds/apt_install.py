@@ -29,7 +29,7 @@ class _AptInstall:
         }  # fmt: skip
         open_ = _open(entries, look)
         if not open_ and not settings["hold"]:
-            return Draft(settings=settings, state=DONE, note="installed already: " + ", ".join(entries), root=True)
+            return Draft(settings=settings, state=DONE, note="already installed: " + ", ".join(entries), root=True)
         settings["sources"] = apt_bundle.sources(look)
         # plain names for a person: of alternatives the first, apt finds the others wrong by itself
         named = [apt.parse_wanted(entry)[0] for entry in open_ or entries]

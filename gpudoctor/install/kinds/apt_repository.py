@@ -63,7 +63,7 @@ class _AptRepository:
         }
 
     def apply(self, settings: Settings, before: Settings, machine: Machine) -> None:
-        key = fetched_key(settings["key_url"], settings["fingerprint"], machine)
+        key = fetched_key(settings["key_url"], settings["fingerprint"], machine, for_apt=True)
         if not before["folder"]:
             machine.make_folder(_KEYRINGS, root=True)
         machine.write(settings["keyring"], key, mode=0o644, root=True)

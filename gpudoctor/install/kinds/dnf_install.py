@@ -30,7 +30,7 @@ class _DnfInstall:
         there = dict(known.value) if isinstance(known, Known) else {}
         open_ = [alternatives for alternatives in parsed if not any(name in there and not version for name, version in alternatives)]
         if not open_:
-            return Draft(settings=settings, state=DONE, note="installed already: " + ", ".join(entries), root=True)
+            return Draft(settings=settings, state=DONE, note="already installed: " + ", ".join(entries), root=True)
         words = [_argument(*alternatives[0]) for alternatives in open_]
         act = Command(argv=("dnf", "install", "-y", f"--setopt=install_weak_deps={settings['recommends']}", *words), root=True)
         return Draft(settings=settings, changes=tuple(f"package {word}, with what it needs" for word in words), acts=(act,), root=True)

@@ -44,7 +44,7 @@ class _DnfRepository:
         }
 
     def apply(self, settings: Settings, before: Settings, machine: Machine) -> None:
-        key = openpgp.armored(fetched_key(settings["key_url"], settings["fingerprint"], machine))
+        key = openpgp.armored(fetched_key(settings["key_url"], settings["fingerprint"], machine, for_apt=False))
         if not before["folder"]:
             machine.make_folder(_KEYS, root=True)
         machine.write(settings["key"], key, mode=0o644, root=True)

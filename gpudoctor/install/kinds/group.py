@@ -41,7 +41,7 @@ class Group:
             return Draft(settings={**settings, "groups": []}, state=DONE, note=note or f"no group {' or '.join(missing)} exists here")
         settings["groups"] = lacking
         return Draft(
-            settings=settings, changes=(f"{user} joins {', '.join(lacking)}",), root=True, restart="login",
+            settings=settings, changes=(f"adds {user} to {', '.join(lacking)}",), root=True, restart="login",
             acts=(Command(argv=("usermod", "-aG", ",".join(lacking), user), root=True),),
         )  # fmt: skip
 
@@ -53,7 +53,7 @@ class Group:
         user, listed = settings["user"], memberships(machine.look)
         gone = [group for group in settings["groups"] if group not in listed]
         if gone:
-            raise ActFailed(f"there is no group {', '.join(gone)} any more", "plan anew: gpudoctor setup")
+            raise ActFailed(f"there is no group {', '.join(gone)} any more", "run gpudoctor setup again")
         lacking = [group for group in settings["groups"] if user not in listed[group]]
         if lacking:
             advice = f"where users come from a directory (LDAP, SSSD), ask its keeper to put {user} into {', '.join(lacking)}"

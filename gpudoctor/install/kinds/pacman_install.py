@@ -32,7 +32,7 @@ class _PacmanInstall:
         open_ = [name for name in names if not isinstance(known, Known) or name not in known.value]
         settings = {"packages": names}
         if not open_:
-            return Draft(settings=settings, state=DONE, note="installed already: " + ", ".join(names), root=True)
+            return Draft(settings=settings, state=DONE, note="already installed: " + ", ".join(names), root=True)
         act = Command(argv=("pacman", "-S", "--needed", "--noconfirm", *open_), root=True)
         return Draft(settings=settings, changes=tuple(f"package {name}, with what it needs" for name in open_), acts=(act,), root=True)
 

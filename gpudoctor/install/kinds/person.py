@@ -34,7 +34,7 @@ class Person:
         if path and matches(path, look.host):
             return Draft(settings=settings, state=DONE, note=f"{matches(path, look.host)[0]} is there")
         if not path and ready is not None and evaluate(parse(ready, "ready", items()), look.facts).truth == "true":
-            return Draft(settings=settings, state=DONE, note="it is done already")
+            return Draft(settings=settings, state=DONE, note="it is already done")
         return Draft(settings=settings, changes=(settings["text"],), acts=(Word(text="\n  ".join([settings["text"], *commands])),))
 
     def before(self, settings: Settings, machine: Machine) -> dict[str, Any]:

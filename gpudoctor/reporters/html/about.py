@@ -50,6 +50,6 @@ def _rows(report: Report, beside: str, ignored: Mapping[str, str]) -> Iterator[t
     if report.undetermined:
         yield "Could not be told", ["; ".join(report.undetermined)]
     if report.not_looked_at:
-        yield "Not looked at", ["; ".join(report.not_looked_at)]
+        yield "Not read", ["; ".join(report.not_looked_at)]
     if ignored:
         yield "Ignored", ["; ".join(f"{check}: {reason}" if reason else check for check, reason in sorted(ignored.items()))]

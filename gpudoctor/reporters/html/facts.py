@@ -23,7 +23,7 @@ def section(facts: Mapping[str, Any], unknown: Mapping[str, str]) -> Element | N
         "section",
         element("h2", "Facts", id="facts"),
         element("p", f"{count(leaves(facts), 'fact')} that were read on this machine, by the names that checks use; ‘none’ means that"
-                " it was looked for. What could not be told stands at the end, with the reason.", class_="intro"),
+                " it was looked for. What could not be determined stands at the end, with the reason.", class_="intro"),
         _search(),
         element("div", (_top(str(name), facts[name]) for name in sorted(facts, key=str)), _untold(unknown), class_="tree", id="tree"),
         aria_labelledby="facts",
@@ -58,7 +58,7 @@ def _top(name: str, value: Any) -> Element:
 def _untold(unknown: Mapping[str, str]) -> Element | None:
     if not unknown:
         return None
-    heading = element("summary", element("span", "could not be told"), element("span", count(len(unknown), "fact"), class_="aside"))
+    heading = element("summary", element("span", "not determined"), element("span", count(len(unknown), "fact"), class_="aside"))
     rows = (element("div", element("dt", name), element("dd", why, class_="none")) for name, why in sorted(unknown.items()))
     return element("details", heading, element("div", element("dl", rows), class_="inside"))
 

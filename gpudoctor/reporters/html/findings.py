@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpudoctor.model.report import Finding, Report
-from gpudoctor.reporters import console
+from gpudoctor.reporters import phrases
 from gpudoctor.reporters.html.advice import advice, commands
 from gpudoctor.reporters.html.element import Element, element, source, within
 from gpudoctor.reporters.html.words import KINDS, mark, slug
@@ -44,23 +44,23 @@ def opening(report: Report) -> Element:
 
 def _nothing(report: Report) -> Element:
     doubtful = bool(report.incomplete) or any(stack.verdict == "unknown" for stack in report.stacks)
-    if console.no_gpu(report):
-        title = "No GPU was seen, and nothing else is wrong"
+    if phrases.no_gpu(report):
+        title = "No GPU found; no other problems"
     else:
-        title = "Nothing wrong was found" + (" in what could be looked at" if doubtful else "")
-    kind = "doubt" if doubtful or console.no_gpu(report) else "good"
-    word = {"doubt": "Not everything could be seen" if doubtful else "No GPU", "good": "Sound"}[kind]
-    lead, command = console.next_step(report)
+        title = phrases.nothing_wrong(report).rstrip(".")
+    kind = "doubt" if doubtful or phrases.no_gpu(report) else "good"
+    word = {"doubt": "Not everything was checked" if doubtful else "No GPU", "good": "Sound"}[kind]
+    lead, following = phrases.next_step(report)
     working = [stack.title for stack in report.stacks if stack.verdict == "ok" and stack.used]
-    sentences = [console.looked_for(report)] if console.no_gpu(report) else []
-    sentences += [f"Sound from the device up: {', '.join(working)}."] if working else []
+    sentences = [phrases.looked_for(report)] if phrases.no_gpu(report) else []
+    sentences += [f"Works from the device up: {', '.join(working)}."] if working else []
     return element(
         "section",
         _machine(report),
         element("p", element("span", mark(kind), word, class_=f"state {kind}"), class_="label"),
         element("h1", title, id="verdict"),
         element("p", " ".join(sentences), class_="lead") if sentences else None,
-        element("div", element("h2", lead.rstrip(":")), commands([command]), class_="do"),
+        element("div", element("h2", lead.rstrip(":")), commands(list(following)), class_="do"),
         class_="opening", aria_labelledby="verdict",
     )  # fmt: skip
 
@@ -82,10 +82,10 @@ def unbroken(text: str) -> Iterator[Element | str]:
 def _machine(report: Report) -> Element:
     """The line that says which machine this is."""
     head = report.headline
-    machine = "No GPU seen" if console.no_gpu(report) else head.get("machine", "")
+    machine = phrases.NO_GPU if phrases.no_gpu(report) else head.get("machine", "")
     kernel = f"kernel {head['kernel']}" if head.get("kernel") else ""
     first = " · ".join(part for part in (machine, head.get("os", ""), kernel) if part)
-    python = console.python_line(head)
+    python = phrases.python_line(head)
     return element("p", element("strong", first), element("span", python) if python else None, class_="machine")
 
 
@@ -96,7 +96,7 @@ def _label(finding: Finding) -> Element:
         "p",
         element("span", mark(kind), words.get(finding.severity, finding.severity), class_=f"state {kind}"),
         element("span", SURE.get(finding.confidence, finding.confidence)),
-        element("span", f"at the rung ‘{console.name(finding.layer)}’"),
+        element("span", f"layer: {phrases.name(finding.layer)}"),
         class_="label",
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.model.report import LayerResult, Report, StackResult
-from gpudoctor.reporters import console
+from gpudoctor.reporters import phrases
 from gpudoctor.reporters.html.element import Element, element
 from gpudoctor.reporters.html.words import KINDS, mark, slug, state
 
@@ -18,25 +18,24 @@ def section(report: Report) -> Element | None:
         return None
     whole = [stack for stack in there if stack.used] or there[:1]
     rest = [stack for stack in there if stack not in whole]
-    hint = "no measurement told" if report.measurements else "gpudoctor validate tells"
+    hint = "no measurement covers it" if report.measurements else "to measure: gpudoctor validate"
     return element(
         "section",
         element("h2", "How far each stack gets", id="stacks"),
-        element("p", "From the device up to a computation. The lowest broken rung is the one to mend; what lies above it is not reached.",
+        element("p", "From the device up to a computation. Fix the lowest broken layer first; what lies above it is not reached.",
                 class_="intro"),
         element("div", (_whole(stack, hint) for stack in whole), class_="ladders") if whole else None,
         element("div", (_folded(stack, hint) for stack in rest), class_="folds") if rest else None,
-        element("p", element("strong", "No device here for: "), ", ".join(absent), ".", class_="aside absent") if absent else None,
+        element("p", element("strong", "No device for: "), ", ".join(absent), ".", class_="aside absent") if absent else None,
         aria_labelledby="stacks",
     )  # fmt: skip
 
 
 def verdict(stack: StackResult) -> str:
     if stack.verdict == "broken" and stack.broken_layer:
-        return f"broken at {console.name(stack.broken_layer)}"
+        return f"broken at {phrases.name(stack.broken_layer)}"
     if stack.verdict == "unknown":
-        layer = next((rung.layer for rung in stack.layers if rung.status == "unknown" and rung.layer not in console.MEASURED), "")
-        return f"unknown from {console.name(layer)} on" if layer else "unknown"
+        return phrases.verdict_words(stack)
     return {"ok": "sound", "incomplete": "not installed"}.get(stack.verdict, stack.verdict)
 
 
@@ -78,16 +77,16 @@ def _rows(stack: StackResult, hint: str) -> Iterator[Element]:
     for rung in stack.layers:
         yield element(
             "li",
-            element("span", mark("idle"), "not measured", class_="state idle") if console.unmeasured(rung) else state(rung.status),
-            element("span", console.name(rung.layer), class_="layer"),
+            element("span", mark("idle"), "not measured", class_="state idle") if phrases.unmeasured(rung) else state(rung.status),
+            element("span", phrases.name(rung.layer), class_="layer"),
             element("span", _detail(rung, hint), class_="detail"),
             class_=f"rung {_kind(rung)}",
         )
 
 
 def _detail(rung: LayerResult, hint: str) -> str:
-    return rung.detail or (hint if console.unmeasured(rung) else "could not be told" if rung.status == "unknown" else "")
+    return phrases.rung_detail(rung, hint)
 
 
 def _kind(rung: LayerResult) -> str:
-    return "idle" if console.unmeasured(rung) else KINDS.get(rung.status, "doubt")
+    return "idle" if phrases.unmeasured(rung) else KINDS.get(rung.status, "doubt")

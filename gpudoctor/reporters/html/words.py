@@ -8,8 +8,8 @@ from typing import Any
 from gpudoctor.reporters.html.element import Element, element
 
 STATES = {
-    "ok": "ok", "warning": "warning", "broken": "broken", "unknown": "unknown", "not-reached": "not reached", "incomplete": "not installed",
-    "not-applicable": "no device for it",
+    "ok": "ok", "warning": "warning", "broken": "broken", "unknown": "not checked", "not-reached": "not reached",
+    "incomplete": "not installed", "not-applicable": "no device",
 }  # fmt: skip
 KINDS = {
     "ok": "good", "warning": "warn", "broken": "bad", "unknown": "doubt", "not-reached": "idle", "incomplete": "idle",

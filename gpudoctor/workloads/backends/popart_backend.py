@@ -30,7 +30,7 @@ class Session:
         else:
             self.device = manager.acquireAvailableDevice(1)
         if self.device is None:
-            raise RuntimeError("PopART could acquire no IPU: there is none, or another process has it (gc-monitor tells)")
+            raise RuntimeError("PopART could acquire no IPU: there is none, or another process holds it (see: gc-monitor)")
 
     def about(self):
         title = "IPU Model, a simulation on the CPU" if self.name == MODEL else "IPU"

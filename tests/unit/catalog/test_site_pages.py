@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import check_pages
 import pytest
@@ -170,14 +171,20 @@ def test_a_recipe_shows_gates_and_steps_in_words() -> None:
     assert set(recipe_pages.KINDS) == set(KINDS)
 
 
-def test_the_readme_becomes_a_page_for_each_of_its_parts() -> None:
-    readme = (
-        "# tool\n\nintro\n\n## Install and run\n\nSee [below](#what-changed), [how](checks/README.md), [code](gpudoctor/app.py).\n\n"
-        "```bash\n## no heading\n[a](#what-changed)\n```\n\n## What changed\n\n### More\n\n"
-        "![p](docs/screenshots/a.webp) [w](https://x.example)\n\n## Develop\n\nx\n"
-    )
-    pages = {name: text for _, name, text in reference_pages.guide_pages(readme)}
-    assert set(pages) == {"install-and-run", "what-changed"}
-    assert "See [below](what-changed.md), [how](writing-checks.md), code." in pages["install-and-run"]
-    assert "## no heading\n[a](#what-changed)" in pages["install-and-run"]
-    assert "\n## More\n" in pages["what-changed"] and "![p](docs/screenshots/a.webp) [w](https://x.example)" in pages["what-changed"]
+def test_each_page_of_the_guide_keeps_links_that_lead_somewhere_on_the_site() -> None:
+    texts = {
+        "more": "# More\n\n![p](../screenshots/a.webp) [w](https://x.example)\n",
+        "check": "# Check a machine\n\nSee [more](more.md), [how](../../checks/README.md), [code](../../gpudoctor/app.py).\n\n"
+        "```bash\n# no heading\n[a](more.md#x)\n```\n",
+    }
+    pages = reference_pages.guide_pages(texts)
+    assert [(title, name) for title, name, _ in pages] == [("Check a machine", "guide/check"), ("More", "guide/more")]
+    assert "See [more](more.md), [how](../writing-checks.md), code." in pages[0][2] and "[a](more.md#x)" in pages[0][2]
+    assert "![p](../screenshots/a.webp) [w](https://x.example)" in pages[1][2]
+
+
+def test_only_pictures_that_are_there_are_copied(tmp_path: Path) -> None:
+    (tmp_path / "docs" / "screenshots").mkdir(parents=True)
+    (tmp_path / "docs" / "screenshots" / "a.webp").write_bytes(b"")
+    text = "![a](../screenshots/a.webp) ![b](../screenshots/b.webp) ![c](../screenshots/../../../etc/passwd)"
+    assert reference_pages.pictures([text], tmp_path) == [Path("docs/screenshots/a.webp")]

@@ -1,4 +1,4 @@
-"""Calls of an assistant beside each other: each in a process of its own, with a limit, and gone when nobody waits any more."""
+"""Calls of an assistant beside each other: each in a process of its own, with a limit, and gone when no caller waits any more."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def test_alone_it_prints_short_help(capsys: pytest.CaptureFixture[str]) -> None:
         (["diagnose"], "no command"),
         (["check", "--capture", "/nowhere/at/all"], "/nowhere/at/all"),
         (["check", "--fail-on", "sometimes"], "gpudoctor check --help"),
-        (["check", "--quick", "--stack", "torch-xp"], "stack 'torch-xp'"),
+        (["check", "--quick", "--stack", "torch-xp"], "did you mean 'torch-xpu'?"),
         (["check", "--quick", "--ignore", "no-such-check"], "no-such-check"),
         (["check", "--quick", "--expect", "/nowhere.toml"], "[[demand]]"),
         (["check", "--quick", "--checks", "/nowhere"], "/nowhere"),
@@ -111,7 +111,7 @@ def test_a_policy_is_met_unmet_or_open(machine: Path, tmp_path: Path, capsys: py
     assert run(*ask, unmet) == 1
     document = json.loads(capsys.readouterr().out)
     assert schema.complaints(document) == []
-    assert any(finding["title"] == "Not as demanded: Fedora" for finding in document["findings"])
+    assert any(finding["title"] == "Policy not met: Fedora" for finding in document["findings"])
 
 
 def test_an_open_demand_is_4(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -121,7 +121,7 @@ def test_an_open_demand_is_4(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     (empty / "commands.jsonl").write_text("")
     path = policy(tmp_path, '[[demand]]\nname = "a driver"\nthat = { fact = "nvidia.driver.version", at_least = "550" }\n')
     assert run("check", "--capture", str(empty), "--expect", path) == 4
-    assert "Could not be told: a driver" in capsys.readouterr().out
+    assert "Policy not decided: a driver" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("text", ["[[demand]]\nname = 3\n", "[[demnd]]\n", "x", '[[demand]]\nname = "a"\nthat = { fact = "os.id" }\n'])

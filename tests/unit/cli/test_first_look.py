@@ -72,7 +72,7 @@ def test_alone_on_a_terminal_it_looks_and_asks_nothing() -> None:
     said, status = on_a_terminal()
     plain = re.sub(r"\x1b\[[0-9;]*m", "", said)
     assert status == 0
-    assert "What fits here:" in plain and plain.count("\n  gpudoctor ") == 3
+    assert "Next steps:" in plain and plain.count("\n  gpudoctor ") == 3
     assert len(plain.splitlines()) <= 23
     recorded, status = on_a_terminal("--first-look", str(MACHINES[0]))
     assert status == 0 and "intel-kernel-too-old" in recorded

@@ -30,8 +30,8 @@ def test_a_policy_written_from_a_machine_holds_there_and_not_elsewhere(tmp_path:
     assert "demand-not-met" not in capsys.readouterr().out
     assert run("check", "--capture", BROKEN, "--expect", target, "--format", "json") == 1
     unmet = [found["title"] for found in json.loads(capsys.readouterr().out)["findings"] if found["id"] == "demand-not-met"]
-    assert "Not as demanded: 1 x nvidia GeForce RTX 4090" in unmet
-    assert "Not as demanded: kernel >=6.8.0" in unmet
+    assert "Policy not met: 1 x nvidia GeForce RTX 4090" in unmet
+    assert "Policy not met: kernel >=6.8.0" in unmet
 
 
 @pytest.mark.parametrize("machine", sorted(MACHINES.iterdir()), ids=lambda path: path.name)

@@ -36,7 +36,7 @@ def machine(tmp_path: Path) -> str:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("cudaa",), "there is no recipe 'cudaa' (did you mean 'cuda'?)"),
+        (("cudaa",), "there is no stack 'cudaa' to set up (did you mean 'cuda'?)"),
         (("--resume", "cpu"), "--resume stands alone"),
         (("--undo", "first"), "expected the number of a run"),
         (("--undo", "7"), "there is no run 7"),
@@ -125,3 +125,29 @@ def test_a_mirror_that_nothing_authenticates_is_asked_for_even_with_yes(monkeypa
         screen.accept([said])
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
     assert screen.accept([said])
+
+
+def test_the_question_comes_after_the_whole_commands_also_with_quiet(capsys: pytest.CaptureFixture[str]):
+    """The short screen cuts commands; what is agreed to is shown whole."""
+    from gpudoctor.cli.setup import Screen
+    from gpudoctor.model.plan import Command, Plan, PlannedStep
+
+    argv = ("apt-get", "install", "-y", "--no-install-recommends", "-o", "DPkg::Lock::Timeout=600", *(f"package-{n}" for n in range(12)))
+    step = PlannedStep(
+        number=1, kind="apt.install", title="t", why="", layer="user-driver", recipe="r", settings={}, root=True,
+        acts=(Command(argv=argv, root=True),),
+    )  # fmt: skip
+    plan = Plan(name="cpu", recipe="r", title="t", stack="", compute="", machine="m", env="", steps=(step,))
+    given = dict.fromkeys(("output", "torch", "python_version", "purpose", "env", "folder", "offline_bundle", "bundle_sha256"))
+    screen = Screen({**given, "quiet": True, "verbose": False, "no_color": True, "name": "cpu", "mirror": (), "allow_removal": False})
+    screen.show_plan(plan, whole=True)
+    assert f"$ sudo {' '.join(argv)}\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("machine", "name", "form"), [("windows-rx7900-directml", "directml", "sh"), ("macos-m3-healthy", "mps", "dockerfile")]
+)
+def test_no_export_for_a_system_that_cannot_run_it(tmp_path: Path, machine: str, name: str, form: str):
+    recorded = str(Path(__file__).parents[2] / "machines" / machine)
+    ran = gpudoctor(tmp_path, name, "--capture", recorded, "--format", form)
+    assert ran.returncode == 2 and f"--format {form} does not serve" in ran.stderr and not ran.stdout

@@ -74,11 +74,12 @@ def folder(tmp_path: Path) -> str:
 
 
 def test_all_of_a_check_is_told(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("show", "card-asleep", "--checks", folder) == 0
+    assert run("show", "card-asleep", "--checks", folder, "-v") == 0
     text = capsys.readouterr().out
     flat = " ".join(text.split())
+    assert flat.index("Wake it up.") < flat.index("why It was") < flat.index("applies where"), "what to do, why, then the rules"
     for said in (
-        "card-asleep warning, device, opencl <gpu.name> sleeps under kernel <kernel.release>",
+        "<gpu.name> sleeps under kernel <kernel.release> card-asleep warning, device, opencl",
         "why It was sent to sleep.",
         "for each gpu of gpus",
         "applies where all of these hold: - gpu.driver is xe - some of gpus: gpu.vendor is intel",
@@ -86,7 +87,7 @@ def test_all_of_a_check_is_told(folder: str, capsys: pytest.CaptureFixture[str])
         "only where the text also holds 'opencl'; and it matches /asleep (?P<when>[0-9]+)/",
         "fires gpu.access is false (only where a text shows one of these messages)",
         "(never more than likely)",
-        "do Wake it up. $ wake <gpu.node> Then reboot. gpudoctor setup opencl does it",
+        "do Wake it up. $ wake <gpu.node> Then reboot. Or let gpudoctor do it, after it has shown its plan: gpudoctor setup opencl",
         "if os.id is debian: Wake it with apt.",
         "leads to card-dreams",
         "source owner/repo#1 (read 2026-11-20) it sleeps",
@@ -95,11 +96,17 @@ def test_all_of_a_check_is_told(folder: str, capsys: pytest.CaptureFixture[str])
     assert "{" not in text and all(len(line) <= 80 for line in text.splitlines()[2:])
 
 
+def test_the_rules_of_its_author_are_for_v(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("show", "card-asleep", "--checks", folder) == 0
+    flat = " ".join(capsys.readouterr().out.split())
+    assert "Wake it up." in flat and "applies where" not in flat and "gpudoctor show card-asleep -v" in flat
+
+
 def test_a_check_of_messages_alone_says_so_and_names_what_it_follows(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("show", "card-dreams", "--checks", folder) == 0
+    assert run("show", "card-dreams", "--checks", folder, "-v") == 0
     flat = " ".join(capsys.readouterr().out.split())
     assert "fires where a text shows one of these messages; it reads no fact" in flat
-    assert "Otherwise: Dream too. follows card-asleep" in flat
+    assert "Otherwise: Dream too. why It does. follows card-asleep" in flat
 
 
 def test_programs_get_messages_and_relations_too(folder: str, capsys: pytest.CaptureFixture[str]) -> None:

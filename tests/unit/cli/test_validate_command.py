@@ -49,7 +49,7 @@ def answer(monkeypatch: pytest.MonkeyPatch) -> Any:
     [
         (("--workload", "resnet5"), "--workload resnet5: no such workload"), (("--device", "cudda:0"), "did you mean 'cuda'"),
         (("--batch", "2,x"), "expected numbers such as 2,4,6"), (("--batch", "0"), "at least one"), (("--dtype", "fp32"), "one of float32"),
-        (("--quick", "--full"), "exclude each other"), (("--python", "/not/there"), "no such interpreter"),
+        (("--quick", "--full"), "exclude each other"), (("--python", "/not/there"), "no such file or folder"),
         (("--dataset", "/not/there"), "no such folder"), (("--duration", "-3"), "expected seconds"), (("--task", "train"), "did you mean"),
     ],
 )  # fmt: skip

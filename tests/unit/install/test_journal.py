@@ -108,3 +108,11 @@ def test_the_state_folder_is_where_the_platform_wants_it(tmp_path: Path, monkeyp
     assert state_folder() == Path("/home/somebody/.local/state/gpudoctor")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     assert state_folder() == Path("/var/lib/gpudoctor")
+
+
+def test_a_full_disk_is_one_clear_line(tmp_path: Path):
+    journal = Journal(tmp_path)
+    journal._database.execute("PRAGMA max_page_count=1")
+    with pytest.raises(JournalError, match=r"cannot be written .*full.*free some space, then gpudoctor setup --resume continues"):
+        for _ in range(200):
+            journal.start(PLAN, "1")

@@ -79,7 +79,7 @@ PERSON = {"user__name": "mia", "user__groups": ["mia", "video"], "user__groups_p
 
 def test_only_groups_that_exist_and_are_lacking() -> None:
     draft = plan("group", look("/e", known=facts(**PERSON)), groups=["video", "render", "docker", "gpu"]).draft
-    assert draft.changes == ("mia joins render",) and draft.root and draft.restart == "login"
+    assert draft.changes == ("adds mia to render",) and draft.root and draft.restart == "login"
     assert draft.acts[0].argv == ("usermod", "-aG", "render", "mia")  # type: ignore[union-attr]
 
 

@@ -273,12 +273,12 @@ def test_room_permission_python_and_sudo(tmp_path: Path, monkeypatch: pytest.Mon
     (room,) = crowded.problems
     assert room.what == f"room in {tmp_path}" and "20000 GB are needed" in room.detail and "--env" in room.advice
     assert "which a step before installs" in said(crowded)
-    assert crowded.notes == ("root rights are needed for step 1: sudo is asked, one command at a time",)
+    assert crowded.notes == ("root rights are needed for step 1: each command runs through sudo",)
     alone = run(plan(*steps[1:], env=env, disk_gb=0.001), online=False)
     (missing,) = alone.problems
     assert missing.what == "Python" and "/usr/bin/python9.9 is not here" in missing.detail
     without = run(plan(steps[0]), online=False, facts={"user.is_root": False})
-    assert "the commands will be told" in without.notes[0]
+    assert "the commands are shown" in without.notes[0]
     monkeypatch.setattr(LocalHost, "may_open", lambda self, path: False)
     assert any("this user may not" in row.detail for row in run(plan(*steps, env=env), online=False).problems)
 

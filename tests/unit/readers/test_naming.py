@@ -51,6 +51,7 @@ def test_an_example_is_not_the_card_at_hand(text: str) -> None:
         ("My old GTX 1080 was fine, the RTX 5070 Ti is not", "RTX 5070 Ti"),
         ("It fails, for example on my RTX 3060", "RTX 3060"), ("It takes the processor instead of my A770", "A770"),
         ("Arc A770 is slow vs. an RTX 3060", "Arc A770"),
+        ("My laptop's Radeon 780M runs out of memory", "Radeon 780M"),
     ],
 )  # fmt: skip
 def test_the_card_at_hand_is_kept_beside_another(text: str, name: str) -> None:

@@ -79,3 +79,22 @@ def test_neighbours_decide() -> None:
     assert role("```python\nfails = load_with_error(x)") == CODE
     assert role('  File "a.py", line 1, in f\n    check(error)') == CODE
     assert role("$ ./run\nno devices found by the loader") == FAILURE
+
+
+def test_sentences_in_the_block_of_a_cmake_error_belong_to_it() -> None:
+    lines = lines_of("CMake Error at lib/CMakeLists.txt:3 (find_package):\n  By not providing a module\n\n  asked for a package.\nDone")
+    assert [Roles(lines)(row) for row in (1, 3)] == [FAILURE, FAILURE]
+    assert Roles(lines)(4) != FAILURE
+
+
+def test_the_output_of_a_step_of_docker_build_is_output() -> None:
+    assert role("#9 22.41 error: command 'gcc' failed with exit status 1") == FAILURE
+
+
+def test_a_report_may_have_a_heading_as_its_title() -> None:
+    """Its headings make it no manual."""
+    lines = lines_of("# llama.cpp does not run on the GPU any more\n\n## Log\n\nserver: no usable GPU found\n\n## Version\n\n## System\n")
+    assert Roles(lines)(4) == FAILURE
+    manual = lines_of("# Troubleshooting: the GPU is not found\n\n## Log\n\nserver: no usable GPU found\n\n## Version\n\n## System\n")
+    assert Roles(manual)(4) != FAILURE
+    assert Roles(lines_of("# [Windows] The first run takes long on an Arc B580\nmore"))(0) == COMPLAINT

@@ -6,7 +6,7 @@ import pytest
 
 from gpudoctor.model.facts import Facts
 from gpudoctor.readers.evidence import Evidence
-from gpudoctor.readers.topics import stacks_of
+from gpudoctor.readers.topics import stacks_of, vendors_of
 
 
 @pytest.mark.parametrize(
@@ -18,3 +18,14 @@ def test_intels_collectives_are_of_its_extension(text: str) -> None:
 
 def test_a_text_that_speaks_of_none_has_none() -> None:
     assert stacks_of("the screen is black", Evidence(), Facts()) == []
+
+
+def test_a_wheel_of_the_poplar_sdk_is_named_by_its_version() -> None:
+    assert "poplar" in stacks_of("tensorflow-2.6.3+gc3.3.0 is not a supported wheel", Evidence(), Facts())
+
+
+def test_the_mac_from_which_somebody_logs_in_is_not_the_machine() -> None:
+    there = Evidence()
+    there.platform("linux")
+    assert vendors_of("from my macbook i log in to the server with the h100", there) == ["nvidia"]
+    assert vendors_of("on my macbook", Evidence()) == ["apple"]

@@ -34,7 +34,7 @@ def trace(check: str, outcome: str, subject: str = "0000:03:00.0", source: str =
     return Trace(check=check, subject=subject, outcome=outcome, applies=None, problem=leaf(truth, source), place=place)
 
 
-DEMAND = replace(KERNEL, id="demand-not-met", key="demand-not-met-1", subjects=("8 x A100",), title="Not as demanded: 8 x A100",
+DEMAND = replace(KERNEL, id="demand-not-met", key="demand-not-met-1", subjects=("8 x A100",), title="Policy not met: 8 x A100",
                  sources=("ci/policy.toml:12",))  # fmt: skip
 FULL = report(
     findings=(KERNEL, DEMAND), seconds=1.25, measurements=(RESNET,), undetermined=("speed (not measured)",), incomplete=("torch (15 s)",),
@@ -195,8 +195,8 @@ def test_prometheus_labels_are_escaped() -> None:
 def test_annotations_are_one_line_each_with_file_and_line() -> None:
     lines = github_report.render(FULL).splitlines()
     assert lines[0].startswith("::error file=/etc/modprobe.d/a b.conf,title=Linux 5.19 is too old for Arc A770::")
-    assert lines[1].startswith("::error file=ci/policy.toml,line=12,title=Not as demanded%3A 8 x A100::")
-    assert lines[2] == "::warning file=ci/policy.toml,line=20,title=gpudoctor could not tell::speed (not measured)"
+    assert lines[1].startswith("::error file=ci/policy.toml,line=12,title=Policy not met%3A 8 x A100::")
+    assert lines[2] == "::warning file=ci/policy.toml,line=20,title=gpudoctor%3A not determined::speed (not measured)"
     assert lines[3].startswith("::warning title=gpudoctor%3A incomplete::")
     assert len(lines) == 4
 
@@ -206,7 +206,7 @@ def test_nothing_of_the_machine_becomes_a_command_of_the_runner() -> None:
         properties, _, message = line.removeprefix("::").partition("::")
         assert re.fullmatch(r"(error|warning|notice) ([a-z]+=[^,:]*,?)*", properties), line
         assert "%250A" in message and "\x1b" not in line
-    assert github_report.render(report(findings=())) == "::notice title=gpudoctor::Nothing wrong was found.\n"
+    assert github_report.render(report(findings=())) == "::notice title=gpudoctor::No problems found.\n"
 
 
 def test_the_summary_is_markdown_in_which_strings_stay_text() -> None:

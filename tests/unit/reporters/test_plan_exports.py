@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from plans import ALL, ARC, POPLAR, REFUSED, ROCM, WSL, apt, step
 
 from gpudoctor.model.plan import DONE, Command, FileChange, Plan
-from gpudoctor.reporters import plan_acts, plan_ansible, plan_dockerfile, plan_json, plan_shell, schema
+from gpudoctor.reporters import plan_acts, plan_ansible, plan_base, plan_dockerfile, plan_json, plan_shell, schema
 from gpudoctor.reporters.shell_text import Unwritable, delimiter, flat, heredoc, word
 
 MADE = {"version": "0.1.0", "date": "2026-11-20"}
@@ -157,15 +157,15 @@ def test_the_script_takes_the_steps_in_order_with_sudo_for_root_alone() -> None:
     script = plan_shell.render(ARC, **MADE)
     places = [script.index(f"# {planned.number}. {planned.title}\n") for planned in ARC.steps]
     assert places == sorted(places)
-    assert "# 1. Kernel 6.2 or newer\n# done already: 6.8 runs\n" in script
-    assert "\n$SUDO usermod -aG render,video nick\n" in script
+    assert "# 1. Kernel 6.2 or newer\n# already done: 6.8 runs\n" in script
+    assert "\njoin_groups render,video\n" in script and "nick\n" not in script.partition("join_groups render,video")[2]
     assert "\nenv PIP_NO_CACHE_DIR=1 /home/nick/.local/share/gpudoctor/torch-xpu/bin/python -m pip install " in script
     assert "\nif [ ! -x /home/nick/.local/share/gpudoctor/torch-xpu/bin/python ]; then\n  python3 -m venv " in script
     assert "\nset -euo pipefail\n" in script
 
 
 def test_helpers_come_only_where_they_are_used() -> None:
-    script = plan_shell.render(one(Command(argv=("true",))), **MADE)
+    script = plan_shell.render(replace(one(Command(argv=("true",))), compute=""), **MADE)
     assert "()" not in script and "SUDO" not in script and "mktemp" not in script
 
 
@@ -240,7 +240,7 @@ def test_programs_of_a_home_folder_are_those_of_the_image() -> None:
     acts = (Command(argv=("/home/nick/.local/bin/uv", "venv", "--python", home, ARC.env)), Command(argv=(f"{ARC.env}/bin/python3", "-V")))
     text = plan_dockerfile.render(one(*acts, kind="venv"), **MADE)
     assert f"\nRUN uv venv --python python3.11 {ARC.env}\n" in text and f"\nRUN {ARC.env}/bin/python3 -V\n" in text
-    assert "python3.11 python3.11-venv" in text and "ln -s /opt/uv/bin/uv /usr/local/bin/uv\n" in text
+    assert "python3.11 python3.11-venv" in text and "uv==" in text and "ln -sf /opt/uv/bin/uv /usr/local/bin/uv\n" in text
 
 
 def test_an_apt_command_that_is_not_understood_is_kept_as_it_is() -> None:
@@ -260,12 +260,13 @@ def test_the_script_of_the_variables_is_named_where_the_environment_does_not_sou
 
 def test_packages_groups_files_and_environments_are_those_of_modules() -> None:
     made = tasks(ARC)
-    (packages,) = [task for task in made if "name" in task.get("ansible.builtin.apt", {})]
+    needed, packages = [task for task in made if "name" in task.get("ansible.builtin.apt", {})]
+    assert needed["ansible.builtin.apt"]["name"] == ["ca-certificates", "curl", "gnupg", "python3", "python3-venv"]
     assert packages["become"] is True
     assert packages["ansible.builtin.apt"]["name"] == ["libze-intel-gpu1", "libze1", "intel-opencl-icd"]
     assert packages["ansible.builtin.apt"]["install_recommends"] is False
     (user,) = [task["ansible.builtin.user"] for task in made if "ansible.builtin.user" in task]
-    assert user == {"name": "nick", "groups": ["render", "video"], "append": True}
+    assert user == {"name": "{{ ansible_facts.user_id }}", "groups": ["render", "video"], "append": True}
     (venv,) = [task["ansible.builtin.command"] for task in made if "creates" in task.get("ansible.builtin.command", {})]
     assert venv["creates"] == f"{ARC.env}/bin/python"
     (lists,) = [task for task in made if task.get("ansible.builtin.apt", {}).get("update_cache") and "when" in task]
@@ -282,6 +283,8 @@ def test_a_playbook_is_yaml_with_the_same_files_and_arguments(plan: Plan) -> Non
     except Unwritable:
         assume(False)
     todo = [act for planned in plan_acts.carried(plan) if planned.kind != "person" for act in planned.acts]
+    checked = plan_base.verification(plan)
+    todo += [checked.build, checked.device] if checked else []
     copied = [task["ansible.builtin.copy"]["content"] for task in made if "content" in task.get("ansible.builtin.copy", {})]
     assert copied == [act.content for act in todo if isinstance(act, FileChange) and not act.fetched_from]
     ran = [

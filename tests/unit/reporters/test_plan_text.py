@@ -14,6 +14,7 @@ from gpudoctor.model.plan import DONE, Command, FileChange, Plan, Recommendation
 from gpudoctor.reporters import plan_text, recommendation_text, run_text
 from gpudoctor.reporters.layout import Terminal
 from gpudoctor.reporters.plan_text import render
+from gpudoctor.reporters.shell_text import typed
 
 
 def position(screen: str, *parts: str) -> list[int]:
@@ -23,10 +24,10 @@ def position(screen: str, *parts: str) -> list[int]:
 def test_the_screen_answers_what_in_which_order_why_and_how_to_go_on() -> None:
     screen = render(ARC)
     assert screen.startswith("PyTorch on Intel GPUs (XPU)\nfor  Arc A770 · Ubuntu 24.04 · kernel 6.8.0-45\n")
-    assert "6 steps to do, 2 done already · 3 of them as root · a new login\nabout 9.5 GB of disk\n" in screen
+    assert "6 steps to do, 2 already done · 3 of them as root · a new login\nabout 9.5 GB of disk\n" in screen
     assert "1-2  done    Kernel 6.2 or newer (6.8 runs); No force_probe left" in screen
     assert re.search(r"^3  Package repository intel-graphics +root$", screen, re.M)
-    assert re.search(r"^5  nick in the groups render and video +root · then log in anew$", screen, re.M)
+    assert re.search(r"^5  nick in the groups render and video +root · then log in again$", screen, re.M)
     assert "   why     They are the way from PyTorch to the card.\n" in screen
     assert "   changes installs libze-intel-gpu1, libze1, intel-opencl-icd\n" in screen
     assert "   by      sudo apt-get install libze-intel-gpu1 libze1 intel-opencl-icd\n" in screen
@@ -43,7 +44,7 @@ def test_verbose_shows_each_command_and_file_whole() -> None:
     assert "$ env PIP_NO_CACHE_DIR=1 /home/nick/.local/share/gpudoctor/torch-xpu/bin/python -m pip install 'torch==2.14.*'" in screen
     assert "only with key 0C0E6AF955CE463C03FC51574D098D70AFBE5E1F\n" in screen
     assert "| Signed-By: /usr/share/keyrings/gpudoctor-intel-graphics.gpg\n" in screen
-    assert "Meant to mend: intel-no-level-zero-driver-1a2b3c4d\n" in screen
+    assert "Fixes: intel-no-level-zero-driver-1a2b3c4d\n" in screen
 
 
 @pytest.mark.parametrize("plan", [WSL, REFUSED, replace(ARC, archived="gone since 2026")])
@@ -58,7 +59,7 @@ def test_a_refused_plan_offers_no_command_that_applies_it() -> None:
     screen = render(REFUSED)
     assert "Refused: No kernel or display driver is installed in WSL\n   do    Install the driver for Windows: WSL uses it.\n" in screen
     assert "1  cannot  A newer kernel\n   reason  WSL brings its own\n" in screen
-    assert screen.endswith("Nothing is done while that is so.\n")
+    assert screen.endswith("Nothing is changed until this is fixed.\n")
     assert "gpudoctor setup" not in screen
 
 
@@ -68,14 +69,14 @@ def test_the_command_that_was_typed_is_the_one_to_go_on_with() -> None:
 
 def test_what_a_person_does_is_said_whole_on_the_first_screen() -> None:
     screen = " ".join(render(POPLAR, Terminal(60)).split())
-    assert "2 of them by you" in screen
+    assert "2 of them manual" in screen
     assert "Log in at Graphcore's download portal and put poplar_sdk-ubuntu_20_04-3.4.0.tar.gz into /home/nick/sdk." in screen
 
 
 def test_nothing_to_do_sends_to_the_check() -> None:
     done = replace(ARC, steps=tuple(replace(step, state=DONE) for step in ARC.steps))
     screen = render(done)
-    assert "nothing to do: every step is done already" in screen
+    assert "nothing to do: every step is already done" in screen
     assert screen.endswith("Next: gpudoctor check --stack torch-xpu\n")
     assert screen.count("done    ") == 1
 
@@ -182,3 +183,10 @@ def test_long_plans_keep_their_columns() -> None:
     many = replace(ARC, steps=tuple(replace(ARC.steps[5], number=number) for number in range(1, 13)))
     screen = plan_text.render(many)
     assert "\n1   A Python environment" in screen and "\n12  A Python environment" in screen
+
+
+def test_before_the_question_stands_every_command_whole() -> None:
+    screen = render(ARC, verbose=True, asks=True)
+    commands = [typed(act) for planned in ARC.steps if planned.state == "todo" for act in planned.acts if isinstance(act, Command)]
+    assert commands and all(f"$ {command}\n" in screen for command in commands)
+    assert "To apply it" not in screen and "…" not in screen

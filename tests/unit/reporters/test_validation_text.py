@@ -149,3 +149,9 @@ def test_it_ends_with_the_likely_cause_and_the_one_thing_to_do() -> None:
     assert "do  Use the slot next to the processor." in after and "$ lspci -vv" in after and "lspci -t" not in after
     assert "gpudoctor show measured-link-narrow" in after and "The clock fell (gpudoctor show measured-clock-fell)" in after
     assert "Nothing to do with speed" not in text
+
+
+def test_a_long_name_does_not_widen_the_table() -> None:
+    text = shown(measured(workload="a_network_with_a_very_long_name_indeed_" * 3), place=Terminal(width=80))
+    table = [line for line in text.splitlines() if "train  float32" in line]
+    assert table and all(len(line) <= 80 for line in table)

@@ -93,7 +93,7 @@ def test_a_jump_in_two_steps_is_one() -> None:
 
 def test_directml_does_not_tell_its_memory() -> None:
     said = sweep.volatile([point(2, None), point(4, None), point(8, None, MEMORY)], "dml:0", capacity=16 * GB)
-    assert said.startswith("batch 8 does not fit, and what smaller ones took is not told; DirectML")
+    assert said.startswith("batch 8 does not fit, and the memory of smaller ones was not reported; DirectML")
     assert sweep.volatile([point(2, None), point(8, None, MEMORY)], "xpu:0", capacity=16 * GB) == ""
 
 

@@ -97,7 +97,7 @@ def test_the_request_arrives(tmp_path: Path) -> None:
         ("say('result-of-mine', x=1)", "import: it ended without a result"),
         ("sys.stderr.write('RuntimeError: no kernel image\\n'); sys.exit(1)", "it printed: RuntimeError: no kernel image"),
         ("say('failed', error='ValueError: x\\x1b[31m' + 'y' * 5000)", r"import: ValueError: x \[31my{200}"),
-        ("say('failed')", "import: an error without a word"),
+        ("say('failed')", "import: an error without a message"),
         ("say('measure')\nwhile True: print('x' * 1000)", "measure: it printed without end"),
         ("say('measure')\nwhile True: sys.stderr.write('x' * 1000)", "measure: it printed without end"),
         ("say('first'); time.sleep(100)", r"first: no end after \d s"),

@@ -1,0 +1,31 @@
+"""What --python names must be an interpreter or an environment: anything else is a usage error, not a finding."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from gpudoctor.cli import BadInput
+
+_INTERPRETERS = ("bin/python", "bin/python3", "Scripts/python.exe", "python.exe")
+_NAME = re.compile(r"(python|pypy|graalpy)[\d.]*[a-z]*(\.exe)?$", re.IGNORECASE)
+
+
+def check_python(given: str | None, capture: str | None = None) -> None:
+    """Raises BadInput. A link that leads nowhere is an environment that broke, which the diagnosis tells."""
+    if not given or capture is not None:
+        return
+    path = os.path.expanduser(given)
+    if not os.path.lexists(path):
+        if os.sep in given or not _NAME.fullmatch(given):
+            raise BadInput(f"--python {given}: no such file or folder; give an interpreter or an environment folder")
+        return
+    if os.path.isdir(path):
+        if not any(os.path.lexists(os.path.join(path, name)) for name in _INTERPRETERS):
+            raise BadInput(f"--python {given}: this folder holds no Python interpreter; give an environment's folder")
+    elif os.path.exists(path) and not (os.access(path, os.X_OK) and _is_python(path)):
+        raise BadInput(f"--python {given}: this file is not a Python interpreter; give one, or the folder of an environment")
+
+
+def _is_python(path: str) -> bool:
+    return any(_NAME.fullmatch(os.path.basename(name)) for name in (path, os.path.realpath(path)))

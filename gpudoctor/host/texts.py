@@ -1,0 +1,163 @@
+"""What a person gives as a text: a file, a compressed log, a vendor's bundle of many files. Read piece by piece, never unpacked to disk."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import lzma
+import os
+import struct
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from typing import IO
+
+PIECE = 1 << 20
+LARGEST_MEMBER = 64 << 20
+MOST = 2 << 30
+"""Bytes of all that an archive holds: what is packed small may be endless."""
+_TEXTS = (".log", ".txt", ".out", ".err", ".json", ".yaml", ".yml", ".html", ".xml", ".conf", ".cfg", ".md", ".csv", "")
+_CAPTURE = "machine.toml"
+_MAGIC = (
+    (b"\x7fELF", "an ELF program or library"), (b"\x89PNG", "a PNG image"), (b"\xff\xd8\xff", "a JPEG image"), (b"%PDF", "a PDF document"),
+    (b"MZ", "a Windows program"), (b"PAR1", "a Parquet file"), (b"\x93NUMPY", "a NumPy array"), (b"SQLite format 3", "an SQLite database"),
+    (b"\x80\x02", "a pickle or an old PyTorch checkpoint"), (b"GGUF", "a GGUF model"),
+)  # fmt: skip
+
+
+_DAMAGED = (OSError, EOFError, zlib.error, lzma.LZMAError, tarfile.TarError, struct.error, IndexError, TypeError)
+"""What the readers of the standard library raise for damaged bytes: a header that ends too early is a TypeError in a stream of gzip."""
+
+
+class NotText(ValueError):
+    """What was given holds no text that could be read: what it is, and what to give instead."""
+
+
+def pieces(name: str) -> Iterator[bytes]:
+    """The bytes of the text in a file; of an archive those of its text files. Raises OSError and NotText."""
+    if os.path.isdir(name):
+        raise NotText("a folder; give one or several of the files in it")
+    with open(name, "rb") as file:
+        start = file.read(PIECE)
+        if not start:
+            raise NotText("it is empty; give a log, a traceback or the pasted output of a tool")
+        file.seek(0) if file.seekable() else None
+        if not file.seekable():
+            yield from _checked(start, iter(lambda: file.read(PIECE), b""))
+        elif start.startswith(b"PK\x03\x04"):
+            yield from _zip(file, name)
+        elif start.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00")) or _is_tar(start):
+            yield from _compressed(file, name)
+        else:
+            yield from _checked(b"", iter(lambda: file.read(PIECE), b""))
+
+
+def _is_tar(start: bytes) -> bool:
+    return start[257:262] == b"ustar"
+
+
+def checked(parts: Iterator[bytes]) -> Iterator[bytes]:
+    """The same of what comes through a pipe."""
+    start = next(parts, b"")
+    if not start.strip():
+        rest = next(parts, b"")
+        if not rest:
+            raise NotText("it is empty; give a log, a traceback or the pasted output of a tool")
+        start += rest
+    yield from _checked(start, parts)
+
+
+def _checked(start: bytes, parts: Iterator[bytes]) -> Iterator[bytes]:
+    """As UTF-8; Windows PowerShell redirects in UTF-16."""
+    start = start or next(parts, b"")
+    if start.startswith((b"\xff\xfe", b"\xfe\xff")):
+        yield b"".join((start, *parts)).decode("utf-16", "replace").encode()
+        return
+    what = binary(start)
+    if what:
+        raise NotText(f"{what}, not text; give a log, a traceback or the pasted output of a tool")
+    yield start
+    yield from parts
+
+
+def binary(start: bytes) -> str:
+    """What kind of binary data begins so; '' for text."""
+    known = next((words for magic, words in _MAGIC if start.startswith(magic)), "")
+    if known:
+        return known
+    head = start[:8192]
+    control = sum(byte < 32 and byte not in b"\t\n\r\f\x08\x1b" for byte in head)
+    return "binary data" if head and (head.count(0) > len(head) // 100 or control > len(head) // 10) else ""
+
+
+def _compressed(file: IO[bytes], name: str) -> Iterator[bytes]:
+    """An archive where it is one, else one compressed text."""
+    found = False
+    try:
+        with tarfile.open(fileobj=file, mode="r|*") as archive:
+            for part in _members(((member.name, archive.extractfile(member)) for member in archive if _wanted(member)), name):
+                found = True
+                yield part
+            return
+    except _DAMAGED as error:
+        if found:
+            raise NotText(f"a damaged archive ({error}); pack it again, or give the log in it") from error
+    file.seek(0)
+    try:
+        with gzip.open(file) as unpacked:
+            yield from _checked(b"", _limited(iter(lambda: unpacked.read(PIECE), b"")))
+    except _DAMAGED as error:
+        raise NotText(f"a compressed file that cannot be read ({error}); decompress it first") from error
+
+
+def _wanted(member: tarfile.TarInfo) -> bool:
+    return member.isreg() and 0 < member.size <= LARGEST_MEMBER
+
+
+def _zip(file: IO[bytes], name: str) -> Iterator[bytes]:
+    try:
+        with zipfile.ZipFile(file) as archive:
+            there = (member for member in archive.infolist() if not member.is_dir() and 0 < member.file_size <= LARGEST_MEMBER)
+            yield from _members(((member.filename, archive.open(member)) for member in there), name)
+    except (OSError, EOFError, zlib.error, RuntimeError, NotImplementedError, zipfile.BadZipFile) as error:
+        raise NotText(f"a zip archive that cannot be read ({error}); give the log in it") from error
+
+
+def _members(members: Iterator[tuple[str, IO[bytes] | None]], name: str) -> Iterator[bytes]:
+    """The texts among them, one behind the other, a compressed log too."""
+    found, total = 0, 0
+    for path, content in members:
+        if os.path.basename(path) == _CAPTURE:
+            raise NotText(f"a recorded machine; diagnose it with: gpudoctor check --capture {name}")
+        suffix = os.path.splitext(path.lower().removesuffix(".gz"))[1]
+        if content is None or (suffix not in _TEXTS and not suffix[1:].isdigit()):
+            continue
+        text = content.read(LARGEST_MEMBER)
+        if text.startswith(b"\x1f\x8b"):
+            text = _unzipped(text)
+        if not text or binary(text):
+            continue
+        found, total = found + 1, total + len(text)
+        yield text + b"\n\n"
+        if total > MOST:
+            return
+    if not found:
+        raise NotText("an archive without a text file; give the log itself")
+
+
+def _unzipped(content: bytes) -> bytes:
+    try:
+        with gzip.open(io.BytesIO(content)) as unpacked:
+            return unpacked.read(LARGEST_MEMBER)
+    except (OSError, EOFError, zlib.error):
+        return b""
+
+
+def _limited(parts: Iterator[bytes]) -> Iterator[bytes]:
+    total = 0
+    for part in parts:
+        total += len(part)
+        if total > MOST:
+            return
+        yield part

@@ -1,0 +1,24 @@
+"""The console script: Ctrl-C is answered from the first moment on, before anything else is imported."""
+
+from __future__ import annotations
+
+import _signal  # type: ignore[import-not-found]
+import os
+
+
+def _interrupted(number: int, frame: object) -> None:
+    """While modules load there is nothing to tidy up, and a traceback of an import would help nobody."""
+    os.write(2, b"gpudoctor: interrupted\n")
+    os._exit(130)
+
+
+def main() -> None:
+    _signal.signal(_signal.SIGINT, _interrupted)  # the module `signal` is Python, and would have to be imported first
+    from gpudoctor.cli import main as command_line
+
+    _signal.signal(_signal.SIGINT, _signal.default_int_handler)
+    command_line()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+"""Tables of releases held against the package index: what an export pins exists, and what audit says is demanded is demanded."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpudoctor.derived._tables import table
+
+PINS = [(row["name"], row["version"], row["python"]) for row in table("setup-pins")["package"]]
+DEMANDS = [("vllm", "0.6.6", "torch==2.5.1"), ("xformers", "0.0.29.post2", "torch==2.6.0"), ("torch", "2.8.0", "triton==3.4.0")]
+"""One of each table."""
+
+
+def metadata(name: str, version: str, folder: Path) -> dict[str, Any]:
+    argv = [sys.executable, "-m", "pip", "install", "--dry-run", "--quiet", "--no-deps", "--ignore-installed", "--report", "-",
+            "--only-binary=:all:", "--target", str(folder), "--python-version", "3.12", "--platform", "manylinux_2_28_x86_64",
+            "--platform", "manylinux2014_x86_64", "--platform", "manylinux1_x86_64", "--platform", "any"]  # fmt: skip
+    for python in ("3.12", "3.11", "3.10"):
+        argv[argv.index("--python-version") + 1] = python
+        done = subprocess.run([*argv, f"{name}=={version}"], capture_output=True, text=True, timeout=300)
+        if done.returncode == 0:
+            return dict(json.loads(done.stdout)["install"][0]["metadata"])
+    raise AssertionError(done.stderr[-500:])
+
+
+@pytest.mark.parametrize(("name", "version", "python"), PINS)
+def test_a_pin_of_an_export_is_on_the_index(name: str, version: str, python: str, tmp_path: Path) -> None:
+    assert (metadata(name, version, tmp_path).get("requires_python") or "") == python
+
+
+@pytest.mark.parametrize(("name", "version", "demand"), DEMANDS)
+def test_a_demand_of_the_tables_is_in_the_metadata(name: str, version: str, demand: str, tmp_path: Path) -> None:
+    said = [text.replace(" ", "").partition(";")[0] for text in metadata(name, version, tmp_path)["requires_dist"]]
+    assert demand in said
+    wanted, _, release = demand.partition("==")
+    if name == "xformers":
+        (row,) = [row for row in table("python-partners")["torch"] if row["version"] == release]
+        assert version in row["xformers"]
+    else:
+        rows = table("audit-packages")["triton"] if wanted == "triton" else table("audit-packages")["demands_torch"][name]
+        assert rows[version] == release

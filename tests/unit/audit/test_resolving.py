@@ -1,0 +1,41 @@
+"""Which requirements proposed lines ask for, in the language of each kind of file; and what pip's answers mean."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpudoctor.audit.resolving import Asked, asked, refusal
+
+XPU = "https://download.pytorch.org/whl/xpu"
+
+
+@pytest.mark.parametrize(
+    ("lines", "found"),
+    [
+        (["xformers==0.0.29.post3"], Asked(("xformers==0.0.29.post3",))),
+        ([f"--extra-index-url {XPU}", "torch==2.8.0+xpu"], Asked(("torch==2.8.0+xpu",), ("--extra-index-url", XPU))),
+        ([f'RUN pip install "torch>=2.5" --index-url {XPU}'], Asked(("torch>=2.5",), ("--index-url", XPU))),
+        (['"torch==2.8.0",', "[tool.uv.sources]", 'torch = { index = "pytorch-xpu" }', "[[tool.uv.index]]", 'name = "pytorch-xpu"',
+          f'url = "{XPU}"', "explicit = true"], Asked(("torch==2.8.0",), ("--extra-index-url", XPU))),
+        (["- pip:", f"  - --extra-index-url {XPU}", "  - torch==2.8.0+xpu"], Asked(("torch==2.8.0+xpu",), ("--extra-index-url", XPU))),
+        (["onnxruntime-openvino"], Asked(("onnxruntime-openvino",))),
+        (["pip uninstall -y triton"], Asked(())),
+        (["# no release is on an index"], Asked(())),
+    ],
+)  # fmt: skip
+def test_what_lines_ask_for(lines: list[str], found: Asked) -> None:
+    assert asked(lines) == found
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "why"),
+    [
+        (0, "", ""),
+        (1, "ERROR: No matching distribution found for torch==2.1.0+xpu", "pip finds no torch==2.1.0+xpu"),
+        (1, "ERROR: ResolutionImpossible: for help visit", "pip finds no set of releases that go together"),
+        (1, "Could not fetch URL: connection error", None),
+        (None, "", None),
+    ],
+)
+def test_only_an_answer_counts(status: int | None, said: str, why: str | None) -> None:
+    assert refusal(Asked(("torch==2.1.0+xpu",)), "3.12", "/tmp/x", lambda words: (status, said)) == why
