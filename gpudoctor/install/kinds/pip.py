@@ -124,7 +124,7 @@ class Pip:
         try:
             machine.write(listed, pip_lock.lock(found).encode())
         except pip_lock.NoChecksum as error:
-            machine.say(f"{error}: nobody says its checksum, so that what is installed is held against none")
+            machine.say(f"{error}: the index gives no checksum; the packages are installed without one")
             return self._run([*command.argv, "--report", report], before, machine)
         return self._run(command.from_lock(listed), before, machine)
 

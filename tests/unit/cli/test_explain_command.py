@@ -134,7 +134,7 @@ def test_what_is_left_out_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[
     log.write_text("RuntimeError: CUDA error: no kernel image is available for execution on the device\n")
     for words in ((), ("-q",)):
         status, said = explain(capsys, str(log), *words)
-        assert status == 0 and "incomplete: this text takes long to read" in " ".join(said.split())
+        assert status == 0 and "incomplete: this text takes too long to read" in " ".join(said.split())
     _, said = explain(capsys, str(log), "--format", "json")
     assert json.loads(said)["incomplete"]
     log.with_name("b.txt").write_text("nothing\n")
