@@ -115,7 +115,7 @@ def report_of(looked: Looked, knowledge: Catalogue, request: CheckRequest, deman
     deadline = Deadline()
     knowledge, hits = hear(looked.gathered.facts, knowledge, deadline)
     if deadline.passed:
-        looked.gathered.incidents.append("what failing programs said was not read to its end: it takes too long")
+        looked.gathered.incidents.append("the output of failing programs was not read to the end: it takes too long")
     return replace(judge(looked.gathered, knowledge, request, looked.origin, demands, hits), measurements=looked.measurements)
 
 

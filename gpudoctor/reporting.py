@@ -75,7 +75,7 @@ def make(request: ReportRequest, progress: Progress | None = None) -> Made:
     counts = dict(hide.counts)
     report, note = _judged_again(redacted, whole, request, knowledge, hide)
     if counts.get("unread"):
-        note += f" {counts['unread']} lines of the recording take too long to be read for names: <not read> stands in their place."
+        note += f" {counts['unread']} lines of the recording took too long to search for names and were replaced by <not read>."
     if not check.capture:
         trouble = capturing.keep_pseudonyms(hide)
         note = " ".join(

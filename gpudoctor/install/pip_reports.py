@@ -8,11 +8,8 @@ from urllib.parse import urlsplit
 
 from packaging.version import InvalidVersion, Version
 
-from gpudoctor.host import _json
 from gpudoctor.host.acting import Machine
-
-_MOST = 2_000
-_LARGEST = 50_000_000
+from gpudoctor.install.pip_lock import rows
 
 
 def reports(distributions: Mapping[str, Any]) -> bool:
@@ -25,17 +22,8 @@ def reports(distributions: Mapping[str, Any]) -> bool:
 
 def installed_from(folder: str, machine: Machine) -> list[dict[str, str]]:
     """name, version, sha256 and the address without its query, of every package in the reports of a folder; [] without any."""
-    found = []
-    for name in sorted(machine.look.listdir(folder)):
-        if name.endswith(".json"):
-            content = machine.read(f"{folder}/{name}") or b""
-            try:
-                said = _json.loads(content[:_LARGEST].decode("utf-8", "replace"))
-            except ValueError:
-                continue
-            rows = said.get("install") if isinstance(said, dict) else None
-            found += [origin for row in (rows if isinstance(rows, list) else ())[:_MOST] if (origin := _origin(row))]
-    return found
+    names = (name for name in sorted(machine.look.listdir(folder)) if name.endswith(".json"))
+    return [origin for name in names for row in rows(f"{folder}/{name}", machine) if (origin := _origin(row))]
 
 
 def _origin(row: Any) -> dict[str, str]:

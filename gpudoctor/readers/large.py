@@ -14,6 +14,8 @@ from gpudoctor.readers.cleaning import LONGEST_LINE, clean, decode, lines_of
 
 WHOLE = 1 << 20
 """Bytes up to which a text is read as it is."""
+MOST_LINES = 40_000
+"""Lines up to which a text is read as it is, and that are kept of a longer one: each costs a look by every reader, whatever its length."""
 CHUNK = 1 << 20
 ENDS = 128 << 10
 """Bytes kept of the beginning and of the end."""
@@ -43,7 +45,7 @@ def read(chunks: Iterable[bytes], literals: Callable[[], Sequence[str]], progres
     head = bytearray()
     for chunk in source:
         head += chunk
-        if len(head) > WHOLE:
+        if len(head) > WHOLE or head.count(b"\n") > MOST_LINES:
             return _reduced(_as_utf8(chain((bytes(head),), source)), literals(), progress)
     return lines_of(decode(bytes(head)))
 
@@ -82,7 +84,7 @@ def _reduced(chunks: Iterator[bytes], literals: Sequence[str], progress: Callabl
         carried = text[cut:][-2 * CARRIED :]
         if progress:
             progress(done)
-    kept.add(lines, max(0, len(text) - ENDS), len(text), most=MOST_KEPT + ENDS)
+    kept.add(lines, max(0, len(text) - ENDS), len(text), more=ENDS)
     return [Numbered(number, clean(row.decode("utf-8", "replace"))) for number, row in sorted(kept.rows.items())]
 
 
@@ -135,11 +137,12 @@ class _Kept:
         begin = begin + 1 if text[begin : begin + 1] == b"\n" else max(0, text.rfind(b"\n", max(0, at - CARRIED), at) + 1, at - CARRIED)
         self.add(lines, begin, end)
 
-    def add(self, lines: _Lines, begin: int, end: int, most: int = MOST_KEPT) -> None:
+    def add(self, lines: _Lines, begin: int, end: int, more: int = 0) -> None:
+        """`more`: bytes, and as many lines, for which there is room besides."""
         number = lines.number_at(begin)
         for row in lines.text[begin:end].split(b"\n"):
-            more = min(len(row), LONGEST_LINE) - len(self.rows.get(number, b""))
-            if more > 0 and self._size + more <= most:
+            longer = min(len(row), LONGEST_LINE) - len(self.rows.get(number, b""))
+            if longer > 0 and self._size + longer <= MOST_KEPT + more and len(self.rows) < MOST_LINES + more // 8:
                 self.rows[number] = row[:LONGEST_LINE]
-                self._size += more
+                self._size += longer
             number += 1

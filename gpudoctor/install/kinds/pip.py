@@ -7,6 +7,7 @@ import posixpath
 import secrets
 import shlex
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from packaging.utils import canonicalize_name
@@ -14,6 +15,7 @@ from packaging.utils import canonicalize_name
 from gpudoctor.host.acting import ActFailed, Done, Machine
 from gpudoctor.host.base import Host
 from gpudoctor.install import environment_snapshot as kept
+from gpudoctor.install import pip_lock
 from gpudoctor.install.interpreters import uv_path
 from gpudoctor.install.kinds._kind import Draft, Kind, Look, PlanError, Settings
 from gpudoctor.install.kinds.venv import python_in
@@ -96,8 +98,8 @@ class Pip:
             if settings["remove_first"]:
                 self._run([*_uninstall(settings["python"], uv, ask=False), *settings["remove_first"]], before, machine)
             for number, command in enumerate(_commands(settings, constraints, uv)):
-                said = ["--report", f"{before['temporary']}/{number}.json"] if not uv and reports(target.distributions) else []
-                done = self._run([*command, *said], before, machine)
+                locks = not uv and reports(target.distributions)
+                done = self._locked(command, number, before, machine) if locks else self._run(command.argv, before, machine)
                 if done.rc != 0:
                     break
             else:
@@ -109,6 +111,22 @@ class Pip:
             if failure.kind not in (NETWORK, CHECKSUM) or same or attempt == TRIES:
                 raise ActFailed(failure.reason, failure.advice, done.output[-2000:])
             machine.say(f"{failure.reason}: once more")
+
+    def _locked(self, command: _Command, number: int, before: Settings, machine: Machine) -> Done:
+        """Resolves once, then installs nothing but what was resolved, each package with its checksum: in further tries too."""
+        report, listed = (f"{before['temporary']}/{number}.{suffix}" for suffix in ("json", "txt"))
+        if machine.read(listed) is not None:
+            return self._run(command.from_lock(listed), before, machine)
+        done = self._run([*command.argv, "--dry-run", "--report", report], before, machine)
+        found = pip_lock.rows(report, machine) if done.rc == 0 else []
+        if not found:
+            return done
+        try:
+            machine.write(listed, pip_lock.lock(found).encode())
+        except pip_lock.NoChecksum as error:
+            machine.say(f"{error}: the index gives no checksum; the packages are installed without one")
+            return self._run([*command.argv, "--report", report], before, machine)
+        return self._run(command.from_lock(listed), before, machine)
 
     def _run(self, argv: list[str], before: Settings, machine: Machine) -> Done:
         return machine.run(alone(argv, machine.look), env=surroundings(before["temporary"], machine.look), check=False)
@@ -195,7 +213,7 @@ def _acts(settings: Settings) -> Iterator[Act]:
     constraints = f"{settings['env']}/constraints.txt"
     if settings["constraints"]:
         yield FileChange(path=constraints, content=_lines(settings["constraints"]).decode())
-    yield from (Command(argv=tuple(command)) for command in _commands(settings, constraints, settings["uv"]))
+    yield from (Command(argv=tuple(command.argv)) for command in _commands(settings, constraints, settings["uv"]))
 
 
 def _uninstall(python: str, uv: str, *, ask: bool) -> list[str]:
@@ -217,7 +235,20 @@ def _first(given: Settings, look: Look) -> Places | None:
     return places({"index": named}, look) if named and not look.options.get("bundle") else None
 
 
-def _commands(settings: Settings, constraints: str, uv: str) -> Iterator[list[str]]:
+@dataclass(frozen=True, slots=True)
+class _Command:
+    argv: list[str]
+    where: Places
+    python: str
+    options: list[str]
+
+    def from_lock(self, path: str) -> list[str]:
+        """The same from a list of checksums, and nothing besides it."""
+        options = [option for option in self.options if option != "--no-deps"]
+        return pip_install(self.python, [*self.where.for_pip(), *options, "--no-deps", "--require-hashes", "--requirement", path])
+
+
+def _commands(settings: Settings, constraints: str, uv: str) -> Iterator[_Command]:
     """One command for each index, so that every package has but one index that may bring it."""
     limits = ["--constraint", constraints] if settings["constraints"] else []
     if settings.get("first"):
@@ -227,11 +258,11 @@ def _commands(settings: Settings, constraints: str, uv: str) -> Iterator[list[st
     yield _command(settings, place, uv, settings["options"], [*limits, *settings["packages"]])
 
 
-def _command(settings: Settings, where: Places, uv: str, options: list[str], tail: list[str]) -> list[str]:
+def _command(settings: Settings, where: Places, uv: str, options: list[str], tail: list[str]) -> _Command:
     if not uv:
-        return pip_install(settings["python"], [*where.for_pip(), *options, *tail])
+        return _Command(pip_install(settings["python"], [*where.for_pip(), *options, *tail]), where, settings["python"], options)
     options = ["--prerelease=allow" if option == "--pre" else option for option in options]
-    return uv_install(uv, settings["python"], [*where.for_uv(), *options, *tail])
+    return _Command(uv_install(uv, settings["python"], [*where.for_uv(), *options, *tail]), where, settings["python"], options)
 
 
 KIND: Kind = Pip()

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.cli import run
+from gpudoctor.model.deadline import Deadline
 
 TRACE = """I get this:
 ```
@@ -124,3 +125,20 @@ def test_what_a_person_wrote_around_a_report_is_read_too(tmp_path: Path, capsys:
     file.write_text(f"After the update:\n\n```\n{TRACE.splitlines()[-2]}\n```\n\n{file.read_text()}\nAny idea?\n")
     both = {finding["id"] for finding in json.loads(explain(capsys, str(file), "--format", "json", "--all")[1])["findings"]}
     assert alone < both and any("oneapi" in name for name in both - alone), both - alone
+
+
+def test_what_is_left_out_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the screen, in JSON and in the table of several texts; the status is that of what was found."""
+    monkeypatch.setattr("gpudoctor.explaining.Deadline", lambda: Deadline(0.0))
+    log = tmp_path / "log.txt"
+    log.write_text("RuntimeError: CUDA error: no kernel image is available for execution on the device\n")
+    for words in ((), ("-q",)):
+        status, said = explain(capsys, str(log), *words)
+        assert status == 0 and "incomplete: this text takes too long to read" in " ".join(said.split())
+    _, said = explain(capsys, str(log), "--format", "json")
+    assert json.loads(said)["incomplete"]
+    log.with_name("b.txt").write_text("nothing\n")
+    _, said = explain(capsys, str(log), str(log.with_name("b.txt")))
+    assert "incomplete: " in said
+    _, said = explain(capsys, str(log), str(log.with_name("b.txt")), "--format", "json")
+    assert [bool(text["incomplete"]) for text in json.loads(said)["texts"]] == [True, True]

@@ -140,6 +140,14 @@ BOMBS: list[Callable[[Path], list[str]]] = [
     lambda folder: ["check", "--capture", report(folder, {"x": [[] for _ in range(3_000_000)]})],
     lambda folder: ["explain", _file(folder, "log.txt", "RuntimeError: " + "x" * 20_000_000)],
     lambda folder: ["explain", _file(folder, "log.txt", "torch 2.8.0\n" * 2_000_000)],
+    lambda folder: ["explain", _file(folder, "log.txt", "\n" * 1_000_000)],
+    lambda folder: ["diff", *[report(folder, {"x": [[] for _ in range(3_000_000)]})] * 2],
+    lambda folder: ["diff", *[capture(folder, {"python.json": '{"distributions": ' + many_tables(25) + "}"})] * 2],
+    lambda folder: ["report", "--capture", capture(folder, {"python.json": '{"distributions": ' + many_tables(25) + "}"})],
+    lambda folder: ["report", "--capture", capture(folder, {"files/var/log/x": "10.1.2.3 /home/x\n" * 400_000})],
+    lambda folder: ["setup", "cuda", "--plan", "--capture", capture(folder, {"python.json": '{"distributions": ' + many_tables(25) + "}"})],
+    lambda folder: ["list", "devices", "--capture", capture(folder, {"commands.jsonl": '{"argv": ' + many_tables(25) + "}"})],
+    lambda folder: ["validate", *["--compare", report(folder, {"x": [[] for _ in range(3_000_000)]})] * 2],
 ]  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from gpudoctor.host.redact import Redactor
 from gpudoctor.host.redact_clean import clean, decoded, folded
 from gpudoctor.host.redact_unknown import is_random
 from gpudoctor.host.system_names import Names
+from gpudoctor.model.deadline import Deadline
 
 NAMES = Names(users=("carol", "Carol Nußbaum"), hosts=("nautilus",), domains=("zebrafish.lan",))
 TOKEN = "ghp_u8jzPde0IgxLd6GncfBAepfJBd0Kh8oOOL8d"
@@ -117,6 +118,14 @@ def test_time_grows_with_the_text_and_no_faster(hide: Redactor, piece: str, free
     small, large = seconds(50_000), seconds(200_000)
     assert large < 12 * small + 0.3  # four times the text
     assert large < 3
+
+
+def test_what_was_not_read_in_time_is_left_out() -> None:
+    hide = Redactor(NAMES, deadline=Deadline(0.0))
+    assert hide.text("carol was here\n/home/carol") == "<not read>\n<not read>" and hide.counts == {"unread": 2}
+    assert "carol" not in str(hide.value({"note": "carol", "more": ["carol"]}))
+    unhurried = Redactor(NAMES, deadline=Deadline(60.0))
+    assert unhurried.text("carol was here") == "user-1 was here" and "unread" not in unhurried.counts
 
 
 def test_a_log_is_read_at_a_megabyte_a_second(hide: Redactor) -> None:

@@ -15,6 +15,7 @@ from wheel_index import Wheel, WheelIndex
 
 from gpudoctor.host.acting import ActFailed
 from gpudoctor.host.changing import ActingHost
+from gpudoctor.install import pip_lock
 from gpudoctor.install.environment_snapshot import write_manifest
 from gpudoctor.install.kinds._kind import PlanError
 from gpudoctor.install.pip_reports import installed_from
@@ -305,6 +306,54 @@ def test_each_package_comes_from_one_index_and_the_journal_says_from_which(env: 
     assert set(origins) == {"torch", "ipex", "helper", "numpy"}
     assert origins["torch"]["from"].startswith(archived.url.rpartition("/")[0]) and origins["numpy"]["from"].startswith("http://127.0.0.1")
     assert all(re.fullmatch("[0-9a-f]{64}", row["sha256"]) for row in origins.values())
+
+
+def test_nothing_is_installed_but_what_was_resolved_with_its_checksum(
+    env: Path, acting: ActingHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[list[str]] = []
+    run = acting.run
+    monkeypatch.setattr(acting, "run", lambda argv, **more: (ran.append(list(argv)), run(argv, **more))[1])
+    with WheelIndex({"torch": "2.8.0", "numpy": "1.26.4"}) as index:
+        index.add([Wheel("vision", "1.0", requires=["torch", "numpy"])])
+        plan("pip", look(env, {"pypi": index.url}), packages=["vision"]).begin(acting).apply(acting)
+    resolving, installing = [argv for argv in ran if "install" in argv]
+    assert "--dry-run" in resolving and "--require-hashes" not in resolving
+    assert {"--require-hashes", "--no-deps", "--requirement"} <= set(installing) and "vision" not in installing
+
+
+def test_an_index_that_changes_its_mind_between_is_refused(env: Path, acting: ActingHost, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It serves another wheel under the same name, with a checksum that fits it, once everything is resolved."""
+    with WheelIndex({"numpy": "1.26.4"}) as index:
+        run = acting.run
+
+        def swapping(argv: list[str], **more: object) -> object:
+            done = run(argv, **more)  # type: ignore[arg-type]
+            if "--dry-run" in argv:
+                index.add([Wheel("numpy", "1.26.4", files={"numpy/__init__.py": "import os\n"})])
+            return done
+
+        monkeypatch.setattr(acting, "run", swapping)
+        step = plan("pip", look(env, {"pypi": index.url}), packages=["numpy"]).begin(acting)
+        with pytest.raises(ActFailed, match="another checksum"):
+            step.apply(acting)
+    assert "numpy" not in installed(env, acting)
+
+
+def test_a_package_without_a_checksum_is_said() -> None:
+    row = {"metadata": {"name": "torch", "version": "2.8.0+xpu"}, "download_info": {"url": "https://h/t.whl", "archive_info": {}}}
+    with pytest.raises(pip_lock.NoChecksum, match="torch"):
+        pip_lock.lock([row])
+    hashed = {**row, "download_info": {"url": "https://h/t.whl", "archive_info": {"hashes": {"sha256": "a" * 64}}}}
+    assert pip_lock.lock([hashed]) == f"torch==2.8.0+xpu --hash=sha256:{'a' * 64}\n"
+    assert pip_lock.lock([{**hashed, "is_direct": True}]) == f"torch @ https://h/t.whl --hash=sha256:{'a' * 64}\n"
+
+
+@pytest.mark.parametrize("name", ["x --index-url https://evil.example", "-r /etc/passwd", "a\nb==1"])
+def test_no_name_becomes_a_line_of_its_own(name: str) -> None:
+    archive = {"url": "https://h/t.whl", "archive_info": {"hashes": {"sha256": "a" * 64}}}
+    with pytest.raises(pip_lock.NoChecksum):
+        pip_lock.lock([{"metadata": {"name": name, "version": "1"}, "download_info": archive}])
 
 
 def test_an_index_for_nothing_is_a_mistake_of_the_recipe(env: Path, index: WheelIndex) -> None:
