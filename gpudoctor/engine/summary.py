@@ -63,7 +63,9 @@ def headline(facts: Facts) -> dict[str, str]:
     names = [str(gpu.get("name") or gpu.get("pci_id") or "GPU") for gpu in gpus if isinstance(gpu, Mapping)]
     counted = [f"{names.count(name)} x {name}" if names.count(name) > 1 else name for name in dict.fromkeys(names)]
     count = len(facts.value("pci.devices") or [])
-    if not counted and facts.value("bus.pci.visible") is False:
+    if not counted and facts.value("poplar.present") is True:
+        counted = ["Graphcore IPUs"]
+    elif not counted and facts.value("bus.pci.visible") is False:
         counted = ["no PCI bus visible"]
     elif not counted and count:
         counted = [f"no GPU among the {count} devices of the PCI bus"]

@@ -6,6 +6,7 @@ import re
 
 from gpudoctor.model.report import Finding
 from gpudoctor.reporters.escape import visible
+from gpudoctor.reporters.phrases import advice_words
 
 _ISSUE = re.compile(r"([A-Za-z0-9][\w.-]{0,99}/[\w.-]{1,100})#(\d{1,9})$")
 
@@ -13,7 +14,7 @@ _ISSUE = re.compile(r"([A-Za-z0-9][\w.-]{0,99}/[\w.-]{1,100})#(\d{1,9})$")
 def lines(finding: Finding) -> list[str]:
     """Without the title."""
     advice = finding.advice
-    text = advice.text + (" Then reboot." if advice.needs_reboot and "reboot" not in advice.text.lower() else "")
+    text = advice_words(advice)
     found = [
         finding.explanation,
         f"On: {', '.join(finding.subjects)}" if len(finding.subjects) > 1 else "",

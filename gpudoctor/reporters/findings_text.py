@@ -10,7 +10,7 @@ from gpudoctor.model.report import Finding
 from gpudoctor.reporters.arranged import MOST, Arranged, question_of
 from gpudoctor.reporters.escape import visible
 from gpudoctor.reporters.layout import Line, Span, hanging
-from gpudoctor.reporters.phrases import exports
+from gpudoctor.reporters.phrases import advice_words, exports
 
 
 def arranged_lines(
@@ -90,7 +90,7 @@ def _evidence(finding: Finding, width: int, margin: Span, verbose: bool) -> Iter
 
 def _advice(finding: Finding, width: int, margin: Span, label: str, verbose: bool) -> Iterator[Line]:
     advice = finding.advice
-    text = advice.text + (" Then reboot." if advice.needs_reboot and "reboot" not in advice.text.lower() else "")
+    text = advice_words(advice)
     if text:
         yield from hanging((margin, Span(label, "good")), text, width)
         label = " " * len(label)

@@ -176,7 +176,7 @@ def _finding(finding: Finding, numbers: Mapping[str, int], full: bool) -> str:
 
 def _advice(finding: Finding) -> Iterator[str]:
     advice = finding.advice
-    said = advice.text + (" Then reboot." if advice.needs_reboot and "reboot" not in advice.text.lower() else "")
+    said = phrases.advice_words(advice)
     if said:
         yield f"Do: {text(said)}"
     commands = [*advice.commands, *(f"export {name}={value}" for name, value in advice.env.items())]

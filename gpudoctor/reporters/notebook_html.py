@@ -8,7 +8,7 @@ from html import escape
 from gpudoctor.model.report import Finding, Report, StackResult
 from gpudoctor.reporters.escape import visible
 from gpudoctor.reporters.finding_text import address
-from gpudoctor.reporters.phrases import name, nothing_wrong
+from gpudoctor.reporters.phrases import advice_words, name, nothing_wrong
 
 COLOURS = {"ok": "#2e7d32", "broken": "#c62828", "error": "#c62828", "warning": "#b26a00", "info": "#1565c0"}
 """Read on white and on black alike; anything else keeps the notebook's own colour."""
@@ -65,7 +65,7 @@ def _finding(finding: Finding, shown: bool) -> str:
         f"<details{' open' if shown else ''}><summary>{_coloured(finding.severity, finding.severity)} <b>{_text(finding.title)}</b> "
         f"<small>{_text(finding.confidence)}</small></summary>"
         f"<p>{_text(finding.explanation)}</p>"
-        + (f"<p><b>Do:</b> {_text(advice.text)}{' Then reboot.' if _reboot(finding) else ''}</p>" if advice.text else "")
+        + (f"<p><b>Do:</b> {_text(advice_words(advice))}</p>" if advice.text else "")
         + (f"<pre>{escape(visible(commands, multiline=True))}</pre>" if commands else "")
         + "".join(f"<p><small>Seen: {_text(seen)}</small></p>" for seen in finding.evidence[:8])
         + (f"<p><small>{', '.join(links)}</small></p>" if links else "")
@@ -76,10 +76,6 @@ def _finding(finding: Finding, shown: bool) -> str:
 def _link(source: str) -> str:
     link = address(source)
     return f'<a href="{escape(link)}" rel="noopener noreferrer" target="_blank">{_text(source)}</a>' if link else _text(source)
-
-
-def _reboot(finding: Finding) -> bool:
-    return finding.advice.needs_reboot and "reboot" not in finding.advice.text.lower()
 
 
 def _coloured(kind: str, text: str) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
+from gpudoctor.model.check import Advice
 from gpudoctor.model.report import LayerResult, Report, StackResult
 
 WORDS = {"ok": "ok", "warning": "warning", "broken": "BROKEN", "unknown": "not checked", "not-reached": "not reached"}
@@ -13,6 +15,24 @@ NO_GPU = "No GPU found"
 AGAIN = "gpudoctor check"
 FEW = 3
 """Commands that are repeated at the end of a screen."""
+
+
+_RESTARTS = re.compile(r"reboot|restart the (?:machine|computer)|boots? again|power .{0,20}off", re.IGNORECASE)
+
+
+def advice_words(advice: Advice) -> str:
+    """What to do, in words: a command that stands at the end of the sentence is left to its own line below, and a reboot is said once."""
+    text = advice.text
+    for command in advice.commands:
+        head = text.rstrip(".").removesuffix("`").removesuffix(command).removesuffix("`")
+        if head.endswith(": "):
+            text = f"{head[:-2]}."
+            break
+    if not advice.needs_reboot or _RESTARTS.search(text):
+        return text
+    if not text:
+        return "Reboot."
+    return f"{text} Then reboot." if text.endswith((".", "!", "?")) else f"{text} (then reboot)"
 
 
 def name(layer: str) -> str:

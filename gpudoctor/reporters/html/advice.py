@@ -8,6 +8,7 @@ from shlex import quote
 from gpudoctor.model.check import Advice
 from gpudoctor.reporters.escape import visible
 from gpudoctor.reporters.html.element import Element, element
+from gpudoctor.reporters.phrases import advice_words
 
 
 def advice(given: Advice, heading: Element | None = None) -> Element | None:
@@ -15,8 +16,7 @@ def advice(given: Advice, heading: Element | None = None) -> Element | None:
     lines = [*given.commands, *(f"export {name}={quote(value)}" for name, value in given.env.items())]
     if not (given.text or lines or given.recipe):
         return None
-    reboot = given.needs_reboot and "reboot" not in given.text.lower()
-    text = " ".join(part for part in (given.text, "Then reboot." if reboot else "") if part)
+    text = advice_words(given)
     recipe = f"gpudoctor setup {given.recipe} --plan" if given.recipe else ""
     return element(
         "div",
