@@ -106,8 +106,9 @@ def _read(path: str, root: str, found: dict[str, Manifest], *, as_requirements: 
         there = os.path.join(os.path.dirname(path), name)
         if os.path.isabs(name) or inside(there, root) is None:
             manifest.notes.append(f"{where}: {name[:100]} leads out of {root}, not read")
-        elif manifest.kind == "Dockerfile" and not os.path.exists(there):
-            manifest.notes.append(f"{where}: {name[:100]} is not beside the Dockerfile, not read")
+        elif not os.path.lexists(there):
+            beside = "the Dockerfile" if manifest.kind == "Dockerfile" else "this file"
+            manifest.notes.append(f"{where}: {name[:100]} is not beside {beside}, not read")
         else:
             _read(os.path.normpath(there), root, found, as_requirements=True)
 

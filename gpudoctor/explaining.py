@@ -94,7 +94,7 @@ def _unread(deadline: Deadline) -> tuple[str, ...]:
     """What to say of a text that took too long."""
     if not deadline.passed:
         return ()
-    return (f"this text takes too long to read; after {SECONDS:.0f} s of CPU time the rest was left out. Give only the part around the error",)
+    return (f"this text takes too long to read; the rest was left out after {SECONDS:.0f} s of CPU time. Give the part around the error",)
 
 
 def _around_the_report(lines: Sequence[Numbered], told: Mapping[str, Any]) -> list[Numbered]:

@@ -111,7 +111,7 @@ def without_tables(use: Sequence[str], tables: list[str]) -> tuple[str, ...]:
     if "[tool.uv.sources]" in lines:
         if "tool.uv.sources" in tables:
             at = lines.index("[tool.uv.sources]")
-            lines[at : at + 2] = [f"# below [tool.uv.sources], which is there:  {lines[at + 1]}"]
+            lines[at : at + 2] = [f"# in [tool.uv.sources], for its line there:  {lines[at + 1]}"]
         else:
             tables.append("tool.uv.sources")
     if "[[tool.uv.index]]" in lines:

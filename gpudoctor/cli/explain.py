@@ -122,8 +122,16 @@ def _chunks(name: str) -> Iterator[bytes]:
     except NotText as error:
         raise BadInput(f"{'standard input' if name == '-' else name}: {error}") from error
     except OSError as error:
-        more = "give a text file, a message in quotes, or - for standard input"
-        raise BadInput(f"{name}: {error.strerror or error}; {more}") from error
+        raise BadInput(_no_file(name, error)) from error
+
+
+def _no_file(name: str, error: OSError) -> str:
+    more = "give a text file, a message in quotes, or - for standard input"
+    if not name.strip():
+        return f"the argument is empty; {more}"
+    if name.startswith(("https://", "http://")):
+        return f"{name}: explain opens no connection; save the page as a file, or paste its text to gpudoctor explain -"
+    return f"{name}: {error.strerror or error}; {more}"
 
 
 def _is_message(name: str) -> bool:

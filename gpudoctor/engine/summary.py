@@ -63,10 +63,12 @@ def headline(facts: Facts) -> dict[str, str]:
     names = [str(gpu.get("name") or gpu.get("pci_id") or "GPU") for gpu in gpus if isinstance(gpu, Mapping)]
     counted = [f"{names.count(name)} x {name}" if names.count(name) > 1 else name for name in dict.fromkeys(names)]
     count = len(facts.value("pci.devices") or [])
-    if not counted and facts.value("bus.pci.visible") is False:
+    if not counted and facts.value("poplar.present") is True:
+        counted = ["Graphcore IPUs"]
+    elif not counted and facts.value("bus.pci.visible") is False:
         counted = ["no PCI bus visible"]
     elif not counted and count:
-        counted = [f"no GPU among the {count} devices of the PCI bus"]
+        counted = [f"no GPU among the {count} devices of the PCI bus" if count > 1 else "no GPU on the PCI bus"]
     os_name, version = str(facts.value("os.name") or ""), str(facts.value("os.version") or "")
     os_name = os_name if version in os_name else f"{os_name} {version}".strip()
     kind = facts.value("platform.kind")

@@ -88,7 +88,7 @@ def binary(start: bytes) -> str:
         return known
     head = start[:8192]
     control = sum(byte < 32 and byte not in b"\t\n\r\f\x08\x1b" for byte in head)
-    return "binary data" if head and (head.count(0) > len(head) // 100 or control > len(head) // 10) else ""
+    return "binary data" if head and (head.count(0) > len(head) // 100 or control > len(head) // 20) else ""
 
 
 def _compressed(file: IO[bytes], name: str) -> Iterator[bytes]:

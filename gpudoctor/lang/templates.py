@@ -48,7 +48,7 @@ def fill_known(template: str, facts: Facts) -> str:
 _PLAIN = re.compile(r"[A-Za-z0-9_./~][A-Za-z0-9_.+:/@,=~%\[\]-]{0,400}")
 """A name, version, requirement, address or path that every shell takes as one word and nobody as an option."""
 _PATH = re.compile(r"(?:/|~/|[A-Za-z]:[\\/])[^\x00-\x1f\x7f\"'`$;&|<>]{1,400}")
-WORDS_OF_OURS = (".command", "_command", ".packages", ".pip", ".install", ".headers", ".initramfs")
+WORDS_OF_OURS = (".command", "_command", ".packages", ".pip", ".install", ".install.index", "_names", ".headers", ".initramfs")
 """Facts that tables of ours spell out as several words, options among them."""
 
 

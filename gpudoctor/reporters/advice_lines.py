@@ -8,14 +8,24 @@ from collections.abc import Mapping
 
 from gpudoctor.model.check import Advice
 
+_RESTARTS = re.compile(r"reboot|restart the (?:machine|computer)|boots? again|power .{0,20}off", re.IGNORECASE)
 _PLAIN_IN_CMD = re.compile(r"[\w.,:;/\\+-]*")
 """What cmd takes without quotes: neither spaces nor its own signs & | < > ^ % ( )."""
 
 
 def sentence(advice: Advice) -> str:
-    """With the reboot that follows, unless the text names it."""
-    reboot = advice.needs_reboot and "reboot" not in advice.text.lower()
-    return " ".join(part for part in (advice.text, "Then reboot." if reboot else "") if part)
+    """What to do, in words: a command that stands at the end of the sentence is left to its own line below, and a reboot is said once."""
+    text = advice.text
+    for command in advice.commands:
+        head = text.rstrip(".").removesuffix("`").removesuffix(command).removesuffix("`")
+        if head.endswith(": "):
+            text = f"{head[:-2]}."
+            break
+    if not advice.needs_reboot or _RESTARTS.search(text):
+        return text
+    if not text:
+        return "Reboot."
+    return f"{text} Then reboot." if text.endswith((".", "!", "?")) else f"{text} (then reboot)"
 
 
 def command_lines(advice: Advice) -> list[str]:

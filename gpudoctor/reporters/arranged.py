@@ -28,6 +28,8 @@ def arrange(findings: Sequence[Finding], most: int | None = MOST) -> Arranged:
     hints = tuple(finding for finding in findings if not _matters(finding))
     question = possible.pop(0) if possible and not serious else None
     shown = serious if most is None else serious[:most]
+    keys = {finding.key for finding in shown}
+    possible = [finding for finding in possible if finding.caused_by not in keys]
     return Arranged(tuple(shown), question, tuple(possible), hints, len(serious) - len(shown))
 
 

@@ -16,6 +16,8 @@ FEW = 3
 """Commands that are repeated at the end of a screen."""
 
 
+
+
 def name(layer: str) -> str:
     return layer.replace("-", " ")
 

@@ -12,7 +12,7 @@ from gpudoctor.reporters.layout import Line, Span, Terminal, hanging
 def render(choice: Recommendation, terminal: Terminal | None = None, *, machine: str = "") -> str:
     terminal = terminal or Terminal()
     width = min(max(terminal.width, 40), 100)
-    parts: list[list[Line]] = [hanging((), machine, width, style="bold")] if machine else []
+    parts: list[list[Line]] = [hanging((), machine[:1].upper() + machine[1:], width, style="bold")] if machine else []
     if choice.first:
         parts.append(list(_option("Recommended: ", "good", choice.first, width)))
     else:

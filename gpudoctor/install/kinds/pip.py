@@ -198,7 +198,7 @@ def _lacks(settings: Settings, target: Target) -> Iterator[str]:
 
 
 def _changes(asked: list[Wanted], target: Target, build: str, env: str) -> Iterator[str]:
-    yield f"installs {', '.join(one.name or one.text for one in asked)} and what they need into {env}"
+    yield f"installs {', '.join(one.name or one.text for one in asked)} and what {'they need' if len(asked) > 1 else 'it needs'} into {env}"
     replaced = [f"{one.name} {target.distributions[one.name]}" for one in asked
                 if one.name in target.distributions and lack(one, target.distributions, build)]  # fmt: skip
     if replaced:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 
 import pytest
@@ -142,3 +143,48 @@ def test_what_is_left_out_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "incomplete: " in said
     _, said = explain(capsys, str(log), str(log.with_name("b.txt")), "--format", "json")
     assert [bool(text["incomplete"]) for text in json.loads(said)["texts"]] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [("", "the argument is empty"), ("https://github.com/pytorch/pytorch/issues/1", "opens no connection")],
+    ids=["empty", "address"],
+)
+def test_what_is_no_file_is_named_with_what_to_give(given: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", given]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_noise_is_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "noise").write_bytes(random.Random(7).randbytes(20000))
+    assert run(["explain", str(tmp_path / "noise")]) == 2
+    assert "binary data, not text" in capsys.readouterr().err
+
+
+NO_KERNELS = """RuntimeError: CUDA error: no kernel image is available for execution on the device
+UserWarning: NVIDIA GeForce RTX 5070 Ti with CUDA capability sm_120 is not compatible with the current PyTorch installation.
+The current PyTorch install supports CUDA capabilities sm_50 sm_60 sm_70 sm_75 sm_80 sm_86 sm_90.
+torch 2.5.1+cu124
+"""
+OTHER_CUDNN = """XlaRuntimeError: FAILED_PRECONDITION: DNN library initialization failed. Look at the errors above for more details.
+E1203 12:00:01.1 cuda_dnn.cc:534] Loaded runtime CuDNN library: 8.9.2 but source was compiled with: 9.1.0.
+"""
+OTHER_TORCH = """ImportError: DLL load failed while importing torch_directml_native: The specified procedure could not be found.
+Windows 11, RX 580, torch 2.5.0, torch-directml 0.2.5.dev240914
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "cause"),
+    [
+        (NO_KERNELS, "torch-cuda-card-newer-than-wheel"),
+        (OTHER_CUDNN, "tensorflow-cudnn-mismatch"),
+        (OTHER_TORCH, "torch-directml-wrong-torch"),
+    ],
+    ids=["wheel", "cudnn", "directml"],
+)
+def test_messages_of_one_cause_give_one_advice(words: str, cause: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "log").write_text(words)
+    _, screen = explain(capsys, str(tmp_path / "log"))
+    assert [line.split()[-1] for line in screen.splitlines() if line.startswith("   more ")] == [cause]
+    assert len(screen.splitlines()) <= 24

@@ -1,4 +1,4 @@
-from gpudoctor.lang.templates import fields_of, fill
+from gpudoctor.lang.templates import fields_of, fill, fill_command
 from gpudoctor.model.facts import Absent, Facts, Known, Unknown
 
 FACTS = Facts(
@@ -23,3 +23,17 @@ def test_other_words_where_a_fact_is_not_known() -> None:
     facts = Facts({"driver": Known("570.1"), "gone": Absent()})
     assert fill("the driver{gone| here}: {driver|in use}, {other|of this machine}", facts) == "the driver here: 570.1, of this machine"
     assert fields_of("{driver|in use} {a.b}") == {"driver", "a.b"}
+
+
+def test_several_words_of_our_own_tables_make_a_command() -> None:
+    words = {
+        "python.onnxruntime_names": Known("onnxruntime onnxruntime-gpu"),
+        "ipex.install.index": Known("-f https://developer.intel.com/ipex-whl-stable-xpu"),
+        "said.module": Known("a b"),
+        "odd_names": Known("a; reboot"),
+    }
+    facts = Facts(words)
+    assert fill_command("pip uninstall -y {python.onnxruntime_names}", facts) == "pip uninstall -y onnxruntime onnxruntime-gpu"
+    assert fill_command("pip install x {ipex.install.index}", facts) == "pip install x -f https://developer.intel.com/ipex-whl-stable-xpu"
+    assert fill_command("pip install {said.module}", facts) is None
+    assert fill_command("pip install {odd_names}", facts) is None
