@@ -157,7 +157,7 @@ def test_the_script_takes_the_steps_in_order_with_sudo_for_root_alone() -> None:
     script = plan_shell.render(ARC, **MADE)
     places = [script.index(f"# {planned.number}. {planned.title}\n") for planned in ARC.steps]
     assert places == sorted(places)
-    assert "# 1. Kernel 6.2 or newer\n# already done: 6.8 runs\n" in script
+    assert "# 1. Kernel 6.2 or newer\n# done already: 6.8 runs\n" in script
     assert "\njoin_groups render,video\n" in script and "nick\n" not in script.partition("join_groups render,video")[2]
     assert "\nenv PIP_NO_CACHE_DIR=1 /home/nick/.local/share/gpudoctor/torch-xpu/bin/python -m pip install " in script
     assert "\nif [ ! -x /home/nick/.local/share/gpudoctor/torch-xpu/bin/python ]; then\n  python3 -m venv " in script
