@@ -62,7 +62,7 @@ def _head(plan: Plan, version: str, date: str) -> Iterator[str]:
     yield comment(f"by gpudoctor {version} on {date} from the recipe {plan.recipe}; read it before you build it", "generated")
     yield from (comment(text, word) for word, text in acts.to_be_told(plan))
     yield "# One RUN is one act of the plan, and texts and paths are meant literally, which is why they are in single quotes."
-    yield "# hadolint global ignore=DL3059,SC2016,SC1003,SC1112"
+    yield "# hadolint global ignore=DL3059,SC2016,SC1003,SC1112,SC3003,SC3040"
     if _is_wsl(plan):
         yield "# note: planned for WSL; the image is that of the same distribution, and it reaches the card through the Windows driver."
     image = _image(plan)

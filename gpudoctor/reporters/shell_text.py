@@ -66,7 +66,7 @@ def words(command: Command, *, sudo: str = "", one_line: bool = False) -> list[s
     if not name or "=" in name:
         raise Unwritable(f"{visible(name)!r} is no name of a program")
     found = [sudo] if command.root and sudo else []
-    if command.env or name in _RESERVED:  # `env` starts a program, never what is built into the shell
+    if command.env or name in _RESERVED or not name.isprintable():  # `env` starts a program, never what is built into the shell
         found += ["env", *(f"{variable}={quote(value)}" for variable, value in command.env.items())]
     return [*found, *(quote(text) for text in command.argv)]
 

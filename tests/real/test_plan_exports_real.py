@@ -106,7 +106,7 @@ def harmless(place: Path, contents: list[str] = CONTENTS, *, root: bool = False)
         ),
         step(4, "file", "It's $HOME {{ x }}", FileChange(path=f"{place}/last", content="x\n")),
     )
-    return replace(ARC, steps=steps, env=f"{place}/a venv", stack="", archived="")
+    return replace(ARC, steps=steps, env=f"{place}/a venv", stack="", compute="", archived="")
 
 
 def holds(place: Path, contents: list[str] = CONTENTS) -> None:
@@ -288,7 +288,7 @@ WAYS: dict[str, Callable[[Plan, Path], tuple[int, str]]] = {"sh": by_script, "do
 
 
 def fetching(*changes: FileChange) -> Plan:
-    return replace(ARC, steps=(step(1, "download", "Fetched", *changes),), env="", stack="", variables={})
+    return replace(ARC, steps=(step(1, "download", "Fetched", *changes),), env="", stack="", compute="", variables={})
 
 
 @pytest.mark.parametrize("form", ["armoured", "binary", "with another one"])

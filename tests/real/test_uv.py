@@ -259,12 +259,13 @@ def test_a_mirror_without_tls(theirs: Path, at: Callable[..., Look], acting: Act
         plan("pip", look(theirs, {"pypi": "http://mirror.example/simple"}, known=facts(tools__uv=uv)), packages=["torch==2.8.0"])
 
 
-def test_the_best_of_two_indexes(theirs: Path, at: Callable[..., Look], acting: ActingHost, index: WheelIndex) -> None:
-    """As pip does: uv by itself takes the first index that has the project."""
+def test_each_package_comes_from_its_own_index(theirs: Path, at: Callable[..., Look], acting: ActingHost, index: WheelIndex) -> None:
+    """The package that is named for the first index comes from there, whatever newer release the other one has."""
     with WheelIndex({"torch": "2.8.5"}) as second:
-        step = plan("pip", at({"pypi": index.url, "second": second.url}), packages=["torch>=2.8"], extra_index=["second"])
+        mirrors = {"pypi": second.url, "first": index.url}
+        step = plan("pip", at(mirrors), packages=["torch==2.8.*"], first_index="first", first=["torch"])
         step.begin(acting).apply(acting)
-    assert versions(theirs)["torch"] == "2.8.5"
+    assert versions(theirs)["torch"] == "2.8.0"
 
 
 def test_no_dependencies_and_prereleases(
