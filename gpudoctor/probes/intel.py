@@ -28,7 +28,7 @@ LIBRARY_FOLDERS = ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib", "/lib/
 OPENCL_DRIVERS = ("intel-opencl/libigdrcl.so", "intel-opencl/libigdrcl_legacy1.so")
 
 _UPSTREAM = re.compile(r"^(?:\d+:)?v?(\d+(?:\.\d+)+)")
-_GUC = re.compile(r"GuC firmware \S+?(?:guc)\S* version:? ?(\d+\.\d+(?:\.\d+)?)", re.IGNORECASE)
+_GUC = re.compile(r"GuC firmware \S{1,80}?guc\S{0,80} version:? ?(\d+\.\d+(?:\.\d+)?)", re.IGNORECASE)
 _OPTION = re.compile(r"^\s*options\s+(i915|xe)\s+(.*)$")
 _BLACKLIST = re.compile(r"^\s*(?:blacklist\s+(i915|xe)|install\s+(i915|xe)\s+/(?:usr/)?bin/(?:false|true))\s*(?:#.*)?$")
 
