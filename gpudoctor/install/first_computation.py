@@ -146,7 +146,7 @@ class _Said:
         if stage == "done":
             self.done = True
         elif stage == "failed":
-            self.failed = _line(part.get("error")) or "an error without a word"
+            self.failed = _line(part.get("error")) or "an error without a message"
         elif stage in STAGES:
             self.stage = str(stage)
             if stage == "device":

@@ -132,7 +132,7 @@ def _python(plan: Plan, look: Look) -> Iterator[Row]:
             yield _row("Python", "ok", f"{path} ({minor}), which a step before installs")
         elif path:
             advice = "install it, or name another with --python-version; with uv (https://docs.astral.sh/uv/) one is fetched"
-            yield _row("Python", "problem", f"{path} is not here", advice)
+            yield _row("Python", "problem", f"{path} is not installed", advice)
         elif uv:
             yield _row("Python", "ok", f"{uv} fetches Python {minor}")
 
@@ -145,7 +145,7 @@ def _root(plan: Plan, look: Look) -> Iterator[str]:
     if look.facts.value("tools.sudo"):
         yield f"root rights are needed for step {numbers}: each command runs through sudo"
     else:
-        yield f"root rights are needed for step {numbers}, and sudo is not here: the commands are shown, to be run as root"
+        yield f"root rights are needed for step {numbers}, and sudo is not installed: the commands are shown, to be run as root"
 
 
 def _still_there(plan: Plan, look: Look, places: Places, platforms: Sequence[str]) -> Iterator[Row]:

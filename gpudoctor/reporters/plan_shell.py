@@ -156,9 +156,9 @@ new_boot() {
     again "$2"
   fi
 }""",
-    "told": """\
-# told STEP TEXT: stops once. Nothing here can tell whether it was done, so the second time it is taken for done.
-told() {
+    "shown": """\
+# shown STEP TEXT: stops once. Nothing here can tell whether it was done, so the second time it is taken for done.
+shown() {
   if [ ! -e "$state/$1" ]; then
     : >"$state/$1"
     again "$2"
@@ -174,7 +174,7 @@ _NEEDS = {
     "fetch_file": ("work", "die", "fetch", "install_file"),
     "new_login": ("again",),
     "new_boot": ("again", "state"),
-    "told": ("again", "state"),
+    "shown": ("again", "state"),
 }
 
 
@@ -280,8 +280,8 @@ def _step(plan: Plan, step: PlannedStep, needed: set[str]) -> Iterator[str]:
 def _act(act: Command | FileChange | Word, at: int, step: PlannedStep, needed: set[str]) -> Iterator[str]:
     if isinstance(act, Word):
         if not acts.restart_of(step):
-            needed.add("told")
-            yield f"told {step.number}-{at} {flat(_sentence(act.text))}"
+            needed.add("shown")
+            yield f"shown {step.number}-{at} {flat(_sentence(act.text))}"
     elif isinstance(act, Command):
         if act.root:
             needed.add("SUDO")
@@ -311,8 +311,8 @@ def _person(step: PlannedStep, needed: set[str]) -> Iterator[str]:
         needed.add("again")
         yield f"[ -e {word(path)} ] || again {flat(text)}"
     else:
-        needed.add("told")
-        yield f"told {step.number} {flat(text)}"
+        needed.add("shown")
+        yield f"shown {step.number} {flat(text)}"
 
 
 def _restart(step: PlannedStep, needed: set[str]) -> Iterator[str]:
