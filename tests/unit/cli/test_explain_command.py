@@ -98,7 +98,7 @@ layer = "runtime"
 severity = "error"
 explanation = "Oil is the blood of frobnicators."
 [[signature]]
-text = ["frobnicator jammed at rung"]
+text = ["frobnicator_core jammed at rung"]
 [advice]
 do = "Oil it."
 [[source]]
@@ -112,7 +112,7 @@ def test_a_further_folder_speaks_of_texts_of_any_size(lines: int, tmp_path: Path
     (tmp_path / "checks" / "ours").mkdir(parents=True)
     (tmp_path / "checks" / "ours" / "ours-frobnicator-jammed.toml").write_text(OWN_CHECK)
     filler = "step 1 of many, nothing to be seen here\n" * lines
-    (tmp_path / "log").write_text(f"{filler}ERROR: Frobnicator JAMMED at rung 4\n{filler}")
+    (tmp_path / "log").write_text(f"{filler}ERROR: Frobnicator_Core JAMMED at rung 4\n{filler}")
     status, document = explain(capsys, str(tmp_path / "log"), "--checks", str(tmp_path / "checks"), "--format", "json")
     (finding,) = json.loads(document)["findings"]
     assert (status, finding["id"]) == (1, "ours-frobnicator-jammed") and f"line {lines + 1}" in json.dumps(finding), finding
