@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ from loopback_server import LoopbackServer
 from root_machine import Killed, RootHost, RootMachine
 
 from gpudoctor.host.acting import ActFailed
+from gpudoctor.install.bundle import Bundle, BundleSource, manifest_text
 from gpudoctor.install.kinds import kind_named
 from gpudoctor.install.kinds._kind import Kind, Look
 from gpudoctor.model.facts import Facts
@@ -295,23 +297,51 @@ def test_a_download_that_breaks_off_changes_nothing_and_can_be_resumed(site: Sit
     assert kind.missing(settings, site.machine) == ""
 
 
-def test_a_bundle_needs_no_network(site: Site) -> None:
-    bundle = site.root.here("/opt/bundle/debs")
-    bundle.mkdir(parents=True)
-    for path in (site.repository.folder / "pool").iterdir():
-        shutil.copy(path, bundle)
+def bundle_of(site: Site, folder: Path) -> str:
+    """A bundle with the whole repository, at the same path outside the root, where the plan is made, and inside, where apt runs."""
+    shutil.copytree(site.repository.folder, folder / "repos/1")
+    (folder / "keys").mkdir()
+    shutil.copy(site.repository.folder / "key.asc", folder / "keys/test.gpg")
+    source = BundleSource(path="repos/1", suite="stable", components=("main",), name="test")
+    made = Bundle(
+        folder=str(folder), plan="cpu", recipe="cpu", os_id="debian", os_version="12", architecture="x86_64", python="", date="2026-11-01",
+        sources=(source,),
+    )  # fmt: skip
+    (folder / "manifest.json").write_text(manifest_text(made))
+    shutil.copytree(folder, site.root.here(str(folder)))
+    return str(folder)
+
+
+def test_a_bundle_needs_no_network(site: Site, tmp_path: Path) -> None:
+    bundle = bundle_of(site, tmp_path / "bundle")
     start = site.root.state()
     kind = kind_named("apt.install")
-    settings = site.install_settings("driver=2.*", bundle="/opt/bundle")
+    settings = site.install_settings("driver=2.*", bundle=bundle)
     machine = RootMachine(site.root, offline=True)
     before, after = carry_out(kind, settings, machine)
     assert {"loader", "vendor-icd", "middle"} <= site.root.state().auto
     assert kind.undo(settings, before, after, machine) == ()
     assert site.root.state().differences(start) == []
-    (bundle / "loader_1.0_all.deb").unlink()
-    with pytest.raises(ActFailed, match="the bundle lacks loader, which driver depends on"):
-        kind.before(settings, machine)
     assert site.server.asked == []
+
+
+@pytest.mark.parametrize("what", ["a package", "an index"])
+def test_a_bundle_with_a_changed_file_is_refused(site: Site, tmp_path: Path, what: str) -> None:
+    bundle = bundle_of(site, tmp_path / "bundle")
+    inside = site.root.here(f"{bundle}/repos/1")
+    if what == "a package":
+        changed = inside / "pool/loader_1.0_all.deb"
+        changed.write_bytes(changed.read_bytes() + b"more")
+    else:
+        index = inside / "dists/stable/main/binary-amd64/Packages"
+        index.write_bytes(index.read_bytes().replace(b"SHA256: ", b"SHA256: 0"))
+        (inside / "dists/stable/main/binary-amd64/Packages.gz").write_bytes(gzip.compress(index.read_bytes(), mtime=0))
+    start = site.root.state()
+    kind, machine = kind_named("apt.install"), RootMachine(site.root, offline=True)
+    settings = site.install_settings("driver=2.*", bundle=bundle)
+    with pytest.raises(ActFailed):
+        kind.apply(settings, kind.before(settings, machine), machine)
+    assert site.root.state().differences(start) == []
 
 
 def test_virtual_packages_versions_and_names_that_nobody_has(site: Site) -> None:

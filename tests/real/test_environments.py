@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -82,8 +84,11 @@ def test_deleted_interpreter(copy_of_torch: Path, check: Check) -> None:
     assert "python-interpreter-gone" in ids(report, "error")
 
 
-def test_folder_without_python(tmp_path: Path, check: Check) -> None:
-    assert "python-target-missing" in ids(check(tmp_path), "error")
+def test_folder_without_python_is_a_usage_error(tmp_path: Path) -> None:
+    argv = [sys.executable, "-m", "gpudoctor", "check", "--python", str(tmp_path), "--format", "json"]
+    ran = subprocess.run(argv, capture_output=True, text=True, timeout=120)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert f"--python {tmp_path}: this folder holds no Python interpreter" in ran.stderr
 
 
 @pytest.mark.parametrize("name", ["torch-cpu", "openvino", "jax-cpu", "tensorflow-cpu"])

@@ -71,7 +71,8 @@ def names() -> set[str]:
         *(f"stacks/{stack.stack}" for stack in knowledge.stacks),
         *(f"recipes/{recipe.id}" for recipe in installing.book().recipes),
         *(f"layers/{layer}" for layer in LAYERS),
-        "index", "facts", "checks", "stacks", "recipes", "writing-checks", "install-and-run", "report-a-problem",
+        *(path.stem for path in (ROOT / "docs" / "guide").glob("*.md")),
+        "index", "facts", "checks", "stacks", "recipes", "writing-checks",
     }  # fmt: skip
 
 
