@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shlex
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -194,7 +195,7 @@ def _verify(run: int, plan: Plan, watcher: Watcher) -> Outcome:
 
 
 def _interpreter(env: str) -> str:
-    return f"{env}/Scripts/python.exe" if os.name == "nt" else f"{env}/bin/python"
+    return f"{env}/Scripts/python.exe" if sys.platform == "win32" else f"{env}/bin/python"
 
 
 def _first_not_ok(report: Report, stack: str) -> str:

@@ -6,6 +6,7 @@ import io
 import os
 import posixpath
 import re
+import sys
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
@@ -251,7 +252,7 @@ def _write_folder(path: str, entries: Mapping[str, bytes]) -> None:
     temporary = tempfile.mkdtemp(prefix=".gpudoctor-", dir=os.path.dirname(os.path.abspath(path)))
     try:
         for name, content in entries.items():
-            if os.name == "nt":
+            if sys.platform == "win32":
                 name = re.sub(r"^files/([A-Za-z]):/", r"files/\1/", name)
             target = os.path.join(temporary, name)
             os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)

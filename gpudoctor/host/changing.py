@@ -16,6 +16,7 @@ from gpudoctor.host.base import Host
 from gpudoctor.host.children import Child, end, living, wait_for, wait_for_lock
 from gpudoctor.host.downloading import PART, download, fetch
 from gpudoctor.host.local import LocalHost, find_program
+from gpudoctor.host.portable import WINDOWS, is_root
 from gpudoctor.host.run_log import RunLog, complaint, shown_lines
 from gpudoctor.host.snapshots import Trees
 from gpudoctor.host.sudo import command as as_root
@@ -54,7 +55,7 @@ class ActingHost(Trees):
     ) -> None:
         """`on_child`: number, start time in ticks, finish, argv, while the child waits behind its gate; `on_child_end`: once it
         is reaped. `sudo`: its path; None: as PATH says; empty: there is none."""
-        self.is_root = os.name == "posix" and os.geteuid() == 0
+        self.is_root = is_root()
         self.offline = offline
         self._look, self._log, self._folder = look, RunLog(log), log.parent
         self._progress, self._on_child, self._on_child_end = progress, on_child, on_child_end
@@ -194,7 +195,7 @@ class ActingHost(Trees):
         environment = {name: value for name, value in os.environ.items() if name not in _LEADS_ASTRAY}
         environment["LC_ALL"] = "C"
         path = environment.get("PATH", os.defpath).split(os.pathsep)
-        environment["PATH"] = os.pathsep.join(path + ([folder for folder in _SBIN if folder not in path] if os.name == "posix" else []))
+        environment["PATH"] = os.pathsep.join(path + ([folder for folder in _SBIN if folder not in path] if not WINDOWS else []))
         if not root or self.is_root:
             return list(argv), {**environment, **given}
         if self._refused:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gpudoctor.host.local import find_program
+from gpudoctor.host.portable import WINDOWS, has_ended
 
 if TYPE_CHECKING:
     import subprocess
@@ -24,7 +25,6 @@ CHILD = "GPUDOCTOR_CHILD"
 """Environment: number and start time of the child that a process descends from. As an argument `GPUDOCTOR_CHILD=` it is filled in."""
 GRACE = 5.0
 """Seconds between TERM and KILL."""
-_POSIX = os.name == "posix"
 _SIGKILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 
 GATE = f"""
@@ -53,7 +53,7 @@ class Child:
 
         self._gate = -1
         self._process: subprocess.Popen[bytes]
-        if not _POSIX:  # no descriptors can be handed over there: it begins at once
+        if WINDOWS:  # no descriptors can be handed over there: it begins at once
             self._process = subprocess.Popen(
                 list(argv), executable=program, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, env=env, cwd=cwd,
                 creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
@@ -89,12 +89,7 @@ class Child:
 
     def has_ended(self) -> bool:
         """Not reaped by this: until `reap` the number and the group cannot be given away."""
-        if not _POSIX:
-            return self._process.poll() is not None
-        try:
-            return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
-        except ChildProcessError:
-            return True
+        return has_ended(self._process)
 
     def reap(self) -> int:
         """The status; negative: the signal that it died of."""
@@ -236,7 +231,7 @@ def _name(pid: int) -> str:
 
 def _signal(group: int, number: int, sudo: str | None) -> None:
     """To the group and its leader; through sudo where some of it belongs to root and we do not."""
-    if not _POSIX:
+    if sys.platform == "win32":
         _signal_one(group, number)
         return
     try:

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpudoctor.host.portable import group, user_name
+
 NEW = ".gpudoctor-new"
 """Ends the name of a file that is being written, beside the one that it replaces."""
 
@@ -42,13 +44,8 @@ def facts(path: str) -> Facts | None:
         found = os.stat(path)
     except OSError:
         return None
-    try:
-        import grp
-        import pwd
-
-        names = f"{pwd.getpwuid(found.st_uid).pw_name}:{grp.getgrgid(found.st_gid).gr_name}"
-    except (ImportError, KeyError):
-        names = ""
+    user, of_group = user_name(found.st_uid), group(found.st_gid)
+    names = f"{user}:{of_group[0]}" if user and of_group else ""
     return Facts(stat.S_IMODE(found.st_mode), f"{found.st_uid}:{found.st_gid}", names)
 
 

@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from gpudoctor.host.base import Mode, Ran, Text
+from gpudoctor.host.portable import WINDOWS, is_root
 
 if TYPE_CHECKING:
     from gpudoctor.host.processes import Guard
 
-_POSIX = os.name == "posix"
 _MISSING = (errno.ENOENT, errno.ENOTDIR, errno.ENODEV, errno.ENXIO, errno.ENAMETOOLONG)
 
 
@@ -165,7 +165,7 @@ class LocalHost:
             real = _printable(os.path.realpath(path))
         except (OSError, ValueError):
             return path
-        return real if _POSIX else real.replace("\\", "/")
+        return real if not WINDOWS else real.replace("\\", "/")
 
     def mode(self, path: str) -> Mode | None:
         try:
@@ -204,7 +204,7 @@ class LocalHost:
 
 def find_program(name: str, path: str) -> str | None:
     """The executable, as a shell would find it; relative entries of PATH are not trusted, nor by root any where others can write."""
-    if not _POSIX:
+    if WINDOWS:
         import shutil
 
         return shutil.which(name)
@@ -214,7 +214,7 @@ def find_program(name: str, path: str) -> str | None:
         # WSL puts the folders of Windows on PATH: slow to ask, and only .exe files there are programs.
         if folder.startswith("/") and (not folder.startswith("/mnt/") or name.endswith(".exe")):
             candidate = os.path.join(folder, name)
-            if _executable(candidate) and not (os.geteuid() == 0 and _is_strange(candidate)):
+            if _executable(candidate) and not (is_root() and _is_strange(candidate)):
                 return candidate
     return None
 

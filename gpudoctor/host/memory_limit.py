@@ -21,6 +21,8 @@ _ROOM = 200 * 1000 * 1000
 
 def _taken() -> int:
     """Bytes of data that this process has already."""
+    if sys.platform == "win32":
+        return 0
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
             return int(file.read().split()[5]) * os.sysconf("SC_PAGE_SIZE")

@@ -12,17 +12,12 @@ import threading
 import time
 from collections.abc import Collection, Iterator
 
+from gpudoctor.host.portable import collect, kill
+
 MARKER = "GPUDOCTOR_RUN"
 """The variable that each process of ours carries."""
 _lock = threading.Lock()
 _reaper: bool | None = None
-
-
-def kill(pid: int) -> None:
-    import signal
-
-    with contextlib.suppress(OSError):
-        os.kill(pid, signal.SIGKILL)
 
 
 def become_reaper() -> None:
@@ -52,8 +47,7 @@ def kill_marked(marker: str, everywhere: bool) -> bool:
         if ours:
             killed = True
             kill(pid)
-            with contextlib.suppress(OSError):
-                os.waitpid(pid, 0 if _is_child(pid) else os.WNOHANG)
+            collect(pid, wait=_is_child(pid))
     return killed
 
 
@@ -68,8 +62,7 @@ def kill_started_by(doctor: int) -> None:
             kill(pid)
         time.sleep(0.02)
         for pid in found:
-            with contextlib.suppress(OSError):
-                os.waitpid(pid, os.WNOHANG)
+            collect(pid)
 
 
 def _carries(pid: int, wanted: bytes) -> bool:
@@ -96,11 +89,12 @@ def kill_unmarked(since: int | None, running: Collection[int]) -> None:
             kill(pid)
         time.sleep(0.02)  # one in uninterruptible sleep does not even die of SIGKILL: it is not waited for
         for pid in found:
-            with contextlib.suppress(OSError):
-                os.waitpid(pid, os.WNOHANG)
+            collect(pid)
 
 
 def _foreign(pid: int) -> bool:
+    if sys.platform == "win32":
+        return False
     try:
         return os.getsid(pid) != os.getsid(0)
     except OSError:

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
 from gpudoctor.host.base import Ran, bounded
-from gpudoctor.host.orphans import MARKER, become_reaper, born, kill, kill_marked, kill_unmarked
+from gpudoctor.host.orphans import MARKER, become_reaper, born, kill_marked, kill_unmarked
+from gpudoctor.host.portable import WINDOWS, has_ended, kill, kill_group, lower_priority
 
 if TYPE_CHECKING:
     import subprocess
@@ -26,7 +27,6 @@ _CHUNK = 65536
 _DRAIN = 0.2
 """Seconds that output may still come after the process itself has ended."""
 _numbers = itertools.count(1)
-_POSIX = os.name == "posix"
 _running: set[int] = set()
 """Numbers of all processes that were started here and have not been reaped."""
 _ending = threading.Event()
@@ -93,9 +93,9 @@ def execute(
                     stderr=subprocess.PIPE,
                     bufsize=0,
                     env={**env, MARKER: marker},
-                    cwd="/" if _POSIX else None,
-                    start_new_session=_POSIX,
-                    creationflags=0 if _POSIX else getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+                    cwd=None if WINDOWS else "/",
+                    start_new_session=not WINDOWS,
+                    creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
                 )
                 _running.add(process.pid)
         except FileNotFoundError:
@@ -106,7 +106,7 @@ def execute(
     since = born(process.pid)
     try:
         if niced:
-            _nice(process.pid)
+            lower_priority(process.pid)
         _restrain(process.pid, guard)
         if guard.on_start is not None:
             guard.on_start(process.pid)
@@ -125,18 +125,15 @@ def execute(
         late = not over and not why
         return Ran(key, stdout=stdout, stderr=stderr, timed_out=late, truncated=over, seconds=seconds, stopped=why)
     code = process.returncode
-    died = code < 0 and _POSIX
+    died = code < 0 and not WINDOWS
     return Ran(key, None if died else code, stdout, stderr, signal=-code if died else None, truncated=streams.flooded, seconds=seconds)
 
 
 def end_all() -> None:
     """Ends every process that was started here and starts no more: whoever waits for one goes on at once."""
-    import signal
-
     _ending.set()
     for pid in list(_running):
-        with contextlib.suppress(OSError):
-            os.killpg(pid, signal.SIGKILL) if _POSIX else os.kill(pid, signal.SIGTERM)
+        kill_group(pid)
 
 
 class _Streams:
@@ -156,7 +153,7 @@ class _Streams:
 
     def follow(self, deadline: float) -> bool:
         """True where the process ended by itself, in time and without flooding."""
-        return self._follow_posix(deadline) if _POSIX else self._follow_threads(deadline)
+        return self._follow_threads(deadline) if sys.platform == "win32" else self._follow_posix(deadline)
 
     def _take(self, name: str, data: bytes) -> None:
         self._parts[name] += data
@@ -178,6 +175,8 @@ class _Streams:
         return bool(self.stopped)
 
     def _follow_posix(self, deadline: float) -> bool:
+        if sys.platform == "win32":
+            raise NotImplementedError("pipes of Windows are read by threads")
         import selectors
 
         with selectors.DefaultSelector() as selector:
@@ -193,7 +192,7 @@ class _Streams:
                 if not gone and self._must_stop():
                     return False
                 if not selector.get_map():
-                    if gone or _has_ended(self._process.pid):
+                    if gone or has_ended(self._process):
                         return True
                     time.sleep(min(pause, left))
                     pause = min(pause * 1.5, 0.05)
@@ -206,7 +205,7 @@ class _Streams:
                     elif data is not None:
                         selector.unregister(event.fileobj)
                 pause = min(pause * 1.5, 0.05)
-                if not gone and selector.get_map() and _has_ended(self._process.pid):
+                if not gone and selector.get_map() and has_ended(self._process):
                     gone, deadline = True, min(deadline, time.monotonic() + _DRAIN)  # a grandchild holds the pipe
 
     @staticmethod
@@ -239,20 +238,6 @@ class _Streams:
         return True
 
 
-def _has_ended(pid: int) -> bool:
-    """Whether the child is dead, without reaping it: while it is a zombie its number and group cannot be given away."""
-    try:
-        return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
-    except OSError:
-        return True
-
-
-def _nice(pid: int) -> None:
-    if _POSIX:
-        with contextlib.suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, pid, 10)
-
-
 def _restrain(pid: int, guard: Guard) -> None:
     """From outside, just after the start: code between fork and exec is not safe where there are threads."""
     if sys.platform != "linux":
@@ -269,16 +254,13 @@ def _restrain(pid: int, guard: Guard) -> None:
 
 def _end(process: subprocess.Popen[bytes], marker: str, forced: bool) -> None:
     """Kill the group and every descendant that left it, reap, and close the pipes."""
-    import signal
-
-    if not _POSIX:
+    if WINDOWS:
         _kill_tree(process.pid)
         with contextlib.suppress(OSError):
             process.kill()
     else:
         found = [] if sys.platform == "linux" or not forced else _tree(process.pid)
-        with contextlib.suppress(OSError):
-            os.killpg(process.pid, signal.SIGKILL)
+        kill_group(process.pid)
         for other in found:
             kill(other)
     import subprocess
@@ -305,8 +287,5 @@ def _tree(pid: int) -> list[int]:
 
 
 def _kill_tree(pid: int) -> None:
-    import signal
-
     for child in _tree(pid):
-        with contextlib.suppress(OSError):
-            os.kill(child, getattr(signal, "SIGKILL", signal.SIGTERM))
+        kill(child)

@@ -9,6 +9,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from gpudoctor.host.portable import is_root, user_number
+
 _OF_REPORTS = ("history", "measurements", "plans", "logs")
 _tightened: set[Path] = set()
 
@@ -18,9 +20,9 @@ def state_folder() -> Path:
     chosen = os.environ.get("XDG_STATE_HOME")
     if chosen and os.path.isabs(chosen):
         return Path(chosen) / "gpudoctor"
-    if os.name == "nt":
+    if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or os.path.expanduser("~")) / "gpudoctor"
-    if os.geteuid() == 0:
+    if is_root():
         return Path("/var/lib/gpudoctor")
     return Path(os.path.expanduser("~")) / ".local" / "state" / "gpudoctor"
 
@@ -43,7 +45,7 @@ def tighten(folder: Path) -> None:
         with contextlib.suppress(OSError):
             info = os.lstat(path)
             is_folder, is_file = stat.S_ISDIR(info.st_mode), stat.S_ISREG(info.st_mode) and info.st_nlink == 1
-            if info.st_uid == os.geteuid() and (is_folder or is_file) and stat.S_IMODE(info.st_mode) & 0o077:
+            if info.st_uid == user_number() and (is_folder or is_file) and stat.S_IMODE(info.st_mode) & 0o077:
                 os.chmod(path, 0o700 if is_folder else 0o600)
 
 
@@ -54,7 +56,7 @@ def private_folder(folder: Path) -> None:
         folder.mkdir(mode=0o700)
     if sys.platform != "win32":
         info = os.lstat(folder)
-        if not stat.S_ISDIR(info.st_mode) or info.st_uid != os.geteuid():
+        if not stat.S_ISDIR(info.st_mode) or info.st_uid != user_number():
             raise PermissionError(f"{folder} is not a folder of this user")
         if stat.S_IMODE(info.st_mode) != 0o700:
             os.chmod(folder, 0o700)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gpudoctor.host.portable import login_name
 from gpudoctor.host.public_hosts import is_public
 
 USER_VARIABLES = frozenset({"USER", "LOGNAME", "USERNAME", "SUDO_USER", "SLURM_JOB_USER", "PKEXEC_USER", "LNAME", "USER_NAME", "LOGIN"})
@@ -72,14 +73,7 @@ def of_this_machine(paths: Iterable[str] = ()) -> Names:
     import socket
 
     hosts = [socket.gethostname()]
-    users = []
-    if os.name == "posix":
-        import pwd
-
-        try:
-            users.append(pwd.getpwuid(os.getuid()).pw_name)
-        except (KeyError, OSError):
-            pass
+    users = [name] if (name := login_name()) else []
     words = list(_addresses())
     for folder in ("/home", "/Users", "C:/Users"):
         try:

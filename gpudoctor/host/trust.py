@@ -12,6 +12,8 @@ import stat
 import sys
 from collections.abc import Iterator
 
+from gpudoctor.host.portable import group, user_name, user_number
+
 _MOST_HOPS = 40
 _SITE = ("site-packages", "dist-packages")
 _MOST_ENTRIES = 20_000
@@ -71,7 +73,7 @@ def _prefixes(path: str) -> list[str]:
 
 def _strange(path: str) -> Iterator[str]:
     """Each part of the way to a path, links followed one by one, that others own or can write."""
-    own = {0, os.geteuid()}
+    own = {0, user_number()}
     waiting = [part for part in os.path.abspath(path).split("/") if part][::-1]
     at, hops = "/", 0
     if _is_strange("/", own):
@@ -102,7 +104,7 @@ def _strange(path: str) -> Iterator[str]:
 
 
 def _strange_entries(folder: str) -> Iterator[str]:
-    own = {0, os.geteuid()}
+    own = {0, user_number()}
     try:
         with os.scandir(folder) as entries:
             for number, entry in enumerate(entries):
@@ -112,7 +114,7 @@ def _strange_entries(folder: str) -> Iterator[str]:
         return
 
 
-def _is_strange(path: str, own: set[int], info: os.stat_result | None = None) -> bool:
+def _is_strange(path: str, own: set[int | None], info: os.stat_result | None = None) -> bool:
     try:
         info = info or os.lstat(path)
     except OSError:
@@ -132,15 +134,11 @@ def _is_private_group(gid: int, owner: int) -> bool:
     """Root's, or the group that has the name of the owner and no other member; the system's `staff` and `admin` where they are empty."""
     if gid == 0:
         return True
-    try:
-        import grp
-        import pwd
-
-        group, name = grp.getgrgid(gid), pwd.getpwuid(owner).pw_name
-    except (ImportError, KeyError, OSError):
+    found, name = group(gid), user_name(owner)
+    if found is None or not name:
         return False
     systems = {("darwin", 80), ("linux", 50)}
-    return set(group.gr_mem) <= {name, "root"} and (group.gr_name == name or (sys.platform, gid) in systems)
+    return found[1] <= {name, "root"} and (found[0] == name or (sys.platform, gid) in systems)
 
 
 def _has_acl(path: str) -> bool:

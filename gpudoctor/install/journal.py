@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gpudoctor.host.portable import lock_file
 from gpudoctor.host.state import tighten
 from gpudoctor.install.plan_store import plan_from_json, plan_to_json
 from gpudoctor.model.plan import DONE, TODO, Plan
@@ -118,7 +119,7 @@ class Journal:
     def held(self) -> Iterator[None]:
         """Raises JournalError while another gpudoctor sets something up; the system lets go when that one dies."""
         with open(self.folder / "setup.lock", "a+b") as file:
-            if not _lock(file.fileno()):
+            if not lock_file(file.fileno()):
                 file.seek(0)
                 holder = file.read(32).decode("ascii", "replace").strip()
                 raise JournalError(f"another gpudoctor setup is at work (process {holder or 'unknown'}); wait for it, or end it first")
@@ -200,21 +201,6 @@ class Journal:
         """Those of which nobody saw the end."""
         rows = self._database.execute("SELECT pid, began, finish, argv FROM child WHERE run=? AND ended=0 ORDER BY rowid", (run,))
         return [Child(pid, began, bool(finish), tuple(json.loads(argv))) for pid, began, finish, argv in rows.fetchall()]
-
-
-def _lock(descriptor: int) -> bool:
-    try:
-        if os.name == "nt":
-            import msvcrt
-
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
-        else:
-            import fcntl
-
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 def _now() -> str:
