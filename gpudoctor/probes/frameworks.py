@@ -57,17 +57,7 @@ def parse_child(ran: Ran, name: str) -> dict[str, Any] | Unknown:
         return Unknown("not inspected")
     if ran.missing:
         return Unknown("not inspected: the interpreter is missing")
-    said: dict[str, Any] = {}
-    stages: list[str] = []
-    for line in ran.stdout.splitlines():
-        if line.startswith(PAYLOAD_MARK):
-            try:
-                part = _json.loads(line[len(PAYLOAD_MARK) :])
-            except ValueError:
-                continue
-            if isinstance(part, dict):
-                stages.append(str(part.pop("stage", "")))
-                said.update(part)
+    said, stages = _stages(ran.stdout)
     last = stages[-1] if stages else ""
     if last in ("done", "failed"):
         said.setdefault("imported", False)
@@ -82,15 +72,10 @@ def parse_child(ran: Ran, name: str) -> dict[str, Any] | Unknown:
         what = f"import {name}" if last == "import" else f"{name} asked for its devices"
         said["error"] = {"kind": "timeout", "name": "timeout", "message": f"{what}: no end after {ran.seconds:.0f} s"}
     else:
-        signal = ran.signal if ran.signal is not None else ran.rc - 128 if ran.rc is not None and 128 < ran.rc < 160 else None
-        if not stages and signal is None:
+        error = _how_it_died(ran, name, last)
+        if error is None:
             return Unknown(f"crashed: {_tail(ran.stderr) or 'the interpreter did not start'}"[:300])
-        where = f"import {name}" if last in ("import", "") else f"{name} after its import"
-        if signal is not None:
-            label = SIGNALS.get(signal, f"signal {signal}")
-            said["error"] = {"kind": "signal", "name": label, "message": _with_output(f"{where} died of {label}", ran.stderr)}
-        else:
-            said["error"] = {"kind": "exception", "name": "exit", "message": _with_output(f"{where} left with status {ran.rc}", ran.stderr)}
+        said["error"] = error
     said["imported"] = bool(said.get("imported"))
     said.setdefault("version", Unknown("not inspected"))
     said.setdefault("error", None)
@@ -101,6 +86,34 @@ def parse_child(ran: Ran, name: str) -> dict[str, Any] | Unknown:
     if "libraries" not in said:
         said["libraries"] = Unknown("not inspected")
     return said
+
+
+def _stages(stdout: str) -> tuple[dict[str, Any], list[str]]:
+    """All that the child reported, later values over earlier ones, and the stages that it reached."""
+    said: dict[str, Any] = {}
+    stages: list[str] = []
+    for line in stdout.splitlines():
+        if line.startswith(PAYLOAD_MARK):
+            try:
+                part = _json.loads(line[len(PAYLOAD_MARK) :])
+            except ValueError:
+                continue
+            if isinstance(part, dict):
+                stages.append(str(part.pop("stage", "")))
+                said.update(part)
+    return said, stages
+
+
+def _how_it_died(ran: Ran, name: str, last_stage: str) -> dict[str, str] | None:
+    """The error of a child that ended in the middle; None where the interpreter did not even start."""
+    signal = ran.signal if ran.signal is not None else ran.rc - 128 if ran.rc is not None and 128 < ran.rc < 160 else None
+    if not last_stage and signal is None:
+        return None
+    where = f"import {name}" if last_stage in ("import", "") else f"{name} after its import"
+    if signal is None:
+        return {"kind": "exception", "name": "exit", "message": _with_output(f"{where} left with status {ran.rc}", ran.stderr)}
+    label = SIGNALS.get(signal, f"signal {signal}")
+    return {"kind": "signal", "name": label, "message": _with_output(f"{where} died of {label}", ran.stderr)}
 
 
 def _tail(text: str) -> str:

@@ -71,13 +71,7 @@ def differences(measurement: Measurement, row: ReferenceRow) -> Iterable[str]:
         yield f"{row.optimizer} then, {measurement.optimizer} now"
     if (row.replicas or 1) != (measurement.replicas or 1):
         yield f"{row.replicas} replicas then, {measurement.replicas or 1} now"
-    if row.includes and measurement.includes:
-        for part in row.includes:
-            if part not in measurement.includes:
-                yield f"the clock saw {part} then, not now"
-        for part in measurement.includes:
-            if part not in row.includes:
-                yield f"the clock sees {part} now, not then"
+    yield from _other_clock(row.includes or (), measurement.includes or ())
     for name in sorted({*row.environment, *measurement.environment}):
         before, here = row.environment.get(name), measurement.environment.get(name)
         if before != here:
@@ -87,6 +81,13 @@ def differences(measurement: Measurement, row: ReferenceRow) -> Iterable[str]:
     if row.quality == "approximate":
         yield "a round figure"
     yield from row.conditions
+
+
+def _other_clock(then: Sequence[str], now: Sequence[str]) -> Iterable[str]:
+    """What only one of the two timings includes; nothing where either does not say what it includes."""
+    if then and now:
+        yield from (f"the clock saw {part} then, not now" for part in then if part not in now)
+        yield from (f"the clock sees {part} now, not then" for part in now if part not in then)
 
 
 def items_per_second(measurement: Measurement) -> float | None:
