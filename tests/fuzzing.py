@@ -5,25 +5,24 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import random
-import resource
 import shutil
 import sys
 import tarfile
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple
 
-from gpudoctor import app, cli, explaining
+from command_runner import CommandRunner
+
+from gpudoctor import app
 from gpudoctor.catalog import slow_patterns
 from gpudoctor.catalog.loader import read_toml
 from gpudoctor.lang.everyday_words import spelled
@@ -58,18 +57,18 @@ class Case(NamedTuple):
 @dataclass
 class Ran:
     status: int
+    signal: int
     seconds: float
     most: int
     out: str
     error: str
-    signal: int = 0
 
     def fault(self) -> str:
         if self.signal:
             return f"signal {self.signal} after {self.seconds:.1f} s: {self.error[-300:]}"
         if self.status not in STATUSES:
             return f"status {self.status}: {self.error[-600:]}"
-        if "Traceback" in self.error or "Traceback (most recent call last):\n  File \"/" in self.out:
+        if "Traceback" in self.error or 'Traceback (most recent call last):\n  File "/' in self.out:
             return f"a traceback: {self.error[-600:]}"
         if self.seconds > MOST_SECONDS:
             return f"{self.seconds:.1f} s"
@@ -292,40 +291,16 @@ def archived(files: dict[str, bytes]) -> bytes:
 # trying
 
 
-def tried(case: Case) -> Ran:
-    """In a child of this process, which has imported everything already."""
+def tried(case: Case, runner: CommandRunner) -> Ran:
     folder = Path(tempfile.mkdtemp(prefix="fuzzed-"))
     try:
         for name, content in case.files.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_bytes(content)
-        pid = os.fork()
-        if pid == 0:
-            _child(folder, case.words)
-        _, how, used = os.wait4(pid, 0)
-        read = [(folder / name).read_text(encoding="utf-8", errors="replace") for name in (".out", ".error")]
-        return Ran(
-            os.waitstatus_to_exitcode(how) if os.WIFEXITED(how) else -1, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024, *read,
-            signal=os.WTERMSIG(how) if os.WIFSIGNALED(how) else 0,
-        )  # fmt: skip
+        more = ["-v"] if "-v" not in case.words and case.words[0] in ("check", "explain", "diff") else []
+        return Ran(*runner.run(folder, [*case.words, *more]))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _child(folder: Path, words: Sequence[str]) -> None:
-    status = 99
-    try:
-        os.chdir(folder)
-        resource.setrlimit(resource.RLIMIT_CPU, (30, 30))
-        os.environ |= {"HOME": str(folder), "XDG_STATE_HOME": str(folder / "state"), "GPUDOCTOR_HISTORY": "0", "NO_COLOR": "1"}
-        for number, name in ((0, "/dev/null"), (1, ".out"), (2, ".error")):
-            os.dup2(os.open(name, os.O_RDWR | os.O_CREAT, 0o600), number)
-        with contextlib.suppress(SystemExit):
-            status = cli.run([*words, *(["-v"] if "-v" not in words and words[0] in ("check", "explain", "diff") else [])])
-        sys.stdout.flush()
-        sys.stderr.flush()
-    finally:
-        os._exit(status)
 
 
 def cases(seed: int) -> Iterator[Case]:
@@ -334,35 +309,38 @@ def cases(seed: int) -> Iterator[Case]:
         yield KINDS[chance.randrange(len(KINDS))](chance)
 
 
-def prepare() -> None:
-    """What every child would do again otherwise."""
-    explaining.explain([b"x"], explaining.ExplainRequest())
-    reports(), machines(), texts(), expressions(), literals()
-
-
 def count(seed: int, *, most: int = 10**9, seconds: float = 1e9, keep: Path | None = None) -> Counts:
     """Until `most` cases were tried or the seconds are over. `keep`: a folder for the files of what went wrong."""
     counts, until = Counts(), time.monotonic() + seconds
-    for number, case in enumerate(cases(seed)):
-        if number >= most or time.monotonic() > until:
-            return counts
-        ran = tried(case)
-        counts.tried[case.kind] += 1
-        counts.statuses[ran.status] += 1
-        counts.slowest = max(counts.slowest, (ran.seconds, f"{number} {case.words}"))
-        counts.largest = max(counts.largest, (ran.most, f"{number} {case.words}"))
-        fault = ran.fault()
-        if fault:
-            counts.faults.append(f"seed {seed}, case {number} ({case.kind}: {' '.join(case.words)}): {fault}")
-            if keep:
-                for name, content in case.files.items():
-                    path = keep / f"{number}" / name
-                    path.parent.mkdir(parents=True, exist_ok=True)
-                    path.write_bytes(content)
+    with CommandRunner() as runner:
+        for number, case in enumerate(cases(seed)):
+            if number >= most or time.monotonic() > until:
+                break
+            ran = tried(case, runner)
+            counts.tried[case.kind] += 1
+            counts.statuses[ran.status] += 1
+            counts.slowest = max(counts.slowest, (ran.seconds, f"{number} {case.words}"))
+            counts.largest = max(counts.largest, (ran.most, f"{number} {case.words}"))
+            fault = ran.fault()
+            if fault:
+                counts.faults.append(f"seed {seed}, case {number} ({case.kind}: {' '.join(case.words)}): {fault}")
+                if keep:
+                    _keep(keep / f"{seed}-{number}", case)
     return counts
 
 
+def _keep(folder: Path, case: Case) -> None:
+    for name, content in case.files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+
+
 if __name__ == "__main__":
-    prepare()
-    wanted, given = float(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 20261122
-    told = count(given, seconds=wanted, keep=Path(tempfile.mkdtemp(prefix="fuzzed-kept-")))
+    given = int(sys.argv[2]) if len(sys.argv) > 2 else 20261122
+    kept = Path(tempfile.mkdtemp(prefix="fuzzed-kept-"))
+    found = count(given, seconds=float(sys.argv[1]), keep=kept)
+    sys.stdout.write(
+        f"seed {given}: {found.tried.total()} tried, {dict(found.tried)}, statuses {dict(found.statuses)}\n"
+        f"slowest {found.slowest}, largest {found.largest[0] >> 20} MiB {found.largest[1]}\n"
+        f"{len(found.faults)} faults, their files in {kept}\n" + "".join(f"{fault}\n" for fault in found.faults)
+    )  # fmt: skip

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import fuzzing
 import pytest
+from command_runner import CommandRunner
 
 from gpudoctor.lang.templates import fields_of, fill, fill_command
 from gpudoctor.model.facts import Facts, Known
@@ -17,7 +19,6 @@ CASES = 28
 @pytest.mark.skipif(sys.platform != "linux", reason="counts memory and time of a child as Linux does")
 @pytest.mark.timeout(300)
 def test_hostile_files_end_in_time_and_memory_with_a_status_that_says_so() -> None:
-    fuzzing.prepare()
     counts = fuzzing.count(SEED, most=CASES)
     assert not counts.faults, "\n".join(counts.faults)
     assert set(counts.tried) == {"text", "signature", "machine", "report", "policy", "manifest", "check"}
@@ -25,11 +26,22 @@ def test_hostile_files_end_in_time_and_memory_with_a_status_that_says_so() -> No
 
 def test_a_fault_is_seen() -> None:
     """What the other test looks for: each kind of it is recognised."""
-    good = fuzzing.Ran(1, 0.2, 50 << 20, "", "")
+    good = fuzzing.Ran(1, 0, 0.2, 50 << 20, "", "")
     assert good.fault() == ""
     for changed in ({"status": 3}, {"seconds": 6.0}, {"most": 400 << 20}, {"error": "Traceback (most recent call last)"}, {"signal": 9},
                     {"out": "\x1b[31m"}):  # fmt: skip
         assert fuzzing.Ran(**{**good.__dict__, **changed}).fault()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts memory of a child as Linux does")
+def test_memory_of_the_tests_does_not_count(tmp_path: Path) -> None:
+    """A fork of this process would begin with its 320 MB."""
+    held = bytearray(b"x") * 320_000_000
+    (tmp_path / "log.txt").write_text("CUDA error: out of memory\n")
+    with CommandRunner() as runner:
+        ran = runner.run(tmp_path, ["explain", "log.txt"])
+    assert held and ran.status in (0, 1)
+    assert ran.most < 120_000_000
 
 
 @pytest.mark.parametrize("unit", ["{", "}", "{a|", "{a.", "a|", "{gpu.name", "{kernel.release}"])
