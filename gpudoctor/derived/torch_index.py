@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpudoctor.derived._derivation import Derivation
-from gpudoctor.derived._rocm_wheels import first_index, target
+from gpudoctor.derived._rocm_wheels import first_index, index_for, target
 from gpudoctor.derived._tables import table
 from gpudoctor.lang.versions import compare_dotted, dotted
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
@@ -36,15 +36,18 @@ def _index_of_each_build(facts: Facts) -> Iterator[tuple[str, Fact]]:
     cuda = facts.value("cuda.pick.index")
     yield "index.cuda", Known(str(cuda)) if cuda else Known(f"{_ROOT}{table('cuda-torch')['pick'][0]['flavour']}")
     rocm = facts.value("torch.rocm_index")
-    yield "index.rocm", Known(str(rocm)) if rocm else Known(f"{_ROOT}rocm{_newest_rocm()}")
+    newest = _newest_rocm(facts)
+    yield "index.rocm", Known(str(rocm)) if rocm else Known(newest)
+    yield "index.rocm_newest", Known(newest)
     yield "index.xpu", Known(f"{_ROOT}xpu")
     yield "index.cpu", Known(f"{_ROOT}cpu")
 
 
-def _newest_rocm() -> str:
-    """The newest ROCm of the newest torch release in the table."""
+def _newest_rocm(facts: Facts) -> str:
+    """For the newest torch release in the table: its newest index whose wheels have kernels for the GPU here."""
     indexes = table("rocm-torch")["index"]
-    return str(indexes[max(indexes, key=lambda release: dotted(release) or ())][0])
+    targets = facts.value("amd.gfx")
+    return index_for(max(indexes, key=lambda release: dotted(release) or ()), str(targets[0]) if targets else None)
 
 
 def build_for(facts: Facts) -> Fact:
@@ -138,6 +141,7 @@ DERIVATION = Derivation(
                                        "are unknown"),
         FactSpec("index.rocm", "text", "PyTorch's index of ROCm wheels for the torch release here; of the newest release where that is "
                                        "unknown"),
+        FactSpec("index.rocm_newest", "text", "PyTorch's index of ROCm wheels for the newest torch release, whatever is installed"),
         FactSpec("index.xpu", "text", "PyTorch's index of wheels for Intel GPUs"),
         FactSpec("index.cpu", "text", "PyTorch's index of wheels for the processor"),
     ),
