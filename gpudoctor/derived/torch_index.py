@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpudoctor.derived._derivation import Derivation
-from gpudoctor.derived._rocm_wheels import first_index, index_for, target
+from gpudoctor.derived._indexes import ROOT, newest
+from gpudoctor.derived._rocm_wheels import first_index, target
 from gpudoctor.derived._tables import table
 from gpudoctor.lang.versions import compare_dotted, dotted
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 
-_ROOT = "https://download.pytorch.org/whl/"
+_HERE = {"index.cuda": "cuda.pick.index", "index.rocm": "torch.rocm_index"}
+"""Facts with the index that fits this machine."""
 _XPU_INSIDE = ("Meteor Lake", "Arrow Lake", "Lunar Lake", "Panther Lake", "Wildcat Lake", "Nova Lake")
 """Generations of Intel's processors whose GPU PyTorch's XPU build serves."""
 _BUILDS = {"nvidia": "cuda", "amd": "rocm", "intel": "xpu"}
@@ -33,21 +35,12 @@ def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
 
 def _index_of_each_build(facts: Facts) -> Iterator[tuple[str, Fact]]:
     """index.cuda and its like: those that fit this machine, and of the newest release where nothing is known of it."""
-    cuda = facts.value("cuda.pick.index")
-    yield "index.cuda", Known(str(cuda)) if cuda else Known(f"{_ROOT}{table('cuda-torch')['pick'][0]['flavour']}")
-    rocm = facts.value("torch.rocm_index")
-    newest = _newest_rocm(facts)
-    yield "index.rocm", Known(str(rocm)) if rocm else Known(newest)
-    yield "index.rocm_newest", Known(newest)
-    yield "index.xpu", Known(f"{_ROOT}xpu")
-    yield "index.cpu", Known(f"{_ROOT}cpu")
-
-
-def _newest_rocm(facts: Facts) -> str:
-    """For the newest torch release in the table: its newest index whose wheels have kernels for the GPU here."""
-    indexes = table("rocm-torch")["index"]
     targets = facts.value("amd.gfx")
-    return index_for(max(indexes, key=lambda release: dotted(release) or ()), str(targets[0]) if targets else None)
+    for name, address in newest(str(targets[0]) if targets else None).items():
+        here = facts.value(_HERE[name]) if name in _HERE else None
+        yield name, Known(str(here or address))
+        if name == "index.rocm":
+            yield "index.rocm_newest", Known(address)
 
 
 def build_for(facts: Facts) -> Fact:
@@ -95,7 +88,7 @@ def _index(facts: Facts, build: str) -> Fact:
         return Absent("PyTorch has no ROCm wheels for Windows on its indices") if windows else facts.get("torch.rocm_index")
     if build == "mps":
         return Absent("PyPI")
-    return Known(f"{_ROOT}{build}", "download.pytorch.org")
+    return Known(f"{ROOT}{build}", "download.pytorch.org")
 
 
 def _command(facts: Facts, build: str, index: Fact) -> Fact:
