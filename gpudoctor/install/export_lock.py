@@ -68,8 +68,8 @@ def _locked(step: PlannedStep, python: str, target: Target, run: Compile) -> Pla
     where = Places(settings["index"], tuple(settings["find_links"]), tuple(settings["trusted"]))
     options = ["--prerelease=allow" if option == "--pre" else option for option in settings["options"]]
     words = [
-        "--python-version", python, "--python-platform", target.platform, "--only-binary", ":all:", "--format", "pylock.toml", "--no-header",
-        "--no-cache", *options, *where.for_uv(), "-",
+        "--python-version", python, "--python-platform", target.platform, "--only-binary", ":all:", "--format", "pylock.toml",
+        "--no-header", "--no-cache", *options, *where.for_uv(), "-",
     ]  # fmt: skip
     status, said, messages = run(words, "".join(f"{text}\n" for text in settings["packages"]))
     if status is None:

@@ -85,7 +85,8 @@ def test_a_step_of_two_indexes_is_not_resolved_from_one(plan: Plan) -> None:
 
 
 def test_what_comes_from_an_address_keeps_it() -> None:
-    direct = f'[[packages]]\nname = "x"\nversion = "1"\narchive = {{ url = "https://e.org/x-1.whl#sha256={A}", hashes = {{ sha256 = "{A}" }} }}\n'
+    archive = f'archive = {{ url = "https://e.org/x-1.whl#sha256={A}", hashes = {{ sha256 = "{A}" }} }}'
+    direct = f'[[packages]]\nname = "x"\nversion = "1"\n{archive}\n'
     assert requirements(direct) == f"x @ https://e.org/x-1.whl --hash=sha256:{A}\n"
     with pytest.raises(LockError, match="address"):
         requirements(direct.replace("https://e.org/x", "https://e.org/ --index-url http://evil.org/x"))
