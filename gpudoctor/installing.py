@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,11 +17,14 @@ from gpudoctor.gather import vocabulary
 from gpudoctor.gather.collect import Gathered, gather
 from gpudoctor.host.base import Host
 from gpudoctor.host.http import Network
+from gpudoctor.host.local import LocalHost
 from gpudoctor.host.open_host import open_host
+from gpudoctor.install.export_lock import NOT_LOCKED, Target, locked
 from gpudoctor.install.fresh_machine import ENV, fresh, owned_by_root
 from gpudoctor.install.kinds._kind import Look
 from gpudoctor.install.kinds.venv import python_in
 from gpudoctor.install.mirrors import MirrorError, apply_mirrors, given_mirrors, mirror_notes, unauthenticated
+from gpudoctor.install.pip_command import alone, surroundings
 from gpudoctor.install.planner import plan as make_plan
 from gpudoctor.install.preflight import Preflight, preflight
 from gpudoctor.model.check import RECIPES
@@ -54,6 +59,8 @@ class SetupRequest:
     allow_removal: bool = False
     fresh: bool = False
     """Plan for a new machine of the same system and hardware, on which nothing is set up: for exports."""
+    locked: bool = False
+    """Have uv resolve the packages of an export, and pin each with its checksum. Opens sockets."""
     budget: float = 60.0
 
     def __post_init__(self) -> None:
@@ -88,7 +95,32 @@ def plan_setup(request: SetupRequest, progress: Progress | None = None) -> Plann
         raise app.RequestError(f"there is no stack '{request.name}' to set up{near}; known: {', '.join(sorted(RECIPES))}")
     host, env = _open(request)
     gathered = gather(host, progress, _asked(request, host, env))
-    return plan_from(request, recipes, gathered, host, env)
+    planned = plan_from(request, recipes, gathered, host, env)
+    return _with_checksums(request, planned, progress) if request.fresh else planned
+
+
+def _with_checksums(request: SetupRequest, planned: Planned, progress: Progress | None) -> Planned:
+    """An export's packages as a list that nothing else is installed from; where nobody asked for it, the export says that it has none."""
+    plan, facts = planned.plan, planned.look.facts
+    if not any(step.kind == "pip" and step.acts for step in plan.steps):
+        return planned
+    if not request.locked:
+        return replace(planned, plan=replace(plan, remarks=(*plan.remarks, NOT_LOCKED)))
+    if progress:
+        progress("the packages on the index")
+    system = "macos" if planned.look.host.platform == "macos" else "linux"
+    target = Target(system, str(facts.value("platform.machine") or "x86_64"))
+    return replace(planned, plan=locked(plan, target, _uv_compile))
+
+
+def _uv_compile(words: Sequence[str], text: str) -> tuple[int | None, str, str]:
+    """By the uv beside gpudoctor, else that on the PATH."""
+    host, own = LocalHost(budget=900.0), f"{sys.prefix}/bin/uv"
+    uv = own if os.access(own, os.X_OK) else "uv"
+    argv = alone([uv, "pip", "compile", "--python", sys.executable, "--no-python-downloads", *words], host)
+    with tempfile.TemporaryDirectory(prefix="gpudoctor-lock-") as folder:
+        ran = host.run_child(argv, timeout=600.0, limit=20_000_000, env=surroundings(folder, host), stdin_text=text)
+    return None if ran.missing or ran.rc == 127 else 1 if ran.rc is None else ran.rc, ran.stdout, ran.stderr
 
 
 def plan_from(request: SetupRequest, recipes: RecipeBook, gathered: Gathered, host: Host, env: str) -> Planned:

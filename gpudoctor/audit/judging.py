@@ -11,7 +11,7 @@ from packaging.markers import InvalidMarker, Marker, UndefinedComparison, Undefi
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-from gpudoctor.audit.packages import fate, image_of, row_of
+from gpudoctor.audit.packages import fate, image_of, row_of, with_index
 from gpudoctor.audit.replacing import from_index, in_words, instead
 from gpudoctor.derived._tables import table
 from gpudoctor.model.audit import Image, Judged, Manifest, Wanted
@@ -289,7 +289,8 @@ def judge_image(image: Image, target: Target) -> Judged:
         return _of_image(image, "info", f"brings {for_what}, of no use here", (), sources, "image")
     if target.backend in ("cpu", "onnxruntime") and known.get("cpu", True) and known["backend"] != "ipu":
         return _of_image(image, "warning", f"brings {for_what}, of no use here", (), sources, "image")
-    use = [each if each[0] == "#" else f"FROM {each}" for each in table("audit-packages")["image_use"].get(target.backend, ())]
+    proposed = table("audit-packages")["image_use"].get(target.backend, ())
+    use = [with_index(each) if each[0] == "#" else f"FROM {each}" for each in proposed]
     says = f"a base image for {for_what}, not for {target.title}"
     if known.get("verified") is False:
         return _of_image(image, "unverified", f"not verified: {says}", use, sources, "image")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any
 
+from gpudoctor.derived._indexes import newest
 from gpudoctor.derived._tables import table
 
 TABLE = "audit-packages"
@@ -29,8 +31,13 @@ def fate(row: Mapping[str, Any], backend: str, platform: str) -> Mapping[str, An
     """What is known of a package on a backend; None where nothing is."""
     for each in row["on"]:
         if backend in each["backends"] and platform in each.get("platforms", (platform,)):
-            return dict(each)
+            return {**each, "use": [with_index(text) for text in each["use"]]} if "use" in each else dict(each)
     return None
+
+
+def with_index(text: str) -> str:
+    """{index.cuda} and its like with the address in its place."""
+    return re.sub(r"\{(index\.\w+)\}", lambda found: newest()[found[1]], text)
 
 
 def image_of(name: str) -> Mapping[str, Any] | None:

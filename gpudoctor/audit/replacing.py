@@ -9,10 +9,10 @@ from typing import Any
 
 from packaging.version import InvalidVersion, Version
 
+from gpudoctor.derived._indexes import ROOT, newest
 from gpudoctor.derived._tables import table
 from gpudoctor.model.audit import Manifest, Wanted
 
-_TORCH = "https://download.pytorch.org/whl/"
 _FAMILY = ("torch", "torchvision", "torchaudio")
 
 
@@ -133,17 +133,14 @@ def _version(wanted: Wanted) -> Version | None:
 
 
 def _index_of(wanted: Wanted, backend: str, known: Mapping[str, Any] | None, version: Version | None) -> str:
-    base = f"{_TORCH}{_PLAIN.get(backend, backend)}"
+    base = newest().get(f"index.{backend}", f"{ROOT}{backend}")
     if known and str((known.get("use") or [""])[0]).startswith("http"):
         base = str(known["use"][0])
     if backend == "rocm" and wanted.name in _FAMILY and version is not None:
         torch = version if wanted.name != "torchvision" else _torch_of_vision(version)
         lines = table("rocm-torch")["index"].get(f"{torch.major}.{torch.minor}") if torch else None
-        return f"{_TORCH}rocm{lines[0]}" if lines else base
+        return f"{ROOT}rocm{lines[0]}" if lines else base
     return base
-
-
-_PLAIN = {"cuda": "cu130", "rocm": "rocm7.2"}
 
 
 def _torch_of_vision(version: Version) -> Version | None:

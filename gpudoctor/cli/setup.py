@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 ENDS = {"done": "verified", "unverified": "not-verified", "kept": "undone"}
 """States of setup_runs.Outcome by the words of reporters.run_text."""
-FORMATS = ("text", "json", "sh", "dockerfile", "ansible")
+EXPORTS = ("sh", "dockerfile", "ansible")
+FORMATS = ("text", "json", *EXPORTS)
 
 
 @click.command("setup")
@@ -51,6 +52,7 @@ FORMATS = ("text", "json", "sh", "dockerfile", "ansible")
 @click.option(
     "--format", "form", type=click.Choice(FORMATS), default="text", help="Write the plan in this format (all but text only write it)."
 )
+@click.option("--offline/--online", default=True, help="--online: have uv resolve an export's packages, and pin each with its SHA-256.")
 @click.option("-o", "--output", metavar="FILE", help="Write the plan to FILE instead of standard output.")
 @click.option("--no-color", is_flag=True, help="No colour, as with NO_COLOR set or in a pipe.")
 @click.option("-v", "--verbose", is_flag=True, help="Show every command of every step.")
@@ -91,12 +93,15 @@ def _request(given: Mapping[str, Any]) -> SetupRequest:
     for name in ("torch", "python_version"):
         if given[name] and not all(part.isdigit() for part in given[name].split("+")[0].split(".")):
             raise BadInput(f"--{name.replace('_', '-')} {given[name]}: expected a version such as {'2.8' if name == 'torch' else '3.12'}")
+    if not given["offline"] and given["form"] not in EXPORTS:
+        raise BadInput("--online resolves the packages of an export; add --format sh, dockerfile or ansible")
     folder = os.path.abspath(os.path.expanduser(given["folder"])) if given["folder"] and not given["capture"] else given["folder"]
     return SetupRequest(
         name=given["name"], capture=given["capture"], torch=given["torch"], python_version=given["python_version"],
         purpose=given["purpose"], folder=folder, env=given["env"], bundle=given["offline_bundle"],
         bundle_sha256=given["bundle_sha256"], mirrors=given["mirror"],
-        mirror_config=mirrors(), allow_removal=given["allow_removal"], fresh=given["form"] in ("sh", "dockerfile", "ansible"),
+        mirror_config=mirrors(), allow_removal=given["allow_removal"], fresh=given["form"] in EXPORTS,
+        locked=not given["offline"],
     )  # fmt: skip
 
 

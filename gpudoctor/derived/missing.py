@@ -9,6 +9,7 @@ from textwrap import wrap
 from typing import Any
 
 from gpudoctor.derived._derivation import Derivation
+from gpudoctor.derived._indexes import newest
 from gpudoctor.derived._tables import table
 from gpudoctor.model.facts import Fact, Facts, FactSpec, Known
 
@@ -47,15 +48,22 @@ def manager_of(facts: Facts) -> str:
     return manager if manager in INSTALL else ""
 
 
-def remedy(kind: str, name: str, manager: str, platform: str = "linux") -> tuple[str, str, list[str]] | None:
-    """(product, what to do, commands) for a thing that is missing; None where the table does not know it."""
+def remedy(
+    kind: str, name: str, manager: str, platform: str = "linux", indexes: Mapping[str, str] | None = None
+) -> tuple[str, str, list[str]] | None:
+    """(product, what to do, commands) for a thing that is missing; None where the table does not know it.
+
+    `indexes`: PyTorch's for this machine ('index.cuda' and its like); those of the newest release without it.
+    """
     found = row_of(kind, name)
     if found is None:
         return None
     row, groups = found
 
+    named = {**newest(), **(indexes or {})}
+
     def filled(text: str) -> str:
-        return re.sub(r"\{(\w+)\}", lambda match: groups.get(match[1], "").lower(), text)
+        return re.sub(r"\{([\w.]+)\}", lambda match: named.get(match[1]) or groups.get(match[1], "").lower(), text)
 
     def of(key: str) -> str:
         text = row.get(f"{key}_dev") if kind in BUILDING and f"{key}_dev" in row else row.get(key)
@@ -120,10 +128,11 @@ def derive(facts: Facts) -> Iterable[tuple[str, Fact]]:
         return
     platform = str(facts.value("platform.kind") or "")
     manager = manager_of(facts) if platform not in ("windows", "macos") else ""
+    indexes = {name: str(value) for name in newest() if (value := facts.value(name))}
     parts: dict[str, dict[str, Any]] = {}
     for thing in said.value:
         kind, name = str(thing["kind"]), str(thing["name"])
-        known = remedy(kind, name, manager, "linux" if platform not in ("windows", "macos") else platform)
+        known = remedy(kind, name, manager, "linux" if platform not in ("windows", "macos") else platform, indexes)
         if known is not None and known[0] not in parts:
             product, told, commands = known
             parts[product] = {"id": name, "name": KINDS[kind].format(name), "kind": kind, "product": product,

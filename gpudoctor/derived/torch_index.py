@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpudoctor.derived._derivation import Derivation
+from gpudoctor.derived._indexes import ROOT, newest
 from gpudoctor.derived._rocm_wheels import first_index, target
 from gpudoctor.derived._tables import table
 from gpudoctor.lang.versions import compare_dotted, dotted
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 
-_ROOT = "https://download.pytorch.org/whl/"
+_HERE = {"index.cuda": "cuda.pick.index", "index.rocm": "torch.rocm_index"}
+"""Facts with the index that fits this machine."""
 _XPU_INSIDE = ("Meteor Lake", "Arrow Lake", "Lunar Lake", "Panther Lake", "Wildcat Lake", "Nova Lake")
 """Generations of Intel's processors whose GPU PyTorch's XPU build serves."""
 _BUILDS = {"nvidia": "cuda", "amd": "rocm", "intel": "xpu"}
@@ -33,18 +35,12 @@ def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
 
 def _index_of_each_build(facts: Facts) -> Iterator[tuple[str, Fact]]:
     """index.cuda and its like: those that fit this machine, and of the newest release where nothing is known of it."""
-    cuda = facts.value("cuda.pick.index")
-    yield "index.cuda", Known(str(cuda)) if cuda else Known(f"{_ROOT}{table('cuda-torch')['pick'][0]['flavour']}")
-    rocm = facts.value("torch.rocm_index")
-    yield "index.rocm", Known(str(rocm)) if rocm else Known(f"{_ROOT}rocm{_newest_rocm()}")
-    yield "index.xpu", Known(f"{_ROOT}xpu")
-    yield "index.cpu", Known(f"{_ROOT}cpu")
-
-
-def _newest_rocm() -> str:
-    """The newest ROCm of the newest torch release in the table."""
-    indexes = table("rocm-torch")["index"]
-    return str(indexes[max(indexes, key=lambda release: dotted(release) or ())][0])
+    targets = facts.value("amd.gfx")
+    for name, address in newest(str(targets[0]) if targets else None).items():
+        here = facts.value(_HERE[name]) if name in _HERE else None
+        yield name, Known(str(here or address))
+        if name == "index.rocm":
+            yield "index.rocm_newest", Known(address)
 
 
 def build_for(facts: Facts) -> Fact:
@@ -92,7 +88,7 @@ def _index(facts: Facts, build: str) -> Fact:
         return Absent("PyTorch has no ROCm wheels for Windows on its indices") if windows else facts.get("torch.rocm_index")
     if build == "mps":
         return Absent("PyPI")
-    return Known(f"{_ROOT}{build}", "download.pytorch.org")
+    return Known(f"{ROOT}{build}", "download.pytorch.org")
 
 
 def _command(facts: Facts, build: str, index: Fact) -> Fact:
@@ -138,6 +134,7 @@ DERIVATION = Derivation(
                                        "are unknown"),
         FactSpec("index.rocm", "text", "PyTorch's index of ROCm wheels for the torch release here; of the newest release where that is "
                                        "unknown"),
+        FactSpec("index.rocm_newest", "text", "PyTorch's index of ROCm wheels for the newest torch release, whatever is installed"),
         FactSpec("index.xpu", "text", "PyTorch's index of wheels for Intel GPUs"),
         FactSpec("index.cpu", "text", "PyTorch's index of wheels for the processor"),
     ),

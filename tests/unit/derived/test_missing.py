@@ -96,3 +96,16 @@ def test_an_import_that_failed_gets_the_same_package() -> None:
 def test_every_row_says_what_to_do() -> None:
     for row in table("missing-parts")["part"]:
         assert row["match"] and {"apt", "apt_dev", "dnf_dev", "pip", "text"} & set(row), row["product"]
+
+
+def test_the_index_of_a_remedy_is_that_of_the_machine_else_the_newest() -> None:
+    text = "ImportError: libtorch_hip.so: cannot open shared object file"
+    root = "https://download.pytorch.org/whl/"
+    newest = table("rocm-torch")["index"]
+    here = Facts({"text.missing": Known(_read(text)), "index.rocm": Known(f"{root}rocm6.2")})
+    somewhere = Facts({"text.missing": Known(_read(text))})
+    for facts, index in ((here, "rocm6.2"), (somewhere, f"rocm{newest[list(newest)[-1]][0]}")):
+        (part,) = dict(DERIVATION.derive(facts))["missing.parts"].value
+        told = "".join(str(part[piece]) for piece in ("what_to_do", "then_2") if piece in part)
+        assert f"--index-url {root}{index} " in told
+    assert not [row["product"] for row in table("missing-parts")["part"] if "download.pytorch.org" in row.get("text", "")]

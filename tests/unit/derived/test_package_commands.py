@@ -54,3 +54,16 @@ def test_the_table_names_what_the_checks_install() -> None:
         for word in (step if isinstance(step, str) else step["run"]).split()
     }
     assert set(table("package-names")["name"]) <= said
+
+
+@pytest.mark.parametrize("manager", ["dnf", "pacman"])
+def test_the_tables_of_packages_agree(manager: str) -> None:
+    """One package of Debian has one name elsewhere, whichever table is asked."""
+    names = {debian: row[manager] for debian, row in table("package-names")["name"].items() if manager in row}
+    parts = [(row[f"apt{end}"], row[f"{manager}{end}"]) for row in table("missing-parts")["part"] for end in ("", "_dev")
+             if f"apt{end}" in row and f"{manager}{end}" in row]  # fmt: skip
+    said = [(names[debian].split(), other.split()) for debian, other in parts if debian in names]
+    assert len(said) >= 3 and [pair for pair in said if not set(pair[0]) & set(pair[1])] == []
+    icd = {row["command"].rpartition(" ")[2] for row in table("opencl-packages")["row"]
+           if row.get("vendor") == "intel" and f"sudo {manager} " in row.get("command", "")}  # fmt: skip
+    assert icd == {names["intel-opencl-icd"]}

@@ -64,6 +64,13 @@ def test_each_rocm_index_is_one_that_holds_the_release() -> None:
     assert found["torch.index.command"].value.endswith(f"torch==2.7.1 torchvision --index-url {ROOT}rocm6.3")
 
 
+def test_an_upgrade_comes_from_the_index_of_the_newest_release_whatever_is_installed() -> None:
+    old = derived(gpus=[RX], platform__kind="linux", torch__base_version="2.3.0", torch__rocm_index=f"{ROOT}rocm6.0", amd__gfx=["gfx1100"])
+    newest = table("rocm-torch")["index"]
+    assert old["index.rocm"].value == f"{ROOT}rocm6.0"
+    assert old["index.rocm_newest"].value == f"{ROOT}rocm{newest[list(newest)[-1]][0]}"
+
+
 @pytest.mark.parametrize(("capability", "plugin", "fits"), [("6.1", 13, False), ("6.1", 12, True), ("7.5", 13, True), ("5.0", 12, False)])
 def test_a_jax_plugin_serves_cards_from_a_capability_on(capability: str, plugin: int, fits: bool) -> None:
     installed = {"jax": "0.8.0", "jaxlib": "0.8.0", f"jax-cuda{plugin}-plugin": "0.8.0"}

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.version import Version
 
 from gpudoctor.derived._tables import table
 from gpudoctor.install.pins import pinned
@@ -70,7 +71,7 @@ def test_the_python_of_an_export_has_wheels_of_its_pins() -> None:
         (["torch", "torchvision"], "pytorch/cu126", ["torch==2.14.1", "torchvision==0.29.2"]),
         (["torch==2.8.*", "torchvision"], "pytorch/xpu", ["torch==2.8.0", "torchvision==0.23.0"]),
         (["openvino<2026"], "pypi", ["openvino==2025.4.1"]),
-        (["jax[cuda13]"], "pypi", ["jax[cuda13]==0.10.2"]),
+        (["jax[cuda13]"], "pypi", ["jax[cuda13]==0.12.0.1"]),
         (["numpy<2", "https://example.org/x-1-py3-none-any.whl"], "pypi", ["numpy==1.26.4", "https://example.org/x-1-py3-none-any.whl"]),
         (["in-no-table"], "pypi", ["in-no-table"]),
     ],
@@ -88,3 +89,13 @@ def test_a_stack_of_another_maker_is_warned_of_and_claims_nothing_of_the_cards()
     plan = planned("cuda", A770, fresh=False)
     assert any("no NVIDIA GPU" in warning for warning in plan.warnings)
     assert not any("cards here" in step.why for step in plan.steps)
+
+
+@pytest.mark.parametrize(
+    ("package", "name"),
+    [("jax", "cuda-jax"), ("tensorflow", "cuda-tensorflow"), ("onnxruntime-gpu", "onnxruntime-gpu")],
+)
+def test_an_export_pins_the_release_that_the_other_tables_call_the_newest(package: str, name: str) -> None:
+    pins = [Version(row["version"]) for row in table("setup-pins")["package"] if row["name"] == package]
+    newest = Version(table(name)["newest"])
+    assert max(pins).release[: len(newest.release)] == newest.release
