@@ -96,9 +96,17 @@ def not_looked_at(facts: Facts, specs: Mapping[str, FactSpec], incidents: Sequen
         if isinstance(fact, Unknown) and fact.reason.split(":")[0] in _TELL:
             reasons.setdefault(fact.reason, []).append(name)
     unread = dict.fromkeys(_unread(reason, names, specs) for reason, names in reasons.items())
-    late = [f"{_subject(names, specs)} not inspected ({reason})" for reason, names in reasons.items() if reason.split(":")[0] in _LATE]
+    late = dict.fromkeys(_late(reason, names, specs) for reason, names in reasons.items() if reason.split(":")[0] in _LATE)
     crashed = [incident for incident in incidents if not incident.endswith("out of time")]
     return (*unread, *crashed), tuple(late)
+
+
+def _late(reason: str, names: Sequence[str], specs: Mapping[str, FactSpec]) -> str:
+    """The tool that did not end, else the facts that there was no time for."""
+    kind, _, detail = reason.partition(": ")
+    if kind == "timeout" and detail and " " not in detail:
+        return clause(reason, names, "live")
+    return f"{_subject(names, specs)} not inspected ({reason})"
 
 
 def _unread(reason: str, names: Sequence[str], specs: Mapping[str, FactSpec]) -> str:

@@ -101,12 +101,15 @@ def _tail(report: Report, screen: Screen, ignored: Mapping[str, str]) -> Iterato
         yield from hanging((Span("Ignored: ", "dim"),), f"{check} ({ignored[check]})", width, style="dim")
     if report.undetermined:
         yield from hanging((Span("Policy not decided: ", "warn"),), "; ".join(report.undetermined), width)
-    if report.not_looked_at and not screen.quiet:
-        yield from hanging((Span("Not read: ", "dim"),), "; ".join(report.not_looked_at) + ".", width, style="dim")
+    unread = [line for line in report.not_looked_at if line not in report.incomplete]
+    if unread and not screen.quiet:
+        yield from hanging((Span("Not read: ", "dim"),), "; ".join(unread) + ".", width, style="dim")
     if screen.stack and report.stacks and all(result.verdict in ("not-applicable", "incomplete") for result in report.stacks):
         return  # the ladder has said it
     if not _serious(report):
-        yield (Span(nothing_wrong(report), "" if report.incomplete else "good"),)
+        words = nothing_wrong(report)
+        style = "good" if words.startswith("No problems") and not report.incomplete else ""
+        yield from ((Span(text, style),) for text in wrapped(words, width))
     if not screen.quiet:
         yield from _next(report, screen)
 

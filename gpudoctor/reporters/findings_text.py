@@ -57,7 +57,7 @@ def question_lines(finding: Finding, width: int, verbose: bool) -> Iterator[Line
         yield from hanging((margin,), finding.explanation, width)
     yield from _evidence(finding, width, margin, verbose)
     yield from _advice(finding, width, margin, "if so  ", verbose)
-    yield from hanging((margin, Span("more   ", "dim")), f"gpudoctor show {finding.id}", width, style="dim")
+    yield margin, Span("more   ", "dim"), Span(f"gpudoctor show {finding.id}", "dim")
 
 
 def finding_lines(finding: Finding, numbers: dict[str, int], width: int, verbose: bool) -> Iterator[Line]:
@@ -71,8 +71,9 @@ def finding_lines(finding: Finding, numbers: dict[str, int], width: int, verbose
         yield from hanging((margin, Span("on     ", "dim")), ", ".join(finding.subjects), width)
     yield from _evidence(finding, width, margin, verbose)
     yield from _advice(finding, width, margin, "do     ", verbose)
-    more = "  ".join((f"gpudoctor show {finding.id}", *(finding.sources[:2] if verbose else ())))
-    yield from hanging((margin, Span("more   ", "dim")), more, width, style="dim")
+    yield margin, Span("more   ", "dim"), Span(f"gpudoctor show {finding.id}", "dim")  # one line: to be copied
+    if verbose and finding.sources:
+        yield from hanging((margin, Span("       ")), "  ".join(finding.sources[:2]), width, style="dim")
 
 
 def _title(finding: Finding, numbers: dict[str, int], width: int) -> Iterator[Line]:

@@ -13,6 +13,8 @@ from gpudoctor.reporters.phrases import WORDS, name, plainly_missed, rung_detail
 STYLES = {"ok": "good", "warning": "warn", "broken": "bad", "unknown": "warn", "not-reached": "dim"}
 SHOWN = 3
 """Ladders on a screen without -v."""
+NARROW = 24
+"""Columns that a detail needs beside its layer; with fewer it stands below it."""
 TO_MEASURE = "to measure: gpudoctor validate"
 
 
@@ -71,8 +73,12 @@ def _others(rest: Sequence[StackResult], some_shown: bool, width: int) -> list[L
 def _ladder(stack: StackResult, width: int, *, tight: bool, one_line: Sequence[str]) -> Iterator[Line]:
     style = {"broken": "bad", "ok": "good"}.get(stack.verdict, "dim")
     title, verdict = visible(stack.title), verdict_words(stack)
-    gap = max(width - len(title) - len(verdict), 2)
-    yield (Span(title, "bold"), Span(" " * gap), Span(verdict, style))
+    gap = width - len(title) - len(verdict)
+    if gap >= 2:
+        yield (Span(title, "bold"), Span(" " * gap), Span(verdict, style))
+    else:
+        yield (Span(title, "bold"),)
+        yield (Span("  "), Span(verdict, style))
     layers = list(stack.layers)
     while layers:
         sound = []
@@ -85,14 +91,16 @@ def _ladder(stack: StackResult, width: int, *, tight: bool, one_line: Sequence[s
         missed = [rung.layer]
         while layers and _alike(rung, layers[0]):
             missed.append(layers.pop(0).layer)
-        lines = _rung(rung, missed, width)
-        yield from [_cut(lines, width)] if rung.status in one_line and len(lines) > 1 else lines
+        yield from _rung(rung, missed, width, whole=rung.status not in one_line)
 
 
 def _cut(lines: Sequence[Line], width: int) -> Line:
     """The first line of several, with a sign that there is more (with -v)."""
     *before, last = lines[0]
-    text = last.text if len("".join(span.text for span in lines[0])) + 2 <= width else last.text.rpartition(" ")[0]
+    text = last.text
+    if len("".join(span.text for span in lines[0])) + 2 > width:
+        text = text.rpartition(" ")[0] or text[: width - sum(len(span.text) for span in before) - 1]
+        return (*before, Span(f"{text.rstrip(',')}{' ' if ' ' in last.text else ''}…", last.style))
     return (*before, Span(f"{text.rstrip(',')} …", last.style))
 
 
@@ -103,7 +111,8 @@ def _alike(rung: LayerResult, following: LayerResult) -> bool:
     return rung.status == "unknown" == following.status and rung.detail == following.detail and not unmeasured(following)
 
 
-def _rung(rung: LayerResult, missed: list[str], width: int) -> list[Line]:
+def _rung(rung: LayerResult, missed: list[str], width: int, *, whole: bool) -> list[Line]:
+    """`whole`: the detail on as many lines as it takes; else on one, cut."""
     column = max(len(name(layer)) for layer in LAYERS) + 1
     names = name(missed[0]) + (f" … {name(missed[-1])}" if len(missed) > 1 else "")
     if unmeasured(rung):
@@ -111,4 +120,9 @@ def _rung(rung: LayerResult, missed: list[str], width: int) -> list[Line]:
     word = Span(f"  {WORDS.get(rung.status, rung.status):<12} ", STYLES.get(rung.status, ""))
     if plainly_missed(rung):
         return [(word, Span(names, "dim"))]
-    return hanging((word, Span(f"{names:<{column}} ")), rung_detail(rung), width)
+    beside = (word, Span(f"{names:<{column}} "))
+    room = width - sum(len(span.text) for span in beside)
+    lines = hanging(beside if room >= NARROW else (Span("      "),), rung_detail(rung), width)
+    if not whole and (len(lines) > 1 or sum(len(span.text) for span in lines[0]) > width):
+        lines = [_cut(lines, width)]
+    return lines if room >= NARROW else [(word, Span(names)), *lines]

@@ -14,8 +14,10 @@ NO_GPU = "No GPU found"
 AGAIN = "gpudoctor check"
 FEW = 3
 """Commands that are repeated at the end of a screen."""
-
-
+LATE = "timeout: "
+"""How the reason begins for which a fact is unknown: a tool that did not end, named behind it."""
+LOGGED = {"nvidia-smi": "sudo dmesg | grep -iE 'nvrm|xid'", "amd-smi": "sudo dmesg | grep -i amdgpu", "rocminfo": "sudo dmesg | grep -i amdgpu"}
+"""Where the driver says why it does not answer the tool."""
 
 
 def name(layer: str) -> str:
@@ -83,7 +85,18 @@ def verdict_words(stack: StackResult) -> str:
                 break
             sound = rung.layer
         return f"ok up to {name(sound)}" if sound else "not checked"
-    return {"ok": "ok", "incomplete": "not installed", "not-applicable": "no device"}[stack.verdict]
+    if stack.verdict == "incomplete":
+        missing = stops_at(stack)
+        return f"stops at {name(missing.layer)}" if missing else "not installed"
+    return "no device" if stack.verdict == "not-applicable" else stack.verdict
+
+
+def stops_at(stack: StackResult) -> LayerResult | None:
+    """The rung that is missing below a framework that is installed; None where nothing was installed for the stack."""
+    installed = any(rung.layer == "framework" and rung.status in ("ok", "warning") for rung in stack.layers)
+    if stack.verdict != "incomplete" or not (stack.used or installed):
+        return None
+    return next((rung for rung in stack.layers if rung.status == "not-reached"), None)
 
 
 def why_not_checked(stack: StackResult) -> str:
@@ -117,10 +130,28 @@ def layers_not_checked(report: Report) -> int:
 def nothing_wrong(report: Report) -> str:
     if no_gpu(report):
         return "No other problems found."
+    for stack in report.stacks:
+        missing = stops_at(stack) if stack.used else None
+        if missing:
+            said = f" ({missing.detail})" if missing.detail else ""
+            return f"No cause found: {stack.title} stops at {name(missing.layer)}{said}."
+    late = late_tools(report)
+    if late:
+        return f"No problems found, but {' and '.join(late)} did not answer in time."
     open_ones = layers_not_checked(report)
     if open_ones:
         return f"No problems found ({open_ones} layer{'s' if open_ones > 1 else ''} not checked)."
     return "No problems found in what was checked." if report.incomplete else "No problems found."
+
+
+def late_tools(report: Report) -> list[str]:
+    """Programs that were started and did not end."""
+    tools = (reason.removeprefix(LATE) for reason in report.unknown.values() if reason.startswith(LATE))
+    return list(dict.fromkeys(tool for tool in tools if " " not in tool))
+
+
+def _quick(report: Report) -> bool:
+    return "not inspected" in report.unknown.values()
 
 
 def next_step(report: Report, again: str = AGAIN) -> tuple[str, tuple[str, ...]]:
@@ -131,6 +162,14 @@ def next_step(report: Report, again: str = AGAIN) -> tuple[str, tuple[str, ...]]
         if len(commands) > FEW:
             return f"Next: run the {len(commands)} commands of finding 1, in their order.", ()
         return ("Next:", commands) if commands else ("Next: follow the advice of finding 1; details:", (f"gpudoctor show {serious[0].id}",))
+    if _quick(report) and any(stops_at(stack) for stack in report.stacks if stack.used):
+        return "Next, without --quick, which leaves out logs and programs:", (again,)
+    late = late_tools(report)
+    if late:
+        log = LOGGED.get(late[0].rpartition("/")[2])
+        if log:
+            return f"Next, to see why {late[0]} hangs:", (log,)
+        return f"Next, to see whether {late[0]} ends at all:", (late[0],)
     if report.incomplete:
         return "Next, with more time:", (f"{again} --budget 120",)
     if no_gpu(report):

@@ -32,11 +32,7 @@ def section(report: Report) -> Element | None:
 
 
 def verdict(stack: StackResult) -> str:
-    if stack.verdict == "broken" and stack.broken_layer:
-        return f"broken at {phrases.name(stack.broken_layer)}"
-    if stack.verdict == "unknown":
-        return phrases.verdict_words(stack)
-    return {"ok": "sound", "incomplete": "not installed"}.get(stack.verdict, stack.verdict)
+    return "sound" if stack.verdict == "ok" else phrases.verdict_words(stack)
 
 
 def _verdict(stack: StackResult) -> Element:
