@@ -5,17 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from gpudoctor.lang.signatures import SearchedText, letters
 from gpudoctor.model.check import Check, Stack
 from gpudoctor.model.facts import Facts
-from gpudoctor.model.signature import Hit, Signature
+from gpudoctor.model.signature import FAILURE, LOG, Hit, Signature
+from gpudoctor.readers.heads import other_program
+from gpudoctor.readers.topics import VENDORS as VENDOR_WORDS
 from gpudoctor.readers.topics import WORDS as STACK_WORDS
 
 A_SENTENCE = 32
 """Letters of a message from which on no other program is likely to have it."""
 _IDENTIFIER = re.compile(r"_|::|[a-z]\d|\d[a-z]|\.(?:so|dll|py|cpp|dylib)\b|/")
+_SAME_MESSAGE = 3
+"""Lines above and below that may belong to the message of a program."""
 MOST_HITS = 12
 """Places of one check that are kept: more prove no more."""
 
@@ -57,8 +62,44 @@ class _Shown:
         named = {stack for stack in check.stacks if stack in self._served}
         return bool(self._stacks & named or self._vendors & self._vendors_of(named))
 
+    def words_of(self, check: Check) -> list[str]:
+        """Expressions for what a text says of the stacks of a check and their vendors; of any where the check is of every vendor."""
+        named = {stack for stack in check.stacks if stack in self._served}
+        vendors = self._vendors_of(named)
+        if not vendors:
+            return [*STACK_WORDS.values(), *VENDOR_WORDS.values()]
+        of_stacks = [pattern for name, pattern in STACK_WORDS.items() if name in named]
+        return of_stacks + [pattern for name, pattern in VENDOR_WORDS.items() if name in vendors]
+
     def _vendors_of(self, stacks: set[str]) -> set[str]:
         return set().union(*(self._served[stack] for stack in stacks))
+
+
+class _Speakers:
+    """Which program said a message: that of one which computes nothing on a GPU counts only where it speaks of the stack itself."""
+
+    def __init__(self, text: SearchedText, shown: _Shown | None) -> None:
+        self._text = text
+        self._shown = shown
+        self._said: dict[int, tuple[str, str]] = {}
+        """By the number of a line: the other program at its head, empty for none, and what it says there, in lower case."""
+
+    def may_mean(self, hit: Hit, check: Check, signature: Signature) -> bool:
+        if self._shown is None or hit.role not in (FAILURE, LOG):
+            return True
+        if hit.line not in self._said:
+            self._said[hit.line] = self._message(hit.line)
+        program, message = self._said[hit.line]
+        if not program or any(program in literal for choice in (*signature.text, *signature.context) for literal in choice):
+            return True
+        return any(re.search(pattern, message) for pattern in self._shown.words_of(check))
+
+    def _message(self, number: int) -> tuple[str, str]:
+        above, line, below = self._text.around(number, _SAME_MESSAGE)
+        program = other_program(line)
+        if not program:
+            return "", ""
+        return program, "\n".join([line, *(near for near in (*above, *below) if other_program(near) == program)]).lower()
 
 
 def has_own_words(signature: Signature) -> bool:
@@ -76,10 +117,12 @@ def hits_in(text: SearchedText, checks: Sequence[Check], stacks: Sequence[Stack]
     shown = None if facts is None else _Shown(stacks, facts)
     signatures = [signature for check in checks for signature in check.signatures]
     text.look_for(literal for each in signatures for choice in (*each.text, *each.context) for literal in choice)
+    speakers = _Speakers(text, shown)
     found: dict[str, list[Hit]] = {}
     for check in checks:
         for signature in check.signatures:
-            hits = [hit for hit, _ in zip(text.hits(signature), range(MOST_HITS), strict=False)]
+            meant = (hit for hit in text.hits(signature) if speakers.may_mean(hit, check, signature))
+            hits = list(islice(meant, MOST_HITS))
             if hits:
                 distinct = shown is None or has_own_words(signature) or shown.stack_of(check)
                 found.setdefault(check.id, []).extend(hit if distinct else replace(hit, distinct=False) for hit in hits)

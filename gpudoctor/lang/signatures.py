@@ -7,7 +7,7 @@ pass; windows are bounded in number and size, and expressions take linear time f
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from gpudoctor.lang.everyday_words import PREFIX, members, spelled
@@ -88,6 +88,13 @@ class SearchedText:
 
     def holds_any(self, literals: Iterable[str]) -> bool:
         return any(map(self.holds, literals))
+
+    def around(self, number: int, reach: int) -> tuple[list[str], str, list[str]]:
+        """The lines above the one with this number, the line itself, and those below it."""
+        row = bisect_left(self._lines, number, key=lambda line: line.number)
+        shown = [line.text for line in self._lines[max(0, row - reach) : row + reach + 1]]
+        above = min(row, reach)
+        return shown[:above], shown[above], shown[above + 1 :]
 
     def hits(self, signature: Signature) -> Iterator[Hit]:
         """In the order of the text, at most one a line."""
