@@ -70,6 +70,18 @@ TESTED = lazy(
         r"\.\.\. ok$", r"^\s*(?:ok|✓|✔) \d* ?-? ?\w",
     )
 )  # fmt: skip
+_UNMARKED = (
+    r"Got permission denied while trying", r"(?:nothing|no package) provides \S.{0,120} needed by \S",
+    r"Unable to find installation candidates\b",
+    r"The program was built for \d+ devices", "Build program log for ", "The following packages have unmet dependencies",
+)
+UNMARKED = lazy(rf"^\W{{0,6}}{_any(*_UNMARKED)}", re.IGNORECASE)
+"""Sentences that programs alone write, though nothing marks them as a message."""
+TYPED_AND_ANSWERED = lazy(r"\s(?:ERROR|FATAL|Traceback|[A-Z]\w+Error:)(?:[\s:]|$)")
+"""Behind a prompt: the answer of the command, put into the same line."""
+_STATUSES = r"(?:FAILED|FAIL|Aborted|Segmentation fault|Killed|Timed out|(?:❌|✗|✘).{0,40}\b(?:fail|error|crash|abort|hang))"
+CELL_OF_TROUBLE = lazy(rf"[|│]\s*(?:{_STATUSES}|[A-Z][A-Z_]{{3,}}: \S)")
+"""In a table of what was tried: 'FAILED', 'UNAVAILABLE: Internal: …'."""
 CMAKE = lazy(r"^\s*CMake (?:Error|Warning)\b")
 """The head of a block: the sentences below it, indented, belong to the message."""
 
@@ -108,6 +120,11 @@ SETTING = lazy(
 )  # fmt: skip
 """A variable, a key of YAML or JSON, or a comment."""
 DIFF = lazy(r"^(?:@@ -\d|diff --git |--- [ab]/|\+\+\+ [ab]/|Index: )")
+_HEADS_OF_PATCHES = (
+    "diff ", "index ", "new file", "deleted file", "(?:old|new) mode", "similarity ", "rename ", "copy ", "Binary files", "Index: ",
+    "={10,}",
+)
+OF_A_PATCH = lazy(rf"^(?:[+\- @\\]|$|{_any(*_HEADS_OF_PATCHES)})")
 CODE_FENCES = frozenset(
     "python py c cpp c++ cuda java js ts go rust dockerfile docker yaml yml json toml ini cmake diff patch makefile julia html xml".split()
 )
@@ -141,6 +158,8 @@ _OF_OTHER_TOOLS = (
     "Kernel modules", "Subsystem", "Name", "Version", "Summary", "Home-page", "Author", "License", "Location", "Requires", "Required-by",
     "Platform Name", "Device Name", "Marketing Name", "Vendor Name",
 )
+WITH_ITS_VERSION = lazy(r"^\s*[A-Za-z][\w.\-]{1,60}\s{1,40}v?\d+(?:\.\d+)+\S*\s+(?P<rest>\S.*)$")
+"""A row of a list of packages, or the title of a report: 'sampler 2.1 hangs half-way'."""
 KEYED = lazy(rf"^\s*{_any(*_OF_COLLECT_ENV, *_OF_OTHER_TOOLS)}\s?:", re.IGNORECASE)
 
 # --- Words of people
@@ -168,6 +187,7 @@ PROGRAM = lazy(
     )
 )  # fmt: skip
 """Marks of a program's words."""
+ONE_PERSON = lazy(r"\b(?:I|I'm|I've|my|me)\b")
 TITLE = lazy(
     r"^\W{0,3}"
     + _any(
@@ -189,6 +209,14 @@ _ADVISING = (
 ADVICE = lazy(
     rf"^\W*{_any(*_ADVISING)}\b|\byou (?:need to|should|must|can|may want|have to)\b|\b(?:troubleshooting|faq)\b", re.IGNORECASE
 )
+_REQUESTS = (
+    r"^\W{0,3}(?:feature|enhancement|proposal|rfc|wishlist|suggestion)(?: request)?\s?[\]:)]",
+    r"\bplease (?:let|make|add|support|allow|print|show)\b",
+    r"\b(?:would|could) be (?:nice|great|good|helpful|useful|better)\b",
+    r"\b(?:it|this|that|one|which|they) should (?:\w+ )?(?:retry|print|say|warn|catch|tell|report|show|refuse|fall back|be able)\b",
+)
+REQUEST = lazy(_any(*_REQUESTS), re.IGNORECASE)
+"""A wish, whatever message it quotes."""
 _NO_TROUBLE = (
     "how (?:can|do|to|does|should)", "is there (?:a|any)", "which", r"recommend\w*", "support for", "add", "feature", "request", "proposal",
     "rfc",
@@ -205,4 +233,9 @@ _GOOD_ENDS = (
     "solved,? thank",
 )
 ENDS_WELL = lazy(any_of(_GOOD_ENDS), re.IGNORECASE)
+SOLVED_NOW = lazy(
+    r"^\W*(?:(?:edit|update)\W+)?(?:solved|resolved|fixed)(?:\W*$|[.!,:]|\s(?:by|with|it|now|after|this|that)\b)", re.IGNORECASE
+)
+"""A line that says no more than that it is over: 'Solved.', 'EDIT: solved with a newer wheel'."""
+OPEN_AGAIN = lazy(any_of(("still", "again", "same", "another", "also", "not", "but")), re.IGNORECASE)
 NOT_YET = lazy(any_of(("but", "not", "n't", "until", "unless", "how", "why", "if", "still", "only", "cpu")), re.IGNORECASE)

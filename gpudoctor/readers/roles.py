@@ -18,6 +18,8 @@ from gpudoctor.readers.sheet import typed_in
 
 LONGEST = 2_000
 """Letters of a line that its shape is read from."""
+_ADDED = 3
+"""Lines that begin with '+' and make a patch without a head."""
 _REACH = 60
 """Lines above that are looked at for the head of a diff or the command whose output a line is."""
 
@@ -53,6 +55,8 @@ class Roles:
             return LOG
         if self._of_the_whole() and not shapes.AT_THE_MARGIN.match(text):
             return self._of_the_whole()
+        if _looks_for_words(typed_in(text)):
+            return COMMAND
         if _is_reported(text, stripped) or (text[:2] == "  " and self._in_a_cmake_block(row)):
             return FAILURE
         return self._unreported(row, text, stripped, fenced)
@@ -60,7 +64,7 @@ class Roles:
     def _unreported(self, row: int, text: str, stripped: str, fenced: str | None) -> str:
         """A line that does not begin as a failure does."""
         if _is_command(text):
-            return COMMAND
+            return FAILURE if _is_answered(text) else COMMAND
         if shapes.FRAME.match(text) or self._under_a_frame(row, text):
             return CODE
         if shapes.GOOD_LEVEL.search(text[:200]):
@@ -71,8 +75,8 @@ class Roles:
             return COMPLAINT if _is_a_subject(stripped[2:]) else _of_person(stripped[2:])
         if fenced in shapes.CODE_FENCES or shapes.CODE.match(text) or (stripped.startswith("# ") and self._beside_code(row)):
             return CODE
-        if shapes.LISTED.match(text) or shapes.KEYED.match(text):
-            return LISTING
+        if _is_listed(text):
+            return LISTING if shapes.CELL_OF_TROUBLE.search(text) is None or polarity(stripped, prose=False) != TROUBLE else FAILURE
         if shapes.SETTING.match(text):
             return CODE if polarity(stripped, prose=False) != TROUBLE or fenced is not None else FAILURE
         return self._words(row, stripped, fenced)
@@ -86,19 +90,33 @@ class Roles:
 
     def _words(self, row: int, stripped: str, fenced: str | None) -> str:
         """Words of a person or of a program without any mark."""
+        if shapes.REQUEST.search(stripped) and shapes.STAMPED.match(stripped) is None:
+            return ADVICE
         person = _is_prose(stripped, fenced is not None or self._command_above(row) != "")
         role = _of_person(stripped) if person else _of_program(stripped)
         return COMPLAINT if role in (PROSE, LOG) and row == self._first_row() and _is_a_subject(stripped) else role
 
     def _settled(self) -> bool:
-        """Whether the first line or the last ones say that it is all over: '[SOLVED] …', '… closing as resolved'."""
+        """Whether the first line, the last ones or one by itself say that all is over: '[SOLVED] …', '… closing as resolved', 'Solved.'."""
         if self._over is None:
             last = [line.text for line in self._lines[-12:] if line.text.strip()][-3:]
-            self._over = shapes.SOLVED.match(self._lines[self._first_row()].text) is not None or (
-                len(self._lines) >= shapes.SHORTEST_DOCUMENT
-                and any(shapes.ENDS_WELL.search(text) and not shapes.NOT_YET.search(text) for text in last)
+            self._over = (
+                shapes.SOLVED.match(self._lines[self._first_row()].text) is not None
+                or self._solved_by_a_line()
+                or (
+                    len(self._lines) >= shapes.SHORTEST_DOCUMENT
+                    and any(shapes.ENDS_WELL.search(text) and not shapes.NOT_YET.search(text) for text in last)
+                )
             )
         return self._over
+
+    def _solved_by_a_line(self) -> bool:
+        """Whether a line says only this, and nobody complains below it."""
+        solved = next((row for row in reversed(range(len(self._lines))) if shapes.SOLVED_NOW.match(self._lines[row].text)), None)
+        if solved is None or shapes.OPEN_AGAIN.search(self._lines[solved].text) or self._lines[solved].text.rstrip().endswith("?"):
+            return False
+        below = (line.text for line in self._lines[solved + 1 :])
+        return not any(shapes.OPEN_AGAIN.search(text) and polarity(text) == TROUBLE for text in below)
 
     def _first_row(self) -> int:
         if self._first is None:
@@ -120,12 +138,24 @@ class Roles:
         return self._languages[before - 1] if before % 2 else None
 
     def _in_diff(self, row: int, text: str) -> bool:
-        if not self._diffs or text[:1] not in ("+", "-", " ", "@"):
+        """Whether the line stands in a patch: below its head, or among others that are added as it is."""
+        if text[:1] not in ("+", "-", " ", "@"):
             return False
         before = bisect_right(self._diffs, row)
-        if not before or row - self._diffs[before - 1] > _REACH:
-            return False
-        return all(self._lines[near].text[:1] in ("+", "-", " ", "@", "", "d", "i") for near in range(self._diffs[before - 1], row))
+        if before and row - self._diffs[before - 1] <= _REACH:
+            rows = range(self._diffs[before - 1], row)
+            if all(shapes.OF_A_PATCH.match(self._lines[near].text) for near in rows):
+                return True
+        return text[0] == "+" and text[:2] != "+-" and self._added(row) >= _ADDED
+
+    def _added(self, row: int) -> int:
+        """How many lines in a row begin with '+', this one among them; a frame of a table is none."""
+        first = last = row
+        while first > 0 and row - first < _ADDED and _is_added(self._lines[first - 1].text):
+            first -= 1
+        while last + 1 < len(self._lines) and last - row < _ADDED and _is_added(self._lines[last + 1].text):
+            last += 1
+        return last - first + 1
 
     def _in_a_cmake_block(self, row: int) -> bool:
         """Whether only indented and empty lines stand between this one and a 'CMake Error at …:' shortly above."""
@@ -166,9 +196,13 @@ class Roles:
         return ""
 
 
+def _is_added(text: str) -> bool:
+    return text[:1] == "+" and text[:2] != "+-"
+
+
 def _is_reported(text: str, stripped: str) -> bool:
     """Whether a line is a failure by its form: an exception, a bad level, or 'error:' ahead of anything but a good end."""
-    if shapes.EXCEPTION.match(stripped):
+    if shapes.EXCEPTION.match(stripped) or shapes.UNMARKED.match(stripped):
         return True
     if shapes.BAD_LEVEL.search(text[:240]) and not (text.startswith((" ", "\t")) and shapes.CODE.match(text)):
         return True
@@ -184,6 +218,26 @@ def _is_command(text: str) -> bool:
     return typed != text.strip() or not (plain > 3 or shapes.PROSE.search(typed) or polarity(typed) == TROUBLE)
 
 
+def _is_answered(text: str) -> bool:
+    """Whether the answer of the command stands in its line: 'PS C:\\run> tool.exe ERROR: …'."""
+    return shapes.TYPED_AND_ANSWERED.search(typed_in(text)) is not None
+
+
+def _looks_for_words(typed: str) -> bool:
+    """Whether a command names words that are looked for or printed."""
+    return shapes.SEARCH.match(typed) is not None or typed.startswith(("echo ", "grep ", "findstr ", "Select-String ", "print"))
+
+
+def _is_listed(text: str) -> bool:
+    """A row of a listing; 'sampler 2.1 hangs half-way' looks like a package and its version, and is a sentence."""
+    if shapes.KEYED.match(text):
+        return True
+    if not shapes.LISTED.match(text):
+        return False
+    versioned = shapes.WITH_ITS_VERSION.match(text)
+    return versioned is None or polarity(versioned["rest"]) != TROUBLE
+
+
 def _of_program(text: str) -> str:
     return FAILURE if polarity(text, prose=False) == TROUBLE else LOG
 
@@ -193,6 +247,8 @@ def _is_prose(text: str, in_output: bool) -> bool:
         return True
     words = len(text.split())
     spoken = len(set(map(str.lower, shapes.PROSE.findall(text))))
+    if in_output and shapes.ONE_PERSON.search(text) and spoken >= 2 and words >= 5:
+        return not shapes.PROGRAM.search(text)
     if in_output:
         return spoken >= 4 and words >= 8 and not shapes.PROGRAM.search(text[:60])
     if shapes.PROGRAM.search(text[:80]) and spoken < 2:

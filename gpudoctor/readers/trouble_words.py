@@ -35,7 +35,8 @@ NOT_SO = (
     "registered",
     "linked", r"match\w*", "enough", "sufficient", "permission", "image", "kernel", "space", "such", "device", "devices", "gpus?",
     "platforms?", "cards?", "ipus?", "accelerators?", "adapters?", "module", "symbol", "valid", r"allocate\w*", "executed", "accessible",
-    "capable", "open", "opened", "assigned", "present", "there", "active", r"accept\w*", "a member", "defined", r"converge\w*", r"learn\w*",
+    "capable", "native", "open", "opened", "assigned", "present", "there", "active", r"accept\w*", "a member", "defined", r"converge\w*",
+    r"learn\w*",
     "progress", "response", "output", "driver", "version",
 )
 """Behind 'not' or 'no'."""
