@@ -119,6 +119,18 @@ SETTING = lazy(
     )
 )  # fmt: skip
 """A variable, a key of YAML or JSON, or a comment."""
+_LINTERS = _any(
+    "mypy", "pyright", "pylint", "flake8", "ruff", "bandit", "black", "isort", "eslint", "tsc", "shellcheck", "hadolint", "clang-tidy",
+    "cppcheck",
+    "yamllint", "markdownlint",
+)
+_OF_LINTERS = (
+    rf"^\W{{0,4}}{_LINTERS}(?:\[\d+\])?\s?: ",
+    r"^\S{1,200}\.pyi?:\d+(?::\d+)?:? (?:- )?(?:error|warning|note|information): .{1,300}[\[(][\w-]{3,40}[\])]\s*$",
+    r"^\S{1,200}:\d+:\d+: [A-Z]{1,4}\d{3,5}:? ", r"^\S{1,200}:\d+(?::\d+)?: (?:error|warning): .{1,300}\[[a-z]+[.-][\w.,-]{2,60}\]\s*$",
+)
+LINTED = lazy("|".join(_OF_LINTERS))
+"""What a program that reads source code says of it: nothing ran."""
 DIFF = lazy(r"^(?:@@ -\d|diff --git |--- [ab]/|\+\+\+ [ab]/|Index: )")
 _HEADS_OF_PATCHES = (
     "diff ", "index ", "new file", "deleted file", "(?:old|new) mode", "similarity ", "rename ", "copy ", "Binary files", "Index: ",

@@ -51,6 +51,8 @@ class Roles:
         fenced = self._fence(row)
         if self._in_diff(row, text) or shapes.SEARCH.match(self._command_above(row)):
             return CODE
+        if shapes.LINTED.match(stripped):
+            return CODE
         if shapes.TESTED.search(stripped):
             return LOG
         if self._of_the_whole() and not shapes.AT_THE_MARGIN.match(text):

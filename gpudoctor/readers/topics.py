@@ -66,7 +66,7 @@ VENDORS: Mapping[str, str] = {
     ),
 }  # fmt: skip
 """Words of one vendor's cards and stacks alone. 'cuda' is none: torch for ROCm calls its devices so as well."""
-_MULTI_PROCESS_SERVICE = re.compile(r"cuda[-_ ]mps|nvidia[- ]mps|\bmps[- ](?:control|daemon|server|sharing)|multi-process service")
+_MULTI_PROCESS_SERVICE = re.compile(r"cuda[-_]mps|nvidia[- ]mps|\bmps[- ](?:control|daemon|server|sharing)|multi-process service")
 _MPS_ALONE = re.compile(r"\bmps\b")
 LOOKED_AT = 100_000
 _NONE_OF_IT = r"^[^\n]{0,80}[:=]\s*(?:n/a|none|no|could not collect|not found|false|0)\s*$"

@@ -106,6 +106,8 @@ DENIED = (
     r"\bnever (?:freezes|hangs|crashes|fails)",
     r"(?:\berrors?|\bmessages?|\bwarnings?|\bproblems?|\bissues?|\") (?:is |does |do )?no longer\b",
     r"\bno (?:\w+ ){1,2}(?:was|were|is|are|has|have)(?: been)? (?:killed|lost|dropped|affected|harmed|rebooted|cancelled)\b",
+    r"\b(?:do|does|did|have|has)(?: not|n't) (?:get|got|see|seen|have|had|receive|hit|run into|encounter)\b.{0,80}?"
+    rf"(?:['\"]|{any_of(_FAULTS, ('messages?',))}).{{0,60}}?\b(?:any ?more|any longer)\b",
     r"\bno longer (?:an issue|a problem|happens|seen|needed|necessary|required)",
     r"\bnot (?:needed|necessary|required|relevant|important)\b",
     r"\bcan(?:not| not|'t) complain\b", r"\bcan'?t (?:say|tell) (?:anything )?(?:bad|wrong)",
