@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpudoctor.derived import missing
+from gpudoctor.derived._tables import table
 
 FAMILIES = (
     # the first that matches wins; the group 'what' is the library, symbol or version
@@ -26,6 +27,10 @@ FAMILIES = (
 )  # fmt: skip
 
 
+_SHARED = frozenset(("azure", "backports", "google", "intel", "mpl_toolkits", "nvidia", "ruamel", "sphinxcontrib", "zope"))
+"""Packages of several distributions: a part of them is missing where its own distribution is."""
+
+
 def classify(error: Mapping[str, Any]) -> tuple[str, str]:
     """The family and the thing that it is about."""
     kind, name, message = (str(error.get(key) or "") for key in ("kind", "name", "message"))
@@ -37,9 +42,17 @@ def classify(error: Mapping[str, Any]) -> tuple[str, str]:
         return ("illegal-instruction" if illegal else "killed" if re.search(r"SIGKILL|^9$|signal 9\b", label) else "crash"), name
     for family, pattern in FAMILIES:
         match = re.search(pattern, message)
+        if match and family == "missing-module" and _is_a_part(match["what"]):
+            return "missing-part", match["what"]
         if match:
             return family, match["what"] or ""
     return "exception", name
+
+
+def _is_a_part(module: str) -> bool:
+    """Whether the package of a module that is not found is there, in another release: Python names the package where that is missing."""
+    top, dot, _ = module.partition(".")
+    return bool(dot) and top not in _SHARED and module not in table("module-packages")["module"]
 
 
 def remedy(library: str, manager: str, executable: str) -> str:

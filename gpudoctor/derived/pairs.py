@@ -6,19 +6,20 @@ import re
 from collections.abc import Iterable
 
 from gpudoctor.derived._derivation import Derivation
-from gpudoctor.derived.python_mix import torch_row
+from gpudoctor.derived._tables import table
+from gpudoctor.derived.python_mix import PARTNERS, torch_row
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 
 _INDEX = re.compile(r"^(?:cu\d{2,3}|rocm\d+(?:\.\d+){1,2}|xpu|cpu)$")
 
 
 def derive(facts: Facts) -> Iterable[tuple[str, Fact]]:
-    asked = facts.get("text.torch_asked")
+    asked = _asked(facts)
     names = [spec.name for spec in SPECS]
-    if not isinstance(asked, Known):
+    if not asked:
         yield from ((name, Unknown("no resolver spoke of it")) for name in names)
         return
-    base, _, local = str(asked.value).partition("+")
+    base, _, local = asked.partition("+")
     row = torch_row(base) or torch_row(f"{base}.0")
     yield "pairs.torch", Known(base, "text")
     yield "pairs.index", Known(f"https://download.pytorch.org/whl/{local}", "text") if _INDEX.match(local) else Absent("text")
@@ -37,6 +38,18 @@ def derive(facts: Facts) -> Iterable[tuple[str, Fact]]:
         yield "pairs.python_ok", Known(
             tuple(map(int, first.split("."))) <= numbers <= tuple(map(int, last.split("."))), "python-partners"
         )
+
+
+def _asked(facts: Facts) -> str:
+    """The torch that a resolver was asked for, or the one of the torchvision or torchaudio that it was asked for; empty where no such."""
+    asked = facts.get("text.torch_asked")
+    if isinstance(asked, Known):
+        return str(asked.value)
+    package, _, version = str(facts.value("text.partner_asked") or "").partition(" ")
+    base, plus, local = version.partition("+")
+    rows = table("python-partners")["torch"] if base else ()
+    torch = next((str(row["version"]) for row in reversed(rows) if base in (row.get(PARTNERS[package]) or ())), "")
+    return f"{torch}{plus}{local}" if torch else ""
 
 
 SPECS = (

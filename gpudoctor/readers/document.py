@@ -10,56 +10,64 @@ from collections.abc import Callable, Sequence
 
 from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.model.signature import ADVICE, CODE, Numbered
+from gpudoctor.readers.line_shapes import SHORTEST_DOCUMENT
 from gpudoctor.readers.polarity import TROUBLE, polarity
+from gpudoctor.readers.trouble_words import any_of
 
 REPORT, SOURCE, CONFIG, NOTES, MANUAL = "report", "source", "config", "notes", "manual"
 ROLES = {SOURCE: CODE, CONFIG: CODE, NOTES: ADVICE, MANUAL: ADVICE}
 """What every line of such a text is, but for errors at its margin; a report is read line by line."""
-FEWEST = 4
 LOOKED_AT = 400
 
-_SOURCE = lazy(
-    r"^\s*(?=\S)(?:#!|//|/\*|\*/|import \w|from [\w.]+ import|def \w|class \w|return\b|func \w|package \w|(?:else|elif|if|for|while|switch"
-    r"|case)\b.{0,200}"
-    r"(?:[:{;]|then|do)\s*$|fi$|done$|esac$|end$|[{}\]\[()]+[,;]?\s*$|[\w.\"'\[\]]+\s?(?::=|[+-]?=)\s|[\w.]+\(.*\)[,;]?\s*$"
-    r"|.{1,300}[;{]\s*$|#\s?\w|set -\w|@\w+"
-    r"|[\"']?[\w.\-]+[\"']?:\s+(?:re\.compile\(|[\"'{\[]|\d).{0,300},\s*$|.{1,200}(?:\|\||&&) (?:fail|die|exit|echo|error)\b|msg(?:id"
-    r"|str) \")"
-)  # fmt: skip
-_CONFIG = lazy(r"^\s*(?=\S)(?:-\s)?[\"']?[\w.\-/${} ]{1,50}[\"']?\s?:(?:\s.*)?$|^\s*-\s\S.*$|^\s*#|^---$|^\s*[\w.\-]+\s?=\s?\S.*$"
-                     r"|^\[[\w.\-\" ]+\]$")
+_STATEMENTS = (
+    "#!", "//", r"/\*", r"\*/", r"import \w", r"from [\w.]+ import", r"def \w", r"class \w", r"return\b", r"func \w", r"package \w",
+    r"(?:else|elif|if|for|while|switch|case)\b.{0,200}(?:[:{;]|then|do)\s*$", "fi$", "done$", "esac$", "end$", r"[{}\]\[()]+[,;]?\s*$",
+    r"[\w.\"'\[\]]+\s?(?::=|[+-]?=)\s", r"[\w.]+\(.*\)[,;]?\s*$", r".{1,300}[;{]\s*$", r"#\s?\w", r"set -\w", r"@\w+",
+    r"[\"']?[\w.\-]+[\"']?:\s+(?:re\.compile\(|[\"'{\[]|\d).{0,300},\s*$", r".{1,200}(?:\|\||&&) (?:fail|die|exit|echo|error)\b",
+    r"msg(?:id|str) \"",
+)
+_SOURCE = lazy(rf"^\s*(?=\S)(?:{'|'.join(_STATEMENTS)})")
+_KEYS = (
+    r"^\s*(?=\S)(?:-\s)?[\"']?[\w.\-/${} ]{1,50}[\"']?\s?:(?:\s.*)?$", r"^\s*-\s\S.*$", r"^\s*#", "^---$", r"^\s*[\w.\-]+\s?=\s?\S.*$",
+    r"^\[[\w.\-\" ]+\]$",
+)
+_CONFIG = lazy("|".join(_KEYS))
 _BULLET = lazy(r"^\s*(?:[-*+•] |\d{1,2}[.)] )")
 _HEADING = lazy(r"^\.\. [\w:]+|^\s{0,3}#{1,5} \S|^[=~^\"-]{4,}\s*$|^\*\*[^*]{3,60}\*\*:?\s*$")
 _TITLE = lazy(r"^# (?=\S)")
-_NOTES = lazy(
-    r"\b(?:release notes?|changelog|change log|what'?s new|highlights|known issues|update notes|released?|version history|fixed bugs"
-    r"|bug fixes|changes in|new in"
-    r"|unreleased|advisory|summary of|update of|(?:major|new) features|improvements|\d+\.\d+(?:\.\d+)? \(\d{4}"
-    r"|v?\d+\.\d+\.\d+)\b", re.IGNORECASE,
+_WORDS_OF_NOTES = (
+    "release notes?", "changelog", "change log", "what'?s new", "highlights", "known issues", "update notes", "released?",
+    "version history",
+    "fixed bugs", "bug fixes", "changes in", "new in", "unreleased", "advisory", "summary of", "update of", "(?:major|new) features",
+    "improvements", r"\d+\.\d+(?:\.\d+)? \(\d{4}", r"v?\d+\.\d+\.\d+",
 )
-_MANUAL = lazy(
-    r"^exceptions?\b|\b(?:faq|troubleshooting|guide|manual|documentation|reference|tutorial|readme|requirements|prerequisites"
-    r"|installation|install"
-    r"|how to|usage|support matrix|onboarding"
-    r"|exercise|lesson|course|slides|paragraph|glossary|handbook|runbook|policy|checklist)\b", re.IGNORECASE,
+_NOTES = lazy(any_of(_WORDS_OF_NOTES), re.IGNORECASE)
+_WORDS_OF_MANUALS = (
+    "faq", "troubleshooting", "guide", "manual", "documentation", "reference", "tutorial", "readme", "requirements", "prerequisites",
+    "installation", "install", "how to", "usage", "support matrix", "onboarding", "exercise", "lesson", "course", "slides", "paragraph",
+    "glossary", "handbook", "runbook", "policy", "checklist",
 )
-_TEACHING = lazy(r"\b(?:slides? \d+|interview questions?|exercise \d|homework|lesson (?:\d|for)|quiz|for (?:the|a|my) (?:course"
-                       r"|talk|lecture))\b", re.IGNORECASE)
+_MANUAL = lazy(rf"^exceptions?\b|{any_of(_WORDS_OF_MANUALS)}", re.IGNORECASE)
+_WORDS_OF_TEACHERS = (
+    r"slides? \d+", "interview questions?", r"exercise \d", "homework", r"lesson (?:\d|for)", "quiz",
+    "for (?:the|a|my) (?:course|talk|lecture)",
+)
+_TEACHING = lazy(any_of(_WORDS_OF_TEACHERS), re.IGNORECASE)
 _QUESTION = lazy(r"^\s*(?:#+ |\*\*|Q: ?).{5,150}\?(?:\*\*)?")
 _QUOTING = lazy(r"^\s*(?:>|#: |//|/\*)")
-_OF_A_TOOL = lazy(r"^\s*(?:PyTorch version|CUDA used|OS|GPU|CPU|Platform|Device|Driver|Model name|Kernel|RAM|iGPU"
-                        r"|Hardware)\b.{0,20}:")
+_OF_A_TOOL = lazy(r"^\s*(?:PyTorch version|CUDA used|OS|GPU|CPU|Platform|Device|Driver|Model name|Kernel|RAM|iGPU|Hardware)\b.{0,20}:")
 _PERSON = lazy(r"(?:^|[^\w'])(?:I|I'm|I've|I'd|my|mine|me)(?:[^\w']|$)")
-_TRACE = lazy(
-    r"^Traceback|^\s+File \"|^\s*\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|^\s*\[\s*\d+\.\d{3,}\]|^[EWIF]\d{4} |^(?:ERROR|WARNING|INFO|error"
-    r"|fatal)\b[: ]|^\$ |^>>> |^[\w.]+Error: |^E\s{2,}"
+_OF_A_RUN = (
+    "^Traceback", r'^\s+File "', r"^\s*\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d", r"^\s*\[\s*\d+\.\d{3,}\]", r"^[EWIF]\d{4} ",
+    r"^(?:ERROR|WARNING|INFO|error|fatal)\b[: ]", r"^\$ ", "^>>> ", r"^[\w.]+Error: ", r"^E\s{2,}",
 )
+_TRACE = lazy("|".join(_OF_A_RUN))
 
 
 def kind_of(lines: Sequence[Numbered]) -> str:
     """By the shares of its lines; a report where nothing else is plain."""
     texts = [line.text for line in lines[:LOOKED_AT] if line.text.strip() and not line.text.lstrip().startswith(("```", "~~~"))]
-    if len(texts) < FEWEST or any(_TRACE.match(text) for text in texts):
+    if len(texts) < SHORTEST_DOCUMENT or any(_TRACE.match(text) for text in texts):
         return REPORT
     number = len(texts)
     if sum(map(_matches(_QUESTION), texts)) >= 2 or any(_TEACHING.search(text) for text in (*texts[:2], texts[-1])):

@@ -45,6 +45,8 @@ _PROCESSOR = lazy(
 _THEN_A_PROCESSOR = lazy(r"[\s(]*(?:\w+[\s)]+)?(?:Core\(TM\)|Core i\d|Xeon|Ryzen|EPYC|Threadripper|CPU)\b", re.IGNORECASE)
 _INTEL_ID = lazy(r"\bIntel(?:\(R\)[^\[\n]{0,60}\[0x| Corporation Device )([0-9a-f]{4})\b", re.IGNORECASE)
 """Intel's drivers, and lspci, call a GPU that they have no name for by its id."""
+_NAME_ENDS = lazy(r"\*\*|\((?!R\)|TM\)|C\))|`", re.IGNORECASE)
+"""Behind a product: emphasis, and what stands in parentheses; (R) and (TM) are of the name."""
 _BRACKET = lazy(r"\[([^\[\]]{3,60})\]")
 """lspci and inxi: the chip, and in brackets the product."""
 GFX = lazy(r"\bgfx(\d{3,4}[a-f]?)\b")
@@ -70,7 +72,7 @@ def name_gpu(name: str, evidence: Evidence, prose: bool = False) -> bool:
             before = name[: found.start()]
             if _PROCESSOR.search(found[0]) or (maker in ("intel", "amd") and _THEN_A_PROCESSOR.match(name[found.end() :])):
                 continue
-            evidence.gpu(maker, _without_its_sentence(found[0]) if prose or _PROCESSOR.search(before) else name)
+            evidence.gpu(maker, _without_its_sentence(found[0]) if prose or _PROCESSOR.search(before) else _to_its_end(name, found.end()))
             return True
     return prose and bracket is not None and name_gpu(bracket[1], evidence, prose)
 
@@ -86,6 +88,14 @@ def _without_its_sentence(words: str) -> str:
     """A product's name without the words that follow it: 'Radeon 780M runs out of' is a Radeon 780M."""
     end = _SENTENCE.search(words)
     return (words[: end.start()] if end else words).strip()
+
+
+def _to_its_end(words: str, begin: int) -> str:
+    """What a listing says of a device, up to an emphasis or a remark behind the product's name, which ends at `begin`."""
+    end = _NAME_ENDS.search(words, begin)
+    if end and any(pattern.search(words, end.end()) for _, pattern in MAKERS):  # 'DG2 (Arc A770)': the chip, then the product
+        return words
+    return (words[: end.start()] if end else words).strip(" *")
 
 
 @cache

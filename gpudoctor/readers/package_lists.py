@@ -24,6 +24,8 @@ _UV = lazy(rf"^ (?P<sign>[-+~]) (?P<name>[A-Za-z][\w.\-]*)==(?P<version>{_VERSIO
 _POETRY = lazy(rf"^\s*[-•] (?:Installing|Updating|Downgrading) (?P<name>[A-Za-z][\w.\-]*) \((?:\S+ -> )?(?P<version>{_VERSION})[):]")
 """What uv and poetry changed: with '-' a distribution is gone."""
 _ERROR = lazy(r"^ERROR|requires|which is incompatible|Could not find|No matching|from versions", re.IGNORECASE)
+_ORIGIN = lazy(r"^\W*\w+ installed from\b", re.IGNORECASE)
+"""A field of an issue form: how a package came, as 'pip install tensorflow-gpu==1.14'. Its version stands in another field."""
 _OWN_LINE = lazy(
     rf"^[\s*\->•`]*(?P<name>[A-Za-z][\w.\-]*?)[`*]*(?:\s*[:=]\s*|\s+(?:version\s+|v)?)[`*]*(?P<version>\d{{1,5}}\.\d{_VERSION[2:]})[`*.,;]{{0,4}}(?:\s+\(.*\))?$"
 )
@@ -40,7 +42,7 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
     wanted: list[tuple[str, str]] = []
     for number, line in enumerate(sheet.lines):
         text = line.text
-        if _ERROR.search(text):
+        if _ERROR.search(text) or _ORIGIN.match(text):
             continue
         changed = (_UV.match(text) if sheet.by_uv else None) or _POETRY.match(text)
         if changed:
@@ -66,8 +68,9 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
             for_some_systems = re.match(r"\s*;", text[pinned.end() :])  # a marker: nobody says that it holds here
             if RELEVANT.match(normalise(pinned["name"])) and not for_some_systems:
                 wanted.append((pinned["name"], pinned["version"]))
-    for name, version in wanted:  # what somebody asked for counts where nobody says what is there
-        if normalise(name) not in evidence.packages:
+    there = set(evidence.packages)
+    for name, version in wanted:  # what somebody asked for counts where nobody says what is there, and where it is one release
+        if normalise(name) not in there:
             evidence.package(name, version)
 
 

@@ -25,6 +25,8 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "onnxruntime": ("onnx", "ort"), "flash-attn": ("flash",), "bitsandbytes": ("bitsandbytes", "bnb"),
 }  # fmt: skip
 """One of these stands in whatever names the product; else its name itself does."""
+Products = Sequence[tuple[str, tuple[str, ...]]]
+"""Those that a text names, with their words."""
 _POINTED = lazy(r"\d\.\d")
 """In every version that is read here."""
 
@@ -71,6 +73,15 @@ _ANOTHER = lazy(
     re.IGNORECASE,
 )
 """A card behind these words is one that the trouble at hand is compared with."""
+_CHANGED = r"\b(?:chang|switch|mov|upgrad|swapp|migrat|exchang|replac)(?:e|es|ed|ing)?\b"
+_CHANGED_FROM = lazy(rf"{_CHANGED}[^.;!?\n]{{0,90}}?(?=\s(?:to|with|for|by|→|->)\s[^.;!?\n]{{0,30}}?\d{{3,4}})", re.IGNORECASE)
+_CHANGED_TO = lazy(rf"(?P<kept>{_CHANGED}\s(?:\w+\s)?to\b[^.;!?\n]{{0,60}}?)\bfrom\b[^.,;!?\n]{{0,60}}", re.IGNORECASE)
+_NO_CARD = lazy(
+    r"\b(?:driver|kernel|firmware|v?bios|software|model|tensor|weight|data|batch|slot|torch|rocm|cuda|ubuntu|windows|linux|python|version|os)",
+    re.IGNORECASE,
+)
+"""What else is changed: the card beside it stays."""
+"""'Switched to an RX 7900 XT from a 6800': the card that went is no more at hand."""
 _NO_LINE = lazy(
     r"^\s*(?:File \"|at |#\d+ |ERROR[:!] |Traceback|warning:|E\s)|incompatible|requires|not supported|support[s]? |mismatch", re.IGNORECASE
 )
@@ -81,9 +92,12 @@ LONGEST = 400
 def read(sheet: Sheet, evidence: Evidence) -> None:
     named = bool(evidence.gpus)
     products = [(name, words) for name in PRODUCTS for words in (WORDS.get(name, (name,)),) if any(word in sheet.lower for word in words)]
+    listed = len(evidence.packages) > 1
+    title = next((line.number for line in sheet.lines if line.text.strip()), 0)
+    of_tables = _rows_of_a_table(sheet, products) if products else set()
     for line in sheet.lines:
         text = line.text
-        if not text or len(text) > LONGEST:
+        if not text or len(text) > LONGEST or line.number in of_tables:
             continue
         pair = _IPEX_PAIR.search(text)
         if pair and "intel-extension-for-pytorch" not in evidence.packages:
@@ -91,7 +105,7 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
             evidence.package("torch", pair["torch"])
         asked = pair is None and not _NO_LINE.search(text)
         if asked:
-            if _POINTED.search(text):
+            if _POINTED.search(text) and not (listed and line.number == title):  # a title may be about another version than the listed one
                 _versions(text, products, evidence)
             if "/etc/os-release" not in evidence.files:
                 name_system(text, evidence)
@@ -104,12 +118,32 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
         evidence.gfx.append(f"gfx{target}")
 
 
+def _rows_of_a_table(sheet: Sheet, products: Products) -> set[int]:
+    """Lines that say which releases belong together: two or more that name the same products, each in another release."""
+    rows: dict[tuple[str, ...], list[tuple[int, tuple[str, ...]]]] = {}
+    for line in sheet.lines:
+        if not line.text or len(line.text) > LONGEST or len(_POINTED.findall(line.text)) < 2:
+            continue
+        small = line.text.lower()
+        named = [(name, found["version"]) for name, words in products
+                 if any(word in small for word in words) and (found := package_pattern(name).search(line.text))]  # fmt: skip
+        if len(named) >= 2:
+            rows.setdefault(tuple(name for name, _ in named), []).append((line.number, tuple(version for _, version in named)))
+    several = (found for found in rows.values() if len({versions for _, versions in found}) > 1)
+    return {number for found in several for number, _ in found}
+
+
 def _of_this_machine(text: str) -> str:
-    """A line without the cards that it names as examples or for comparison."""
+    """A line without the cards that it names as examples, for comparison or as gone."""
+    text = _CHANGED_FROM.sub(_without_a_card, _CHANGED_TO.sub(r"\g<kept> ", text))
     return _ANOTHER.sub(" ", _EXAMPLE.sub(" ", text))
 
 
-def _versions(text: str, products: Sequence[tuple[str, tuple[str, ...]]], evidence: Evidence) -> None:
+def _without_a_card(changed: re.Match[str]) -> str:
+    return changed[0] if _NO_CARD.search(changed[0]) else " "
+
+
+def _versions(text: str, products: Products, evidence: Evidence) -> None:
     small = text.lower()
     for name, words in products:
         if name in evidence.packages or not any(word in small for word in words):

@@ -17,9 +17,18 @@ _ASKED = lazy(
     re.IGNORECASE,
 )
 
+_PARTNER_ASKED = lazy(
+    rf"(?:requirement|distribution found for|requested(?: \(constraint\))?|cannot install|no versions? of|candidates for) "
+    rf"`?(?P<package>torchvision|torchaudio)(?:==| ?\()'?{_VERSION}", re.IGNORECASE,
+)  # fmt: skip
+
 
 def read(sheet: Sheet, evidence: Evidence) -> None:
-    """text.torch_asked: the first such release, with its local part."""
+    """text.torch_asked: the first such release, with its local part; else text.partner_asked."""
     found = _ASKED.search(sheet.text)
     if found:
         evidence.fact("text.torch_asked", next(value for value in found.groups() if value), "text")
+        return
+    partner = _PARTNER_ASKED.search(sheet.text)
+    if partner:
+        evidence.fact("text.partner_asked", f"{partner['package'].lower()} {partner['version']}", "text")

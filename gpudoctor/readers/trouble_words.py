@@ -19,7 +19,8 @@ def any_of(*groups: Sequence[str], whole: bool = True) -> str:
 NOT_THERE = (
     "never", "nothing", "empty", "zero", "missing", "lost", "dropped", r"disconnect\w*", r"disappear\w*", r"vanish\w*", "no longer",
     "is none", "is false", r"returns? (?:false|0|none)",
-    r"only (?:\w+ ){0,3}(?:cpu|one|the first|half|lists?|shows?|sees?|finds?|detects?|available|supports?|on)", "lists? only", "shows? only",
+    r"only (?:\w+ ){0,3}(?:cpu|one|the first|half|lists?|shows?|sees?|finds?|detects?|available|supports?|on)", "lists? only",
+    "shows? only",
 )
 IMPOSSIBLE = (
     "cannot", "can ?not", "can'?t", "couldn'?t", "could not", "unable", "denied", r"refus\w+", r"re[js]ected", "illegal", "invalid",
@@ -28,11 +29,14 @@ IMPOSSIBLE = (
 )
 NOT_SO = (
     "found", r"support\w*", r"availab\w+", r"recogni\w+", r"detect\w*", r"compatib\w+", r"implement\w*", "enabled", "visible", "permitted",
-    "allowed", r"install\w*", r"load\w*", r"work\w*", r"compil\w*", "built", r"exist\w*", "see", "seen", r"show\w*", "listed?", r"appear\w*",
-    "usable", "possible", r"utili[sz]\w+", "use", "used", "using", r"start\w*", r"respond\w*", "divisible", r"initiali[sz]\w*", "registered",
+    "allowed", r"install\w*", r"load\w*", r"work\w*", r"compil\w*", "built", r"exist\w*", "see", "seen", r"show\w*", "listed?",
+    r"appear\w*",
+    "usable", "possible", r"utili[sz]\w+", "use", "used", "using", r"start\w*", r"respond\w*", "divisible", r"initiali[sz]\w*",
+    "registered",
     "linked", r"match\w*", "enough", "sufficient", "permission", "image", "kernel", "space", "such", "device", "devices", "gpus?",
     "platforms?", "cards?", "ipus?", "accelerators?", "adapters?", "module", "symbol", "valid", r"allocate\w*", "executed", "accessible",
-    "capable", "open", "opened", "assigned", "present", "there", "active", r"accept\w*", "a member", "defined", r"converge\w*", r"learn\w*",
+    "capable", "native", "open", "opened", "assigned", "present", "there", "active", r"accept\w*", "a member", "defined", r"converge\w*",
+    r"learn\w*",
     "progress", "response", "output", "driver", "version",
 )
 """Behind 'not' or 'no'."""
@@ -52,11 +56,13 @@ FAILING = (
     r"code -?[1-9]\d*", r"exit(?:s|ed)?(?: with)? (?:code|status) -?[1-9]",
 )
 HANGING = (
-    "keeps", "still", r"timed[ -]?out", "time-?outs?", "hangs?", "hung", "hanging", "stuck", r"freez\w+", r"froze\w*", r"deadlock\w*", "forever",
+    "keeps", "still", r"timed[ -]?out", "time-?outs?", "hangs?", "hung", "hanging", "stuck", r"freez\w+", r"froze\w*", r"deadlock\w*",
+    "forever",
     "again and again", "nothing happens", "stops?", "stopped", "idle", r"delay\w*", "waits?",
 )
 SHORT_OF = (
-    r"out of (?:\w+ )?(?:memory|resources|space|range|disk)", "o{1,2}om", r"overflow\w*", "exhausted", r"insufficient\w*", r"leak\w*", "grows", "full",
+    r"out of (?:\w+ )?(?:memory|resources|space|range|disk)", "o{1,2}om", r"overflow\w*", "exhausted", r"insufficient\w*", r"leak\w*",
+    "grows", "full",
     "too (?:old|new|small|large|big|long|many|few|low|high|deep)",
 )
 WRONG = (
@@ -76,15 +82,19 @@ ANYWHERE = (
 
 # --- A trouble that is denied
 _FAULTS = (
-    "errors?", "failures?", "failed", "fails?", "warnings?", "problems?", "issues?", "troubles?", "crash(?:es)?", "faults?", "hangs?", "leaks?",
-    "conflicts?", "mismatch(?:es)?", "exceptions?", "timeouts?", "slowdown", "regressions?", "oom", r"out of (?:\w+ )?memory", "nans?", "throttling",
+    "errors?", "failures?", "failed", "fails?", "warnings?", "problems?", "issues?", "troubles?", "crash(?:es)?", "faults?", "hangs?",
+    "leaks?",
+    "conflicts?", "mismatch(?:es)?", "exceptions?", "timeouts?", "slowdown", "regressions?", "oom", r"out of (?:\w+ )?memory", "nans?",
+    "throttling",
 )
 _COUNTED = (
-    "errors?", "failures?", "failed", "warnings?", "mismatch(?:es)?", "missing", "conflicts?", "broken", "retired", "dropped", "lost", "timeouts?",
+    "errors?", "failures?", "failed", "warnings?", "mismatch(?:es)?", "missing", "conflicts?", "broken", "retired", "dropped", "lost",
+    "timeouts?",
     "overflows?",
 )
 _DOES_NOT = (
-    "fails?", "failed", "crash(?:es|ed)?", "hangs?", "hung", "happens?", "occurs?", "freezes?", "break", "slow", "stuck", "abort", "complain",
+    "fails?", "failed", "crash(?:es|ed)?", "hangs?", "hung", "happens?", "occurs?", "freezes?", "break", "slow", "stuck", "abort",
+    "complain",
     "downgrad", "replac",
 )
 DENIED = (
@@ -96,7 +106,10 @@ DENIED = (
     r"\bnever (?:freezes|hangs|crashes|fails)",
     r"(?:\berrors?|\bmessages?|\bwarnings?|\bproblems?|\bissues?|\") (?:is |does |do )?no longer\b",
     r"\bno (?:\w+ ){1,2}(?:was|were|is|are|has|have)(?: been)? (?:killed|lost|dropped|affected|harmed|rebooted|cancelled)\b",
-    r"\bno longer (?:an issue|a problem|happens|seen|needed|necessary|required)", r"\bnot (?:needed|necessary|required|relevant|important)\b",
+    r"\b(?:do|does|did|have|has)(?: not|n't) (?:get|got|see|seen|have|had|receive|hit|run into|encounter)\b.{0,80}?"
+    rf"(?:['\"]|{any_of(_FAULTS, ('messages?',))}).{{0,60}}?\b(?:any ?more|any longer)\b",
+    r"\bno longer (?:an issue|a problem|happens|seen|needed|necessary|required)",
+    r"\bnot (?:needed|necessary|required|relevant|important)\b",
     r"\bcan(?:not| not|'t) complain\b", r"\bcan'?t (?:say|tell) (?:anything )?(?:bad|wrong)",
     r"\bno [\w ]{1,30} (?:seen|observed|occurred|reported)\b", r"\bnothing (?:is |was )?(?:wrong|missing|broken|failed|fails)\b",
     r"\bunlike\b", r"\bnot because\b", r"\berror (?:rate|bars?|margin)\b",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpudoctor.model.signature import ADVICE, CODE, COMMAND, COMPLAINT, FAILURE, LISTING, LOG, PROSE
-from gpudoctor.readers.cleaning import lines_of
+from gpudoctor.readers.cleaning import lines_of, unquoted
 from gpudoctor.readers.roles import Roles
 
 BEFORE = "Report of a workstation\n\n"
@@ -34,6 +34,21 @@ def role(text: str) -> str:
         (FAILURE, "RuntimeError: extensions are compiled with a version that does not match the version used to compile torch"),
         (FAILURE, "libnvvm : error: -arch=compute_20 is an unsupported option"),
         (FAILURE, "nvcc error   : 'cicc' died due to signal 9"),
+        (FAILURE, r"PS E:\my models\net> python run.py --steps 4 --size 512 --seed 1 ERROR: the device could not be opened"),
+        (COMMAND, "$ grep -c ERROR: train.log"),
+        (FAILURE, "Got permission denied while trying to connect to the daemon socket at unix:///var/run/example.sock"),
+        (FAILURE, "  Unable to find installation candidates for torchaudio (2.9.1+cu130)"),
+        (FAILURE, "  - nothing provides cuda 12.9* needed by somepkg-1.2-py312"),
+        (FAILURE, "* Device #1: Not a native Intel OpenCL runtime. Expect massive speed loss."),
+        (FAILURE, "| softmax kernel | gfx1100 | FAILED: HSA_STATUS_ERROR |"),
+        (FAILURE, "| resnet | 1 | UNAVAILABLE: Internal: the library could not be loaded |"),
+        (LISTING, "| ECC errors | 0 |"),
+        (LISTING, "| Radeon RX 580 | not supported |"),
+        (COMPLAINT, "loader 2.9.1 hangs mid-epoch"),
+        (LISTING, "numpy 2.1.0 pypi_0 pypi"),
+        (ADVICE, "Feature request: catch 'CUDA error: out of memory' and retry"),
+        (ADVICE, "When the loader meets RuntimeError: CUDA error: out of memory it should retry."),
+        (ADVICE, "Please let the server print the name of the card instead of 'no device found'."),
         (CODE, "    HSA_STATUS_ERROR_INVALID_ISA = 0x100f,"),
         (PROSE, "Since the update it never freezes, no black screen, nothing is stuck."),
         (PROSE, "- pip no longer downgrades torch"),
@@ -98,3 +113,35 @@ def test_a_report_may_have_a_heading_as_its_title() -> None:
     manual = lines_of("# Troubleshooting: the GPU is not found\n\n## Log\n\nserver: no usable GPU found\n\n## Version\n\n## System\n")
     assert Roles(manual)(4) != FAILURE
     assert Roles(lines_of("# [Windows] The first run takes long on an Arc B580\nmore"))(0) == COMPLAINT
+
+
+def roles(text: str) -> list[str]:
+    lines = unquoted(lines_of(BEFORE + text))
+    return [Roles(lines)(row) for row in range(2, len(lines))]
+
+
+def test_what_a_program_says_in_a_quoted_block_is_a_failure() -> None:
+    quoted = "> loading\n> The program was built for 2 devices\n> Build program log for device 0:\n> all registers used"
+    assert roles(quoted)[1:3] == [FAILURE, FAILURE]
+
+
+def test_a_person_who_speaks_below_the_output_of_a_command() -> None:
+    assert roles("$ lister\nno devices found\nBut I can do it as root:") == [COMMAND, FAILURE, PROSE]
+
+
+@pytest.mark.parametrize(
+    "end", ["Solved.", "EDIT: solved, it was a setting of the board", "Update: fixed by a newer wheel\n\nThe board is an X570."]
+)
+def test_a_line_that_says_that_it_is_solved_settles_the_text(end: str) -> None:
+    failed = "RuntimeError: CUDA error: no kernel image is available"
+    assert FAILURE not in roles(f"{failed}\n\n{end}")
+    assert FAILURE not in roles(f"{end}\n\n{failed}")
+    assert FAILURE in roles(f"{failed}\n\n{end}\n\nI still get the error, it is not solved here.")
+    assert FAILURE in roles(f"{failed}\n\nSolved for others, but not for me")
+
+
+def test_added_lines_of_a_patch_are_no_failures() -> None:
+    head = "diff --git a/docs/a.md b/docs/a.md\nnew file mode 100644\n--- /dev/null\n+++ b/docs/a.md\n@@ -0,0 +1,2 @@\n"
+    assert roles(f"{head}+ERROR: the loader fails\n+Error: no device")[-2:] == [CODE, CODE]
+    assert roles("+## Troubleshooting\n+When the loader stops with\n+RuntimeError: the device is lost") == [CODE] * 3
+    assert roles("+ RuntimeError: the device is lost") == [FAILURE]
