@@ -16,7 +16,11 @@ FEW = 3
 """Commands that are repeated at the end of a screen."""
 LATE = "timeout: "
 """How the reason begins for which a fact is unknown: a tool that did not end, named behind it."""
-LOGGED = {"nvidia-smi": "sudo dmesg | grep -iE 'nvrm|xid'", "amd-smi": "sudo dmesg | grep -i amdgpu", "rocminfo": "sudo dmesg | grep -i amdgpu"}
+LOGGED = {
+    "nvidia-smi": "sudo dmesg | grep -iE 'nvrm|xid'",
+    "amd-smi": "sudo dmesg | grep -i amdgpu",
+    "rocminfo": "sudo dmesg | grep -i amdgpu",
+}
 """Where the driver says why it does not answer the tool."""
 
 
