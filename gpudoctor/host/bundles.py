@@ -63,7 +63,10 @@ class Bundle:
 
 
 def read(name: str, part: str = "") -> Bundle | None:
-    """The texts of an archive, of those only that have `part` in their path or come from the host of that name; None for a file that is no archive. Raises texts.NotText and OSError."""
+    """The texts of an archive; None for a file that is no archive. Raises texts.NotText and OSError.
+
+    `part`: only those that have this in their path, or come from the host of this name.
+    """
     found = members(name)
     if found is None:
         return None
