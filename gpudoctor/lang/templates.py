@@ -15,6 +15,10 @@ def fields_of(template: str) -> set[str]:
     return {name for name, _ in _FIELD.findall(template)}
 
 
+def fields_in_order(template: str) -> list[str]:
+    return [name for name, _ in _FIELD.findall(template)]
+
+
 def fill(template: str, facts: Facts) -> str:
     """Unknown facts read 'unknown', absent ones 'none', both of them what stands behind a bar: {nvidia.in_use|in use}.
 
