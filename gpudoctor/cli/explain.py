@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -53,6 +54,11 @@ def command(files: Sequence[str], **given: Any) -> int:
         checks=given["checks"], ignore=frozenset(given["ignore"]), stack=given["stack"], why=bool(given["why"])
     )
     names = files or ("-",)
+    if len(names) > 1 and not any(os.path.lexists(name) or name == "-" for name in names):
+        raise BadInput(
+            f"there is no file {' or '.join(names[:3])}{' …' if len(names) > 3 else ''}; "
+            f"for a message put it in quotes: gpudoctor explain {shlex.quote(' '.join(names))}"
+        )
     line = StatusLine(quiet=given["quiet"] or names == ("-",))
     explanations = {}
     try:
@@ -171,7 +177,7 @@ def _no_file(name: str, error: OSError) -> str:
         return f"the argument is empty; {more}"
     if name.startswith(("https://", "http://")):
         return f"{name}: explain opens no connection; save the page as a file, or paste its text to gpudoctor explain -"
-    return f"{name}: {error.strerror or error}; {more}"
+    return f"{name}: {error.strerror or error}; {more}: gpudoctor explain 'the message'"
 
 
 def _is_message(name: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gpudoctor.model.report import LayerResult, Report, StackResult
-from gpudoctor.reporters.advice_lines import command_lines
+from gpudoctor.reporters.advice_lines import command_lines, first_sentence, only_looks, sentence
 
 WORDS = {"ok": "ok", "warning": "warning", "broken": "BROKEN", "unknown": "not checked", "not-reached": "not reached"}
 MEASURED = ("compute", "performance")
@@ -163,6 +163,8 @@ def next_step(report: Report, again: str = AGAIN) -> tuple[str, tuple[str, ...]]
     serious = [finding for finding in report.findings if finding.severity != "info" and finding.confidence != "possible"]
     if serious:
         commands = tuple(command_lines(serious[0].advice))
+        if commands and serious[0].advice.text and all(map(only_looks, commands)):
+            return f"Next: {first_sentence(sentence(serious[0].advice))}", ()
         if len(commands) > FEW:
             return f"Next: run the {len(commands)} commands of finding 1, in their order.", ()
         return ("Next:", commands) if commands else ("Next: follow the advice of finding 1; details:", (f"gpudoctor show {serious[0].id}",))
