@@ -61,7 +61,7 @@ def lines(recipe: Recipe, block: Block, verbose: bool = False) -> Iterator[str]:
     if recipe.disk_gb:
         yield from block("room", f"{recipe.disk_gb:g} GB")
     for gate in recipe.gates:
-        yield from block("refuses" if gate.level == "refuse" else "warns", readable(f"{gate.title}; {gate.advice}"))
+        yield from block("stops if" if gate.level == "refuse" else "warns if", readable(f"{gate.title}; {gate.advice}"))
     for number, step in enumerate(recipe.steps, 1):
         condition = f" (only {in_words(step.when, meaning)})" if step.when else ""
         if isinstance(step, Include):
