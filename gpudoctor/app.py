@@ -11,7 +11,7 @@ from typing import Any
 from gpudoctor import __version__
 from gpudoctor.catalog.loader import load_catalogue
 from gpudoctor.catalog.structure import DataError
-from gpudoctor.derived import measured, package_commands
+from gpudoctor.derived import measured, package_commands, pip_commands
 from gpudoctor.engine.demands import weigh
 from gpudoctor.engine.diagnose import Hits, diagnose, in_reading_order
 from gpudoctor.engine.ladders import first_broken, ladder, quieten, used_stacks
@@ -195,7 +195,9 @@ def judge(
     unmet, undetermined, weighed = weigh(demands, facts)
     wanted = used | {request.stack} if request.stack else used
     manager = str(facts.value("packages.manager") or "")
-    told = [_in_words_of(manager, finding) for finding in quieten(found, used, request.stack)]
+    # The interpreter that a pasted text names is somebody else's.
+    python = pip_commands.examined(facts) if origin != "text" else None
+    told = [_for_this_system(finding, manager, python) for finding in quieten(found, used, request.stack)]
     findings = in_reading_order(told + unmet, wanted)
     ladders = [ladder(stack, facts, findings, stack.stack in used, origin) for stack in knowledge.stacks]
     if request.stack:
@@ -210,8 +212,13 @@ def judge(
     )  # fmt: skip
 
 
-def _in_words_of(manager: str, finding: Finding) -> Finding:
-    return replace(finding, advice=replace(finding.advice, commands=package_commands.here(finding.advice.commands, manager)))
+def _for_this_system(finding: Finding, manager: str, python: pip_commands.Interpreter | None) -> Finding:
+    """Its commands in the words of the system's package manager, and for the interpreter that was examined."""
+    before = package_commands.here(finding.advice.commands, manager)
+    commands = pip_commands.here(before, python)
+    text = pip_commands.in_words(finding.advice.text, before, commands)
+    look = pip_commands.here((finding.look,), python)[0]
+    return replace(finding, look=look, advice=replace(finding.advice, text=text, commands=commands))
 
 
 def _in_order(ladders: Sequence[StackResult], findings: Sequence[Finding]) -> list[StackResult]:

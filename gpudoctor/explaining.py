@@ -50,10 +50,18 @@ class Explanation:
 
     report: Report
     recognised: tuple[str, ...]
+    members: tuple[str, ...] = ()
+    """Files of an archive that the text was put together from."""
 
 
-def explain(chunks: Iterable[bytes], request: ExplainRequest, progress: Callable[[int], None] | None = None) -> Explanation:
-    """One text, of any size. `progress` is told the bytes read of a long one. Raises app.BAD_INPUT for a catalogue that cannot be used."""
+def explain(
+    chunks: Iterable[bytes],
+    request: ExplainRequest,
+    progress: Callable[[int], None] | None = None,
+    place: Callable[[int], str] | None = None,
+) -> Explanation:
+    """One text, of any size. `progress` is told the bytes read of a long one; `place` names a line of a text that was several files.
+    Raises app.BAD_INPUT for a catalogue that cannot be used."""
     began = time.monotonic()
     asked = app.CheckRequest(stack=request.stack, checks=request.checks, ignore=request.ignore)
     signatures = cache(partial(_texts, request.checks))
@@ -72,6 +80,8 @@ def explain(chunks: Iterable[bytes], request: ExplainRequest, progress: Callable
         report = replace(report, seconds=time.monotonic() - began, measurements=looked.measurements, incomplete=late)
         return Explanation(report=report, recognised=("a report of gpudoctor",))
     lines = unquoted(large.read(chunks, wanted, progress))
+    if place is not None:
+        lines = [replace(line, source=place(line.number)) for line in lines]
     deadline = Deadline()
     text = SearchedText(lines, Roles(lines), deadline)
     knowledge = _knowledge(request, asked, text, signatures)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 AT_MOST = 3
 PIECE = 1 << 20
+TOO_LARGE = "only the first files of this archive were read; for others: --member and a part of their path"
 
 
 @click.command("explain")
@@ -32,6 +35,7 @@ PIECE = 1 << 20
 )
 @click.option("--checks", multiple=True, metavar="DIR", help="Additional folder of checks; may be repeated.")
 @click.option("--ignore", multiple=True, metavar="ID", help="Skip this check.")
+@click.option("--member", default="", metavar="TEXT", help="Of an archive, read only the files of this host, or with TEXT in their path.")
 @click.option("--why", metavar="ID", help="Show how this check was decided, instead of the findings.")
 @click.option("--no-color", is_flag=True, help="Disable colour, as NO_COLOR does.")
 @click.option("-v", "--verbose", is_flag=True, help="Show the evidence of each finding.")
@@ -40,7 +44,7 @@ def command(files: Sequence[str], **given: Any) -> int:
     """Find what went wrong, and how to fix it, from a log, a traceback, pasted output or a whole issue text.
 
     Reads FILE (also .gz, .tar.gz and .zip, such as a vendor's bug report), a message in quotes, or standard input. Several files give
-    one table. This machine is not examined.
+    one table; so does an archive with the logs of several machines. This machine is not examined.
     """
     from gpudoctor import explaining
     from gpudoctor.host.memory_limit import limited_memory
@@ -50,12 +54,18 @@ def command(files: Sequence[str], **given: Any) -> int:
         checks=given["checks"], ignore=frozenset(given["ignore"]), stack=given["stack"], why=bool(given["why"])
     )
     names = files or ("-",)
+    if len(names) > 1 and not any(os.path.lexists(name) or name == "-" for name in names):
+        raise BadInput(
+            f"there is no file {' or '.join(names[:3])}{' …' if len(names) > 3 else ''}; "
+            f"for a message put it in quotes: gpudoctor explain {shlex.quote(' '.join(names))}"
+        )
     line = StatusLine(quiet=given["quiet"] or names == ("-",))
     explanations = {}
     try:
         for number, name in enumerate(names, 1):
             line.says(f"Reading {name}" + (f" ({number} of {len(names)})" if len(names) > 1 else ""))
-            explanations[name] = _explained(name, request, line)
+            for label, source in _sources(name, given["member"]):
+                explanations[label] = _explained(name, source, request, line)
     finally:
         line.wipe()
     if len(explanations) > 1:
@@ -75,19 +85,54 @@ def command(files: Sequence[str], **given: Any) -> int:
 
         place = terminal(given["no_color"], to_file=given["output"] not in (None, "-"))
         text = explanation_text.render(
-            explanation.report, explanation.recognised, place, most=most, verbose=given["verbose"], quiet=given["quiet"]
+            explanation.report, explanation.recognised, place, most=most, verbose=given["verbose"], quiet=given["quiet"],
+            members=explanation.members,
         )
         deliver(text, given["output"])
     return FINDINGS if status(explanation.report, given["fail_on"], None) == FINDINGS else OK
 
 
-def _explained(name: str, request: ExplainRequest, line: StatusLine) -> Explanation:
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """One text: its bytes, and of an archive its files and what names a line in them."""
+
+    chunks: Iterable[bytes]
+    members: tuple[str, ...] = ()
+    place: Callable[[int], str] | None = None
+    whole: bool = True
+
+
+def _explained(name: str, source: _Source, request: ExplainRequest, line: StatusLine) -> Explanation:
     from gpudoctor import app, explaining
 
     try:
-        return explaining.explain(_chunks(name), request, lambda read: line.says(f"Reading {name}: {read >> 20} MB"))
+        found = explaining.explain(source.chunks, request, lambda read: line.says(f"Reading {name}: {read >> 20} MB"), source.place)
     except app.BAD_INPUT as error:
         raise BadInput(str(error)) from error
+    late = found.report.incomplete if source.whole else (*found.report.incomplete, TOO_LARGE)
+    return replace(found, members=source.members, report=replace(found.report, incomplete=late))
+
+
+def _sources(name: str, part: str) -> Iterator[tuple[str, _Source]]:
+    """What is explained by itself: a text, or of an archive each machine that its files come from."""
+    from gpudoctor.host import bundles
+    from gpudoctor.host.texts import NotText
+
+    try:
+        bundle = bundles.read(name, part)
+    except (NotText, OSError) as error:
+        raise BadInput(f"{name}: {error}") from error
+    if bundle is None:
+        if part:
+            raise BadInput(f"--member {part}: {name} is not an archive; leave the option out")
+        yield name, _Source(_chunks(name))
+        return
+    if not bundle.machines:
+        raise BadInput(f"--member {part}: no text file in {name} has this in its path; leave the option out to see them")
+    for machine in bundle.machines:
+        paths = tuple(member.path for member in machine.members)
+        label = f"{name}: {machine.name}" if len(bundle.machines) > 1 else name
+        yield label, _Source(machine.chunks(), paths, machine.place, bundle.whole)
 
 
 def _triage(explanations: Mapping[str, Explanation], given: Mapping[str, Any]) -> int:
@@ -101,7 +146,8 @@ def _triage(explanations: Mapping[str, Explanation], given: Mapping[str, Any]) -
         deliver(triage_report.render_json(reports), given["output"])
     else:
         place = terminal(given["no_color"], to_file=given["output"] not in (None, "-"))
-        deliver(triage_report.render_text(reports, place), given["output"])
+        members = {name: explanation.members for name, explanation in explanations.items()}
+        deliver(triage_report.render_text(reports, place, members), given["output"])
     return FINDINGS if any(status(report, given["fail_on"], None) == FINDINGS for report in reports.values()) else OK
 
 
@@ -131,7 +177,7 @@ def _no_file(name: str, error: OSError) -> str:
         return f"the argument is empty; {more}"
     if name.startswith(("https://", "http://")):
         return f"{name}: explain opens no connection; save the page as a file, or paste its text to gpudoctor explain -"
-    return f"{name}: {error.strerror or error}; {more}"
+    return f"{name}: {error.strerror or error}; {more}: gpudoctor explain 'the message'"
 
 
 def _is_message(name: str) -> bool:

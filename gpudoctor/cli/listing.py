@@ -71,7 +71,7 @@ def stacks(form: str, output: str | None, extra: Sequence[str]) -> int:
 @_FORMAT
 @_OUTPUT
 def facts(form: str, output: str | None) -> int:
-    """List the facts that checks and policies may use, with their types and fields."""
+    """List the facts of checks and policies, with their types."""
     from gpudoctor.gather import vocabulary
 
     rows = [
@@ -86,7 +86,7 @@ def facts(form: str, output: str | None) -> int:
 @_OUTPUT
 @click.option("--capture", metavar="PATH", help="List the devices of a recorded machine.")
 def devices(form: str, output: str | None, capture: str | None) -> int:
-    """List the GPUs and accelerators of this machine or a recorded one."""
+    """List the GPUs and accelerators of a machine."""
     from gpudoctor import app
 
     if capture is not None:
@@ -163,7 +163,7 @@ def _verify_online(book: RecipeBook, form: str, output: str | None) -> int:
 @_FORMAT
 @_OUTPUT
 def workloads(form: str, output: str | None) -> int:
-    """List the workloads of gpudoctor validate, with their units and which of them --quick runs."""
+    """List the workloads of gpudoctor validate, with their units."""
     from gpudoctor.validate import catalogue
 
     rows = catalogue.rows()

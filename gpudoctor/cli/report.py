@@ -19,6 +19,19 @@ if TYPE_CHECKING:
 SUFFIXES = {".md": "markdown", ".markdown": "markdown", ".txt": "text", ".html": "html", ".htm": "html", ".json": "json", ".zip": "zip"}
 
 
+FORMS = {
+    "markdown": "Markdown", "text": "plain text", "html": "one HTML page", "json": "gpudoctor.report/1",
+    "zip": "the report and the recorded machine",
+}  # fmt: skip
+NEXT = {
+    "markdown": "Next: paste it into the issue.",
+    "text": "Next: paste it into the issue.",
+    "html": "Next: open FILE in a browser, or attach it to the issue.",
+    "json": "Next: attach it to the issue; to read it: gpudoctor explain FILE",
+    "zip": "Next: attach it to the issue; the machine in it replays with: gpudoctor check --capture FILE",
+}
+
+
 @click.command("report")
 @click.option(
     "--format", "form", type=click.Choice(["text", "markdown", "html", "json", "zip"]),
@@ -111,9 +124,11 @@ def _say(made: Made, form: str, given: Mapping[str, Any]) -> None:
     from gpudoctor.reporters.escape import visible
     from gpudoctor.reporters.markdown_report import redaction_line
 
+    written = given["output"] not in (None, "-") and os.path.isfile(given["output"])
+    if written:
+        click.echo(visible(f"Wrote {given['output']} ({_size(given['output'])}, {FORMS[form]})."), err=True)
+        click.echo(visible(NEXT[form].replace("FILE", given["output"])), err=True)
     if sys.stderr.isatty():
-        if given["output"] not in (None, "-"):
-            click.echo(visible(f"Wrote {given['output']}. Attach it to the issue, or paste it there."), err=True)
         said = "Nothing was redacted (--raw): read the report before you send it." if given["raw"] else redaction_line(made.report)
         click.echo(visible(said or "There was nothing to redact."), err=True)
         if made.report.redactions and not given["raw"]:
@@ -122,6 +137,11 @@ def _say(made: Made, form: str, given: Mapping[str, Any]) -> None:
         click.echo(visible(made.note), err=True)
     if form == "text" and given["output"] in (None, "-") and sys.stdout.isatty():
         click.echo(f"The whole report, with the recorded machine: {_again(given)}", err=True)
+
+
+def _size(path: str) -> str:
+    size = os.path.getsize(path)
+    return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{max(size // 1000, 1)} kB"
 
 
 def _again(given: Mapping[str, Any]) -> str:

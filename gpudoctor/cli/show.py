@@ -27,7 +27,7 @@ _DEMAND_TEXT = (
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="Output format.")
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output.")
 @click.option("--checks", "extra", multiple=True, metavar="DIR", help="Additional folder of checks; may be repeated.")
-@click.option("-v", "--verbose", is_flag=True, help="Of a check, also the rules by which it fires.")
+@click.option("-v", "--verbose", is_flag=True, help="Also the conditions as their authors wrote them.")
 def command(name: str, form: str, output: str | None, extra: Sequence[str], verbose: bool) -> int:
     """Show one check, stack or recipe (gpudoctor list …), one fact, or a JSON Schema: gpudoctor.report/1, gpudoctor.plan/1."""
     from gpudoctor.cli.output import deliver
@@ -65,13 +65,13 @@ def find(name: str, extra: Sequence[str] = (), verbose: bool = False) -> tuple[d
     if check:
         return show_check.table(check, knowledge.checks), show_check.lines(check, knowledge.checks, _block, verbose)
     if stack:
-        table, lines = show_check.stack_table(stack), show_check.stack_lines(stack, knowledge.checks, _block)
+        table, lines = show_check.stack_table(stack), show_check.stack_lines(stack, knowledge.checks, _block, verbose)
         if recipe:  # some recipes have the name of their stack
             table["recipe"] = show_recipe.table(recipe)
-            return table, itertools.chain(lines, ["", ""], show_recipe.lines(recipe, _block))
+            return table, itertools.chain(lines, ["", ""], show_recipe.lines(recipe, _block, verbose))
         return table, lines
     if recipe:
-        return show_recipe.table(recipe), show_recipe.lines(recipe, _block)
+        return show_recipe.table(recipe), show_recipe.lines(recipe, _block, verbose)
     if fact:
         return asdict(fact), _fact_lines(fact)
     named = [recipe.id for recipe in book.recipes if recipe.name == name]

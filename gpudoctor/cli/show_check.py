@@ -1,18 +1,25 @@
-"""How a check and a stack are shown: all that their files say, in English."""
+"""How a check and a stack are shown: what to do and why in a reader's words; with -v the rules that their files hold."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Protocol
 
+from gpudoctor.lang.condition_words import in_words
 from gpudoctor.lang.conditions import english, facts_of
 from gpudoctor.lang.message_words import is_always, message, parts_of
-from gpudoctor.lang.templates import readable
+from gpudoctor.lang.templates import fields_in_order, readable
 from gpudoctor.model.check import Check, Stack, Step
-from gpudoctor.model.condition import Condition
+from gpudoctor.model.condition import Condition, Group, Leaf
 
-Block = Callable[[str, str], Iterator[str]]
+
+class Block(Protocol):
+    """Wraps a text beside its label."""
+
+    def __call__(self, label: str, text: str, indent: int = 10) -> Iterator[str]: ...
+
+
 _BELOW = " " * 10
 
 
@@ -54,12 +61,16 @@ def lines(check: Check, known: Iterable[Check], block: Block, verbose: bool = Fa
     """What it means and what to do; `verbose`: the rules that its author wrote as well. `block` wraps a text beside its label."""
     shown = table(check, known)
     yield readable(check.title)
-    yield f"{check.id}   {check.severity}, {check.layer}, {', '.join(check.stacks)}"
+    yield from block("", f"{check.id} · {check.severity}, {check.layer}, {', '.join(check.stacks)}", 0)
     yield ""
-    yield from _advice("do", shown["advice"], block)
-    for variant in shown["variants"]:
-        yield from _advice(f"if {variant['when']}", variant, block)
+    systems = _systems(check.applies)
+    yield from _advice("do", asdict(check.advice), check.advice.steps, block, systems)
+    for variant in check.variants:
+        label = in_words(variant.when, meaning)
+        label = label[0].upper() + label[1:] if label.startswith(("on ", "in ", "with ", "not ", "where ")) else f"Where {label}"
+        yield from _advice(label, variant.replaces, variant.replaces.get("steps", ()), block, systems)
     yield from block("why", readable(check.explanation))
+    yield from _placeholders(check, block)
     related = (("follows", "caused_by"), ("leads to", "causes"))
     for label, key in related:
         yield from block(label, ", ".join(shown[key]))
@@ -112,21 +123,66 @@ def _advice_table(advice: Mapping[str, Any], steps: Sequence[Step]) -> dict[str,
     return shown
 
 
-def _advice(label: str, advice: Mapping[str, Any], block: Block) -> Iterator[str]:
+def meaning(fact: str) -> str:
+    """What the vocabulary says of a fact; of a field of a record what its record says."""
+    from gpudoctor.gather import vocabulary
+
+    specs = vocabulary.specs()
+    if fact in specs:
+        return specs[fact].meaning
+    item, _, field = fact.partition(".")
+    return next((spec.fields[field] for spec in specs.values() if spec.item == item and field in spec.fields), "")
+
+
+def _placeholders(check: Check, block: Block) -> Iterator[str]:
+    """What the names in angle brackets stand for; check and explain fill them in."""
+    variants = [variant.replaces for variant in check.variants]
+    steps = [*check.advice.steps, *(step for replaces in variants for step in replaces.get("steps") or ())]
+    texts = [check.title, check.advice.do, *(str(replaces.get("do") or "") for replaces in variants), *(step.run for step in steps)]
+    texts += [*check.advice.env.values(), *check.advice.otherwise, check.explanation]
+    fields = list(dict.fromkeys(name for text in texts for name in fields_in_order(text)))
+    for number, name in enumerate(fields):
+        in_the_message = f"the {name.removeprefix('said.').replace('_', ' ')} that the message names"
+        said = meaning(name) or (in_the_message if name.startswith("said.") else "as check finds it")
+        yield from block("fill in" if number == 0 else "", f"<{name}>: {said}")
+
+
+def _systems(applies: Condition | None) -> tuple[bool, bool]:
+    """Whether the check can speak on Windows, and on another system."""
+    parts = applies.parts if isinstance(applies, Group) and applies.kind == "all" else (applies,)
+    for part in parts:
+        if isinstance(part, Leaf) and part.fact == "platform.kind" and part.operator in ("is", "in"):
+            kinds = part.value if isinstance(part.value, list) else [part.value]
+            return "windows" in kinds, bool(set(kinds) - {"windows"})
+    return True, True
+
+
+def _advice(label: str, advice: Mapping[str, Any], steps: Sequence[Step], block: Block, systems: tuple[bool, bool]) -> Iterator[str]:
     wide = len(label) > 8
     if wide:
-        yield from block("", label + ":")
+        yield from block("", f"{label}:")
+    if label == "On Windows":
+        systems = (True, False)
     yield from block("" if wide else label, readable(advice.get("do", "")))
-    for step in advice.get("steps") or ():
-        yield f"{_BELOW}$ {readable(step['run'])}" + (f"    # where {step['when']}" if step["when"] else "")
+    condition = ""
+    for step in steps or ():
+        before, condition = condition, in_words(step.when, meaning) if step.when else ""
+        if condition != before:
+            yield from block("", f"{condition}:" if condition else "everywhere:")
+        yield f"{_BELOW}$ {readable(step.run)}"
+    windows, others = systems
     for variable, value in (advice.get("env") or {}).items():
-        yield f"{_BELOW}$ export {variable}={readable(value)}"
+        if others:
+            yield f"{_BELOW}$ export {variable}={readable(value)}"
+        if windows:
+            yield f"{_BELOW}> set {variable}={readable(value)}" + ("    (Windows)" if others else "")
     if advice.get("needs_reboot") and "reboot" not in advice.get("do", ""):
         yield from block("", "Then reboot.")
     if advice.get("recipe"):
-        yield from block("", f"Or let gpudoctor do it, after it has shown its plan: gpudoctor setup {advice['recipe']}")
+        yield from block("", "Or let gpudoctor do it, after it has shown its plan:")
+        yield f"{_BELOW}$ gpudoctor setup {advice['recipe']}"
     for words in advice.get("otherwise") or ():
-        yield from block("", f"Otherwise: {readable(words)}")
+        yield from block("", f"Otherwise: {readable(words).removeprefix('Or ').removeprefix('or ')}")
 
 
 def stack_table(stack: Stack) -> dict[str, Any]:
@@ -140,16 +196,41 @@ def stack_table(stack: Stack) -> dict[str, Any]:
     }
 
 
-def stack_lines(stack: Stack, known: Iterable[Check], block: Callable[[str, str, int], Iterator[str]]) -> Iterator[str]:
-    """The ladder from the bottom up, each rung with the number of checks that can break it."""
+HOLDS = {
+    "device": "the device is found",
+    "firmware": "its firmware is in order",
+    "kernel-driver": "its kernel driver is loaded",
+    "device-node": "you may open its device node",
+    "user-driver": "the vendor's libraries are installed",
+    "runtime": "the runtime lists it",
+    "framework": "the right build of the framework is installed",
+    "visible": "the framework lists the device",
+    "compute": "a computation gives the right result (gpudoctor validate)",
+    "performance": "its speed is as expected (gpudoctor validate)",
+}
+"""What a rung says, from the bottom up."""
+
+
+def stack_lines(
+    stack: Stack, known: Iterable[Check], block: Block, verbose: bool = False
+) -> Iterator[str]:
+    """The ladder from the bottom up, each rung with the number of checks that can break it; `verbose`: with the conditions."""
     breaking = [check.layer for check in known if stack.stack in check.stacks]
-    yield f"{stack.stack}   {stack.title}"
+    yield stack.title
+    yield f"{stack.stack}   what has to hold, from the bottom up"
     yield ""
-    yield from block("for", f"where {english(stack.applicable)}", 10)
-    if stack.used:
-        yield from block("in use", f"where {english(stack.used)}", 10)
+    if verbose:
+        yield from block("for", f"where {english(stack.applicable)}", 15)
+    if verbose and stack.used:
+        yield from block("in use", f"where {english(stack.used)}", 15)
     for rung in stack.rungs:
-        yield from block(rung.layer, f"ok where {english(rung.ok)}", 15)
         number = breaking.count(rung.layer)
-        yield from block("", f"else: {readable(rung.missing)}" if rung.missing else "", 15)
-        yield from block("", f"{number} check{'' if number == 1 else 's'}" if number else "", 15)
+        checks = f"; {number} check{'' if number == 1 else 's'}" if number else ""
+        missing = f"; else: {rung.missing}" if rung.missing and "{" not in rung.missing else ""
+        yield from block(rung.layer.replace("-", " "), f"{HOLDS.get(rung.layer, rung.layer)}{missing}{checks}", 15)
+        if verbose:
+            yield from block("", f"ok where {english(rung.ok)}", 15)
+    yield ""
+    yield f"On this machine: gpudoctor check --stack {stack.stack}"
+    if not verbose:
+        yield f"Its conditions: gpudoctor show {stack.stack} -v"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from gpudoctor.lang.condition_words import in_words
 from gpudoctor.lang.conditions import english
 from gpudoctor.lang.templates import readable
 from gpudoctor.model.recipe import Include, Recipe, StepTemplate
@@ -46,19 +47,23 @@ def blank(text: str) -> str:
     return re.sub(r"\{[^{}]*\}", "…", text)
 
 
-def lines(recipe: Recipe, block: Block) -> Iterator[str]:
-    """`block` wraps a text beside its label."""
-    yield f"{recipe.id}   gpudoctor setup {recipe.name}, {recipe.platform}"
+def lines(recipe: Recipe, block: Block, verbose: bool = False) -> Iterator[str]:
+    """`block` wraps a text beside its label; `verbose`: the condition under which the recipe serves, as its author wrote it."""
+    from gpudoctor.cli.show_check import meaning
+
     yield readable(recipe.title)
+    yield f"{recipe.id}   for {recipe.platform}"
     yield ""
+    yield from block("plan it", f"gpudoctor setup {recipe.name} --plan")
     yield from block("archived", recipe.archived)
-    yield from block("serves", english(recipe.applies))
+    if verbose:
+        yield from block("serves", english(recipe.applies))
     if recipe.disk_gb:
         yield from block("room", f"{recipe.disk_gb:g} GB")
     for gate in recipe.gates:
-        yield from block("refuses" if gate.level == "refuse" else "warns", readable(f"{gate.title}; {gate.advice}"))
+        yield from block("stops if" if gate.level == "refuse" else "warns if", readable(f"{gate.title}; {gate.advice}"))
     for number, step in enumerate(recipe.steps, 1):
-        condition = f" (where {english(step.when)})" if step.when else ""
+        condition = f" (only {in_words(step.when, meaning)})" if step.when else ""
         if isinstance(step, Include):
             yield from block(f"step {number}", f"the steps of the recipe '{step.name}'{condition}")
         else:

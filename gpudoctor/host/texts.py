@@ -1,7 +1,8 @@
-"""What a person gives as a text: a file, a compressed log, a vendor's bundle of many files. Read piece by piece, never unpacked to disk."""
+"""What a person gives as a text: a file, a compressed log, an archive of many files. Read piece by piece, never unpacked to disk."""
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import lzma
@@ -17,7 +18,9 @@ PIECE = 1 << 20
 LARGEST_MEMBER = 64 << 20
 MOST = 2 << 30
 """Bytes of all that an archive holds: what is packed small may be endless."""
-_TEXTS = (".log", ".txt", ".out", ".err", ".json", ".yaml", ".yml", ".html", ".xml", ".conf", ".cfg", ".md", ".csv", "")
+_SUFFIXES = (".log", ".txt", ".out", ".err", ".json", ".yaml", ".yml", ".html", ".xml", ".conf", ".cfg", ".md", ".csv", "")
+_COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00")
+_INNER = (".tar", ".tar.gz", ".tgz", ".tar.xz", ".tar.bz2")
 _CAPTURE = "machine.toml"
 _MAGIC = (
     (b"\x7fELF", "an ELF program or library"), (b"\x89PNG", "a PNG image"), (b"\xff\xd8\xff", "a JPEG image"), (b"%PDF", "a PDF document"),
@@ -35,22 +38,39 @@ class NotText(ValueError):
 
 
 def pieces(name: str) -> Iterator[bytes]:
-    """The bytes of the text in a file; of an archive those of its text files. Raises OSError and NotText."""
+    """The bytes of the text in a file, compressed or not. Raises OSError and NotText."""
     if os.path.isdir(name):
         raise NotText("a folder; give one or several of the files in it")
     with open(name, "rb") as file:
         start = file.read(PIECE)
         if not start:
             raise NotText("it is empty; give a log, a traceback or the pasted output of a tool")
-        file.seek(0) if file.seekable() else None
         if not file.seekable():
             yield from _checked(start, iter(lambda: file.read(PIECE), b""))
-        elif start.startswith(b"PK\x03\x04"):
-            yield from _zip(file, name)
-        elif start.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00")) or _is_tar(start):
-            yield from _compressed(file, name)
+            return
+        file.seek(0)
+        if start.startswith(_COMPRESSED):
+            yield from _compressed(file)
         else:
             yield from _checked(b"", iter(lambda: file.read(PIECE), b""))
+
+
+def members(name: str) -> Iterator[tuple[str, bytes]] | None:
+    """The texts in an archive with their paths there; None for a file that is no archive. What is iterated raises NotText."""
+    if not os.path.isfile(name):
+        return None
+    with open(name, "rb") as file:
+        start = file.read(512)
+        if start.startswith(b"PK\x03\x04"):
+            return _texts(_zipped(name), name)
+        file.seek(0)
+        if not start.startswith(_COMPRESSED) and not _is_tar(start):
+            return None
+        try:
+            tarfile.open(fileobj=file, mode="r|*").close()
+        except _DAMAGED:
+            return None  # one compressed text, or damaged from the start
+    return _texts(_packed(name), name)
 
 
 def _is_tar(start: bytes) -> bool:
@@ -91,19 +111,7 @@ def binary(start: bytes) -> str:
     return "binary data" if head and (head.count(0) > len(head) // 100 or control > len(head) // 20) else ""
 
 
-def _compressed(file: IO[bytes], name: str) -> Iterator[bytes]:
-    """An archive where it is one, else one compressed text."""
-    found = False
-    try:
-        with tarfile.open(fileobj=file, mode="r|*") as archive:
-            for part in _members(((member.name, archive.extractfile(member)) for member in archive if _wanted(member)), name):
-                found = True
-                yield part
-            return
-    except _DAMAGED as error:
-        if found:
-            raise NotText(f"a damaged archive ({error}); pack it again, or give the log in it") from error
-    file.seek(0)
+def _compressed(file: IO[bytes]) -> Iterator[bytes]:
     try:
         with gzip.open(file) as unpacked:
             yield from _checked(b"", _limited(iter(lambda: unpacked.read(PIECE), b"")))
@@ -111,35 +119,55 @@ def _compressed(file: IO[bytes], name: str) -> Iterator[bytes]:
         raise NotText(f"a compressed file that cannot be read ({error}); decompress it first") from error
 
 
-def _wanted(member: tarfile.TarInfo) -> bool:
-    return member.isreg() and 0 < member.size <= LARGEST_MEMBER
-
-
-def _zip(file: IO[bytes], name: str) -> Iterator[bytes]:
+def _packed(name: str) -> Iterator[tuple[str, bytes]]:
     try:
-        with zipfile.ZipFile(file) as archive:
-            there = (member for member in archive.infolist() if not member.is_dir() and 0 < member.file_size <= LARGEST_MEMBER)
-            yield from _members(((member.filename, archive.open(member)) for member in there), name)
+        with tarfile.open(name, mode="r|*") as archive:
+            yield from _contents(archive, "")
+    except _DAMAGED as error:
+        raise NotText(f"a damaged archive ({error}); pack it again, or give the log in it") from error
+
+
+def _contents(archive: tarfile.TarFile, above: str) -> Iterator[tuple[str, bytes]]:
+    """Its files, and those of the archives in it: a collection of several hosts holds one archive of each."""
+    for member in archive:
+        content = archive.extractfile(member) if member.isreg() and 0 < member.size <= LARGEST_MEMBER else None
+        if content is None:
+            continue
+        if not above and member.name.endswith(_INNER):
+            with contextlib.suppress(*_DAMAGED), tarfile.open(fileobj=io.BytesIO(content.read()), mode="r|*") as inner:
+                yield from _contents(inner, f"{member.name}/")
+            continue
+        yield above + member.name, content.read(LARGEST_MEMBER)
+
+
+def _zipped(name: str) -> Iterator[tuple[str, bytes]]:
+    try:
+        with zipfile.ZipFile(name) as archive:
+            for member in archive.infolist():
+                if not member.is_dir() and 0 < member.file_size <= LARGEST_MEMBER:
+                    with archive.open(member) as content:
+                        yield member.filename, content.read(LARGEST_MEMBER)
     except (OSError, EOFError, zlib.error, RuntimeError, NotImplementedError, zipfile.BadZipFile) as error:
         raise NotText(f"a zip archive that cannot be read ({error}); give the log in it") from error
 
 
-def _members(members: Iterator[tuple[str, IO[bytes] | None]], name: str) -> Iterator[bytes]:
-    """The texts among them, one behind the other, a compressed log too."""
+def _texts(files: Iterator[tuple[str, bytes]], name: str) -> Iterator[tuple[str, bytes]]:
+    """Those of them that are text, a compressed log and one in UTF-16 too."""
     found, total = 0, 0
-    for path, content in members:
+    for path, text in files:
         if os.path.basename(path) == _CAPTURE:
             raise NotText(f"a recorded machine; diagnose it with: gpudoctor check --capture {name}")
         suffix = os.path.splitext(path.lower().removesuffix(".gz"))[1]
-        if content is None or (suffix not in _TEXTS and not suffix[1:].isdigit()):
+        if suffix not in _SUFFIXES and not suffix[1:].isdigit():
             continue
-        text = content.read(LARGEST_MEMBER)
         if text.startswith(b"\x1f\x8b"):
             text = _unzipped(text)
+        if text.startswith((b"\xff\xfe", b"\xfe\xff")):
+            text = text.decode("utf-16", "replace").encode()
         if not text or binary(text):
             continue
         found, total = found + 1, total + len(text)
-        yield text + b"\n\n"
+        yield path, text
         if total > MOST:
             return
     if not found:

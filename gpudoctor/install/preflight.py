@@ -116,7 +116,7 @@ def _write_permission(plan: Plan, look: Look) -> Iterator[Row]:
     folder = nearest_folder(plan.env, look)
     may = look.host.may_open(folder)
     if may is False:
-        yield _row(f"writing to {folder}", "problem", "this user may not", "choose a folder of your own with --env PATH")
+        yield _row(f"writing to {folder}", "problem", "no permission for this user", "choose a folder of your own with --env PATH")
     else:
         yield _row(f"writing to {folder}", "ok" if may else "unknown", "" if may else "the permissions could not be read")
 

@@ -85,8 +85,8 @@ def _counted(values: Sequence[Any]) -> list[str]:
     return [f"{words.count(word)} x {word}" if words.count(word) > 1 else word for word in dict.fromkeys(words)]
 
 
-def shown(value: Any) -> str:
-    """A value as a person reads it: yes/no, commas, names of records; cut at 160 characters."""
+def shown(value: Any, most: int = 160) -> str:
+    """A value as a person reads it: yes/no, commas, names of records; cut at `most` characters."""
     value = plain(value)
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -96,4 +96,4 @@ def shown(value: Any) -> str:
         text = ", ".join(_counted(value)) or "none"
     else:
         text = str(value)
-    return text if len(text) <= 160 else text[:157] + "…"
+    return text if len(text) <= most else text[: most - 3] + "…"

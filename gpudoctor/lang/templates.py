@@ -11,8 +11,16 @@ from gpudoctor.model.facts import Absent, Facts, Known
 _FIELD = re.compile(r"\{([a-z_][A-Za-z0-9_.\-]*)(?:\|([^{}]*))?\}")
 
 
+SENTENCES = (".remedy",)
+"""Facts that tables of ours spell out as sentences: they are not cut in the middle of a word."""
+
+
 def fields_of(template: str) -> set[str]:
     return {name for name, _ in _FIELD.findall(template)}
+
+
+def fields_in_order(template: str) -> list[str]:
+    return [name for name, _ in _FIELD.findall(template)]
 
 
 def fill(template: str, facts: Facts) -> str:
@@ -26,7 +34,7 @@ def fill(template: str, facts: Facts) -> str:
         if isinstance(fact, Known):
             if found[1].endswith("_bytes") and isinstance(fact.value, int):
                 return size(fact.value)
-            return shown(fact.value)
+            return shown(fact.value, 600).rstrip(".") if found[1].endswith(SENTENCES) else shown(fact.value)
         if found[2] is not None:
             return str(found[2])
         return "none" if isinstance(fact, Absent) else "unknown"

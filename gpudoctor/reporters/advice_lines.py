@@ -28,6 +28,26 @@ def sentence(advice: Advice) -> str:
     return f"{text} Then reboot." if text.endswith((".", "!", "?")) else f"{text} (then reboot)"
 
 
+_LOOKS = re.compile(
+    r"(?:sudo )?(?:\w+=\S+ )*(?:lspci|lsmod|ls|cat|grep|dmesg|journalctl|modinfo|uname|id|groups|df|free|env(?=$| \|)|echo|printenv|clinfo|sycl-ls"
+    r"|rocminfo|rocm_agent_enumerator|gc-info|gc-monitor|xpu-smi discovery|ldconfig -p|dpkg -[lLS]|nvcc --version|mokutil --sb-state"
+    r"|nvidia-smi(?= -q| -L|$)|(?:\S*python3? -m )?pip (?:list|show|freeze|check)|uv pip (?:list|show|freeze|check)"
+    r"|\S*python3? -c .*print|gpudoctor (?:check|show))(?![\w-])"
+)
+_ACTS = re.compile(r" && |\| ?(?:sudo|tee|sh|bash)\b|(?<![0-9&])> ?(?!/dev/null)")
+"""What makes an act of it: a second command, a file that is written."""
+
+
+def only_looks(command: str) -> bool:
+    """It shows something and changes nothing: after it the cure is still to be done."""
+    return _LOOKS.match(command) is not None and not _ACTS.search(command)
+
+
+def first_sentence(text: str) -> str:
+    found = re.match(r".*?[\w)'\"][.!](?= [A-Z'])", text)
+    return found[0] if found else text
+
+
 def command_lines(advice: Advice) -> list[str]:
     """Its commands, then the variables that no command sets already."""
     return [*advice.commands, *(line for line in assignments(advice.env, windows=advice.windows) if line not in advice.commands)]

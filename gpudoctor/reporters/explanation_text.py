@@ -9,8 +9,11 @@ from gpudoctor.reporters.arranged import MOST, Arranged, arrange
 from gpudoctor.reporters.findings_text import arranged_lines, info_lines
 from gpudoctor.reporters.layout import Line, Span, Terminal, hanging, joined
 from gpudoctor.reporters.phrases import python_line
+from gpudoctor.reporters.triage_report import place_of
 
 SAYS_NOTHING = ("no GPU found", "no PCI bus visible")
+FILES = 4
+"""Files of an archive that are named."""
 HELPFUL = (
     ("the whole message, from the first line of the traceback on", ""),
     ("what is installed", "python -m torch.utils.collect_env; pip list"),
@@ -26,13 +29,16 @@ def render(
     most: int | None = MOST,
     verbose: bool = False,
     quiet: bool = False,
+    members: Sequence[str] = (),
 ) -> str:
+    """`members`: the files of an archive that the text was put together from."""
     terminal = terminal or Terminal()
     width = min(max(terminal.width, 40), 100)
     parts = [list(hanging((Span("incomplete: ", "warn"),), "; ".join(report.incomplete), width))] if report.incomplete else []
-    parts += [] if quiet else [list(_head(report, recognised, width))]
+    parts += [] if quiet else [list(_head(report, recognised, members, width))]
     arranged = arrange(report.findings, most)
-    parts += list(arranged_lines(arranged, width, verbose=verbose))
+    where = {finding.id: place_of(finding) for finding in report.findings} if members else {}
+    parts += list(arranged_lines(arranged, width, verbose=verbose, where=where))
     hints = arranged.hints if most is None else arranged.hints[:2]
     parts.append([line for finding in hints for line in info_lines(finding, width, verbose)])
     parts.append(list(_tail(arranged, width, quiet)))
@@ -40,13 +46,16 @@ def render(
     return terminal.draw(lines[:-1])
 
 
-def _head(report: Report, recognised: Sequence[str], width: int) -> Iterator[Line]:
+def _head(report: Report, recognised: Sequence[str], members: Sequence[str], width: int) -> Iterator[Line]:
     head = report.headline
     kernel = f"kernel {head['kernel']}" if head.get("kernel") else ""
     python = python_line(head).removesuffix(" (recorded)")
     said = [text for text in (head.get("machine", ""), head.get("os", ""), kernel, python) if text and text not in SAYS_NOTHING]
     for text in joined(said, width, indent=2):
         yield (Span(text, "bold"),)
+    if members:
+        more = f" and {len(members) - FILES} more files" if len(members) > FILES else ""
+        yield from hanging((Span("files  ", "dim"),), ", ".join(members[:FILES]) + more, width, style="dim")
     if recognised:
         yield from hanging((Span("read   ", "dim"),), ", ".join(recognised), width, style="dim")
 

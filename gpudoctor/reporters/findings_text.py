@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gpudoctor.model.report import Finding
@@ -14,14 +14,16 @@ from gpudoctor.reporters.layout import Line, Span, hanging
 
 
 def arranged_lines(
-    arranged: Arranged, width: int, *, verbose: bool, whole: int | None = None, brief: bool = False
+    arranged: Arranged, width: int, *, verbose: bool, whole: int | None = None, brief: bool = False, where: Mapping[str, str] | None = None
 ) -> Iterator[list[Line]]:
     """`whole`: how many findings are shown with explanation and advice, of the others the titles, and of consequences the number;
-    None for all. `brief`: explanations are cut to their first sentence."""
+    None for all. `brief`: explanations are cut to their first sentence.
+    `where`: by the id of a finding, the file of an archive and the line in it that show it."""
+    where = where or {}
     numbers = {finding.key: number for number, finding in enumerate(arranged.shown, 1)}
     first = list(arranged.shown) if whole is None else list(arranged.shown[:whole])
     for finding in first:
-        yield list(finding_lines(_cut(finding) if brief else finding, numbers, width, verbose))
+        yield list(finding_lines(_cut(finding) if brief else finding, numbers, width, verbose, where.get(finding.id, "")))
     rest = arranged.shown[len(first) :]
     titles = [line for finding in rest if finding.caused_by not in numbers for line in _title(finding, numbers, width)]
     follow = sum(finding.caused_by in numbers for finding in rest)
@@ -30,7 +32,7 @@ def arranged_lines(
     if titles:
         yield titles
     if arranged.question is not None:
-        yield list(question_lines(arranged.question, width, verbose))
+        yield list(question_lines(arranged.question, width, verbose, where.get(arranged.question.id, "")))
     if arranged.possible:
         said = "; ".join(f"{finding.title} ({finding.id})" for finding in arranged.possible[:MOST])
         yield list(hanging((Span("Could also be: ", "dim"),), said, width, style="dim"))
@@ -47,10 +49,12 @@ def _cut(finding: Finding) -> Finding:
     return replace(finding, explanation=f"{clause[0]}." if clause else said)
 
 
-def question_lines(finding: Finding, width: int, verbose: bool) -> Iterator[Line]:
+def question_lines(finding: Finding, width: int, verbose: bool, place: str = "") -> Iterator[Line]:
     """What is only possible: the question that decides it, the look that answers it, and what to do if so."""
     margin = Span("   ")
     yield from hanging((Span("?  ", "warn"),), question_of(finding), width, style="bold", last="possible")
+    if place:
+        yield margin, Span("in     ", "dim"), Span(visible(place), "dim")
     if finding.look:
         yield margin, Span("look   ", "good"), Span(f"$ {visible(finding.look)}", "command")
     if finding.explanation:
@@ -60,9 +64,11 @@ def question_lines(finding: Finding, width: int, verbose: bool) -> Iterator[Line
     yield margin, Span("more   ", "dim"), Span(f"gpudoctor show {finding.id}", "dim")
 
 
-def finding_lines(finding: Finding, numbers: dict[str, int], width: int, verbose: bool) -> Iterator[Line]:
+def finding_lines(finding: Finding, numbers: dict[str, int], width: int, verbose: bool, place: str = "") -> Iterator[Line]:
     yield from _title(finding, numbers, width)
     margin = Span("   ")
+    if place:
+        yield margin, Span("in     ", "dim"), Span(visible(place), "dim")
     if finding.caused_by in numbers and not verbose:
         return
     if finding.explanation:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gpudoctor.model.report import LayerResult, Report, StackResult
-from gpudoctor.reporters.advice_lines import command_lines
+from gpudoctor.reporters.advice_lines import command_lines, first_sentence, only_looks, sentence
 
 WORDS = {"ok": "ok", "warning": "warning", "broken": "BROKEN", "unknown": "not checked", "not-reached": "not reached"}
 MEASURED = ("compute", "performance")
@@ -16,7 +16,11 @@ FEW = 3
 """Commands that are repeated at the end of a screen."""
 LATE = "timeout: "
 """How the reason begins for which a fact is unknown: a tool that did not end, named behind it."""
-LOGGED = {"nvidia-smi": "sudo dmesg | grep -iE 'nvrm|xid'", "amd-smi": "sudo dmesg | grep -i amdgpu", "rocminfo": "sudo dmesg | grep -i amdgpu"}
+LOGGED = {
+    "nvidia-smi": "sudo dmesg | grep -iE 'nvrm|xid'",
+    "amd-smi": "sudo dmesg | grep -i amdgpu",
+    "rocminfo": "sudo dmesg | grep -i amdgpu",
+}
 """Where the driver says why it does not answer the tool."""
 
 
@@ -159,6 +163,8 @@ def next_step(report: Report, again: str = AGAIN) -> tuple[str, tuple[str, ...]]
     serious = [finding for finding in report.findings if finding.severity != "info" and finding.confidence != "possible"]
     if serious:
         commands = tuple(command_lines(serious[0].advice))
+        if commands and serious[0].advice.text and all(map(only_looks, commands)):
+            return f"Next: {first_sentence(sentence(serious[0].advice))}", ()
         if len(commands) > FEW:
             return f"Next: run the {len(commands)} commands of finding 1, in their order.", ()
         return ("Next:", commands) if commands else ("Next: follow the advice of finding 1; details:", (f"gpudoctor show {serious[0].id}",))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from shlex import quote
 from typing import Any
 
 from gpudoctor.model.report import Finding, Report
@@ -19,26 +20,40 @@ def first_of(report: Report) -> Finding | None:
     return next((finding for finding in report.findings if finding.severity != "info" or finding.said_at), None)
 
 
-def render_text(reports: Mapping[str, Report], terminal: Terminal | None = None) -> str:
+def render_text(
+    reports: Mapping[str, Report], terminal: Terminal | None = None, members: Mapping[str, Sequence[str]] | None = None
+) -> str:
+    """`members`: the files of a text that was put together from several, as a machine's logs in an archive."""
     terminal = terminal or Terminal()
     width = min(max(terminal.width, 60), 140)
     lines: list[Line] = []
     for name, report in reports.items():
-        lines += _row(name, report, width)
+        lines += _row(name, report, width, (members or {}).get(name, ()))
     explained = sum(first_of(report) is not None for report in reports.values())
-    return terminal.draw([*lines, (), (Span(f"{explained} of {len(reports)} texts show a known trouble.", "bold"),)])
+    lines += [(), (Span(f"{explained} of {len(reports)} texts show a known problem.", "bold"),)]
+    archived = next((name for name in reports if (members or {}).get(name)), None)
+    if archived:
+        archive, _, part = archived.partition(": ")
+        lines.append((Span("Next, one of them in full: "), Span(f"gpudoctor explain {quote(archive)} --member {quote(part)}", "command")))
+    return terminal.draw(lines)
 
 
-def _row(name: str, report: Report, width: int) -> Iterator[Line]:
+def _row(name: str, report: Report, width: int, members: Sequence[str]) -> Iterator[Line]:
     finding = first_of(report)
-    yield (Span(visible(name), "bold"),)
+    files = f"  ({members[0]})" if len(members) == 1 else f"  ({len(members)} files)" if members else ""
+    yield Span(visible(name), "bold"), Span(visible(files), "dim")
     if report.incomplete:
         yield from hanging((Span("  incomplete: ", "warn"),), "; ".join(report.incomplete), width)
     if finding is None:
         yield Span("  nothing known  ", "dim"), Span(", ".join(visible(stack) for stack in _stacks(report)[:3]), "dim")
         return
     yield from hanging((Span(f"  {finding.severity:<8} ", STYLE[finding.severity]),), finding.title, width, last=finding.confidence)
-    yield Span(" " * 11), Span(finding.id, "dim")
+    yield Span(" " * 11), Span(visible(f"{finding.id}, in {place_of(finding)}" if members and place_of(finding) else finding.id), "dim")
+
+
+def place_of(finding: Finding) -> str:
+    """The file and line of an archive in which its message stands; empty for what facts alone show."""
+    return finding.evidence[0].partition(": ")[0] if finding.said_at and finding.evidence else ""
 
 
 def _stacks(report: Report) -> list[str]:

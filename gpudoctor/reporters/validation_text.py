@@ -18,6 +18,8 @@ SHORT = {"training": "train", "inference": "infer", "micro": "micro"}
 CELLS = {True: ("█", "░"), False: ("#", ".")}
 """Full and empty cells of a bar: in Unicode, and in ASCII."""
 BAR = 20
+BESIDE_A_BAR = 40
+"""Columns for the words beside a bar; a name that leaves fewer stands above it."""
 CLOCK = {
     "preprocess": "preparing images", "host_to_device": "copies to the device", "compute": "computing",
     "device_to_host": "copies to the host",
@@ -80,8 +82,30 @@ def render(
     parts.append(list(_findings(report, width)))
     done = sum(each.status != SKIPPED for each in report.measurements)
     parts.append([(Span(f"{done} measurement{'' if done == 1 else 's'} in {seconds:.0f} s.", "dim"),)])
+    parts[-1] += _next(report, left_out, width)
     lines = [line for part in parts if part for line in (*part, ())]
     return terminal.draw(lines[:-1])
+
+
+def _next(report: Report, left_out: Sequence[str], width: int) -> Iterator[Line]:
+    """The one command that helps most now."""
+    causes = [finding for finding in report.findings if finding.layer in LAYERS and finding.severity != "info"]
+    commands = command_lines(causes[0].advice) if causes else []
+    if commands:
+        lead, command = "Next:", commands[0]
+    elif causes:
+        lead, command = "Next, about the cause:", f"gpudoctor show {causes[0].id}"
+    elif not report.measurements or any(each.status == FAILED for each in report.measurements):
+        lead, command = "Next, to find out why:", "gpudoctor check"
+    elif left_out:
+        lead, command = "Next, to measure all of it:", "gpudoctor validate --full"
+    else:
+        lead, command = "Next, to keep the results in one file:", "gpudoctor report -o report.html"
+    if len(lead) + len(command) + 1 <= width:
+        yield Span(f"{lead} "), Span(visible(command), "command")
+        return
+    yield (Span(lead),)
+    yield Span("  "), Span(visible(command), "command")
 
 
 def _heading(mine: Sequence[Measurement]) -> Iterator[Line]:
@@ -91,26 +115,34 @@ def _heading(mine: Sequence[Measurement]) -> Iterator[Line]:
     yield (Span(visible(one.device), "bold"), Span(f"{name} · {visible(one.framework)}{version}"))
 
 
-SHORTEST = 12
-"""Letters that are left of the name of a workload where the table is too wide."""
-
-
 def _table(mine: Sequence[Measurement], width: int) -> Iterator[Line]:
-    """In the width at hand: numbers stay whole, names of workloads are cut."""
+    """In the width at hand: where the table is wider, names of workloads stand on lines of their own, then the spread is left out."""
     rows = [_cells(each) for each in mine]
     widths = [max(len(HEAD[place]), *(len(row[place]) for row in rows)) for place in range(len(HEAD))]
-    widths[0] = max(min(widths[0], width - sum(widths[1:]) - 2 * len(HEAD)), SHORTEST)
     right = (3, 4, 5, 6)
 
+    def fits(places: Sequence[int], margin: int) -> bool:
+        return margin + sum(widths[place] for place in places) + 2 * (len(places) - 1) <= width
+
+    shown, margin = list(range(len(HEAD))), 2
+    apart = not fits(shown, margin)
+    if apart:
+        shown, margin = shown[1:], 4
+    if not fits(shown, margin):
+        shown.remove(HEAD.index("spread"))
+
     def cell(text: str, place: int) -> str:
-        text = text if len(text) <= widths[place] else text[: widths[place] - 1] + "…"
         return text.rjust(widths[place]) if place in right else text.ljust(widths[place])
 
-    yield (Span("  " + "  ".join(cell(text, place) for place, text in enumerate(HEAD)), "dim"),)
+    yield (Span(" " * margin + "  ".join(cell(HEAD[place], place) for place in shown), "dim"),)
+    name = ""
     for each, row in zip(mine, rows, strict=True):
-        texts = "  ".join(cell(text, place) for place, text in enumerate(row[:-1]))
+        if apart and row[0] != name:
+            name = row[0]
+            yield (Span(f"  {name}"),)
+        texts = "  ".join(cell(row[place], place) for place in shown[:-1])
         style = "bad" if each.status == FAILED else "dim" if each.status == SKIPPED else "warn" if each.noisy else "good"
-        yield Span(f"  {texts}  "), Span(row[-1], style)
+        yield Span(f"{' ' * margin}{texts}  "), Span(row[-1], style)
 
 
 def _cells(each: Measurement) -> tuple[str, ...]:
@@ -166,8 +198,13 @@ def _bars(mine: Sequence[Measurement], terminal: Terminal, width: int) -> Iterat
         f"{each.title} {SHORT.get(each.task, each.task)} {each.dtype}" + (f" b{each.batch}" if each.batch else "") for each in shown
     ]
     room = max((len(name) for name in names), default=0)
+    apart = room > width - BAR - BESIDE_A_BAR
+    if apart:
+        room = 0
     for each, name in zip(shown, names, strict=True):
-        label = visible(name).ljust(room)
+        label = "" if apart else visible(name).ljust(room)
+        if apart:
+            yield (Span(f"  {visible(name)}"),)
         if each.ceiling is not None:
             limit = "memory" if each.ceiling.bound == "memory" else "arithmetic"
             text = f"{100 * each.ceiling.fraction:.0f} % of what {limit} allows"
@@ -190,7 +227,7 @@ def _meaning(report: Report, width: int, verbose: bool) -> Iterator[Line]:
     judged = [each for each in done if each.correctness is not None]
     if judged:
         yield from hanging(
-            (Span("  right    ", "good"),), f"{len(judged)} of {len(done)} were held against float64 on the processor and agree", width
+            (Span("  right    ", "good"),), f"{len(judged)} of {len(done)} match the float64 reference on the processor", width
         )
     more = [each for each in done if each.task != "micro" and not each.replicas and set(each.includes) - {"compute"}]
     for parts, names in grouped([(_clock(each), _named(each)) for each in more]):

@@ -145,7 +145,7 @@ def _remarks(mine: Sequence[Measurement]) -> Iterator[list[Child]]:
     done = [each for each in mine if each.status == OK]
     judged = sum(each.correctness is not None and each.correctness.passed for each in done)
     if judged:
-        yield [element("strong", "Right: "), f"{judged} of {len(done)} were held against float64 on the processor and agree"]
+        yield [element("strong", "Right: "), f"{judged} of {len(done)} match the float64 reference on the processor"]
     for reason, names in grouped([(each.noisy, short_name(each)) for each in done if each.noisy], exactly=False):
         yield [element("strong", "Noisy: "), f"{names}: {reason}"]
     for each in done:

@@ -61,3 +61,45 @@ def test_a_rung_keeps_its_detail_on_a_narrow_terminal(
     assert not [line for line in lines if line.rstrip().endswith("  …")], "a rung of which nothing is left"
     rungs = [line for line in lines if line.startswith(("  ok  ", "  BROKEN ", "  not reached"))]
     assert rungs and max(map(len, rungs)) <= columns
+
+
+@pytest.mark.parametrize(
+    "words", [["--help"], *([name, "--help"] for name in ("list", "check", "explain", "audit", "setup", "validate", "report", "show"))]
+)
+def test_no_line_of_help_is_cut(words: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = screen_of(words, capsys, monkeypatch).splitlines()
+    assert not [line for line in lines if line.endswith("...") and not line.startswith("Usage:")]
+    assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize(
+    ("form", "what"), [("html", "one HTML page"), ("md", "Markdown"), ("json", "gpudoctor.report/1"), ("zip", "the recorded machine")]
+)
+def test_a_report_says_what_it_wrote_and_what_to_do_with_it(
+    form: str, what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / f"r.{form}"
+    assert run(["report", "--capture", str(MACHINES / "rtx4090-healthy"), "-o", str(target)]) == 0
+    printed = capsys.readouterr()
+    first, following = printed.err.splitlines()[:2]
+    assert first.startswith(f"Wrote {target} (") and what in first and " kB" in first and following.startswith("Next: ")
+    assert printed.out == ""
+    assert run(["report", "--capture", str(MACHINES / "rtx4090-healthy"), "-q", "-o", str(target)]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_words_that_are_no_files_become_a_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", "CUDA", "error:", "out"]) == 2
+    assert "gpudoctor explain 'CUDA error: out'" in capsys.readouterr().err
+    assert run(["explain", "nosuch.log"]) == 2
+    assert "gpudoctor explain 'the message'" in capsys.readouterr().err
+
+
+def test_what_is_next_is_the_cure_where_the_commands_only_look(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = Machine("small-bar").linux("ubuntu 24.04", "6.8.0-51-generic").pci("0000:03:00.0", "8086:56a0", driver="i915", bar=256 << 20)
+    folder = machine.environment_of({"torch": "2.7.1+xpu"}).expect().write(tmp_path)
+    screen = screen_of(["check", "--capture", str(folder)], capsys, monkeypatch)
+    assert "$ sudo lspci -v" in screen, "the look stands with the finding"
+    assert "Next: Switch on Above 4G decoding and Resizable BAR in the BIOS" in screen

@@ -79,7 +79,7 @@ def test_all_of_a_check_is_told(folder: str, capsys: pytest.CaptureFixture[str])
     flat = " ".join(text.split())
     assert flat.index("Wake it up.") < flat.index("why It was") < flat.index("applies where"), "what to do, why, then the rules"
     for said in (
-        "<gpu.name> sleeps under kernel <kernel.release> card-asleep warning, device, opencl",
+        "<gpu.name> sleeps under kernel <kernel.release> card-asleep · warning, device, opencl",
         "why It was sent to sleep.",
         "for each gpu of gpus",
         "applies where all of these hold: - gpu.driver is xe - some of gpus: gpu.vendor is intel",
@@ -87,8 +87,8 @@ def test_all_of_a_check_is_told(folder: str, capsys: pytest.CaptureFixture[str])
         "only where the text also holds 'opencl'; and it matches /asleep (?P<when>[0-9]+)/",
         "fires gpu.access is false (only where a text shows one of these messages)",
         "(never more than likely)",
-        "do Wake it up. $ wake <gpu.node> Then reboot. Or let gpudoctor do it, after it has shown its plan: gpudoctor setup opencl",
-        "if os.id is debian: Wake it with apt.",
+        "do Wake it up. $ wake <gpu.node> Then reboot. Or let gpudoctor do it, after it has shown its plan: $ gpudoctor setup opencl",
+        "On Debian: Wake it with apt.",
         "leads to card-dreams",
         "source owner/repo#1 (read 2026-11-20) it sleeps",
     ):
@@ -119,4 +119,40 @@ def test_programs_get_messages_and_relations_too(folder: str, capsys: pytest.Cap
 def test_a_stack_counts_the_checks_of_its_rungs(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("show", "opencl") == 0
     flat = " ".join(capsys.readouterr().out.split())
-    assert "for where " in flat and "checks" in flat and "else: " in flat and "{" not in flat.split("gpudoctor setup")[0]
+    assert "checks" in flat and "else: " in flat and "{" not in flat.split("gpudoctor setup")[0]
+
+
+def shown(name: str, capsys: pytest.CaptureFixture[str], *more: str) -> str:
+    assert run("show", name, *more) == 0
+    return capsys.readouterr().out
+
+
+def test_every_placeholder_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    import re
+
+    text = shown("torch-cpu-build-on-nvidia", capsys)
+    advice, _, _ = text.partition("\nfill in")
+    for name in set(re.findall(r"<([a-z_]+\.[a-z_.]+)>", advice)):
+        assert f"<{name}>: " in " ".join(text.split()), name
+    assert "$ gpudoctor setup cuda\n" in text, "a command is not broken across lines"
+
+
+def test_conditions_stand_in_a_readers_words_and_as_written_with_v(capsys: pytest.CaptureFixture[str]) -> None:
+    text = shown("nvidia-secure-boot-rejects-module", capsys)
+    assert "          on Fedora:\n          $ sudo kmodgenca" in text and "os.id" not in text
+    for stack in ("torch-cuda", "opencl", "poplar", "torch-mps", "openvino"):
+        text = shown(stack, capsys)
+        assert "platform.kind" not in text and "some of" not in text and "<measured" not in text and " ok where " not in text
+        assert "ok where" in shown(stack, capsys, "-v")
+
+
+def test_variables_are_set_as_the_system_does(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
+    path = Path(folder) / "sleep" / "card-dreams.toml"
+    told = FOLLOWS.replace("do = \"Let it.\"", "do = \"Let it.\"\nenv = { DREAM = \"1\" }")
+    for kind, wanted, missing in (("windows", "> set DREAM=1\n", "export"), ("linux", "$ export DREAM=1\n", "> set")):
+        path.write_text(told.replace("[advice]", f"[applies]\nfact = \"platform.kind\"\nis = \"{kind}\"\n[advice]"))
+        text = shown("card-dreams", capsys, "--checks", folder)
+        assert wanted in text and missing not in text
+    path.write_text(told)
+    text = shown("card-dreams", capsys, "--checks", folder)
+    assert "$ export DREAM=1\n" in text and "> set DREAM=1    (Windows)\n" in text

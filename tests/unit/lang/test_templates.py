@@ -37,3 +37,10 @@ def test_several_words_of_our_own_tables_make_a_command() -> None:
     assert fill_command("pip install x {ipex.install.index}", facts) == "pip install x -f https://developer.intel.com/ipex-whl-stable-xpu"
     assert fill_command("pip install {said.module}", facts) is None
     assert fill_command("pip install {odd_names}", facts) is None
+
+
+def test_a_remedy_of_our_own_tables_is_told_whole() -> None:
+    remedy = ("Bring the library. " * 20).strip()
+    facts = Facts({"failure.remedy": Known(remedy), "said.what": Known("x" * 400)})
+    assert fill("Do: {failure.remedy}.", facts) == f"Do: {remedy}"
+    assert len(fill("{said.what}", facts)) < 170, "what a text says stays short"

@@ -155,3 +155,38 @@ def test_a_long_name_does_not_widen_the_table() -> None:
     text = shown(measured(workload="a_network_with_a_very_long_name_indeed_" * 3), place=Terminal(width=80))
     table = [line for line in text.splitlines() if "train  float32" in line]
     assert table and all(len(line) <= 80 for line in table)
+
+
+LONG = "text-encoder_with_attention"
+
+
+@pytest.mark.parametrize("width", [74, 80, 90])
+def test_the_table_fits_and_names_stay_whole(width: int) -> None:
+    rows = [
+        measured(workload=LONG, optimizer="adam", throughput=Throughput(value=1234567.0, unit="tokens/s"), noisy="it is busy"),
+        measured(workload=LONG, task="inference", dtype="bfloat16"),
+        measured(workload="resnet50"),
+    ]
+    lines = shown(*rows, place=Terminal(width=width)).splitlines()
+    table = lines[1 : next(place for place, line in enumerate(lines) if not line)]
+    assert max(map(len, table)) <= width and "…" not in "".join(table)
+    assert sum(LONG in line for line in table) == 1, "once for its rows"
+    assert [line.split()[-1] for line in table if "float" in line] == ["noisy", "right", "right"]
+
+
+def test_bars_fit_beside_long_names() -> None:
+    text = shown(measured(workload=LONG), measured(workload="resnet50"), place=Terminal(width=80))
+    assert max(map(len, text.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("rows", "left_out", "ends"),
+    [
+        ([measured()], [], "gpudoctor report -o report.html"),
+        ([measured()], ["vgg16 would take about 80 s"], "Next, to measure all of it: gpudoctor validate --full"),
+        ([measured(status="failed", reason="died")], [], "gpudoctor check"),
+        ([], [], "gpudoctor check"),
+    ],
+)
+def test_the_screen_ends_in_the_next_step(rows: list[Measurement], left_out: list[str], ends: str) -> None:
+    assert shown(*rows, left_out=left_out).rstrip().endswith(ends)

@@ -1,0 +1,70 @@
+"""Commands of pip for the interpreter that was examined: a bare `pip` is whichever one the shell finds first."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from gpudoctor.model.facts import Facts
+
+_BEGINS = r"(?P<before>(?:^|&& |; |\| )(?:[A-Z][A-Z0-9_]*=(?:\"[^\"]*\"|'[^']*'|[^\s\"']*) )*)"
+"""Where a command begins, perhaps with variables before it."""
+_ELSEWHERE = re.compile(r"(?:-m|uv|virtualenv) venv\b|\bvirtualenv |\bactivate\b|\bconda create\b")
+"""A command that makes or enters another environment: what follows it is meant for that one."""
+_OF_UV = ("install", "uninstall", "list", "freeze", "show", "check")
+_IN_CMD = re.compile(r"[\w.:\\+-]+")
+_QUOTED_IN_CMD = re.compile(r"[\w.:\\+ ()-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Interpreter:
+    """`path` as it was found, and as one word of the system's shell; `uv`: its environment was made by uv and has no pip of its own."""
+
+    path: str
+    word: str
+    uv: bool = False
+
+
+def examined(facts: Facts) -> Interpreter | None:
+    """The target's interpreter; None where none is known, where it does not start, or where its path is no plain word."""
+    path = facts.value("python.executable")
+    if not isinstance(path, str) or not path or facts.known("python.error"):
+        return None
+    word = _windows_word(path) if facts.value("platform.kind") == "windows" else shlex.quote(path) if path.isprintable() else None
+    uv = facts.value("python.kind") == "uv" and not facts.known("python.distributions.pip")
+    return Interpreter(path, word, uv) if word else None
+
+
+def _windows_word(path: str) -> str | None:
+    path = path.replace("/", "\\")
+    if _IN_CMD.fullmatch(path):
+        return path
+    return f'"{path}"' if _QUOTED_IN_CMD.fullmatch(path) else None
+
+
+def here(commands: Iterable[str], python: Interpreter | None) -> tuple[str, ...]:
+    """The same commands; those of pip, up to one that enters another environment, run the examined interpreter."""
+    commands = tuple(commands)
+    if python is None:
+        return commands
+    entering = next((number for number, command in enumerate(commands) if _ELSEWHERE.search(command)), len(commands))
+    pip = re.compile(rf"{_BEGINS}(?:pip3?|(?:python3?|{re.escape(python.path)}) -m pip) (?P<verb>[a-z]+)(?P<yes> -y)?(?= |$)")
+    return (*(pip.sub(lambda found: _with(found, python), command) for command in commands[:entering]), *commands[entering:])
+
+
+def in_words(text: str, before: Iterable[str], commands: Iterable[str]) -> str:
+    """`text` with each of the commands that it repeats in its new form."""
+    for old, new in zip(before, commands, strict=True):
+        text = re.sub(rf"(?<!-m ){re.escape(old)}", lambda _, new=new: new, text) if old != new else text  # type: ignore[misc]
+    return text
+
+
+def _with(found: re.Match[str], python: Interpreter) -> str:
+    before, verb = found["before"], found["verb"]
+    if not python.uv:
+        return f"{before}{python.word} -m pip {verb}{found['yes'] or ''}"
+    if verb not in _OF_UV:
+        return found[0]
+    return f"{before}uv pip {verb} --python {python.word}"
