@@ -15,8 +15,9 @@ from gpudoctor.audit import formats, requirements_txt
 from gpudoctor.audit.entries import named
 from gpudoctor.audit.judging import Target, applies, judge, judge_image
 from gpudoctor.audit.pairs import conflicts
-from gpudoctor.audit.replacing import from_index, without_tables, worded
+from gpudoctor.audit.replacing import from_index, without_tables
 from gpudoctor.audit.resolving import asked, refusal
+from gpudoctor.audit.wording import worded
 from gpudoctor.derived.torch_build import one_version
 from gpudoctor.host.local import LocalHost
 from gpudoctor.host.memory_limit import limited_memory
@@ -192,10 +193,12 @@ def _rows(manifests: Sequence[Manifest], target: Target) -> list[Judged]:
         python = next((manifest.python for manifest in group if manifest.python), "")
         wanted: list[Wanted] = [each for manifest in group for each in manifest.wanted if applies(each, target)]
         rows = _merged(rows, list(conflicts(wanted, python, target)), target, manifests)
+    written = {(wanted.file, wanted.line, wanted.name): (wanted, manifest) for manifest in manifests for wanted in manifest.wanted}
+    rows = [replace(row, use=tuple(worded(row.use, *written[_key(row)]))) if row.use and _key(row) in written else row for row in rows]
     order = {manifest.file: place for place, manifest in enumerate(manifests)}
-    tables = {manifest.file: list(manifest.tables) for manifest in manifests if manifest.kind == "pyproject"}
+    tables = {manifest.file: list(manifest.tables) for manifest in manifests}
     return [
-        replace(row, use=without_tables(row.use, tables[row.file])) if row.file in tables else row
+        replace(row, use=without_tables(row.use, tables[row.file]))
         for row in sorted(rows, key=lambda row: (order[row.file], row.line or 0, row.package, VERDICTS.index(row.verdict)))
     ]
 
@@ -217,18 +220,28 @@ def _merged(rows: list[Judged], found: Sequence[Judged], target: Target, manifes
             if row.id == "same-files":
                 merged[place] = row
             continue
-        if old is not None and place is not None and old.id == "other-index" and old.verdict == "error" and row.id == "conflict":
+        if old is not None and place is not None and old.id in ("other-index", "too-old") and old.use and row.id == "conflict":
             right = next((use.partition("+")[0] for use in row.use if use.startswith(f"{row.package}==")), "")
+            if not right:  # of another package: a newer release has no need of it, the same one from another index has
+                merged += [row] if old.id == "other-index" else []
+                continue
             manifest = next(manifest for manifest in manifests if manifest.file == row.file)
-            corrected = Wanted(name=row.package, file=row.file, line=row.line, text=row.text, specifier=right.removeprefix(row.package))
-            use = tuple(from_index(corrected, manifest, target.backend)) if right else old.use
+            asked_for = next(wanted for wanted in manifest.wanted if (wanted.name, wanted.line) == (row.package, row.line))
+            corrected = replace(asked_for, specifier=right.removeprefix(row.package))
+            if judge(corrected, manifest, target, ()).id == "too-old":
+                continue  # it belongs to the torch of the file, which is too old as well
+            use = tuple(from_index(corrected, manifest, target.backend)) if _has_index(old) else (right,)
             merged[place] = replace(old, says=f"{old.says}; also: {row.says}", use=use, sources=(*old.sources, *row.sources))
             continue
         if old is not None and place is not None and old.verdict in ("ok", "unlisted"):
             merged[place] = None
-        manifest = next(manifest for manifest in manifests if manifest.file == row.file)
-        merged.append(replace(row, use=tuple(worded(row.use, manifest))))
+        merged.append(row)
     return [row for row in merged if row is not None]
+
+
+def _has_index(row: Judged) -> bool:
+    """Whether its lines take the package from an index of its own."""
+    return any("://" in line for line in row.use)
 
 
 def _resolved(rows: Sequence[Judged], target: Target, result: list[str], progress: Callable[[str], None] | None) -> Iterator[Judged]:
