@@ -222,8 +222,8 @@ def _merged(rows: list[Judged], found: Sequence[Judged], target: Target, manifes
             continue
         if old is not None and place is not None and old.id in ("other-index", "too-old") and old.use and row.id == "conflict":
             right = next((use.partition("+")[0] for use in row.use if use.startswith(f"{row.package}==")), "")
-            if not right:  # of another package: a newer release has no need of it, the same one from another index has
-                merged += [row] if old.id == "other-index" else []
+            if not right:  # what another package needs beside this release still holds where only its index changes
+                merged += [row] if old.id == "other-index" and row.verdict == "warning" else []
                 continue
             manifest = next(manifest for manifest in manifests if manifest.file == row.file)
             asked_for = next(wanted for wanted in manifest.wanted if (wanted.name, wanted.line) == (row.package, row.line))
