@@ -7,8 +7,11 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from gpudoctor import __version__, app
 from gpudoctor.audit import formats, requirements_txt
@@ -16,8 +19,8 @@ from gpudoctor.audit.entries import named
 from gpudoctor.audit.judging import Target, applies, judge, judge_image
 from gpudoctor.audit.pairs import conflicts
 from gpudoctor.audit.replacing import from_index, without_tables
-from gpudoctor.audit.resolving import asked, refusal
-from gpudoctor.audit.wording import worded
+from gpudoctor.audit.resolving import asked, clash, corrected, reason, refusal, run_pip
+from gpudoctor.audit.wording import TOOLS, worded
 from gpudoctor.derived.torch_build import one_version
 from gpudoctor.host.local import LocalHost
 from gpudoctor.host.memory_limit import limited_memory
@@ -74,7 +77,7 @@ def audit(request: AuditRequest, progress: Callable[[str], None] | None = None) 
         rows = tuple(_rows(manifests, target))
     resolution: list[str] = []
     if request.online:
-        rows = tuple(_resolved(rows, target, resolution, progress))
+        rows = _resolved(rows, manifests, target, resolution, progress)
     return Audit(
         tool_version=__version__, created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), backend=backend, python=python,
         files=tuple((manifest.file, manifest.kind) for manifest in manifests), rows=rows,
@@ -244,29 +247,62 @@ def _has_index(row: Judged) -> bool:
     return any("://" in line for line in row.use)
 
 
-def _resolved(rows: Sequence[Judged], target: Target, result: list[str], progress: Callable[[str], None] | None) -> Iterator[Judged]:
-    """Lines that pip cannot resolve are not proposed."""
-    host, good, open_ = LocalHost(budget=1800.0), 0, 0
+def _resolved(
+    rows: Sequence[Judged], manifests: Sequence[Manifest], target: Target, result: list[str], progress: Callable[[str], None] | None
+) -> tuple[Judged, ...]:
+    """Lines that pip cannot resolve are not proposed; those that it cannot resolve with the rest of their file are not certain."""
+    host, good, open_, kept = LocalHost(budget=1800.0), 0, 0, list(rows)
 
     def run(words: Sequence[str]) -> tuple[int | None, str]:
-        ran = host.run_child([sys.executable, *words], timeout=120.0, limit=1_000_000, env={"PIP_RETRIES": "1"})
+        ran = host.run_child([sys.executable, *words], timeout=300.0, limit=1_000_000, env={"PIP_RETRIES": "1"})
         return ran.rc, f"{ran.stdout}\n{ran.stderr}"
 
     with tempfile.TemporaryDirectory(prefix="gpudoctor-audit-") as folder:
-        for row in rows:
-            given = asked(row.use)
-            if not given.requirements:
-                yield row
-                continue
+        for group in _together(manifests):
+            mine = [at for at, row in enumerate(kept) if any(row.file == manifest.file for manifest in group)]
+            options = corrected(group, [kept[at] for at in mine], target).options
+            for at in mine:
+                given = asked(kept[at].use)
+                if not given.requirements:
+                    continue
+                if progress:
+                    progress(f"{kept[at].package} on the index")
+                why = refusal(replace(given, options=options), target.python, folder, run)
+                good, open_ = good + (why == ""), open_ + (why is None)
+                kept[at] = replace(kept[at], says=f"{kept[at].says}; no line is proposed, because {why}", use=()) if why else kept[at]
+            changed = [at for at in mine if asked(kept[at].use).requirements]
+            if not changed or any(manifest.kind in ("installed", "conda-lock", *TOOLS) for manifest in group):
+                continue  # the file that a lock is made of is not here
             if progress:
-                progress(f"{row.package} on the index")
-            why = refusal(given, target.python, folder, run)
-            good, open_ = good + (why == ""), open_ + (why is None)
-            yield replace(row, says=f"{row.says}; no line is proposed, because {why}", use=()) if why else row
+                progress(f"{group[0].file} as a whole")
+            _whole([group[0].file, *(manifest.file for manifest in group[1:])], kept, changed, result,
+                   run_pip(corrected(group, [kept[at] for at in mine], target), target.python, folder, run))  # fmt: skip
     if good:
-        result.append(f"{good} proposal{'s' * (good != 1)} resolved with pip")
+        result.insert(0, f"{good} proposal{'s' * (good != 1)} resolved with pip")
     if open_:
         result.append(f"{open_} proposal{'s' * (open_ != 1)} not resolved: the index did not answer, or pip is missing")
+    return tuple(kept)
+
+
+def _whole(files: Sequence[str], kept: list[Judged], changed: Sequence[int], result: list[str], answer: tuple[int | None, str]) -> None:
+    """What pip says of the files with all proposals in them. The lines of packages that it says exclude each other are not certain."""
+    status, said = answer
+    title = " and ".join(files)
+    if status == 0:
+        result.append(f"{title} with these lines resolves as a whole")
+        return
+    names, why = clash(said), reason(said)
+    result.append(f"{title} with these lines does not resolve as a whole: {why}" if why else f"{title} was not resolved as a whole")
+    why = f"{' and '.join(names)} exclude each other in {title}" if names else f"{title} does not resolve as a whole with it"
+    for at in changed:
+        lines = kept[at].use
+        proposed = {_project(text) for text in asked(lines).requirements}
+        if reason(said) and (not names or proposed & set(names)):
+            kept[at] = replace(kept[at], use=(f"# not certain: {why}", *lines))
+
+
+def _project(requirement: str) -> str:
+    return canonicalize_name(Requirement(requirement).name)
 
 
 def _key(row: Judged) -> tuple[str, int | None, str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
@@ -36,13 +38,24 @@ def conflicts(wanted: Sequence[Wanted], python: str, target: Target) -> Iterator
     yield from _twice(by_name)
     torch = one.get("torch")
     if torch is not None:
+        demands = [*_demanded(torch, one), *_built_for(torch, one, target)]
+        yield from demands
+        torch = one["torch"] = _as_demanded(torch, demands)
+        by_name["torch"] = [_as_demanded(each, demands) for each in by_name.get("torch", ())]
         yield from _partners(by_name, one)
-        yield from _demanded(torch, one)
         yield from _triton(torch, one)
-        yield from _built_for(torch, one, target)
         yield from _python(torch, python, target)
     yield from _numpy(one)
     yield from _cuda_majors(one)
+
+
+def _as_demanded(torch: Wanted, demands: Sequence[Judged]) -> Wanted:
+    """torch in the release that is proposed in its place: that is what its partners must fit."""
+    for row in demands:
+        for line in row.use:
+            if (row.package, row.line) == (torch.name, torch.line) and re.fullmatch(r"torch==[\d.]+(\+\w+)?", line):
+                return replace(torch, specifier=line.removeprefix("torch"))
+    return torch
 
 
 def _said(wanted: Wanted, says: str, kind: str, source: str, use: Sequence[str] = (), verdict: str = "error") -> Judged:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ import pytest
 from gpudoctor.audit.packages import TABLE
 from gpudoctor.cli import run
 from gpudoctor.derived._tables import table
+from gpudoctor.host.base import Ran
+from gpudoctor.host.local import LocalHost
 from gpudoctor.model.audit import BACKENDS
 from gpudoctor.reporters.schema import complaints
 
@@ -407,3 +410,53 @@ def test_a_partner_of_a_torch_that_is_too_old_itself_is_not_fitted_to_it(tmp_pat
     path = write(tmp_path, "requirements.txt", "torch==2.1.0\ntorchvision==0.17.0\n")
     _, document = audit(capsys, path, "--backend", "xpu")
     assert [each["use"][-1] for each in document["files"][0]["packages"]] == ["torch>=2.5", "torchvision>=0.20"]
+
+
+def test_partners_fit_the_torch_that_is_proposed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path, "requirements.txt", "torch==2.6.0\ntorchvision==0.21.0\nvllm==0.6.6\n")
+    _, document = audit(capsys, path, "--backend", "cuda")
+    assert [each["use"] for each in document["files"][0]["packages"]] == [["torch==2.5.1"], ["torchvision==0.20.1"], []]
+
+
+def _answered(monkeypatch: pytest.MonkeyPatch, answer: Callable[[list[str]], tuple[int, str]]) -> list[list[str]]:
+    """pip as it would answer; what it was asked, each time."""
+    asked: list[list[str]] = []
+
+    def run_child(self: object, argv: list[str], **_: object) -> Ran:
+        words = [word for word in argv if "==" in word or word[:1].isalpha()][3:]
+        asked.append(words)
+        rc, said = answer(words)
+        return Ran(tuple(argv), rc=rc, stderr=said)
+
+    monkeypatch.setattr(LocalHost, "run_child", run_child)
+    return asked
+
+
+def test_proposals_are_resolved_with_the_rest_of_the_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path, "requirements.txt", "torch==2.6.0\ntorchvision==0.20.1\nonnxruntime-gpu\nflask==3.0.0 ; python_version > '3'\n")
+
+    def clash(words: list[str]) -> tuple[int, str]:
+        said = "ERROR: Cannot install torchvision==0.21.0+xpu and flask==3.0.0 because these package versions have conflicting"
+        return (1, f"{said} dependencies.\nERROR: ResolutionImpossible: for help visit") if "flask==3.0.0" in words else (0, "")
+
+    asked = _answered(monkeypatch, clash)
+    _, document = audit(capsys, path, "--backend", "xpu", "--online")
+    assert {"torch==2.6.0+xpu", "torchvision==0.21.0+xpu", "onnxruntime-openvino", "flask==3.0.0"} <= set(asked[-1])
+    assert not {"torch==2.6.0", "torchvision==0.20.1", "onnxruntime-gpu"} & set(asked[-1])
+    assert row(document, "torchvision")["use"][0] == f"# not certain: torchvision and flask exclude each other in {path}"
+    assert not any("not certain" in line for name in ("torch", "onnxruntime-gpu") for line in row(document, name)["use"])
+    assert "does not resolve as a whole" in document["resolution"]
+    _answered(monkeypatch, lambda words: (0, ""))
+    _, document = audit(capsys, path, "--backend", "xpu", "--online")
+    assert document["resolution"] == f"3 proposals resolved with pip; {path} with these lines resolves as a whole"
+
+
+def test_where_the_index_does_not_answer_nothing_is_taken_back(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path, "requirements.txt", "torch==2.6.0\ntorchvision==0.20.1\n")
+    _answered(monkeypatch, lambda words: (1, "Could not fetch URL: connection error"))
+    _, document = audit(capsys, path, "--backend", "cuda", "--online")
+    assert row(document, "torchvision")["use"] == ["torchvision==0.21.0"] and "was not resolved as a whole" in document["resolution"]
