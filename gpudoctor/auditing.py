@@ -7,16 +7,20 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from gpudoctor import __version__, app
 from gpudoctor.audit import formats, requirements_txt
 from gpudoctor.audit.entries import named
 from gpudoctor.audit.judging import Target, applies, judge, judge_image
 from gpudoctor.audit.pairs import conflicts
-from gpudoctor.audit.replacing import from_index, without_tables, worded
-from gpudoctor.audit.resolving import asked, refusal
+from gpudoctor.audit.replacing import from_index, without_tables
+from gpudoctor.audit.resolving import asked, clash, corrected, reason, refusal, run_pip
+from gpudoctor.audit.wording import TOOLS, worded
 from gpudoctor.derived.torch_build import one_version
 from gpudoctor.host.local import LocalHost
 from gpudoctor.host.memory_limit import limited_memory
@@ -73,7 +77,7 @@ def audit(request: AuditRequest, progress: Callable[[str], None] | None = None) 
         rows = tuple(_rows(manifests, target))
     resolution: list[str] = []
     if request.online:
-        rows = tuple(_resolved(rows, target, resolution, progress))
+        rows = _resolved(rows, manifests, target, resolution, progress)
     return Audit(
         tool_version=__version__, created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), backend=backend, python=python,
         files=tuple((manifest.file, manifest.kind) for manifest in manifests), rows=rows,
@@ -192,10 +196,12 @@ def _rows(manifests: Sequence[Manifest], target: Target) -> list[Judged]:
         python = next((manifest.python for manifest in group if manifest.python), "")
         wanted: list[Wanted] = [each for manifest in group for each in manifest.wanted if applies(each, target)]
         rows = _merged(rows, list(conflicts(wanted, python, target)), target, manifests)
+    written = {(wanted.file, wanted.line, wanted.name): (wanted, manifest) for manifest in manifests for wanted in manifest.wanted}
+    rows = [replace(row, use=tuple(worded(row.use, *written[_key(row)]))) if row.use and _key(row) in written else row for row in rows]
     order = {manifest.file: place for place, manifest in enumerate(manifests)}
-    tables = {manifest.file: list(manifest.tables) for manifest in manifests if manifest.kind == "pyproject"}
+    tables = {manifest.file: list(manifest.tables) for manifest in manifests}
     return [
-        replace(row, use=without_tables(row.use, tables[row.file])) if row.file in tables else row
+        replace(row, use=without_tables(row.use, tables[row.file]))
         for row in sorted(rows, key=lambda row: (order[row.file], row.line or 0, row.package, VERDICTS.index(row.verdict)))
     ]
 
@@ -217,43 +223,86 @@ def _merged(rows: list[Judged], found: Sequence[Judged], target: Target, manifes
             if row.id == "same-files":
                 merged[place] = row
             continue
-        if old is not None and place is not None and old.id == "other-index" and old.verdict == "error" and row.id == "conflict":
+        if old is not None and place is not None and old.id in ("other-index", "too-old") and old.use and row.id == "conflict":
             right = next((use.partition("+")[0] for use in row.use if use.startswith(f"{row.package}==")), "")
+            if not right:  # what another package needs beside this release still holds where only its index changes
+                merged += [row] if old.id == "other-index" and row.verdict == "warning" else []
+                continue
             manifest = next(manifest for manifest in manifests if manifest.file == row.file)
-            corrected = Wanted(name=row.package, file=row.file, line=row.line, text=row.text, specifier=right.removeprefix(row.package))
-            use = tuple(from_index(corrected, manifest, target.backend)) if right else old.use
+            asked_for = next(wanted for wanted in manifest.wanted if (wanted.name, wanted.line) == (row.package, row.line))
+            corrected = replace(asked_for, specifier=right.removeprefix(row.package))
+            if judge(corrected, manifest, target, ()).id == "too-old":
+                continue  # it belongs to the torch of the file, which is too old as well
+            use = tuple(from_index(corrected, manifest, target.backend)) if _has_index(old) else (right,)
             merged[place] = replace(old, says=f"{old.says}; also: {row.says}", use=use, sources=(*old.sources, *row.sources))
             continue
         if old is not None and place is not None and old.verdict in ("ok", "unlisted"):
             merged[place] = None
-        manifest = next(manifest for manifest in manifests if manifest.file == row.file)
-        merged.append(replace(row, use=tuple(worded(row.use, manifest))))
+        merged.append(row)
     return [row for row in merged if row is not None]
 
 
-def _resolved(rows: Sequence[Judged], target: Target, result: list[str], progress: Callable[[str], None] | None) -> Iterator[Judged]:
-    """Lines that pip cannot resolve are not proposed."""
-    host, good, open_ = LocalHost(budget=1800.0), 0, 0
+def _has_index(row: Judged) -> bool:
+    """Whether its lines take the package from an index of its own."""
+    return any("://" in line for line in row.use)
+
+
+def _resolved(
+    rows: Sequence[Judged], manifests: Sequence[Manifest], target: Target, result: list[str], progress: Callable[[str], None] | None
+) -> tuple[Judged, ...]:
+    """Lines that pip cannot resolve are not proposed; those that it cannot resolve with the rest of their file are not certain."""
+    host, good, open_, kept = LocalHost(budget=1800.0), 0, 0, list(rows)
 
     def run(words: Sequence[str]) -> tuple[int | None, str]:
-        ran = host.run_child([sys.executable, *words], timeout=120.0, limit=1_000_000, env={"PIP_RETRIES": "1"})
+        ran = host.run_child([sys.executable, *words], timeout=300.0, limit=1_000_000, env={"PIP_RETRIES": "1"})
         return ran.rc, f"{ran.stdout}\n{ran.stderr}"
 
     with tempfile.TemporaryDirectory(prefix="gpudoctor-audit-") as folder:
-        for row in rows:
-            given = asked(row.use)
-            if not given.requirements:
-                yield row
-                continue
+        for group in _together(manifests):
+            mine = [at for at, row in enumerate(kept) if any(row.file == manifest.file for manifest in group)]
+            options = corrected(group, [kept[at] for at in mine], target).options
+            for at in mine:
+                given = asked(kept[at].use)
+                if not given.requirements:
+                    continue
+                if progress:
+                    progress(f"{kept[at].package} on the index")
+                why = refusal(replace(given, options=options), target.python, folder, run)
+                good, open_ = good + (why == ""), open_ + (why is None)
+                kept[at] = replace(kept[at], says=f"{kept[at].says}; no line is proposed, because {why}", use=()) if why else kept[at]
+            changed = [at for at in mine if asked(kept[at].use).requirements]
+            if not changed or any(manifest.kind in ("installed", "conda-lock", *TOOLS) for manifest in group):
+                continue  # the file that a lock is made of is not here
             if progress:
-                progress(f"{row.package} on the index")
-            why = refusal(given, target.python, folder, run)
-            good, open_ = good + (why == ""), open_ + (why is None)
-            yield replace(row, says=f"{row.says}; no line is proposed, because {why}", use=()) if why else row
+                progress(f"{group[0].file} as a whole")
+            _whole([group[0].file, *(manifest.file for manifest in group[1:])], kept, changed, result,
+                   run_pip(corrected(group, [kept[at] for at in mine], target), target.python, folder, run))  # fmt: skip
     if good:
-        result.append(f"{good} proposal{'s' * (good != 1)} resolved with pip")
+        result.insert(0, f"{good} proposal{'s' * (good != 1)} resolved with pip")
     if open_:
         result.append(f"{open_} proposal{'s' * (open_ != 1)} not resolved: the index did not answer, or pip is missing")
+    return tuple(kept)
+
+
+def _whole(files: Sequence[str], kept: list[Judged], changed: Sequence[int], result: list[str], answer: tuple[int | None, str]) -> None:
+    """What pip says of the files with all proposals in them. The lines of packages that it says exclude each other are not certain."""
+    status, said = answer
+    title = " and ".join(files)
+    if status == 0:
+        result.append(f"{title} with these lines resolves as a whole")
+        return
+    names, why = clash(said), reason(said)
+    result.append(f"{title} with these lines does not resolve as a whole: {why}" if why else f"{title} was not resolved as a whole")
+    why = f"{' and '.join(names)} exclude each other in {title}" if names else f"{title} does not resolve as a whole with it"
+    for at in changed:
+        lines = kept[at].use
+        proposed = {_project(text) for text in asked(lines).requirements}
+        if reason(said) and (not names or proposed & set(names)):
+            kept[at] = replace(kept[at], use=(f"# not certain: {why}", *lines))
+
+
+def _project(requirement: str) -> str:
+    return canonicalize_name(Requirement(requirement).name)
 
 
 def _key(row: Judged) -> tuple[str, int | None, str]:

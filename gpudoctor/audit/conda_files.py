@@ -42,13 +42,14 @@ def _entry(row: Row, found: Manifest) -> None:
     if row.path == ("channels",):
         found.indexes.append(without_secret(value))
     elif row.path[:2] == ("dependencies", "pip"):
-        take(value if not row.key else f"{row.key}: {row.value}", row.line, found)
+        found.tables.append("- pip:")
+        take(value if not row.key else f"{row.key}: {row.value}", row.line, found, form=row.quote)
     elif row.path == ("dependencies",) and row.key != "pip":
         if not row.key:
-            conda(value, row.line, found)
+            conda(value, row.line, found, form=row.quote)
 
 
-def conda(said: str, line: int, found: Manifest) -> None:
+def conda(said: str, line: int, found: Manifest, *, form: str = "") -> None:
     """A match specification: channel::name version build, name=version=build, name[version='>=2']. Raises FormatError."""
     match = _MATCH.match(said)
     if match is None or not said:
@@ -70,7 +71,7 @@ def conda(said: str, line: int, found: Manifest) -> None:
     text = f"{said} ({_FLAVOURS[name]})" if name in _FLAVOURS else said
     local = next((flavour for flavour in ("cuda", "cpu", "xpu", "rocm") if flavour in build.lower()), "")
     found.wanted.append(type(one)(
-        name=one.name, file=one.file, line=line, text=text, specifier=one.specifier, conda=True,
+        name=one.name, file=one.file, line=line, text=text, specifier=one.specifier, conda=True, form=form,
         index=" ".join(filter(None, (one.index, f"build={local}" if local else ""))),
     ))  # fmt: skip
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from packaging.markers import InvalidMarker, Marker, UndefinedComparison, UndefinedEnvironmentName
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from gpudoctor.audit.packages import fate, image_of, row_of, with_index
 from gpudoctor.audit.replacing import from_index, in_words, instead
+from gpudoctor.audit.wording import written
 from gpudoctor.derived._tables import table
 from gpudoctor.model.audit import Image, Judged, Manifest, Wanted
 
@@ -94,6 +96,10 @@ def judge(wanted: Wanted, manifest: Manifest, target: Target, names: Collection[
     if row is None:
         return _row(wanted, "unlisted")
     known = fate(row, target.backend, target.platform)
+    if known is not None and "called" in row:
+        meant = judge(replace(wanted, name=row["called"]), manifest, target, names)
+        use = meant.use or written([f"{row['called']}{wanted.specifier}"], wanted, manifest)
+        return _row(wanted, "error", known["note"], use, [known["source"]], "needs-another-package")
     if known is None:
         return _row(wanted, "unverified", f"not verified on {target.title}: nothing is known of it there")
     found = _judged(wanted, manifest, target, known, names)
@@ -119,6 +125,8 @@ def _judged(wanted: Wanted, manifest: Manifest, target: Target, known: Mapping[s
         return _row(wanted, "info", note, (), sources, "useless")
     if status == "cpu":
         return _row(wanted, "warning", note, use, sources, "cpu-only")
+    if use and status in ("none", "replace") and all(_name(each) in names for each in use):
+        use, note = [], f"{note}; remove it, {' and '.join(map(_name, use))} is here already"
     if status == "none":
         says = f"nothing for {target.title}: {note}" if note else f"nothing for {target.title}"
         return _row(wanted, "error", says, instead(wanted, manifest, use, target.backend), sources, "needs-another-backend")
@@ -138,6 +146,7 @@ def _judged(wanted: Wanted, manifest: Manifest, target: Target, known: Mapping[s
     extra = _EXTRA.match(wanted.text)
     brings = next((backend for name, backend in _OF_EXTRA.items() if extra and name in extra[1].lower()), "")
     if brings and extra and brings != target.backend and row_of(wanted.name):
+        use = use or [f"{wanted.name}{wanted.specifier}"]
         return _row(wanted, "error", f"its extra [{extra[1]}] brings {TITLES[brings]}", use, sources, "needs-another-backend")
     if brings:
         return _row(wanted, "ok", note, (), sources)
@@ -166,6 +175,12 @@ def _judged(wanted: Wanted, manifest: Manifest, target: Target, known: Mapping[s
     if old is None and known.get("ended"):
         return _row(wanted, "info", known["ended"], (), sources, "ended")
     return old or _row(wanted, "ok", note, (), sources)
+
+
+def _name(requirement: str) -> str:
+    """'torch' of 'torch>=2.5'."""
+    found = re.match(r"[A-Za-z0-9][\w.-]*", requirement)
+    return canonicalize_name(found[0]) if found else ""
 
 
 def _before(wanted: Wanted, until: str | None) -> bool:
@@ -228,7 +243,7 @@ def _of_ipex(wanted: Wanted, manifest: Manifest, target: Target, known: Mapping[
     if wanted.name not in exact:
         return []
     option, _, index = rows[0]["index"].partition(" ")
-    return in_words(exact[wanted.name], option, index, manifest)
+    return in_words(exact[wanted.name], option, index, wanted, manifest)
 
 
 def _elsewhere(wanted: Wanted, own: Sequence[str]) -> bool:
@@ -290,7 +305,8 @@ def judge_image(image: Image, target: Target) -> Judged:
     if target.backend in ("cpu", "onnxruntime") and known.get("cpu", True) and known["backend"] != "ipu":
         return _of_image(image, "warning", f"brings {for_what}, of no use here", (), sources, "image")
     proposed = table("audit-packages")["image_use"].get(target.backend, ())
-    use = [with_index(each) if each[0] == "#" else f"FROM {each}" for each in proposed]
+    word = "image:" if image.file.lower().endswith((".yml", ".yaml")) else "FROM"
+    use = [with_index(each) if each[0] == "#" else f"{word} {each}" for each in proposed]
     says = f"a base image for {for_what}, not for {target.title}"
     if known.get("verified") is False:
         return _of_image(image, "unverified", f"not verified: {says}", use, sources, "image")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
@@ -12,7 +13,7 @@ from packaging.version import Version
 from gpudoctor.audit.judging import Target, admits, pinned
 from gpudoctor.derived._tables import table
 from gpudoctor.derived.python_mix import FAMILIES, PARTNERS, fits, flavour, numbers, torch_row
-from gpudoctor.model.audit import Judged, Wanted
+from gpudoctor.model.audit import BACKENDS, Judged, Wanted
 
 _SOURCE = "https://github.com/pytorch/vision#installation"
 _RIGHT: dict[str, dict[str, tuple[str, ...]]] = {
@@ -31,34 +32,37 @@ def conflicts(wanted: Sequence[Wanted], python: str, target: Target) -> Iterator
     for each in wanted:
         by_name.setdefault(each.name, []).append(each)
     one = {name: min(group, key=lambda each: not pinned(each.specifier)) for name, group in by_name.items()}
+    if "torch" not in one and "pytorch" in one:
+        one["torch"] = one["pytorch"]  # the name on PyPI is another one, and the same is meant
     yield from _same_files(one, target)
     yield from _twice(by_name)
     torch = one.get("torch")
     if torch is not None:
+        demands = [*_demanded(torch, one), *_built_for(torch, one, target)]
+        yield from demands
+        torch = one["torch"] = _as_demanded(torch, demands)
+        by_name["torch"] = [_as_demanded(each, demands) for each in by_name.get("torch", ())]
         yield from _partners(by_name, one)
-        yield from _demanded(torch, one)
         yield from _triton(torch, one)
-        yield from _built_for(torch, one)
         yield from _python(torch, python, target)
     yield from _numpy(one)
     yield from _cuda_majors(one)
 
 
+def _as_demanded(torch: Wanted, demands: Sequence[Judged]) -> Wanted:
+    """torch in the release that is proposed in its place: that is what its partners must fit."""
+    for row in demands:
+        for line in row.use:
+            if (row.package, row.line) == (torch.name, torch.line) and re.fullmatch(r"torch==[\d.]+(\+\w+)?", line):
+                return replace(torch, specifier=line.removeprefix("torch"))
+    return torch
+
+
 def _said(wanted: Wanted, says: str, kind: str, source: str, use: Sequence[str] = (), verdict: str = "error") -> Judged:
-    lines = [_installing(each) for each in use] if wanted.line is None else use
     return Judged(
-        package=wanted.name, file=wanted.file, line=wanted.line, text=wanted.text, verdict=verdict, says=says, use=tuple(lines),
+        package=wanted.name, file=wanted.file, line=wanted.line, text=wanted.text, verdict=verdict, says=says, use=tuple(use),
         sources=(source,), id=kind,
     )  # fmt: skip
-
-
-def _installing(use: str) -> str:
-    """A requirement as the command that installs it."""
-    if use.startswith("pip "):
-        return use
-    local = re.search(r"\+(xpu|cpu|cu\d+|rocm[\d.]+)$", use)
-    index = f" --index-url https://download.pytorch.org/whl/{local[1]}" if local else ""
-    return f'pip install "{use}"{index}'
 
 
 def _place(wanted: Wanted) -> str:
@@ -102,7 +106,7 @@ def _partners(by_name: dict[str, list[Wanted]], one: dict[str, Wanted]) -> Itera
         if partner is None:
             continue
         # of several torches, that of the same file
-        torch = next((each for each in by_name["torch"] if each.file == partner.file and pinned(each.specifier)), one["torch"])
+        torch = next((each for each in by_name.get("torch", ()) if each.file == partner.file and pinned(each.specifier)), one["torch"])
         version = pinned(torch.specifier)
         theirs = pinned(partner.specifier)
         row = torch_row(version.public) if version else None
@@ -149,28 +153,44 @@ def _triton(torch: Wanted, one: dict[str, Wanted]) -> Iterator[Judged]:
         )
 
 
-def _built_for(torch: Wanted, one: dict[str, Wanted]) -> Iterator[Judged]:
-    """Extensions that demand exactly one torch: IPEX, torch-directml, PopTorch."""
-    for name, data, key in (
-        ("intel-extension-for-pytorch", "ipex-torch", "ipex"),
-        ("torch-directml", "directml", "prefix"),
-        ("poptorch", "poplar-poptorch", "sdk"),
+def _built_for(torch: Wanted, one: dict[str, Wanted], target: Target) -> Iterator[Judged]:
+    """Extensions that demand exactly one torch: IPEX, torch-directml, PopTorch. On another backend the last two have to go."""
+    for name, data, key, backends in (
+        ("intel-extension-for-pytorch", "ipex-torch", "ipex", BACKENDS),
+        ("torch-directml", "directml", "prefix", ("directml",)),
+        ("poptorch", "poplar-poptorch", "sdk", ("ipu",)),
     ):
+        if target.backend not in backends:
+            continue
         extension = one.get(name)
         version = pinned(extension.specifier) if extension else None
+        tables = table(data)
+        if extension is not None and not extension.specifier and name == "torch-directml" and pinned(torch.specifier):
+            yield from _any_of(extension, torch, tables["release"])
         if extension is None or version is None:
             continue
-        tables = table(data)
         row = _row_for(version, tables.get("release") or tables["row"], key)
         wants = _wanted_torch(name, version, row)
         if not wants or any(_same_release(torch.specifier, each) for each in wants):
             continue
         source = str((row or {}).get("source") or tables.get("source") or "https://github.com/intel/intel-extension-for-pytorch")
         use = [f"torch=={wants[0]}{'.*' if wants[0].count('.') == 1 else ''}"]
+        if name != "intel-extension-for-pytorch":
+            says = f"{name} {version}{_place(extension)} demands torch {' or '.join(wants)}"
+            yield _said(torch, says, "conflict", source, use)
+            continue
         if row and row.get("packages"):
             use = [f"pip install {row['packages']} {row['index']}"]
         wrong = f"not torch{torch.specifier or ' (any)'}{_place(torch)}"
         yield _said(extension, f"is {version}, built for torch {' or '.join(wants)}, {wrong}", "conflict", source, use)
+
+
+def _any_of(extension: Wanted, torch: Wanted, rows: Sequence[dict[str, Any]]) -> Iterator[Judged]:
+    """Of an extension any release may come, and each demands exactly one torch: a pinned torch that none of them demands."""
+    wants = [each for row in rows for each in (row["torch"] if isinstance(row["torch"], list) else [row["torch"]])]
+    if wants and not any(_same_release(torch.specifier, each) for each in wants):
+        says = f"no release of {extension.name}{_place(extension)} demands this torch; the newest demands torch {wants[-1]}"
+        yield _said(torch, says, "conflict", f"https://pypi.org/project/{extension.name}/", [f"torch=={wants[-1]}"])
 
 
 def _row_for(version: Version, rows: Sequence[dict[str, Any]], key: str) -> dict[str, Any] | None:
@@ -241,8 +261,9 @@ def _numpy(one: dict[str, Wanted]) -> Iterator[Judged]:
         if other is None or version is None or version >= Version(row["version"]):
             continue
         says = f"{row['package']} {version}{_place(other)} was built for NumPy 1"
+        careful = "demands" in row and version >= Version(row["demands"])
         if numpy is None:
-            if not other.locked:
+            if not other.locked and not careful:
                 yield _said(
                     other,
                     f"{row['package']} {version} was built for NumPy 1, and nothing here keeps NumPy 2 away",
@@ -255,7 +276,7 @@ def _numpy(one: dict[str, Wanted]) -> Iterator[Judged]:
             admits(numpy.specifier, each) for each in ("1.21.6", "1.22.4", "1.23.5", "1.24.4", "1.25.2", "1.26.4", "1.19.5", "1.18.5")
         ):
             yield _said(numpy, says, "conflict", row["source"], ["numpy<2"])
-        elif pinned(numpy.specifier) is None and admits(numpy.specifier, "2.0.0"):
+        elif pinned(numpy.specifier) is None and admits(numpy.specifier, "2.0.0") and not careful:
             yield _said(numpy, f"{says}; this line admits NumPy 2", "conflict", row["source"], ["numpy<2"], "warning")
 
 

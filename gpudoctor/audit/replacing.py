@@ -9,6 +9,7 @@ from typing import Any
 
 from packaging.version import InvalidVersion, Version
 
+from gpudoctor.audit.wording import AGAIN, IN_ENVIRONMENT, IN_PYPROJECT, TOOLS, quoted, written
 from gpudoctor.derived._indexes import ROOT, newest
 from gpudoctor.derived._tables import table
 from gpudoctor.model.audit import Manifest, Wanted
@@ -18,33 +19,27 @@ _FAMILY = ("torch", "torchvision", "torchaudio")
 
 def instead(wanted: Wanted, manifest: Manifest, use: Sequence[str], backend: str, *, keep: bool = False) -> list[str]:
     """Other packages in place of this one, or beside it with `keep`. torch comes from the index of the backend where it has its own."""
+    remove = [] if keep else _removed(wanted, manifest)
     if not use:
-        return [f"pip uninstall -y {wanted.name}"] if manifest.kind == "installed" and not keep else []
+        return remove
     if list(use) == ["torch"] and backend in ("rocm", "xpu"):
-        remove = [f"pip uninstall -y {wanted.name}"] if manifest.kind == "installed" else []
         return [*remove, *from_index(replace(wanted, name="torch", specifier=""), manifest, backend)]
+    return [*remove, *written(use, wanted, manifest)]
+
+
+def _removed(wanted: Wanted, manifest: Manifest) -> list[str]:
+    """The command that takes a package away, where there is no line that could be written over."""
     if manifest.kind == "installed":
-        remove = [] if keep else [f"pip uninstall -y {wanted.name}"]
-        return [*remove, f"pip install {' '.join(_quoted(each) for each in use)}"]
-    if manifest.kind in ("uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock"):
-        tool = {"Pipfile.lock": "pipenv"}.get(manifest.kind, manifest.kind.partition(".")[0])
-        verb = {"pipenv": ("uninstall", "install")}.get(tool, ("remove", "add"))
-        remove = [] if keep else [f"{tool} {verb[0]} {wanted.name}  # or what asks for it"]
-        return [*remove, f"{tool} {verb[1]} {' '.join(_quoted(each) for each in use)}"]
-    if manifest.kind in ("environment", "conda-lock"):
-        return ["- pip:", *(f"  - {each}" for each in use)]
-    if manifest.kind in ("pyproject", "setup.py"):
-        return [f'"{each}",' for each in use]
-    if manifest.kind == "Dockerfile":
-        return [f"RUN pip install {' '.join(_quoted(each) for each in use)}"]
-    return list(use)
+        return [f"pip uninstall -y {wanted.name}"]
+    tool = TOOLS.get(manifest.kind)
+    return [f"{tool} {'uninstall' if tool == 'pipenv' else 'remove'} {wanted.name}  # or what asks for it"] if tool else []
 
 
 def from_index(wanted: Wanted, manifest: Manifest, backend: str, known: Mapping[str, Any] | None = None, specifier: str = "") -> list[str]:
     """The same package from the index of the backend."""
     version = _version(wanted)
     index = _index_of(wanted, backend, known, version)
-    name = wanted.name
+    name, kind = wanted.name, manifest.kind
     if specifier:
         what, local = f"{name}{specifier}", ""
     elif version and not version.is_prerelease:
@@ -53,60 +48,79 @@ def from_index(wanted: Wanted, manifest: Manifest, backend: str, known: Mapping[
     else:
         what, local = name + (wanted.specifier if version is None else ""), ""
     full = f"{what}+{local}" if local else what
-    if manifest.kind in ("pyproject", "uv.lock"):
-        short = f"{name if name not in _FAMILY else 'pytorch'}-{_local(index) or backend}"
-        again = ["# then: uv lock"] if manifest.kind == "uv.lock" else []
-        return [
-            f'"{what}",', "[tool.uv.sources]", f'{name} = {{ index = "{short}" }}',
-            "[[tool.uv.index]]", f'name = "{short}"', f'url = "{index}"', "explicit = true", *again,
-        ]  # fmt: skip
-    if manifest.kind == "poetry.lock":
-        return [
-            f"poetry source add --priority explicit pytorch-{backend} {index}",
-            f"poetry add --source pytorch-{backend} {_quoted(what)}",
-        ]
-    if manifest.kind == "pdm.lock":
-        return [
-            "[[tool.pdm.source]]",
-            f'name = "pytorch-{backend}"',
-            f'url = "{index}"',
-            f'include_packages = ["{name}"]',
-            "# then: pdm lock",
-        ]
-    if manifest.kind in ("Pipfile", "Pipfile.lock"):
-        return [f"pipenv install --index {index} {_quoted(full)}"]
-    if manifest.kind in ("environment", "conda-lock"):
-        return ["- pip:", f"  - --extra-index-url {index}", f"  - {full}"]
-    if manifest.kind in ("installed", "setup.cfg", "setup.py"):
-        force = "--force-reinstall " if manifest.kind == "installed" else ""
-        return [f"pip install {force}{_quoted(full)} --index-url {index}"]
-    if manifest.kind == "Dockerfile":
-        return [f"RUN pip install {_quoted(full)} --index-url {index}"]
+    if kind == "pyproject" and wanted.form == "table":
+        return _poetry_source(what, wanted, backend, index)
+    if kind in ("pyproject", "uv.lock"):
+        return _uv_source(what, wanted, manifest, backend, index)
+    if kind == "poetry.lock":
+        source = f"pytorch-{backend}"
+        return [f"poetry source add --priority explicit {source} {index}", f"poetry add --source {source} {quoted(what)}"]
+    if kind == "pdm.lock":
+        return _pdm_source(what, wanted, backend, index)
+    if kind in ("Pipfile", "Pipfile.lock"):
+        return [f"pipenv install --index {index} {quoted(full)}"]
+    if kind in ("environment", "conda-lock"):
+        if kind == "environment" and not wanted.conda:
+            return [f"- --extra-index-url {index}", *written([full], wanted, manifest)]
+        lines = ["- pip:", f"  - --extra-index-url {index}", f"  - {full}"]
+        return [IN_ENVIRONMENT, *lines, AGAIN[kind]] if kind == "conda-lock" else lines
+    if kind in ("installed", "setup.cfg", "setup.py"):
+        force = "--force-reinstall " if kind == "installed" else ""
+        changed = written([what], wanted, manifest) if kind != "installed" and what not in wanted.text.replace(" ", "") else []
+        return [*changed, f"pip install {force}{quoted(full)} --index-url {index}"]
+    if kind == "Dockerfile":
+        return [f"RUN pip install {quoted(full)} --index-url {index}"]
     return [f"--extra-index-url {index}", full]
 
 
-def in_words(requirement: str, option: str, index: str, manifest: Manifest) -> list[str]:
+def _uv_source(what: str, wanted: Wanted, manifest: Manifest, backend: str, index: str) -> list[str]:
+    short = f"{wanted.name if wanted.name not in _FAMILY else 'pytorch'}-{_local(index) or backend}"
+    locked = manifest.kind == "uv.lock"
+    quote = wanted.form or '"'
+    return [
+        *([IN_PYPROJECT] if locked else []),
+        f"{quote}{what}{quote},", "[tool.uv.sources]", f'{wanted.name} = {{ index = "{short}" }}',
+        "[[tool.uv.index]]", f'name = "{short}"', f'url = "{index}"', "explicit = true",
+        *([AGAIN["uv.lock"]] if locked else []),
+    ]  # fmt: skip
+
+
+def _poetry_source(what: str, wanted: Wanted, backend: str, index: str) -> list[str]:
+    version = what.removeprefix(wanted.name) or "*"
+    return [
+        f'{wanted.name} = {{ version = "{version}", source = "pytorch-{backend}" }}',
+        "[[tool.poetry.source]]", f'name = "pytorch-{backend}"', f'url = "{index}"', 'priority = "explicit"',
+    ]  # fmt: skip
+
+
+def _pdm_source(what: str, wanted: Wanted, backend: str, index: str) -> list[str]:
+    names = (*_FAMILY, "*triton*") if wanted.name in _FAMILY else (wanted.name,)
+    listed = ", ".join(f'"{name}"' for name in names)
+    return [
+        IN_PYPROJECT, f'"{what}",', "[[tool.pdm.source]]", f'name = "pytorch-{backend}"', f'url = "{index}"',
+        f"include_packages = [{listed}]", AGAIN["pdm.lock"],
+    ]  # fmt: skip
+
+
+def in_words(requirement: str, option: str, index: str, wanted: Wanted, manifest: Manifest) -> list[str]:
     """One exact requirement from an index of its own (`option`: -f or --extra-index-url), as this kind of file says it."""
     if manifest.kind == "requirements":
         return [f"{option} {index}", requirement]
     if manifest.kind == "Dockerfile":
-        return [f"RUN pip install {_quoted(requirement)} {option} {index}"]
+        return [f"RUN pip install {quoted(requirement)} {option} {index}"]
     if manifest.kind in ("environment", "conda-lock"):
-        return ["- pip:", f"  - {option} {index}", f"  - {requirement}"]
-    return [f"pip install {_quoted(requirement)} {option} {index}"]
+        place = "  - " if wanted.conda else "- "
+        lines = [*(["- pip:"] if wanted.conda else []), f"{place}{option} {index}", f"{place}{requirement}"]
+        return [IN_ENVIRONMENT, *lines, AGAIN["conda-lock"]] if manifest.kind == "conda-lock" else lines
+    return [f"pip install {quoted(requirement)} {option} {index}"]
 
 
-def worded(use: Sequence[str], manifest: Manifest) -> list[str]:
-    """Plain requirements as this kind of file says them."""
-    form = {"Dockerfile": "RUN pip install {}", "pyproject": '"{}",', "setup.py": '"{}",'}.get(manifest.kind, "{}")
-    return [form.format(_quoted(each) if manifest.kind == "Dockerfile" else each) if _PLAIN_LINE.fullmatch(each) else each for each in use]
-
-
-_PLAIN_LINE = re.compile(r"[A-Za-z0-9._-]+(\[[\w,.-]+\])?[=<>~!]=?[^\s;#]+")
+_TABLES = {"[[tool.uv.index]]": 4, "[[tool.poetry.source]]": 4, "[[tool.pdm.source]]": 4}
+"""Tables of an index, and their lines; the second one is the name."""
 
 
 def without_tables(use: Sequence[str], tables: list[str]) -> tuple[str, ...]:
-    """Lines for pyproject.toml without the tables that the file or an earlier proposal has; what is proposed is added to `tables`."""
+    """Lines without the tables and sources that the file or an earlier proposal has; what is proposed is added to `tables`."""
     lines = list(use)
     if "[tool.uv.sources]" in lines:
         if "tool.uv.sources" in tables:
@@ -114,14 +128,25 @@ def without_tables(use: Sequence[str], tables: list[str]) -> tuple[str, ...]:
             lines[at : at + 2] = [f"# in [tool.uv.sources], for its line there:  {lines[at + 1]}"]
         else:
             tables.append("tool.uv.sources")
-    if "[[tool.uv.index]]" in lines:
-        at = lines.index("[[tool.uv.index]]")
-        named = "tool.uv.index:" + lines[at + 1].split('"')[1]
-        if named in tables:
-            del lines[at : at + 4]
+    for header, length in _TABLES.items():
+        if header in lines:
+            at = lines.index(header)
+            _once(lines, at, length, f"{header.strip('[]')}:{lines[at + 1].split(chr(34))[1]}", tables)
+    for line in [line for line in lines if line.startswith(("poetry source add ", "  - --extra-index-url "))]:
+        _once(lines, lines.index(line), 1, line, tables)
+    if "- pip:" in lines:
+        if "- pip:" in tables:
+            lines[lines.index("- pip:")] = "# in the list of - pip:"
         else:
-            tables.append(named)
+            tables.append("- pip:")
     return tuple(lines)
+
+
+def _once(lines: list[str], at: int, length: int, name: str, tables: list[str]) -> None:
+    if name in tables:
+        del lines[at : at + length]
+    else:
+        tables.append(name)
 
 
 def _version(wanted: Wanted) -> Version | None:
@@ -153,7 +178,3 @@ def _torch_of_vision(version: Version) -> Version | None:
 def _local(index: str) -> str:
     match = re.search(r"/whl/(?:nightly/|test/)?(xpu|cpu|cu\d+|rocm[\d.]+)/?$", index)
     return match[1] if match else ""
-
-
-def _quoted(text: str) -> str:
-    return f'"{text}"' if re.search(r"[<>\[\];\s!*]", text) else text

@@ -42,7 +42,7 @@ def _logical(text: str) -> Iterator[tuple[int, str]]:
         yield start, line
 
 
-def take(line: str, number: int, found: Manifest) -> None:
+def take(line: str, number: int, found: Manifest, *, form: str = "") -> None:
     """One logical line."""
     option = _OPTION.match(line) if line.startswith("-") else None
     if line.startswith("-") and option is None and line[:2] in ("-r", "-c", "-f", "-i", "-e"):
@@ -61,7 +61,7 @@ def take(line: str, number: int, found: Manifest) -> None:
     if _is_address(line):
         found.wanted += _address(line, number, found)
     else:
-        found.wanted.append(requirement(line, found.file, number))
+        found.wanted.append(requirement(line, found.file, number, form=form))
 
 
 def _is_address(line: str) -> bool:

@@ -8,10 +8,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+from gpudoctor.audit.judging import Target, applies
+from gpudoctor.model.audit import Judged, Manifest
 
 _INDEX = {"--index-url": "--index-url", "-i": "--index-url", "--extra-index-url": "--extra-index-url", "-f": "-f", "--find-links": "-f"}
 _URL = re.compile(r"""\s*url\s*=\s*["']([^"']+)["']""")
 _LACKING = re.compile(r"No matching distribution found for (\S+)|ResolutionImpossible|conflicting dependencies|requires a different Python")
+_TOGETHER = re.compile(r"Cannot install (.{1,2000}?) because these package versions have conflicting")
+_KEYED = re.compile(r"""\s*([A-Za-z0-9][\w.-]*) = (?:"([^"]*)"|\{ version = "([^"]*)"(?:, extras = \[([^\]]*)\])?.*\})$""")
+_KEYS = ("name", "url", "explicit", "priority", "include_packages")
 _FOUND = re.compile(r"from versions: ([^)]*)\)")
 PIP = (
     "-m", "pip", "install", "--dry-run", "--quiet", "--ignore-installed", "--only-binary=:all:", "--no-input",
@@ -35,8 +42,17 @@ def asked(lines: Sequence[str]) -> Asked:
         url = _URL.match(line)
         if url:
             options += ["--extra-index-url", url[1]]
-        elif not line.lstrip().startswith(("#", "[", "name", "explicit", "include")) and "uninstall" not in line and " remove " not in line:
-            _words(line, requirements, options)
+            continue
+        keyed = _KEYED.match(line)
+        if keyed and keyed[1] not in _KEYS:
+            extras = f"[{keyed[4]}]".replace('"', "") if keyed[4] else ""
+            version = keyed[2] if keyed[2] is not None else keyed[3]
+            requirements.append(str(Requirement(f"{keyed[1]}{extras}{'' if version == '*' else version}")))
+        elif not keyed and not line.lstrip().startswith(("#", "[", "include")) and "uninstall" not in line and " remove " not in line:
+            if line.startswith("poetry source add "):
+                options += ["--extra-index-url", line.rpartition(" ")[2]]
+            else:
+                _words(line, requirements, options)
     return Asked(tuple(dict.fromkeys(requirements)), tuple(options))
 
 
@@ -49,6 +65,8 @@ def _words(line: str, requirements: list[str], options: list[str]) -> None:
         word = words.pop(0)
         if word in _INDEX and words:
             options += [_INDEX[word], words.pop(0)]
+        elif word == "--index" and words:  # of Pipenv
+            options += ["--extra-index-url", words.pop(0)]
         elif re.search(r"[=<>~]=|[<>]", word) or (not words and not requirements and re.fullmatch(r"[\w.-]+(\[[\w.,-]+\])?", word)):
             try:
                 requirements.append(str(Requirement(word)))
@@ -56,12 +74,58 @@ def _words(line: str, requirements: list[str], options: list[str]) -> None:
                 continue
 
 
-def refusal(given: Asked, python: str, folder: str, run: Callable[[Sequence[str]], tuple[int | None, str]]) -> str | None:
-    """'' where pip resolves it, why not where it says so, None where nothing was learnt (no network, no pip)."""
+_GONE = ("needs-another-backend", "needs-another-package", "same-files")
+"""Kinds of trouble whose package has to go."""
+
+
+def corrected(manifests: Sequence[Manifest], rows: Sequence[Judged], target: Target) -> Asked:
+    """The files with every proposed line in its place: what an installer would be given."""
+    mine = {manifest.file for manifest in manifests}
+    errors = {(row.file, row.line, row.package) for row in rows if row.verdict == "error" and (row.use or row.id in _GONE)}
+    proposed = [asked(row.use) for row in rows if row.file in mine]
+    named = {canonicalize_name(Requirement(text).name) for each in proposed for text in each.requirements}
+    requirements = [text for each in proposed for text in each.requirements]
+    options = [word for manifest in manifests for index in manifest.indexes if "://" in index for word in ("--extra-index-url", index)]
+    for manifest in manifests:
+        for wanted in manifest.wanted:
+            stays = (wanted.file, wanted.line, wanted.name) not in errors and wanted.name not in named
+            if stays and not wanted.conda and not wanted.locked and applies(wanted, target) and not re.search(_FILE, wanted.index):
+                extras = re.match(r"[\w.-]+\s*(\[[\w,. -]+\])", wanted.text)
+                requirements.append(f"{wanted.name}{extras[1] if extras else ''}{wanted.specifier}")
+                options += ["--extra-index-url", wanted.index] if "://" in wanted.index else []
+    options += [word for each in proposed for word in each.options]
+    pairs = dict.fromkeys(zip(options[::2], options[1::2], strict=True))
+    return Asked(tuple(dict.fromkeys(requirements)), tuple(word for pair in pairs for word in pair))
+
+
+_FILE = re.compile(r"git\+|\.git\b|\.whl|\.zip|\.tar\.gz|^file:|^[./]")
+
+
+def clash(said: str) -> tuple[str, ...]:
+    """The packages that pip names where releases exclude each other; () where it says something else."""
+    found = _TOGETHER.search(said)
+    parts = re.split(r",\s*(?:and\s+)?|\s+and\s+", found[1]) if found else []
+    names = [match[0] for part in parts if (match := re.match(r"[A-Za-z0-9][\w.-]*", part.strip()))]
+    return tuple(dict.fromkeys(canonicalize_name(name) for name in names))
+
+
+Run = Callable[[Sequence[str]], tuple[int | None, str]]
+"""Words behind `python` to pip's exit status and what it said."""
+
+
+def run_pip(given: Asked, python: str, folder: str, run: Run) -> tuple[int | None, str]:
     target = ["--target", folder, *(["--python-version", python] if python else [])]
-    status, said = run([*PIP, *target, *given.options, *given.requirements])
-    if status == 0:
-        return ""
+    return run([*PIP, *target, *given.options, *given.requirements])
+
+
+def refusal(given: Asked, python: str, folder: str, run: Run) -> str | None:
+    """'' where pip resolves it, why not where it says so, None where nothing was learnt (no network, no pip)."""
+    status, said = run_pip(given, python, folder, run)
+    return "" if status == 0 else reason(said)
+
+
+def reason(said: str) -> str | None:
+    """Of pip's words; None where they are no answer."""
     lacking = _LACKING.search(said)
     if lacking is None:
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from packaging.utils import canonicalize_name
@@ -25,6 +26,7 @@ class Lines:
     def __init__(self, text: str) -> None:
         self._rows = text.splitlines()
         self._strings: dict[str, list[tuple[int, str]]] = {}
+        self._single: set[str] = set()
         self._keys: dict[tuple[str, str], int] = {}
         self._headers: dict[str, int] = {}
         section = ""
@@ -36,6 +38,8 @@ class Lines:
                 continue
             for one, other in _STRING.findall(row):
                 self._strings.setdefault(one or other, []).append((number, section))
+                if other:
+                    self._single.add(other)
             key = _KEY.match(row)
             if key:
                 self._keys.setdefault((section, key[1]), number)
@@ -50,6 +54,9 @@ class Lines:
             if place.startswith(section):
                 return number
         return self._headers.get(section)
+
+    def quote(self, text: str) -> str:
+        return "'" if text in self._single else '"'
 
     def of_key(self, key: str, section: str) -> int | None:
         return self._keys.get((section, key)) or self._headers.get(f"{section}.{key}")
@@ -99,7 +106,7 @@ def pyproject(data: Mapping[str, Any], text: str, file: str) -> Manifest:
                 raise FormatError(f'{file}: [{section}] holds no list of requirements; expected ["name>=1"]')
             for each in said or ():
                 if isinstance(each, str) and len(found.wanted) <= MOST:
-                    one = requirement(each, file, lines.of_text(each, section))
+                    one = requirement(each, file, lines.of_text(each, section), form=lines.quote(each))
                     found.wanted.append(_from(one, sources))
     _poetry(_table(tool.get("poetry")), found, lines)
     return found
@@ -109,7 +116,7 @@ def _from(one: Wanted, sources: Mapping[str, str]) -> Wanted:
     index = sources.get(one.name)
     if not index or one.index:
         return one
-    return Wanted(name=one.name, file=one.file, line=one.line, text=one.text, specifier=one.specifier, marker=one.marker, index=index)
+    return replace(one, index=index)
 
 
 def _index(found: Manifest, url: Any) -> None:
@@ -139,6 +146,7 @@ def _uv(uv: Mapping[str, Any], found: Manifest) -> dict[str, str]:
 
 def _poetry(poetry: Mapping[str, Any], found: Manifest, lines: Lines) -> None:
     urls = {_text(_table(s).get("name")): without_secret(_text(_table(s).get("url"))) for s in _list(poetry.get("source"))}
+    found.tables += [f"tool.poetry.source:{name}" for name in urls]
     explicit = {_text(_table(s).get("name")) for s in _list(poetry.get("source")) if _table(s).get("priority") == "explicit"}
     found.indexes += [url for name, url in urls.items() if url and name not in explicit]
     tables = {"tool.poetry.dependencies": poetry.get("dependencies"), "tool.poetry.dev-dependencies": poetry.get("dev-dependencies")}
@@ -156,13 +164,13 @@ def _keyed(name: str, said: Any, found: Manifest, line: int | None, urls: Mappin
     """name = "^2" | {version = …, source = …, url = …, markers = …} | a list of those."""
     for each in said if isinstance(said, list) else [said]:
         if isinstance(each, str):
-            yield named(name, each, found.file, line)
+            yield named(name, each, found.file, line, form="table")
             continue
         table = _table(each)
         address = _text(table.get("url")) or _text(table.get("path")) or _text(table.get("file")) or _text(table.get("git"))
         index = without_secret(address) or urls.get(_text(table.get("source")), "") or urls.get(_text(table.get("index")), "")
         version = of_address(address)[1] or _text(table.get("version"))
-        yield named(name, version, found.file, line, index=index, marker=_text(table.get("markers")))
+        yield named(name, version, found.file, line, index=index, marker=_text(table.get("markers")), form="table")
 
 
 def pipfile(data: Mapping[str, Any], text: str, file: str) -> Manifest:

@@ -26,6 +26,8 @@ class Row:
     key: str
     """Empty for a scalar in a list."""
     value: str
+    quote: str = ""
+    """That of a scalar in a list."""
 
 
 def rows(text: str, file: str) -> Iterator[Row]:
@@ -58,7 +60,7 @@ def rows(text: str, file: str) -> Iterator[Row]:
         match = _KEY.match(body)
         path = tuple(key for _, key in above)
         if match is None:
-            yield Row(number, path, item, "", scalar(body))
+            yield Row(number, path, item, "", scalar(body), body[0] if body[0] in "'\"" else "")
             continue
         value = scalar(match["value"] or "")
         yield Row(number, path, item, match["key"], value)

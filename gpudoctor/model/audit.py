@@ -32,6 +32,8 @@ class Wanted:
     conda: bool = False
     locked: bool = False
     """From a lock file or an environment: the version is chosen, and other packages brought it."""
+    form: str = ""
+    """How the file writes it: the quotation mark, 'table' for name = "version", empty for neither."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +56,8 @@ class Manifest:
     indexes: list[str] = field(default_factory=list)
     """All that pip would look at: --index-url, --extra-index-url, -f, [[tool.uv.index]], [[source]], conda channels."""
     tables: list[str] = field(default_factory=list)
-    """Of a pyproject.toml: 'tool.uv.sources' and 'tool.uv.index:NAME' where it has them, since TOML takes no table twice."""
+    """What may stand once and is there: 'tool.uv.sources', 'tool.uv.index:NAME', 'tool.poetry.source:NAME' of a pyproject.toml, '- pip:' of
+    conda."""
     python: str = ""
     """requires-python as a specifier."""
     includes: list[tuple[str, int]] = field(default_factory=list)

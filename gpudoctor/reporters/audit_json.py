@@ -53,6 +53,7 @@ def document(audit: Audit) -> dict[str, Any]:
                 {"file": file, "kind": kind, "packages": [_package(r) for r in audit.rows if r.file == file]} for file, kind in audit.files
             ],
             "notes": audit.notes,
+            **({"resolution": audit.resolution} if audit.resolution else {}),
             "summary": {name: audit.count(verdict) for verdict, name in names.items()},
         }
     )

@@ -39,3 +39,18 @@ def test_what_lines_ask_for(lines: list[str], found: Asked) -> None:
 )
 def test_only_an_answer_counts(status: int | None, said: str, why: str | None) -> None:
     assert refusal(Asked(("torch==2.1.0+xpu",)), "3.12", "/tmp/x", lambda words: (status, said)) == why
+
+
+@pytest.mark.parametrize(
+    ("lines", "found"),
+    [
+        (['torch = { version = "==2.6.0", source = "pytorch-xpu" }', "[[tool.poetry.source]]", 'name = "pytorch-xpu"', f'url = "{XPU}"',
+          'priority = "explicit"'], Asked(("torch==2.6.0",), ("--extra-index-url", XPU))),
+        (['jax = { version = "*", extras = ["cuda13"] }'], Asked(("jax[cuda13]",))),
+        ([f"poetry source add --priority explicit pytorch-xpu {XPU}", "poetry add --source pytorch-xpu torch==2.6.0"],
+         Asked(("torch==2.6.0",), ("--extra-index-url", XPU))),
+        ([f"pipenv install --index {XPU} torch==2.6.0+xpu"], Asked(("torch==2.6.0+xpu",), ("--extra-index-url", XPU))),
+    ],
+)  # fmt: skip
+def test_what_lines_of_poetry_and_pipenv_ask_for(lines: list[str], found: Asked) -> None:
+    assert asked(lines) == found

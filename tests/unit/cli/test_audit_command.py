@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,8 @@ import pytest
 from gpudoctor.audit.packages import TABLE
 from gpudoctor.cli import run
 from gpudoctor.derived._tables import table
+from gpudoctor.host.base import Ran
+from gpudoctor.host.local import LocalHost
 from gpudoctor.model.audit import BACKENDS
 from gpudoctor.reporters.schema import complaints
 
@@ -112,8 +116,8 @@ def test_the_index_of_the_file_counts_and_one_of_its_own_counts_alone(tmp_path: 
         ("cuda", "torch==2.8.0\ntriton==3.1.0\n", "triton", "demands triton 3.4.0"),
         ("cuda", "torch==2.1.0\nnumpy==2.0.1\n", "numpy", "built for NumPy 1"),
         ("cpu", "torch==2.13.0\nintel-extension-for-pytorch==2.8.0\n", "intel-extension-for-pytorch", "built for torch 2.8"),
-        ("directml", "torch==2.6.0\ntorch-directml==0.2.5.dev240914\n", "torch-directml", "built for torch 2.4.1"),
-        ("ipu", "torch==2.1.0\npoptorch==3.4.0\n", "poptorch", "built for torch 2.0.1"),
+        ("directml", "torch==2.6.0\ntorch-directml==0.2.5.dev240914\n", "torch", "(FILE:2) demands torch 2.4.1"),
+        ("ipu", "torch==2.1.0\npoptorch==3.4.0\n", "torch", "poptorch 3.4.0 (FILE:2) demands torch 2.0.1"),
         ("cpu", "onnxruntime==1.24.1\nonnxruntime-openvino==1.24.1\n", "onnxruntime", "overwrites the files"),
     ],
 )  # fmt: skip
@@ -123,7 +127,7 @@ def test_versions_that_exclude_each_other(
     status, document = audit(capsys, write(tmp_path, "requirements.txt", text), "--backend", backend)
     assert status == 1
     rows = [each for each in document["files"][0]["packages"] if each["package"] == package and each["verdict"] == "error"]
-    assert any(says in each["says"] for each in rows), document["files"]
+    assert any(says.replace("FILE", str(tmp_path / "requirements.txt")) in each["says"] for each in rows), document["files"]
 
 
 @pytest.mark.parametrize(
@@ -277,7 +281,7 @@ def test_the_table_is_sound() -> None:
         for on in each["on"]:
             assert set(on["backends"]) <= set(BACKENDS) and on["source"] and on["date"]
             assert on["status"] in ("works", "index", "replace", "partner", "build", "cpu", "none", "useless", "unverified"), each["name"]
-            assert on["status"] != "index" or (on["indexes"] and on["flavour"] and on["use"][0].startswith("https://"))
+            assert on["status"] != "index" or (on["indexes"] and on["flavour"] and on["use"][0].startswith(("https://", "{index.")))
             assert on["status"] != "replace" or on.get("use") or on["note"].endswith(": remove it"), each["name"]
 
 
@@ -308,3 +312,151 @@ def test_the_installed_packages_of_a_recorded_machine(capsys: pytest.CaptureFixt
     status, document = audit(capsys, "--capture", str(MACHINES / "rtx4090-ort-two-wheels"))
     assert status == 1 and document["files"][0]["kind"] == "installed"
     assert row(document, "onnxruntime")["trouble"] == "same-files" and row(document, "onnxruntime")["line"] is None
+
+
+INDEX = "https://download.pytorch.org/whl/xpu"
+LOCK = """
+[[package]]
+name = "torch"
+version = "2.6.0"
+[[package]]
+name = "torchvision"
+version = "0.20.0"
+[[package]]
+name = "onnxruntime-gpu"
+version = "1.20.0"
+"""
+PIPFILE_LOCK = """{"_meta": {}, "develop": {}, "default": {
+  "torch": {"version": "==2.6.0"}, "torchvision": {"version": "==0.20.0"}, "onnxruntime-gpu": {"version": "==1.20.0"}}}
+"""
+CONDA_LOCK = """version: 1
+package:
+- name: pytorch
+  version: 2.6.0
+  manager: conda
+- name: torchvision
+  version: 0.20.0
+  manager: conda
+- name: onnxruntime-gpu
+  version: 1.20.0
+  manager: pip
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "wanted"),
+    [
+        ("poetry.lock", LOCK, ["poetry add --source pytorch-xpu torchvision==0.21.0", "poetry add onnxruntime-openvino"]),
+        ("uv.lock", LOCK, ["# in pyproject.toml:", '"torchvision==0.21.0",', "uv add onnxruntime-openvino", "# then: uv lock"]),
+        ("pdm.lock", LOCK, ["# in pyproject.toml:", '"torchvision==0.21.0",', "pdm add onnxruntime-openvino", "# then: pdm lock"]),
+        ("Pipfile.lock", PIPFILE_LOCK, [f"pipenv install --index {INDEX} torchvision==0.21.0+xpu", "pipenv install onnxruntime-openvino"]),
+        ("conda-lock.yml", CONDA_LOCK, ["# in environment.yml:", "  - torchvision==0.21.0+xpu", "  - onnxruntime-openvino"]),
+    ],
+)  # fmt: skip
+def test_a_lock_file_is_not_edited(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, text: str, wanted: list[str]
+) -> None:
+    """What is proposed is a command of its tool, or lines of the file that it is made of, each table once."""
+    _, document = audit(capsys, write(tmp_path, name, text), "--backend", "xpu")
+    lines = [line for each in document["files"][0]["packages"] for line in each["use"]]
+    assert [line for line in wanted if line not in lines] == []
+    commands = re.compile(r"(?:poetry|uv|pdm|pipenv) \w+ |# |[\[\"]|[a-z_]+ = |- pip:|  - ")
+    assert [line for line in lines if not commands.match(line)] == []
+    tables = [line for line in lines if line.startswith(("[", "- pip:", "poetry source", "  - --extra"))]
+    assert len(tables) == len(set(tables)), lines
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "backend", "wanted"),
+    [
+        ("pyproject.toml", "[project]\ndependencies = ['torch==2.6.0']\n", "xpu", "'torch==2.6.0',"),
+        ("pyproject.toml", "[project]\ndependencies = ['tensorflow[and-cuda]==2.17.0']\n", "cpu", "'tensorflow==2.17.0',"),
+        ("pyproject.toml", '[tool.poetry.dependencies]\nonnxruntime-gpu = "^1.2"\n', "xpu", 'onnxruntime-openvino = "*"'),
+        ("pyproject.toml", '[tool.poetry.dependencies]\ntorch = "2.6.0"\n', "xpu",
+         'torch = { version = "==2.6.0", source = "pytorch-xpu" }'),
+        ("Pipfile", '[packages]\nonnxruntime-gpu = "*"\n', "xpu", 'onnxruntime-openvino = "*"'),
+        ("environment.yml", "dependencies:\n- pip:\n  - 'onnxruntime-gpu'\n", "xpu", "- 'onnxruntime-openvino'"),
+        ("environment.yml", 'dependencies:\n- pytorch==2.5.1\n- "torchvision==0.19.0"\n', "cuda", '- "torchvision=0.20.1"'),
+        ("environment.yml", "dependencies:\n- pytorch==2.1.0\n- pip:\n  - torch-directml\n", "directml", "- pytorch=2.4.1"),
+        ("setup.cfg", "[options]\ninstall_requires =\n  torch==2.6.0\n  torchvision==0.20.0\n", "xpu", "torchvision==0.21.0"),
+        ("setup.py", "setup(install_requires=['onnxruntime-gpu'])\n", "xpu", '"onnxruntime-openvino",'),
+        ("compose.yaml", "services:\n  a:\n    image: nvidia/cuda:12.4.1-base-ubuntu22.04\n", "xpu", "image: ubuntu:24.04"),
+        ("requirements.txt", "pytorch==2.6.0\n", "cuda", "torch==2.6.0"),
+    ],
+)  # fmt: skip
+def test_a_line_is_proposed_as_the_file_writes_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, text: str, backend: str, wanted: str
+) -> None:
+    _, document = audit(capsys, write(tmp_path, name, text), "--backend", backend)
+    assert wanted in [line for each in document["files"][0]["packages"] for line in each["use"]], document["files"]
+
+
+def test_the_line_of_torch_is_what_an_extension_of_it_changes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "torch-directml==0.2.5.dev240914\ntorch==2.1.0\n"
+    _, document = audit(capsys, write(tmp_path, "requirements.txt", text), "--backend", "directml")
+    assert [each["line"] for each in document["files"][0]["packages"] if "torch==2.4.1" in each["use"]] == [2]
+    _, document = audit(capsys, write(tmp_path, "requirements.txt", text), "--backend", "cuda")
+    gone = row(document, "torch-directml")
+    assert gone["use"] == [] and "remove it, torch is here already" in gone["says"]
+
+
+def test_a_package_that_keeps_numpy_2_away_by_itself_is_not_warned_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for line, verdict in (("tensorflow[and-cuda]==2.17.0", "ok"), ("tensorflow[and-cuda]==2.14.0", "warning")):
+        _, document = audit(capsys, write(tmp_path, "requirements.txt", f"{line}\n"), "--backend", "cuda")
+        assert [each["verdict"] for each in document["files"][0]["packages"]] == [verdict], line
+
+
+def test_a_partner_of_a_torch_that_is_too_old_itself_is_not_fitted_to_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path, "requirements.txt", "torch==2.1.0\ntorchvision==0.17.0\n")
+    _, document = audit(capsys, path, "--backend", "xpu")
+    assert [each["use"][-1] for each in document["files"][0]["packages"]] == ["torch>=2.5", "torchvision>=0.20"]
+
+
+def test_partners_fit_the_torch_that_is_proposed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path, "requirements.txt", "torch==2.6.0\ntorchvision==0.21.0\nvllm==0.6.6\n")
+    _, document = audit(capsys, path, "--backend", "cuda")
+    assert [each["use"] for each in document["files"][0]["packages"]] == [["torch==2.5.1"], ["torchvision==0.20.1"], []]
+
+
+def _answered(monkeypatch: pytest.MonkeyPatch, answer: Callable[[list[str]], tuple[int, str]]) -> list[list[str]]:
+    """pip as it would answer; what it was asked, each time."""
+    asked: list[list[str]] = []
+
+    def run_child(self: object, argv: list[str], **_: object) -> Ran:
+        words = [word for word in argv if "==" in word or word[:1].isalpha()][3:]
+        asked.append(words)
+        rc, said = answer(words)
+        return Ran(tuple(argv), rc=rc, stderr=said)
+
+    monkeypatch.setattr(LocalHost, "run_child", run_child)
+    return asked
+
+
+def test_proposals_are_resolved_with_the_rest_of_the_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path, "requirements.txt", "torch==2.6.0\ntorchvision==0.20.1\nonnxruntime-gpu\nflask==3.0.0 ; python_version > '3'\n")
+
+    def clash(words: list[str]) -> tuple[int, str]:
+        said = "ERROR: Cannot install torchvision==0.21.0+xpu and flask==3.0.0 because these package versions have conflicting"
+        return (1, f"{said} dependencies.\nERROR: ResolutionImpossible: for help visit") if "flask==3.0.0" in words else (0, "")
+
+    asked = _answered(monkeypatch, clash)
+    _, document = audit(capsys, path, "--backend", "xpu", "--online")
+    assert {"torch==2.6.0+xpu", "torchvision==0.21.0+xpu", "onnxruntime-openvino", "flask==3.0.0"} <= set(asked[-1])
+    assert not {"torch==2.6.0", "torchvision==0.20.1", "onnxruntime-gpu"} & set(asked[-1])
+    assert row(document, "torchvision")["use"][0] == f"# not certain: torchvision and flask exclude each other in {path}"
+    assert not any("not certain" in line for name in ("torch", "onnxruntime-gpu") for line in row(document, name)["use"])
+    assert "does not resolve as a whole" in document["resolution"]
+    _answered(monkeypatch, lambda words: (0, ""))
+    _, document = audit(capsys, path, "--backend", "xpu", "--online")
+    assert document["resolution"] == f"3 proposals resolved with pip; {path} with these lines resolves as a whole"
+
+
+def test_where_the_index_does_not_answer_nothing_is_taken_back(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path, "requirements.txt", "torch==2.6.0\ntorchvision==0.20.1\n")
+    _answered(monkeypatch, lambda words: (1, "Could not fetch URL: connection error"))
+    _, document = audit(capsys, path, "--backend", "cuda", "--online")
+    assert row(document, "torchvision")["use"] == ["torchvision==0.21.0"] and "was not resolved as a whole" in document["resolution"]

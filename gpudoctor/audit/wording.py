@@ -1,0 +1,80 @@
+"""Requirements in the language of the file that is audited, as the line there is written: its quotes, its table, its list.
+
+A lock file is made of another file: what is proposed is a command of its tool, or a line of that other file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from packaging.requirements import InvalidRequirement, Requirement
+
+from gpudoctor.derived._indexes import ROOT
+from gpudoctor.model.audit import Manifest, Wanted
+
+TOOLS = {"uv.lock": "uv", "poetry.lock": "poetry", "pdm.lock": "pdm", "Pipfile.lock": "pipenv"}
+"""Lock files, and the program that writes them and the file that they are made of."""
+IN_ENVIRONMENT, IN_PYPROJECT = "# in environment.yml:", "# in pyproject.toml:"
+AGAIN = {"conda-lock": "# then: conda-lock", "uv.lock": "# then: uv lock", "pdm.lock": "# then: pdm lock"}
+_PLAIN = re.compile(r"[A-Za-z0-9][\w.-]*(\[[\w,.-]+\])?([=<>~!]=?[^\s;#]+)?")
+
+
+def written(requirements: Sequence[str], wanted: Wanted, manifest: Manifest) -> list[str]:
+    """What takes the place of the line of `wanted`."""
+    kind, quote = manifest.kind, wanted.form if wanted.form in ("'", '"') else ""
+    if wanted.form == "table":
+        return [_keyed(each) for each in requirements]
+    if kind in TOOLS:
+        verb = {"pipenv": "install"}.get(TOOLS[kind], "add")
+        return [f"{TOOLS[kind]} {verb} {' '.join(map(quoted, requirements))}"]
+    if kind in ("environment", "conda-lock"):
+        lines = [line for each in requirements for line in _of_conda(each, wanted, quote)]
+        return [IN_ENVIRONMENT, *lines, AGAIN[kind]] if kind == "conda-lock" else lines
+    if kind in ("pyproject", "setup.py"):
+        return [f"{quote or chr(34)}{each}{quote or chr(34)}," for each in requirements]
+    if kind == "Dockerfile":
+        return [f"RUN pip install {' '.join(map(quoted, requirements))}"]
+    if kind == "installed":
+        local = next((found[1] for each in requirements if (found := re.search(r"\+(xpu|cpu|cu\d+|rocm[\d.]+)$", each))), "")
+        return [f"pip install {' '.join(map(quoted, requirements))}" + (f" --index-url {ROOT}{local}" if local else "")]
+    return list(requirements)
+
+
+def worded(use: Sequence[str], wanted: Wanted, manifest: Manifest) -> list[str]:
+    """Bare requirements among the lines as this file writes them; everything else is as it shall be already."""
+    lines: list[str] = []
+    for each in use:
+        lines += written([each], wanted, manifest) if _PLAIN.fullmatch(each) else [each]
+    return lines
+
+
+def _keyed(requirement: str) -> str:
+    """'name = "==1.2"', as in the tables of Poetry and Pipenv."""
+    try:
+        said = Requirement(requirement)
+    except InvalidRequirement:
+        return requirement
+    version = str(said.specifier) or "*"
+    if said.extras:
+        extras = ", ".join(f'"{extra}"' for extra in sorted(said.extras))
+        return f'{said.name} = {{ version = "{version}", extras = [{extras}] }}'
+    return f'{said.name} = "{version}"'
+
+
+def _of_conda(requirement: str, wanted: Wanted, quote: str) -> list[str]:
+    """A line of `dependencies`, or of the list `pip` in it, whichever the package stands in."""
+    if not wanted.conda and not wanted.locked:
+        return [f"- {quote}{requirement}{quote}"]
+    exact = re.fullmatch(r"([\w.-]+)==([\w.]+)", requirement)
+    if exact and wanted.conda and exact[1] == wanted.name:
+        name = exact[1] if wanted.locked else wanted.text.partition("=")[0].strip()
+        return [f"- {quote}{name}={exact[2]}{quote}"]
+    if requirement.startswith("numpy") and wanted.conda:
+        return [f"- {requirement}"]
+    return ["- pip:", f"  - {requirement}"]
+
+
+def quoted(text: str) -> str:
+    """For a shell."""
+    return f'"{text}"' if re.search(r"[<>\[\];\s!*]", text) else text
