@@ -26,14 +26,15 @@ _COMPANY = re.compile(
 _GROUP = re.compile(r"(\bGroupId=)([^\s()=]{1,60})(?=\((\d{4,10})\))")
 _JOB = re.compile(
     r"((?:\b(?:Accounts?|JobName|ReservationName|WCKey)=|(?<![\w-])--(?:account|job-name|reservation|wckey)[= ]"
-    rf"|\bProject <|\b(?:{'|'.join(sorted(WORD_VARIABLES))})=|\b[Nn]amespace(?:[=:] {{0,2}}| (?=[\"']))\\?)[\"']?)([A-Za-z][\w.-]{{1,80}})"
+    r"|\bProject <|\bContainer (?=[\w.-]{1,80} {1,4}(?:[CSRE][a-z]{3,9}ed|exited|Running)\b)"
+    rf"|\b(?:{'|'.join(sorted(WORD_VARIABLES))})=|\b[Nn]amespace(?:[=:] {{0,2}}| (?=[\"']))\\?)[\"']?)([A-Za-z][\w.-]{{1,80}})"
 )
 _USER = re.compile(r"(\bUser <|\bUsers=)([A-Za-z][\w.,-]{1,200})")
 _OF_A_CLUSTER = frozenset(
     "kube operator operators plugin plugins istio cert manager monitoring prometheus resources feature discovery".split()
 )
 _STEMS = ("-by", "owner", "name", "author", "maintainer", "packager", "uploaded", "groupid", "account", "job", "reservation", "wckey",
-          "project", "namespace", "user", "wandb", "slurm", "prompt")  # fmt: skip
+          "project", "namespace", "container", "user", "wandb", "slurm", "prompt")  # fmt: skip
 
 
 class Namer(Protocol):

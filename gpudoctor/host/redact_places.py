@@ -71,7 +71,7 @@ class Places:
             line = patterns.BUILT_BY.sub(lambda m: f"{m[1]}{namer.user_of_context(m[2])}@{namer.host_of_context(m[3])}", line)
         if ": " in line:
             line = patterns.LOG_HOST.sub(lambda m: m[1] + namer.host_of_context(m[2]), line)
-        if any(stem in lowered for stem in ("host", "node", "computer", "fqdn", "logon", "domain")):
+        if any(stem in lowered for stem in ("host", "node", "computer", "machine", "fqdn", "logon", "domain")):
             line = patterns.HOST_FIELD.sub(lambda m: m[1] + m[2] + namer.host_of_context(m[3]), line)
         if any(stem in lowered for stem in ("user", "logname", "login", "uname")):
             line = patterns.USER_FIELD.sub(lambda m: m[1] + namer.user_of_context(m[2]), line)
