@@ -48,7 +48,6 @@ def folder() -> Iterator[Path]:
         (top / f"{name}.py").write_text(f"open({str(top / 'ran')!r}, 'a').write('module {name}')\n")
     (top / "requirements.txt").write_text("torch==2.8.0\n")
     (top / "log.txt").write_text("RuntimeError: No CUDA GPUs are available\n")
-    (top / "gpudoctor.toml").write_text('[mirrors]\npypi = "http://127.0.0.1:9/"\n')
     (top / ".env").write_text("PYTHONSTARTUP=torch.py\n")
     for path in [top, *top.rglob("*")]:
         os.lchown(path, SOMEBODY, SOMEBODY)
@@ -70,12 +69,12 @@ def test_nothing_of_it_is_run(words: list[str], folder: Path, tmp_path: Path) ->
     )
     ran = (folder / "ran").read_text() if (folder / "ran").exists() else ""
     assert not ran, ran
-    assert done.returncode in (0, 1, 2, 4) and "Traceback" not in done.stderr, done.stderr[-600:]
+    assert done.returncode in (0, 1, 4) and "Traceback" not in done.stderr, done.stderr[-600:]
 
 
 def test_the_trap_shuts(folder: Path, tmp_path: Path) -> None:
     """What the other test looks for is there as soon as somebody asks for it by name."""
-    argv = [str(Path(sys.executable).with_name("gpudoctor")), "check", "--quick", "--python", str(folder / ".venv")]
+    argv = [str(Path(sys.executable).with_name("gpudoctor")), "check", "--python", str(folder / ".venv")]
     variables = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
     subprocess.run(argv, cwd=folder, env=variables, capture_output=True, timeout=180, check=False)
     assert "bin/python" in (folder / "ran").read_text()
