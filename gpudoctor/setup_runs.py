@@ -123,7 +123,7 @@ def _settle(run: int, journal: Journal, watcher: Watcher) -> None:
         if children.living([(child.pid, child.began)]):
             gone = _wait_or_end(child, watcher)
             if not gone:
-                raise app.RequestError(f"process {child.pid} ({child.argv[0]}) of run {run} is still at work; wait for it, then try again")
+                raise app.RequestError(f"process {child.pid} ({child.program}) of run {run} is still at work; wait for it, then try again")
         journal.child_ends(run, child.pid)
     if not children.wait_for_lock(progress=watcher.says):
         raise app.RequestError("another program holds the lock of dpkg; wait for it, then try again")
@@ -131,7 +131,7 @@ def _settle(run: int, journal: Journal, watcher: Watcher) -> None:
 
 def _wait_or_end(child: Child, watcher: Watcher) -> bool:
     if child.finish:
-        watcher.says(f"waiting for {child.argv[0]} (process {child.pid}), which an earlier run left at work")
+        watcher.says(f"waiting for {child.program} (process {child.pid}), which an earlier run left at work")
         return children.wait_for(child.pid, child.began, watcher.says)
     return children.end(child.pid, child.began)
 
@@ -142,7 +142,7 @@ def _machine(run: int, journal: Journal, watcher: Watcher, offline: bool) -> Ite
     current = [0]
 
     def starts(pid: int, began: int, finish: bool, argv: Sequence[str]) -> None:
-        journal.child_starts(run, current[0], Child(pid, began, finish, tuple(argv)))
+        journal.child_starts(run, current[0], Child(pid, began, finish, argv[0]))
 
     machine = ActingHost(
         LocalHost(budget=86_400.0), log=journal.folder / f"run-{run}.log", offline=offline, progress=watcher.says,

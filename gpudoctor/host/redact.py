@@ -15,6 +15,7 @@ from typing import Any
 from gpudoctor.host import redact_patterns as patterns
 from gpudoctor.host.pseudonyms import Pseudonyms, is_ours
 from gpudoctor.host.redact_clean import clean, decoded, folded
+from gpudoctor.host.redact_labels import Labels
 from gpudoctor.host.redact_network import Network
 from gpudoctor.host.redact_numbers import Numbers
 from gpudoctor.host.redact_paths import Paths
@@ -74,6 +75,7 @@ class Redactor:
         self._network = Network(self, self._paths, protected, self._unknown.stays)
         self._numbers_in = Numbers(self, protected, self._learn_serial)
         self._secrets = Secrets(self.secret)
+        self._labels = Labels(self, self._is_technical)
         self._places = Places(self, self._users, self._hosts, self._unknown.stays)
         self._literal_paths: dict[str, str] = {}
         self._path_pattern: re.Pattern[str] | None = None
@@ -311,7 +313,7 @@ class Redactor:
         if "serial" in lowered or "s/n" in lowered or "unique" in lowered or "asset" in lowered:
             line = patterns.SERIAL.sub(self._serial, line)
         line = self._numbers_in.in_line(self._numbers_in.uuids(line), lowered)
-        line = self._places.in_line(self._people(line), lowered)
+        line = self._places.in_line(self._people(self._labels.in_line(line, lowered)), lowered)
         return self._unknown.replaced(line, lambda word: self.stand_in("name", word)) if free else line
 
     def _people(self, text: str) -> str:

@@ -13,7 +13,11 @@ from gpudoctor.host.pseudonyms import is_ours
 
 _DOTTED = re.compile(r"(?<![\w.])(?<!\d-)(\d{1,3}(?:\.\d{1,3}){3})(?![\w-]|\.\d|\+|~)")
 _COLONS = re.compile(r"(?<![\w:.])(?=[0-9A-Fa-f]{0,4}:)[0-9A-Fa-f:]{3,39}(?:\d{1,3}(?:\.\d{1,3}){3})?(?![\w:]|\.\d)")
-_CLOUD = re.compile(r"(?<![\w])((?:ip|ec2|compute|vm|host|node)-)(\d{1,3}(?:-\d{1,3}){3})(?![\w-]*\d-)")
+_CLOUD = re.compile(
+    r"(?<![\w])((?:ip|ec2|compute|vm|host|node|worker|rank|server|static|dynamic|pool|gpu)-)(\d{1,3}(?:-\d{1,3}){3})(?![\w-]*\d-)"
+    r"|(?<![\w.-])([a-z]{2,20}-)((?:10|192-168|172-(?:1[6-9]|2\d|3[01]))(?:-\d{1,3}){2,3})(?![\w-])"
+)
+"""An address in the name of a server; one of a private network whatever stands before it."""
 _SOFTWARE = re.compile(
     r"version|release|driver|firmware|build|toolkit|runtime|library|plugin|revision|package|wheel|compiler|sdk|python|pytorch"
     r"|torch|cuda|cudnn"
@@ -45,19 +49,30 @@ _NAMED_HEX = re.compile(
 )
 _UUID = re.compile(r"(?<![0-9a-f])([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?![0-9a-f-])", re.IGNORECASE)
 _UUID_WITHOUT_DASHES = re.compile(r"(\buuid\W{1,3})([0-9a-f]{32})(?![0-9a-f])", re.IGNORECASE)
+_LAYER = re.compile(r"(?<=/)[0-9a-f]{64}(?=/)")
+"""A folder of a container."""
 _NUMBERED = re.compile(
     r"(\b(?:serial(?:[ _-]?(?:number|no|num))?|s/n|service[ _]tag|asset[ _]?tag|product (?:key|id)|imei|imsi|iccid|account"
-    r"|tag)\W{1,4}(?:is |of |with )?)"
-    r"([A-Za-z0-9][\w-]{4,40})(?![\w-])",
+    r"|licen[sc]e (?:number|no)|iserial\s{1,24}\d|tag)\W{1,4}(?:is |of |with )?)"
+    r"([A-Za-z0-9][\w-]{4,40})(?![\w-])"
+    r"|(\bsn[:=] ?|\b(?:board|card|device) serial:? {1,20})([A-Z0-9][A-Z0-9.-]{6,40})(?![\w-])",
     re.IGNORECASE,
 )
-_STEMS = ("serial", "s/n", "tag", "product", "imei", "imsi", "iccid", "account")
+_STEMS = ("serial", "s/n", "sn:", "sn=", "tag", "product", "imei", "imsi", "iccid", "account", "license", "licence")
 _DISK = re.compile(r"((?:ata|nvme|scsi|usb|mmc)-[\w.-]{3,80}?_)([A-Z0-9][A-Z0-9-]{7,24})(?=-part\d|[^\w-]|$)")
 _INSTANCE = re.compile(r"(?<![\w-])(i|vol|eni|ami|sg|subnet|vpc)-([0-9a-f]{8}(?:[0-9a-f]{9})?)(?![\w-])")
 _ARN = re.compile(r"\b(arn:[\w-]{1,20}:[\w-]{0,30}:[\w-]{0,30}:)(\d{12})(?=:)")
 _IBAN = re.compile(r"(?<!\w)[A-Z]{2}\d{2}(?:\d{11,30})(?!\w)")
 _PLACE = re.compile(r"(\b(?:lat|lon|latitude|longitude)\W{1,3})(-?\d{1,3}\.\d{3,})", re.IGNORECASE)
-_PHONE = re.compile(r"(?<![\w.+])\+\d{1,3}[ -]\d[\d -]{6,14}\d(?![\w.])")
+_PHONE = re.compile(
+    r"(?<![\w.+])(?:\+\d{1,3}[ -]\d[\d -]{6,14}\d|\(\d{3}\) ?\d{3}-\d{4}|00[1-9]\d{9,13}|\d{3}-\d{2}-\d{4})(?![\w.-])"
+    r"|((?i:\b(?:tel|phone|mobile|telephone|fax|handy)[.:]{1,2} ?))(\+?[\d(][\d ()/-]{5,20}\d)"
+)
+"""Telephones, and numbers of social security."""
+_BORN = re.compile(r"(\b(?:dob|birth ?da(?:y|te)|date of birth)\W{1,4})(\d{1,4}[./-]\d{1,2}[./-]\d{1,4})", re.IGNORECASE)
+_CARD = re.compile(r"(?<![\w-])[3-6]\d{3}([ -]?)\d{4}\1\d{4}\1\d{4}(?![\w-])")
+_MANY_DIGITS = re.compile(r"\d[\d ()/-]{7}\d")
+_FAT = re.compile(r"(\bUUID=\"?)([0-9A-F]{4}-[0-9A-F]{4})(?![\w-])")
 
 
 class Namer(Protocol):
@@ -75,6 +90,8 @@ class Numbers:
         """UUIDs and the like, which stand in paths too."""
         if text.count("-") >= 4:
             text = _UUID.sub(self._uuid, text)
+        if len(text) > 64 and "/" in text:
+            text = _LAYER.sub(lambda m: self._namer.stand_in("label", m[0]), text)
         if "GPU-" in text:
             text = patterns.AMD_UUID.sub(lambda m: "GPU-" + self._namer.stand_in("amd-uuid", m[1], "uuid"), text)
         if "S-1-5-21" in text:
@@ -99,7 +116,7 @@ class Numbers:
         if dots >= 3:
             line = _DOTTED.sub(self._dotted, line)
         if dashes >= 4:
-            line = _CLOUD.sub(lambda m: m[1] + self._namer.stand_in("label", m[2]), line)
+            line = _CLOUD.sub(lambda m: (m[1] or m[3]) + self._namer.stand_in("label", m[2] or m[4]), line)
         if dashes and "_" in line:
             line = _DISK.sub(self._named, line)
         if any(stem in lowered for stem in _STEMS):
@@ -110,8 +127,13 @@ class Numbers:
             line = _ARN.sub(self._named, line)
         if "lat" in lowered or "lon" in lowered:
             line = _PLACE.sub(self._named, line)
-        if "+" in line:
-            line = _PHONE.sub(lambda m: self._namer.stand_in("label", m[0]), line)
+        if "birth" in lowered or "dob" in lowered:
+            line = _BORN.sub(self._named, line)
+        if "UUID=" in line:
+            line = _FAT.sub(self._named, line)
+        if _MANY_DIGITS.search(line):
+            line = _PHONE.sub(lambda m: (m[1] or "") + self._namer.stand_in("label", m[2] or m[0]), line)
+            line = _CARD.sub(lambda m: self._namer.stand_in("label", m[0]) if _sums_up(m[0]) else m[0], line)
         return _IBAN.sub(lambda m: self._namer.stand_in("label", m[0]), line)
 
     def _named(self, match: re.Match[str]) -> str:
@@ -120,10 +142,11 @@ class Numbers:
         return match[1] + self._namer.stand_in("serial", match[2])
 
     def _numbered(self, match: re.Match[str]) -> str:
-        if not re.search(r"\d", match[2]) or match[2].lower() in patterns.NOTHING or is_ours(match[2]):
+        label, number = match[1] or match[3], match[2] or match[4]
+        if not re.search(r"\d", number) or number.lower() in patterns.NOTHING or is_ours(number):
             return match[0]
-        self._learn(match[2])
-        return match[1] + self._namer.stand_in("serial", match[2])
+        self._learn(number)
+        return label + self._namer.stand_in("serial", number)
 
     def _uuid(self, match: re.Match[str]) -> str:
         return match[0] if not match[1].strip("0-") else self._namer.stand_in("uuid", match[1])
@@ -171,6 +194,12 @@ class Numbers:
         if any(_of_software(word) or (("-" in word or "_" in word) and word.lower() in self._installed) for word in last):
             return found
         return self._namer.address(found)
+
+
+def _sums_up(number: str) -> bool:
+    """The check digit of cards for payments."""
+    digits = [int(digit) for digit in reversed(re.sub(r"\D", "", number))]
+    return sum(digits[::2]) % 10 == -sum(sum(divmod(2 * digit, 10)) for digit in digits[1::2]) % 10
 
 
 @lru_cache(maxsize=20_000)

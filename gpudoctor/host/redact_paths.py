@@ -34,7 +34,8 @@ _STARTS = re.compile(
     r"|/(?:run/)?media/[^\s\\/:;,\"'<>|)(\]\[}]+"
     r"|/(?:(?:mnt/)?[a-z]/)?users[\\/]{1,4}[^\s\\/:;,\"'<>|)(\]\[}]+"
     r"|/?[A-Za-z]:[\\/]{1,4}Users[\\/]{1,4}[^\s\\/:;,\"'<>|)(\]\[}]+(?: [^\s\\/:;,\"'<>|)(]+(?=\\))?"
-    r"|/root(?=/)"
+    r"|/root(?=/)|/cygdrive/[a-z](?=/)"
+    r"|\\Device\\HarddiskVolume\d{1,3}\\Users\\[^\s\\/:;,\"'<>|)(\]\[}]+"
     r"|/mnt/[a-z](?=/)"
     r"|/(?:nethome|homes\d*|u\d*|i?home\d*|ihome/\w{1,40}|afs/[\w.-]{1,60}/(?:user|usr|home)/\w(?:/\w{2})?)/[^\s\\/:;,\"'<>|)(\]\[}]+"
     r"|[\\/]{2,4}wsl(?:\$|\.localhost)[\\/]{1,4}[^\s\\/:]{1,40}[\\/]{1,4}home[\\/]{1,4}[^\s\\/:;,\"'<>|)(\]\[}]+"
@@ -49,11 +50,13 @@ _STARTS = re.compile(
     r"(?P<rest>(?:[\\/]{1,4}[^\s\\/:;,\"'<>|)(\]\[}]+)*)",
     re.IGNORECASE,
 )
+_ELSEWHERE = re.compile(r"(?<![\w./\\~:<>$})*-])/(?P<first>[^\s\\/:;,\"'<>|)(\]\[}{]{1,100})(?:/[^\s\\/:;,\"'<>|)(\]\[}{]{1,200})+")
+"""A path that begins in no place that systems have."""
 _PART = re.compile(r"(?<![\\/])([\\/]+)([^\\/]+)")
 _USER_PART = re.compile(r"^(.*[\\/])([^\\/]+)$", re.DOTALL)
 _WITHOUT_USER = re.compile(r"/(?:root|groups?|apps?|proj|p|g|fs\w{0,4}|ceph\w{0,4}|pfs|hpc\w{0,6}|nas\w{0,6}"
     r"|storage\w{0,6}|bulk|archive|work\w{0,8}"
-                           r"|data\w{0,8}|models?|workspace\w{0,4}|media|mnt/[a-z]|data\d*|datasets?|scratch\d*|mnt|srv|work\d*|workspaces?"
+                           r"|data\w{0,8}|models?|workspace\w{0,4}|media|(?:mnt|cygdrive)/[a-z]|data\d*|datasets?|scratch\d*|mnt|srv|work\d*|workspaces?"
                            r"|projects?|nfs\d*|export|storage\d*"
                            r"|vol\d*|lustre|gpfs|beegfs|cluster|raid\d*|ssd\d*|hdd\d*|shared?|u)", re.IGNORECASE)  # fmt: skip
 _LIBRARY = re.compile(r"^lib[\w+.-]*\.(so|dylib|a)\b|\.(so|dll|dylib)(\.[\d.]+)?$|\.(whl|dist-info|egg-info)$", re.IGNORECASE)
@@ -64,6 +67,7 @@ _TOOL = re.compile(r"\.[a-z]+(?:[._-](?:cache|history|rc|config|toml|lock|local|
 _FHS = frozenset(
     {"bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "opt", "proc", "root", "run", "sbin", "sys", "tmp", "usr", "var", "home"}
 )
+_OF_SYSTEMS = _FHS | {"nix", "gnu", "system", "library", "applications", "private", "volumes", "snap", "init"}
 _SOFTWARE_ROOT = re.compile(
     r"/(?:run/user|opt|tmp|var/tmp|dev/mapper|dev/disk/by-label|apps?|sw|soft|software|content|kaggle|src|repo)|/?[A-Za-z]:", re.IGNORECASE
 )
@@ -87,7 +91,15 @@ class Paths:
 
     def in_text(self, text: str) -> str:
         """Every path that begins in a home or a place for data."""
-        return _STARTS.sub(self._found, text)
+        text = _STARTS.sub(self._found, text)
+        return _ELSEWHERE.sub(self._elsewhere, text) if "/" in text else text
+
+    def _elsewhere(self, match: re.Match[str]) -> str:
+        """Words that everybody knows stay: sources of software lie in such places too (/pytorch/aten/src)."""
+        if match["first"].lower() in _OF_SYSTEMS or _STARTS.match(match.string, match.start()):
+            return match[0]
+        parts = [part if self._known(part) or is_ours(part) else self.part(part) for part in match[0].split("/")[1:]]
+        return "".join(f"/{part}" for part in parts)
 
     def whole(self, path: str) -> str:
         """A path that is known to lead to somebody's work, wherever it begins: /opt/merger/venv."""

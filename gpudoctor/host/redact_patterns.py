@@ -46,8 +46,9 @@ LOG_HOST = re.compile(
 )
 """syslog, journalctl -o short, short-iso and short-monotonic name the host before the program."""
 HOST_FIELD = re.compile(
-    r"(\b(?:static |transient |pretty )?(?:hostname|host name|nodename|node name|computer ?name|dns ?host ?name|fqdn|logonserver|userdomain"
-    r"|user ?dns ?domain|dns ?domain)[\"']?[ \t]{0,40}[=:](?!=)[ \t]{0,40}[\"']?)(\\{0,4})([A-Za-z0-9][\w.-]{0,250})",
+    r"(\b(?:static |transient |pretty )?(?:hostname|host name|nodename|node name|(?:computer|machine) ?name|dns ?host ?name|fqdn"
+    r"|logonserver|userdomain|user ?dns ?domain|dns ?domain)[\"']?[ \t]{0,40}[=:](?!=)[ \t]{0,40}[\"']?)"
+    r"(\\{0,4})([A-Za-z0-9][\w.-]{0,250})",
     re.IGNORECASE,
 )
 USER_FIELD = re.compile(
@@ -56,7 +57,9 @@ USER_FIELD = re.compile(
 )
 AT_HOST = re.compile(r"(?<![\w.+-])([\w.-]{1,64})@([\w.-]{1,250})(?=[:\s~\])\"',;]|$)")
 ID_LINE = re.compile(r"\buid=\d+\([^\n]*")
-LISTING = re.compile(r"^([bcdlps-][rwxsStT-]{9}[+.@]?\s{1,8}\d{1,9}\s{1,8})(\S{1,100})(\s{1,8})(\S{1,100})(?=\s)", re.MULTILINE)
+LISTING = re.compile(
+    r"((?:^|(?<=[\s:]))[bcdlps-][rwxsStT-]{9}[+.@]?\s{1,8}\d{1,9}\s{1,8})(\S{1,100})(\s{1,8})(\S{1,100})(?=\s)", re.MULTILINE
+)
 GROUP_FILE = re.compile(r"^([\w.-]{1,100})(:[x!*]?:\d{1,10}:)([^\n:]*)$", re.MULTILINE)
 PASSWD_FILE = re.compile(r"^([\w.-]{1,100})(:[x*!]?:\d{1,10}:\d{1,10}:)([^:\n]{0,200}):(/[^\n]*)$")
 HOSTS_FILE = re.compile(r"^((?:\d{1,3}(?:\.\d{1,3}){3}|[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7})[ \t]{1,40})([^\n#]+)$", re.MULTILINE)
@@ -79,7 +82,7 @@ SERVER = re.compile(
     r"(?:com|org|net|edu|gov|corp|local|lan|internal|intranet|example)(?![\w(-])(?!\.\w)"
 )
 """A name of a server by its last part; files and modules of programs do not end so."""
-DOTTED_NAME = re.compile(r"(?<![\w./\\@:-])(?:[^\W_][\w-]{0,62}\.){1,6}(?:xn--[a-z0-9]{2,40}|[^\W\d_]{2,24})(?![\w(=-])(?!\.\w)")
+DOTTED_NAME = re.compile(r"(?<![\w./\\@:-])(?:[^\W_][\w-]{0,62}\.){1,10}(?:xn--[a-z0-9]{2,40}|[^\W\d_]{2,24})(?![\w(=-])(?!\.\w)")
 WINDOWS_NAME = re.compile(r"(?<![\w-])(?:DESKTOP|LAPTOP|WIN)-[A-Z0-9]{6,12}(?![\w-])")
 """What Windows calls a computer that nobody has named."""
 CONTAINER_ID = re.compile(r"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")

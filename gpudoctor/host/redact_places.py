@@ -10,6 +10,7 @@ from typing import Protocol
 from gpudoctor.host import redact_patterns as patterns
 from gpudoctor.host.pseudonyms import is_ours
 from gpudoctor.host.public_hosts import is_public
+from gpudoctor.host.technical import GROUPS, TECHNICAL
 
 _FIRST_OF_PEOPLE = 1000
 """Numbers of accounts and groups below belong to the system."""
@@ -17,6 +18,8 @@ _NOT_SUFFIXES = frozenset(
     "py so sh rs md pl cc ps zip mov app bin data name info int pro post prof call dev run build new open page box".split()
 )
 """Public suffixes that end files and members of modules far more often than servers."""
+_ADDRESSED = re.compile(r"(?<!\d)(?:\d{1,3}[.-]){3}\d{1,3}(?!\d)")
+"""A server that is called like its address."""
 _PROGRAMS_ABOUT_USERS = re.compile(
     r"((?:\bsudo: {1,4}|\bfor (?:invalid )?user |\bfor user |\bAccepted \w+ for |\bFailed \w+ for |\bUserId=|\bunix-user:"
     r"|\bsu: \(to |CRON\[\d+\]: \("
@@ -68,7 +71,7 @@ class Places:
             line = patterns.BUILT_BY.sub(lambda m: f"{m[1]}{namer.user_of_context(m[2])}@{namer.host_of_context(m[3])}", line)
         if ": " in line:
             line = patterns.LOG_HOST.sub(lambda m: m[1] + namer.host_of_context(m[2]), line)
-        if any(stem in lowered for stem in ("host", "node", "computer", "fqdn", "logon", "domain")):
+        if any(stem in lowered for stem in ("host", "node", "computer", "machine", "fqdn", "logon", "domain")):
             line = patterns.HOST_FIELD.sub(lambda m: m[1] + m[2] + namer.host_of_context(m[3]), line)
         if any(stem in lowered for stem in ("user", "logname", "login", "uname")):
             line = patterns.USER_FIELD.sub(lambda m: m[1] + namer.user_of_context(m[2]), line)
@@ -83,9 +86,8 @@ class Places:
         return line
 
     def _listed(self, line: str) -> str:
-        namer = self._namer
-        if self._users and line[0] in "bcdlps-":
-            line = patterns.LISTING.sub(lambda m: m[1] + namer.name(m[2]) + m[3] + namer.group(m[4]), line)
+        if "r" in line and "-" in line:
+            line = patterns.LISTING.sub(lambda m: m[1] + self._owner(m[2]) + m[3] + self._owner(m[4]), line)
         if self._users and ":" in line:
             line = patterns.GROUP_FILE.sub(self._group_line, line)
         if ":" in line:
@@ -117,7 +119,7 @@ class Places:
         if is_public(name) or is_ours(name) or name.rpartition(".")[2].lower() in _NOT_SUFFIXES:
             return name
         below = registered(name)
-        if not below or self._technical(below):
+        if not below or (self._technical(below) and not _ADDRESSED.search(name)):
             return name
         return self._namer.stand_in("host", self._namer.short(name))
 
@@ -130,6 +132,12 @@ class Places:
         if host.lower() not in self._hosts and not (user.casefold() in self._users and not is_public(host)):
             return match[0]
         return f"{self._namer.name(user)}@{self._namer.host_of_context(host)}"
+
+    def _owner(self, name: str) -> str:
+        """Of a file, or its group: accounts of the system stay, whoever is called like them."""
+        if name.lower() in GROUPS or name.isdigit() or name.startswith(("_", "systemd-")) or name.lower() in TECHNICAL:
+            return self._namer.group(name)
+        return self._namer.user_of_context(name)
 
     def _id_line(self, line: re.Match[str]) -> str:
         def named(match: re.Match[str]) -> str:

@@ -13,7 +13,11 @@ from gpudoctor.host.technical import GROUPS, TECHNICAL
 
 _OURS = frozenset("""user host domain share folder file project serial label sid name secret credentials email number gpudoctor""".split())
 _TOKEN = re.compile(r"[^\s\"'`<>(){}\[\],;|=]+")
-_RUN = re.compile(r"[^\W_]+")
+_MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u06ed\u0900-\u109f\u1780-\u17d3"
+"""Blocks with vowel signs and points, which belong to the word that they stand in and are no letters by themselves."""
+_RUN = re.compile(rf"[^\W_]+(?:[{_MARKS}]+[^\W_]*)*")
+_SHORT_NAMES = re.compile(r"[\u0900-\u1fff\u3040-\ud7ff\U00020000-\U0003ffff]")
+"""Scripts in which two letters are a name."""
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+|\d+")
 _LIBRARY = re.compile(r"(?:lib[\w+.-]*|[\w+-]+)\.(?:so|dylib|dll)(?:\.\d+)*:?", re.IGNORECASE)
 _PATH = re.compile(r"(?:[A-Za-z]:)?[/\\]+[\w.+-]+[/\\].*|/\w+|<\w+>.*")
@@ -21,6 +25,7 @@ _HEX = re.compile(r"(?:0x)?[0-9a-f]{1,10}|0x[0-9a-f]{1,16}|f{4}[0-9a-f]{12}", re
 _PLAIN_NUMBER = re.compile(
     r"\d{1,2}(?:st|nd|rd|th)|\d+(?:[kmgtp]?i?b(?:ps|s)?|[munpk]?s|x|d|h|m|w|v|mhz|ghz|bit|kb?|ko|fps|tflops)", re.IGNORECASE
 )
+_RIGHTS = re.compile(r"[bcdlps-][rwxsStT-]{9}[+.@]?")
 _MEMBER = re.compile(r"(?!0x|cu|sm|gb|gfx)[a-z]{1,2}\d{6,}", re.IGNORECASE)
 """A letter and a long number: how universities and companies call their people."""
 _STAMP = re.compile(r"\d{8}T\d{6}Z?|\d{4}-\d\d-\d\dT\d\d", re.IGNORECASE)
@@ -78,7 +83,7 @@ class Unknown:
         if is_random(run) or _MEMBER.fullmatch(run):
             return False
         if not run.isascii():
-            return self._knows(re.sub(r"\d+", "", folded(run)))
+            return not _SHORT_NAMES.search(run) and self._knows(re.sub(r"\d+", "", folded(run)))
         whole = re.sub(r"\d+", "", run)
         return all(part.isdigit() or self._knows(part) for part in _PART.findall(run)) or (
             whole.isalpha() and len(whole) > 3 and self._knows(whole)
@@ -104,7 +109,8 @@ class Unknown:
     def _token_stays(self, token: str) -> bool:
         if token.startswith(("/", "\\")) or token[1:3] in (":\\", ":/"):
             return _PATH.fullmatch(token) is not None
-        return token.isdigit() or _LIBRARY.fullmatch(token) is not None or token.lower() in self._protected
+        whole = (_RIGHTS.fullmatch(token), _LIBRARY.fullmatch(token))
+        return token.isdigit() or any(whole) or token.lower() in self._protected
 
     def _plain_groups(self, groups: str) -> bool:
         parts = groups.split("-")

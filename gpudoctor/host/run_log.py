@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 _ESCAPES = re.compile(r"\x1b(\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|.)")
-_PASSWORD = re.compile(r"(://)[^/@\s]+@")
+_PASSWORD = re.compile(r"(://)[^/\s]+@")
 _COMPLAINT = re.compile(r"(E: |error\b|.*\bERROR\b|fatal\b|dpkg: error)", re.I)
 
 

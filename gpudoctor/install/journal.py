@@ -57,12 +57,15 @@ class RunRow:
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """A process that a run started: `began` is its start time in ticks since boot, which with the pid names it for good."""
+    """A process that a run started: `began` is its start time in ticks since boot, which with the pid names it for good.
+
+    Its arguments are not kept: the address of a proxy among them may hold a password.
+    """
 
     pid: int
     began: int
     finish: bool
-    argv: tuple[str, ...]
+    program: str
 
 
 def _made_private(path: Path) -> None:
@@ -191,7 +194,7 @@ class Journal:
     def child_starts(self, run: int, step: int, child: Child) -> None:
         self._database.execute(
             "INSERT INTO child (run, step, pid, began, finish, argv) VALUES (?, ?, ?, ?, ?, ?)",
-            (run, step, child.pid, child.began, int(child.finish), json.dumps(child.argv)),
+            (run, step, child.pid, child.began, int(child.finish), json.dumps([child.program])),
         )
 
     def child_ends(self, run: int, pid: int) -> None:
@@ -200,7 +203,7 @@ class Journal:
     def open_children(self, run: int) -> list[Child]:
         """Those of which nobody saw the end."""
         rows = self._database.execute("SELECT pid, began, finish, argv FROM child WHERE run=? AND ended=0 ORDER BY rowid", (run,))
-        return [Child(pid, began, bool(finish), tuple(json.loads(argv))) for pid, began, finish, argv in rows.fetchall()]
+        return [Child(pid, began, bool(finish), json.loads(argv)[0]) for pid, began, finish, argv in rows.fetchall()]
 
 
 def _now() -> str:

@@ -54,8 +54,12 @@ def fill_known(template: str, facts: Facts) -> str:
 
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./~][A-Za-z0-9_.+:/@,=~%\[\]-]{0,400}")
-"""A name, version, requirement, address or path that every shell takes as one word and nobody as an option."""
-_PATH = re.compile(r"(?:/|~/|[A-Za-z]:[\\/])[^\x00-\x1f\x7f\"'`$;&|<>]{1,400}")
+"""What every shell takes as one word and nobody as an option."""
+_PATH = re.compile(r"(?:/|~/|[A-Za-z]:[\\/])[^\x00-\x1f\x7f\"'`$;&|<>]{0,399}[^\x00-\x1f\x7f\"'`$;&|<>\\]")
+_PLACES = (".path", ".file", ".library", ".broken_icd", ".executable", ".prefix", ".root", ".node", ".libcuda", ".pip")
+"""Facts that hold paths. Any other is a name, a version or a requirement, in which a slash or an at sign would lead elsewhere."""
+_INDEX = re.compile(r"(?:.*[._])?index(?:\.\w+)?")
+_ADDRESS = re.compile(r"https://[A-Za-z0-9_.+:/,=~%-]{1,400}")
 WORDS_OF_OURS = (".command", "_command", ".packages", ".pip", ".install", ".install.index", "_names", ".headers", ".initramfs")
 """Facts that tables of ours spell out as several words, options among them."""
 
@@ -79,11 +83,13 @@ def fill_command(template: str, facts: Facts) -> str | None:
 
 def _one_word(name: str, value: str, *, quoted: bool) -> str | None:
     """The value as one word of a command; several plain words where a table of ours says them."""
-    if _PLAIN.fullmatch(value):
+    if _INDEX.fullmatch(name) and _ADDRESS.fullmatch(value):
+        return value
+    if _PLAIN.fullmatch(value) and "://" not in value and (name.endswith(_PLACES) or not re.search("[/@]", value)):
         return value
     if name.endswith(WORDS_OF_OURS) and all(_PLAIN.fullmatch(part.lstrip("-").strip("'\"")) for part in value.split(" ")):
         return value
-    if _PATH.fullmatch(value):
+    if name.endswith(_PLACES) and _PATH.fullmatch(value):
         return value if quoted else f'"{value}"' if value[1:2] == ":" else shlex.quote(value)
     return None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -36,6 +37,33 @@ def test_no_value_becomes_shell(value: str) -> None:
             continue  # Options are words of our own tables.
         command = fill_command(template, Facts({field: Known(value) for field in fields}))
         assert command is None or value not in command, f"{name}: {command}"
+
+
+ELSEWHERE = (
+    "https://evil.example/x.whl", "git+https://evil.example/x", "torch@https://evil.example/x.whl", "../../../../etc", "/tmp/x.whl", "./x",
+    "evil.example/x",
+)  # fmt: skip
+PATHS = re.compile(r".*\.(?:path|file|library|broken_icd|executable|prefix|root|node|libcuda|pip)")
+
+
+@pytest.mark.parametrize("value", ELSEWHERE)
+def test_a_name_or_a_version_is_no_place(value: str) -> None:
+    """`pip install {said.package}` fetches no address that a text named, and nothing is removed above the folder that is meant."""
+    for name, template in _templates():
+        for field in fields_of(template):
+            if field.endswith(WORDS_OF_OURS) or (PATHS.fullmatch(field) and "://" not in value):
+                continue
+            if "index" in field and value.startswith("https://"):
+                continue  # An address by its type; the values are of our own tables.
+            facts = Facts({other: Known(value if other == field else "1") for other in fields_of(template)})
+            command = fill_command(template, facts)
+            assert command is None or value not in command, f"{name}: {command}"
+
+
+def test_a_path_does_not_take_the_quote_behind_it() -> None:
+    assert fill_command('ls "{cwd.path}" "{python.prefix}"', Facts({"cwd.path": Known("/a b\\"), "python.prefix": Known("/c")})) is None
+    assert fill_command('ls "{cwd.path}"', Facts({"cwd.path": Known("/a b")})) == 'ls "/a b"'
+    assert fill_command("ls {cwd.path}", Facts({"cwd.path": Known("/a b")})) == "ls '/a b'"
 
 
 def test_the_commands_are_sound_shell(tmp_path) -> None:  # type: ignore[no-untyped-def]

@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
+from gpudoctor.cli import mcp_call
 from gpudoctor.cli.assistant_tools import Allowed, names_of
-from gpudoctor.cli.mcp import answer_apart, looks_here, refusal
+from gpudoctor.cli.mcp import answer, answer_apart, looks_here, refusal
 from gpudoctor.host import helpers
 
 MACHINES = Path(__file__).parents[2] / "machines"
@@ -108,6 +109,35 @@ def test_a_call_is_answered_by_its_process_as_in_this_one() -> None:
 def test_a_call_that_takes_too_long_says_so() -> None:
     text, failed = answer_apart("explain", {"text": "RuntimeError: x"}, Allowed(), threading.Event(), limit=0.01)
     assert failed and "given up" in text and "\n" not in text
+
+
+@LINUX
+@pytest.mark.parametrize(
+    ("name", "arguments"), [("explain", {"text": "x"}), ("check", {"capture": "x"}), ("diff", {"before": "x", "after": "y"})]
+)
+def test_what_is_only_read_is_read_under_the_limit_of_memory(
+    name: str, arguments: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import resource
+
+    seen: list[int] = []
+
+    def answer(*_: object) -> tuple[str, bool]:
+        seen.append(resource.getrlimit(resource.RLIMIT_DATA)[0])
+        return "", False
+
+    monkeypatch.setattr("gpudoctor.cli.mcp.answer", answer)
+    mcp_call.main({"name": name, "arguments": arguments, "files": {}, "python": None})
+    assert 0 < seen[0] < 10**12 and json.loads(capsys.readouterr().out) == {"text": "", "failed": False}
+
+
+def test_one_that_needs_too_much_memory_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def explain(*_: object, **more: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("gpudoctor.explaining.explain", explain)
+    text, failed = answer("explain", {"text": "RuntimeError: x"}, Allowed(), threading.Event())
+    assert failed and "300 MB" in text and "\n" not in text
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,16 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from gpudoctor.host.changing import ActingHost
+from gpudoctor.host.local import LocalHost
 from gpudoctor.host.state import state_folder
 from gpudoctor.install.journal import Child, Journal, JournalError
+from gpudoctor.install.pip_command import alone
 from gpudoctor.install.plan_store import plan_from_json, plan_to_json
 from gpudoctor.model.plan import DONE, Command, FileChange, Plan, PlannedStep, Refusal, Word
 
@@ -28,6 +32,7 @@ PLAN = Plan(
 
 HOLD = """
 import sys, time
+from collections.abc import Sequence
 from pathlib import Path
 from gpudoctor.install.journal import Journal
 with Journal(Path(sys.argv[1])).held():
@@ -62,10 +67,27 @@ def test_what_was_begun_is_there_for_another_process(tmp_path: Path):
 def test_a_child_is_open_until_its_end_was_seen(tmp_path: Path):
     journal = Journal(tmp_path)
     run = journal.start(PLAN, "1")
-    journal.child_starts(run, 1, Child(41, 7, True, ("apt-get", "install")))
-    journal.child_starts(run, 1, Child(42, 8, False, ("pip",)))
+    journal.child_starts(run, 1, Child(41, 7, True, "apt-get"))
+    journal.child_starts(run, 1, Child(42, 8, False, "pip"))
     journal.child_ends(run, 42)
-    assert journal.open_children(run) == [Child(41, 7, True, ("apt-get", "install"))]
+    assert journal.open_children(run) == [Child(41, 7, True, "apt-get")]
+
+
+def test_no_password_of_a_proxy_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """pip is given the proxy as an argument; neither the journal nor the log of the run keeps its password."""
+    monkeypatch.setenv("PIP_PROXY", "http://anna:ple@se-not@127.0.0.1:9")
+    argv = alone(["/bin/true", "-m", "pip", "install", "torch"], LocalHost())
+    assert "http://anna:ple@se-not@127.0.0.1:9" in argv
+    journal = Journal(tmp_path)
+    run = journal.start(PLAN, "1")
+
+    def starts(pid: int, began: int, finish: bool, words: Sequence[str]) -> None:
+        journal.child_starts(run, 1, Child(pid, began, finish, words[0]))
+
+    ActingHost(LocalHost(), log=tmp_path / "run-1.log", on_child=starts).run(argv)
+    journal.close()
+    kept = b"".join(path.read_bytes() for path in tmp_path.iterdir() if path.is_file())
+    assert b"/bin/true" in kept and b"not@" not in kept and b"anna" not in kept
 
 
 def test_a_second_run_is_told_who_is_at_work_and_let_in_when_the_first_dies(tmp_path: Path):
