@@ -223,7 +223,7 @@ ADVICE = lazy(
 )
 _REQUESTS = (
     r"^\W{0,3}(?:feature|enhancement|proposal|rfc|wishlist|suggestion)(?: request)?\s?[\]:)]",
-    r"\bplease (?:let|make|add|support|allow|print|show)\b",
+    r"\bplease (?:let (?!us know|me know)|support |add (?:support|an? (?:option|flag|way|check))\b)",
     r"\b(?:would|could) be (?:nice|great|good|helpful|useful|better)\b",
     r"\b(?:it|this|that|one|which|they) should (?:\w+ )?(?:retry|print|say|warn|catch|tell|report|show|refuse|fall back|be able)\b",
 )

@@ -29,3 +29,16 @@ def test_the_mac_from_which_somebody_logs_in_is_not_the_machine() -> None:
     there.platform("linux")
     assert vendors_of("from my macbook i log in to the server with the h100", there) == ["nvidia"]
     assert vendors_of("on my macbook", Evidence()) == ["apple"]
+
+
+@pytest.mark.parametrize("text", ["mps sharing is not supported for mig devices", "nvidia-cuda-mps-control does not start the mps daemon"])
+def test_nvidias_multi_process_service_is_not_apples_mps(text: str) -> None:
+    assert stacks_of(text, Evidence(), Facts()) == ["torch-cuda"]
+    assert vendors_of(text, Evidence()) == ["nvidia"]
+    assert stacks_of("the device mps gives nan", Evidence(), Facts()) == ["torch-mps"]
+    assert vendors_of("the device mps gives nan", Evidence()) == ["apple"]
+
+
+def test_the_compiler_of_tensorflow_is_no_jax() -> None:
+    assert stacks_of("tensorflow/compiler/xla/stream_executor: xla service started", Evidence(), Facts()) == ["tensorflow"]
+    assert stacks_of("xla service started", Evidence(), Facts()) == ["jax"]
