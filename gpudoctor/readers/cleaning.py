@@ -20,6 +20,11 @@ _STAMP = lazy(r"^(?:\[?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d
 _BUILD_STEP = lazy(r"^#\d{1,3} \d{1,5}\.\d{1,3} (?=\S)")
 """What docker build puts before the output of a step: '#14 107.3 '."""
 
+_EXCEPTION = lazy(r"^(?:E\s+)?[A-Za-z_][\w.]*(?:Error|Exception|Warning): .*\w$")
+_GOES_ON = lazy(r"^[a-z]+[.,]? [A-Za-z][^=(){}\[\]]*$")
+_BROKEN_AT = range(50, 100)
+"""Letters of a line that was broken because it was too long."""
+
 
 def decode(raw: bytes) -> str:
     """UTF-8, UTF-16 as PowerShell writes it into files, else Windows' western code page. Never fails."""
@@ -65,4 +70,19 @@ def unquoted(lines: Sequence[Numbered]) -> list[Numbered]:
         lines = [Numbered(line.number, _QUOTED.sub("", line.text, count=1)) for line in lines]
     if stamped > 2 and stamped * 2 > len(filled):
         lines = [Numbered(line.number, _STAMP.sub("", line.text, count=1)) for line in lines]
-    return list(lines)
+    return _rejoined(lines)
+
+
+def _rejoined(lines: Sequence[Numbered]) -> list[Numbered]:
+    """With the last line of a traceback in one piece where a mail program or a form broke it, before a word in small letters."""
+    whole: list[Numbered] = []
+    width = 0
+    """Letters of the line above where that is an exception, or goes on with one; else 0."""
+    for line in lines:
+        if width in _BROKEN_AT and _GOES_ON.match(line.text):
+            whole[-1] = Numbered(whole[-1].number, f"{whole[-1].text} {line.text}", whole[-1].source)
+            width = len(line.text)
+        else:
+            whole.append(line)
+            width = len(line.text) if len(line.text) in _BROKEN_AT and _EXCEPTION.match(line.text) else 0
+    return whole

@@ -249,5 +249,8 @@ SOLVED_NOW = lazy(
     r"^\W*(?:(?:edit|update)\W+)?(?:solved|resolved|fixed)(?:\W*$|[.!,:]|\s(?:by|with|it|now|after|this|that)\b)", re.IGNORECASE
 )
 """A line that says no more than that it is over: 'Solved.', 'EDIT: solved with a newer wheel'."""
+GONE_NOW = lazy(r"\b(?:warning|error|message|problem|issue|crash|exception)s? (?:is|are) (?:now )?gone\b", re.IGNORECASE)
+ON_CONDITION = lazy(any_of(("if", "when", "with", "without", "by", "unless", "while", "as long as", "cpu", "why")), re.IGNORECASE)
+"""'The error is gone when the variable is set' is a way around it."""
 OPEN_AGAIN = lazy(any_of(("still", "again", "same", "another", "also", "not", "but")), re.IGNORECASE)
 NOT_YET = lazy(any_of(("but", "not", "n't", "until", "unless", "how", "why", "if", "still", "only", "cpu")), re.IGNORECASE)

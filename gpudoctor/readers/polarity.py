@@ -20,6 +20,8 @@ _TROUBLE = lazy(
     )), re.IGNORECASE,
 )  # fmt: skip
 _DENIED = lazy(any_of(words.DENIED, whole=False), re.IGNORECASE)
+_QUOTED_IN_VAIN = lazy(any_of(words.QUOTED_IN_VAIN, whole=False), re.IGNORECASE)
+_AT_ODDS = lazy(any_of(words.AT_ODDS), re.IGNORECASE)
 _SETTLED = lazy(f"{any_of(words.SETTLED)}|{any_of(words.SETTLED_BY_A_MARK, whole=False)}", re.IGNORECASE)
 _SETTLING_NEGATED = lazy(any_of(words.NOT_SETTLED, whole=False), re.IGNORECASE)
 _HYPOTHETICAL = lazy(rf"[\"']if you\b|^\W*{any_of(words.IF_AT_ALL)}|{any_of(words.WISHED)}", re.IGNORECASE)
@@ -38,8 +40,16 @@ def polarity(text: str, *, prose: bool = True) -> str:
     """trouble, fine, hypothetical or neutral. In the output of a program (`prose` false) nothing is hypothetical."""
     if prose and _OVER.search(text) and not _AGAIN.search(text):
         return FINE
+    said = _of_clauses(_QUOTED_IN_VAIN.sub(" ", text[:LONGEST]), prose)
+    if said == NEUTRAL and _QUOTED_IN_VAIN.search(text[:LONGEST]):
+        return FINE
+    return TROUBLE if said == NEUTRAL and _AT_ODDS.search(text[:LONGEST]) else said
+
+
+def _of_clauses(text: str, prose: bool) -> str:
+    """The first that tells of a trouble decides, else the first that says anything."""
     said = NEUTRAL
-    for clause in _CLAUSES.split(_JOINED.sub(" ", text[:LONGEST])):
+    for clause in _CLAUSES.split(_JOINED.sub(" ", text)):
         of_clause = _of_clause(clause, prose)
         if of_clause == TROUBLE:
             return TROUBLE

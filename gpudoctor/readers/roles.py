@@ -114,8 +114,8 @@ class Roles:
 
     def _solved_by_a_line(self) -> bool:
         """Whether a line says only this, and nobody complains below it."""
-        solved = next((row for row in reversed(range(len(self._lines))) if shapes.SOLVED_NOW.match(self._lines[row].text)), None)
-        if solved is None or shapes.OPEN_AGAIN.search(self._lines[solved].text) or self._lines[solved].text.rstrip().endswith("?"):
+        solved = next((row for row in reversed(range(len(self._lines))) if _says_that_it_is_over(self._lines[row].text)), None)
+        if solved is None or self._lines[solved].text.rstrip().endswith("?"):
             return False
         below = (line.text for line in self._lines[solved + 1 :])
         return not any(shapes.OPEN_AGAIN.search(text) and polarity(text) == TROUBLE for text in below)
@@ -196,6 +196,14 @@ class Roles:
             if typed or above.startswith(("Traceback", ">>>", "  File")):
                 return typed or above
         return ""
+
+
+def _says_that_it_is_over(text: str) -> bool:
+    if shapes.SOLVED_NOW.match(text):
+        return shapes.OPEN_AGAIN.search(text) is None
+    return (
+        shapes.GONE_NOW.search(text) is not None and shapes.ON_CONDITION.search(text) is None and shapes.NOT_YET.search(text) is None
+    )
 
 
 def _is_added(text: str) -> bool:

@@ -50,6 +50,8 @@ DEMANDED = (
     r"needs?\b.{0,40}\bbut", r"requires?\b.{0,60}\b(?:but|found|have|got)", r"is (?:\w+ )?required", "must (?:be|have)",
     r"expected\b.{0,60}\b(?:got|but|found)",
 )
+AT_ODDS = (r"\b(?:loaded|found|installed|detected|running)\b.{0,80}\bbut\b.{0,60}\b(?:compiled|built|made) (?:with|for|against)",)
+"""Two clauses that say it together: 'loaded library 8.0 but source was compiled with 8.1'."""
 FAILING = (
     "err", "exceptions?", r"abort\w*", r"crash\w*", r"seg(?:mentation)? ?fault\w*", "sig(?:segv|abrt|ill|bus)", "faults?", "core dumped",
     "killed", "fatal", r"panic\w*", r"assert\w*", "warn(?:ing)?s?", "dies", "died", "dead", "broken?", "breaks?", r"corrupt\w*", "xid",
@@ -76,7 +78,7 @@ SLOW = (
 )
 # --- Trouble: also within longer words, or with marks around
 ANYWHERE = (
-    "error", "fail", "outof(?:device|host|gpu)?memory", r":\s*false\b", r"\bfalse$",
+    r"^\S{1,120}: .{0,200}\bis not an? \w+", "error", "fail", "outof(?:device|host|gpu)?memory", r":\s*false\b", r"\bfalse$",
     r"(?:n't|\b(?:does|did|do|will) not) (?:\w+ ){0,2}\w+", r"\b0 ?% ?(?:gpu|util\w*)", r"\bgpu (?:usage|util\w*|load)?:? ?0 ?%",
 )
 
@@ -115,6 +117,14 @@ DENIED = (
     r"\bunlike\b", r"\bnot because\b", r"\berror (?:rate|bars?|margin)\b",
     r"\b(?:handling|handler|handlers|checking|correction|codes? table|messages? table|log level)\b",
 )
+
+_QUOTED = "(?:\"[^\"]{4,200}\"|'[^']{4,200}')"
+QUOTED_IN_VAIN = (
+    rf"\bno \w+ (?:has|have|had) (?:shown|printed|reported|given|said) {_QUOTED}",
+    rf"{_QUOTED}[^.;\"']{{0,80}}\b(?:does|do|did)(?: not|n't) (?:come up|appear|occur|show up)\b", rf"{_QUOTED} had been\b",
+    rf"^before (?:I|we) .{{0,80}}\b(?:this|it) (?:failed|crashed|ended|stopped|died) (?:with|by) {_QUOTED}\. now\b",
+)
+"""A message is quoted, and the sentence says that it comes no more."""
 
 # --- A trouble that is over
 SETTLED = (

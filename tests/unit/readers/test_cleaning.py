@@ -41,3 +41,10 @@ def test_line_numbers_are_those_of_the_text() -> None:
 @given(st.binary(max_size=400))
 def test_no_bytes_are_too_odd(raw: bytes) -> None:
     assert all("\x1b" not in text and "\x00" not in text for text in texts(raw))
+
+
+def test_the_message_of_an_exception_that_a_form_broke_is_one_line() -> None:
+    broken = "RuntimeError: the worker of the loader (pid 47) was ended by a signal\nof the kernel. Please give it more memory.\nbye"
+    assert [line.number for line in unquoted(lines_of(broken))] == [1, 3]
+    kept = "RuntimeError: the worker of the loader (pid 47) was ended by a signal\nx = load(3)\nTraceback"
+    assert [line.text for line in unquoted(lines_of(kept))] == kept.split("\n")

@@ -58,6 +58,11 @@ def role(text: str) -> str:
         (FAILURE, "train.py:12: UserWarning: no kernel image is available"),
         (PROSE, "With the new wheel I do not get 'CUDA out of memory' any more"),
         (COMPLAINT, "clinfo does not see my device any more"),
+        (FAILURE, "/sbin/ldconfig.real: /usr/lib/example/libx.so.1 is not a symbolic link"),
+        (COMPLAINT, "Loaded runtime library: 8.0.5 but source was compiled with: 8.1.0. If you use a package, replace that one."),
+        (LOG, 'Since the change no container has shown "Failed to initialize: unknown error" again'),
+        (PROSE, '"The device is not supported" had been my companion for a year'),
+        (FAILURE, 'My container has shown "Failed to initialize: unknown error" again'),
         (CODE, "    HSA_STATUS_ERROR_INVALID_ISA = 0x100f,"),
         (PROSE, "Since the update it never freezes, no black screen, nothing is stuck."),
         (PROSE, "- pip no longer downgrades torch"),
@@ -154,3 +159,10 @@ def test_added_lines_of_a_patch_are_no_failures() -> None:
     assert roles(f"{head}+ERROR: the loader fails\n+Error: no device")[-2:] == [CODE, CODE]
     assert roles("+## Troubleshooting\n+When the loader stops with\n+RuntimeError: the device is lost") == [CODE] * 3
     assert roles("+ RuntimeError: the device is lost") == [FAILURE]
+
+
+def test_a_message_that_is_gone_settles_the_text() -> None:
+    failed = 'Last week I saw "the device is not supported".\n'
+    assert COMPLAINT in roles(failed)
+    assert COMPLAINT not in roles(f"{failed}I moved to another wheel and the warning is gone.")
+    assert COMPLAINT in roles(f"{failed}The warning is gone when a variable is set.")
