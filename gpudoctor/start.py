@@ -16,8 +16,11 @@ def main() -> None:
     _signal.signal(_signal.SIGINT, _interrupted)  # the module `signal` is Python, and would have to be imported first
     from gpudoctor.cli import main as command_line
 
-    _signal.signal(_signal.SIGINT, _signal.default_int_handler)
-    command_line()
+    try:
+        _signal.signal(_signal.SIGINT, _signal.default_int_handler)
+        command_line()
+    except KeyboardInterrupt:  # between the handler above and the first line of the command
+        _interrupted(_signal.SIGINT, None)
 
 
 if __name__ == "__main__":
