@@ -48,6 +48,9 @@ def read_folder(folder: Path, items: Mapping[str, str]) -> tuple[list[Check], li
     """Checks and stacks of one folder <vendor>/<component>/<id>.toml, examples included."""
     if not folder.is_dir():
         raise DataError(f"{folder}: no such folder; a catalogue is a folder of <vendor>/<component>/<id>.toml files")
+    closed = paths.closed_to_us(folder)
+    if closed is not None:
+        raise DataError(f"{closed}: no permission to read this folder of checks; make it readable, or leave out --checks")
     return _built(read_tables(folder), items)
 
 

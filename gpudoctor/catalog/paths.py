@@ -37,3 +37,8 @@ def cached_bundle(folder: Path) -> Path:
 def files_of(folder: Path) -> list[Path]:
     """Every data file in the folders of a catalogue, however deep; what lies beside those folders is none."""
     return sorted(path for path in folder.glob("*/**/*.toml"))
+
+
+def closed_to_us(folder: Path) -> Path | None:
+    """The first folder of a catalogue that may not be read: what is in it would be passed over in silence."""
+    return next((path for path in (folder, *folder.glob("**/")) if not os.access(path, os.R_OK | os.X_OK)), None)

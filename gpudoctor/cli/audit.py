@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from gpudoctor.cli import FINDINGS, OK, UNKNOWN, BadInput
+from gpudoctor.cli.given_python import check_python
 from gpudoctor.cli.output import deliver, terminal
 from gpudoctor.cli.progress import StatusLine
 
@@ -39,6 +40,7 @@ def command(files: Sequence[str], **given: Any) -> int:
     from gpudoctor import app, auditing
     from gpudoctor.model.audit import FormatError
 
+    check_python(given["python"], given["capture"])
     backend = _backend(given["backend"])
     request = auditing.AuditRequest(
         files=files, backend=backend, python=given["python"], capture=given["capture"], online=not given["offline"]

@@ -16,6 +16,9 @@ def check_python(given: str | None, capture: str | None = None) -> None:
     if not given or capture is not None:
         return
     path = os.path.expanduser(given)
+    closed = closed_folder(path)
+    if closed:
+        raise BadInput(f"--python {given}: no permission to look into {closed}; give an interpreter that you may run")
     if not os.path.lexists(path):
         if os.sep in given or not _NAME.fullmatch(given):
             raise BadInput(f"--python {given}: no such file or folder; give an interpreter or an environment folder")
@@ -25,6 +28,13 @@ def check_python(given: str | None, capture: str | None = None) -> None:
             raise BadInput(f"--python {given}: this folder holds no Python interpreter; give an environment's folder")
     elif os.path.exists(path) and not (os.access(path, os.X_OK) and _is_python(path)):
         raise BadInput(f"--python {given}: this file is not a Python interpreter; give one, or the folder of an environment")
+
+
+def closed_folder(path: str) -> str:
+    """The first folder on the way that may not be entered; '' where the way is open as far as it goes."""
+    parts = os.path.abspath(path).split(os.sep)
+    ways = (os.sep.join(parts[:end]) or os.sep for end in range(1, len(parts) + 1))
+    return next((way for way in ways if os.path.isdir(way) and not os.access(way, os.X_OK)), "")
 
 
 def _is_python(path: str) -> bool:

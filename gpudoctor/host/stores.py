@@ -47,8 +47,9 @@ def open_store(path: str) -> Store:
     try:
         if os.path.isdir(path):
             return FolderStore(path)
-        if not os.path.exists(path):
+        if not os.path.exists(path) and os.access(os.path.dirname(path) or ".", os.X_OK):
             raise CaptureError(f"{path}: no such file or folder (expected a capture: a folder, .tar.gz or .zip)")
+        os.stat(path)
         if not os.path.isfile(path):
             raise CaptureError(f"{path}: not a regular file (expected a capture: a folder, .tar.gz or .zip)")
         with open(path, "rb") as handle:
@@ -95,6 +96,8 @@ class FolderStore:
             try:
                 entries = list(os.scandir(folder))
             except OSError:
+                if not prefix:
+                    raise
                 continue
             for entry in entries:
                 name = text_name(f"{prefix}{entry.name}")

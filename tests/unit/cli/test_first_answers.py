@@ -278,3 +278,16 @@ def test_the_first_finding_is_on_the_lowest_broken_rung(folder: Path, capsys: py
     for later in errors[1:]:
         if set(later["stacks"]) & set(errors[0]["stacks"]):
             assert LAYERS.index(errors[0]["layer"]) <= LAYERS.index(later["layer"]), later["id"]
+
+
+def test_folders_that_may_not_be_read_are_usage_errors(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """tests/real asks the same as another user; who runs this may be root, for whom nothing is closed."""
+    closed = tmp_path / "vendor"
+    (closed / "bin").mkdir(parents=True)
+    really = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode, **more: Path(path) != closed and really(path, mode, **more))
+    for words in (["check", "--quick", "--checks", str(tmp_path)], ["check", "--quick", "--python", str(closed / "bin")]):
+        status, line = said(words, capsys)
+        assert status == 2 and "no permission" in line and str(closed) in line and len(line.splitlines()) == 1, line
