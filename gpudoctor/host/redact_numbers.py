@@ -45,7 +45,8 @@ _MAC = re.compile(
 _BARE_MAC = re.compile(r"(\b(?:mac|ether|hwaddr|bssid|bdaddr|lladdr|server \w{1,60})[ =:]{1,3})([0-9a-f]{12})(?![0-9a-f])", re.IGNORECASE)
 _FOUR_GROUPS = re.compile(r"(?<![\w:.])[0-9a-f]{4}(?::[0-9a-f]{4}){3}(?![\w:.])", re.IGNORECASE)
 _NAMED_HEX = re.compile(
-    r"(\b(?:[a-z_]{0,20}guid|wwn|wwid|naa|nguid|eui)[ \"'=:.-]{1,4}(?:0x)?)([0-9a-f]{12,32})(?![0-9a-f])", re.IGNORECASE
+    r"(\b(?:[a-z_]{0,20}guid|(?:port|node)_name|ww[pn]?n|wwid|naa|nguid|eui)[ \"'=:.-]{1,4}(?:0x)?)([0-9a-f]{12,32})(?![0-9a-f])",
+    re.IGNORECASE,
 )
 _UUID = re.compile(r"(?<![0-9a-f])([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?![0-9a-f-])", re.IGNORECASE)
 _UUID_WITHOUT_DASHES = re.compile(r"(\buuid\W{1,3})([0-9a-f]{32})(?![0-9a-f])", re.IGNORECASE)
@@ -55,17 +56,17 @@ _NUMBERED = re.compile(
     r"(\b(?:serial(?:[ _-]?(?:number|no|num))?|s/n|service[ _]tag|asset[ _]?tag|product (?:key|id)|imei|imsi|iccid|account"
     r"|licen[sc]e (?:number|no)|iserial\s{1,24}\d|tag)\W{1,4}(?:is |of |with )?)"
     r"([A-Za-z0-9][\w-]{4,40})(?![\w-])"
-    r"|(\bsn[:=] ?|\b(?:board|card|device) serial:? {1,20})([A-Z0-9][A-Z0-9.-]{6,40})(?![\w-])",
+    r"|(\bsn(?:[:=] ?| (?=\d{9}))|\b(?:board|card|device) serial:? {1,20})([A-Z0-9][A-Z0-9.-]{6,40})(?![\w-])",
     re.IGNORECASE,
 )
-_STEMS = ("serial", "s/n", "sn:", "sn=", "tag", "product", "imei", "imsi", "iccid", "account", "license", "licence")
+_STEMS = ("serial", "s/n", "sn:", "sn=", "sn ", "tag", "product", "imei", "imsi", "iccid", "account", "license", "licence")
 _DISK = re.compile(r"((?:ata|nvme|scsi|usb|mmc)-[\w.-]{3,80}?_)([A-Z0-9][A-Z0-9-]{7,24})(?=-part\d|[^\w-]|$)")
 _INSTANCE = re.compile(r"(?<![\w-])(i|vol|eni|ami|sg|subnet|vpc)-([0-9a-f]{8}(?:[0-9a-f]{9})?)(?![\w-])")
 _ARN = re.compile(r"\b(arn:[\w-]{1,20}:[\w-]{0,30}:[\w-]{0,30}:)(\d{12})(?=:)")
 _IBAN = re.compile(r"(?<!\w)[A-Z]{2}\d{2}(?:\d{11,30})(?!\w)")
 _PLACE = re.compile(r"(\b(?:lat|lon|latitude|longitude)\W{1,3})(-?\d{1,3}\.\d{3,})", re.IGNORECASE)
 _PHONE = re.compile(
-    r"(?<![\w.+])(?:\+\d{1,3}[ -]\d[\d -]{6,14}\d|\(\d{3}\) ?\d{3}-\d{4}|00[1-9]\d{9,13}|\d{3}-\d{2}-\d{4})(?![\w.-])"
+    r"(?<![\w.+])(?:\+\d{1,3}[ -](?:\(0\) ?)?\d[\d -]{6,14}\d|\(\d{3}\) ?\d{3}-\d{4}|00[1-9]\d{9,13}|\d{3}-\d{2}-\d{4})(?![\w.-])"
     r"|((?i:\b(?:tel|phone|mobile|telephone|fax|handy)[.:]{1,2} ?))(\+?[\d(][\d ()/-]{5,20}\d)"
 )
 """Telephones, and numbers of social security."""
@@ -107,7 +108,7 @@ class Numbers:
             line = _MAC.sub(self._mac, line)
         if "mac" in lowered or "addr" in lowered or "ether" in lowered or "server" in lowered or "bssid" in lowered:
             line = _BARE_MAC.sub(self._bare_mac, line)
-        if "guid" in lowered or "wwn" in lowered or "wwid" in lowered or "naa." in lowered or "eui" in lowered:
+        if "guid" in lowered or "_name" in lowered or "ww" in lowered or "wwid" in lowered or "naa." in lowered or "eui" in lowered:
             line = _NAMED_HEX.sub(self._named, line)
         if colons >= 2:
             line = _COLONS.sub(self._colons, line)
