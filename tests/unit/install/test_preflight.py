@@ -276,7 +276,7 @@ def test_room_permission_python_and_sudo(tmp_path: Path, monkeypatch: pytest.Mon
     assert crowded.notes == ("root rights are needed for step 1: each command runs through sudo",)
     alone = run(plan(*steps[1:], env=env, disk_gb=0.001), online=False)
     (missing,) = alone.problems
-    assert missing.what == "Python" and "/usr/bin/python9.9 is not here" in missing.detail
+    assert missing.what == "Python" and "/usr/bin/python9.9 is not installed" in missing.detail
     without = run(plan(steps[0]), online=False, facts={"user.is_root": False})
     assert "the commands are shown" in without.notes[0]
     monkeypatch.setattr(LocalHost, "may_open", lambda self, path: False)
