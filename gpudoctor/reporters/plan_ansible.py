@@ -59,7 +59,7 @@ def render(plan: Plan, *, version: str, date: str) -> str:
     lines = [
         *_head(plan, version, date),
         "---",
-        f"- name: {scalar(_label(f'gpudoctor setup {plan.name}: {plan.title}'))}",
+        f"- name: {scalar(_label(f'Set up {plan.name}: {plan.title}'))}",
         f"  hosts: {scalar(_HOSTS)}",
         "  gather_facts: false",
         "  tasks:",
@@ -74,6 +74,7 @@ def render(plan: Plan, *, version: str, date: str) -> str:
 
 
 def _head(plan: Plan, version: str, date: str) -> Iterator[str]:
+    yield "# yamllint disable rule:line-length"
     yield comment(plan.title, f"gpudoctor setup {plan.name or '?'}")
     yield comment(plan.machine, "planned for")
     yield comment(f"by gpudoctor {version} on {date} from the recipe {plan.recipe}; read it before you run it", "generated")
@@ -92,7 +93,7 @@ def _base(plan: Plan) -> Iterator[tuple[list[str], list[Task]]]:
         yield ["# What a minimal system lacks."], [{"name": "What the steps need", module: {"name": list(wanted.packages)}, "become": True}]
     if wanted.uv:
         made = (f"{base.UV_FOLDER}/bin/python", f"{base.UV_FOLDER}/bin/uv", "/usr/local/bin/uv")
-        tasks = [{"name": f"uv ({at})", "ansible.builtin.command": {"argv": list(command.argv), "creates": path}, "become": True}
+        tasks = [{"name": f"Install uv ({at})", "ansible.builtin.command": {"argv": list(command.argv), "creates": path}, "become": True}
                  for at, (command, path) in enumerate(zip(base.uv_steps(), made, strict=True), 1)]  # fmt: skip
         yield ["# uv fetches a Python that this system does not have."], tasks
 
@@ -254,7 +255,9 @@ def _file(change: FileChange, label: str, result: str) -> Iterator[Task]:
         raise Unwritable(f"Ansible would replace a part of the path {visible(change.path)!r}")
     folder = change.path.rsplit("/", 1)[0]
     if folder:
-        yield _rooted({"name": f"{label}: its folder", "ansible.builtin.file": {"path": folder, "state": "directory"}}, change.root)
+        # Of a folder that is there, what others may do in it stays as it is.
+        made = {"path": folder, "state": "directory", "mode": "u+rwx"}
+        yield _rooted({"name": f"{label}: its folder", "ansible.builtin.file": made}, change.root)
     mode = f"{change.mode:04o}"
     if acts.fingerprint(change):
         yield from _key(change, label, result, mode)

@@ -57,6 +57,37 @@ def test_the_linters_have_nothing_to_say_of_the_examples(name: str, tmp_path: Pa
     assert ansible(playbook, tmp_path, "--syntax-check").returncode == 0
 
 
+def linted(playbooks: Path, environment: Callable[[str], Path]) -> str:
+    """What ansible-lint says of the playbooks of a folder."""
+    tools = environment("ansible-lint") / "bin"
+    env = {**UTF8, "PATH": f"{tools}:{os.environ['PATH']}", "HOME": str(playbooks), "ANSIBLE_HOME": str(playbooks / "ansible")}
+    names = sorted(path.name for path in playbooks.glob("*.yml"))
+    argv = [str(tools / "ansible-lint"), "--offline", "--nocolor", "--profile", "production", *names]
+    done = subprocess.run(argv, cwd=playbooks, env=env, capture_output=True, text=True, timeout=600)
+    return "" if done.returncode == 0 else done.stdout + done.stderr
+
+
+def test_ansible_lint_has_nothing_to_say_of_the_examples(environment: Callable[[str], Path], tmp_path: Path) -> None:
+    for name, plan in ALL.items():
+        (tmp_path / f"{re.sub('[^a-z0-9]', '_', name)}.yml").write_text(plan_ansible.render(plan, **MADE), "utf-8")
+    assert linted(tmp_path, environment) == ""
+
+
+@pytest.mark.parametrize(("stack", "machine"), [
+    ("openvino", "arc-a770-whole-slot"), ("torch-xpu", "arc-a750-old-kernel"), ("cuda", "rtx4090-healthy"), ("rocm", "rx6800-healthy"),
+])  # fmt: skip
+def test_the_linters_have_nothing_to_say_of_real_plans(
+    stack: str, machine: str, environment: Callable[[str], Path], tmp_path: Path
+) -> None:
+    capture = Path(__file__).parents[1] / "machines" / machine
+    for form, name in (("sh", "p.sh"), ("dockerfile", "Dockerfile"), ("ansible", "p.yml")):
+        argv = [sys.executable, "-m", "gpudoctor", "setup", stack, "--capture", str(capture), "--format", form, "-o", str(tmp_path / name)]
+        subprocess.run(argv, check=True, timeout=120)
+    assert tool("shellcheck", "-S", "style", str(tmp_path / "p.sh")).stdout == ""
+    assert tool("hadolint", "--no-color", str(tmp_path / "Dockerfile")).stdout == ""
+    assert linted(tmp_path, environment) == ""
+
+
 @relaxed
 @given(hostile)
 def test_shellcheck_has_nothing_to_say_of_any_script(plan: Plan) -> None:
