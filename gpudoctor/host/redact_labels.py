@@ -37,8 +37,9 @@ _USER = re.compile(r"(\bUser <|\bUsers=)([A-Za-z][\w.,-]{1,200})")
 _OF_A_CLUSTER = frozenset(
     "kube operator operators plugin plugins istio cert manager monitoring prometheus resources feature discovery".split()
 )
-_STEMS = ("-by", "owner", "name", "author", "maintainer", "packager", "uploaded", "groupid", "id: (", "account", "job", "reservation",
-          "wckey", "project", "namespace", "container", "user", "wandb", "slurm", "prompt")  # fmt: skip
+_STEMS = ("-by", "owner", "l name", "y name", ".name", "_name", "] name", "name: ", "author", "maintainer", "packager",
+          "uploaded", "groupid", "id: (", "account", "job", "reservation", "wckey", "project", "namespace", "container", "user",
+          "wandb", "slurm", "prompt")  # fmt: skip
 
 
 class Namer(Protocol):

@@ -135,7 +135,8 @@ class Numbers:
         if _MANY_DIGITS.search(line):
             line = _PHONE.sub(lambda m: (m[1] or "") + self._namer.stand_in("label", m[2] or m[0]), line)
             line = _CARD.sub(lambda m: self._namer.stand_in("label", m[0]) if _sums_up(m[0]) else m[0], line)
-        return _IBAN.sub(lambda m: self._namer.stand_in("label", m[0]), line)
+            line = _IBAN.sub(lambda m: self._namer.stand_in("label", m[0]), line)
+        return line
 
     def _named(self, match: re.Match[str]) -> str:
         if is_ours(match[2]) or not match[2].strip("0") or (match.re is _DISK and not re.search(r"\d", match[2])):

@@ -86,7 +86,7 @@ class Places:
         return line
 
     def _listed(self, line: str) -> str:
-        if "r" in line and "-" in line:
+        if "-" in line and ("rw" in line or "r-" in line):
             line = patterns.LISTING.sub(lambda m: m[1] + self._owner(m[2]) + m[3] + self._owner(m[4]), line)
         if self._users and ":" in line:
             line = patterns.GROUP_FILE.sub(self._group_line, line)

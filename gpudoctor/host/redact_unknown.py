@@ -109,8 +109,9 @@ class Unknown:
     def _token_stays(self, token: str) -> bool:
         if token.startswith(("/", "\\")) or token[1:3] in (":\\", ":/"):
             return _PATH.fullmatch(token) is not None
-        whole = (_RIGHTS.fullmatch(token), _LIBRARY.fullmatch(token))
-        return token.isdigit() or any(whole) or token.lower() in self._protected
+        if len(token) in (10, 11) and _RIGHTS.fullmatch(token):
+            return True
+        return token.isdigit() or _LIBRARY.fullmatch(token) is not None or token.lower() in self._protected
 
     def _plain_groups(self, groups: str) -> bool:
         parts = groups.split("-")
