@@ -100,7 +100,7 @@ WORDS = ("words:slow", "slow", "gpu", "device lost", "lost\n", "ost", "error -30
 
 @given(st.lists(st.tuples(st.integers(0, 40), st.sampled_from(WORDS)), max_size=60), st.integers(1, 3))
 def test_one_pass_for_all_literals_finds_what_a_search_for_each_finds(rows: list[tuple[int, str]], repeats: int) -> None:
-    lines = [f"{'.' * indent}{word}{'-' * 300}" for indent, word in rows] * repeats
+    lines = [f"{'.' * indent}{word.strip()}{'-' * 300}" for indent, word in rows] * repeats
     lines += ["," * 400] * (max(0, LONG - sum(map(len, lines))) // 400 + 1)
     alone, together = text(*lines), text(*lines)
     together.look_for(WORDS)
