@@ -203,7 +203,7 @@ def _command(plan: Plan, step: PlannedStep, command: Command, result: str) -> Ta
     if name == "usermod" and len(argv) == 4 and argv[1] in ("-aG", "-a -G"):
         return {"ansible.builtin.user": {"name": argv[3], "groups": argv[2].split(","), "append": True}}
     if name == "mkdir" and len(argv) == 3 and argv[1] == "-p" and _literal_path(argv[2]):
-        return {"ansible.builtin.file": {"path": argv[2], "state": "directory"}}
+        return {"ansible.builtin.file": {"path": argv[2], "state": "directory", "mode": "u+rwx"}}
     if any("\0" in text for text in argv):
         raise Unwritable("an argument holds a NUL character, which no command line can")
     bad = [variable for variable in command.env if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", variable)]
@@ -216,8 +216,8 @@ def _command(plan: Plan, step: PlannedStep, command: Command, result: str) -> Ta
     if command.env:
         task["environment"] = dict(command.env)
     truth = _tells(argv, name, result)
-    if truth:
-        task["changed_when"] = Template(truth)
+    if truth or "creates" not in task["ansible.builtin.command"]:
+        task["changed_when"] = Template(truth) if truth else True
     return task
 
 
@@ -370,6 +370,9 @@ def _escaped(char: str) -> str:
 
 def _item(task: Task, indent: int) -> list[str]:
     lines = _mapping(task, indent + 2)
+    when = task.get("when")
+    if isinstance(when, Template) and when.text.endswith(" is changed"):
+        lines[0] += "  # noqa: no-handler"  # a handler would run behind the steps that need it
     return [" " * indent + "- " + lines[0].lstrip(), *lines[1:]]
 
 
