@@ -143,13 +143,12 @@ def _judged(wanted: Wanted, manifest: Manifest, target: Target, known: Mapping[s
         return _row(wanted, "ok", "from an address of its own", (), sources)
     if status == "build":
         return _row(wanted, "warning", note or "built on the machine, with this backend chosen", use, sources, "build")
-    extra = _EXTRA.match(wanted.text)
-    brings = next((backend for name, backend in _OF_EXTRA.items() if extra and name in extra[1].lower()), "")
-    if brings and extra and brings != target.backend and row_of(wanted.name):
-        use = use or [f"{wanted.name}{wanted.specifier}"]
-        return _row(wanted, "error", f"its extra [{extra[1]}] brings {TITLES[brings]}", use, sources, "needs-another-backend")
-    if brings:
+    wrong_extra = _extra(wanted, target)
+    if wrong_extra == "":
         return _row(wanted, "ok", note, (), sources)
+    if wrong_extra:
+        plain = use or [f"{wanted.name}{wanted.specifier}"]
+        return _row(wanted, "error", wrong_extra, plain, sources, "needs-another-backend")
     if status == "partner" and not set(known.get("partner", ())) & set(names):
         beside = instead(wanted, manifest, [*use] or [*known.get("partner", ())][:1], target.backend, keep=True)
         return _row(wanted, "error", note, beside, sources, "partner")
@@ -175,6 +174,15 @@ def _judged(wanted: Wanted, manifest: Manifest, target: Target, known: Mapping[s
     if old is None and known.get("ended"):
         return _row(wanted, "info", known["ended"], (), sources, "ended")
     return old or _row(wanted, "ok", note, (), sources)
+
+
+def _extra(wanted: Wanted, target: Target) -> str | None:
+    """What is wrong with an extra that brings a backend: '' where it is the target's; None where the line has no such extra."""
+    extra = _EXTRA.match(wanted.text)
+    brings = next((backend for name, backend in _OF_EXTRA.items() if extra and name in extra[1].lower()), "")
+    if not extra or not brings:
+        return None
+    return f"its extra [{extra[1]}] brings {TITLES[brings]}" if brings != target.backend and row_of(wanted.name) else ""
 
 
 def _name(requirement: str) -> str:

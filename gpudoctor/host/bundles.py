@@ -16,7 +16,7 @@ OTHERS = "other files"
 _FOLDER = re.compile(r"(?:^|/)(?:nodes?|hosts?|pods|machines)/([^/]+)/")
 """Folders of a must-gather and of its like, with one folder each below them."""
 _ARCHIVE = re.compile(r"^(.*?\.(?:tar(?:\.\w+)?|tgz))/")
-_NAMED = re.compile(r"(?:^|[-_.])((?:node|host|worker|server|machine)[-_]?\w*?\d\w*?)(?=[-_.]|$)", re.IGNORECASE)
+_NAMED = re.compile(r"(?:^|[-_.])((?:node|host|worker|server|machine)[-_]?\w{0,40}?\d\w{0,40}?)(?=[-_.]|$)", re.IGNORECASE)
 _BUG_REPORT = re.compile(r"nvidia-bug-report[^/]*$")
 _SAID = re.compile(
     rb"^(?:Linux (\S+) \d+\.\d+\.\S+ |(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\d[T ]\S+) (\S+) kernel: )", re.MULTILINE

@@ -170,7 +170,7 @@ _OF_OTHER_TOOLS = (
     "Kernel modules", "Subsystem", "Name", "Version", "Summary", "Home-page", "Author", "License", "Location", "Requires", "Required-by",
     "Platform Name", "Device Name", "Marketing Name", "Vendor Name",
 )
-WITH_ITS_VERSION = lazy(r"^\s*[A-Za-z][\w.\-]{1,60}\s{1,40}v?\d+(?:\.\d+)+\S*\s+(?P<rest>\S.*)$")
+WITH_ITS_VERSION = lazy(r"^\s*[A-Za-z][\w.\-]{1,60}\s{1,40}v?\d{1,9}(?:\.\d{1,9}){1,9}\S{0,60}\s{1,40}(?P<rest>\S.*)$")
 """A row of a list of packages, or the title of a report: 'sampler 2.1 hangs half-way'."""
 KEYED = lazy(rf"^\s*{_any(*_OF_COLLECT_ENV, *_OF_OTHER_TOOLS)}\s?:", re.IGNORECASE)
 

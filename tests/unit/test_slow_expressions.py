@@ -22,7 +22,7 @@ from gpudoctor.model.signature import Numbered, Signature
 
 ROOT = Path(__file__).resolve().parents[2] / "gpudoctor"
 PLACES = ("readers", "lang", "probes", "host", "derived", "model")
-SHORT = {"roles": 2_000, "document": 2_000, "polarity": 1_200}
+SHORT = {"roles": 2_000, "line_shapes": 2_000, "document": 2_000, "polarity": 1_200}
 """Letters of a line that these modules look at; the others 8,000."""
 SUSPECT = 0.02
 
