@@ -139,16 +139,14 @@ def _judged(wanted: Wanted, manifest: Manifest, target: Target, known: Mapping[s
             sources,
             "needs-another-package",
         )
-    if status == "build" and _addressed(wanted):
-        return _row(wanted, "ok", "from an address of its own", (), sources)
     if status == "build":
-        return _row(wanted, "warning", note or "built on the machine, with this backend chosen", use, sources, "build")
+        return _built(wanted, note, use, sources)
     wrong_extra = _extra(wanted, target)
-    if wrong_extra == "":
-        return _row(wanted, "ok", note, (), sources)
     if wrong_extra:
         plain = use or [f"{wanted.name}{wanted.specifier}"]
         return _row(wanted, "error", wrong_extra, plain, sources, "needs-another-backend")
+    if wrong_extra == "":
+        return _row(wanted, "ok", note, (), sources)
     if status == "partner" and not set(known.get("partner", ())) & set(names):
         beside = instead(wanted, manifest, [*use] or [*known.get("partner", ())][:1], target.backend, keep=True)
         return _row(wanted, "error", note, beside, sources, "partner")
@@ -174,6 +172,13 @@ def _judged(wanted: Wanted, manifest: Manifest, target: Target, known: Mapping[s
     if old is None and known.get("ended"):
         return _row(wanted, "info", known["ended"], (), sources, "ended")
     return old or _row(wanted, "ok", note, (), sources)
+
+
+def _built(wanted: Wanted, note: str, use: Sequence[str], sources: Sequence[str]) -> Judged:
+    """A package that is compiled on the machine, unless the line names where its build comes from."""
+    if _addressed(wanted):
+        return _row(wanted, "ok", "from an address of its own", (), sources)
+    return _row(wanted, "warning", note or "built on the machine, with this backend chosen", use, sources, "build")
 
 
 def _extra(wanted: Wanted, target: Target) -> str | None:

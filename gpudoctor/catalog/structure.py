@@ -206,6 +206,8 @@ def _literals(read: Reader, entries: list[Any], where: str) -> Literals:
     choices = [entry if isinstance(entry, list) else [entry] for entry in entries]
     if not all(choice and all(isinstance(word, str) and word.strip("* ") for word in choice) for choice in choices):
         raise read.fail(where, "expected a list of texts, or of lists of alternative texts")
+    for word in (word for choice in choices for word in choice if "  " in word or "\t" in word):
+        raise read.fail(where, f"{word!r}: expected one space between words; it stands for all that a listing puts between its columns")
     for word in (word for choice in choices for word in choice if word.startswith(PREFIX)):
         if (name := word.removeprefix(PREFIX)) not in GROUPS:
             raise read.fail(where, f"there is no group '{name}' in lang/everyday_words.py{did_you_mean(name, GROUPS)}")

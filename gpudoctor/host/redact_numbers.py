@@ -76,6 +76,14 @@ _MANY_DIGITS = re.compile(r"\d[\d ()/-]{7}\d")
 _FAT = re.compile(r"(\bUUID=\"?)([0-9A-F]{4}-[0-9A-F]{4})(?![\w-])")
 
 
+_BY_LABEL = (
+    (("mac", "addr", "ether", "server", "bssid"), _BARE_MAC), (("guid", "_name", "ww", "naa.", "eui"), _NAMED_HEX),
+    (("ata-", "nvme-", "scsi-", "usb-", "mmc-"), _DISK), (_STEMS, _NUMBERED), (("arn:",), _ARN), (("lat", "lon"), _PLACE),
+    (("birth", "dob"), _BORN), (("uuid=",), _FAT),
+)  # fmt: skip
+"""What a number is called in a line in lower case, and the expression that finds it there."""
+
+
 class Namer(Protocol):
     def stand_in(self, kind: str, original: str, counted: str = "") -> str: ...
     def address(self, address: str) -> str: ...
@@ -103,13 +111,20 @@ class Numbers:
         return text
 
     def in_line(self, line: str, lowered: str) -> str:
+        """The line without numbers that name a device, a place or a person. `lowered`: the line in lower case."""
+        line = self._by_punctuation(line)
+        line = self._by_label(line, lowered)
+        if _MANY_DIGITS.search(line):
+            line = _PHONE.sub(lambda m: (m[1] or "") + self._namer.stand_in("label", m[2] or m[0]), line)
+            line = _CARD.sub(lambda m: self._namer.stand_in("label", m[0]) if _sums_up(m[0]) else m[0], line)
+            line = _IBAN.sub(lambda m: self._namer.stand_in("label", m[0]), line)
+        return line
+
+    def _by_punctuation(self, line: str) -> str:
+        """Numbers whose groups show what they are; an expression is tried only where its colons, dashes or dots are there."""
         colons, dashes, dots = line.count(":"), line.count("-"), line.count(".")
         if colons >= 5 or dashes >= 5 or dots >= 2:
             line = _MAC.sub(self._mac, line)
-        if "mac" in lowered or "addr" in lowered or "ether" in lowered or "server" in lowered or "bssid" in lowered:
-            line = _BARE_MAC.sub(self._bare_mac, line)
-        if "guid" in lowered or "_name" in lowered or "ww" in lowered or "wwid" in lowered or "naa." in lowered or "eui" in lowered:
-            line = _NAMED_HEX.sub(self._named, line)
         if colons >= 2:
             line = _COLONS.sub(self._colons, line)
         if colons >= 3:
@@ -118,25 +133,19 @@ class Numbers:
             line = _DOTTED.sub(self._dotted, line)
         if dashes >= 4:
             line = _CLOUD.sub(lambda m: (m[1] or m[3]) + self._namer.stand_in("label", m[2] or m[4]), line)
-        if dashes and "_" in line:
-            line = _DISK.sub(self._named, line)
-        if any(stem in lowered for stem in _STEMS):
-            line = _NUMBERED.sub(self._numbered, line)
         if dashes:
             line = _INSTANCE.sub(lambda m: f"{m[1]}-" + self._namer.stand_in("label", m[2]), line)
-        if "arn:" in line:
-            line = _ARN.sub(self._named, line)
-        if "lat" in lowered or "lon" in lowered:
-            line = _PLACE.sub(self._named, line)
-        if "birth" in lowered or "dob" in lowered:
-            line = _BORN.sub(self._named, line)
-        if "UUID=" in line:
-            line = _FAT.sub(self._named, line)
-        if _MANY_DIGITS.search(line):
-            line = _PHONE.sub(lambda m: (m[1] or "") + self._namer.stand_in("label", m[2] or m[0]), line)
-            line = _CARD.sub(lambda m: self._namer.stand_in("label", m[0]) if _sums_up(m[0]) else m[0], line)
-            line = _IBAN.sub(lambda m: self._namer.stand_in("label", m[0]), line)
         return line
+
+    def _by_label(self, line: str, lowered: str) -> str:
+        """Numbers that a word before them gives away; an expression is tried only where one of its words is there."""
+        for words, expression in _BY_LABEL:
+            if any(word in lowered for word in words):
+                line = expression.sub(self._replacement(expression), line)
+        return line
+
+    def _replacement(self, expression: re.Pattern[str]) -> Callable[[re.Match[str]], str]:
+        return self._bare_mac if expression is _BARE_MAC else self._numbered if expression is _NUMBERED else self._named
 
     def _named(self, match: re.Match[str]) -> str:
         if is_ours(match[2]) or not match[2].strip("0") or (match.re is _DISK and not re.search(r"\d", match[2])):

@@ -29,6 +29,7 @@ _DENIES = re.compile(
     rb"\s*(?:n/a|none|no|false|could not collect)\s*$"
 )
 """What reports of an environment say of what is not there."""
+_COLUMNS = re.compile(rb"[ \t]{2,}|\t")
 LONG = 16 << 10
 """Bytes from which on one pass for all literals costs less than a search for each, the building of the automaton included."""
 PIECE = 256 << 10
@@ -46,8 +47,9 @@ class SearchedText:
         self._lines = lines
         self._deadline = deadline or Deadline()
         self._role_of = role_of or (lambda row: FAILURE)
-        self._small = "\n".join(line.text for line in lines).encode("utf-8", "replace").lower()
-        """Bytes: lower() then changes no length, and a search costs what memmem costs."""
+        small = "\n".join(line.text for line in lines).encode("utf-8", "replace").lower()
+        self._small = _COLUMNS.sub(b" ", small)
+        """Bytes: a search costs what memmem costs. One space stands for all that listings put between their columns."""
         self._starts: list[int] = [0]
         at = self._small.find(b"\n")
         while at >= 0:

@@ -42,6 +42,7 @@ def read(**changes):
         ({"advice": {"do": "x", "env": {"A": 1}}}, "advice.env: expected texts"),
         ({"stacks": [1]}, "stacks: expected a list of texts"),
         ({"signature": [{"text": ["a literal", ["words:slows"]]}]}, "no group 'slows' in lang/everyday_words.py (did you mean 'slow'?)"),
+        ({"signature": [{"text": ["crw-------  1 root"]}]}, "expected one space between words"),
         ({"confidence": "likely"}, "confidence: unknown key"),
         ({"advice": {"do": "x", "steps": [{"when": {"fact": "a", "is": 1}}]}}, "advice.steps[0].run: is missing"),
         ({"source": [{"ref": "o/r#1", "read": "2026-01-01", "supports": ["proof"]}]}, "is none of symptom, cause, fix"),

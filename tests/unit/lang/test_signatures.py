@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -78,11 +79,18 @@ def test_letters_that_change_their_length_do_not_shift_lines() -> None:
 
 @given(st.lists(st.text(max_size=40), max_size=12), st.text(alphabet="abc ", min_size=3, max_size=8))
 def test_a_hit_stands_where_it_says(lines: list[str], literal: str) -> None:
-    lines = [" ".join(line.splitlines()) for line in lines]
+    lines = [re.sub(r"[ \t]+", " ", " ".join(line.splitlines())) for line in lines]
     open_ended = f"*{literal}*"
     found = {hit.line for hit in hits(text(*lines), signature(open_ended))}
     assert found == {number for number, line in enumerate(lines, 1) if literal in line.encode("utf-8", "replace").lower().decode()}
     assert {hit.line for hit in hits(text(*lines), signature(literal))} <= found
+
+
+def test_one_space_of_a_literal_stands_for_what_is_between_columns() -> None:
+    row = "crw-------  1 root\troot   235,  0 kfd"
+    (hit,) = hits(text("total 0", row), signature("root root", "235, 0 kfd"))
+    assert (hit.line, hit.quote) == (2, row)
+    assert not hits(text("rootroot 235,0 kfd", "root", "root 235, 0 kfd"), signature("root root"))
 
 
 def test_a_group_of_everyday_words_stands_for_any_of_them_and_is_never_the_anchor() -> None:
