@@ -31,7 +31,7 @@ _ITS_NUMBER = r"(?:\([^)]{0,60}\)|\[[^\]]{0,60}\]|[\w-]{1,20}|C?\d{1,6})?"
 ERROR_AHEAD = lazy(
     _any(
         rf"^\W{{0,6}}(?:\S{{1,120}}: )?{_BAD_WORDS}\b\s{{0,8}}{_ITS_NUMBER}\s{{0,8}}[:!\]>]",
-        r"^(?:ld|collect2|nvcc fatal|ptxas fatal|make\[?\d*\]?|ninja|cmake error)\b.{0,40}[:*]",
+        r"^(?:ld|collect2|(?:nvcc|ptxas|cicc|nvlink)[\w-]{0,20} fatal|make\[?\d*\]?|ninja|cmake error)\b.{0,40}[:*]",
         r"^\s*[\w.]{1,30}\s+: (?:fatal )?error\b", r"^(?:nvcc|ptxas|LINK)\s(?:error|fatal)?\s*: ",
         r"^\S{1,200}:\d+(?::\d+)?: (?:fatal )?(?:error|warning)\b", r"^\S{1,200}\(\d+\): (?:fatal )?(?:error|warning)\b",
         r"^terminate called", r"^what\(\):", r"^thread '",
@@ -73,6 +73,9 @@ TESTED = lazy(
 _UNMARKED = (
     r"Got permission denied while trying", r"(?:nothing|no package) provides \S.{0,120} needed by \S",
     r"Unable to find installation candidates\b",
+    r"A module that was compiled using NumPy 1\.x cannot be run in", r"Program (?:received|terminated with) signal SIG[A-Z]{3,6}\b",
+    r"Failed to build [\w.\-]{2,60}\s{0,8}$", r"Unable to read the model: \S",
+    r"(?:\d{1,9}\.\d{3,9}\] )?\w{2,12} [\da-f]{4}:[\da-f]{2}:[\da-f]{2}\.\d: \[drm\] (?:Small BAR device|Using a reduced BAR size)",
     r"The program was built for \d+ devices", "Build program log for ", "The following packages have unmet dependencies",
 )
 UNMARKED = lazy(rf"^\W{{0,6}}{_any(*_UNMARKED)}", re.IGNORECASE)
@@ -200,6 +203,7 @@ PROGRAM = lazy(
 )  # fmt: skip
 """Marks of a program's words."""
 ONE_PERSON = lazy(r"\b(?:I|I'm|I've|my|me)\b")
+SPEAKS_OF_ONESELF = lazy(r"\b(?:I|I'm|I've|my|mine|me|we|our|us)\b", re.IGNORECASE)
 TITLE = lazy(
     r"^\W{0,3}"
     + _any(
@@ -229,6 +233,28 @@ _REQUESTS = (
 )
 REQUEST = lazy(_any(*_REQUESTS), re.IGNORECASE)
 """A wish, whatever message it quotes."""
+_MESSAGE = r"(?:[`\"'“‘]|\w{2,60}(?:Error|Exception|Warning): )"
+_GUIDING = (
+    rf"(?:if|when|whenever|in case|should) (?:you|it|this|that|the|your)\b(?! (?:not?|old|new)\b).{{0,60}}?{_MESSAGE}",
+    r"(?:this|the) (?:pr|pull request|patch|commit|page|section|guide|article|document|docs|documentation|readme) "
+    r"(?:\w+ )?(?:explain|describ|document|cover|list|catch|handl|avoid|prevent|fix|discuss|show|tell)\w*\b",
+    rf"(?:q(?:uestion)?: ?)?what (?:does|do|is|means?) (?:the )?(?:\w+ )?{_MESSAGE}.{{0,300}}\bmeans?\b", "q: ?(?:what|why|when|how) ",
+    rf"(?:the|this|an?) (?:error|message|warning|exception)(?: message)?:? {_MESSAGE}.{{2,300}}[`\"'”’]\)? "
+    r"(?:occurs?|happens?|appears?|means|is (?:raised|shown|printed|thrown|reported)|indicates?|comes?)\b"
+    r" (?:when|if|because|that) (?!\w{1,30}ing\b)",
+    r"(?:is|are) there (?:no|any) [^?`\"']{3,80}\?\s{0,8}$",
+)
+GUIDING = lazy(rf"^\W{{0,6}}{_any(*_GUIDING)}", re.IGNORECASE)
+"""A guide, a question or a change speaks of a message that may come: 'If you see `…`, install the driver.'"""
+_KINDS_OF_CHANGES = r"(?:fix(?:es|ed)?|feat|chore|docs|refactor)(?:\([\w./ -]{1,40}\))?!?: \S"
+COMMITTED = lazy(
+    _any(
+        rf"^(?:[-*+•] )?(?:[0-9a-f]{{7,40}} )?{_KINDS_OF_CHANGES}",
+        r"^(?:[-*+•] |[0-9a-f]{7,40} )[^\n]{3,300}\(#\d{1,7}\)\s{0,8}$",
+    ),
+    re.IGNORECASE,
+)
+"""A line of a changelog or of the history of a repository: '* fix: RuntimeError: … (#42)'."""
 _NO_TROUBLE = (
     "how (?:can|do|to|does|should)", "is there (?:a|any)", "which", r"recommend\w*", "support for", "add", "feature", "request", "proposal",
     "rfc",
@@ -250,6 +276,15 @@ SOLVED_NOW = lazy(
 )
 """A line that says no more than that it is over: 'Solved.', 'EDIT: solved with a newer wheel'."""
 GONE_NOW = lazy(r"\b(?:warning|error|message|problem|issue|crash|exception)s? (?:is|are) (?:now )?gone\b", re.IGNORECASE)
+_WAS_SOLVED = (
+    r"^(?!.*\b(?:nothing|fail\w*|crash\w*)\b).{0,200}\b(?:solved|fixed|cured|resolved) (?:it|this|the (?:problem|issue|error))\b.{0,60}"
+    r"\b(?:since(?: then)?\W*$|works? now\b)",
+    r"\bwas my (?:own )?(?:fault|mistake)\b.{0,120}\bworks?(?: now| fine| again)?\W*$",
+)
+WAS_SOLVED = lazy(_any(*_WAS_SOLVED), re.IGNORECASE)
+"""A sentence that ends well: 'a new riser solved it and it has run since'."""
+REMARKED_AS_SOLVED = lazy(r"\s\((?:fixed|solved|resolved)(?: now)?\b[^()?]{0,100}\)\s{0,8}$", re.IGNORECASE)
+"""Somebody's remark behind a message: 'libfoo.so => not found (fixed now by installing it)'."""
 ON_CONDITION = lazy(any_of(("if", "when", "with", "without", "by", "unless", "while", "as long as", "cpu", "why")), re.IGNORECASE)
 """'The error is gone when the variable is set' is a way around it."""
 OPEN_AGAIN = lazy(any_of(("still", "again", "same", "another", "also", "not", "but")), re.IGNORECASE)

@@ -25,6 +25,7 @@ _AT_ODDS = lazy(any_of(words.AT_ODDS), re.IGNORECASE)
 _SETTLED = lazy(f"{any_of(words.SETTLED)}|{any_of(words.SETTLED_BY_A_MARK, whole=False)}", re.IGNORECASE)
 _SETTLING_NEGATED = lazy(any_of(words.NOT_SETTLED, whole=False), re.IGNORECASE)
 _HYPOTHETICAL = lazy(rf"[\"']if you\b|^\W*{any_of(words.IF_AT_ALL)}|{any_of(words.WISHED)}", re.IGNORECASE)
+_FORMER = lazy(any_of(words.FORMER, whole=False), re.IGNORECASE)
 _OVER = lazy(any_of(words.OVER), re.IGNORECASE)
 _AGAIN = lazy(any_of(words.AGAIN), re.IGNORECASE)
 _CLAUSES = lazy(
@@ -63,4 +64,6 @@ def _of_clause(clause: str, prose: bool) -> str:
         return FINE
     if not troubled:
         return FINE if _DENIED.search(clause) else NEUTRAL
+    if prose and _FORMER.search(clause):
+        return FINE
     return HYPOTHETICAL if prose and _HYPOTHETICAL.search(clause) else TROUBLE

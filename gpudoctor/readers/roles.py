@@ -59,6 +59,10 @@ class Roles:
             return self._of_the_whole()
         if _looks_for_words(typed_in(text)):
             return COMMAND
+        if shapes.REMARKED_AS_SOLVED.search(stripped):
+            return PROSE
+        if shapes.COMMITTED.match(stripped) or self._guides(row, stripped, fenced):
+            return ADVICE
         if _is_reported(text, stripped) or (text[:2] == "  " and self._in_a_cmake_block(row)):
             return FAILURE
         return self._unreported(row, text, stripped, fenced)
@@ -82,6 +86,12 @@ class Roles:
         if shapes.SETTING.match(text):
             return CODE if polarity(stripped, prose=False) != TROUBLE or fenced is not None else FAILURE
         return self._words(row, stripped, fenced)
+
+    def _guides(self, row: int, stripped: str, fenced: str | None) -> bool:
+        """Whether a sentence speaks of a message that may come; programs say such things too, and persons of themselves."""
+        if fenced is not None or shapes.GUIDING.match(stripped) is None or shapes.SPEAKS_OF_ONESELF.search(stripped):
+            return False
+        return self._command_above(row) == ""
 
     def _is_title(self, row: int, stripped: str) -> bool:
         """Whether it is '# title' of a report in Markdown; above a setting or code it is a comment."""
@@ -199,7 +209,7 @@ class Roles:
 
 
 def _says_that_it_is_over(text: str) -> bool:
-    if shapes.SOLVED_NOW.match(text):
+    if shapes.SOLVED_NOW.match(text) or shapes.WAS_SOLVED.search(text):
         return shapes.OPEN_AGAIN.search(text) is None
     return (
         shapes.GONE_NOW.search(text) is not None and shapes.ON_CONDITION.search(text) is None and shapes.NOT_YET.search(text) is None

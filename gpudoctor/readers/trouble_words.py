@@ -119,6 +119,13 @@ DENIED = (
 )
 
 _QUOTED = "(?:\"[^\"]{4,200}\"|'[^']{4,200}')"
+_TROUBLED = r"(?:errors?|failures?|failed|cannot|not|no|out of|invalid|unsupported|warnings?|messages?|exceptions?|timeouts?)"
+FORMER = (
+    r"\b(?:I|we) used to (?:see|get|have|hit|receive|encounter|run into)\b(?!.{0,200}\b(?:now|after|since|only|anymore|per|it/s|fps)\b)",
+    rf"\bno longer (?:get|see|have|hit|receive|encounter)s? (?:(?:the|this|that|any|an?) )?[`\"'“]?[^`\"',;]{{0,60}}\b{_TROUBLED}\b",
+    r"\bno longer (?:get|see|have|hit|receive|encounter)s? [`\"'“]?\w{2,60}Error\b",
+)
+"""A clause about a trouble that was: 'I used to see …', 'we no longer get …'."""
 QUOTED_IN_VAIN = (
     rf"\bno \w+ (?:has|have|had) (?:shown|printed|reported|given|said) {_QUOTED}",
     rf"{_QUOTED}[^.;\"']{{0,80}}\b(?:does|do|did)(?: not|n't) (?:come up|appear|occur|show up)\b", rf"{_QUOTED} had been\b",
@@ -134,13 +141,14 @@ SETTLED = (
     "working (?:now|again|fine|well|perfectly|great)", "(?:is|are|runs?|all|was|were) (?:now )?(?:fine|ok|okay|good|healthy|right|stable)",
     "as expected", "as intended", "by design", "on purpose", "no topic", "(?:is|are|was) history", "in the past", "back then",
     "had (?:been )?(?:failing|an? (?:error|crash|issue|problem))", "(?:not|no longer) affected", "closed as", "closing",
+    r"no [\w ]{1,40} (?:seen|encountered|observed|occurred) since",
     "(?:is|was) harmless", "(?:can|may) be ignored", "disappears? (?:with|after|when)", "disappeared", "helped", r"all \d+ (?:tests )?pass",
 )
 SETTLED_BY_A_MARK = (
     r"\bPASS(?:ED)?\b", r"\[\s?OK\s?\]", r"\.\.\.\s*(?:ok|yes|done|passed)\s*$", r":\s*(?:ok|yes|passed|success|healthy|none|true)\s*$",
 )
 NOT_SETTLED = (
-    r"\b(?:not|n't|never|isn't|wasn't|un|without|hardly|cannot be|can't be|be) (?:\w+ )?(?:fix|resolv|solv|cur|gone|succe|pass|help|work)",
+    r"(?:\b(?:not|never|un|without|hardly|cannot be|can't be|be)|n't) (?:\w+ )?(?:fix|resolv|solv|cur|gone|succe|pass|help|work)",
     r"(?:not|n't|never) (?:\w+ ){0,2}as expected", r"\bto be (?:fixed|resolved)", r"\bcan this be (?:fixed|solved)",
     r"\bhow (?:is|can|do) .{0,30}(?:fix|solv)", r"\b(?:was|is|were|has) (?:\w+ )?(?:supposed|said|claimed)",
     r"\bworks? (?:fine|well|great|perfectly|as expected) (?:on|with|in|under|when|using|for) ",

@@ -33,6 +33,16 @@ def role(text: str) -> str:
         (FAILURE, "RuntimeError: Native API failed. Native API returns: UR_RESULT_ERROR_OUT_OF_RESOURCES"),
         (FAILURE, "RuntimeError: extensions are compiled with a version that does not match the version used to compile torch"),
         (FAILURE, "libnvvm : error: -arch=compute_20 is an unsupported option"),
+        (FAILURE, "ptxas-newer fatal   : Value 'sm_999a' is not defined for option 'gpu-name'"),
+        (FAILURE, "error: process didn't exit successfully: `tool.exe` (exit code: 0xc0000135, STATUS_DLL_NOT_FOUND)"),
+        (FAILURE, "Failed to build some-attn"),
+        (COMPLAINT, "Failed to build wheels of my extension, and I do not know why"),
+        (FAILURE, "A module that was compiled using NumPy 1.x cannot be run in"),
+        (FAILURE, "Program received signal SIGILL, Illegal instruction."),
+        (FAILURE, "Program terminated with signal SIGSEGV, Segmentation fault."),
+        (FAILURE, "xe 0000:03:00.0: [drm] Small BAR device"),
+        (FAILURE, "[    4.211] i915 0000:03:00.0: [drm] Using a reduced BAR size of 256MiB"),
+        (LOG, "xid: 63 row remap, no uncorrectable ECC error encountered since"),
         (FAILURE, "nvcc error   : 'cicc' died due to signal 9"),
         (FAILURE, r"PS E:\my models\net> python run.py --steps 4 --size 512 --seed 1 ERROR: the device could not be opened"),
         (COMMAND, "$ grep -c ERROR: train.log"),
@@ -83,6 +93,25 @@ def role(text: str) -> str:
         (CODE, "if (err != cudaSuccess) { fprintf(stderr, \"out of memory\"); }"),
         (COMMAND, "$ clinfo -l"),
         (COMMAND, "sudo apt install intel-opencl-icd"),
+        (ADVICE, "If you see `RuntimeError: the device is lost`, install the driver."),
+        (ADVICE, "When you see 'RuntimeError: the device is lost', reduce the batch size."),
+        (ADVICE, "If it says 'Could not locate example64_9.dll', copy the file into the folder."),
+        (FAILURE, "RuntimeError: the device is lost. If you see this, reduce the batch size."),
+        (COMPLAINT, "When I run it I get `RuntimeError: the device is lost` each time."),
+        (ADVICE, "This page explains `RuntimeError: the device is lost`."),
+        (ADVICE, "Q: What does `RuntimeError: the device is lost` mean?"),
+        (ADVICE, "The error `RuntimeError: the device is lost` occurs when the bus is full."),
+        (FAILURE, "The error `RuntimeError: the device is lost` occurs on my machine"),
+        (ADVICE, "Is there no kernel image for sm_120?"),
+        (ADVICE, "* fix: RuntimeError: the device is lost (#42)"),
+        (ADVICE, "a1b2c3d catch RuntimeError: the device is lost (#42)"),
+        (FAILURE, "* RuntimeError: the device is lost"),
+        (PROSE, "I used to see the error 'no kernel image', but 2.9 works."),
+        (COMPLAINT, "I used to see an error, but now the machine hangs."),
+        (COMPLAINT, "It used to work, now the device is not found."),
+        (PROSE, "We no longer get `no kernel image is available`."),
+        (COMPLAINT, "I no longer see my card in the list, it is not found."),
+        (PROSE, "libexample.so => not found   (fixed now by installing it)"),
         (COMPLAINT, "My Arc A770 is not detected, and I do not know why."),
         (COMPLAINT, "After the update clinfo shows no device any more, please help"),
         (COMPLAINT, "clinfo only says 0 platforms on my machine"),
@@ -144,13 +173,17 @@ def test_a_person_who_speaks_below_the_output_of_a_command() -> None:
 
 
 @pytest.mark.parametrize(
-    "end", ["Solved.", "EDIT: solved, it was a setting of the board", "Update: fixed by a newer wheel\n\nThe board is an X570."]
+    "end",
+    ["Solved.", "Solved: this was it", "a new riser solved it and it has run since",
+     "It was my fault, a module was absent; works", "EDIT: solved, it was a setting of the board",
+     "Update: fixed by a newer wheel\n\nThe board is an X570."],
 )
 def test_a_line_that_says_that_it_is_solved_settles_the_text(end: str) -> None:
     failed = "RuntimeError: CUDA error: no kernel image is available"
     assert FAILURE not in roles(f"{failed}\n\n{end}")
     assert FAILURE not in roles(f"{end}\n\n{failed}")
     assert FAILURE in roles(f"{failed}\n\n{end}\n\nI still get the error, it is not solved here.")
+    assert FAILURE in roles(f"{failed}\n\nNothing solved it and it has failed since.")
     assert FAILURE in roles(f"{failed}\n\nSolved for others, but not for me")
 
 
