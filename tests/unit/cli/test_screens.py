@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -103,3 +105,15 @@ def test_what_is_next_is_the_cure_where_the_commands_only_look(
     screen = screen_of(["check", "--capture", str(folder)], capsys, monkeypatch)
     assert "$ sudo lspci -v" in screen, "the look stands with the finding"
     assert "Next: Switch on Above 4G decoding and Resizable BAR in the BIOS" in screen
+
+
+def test_the_framework_on_the_card_stands_before_one_that_any_processor_serves(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = tmp_path / "both"
+    shutil.copytree(MACHINES / "rtx4090-healthy", machine)
+    python = json.loads((machine / "python.json").read_text())
+    python["distributions"]["onnxruntime"] = "1.23.2"
+    (machine / "python.json").write_text(json.dumps(python))
+    screen = screen_of(["check", "--capture", str(machine)], capsys, monkeypatch)
+    assert screen.index("PyTorch on NVIDIA GPUs") < screen.index("ONNX Runtime")
