@@ -199,7 +199,9 @@ def judge(
     python = pip_commands.examined(facts) if origin != "text" else None
     told = [_for_this_system(finding, manager, python) for finding in quieten(found, used, request.stack)]
     findings = in_reading_order(told + unmet, wanted)
-    ladders = [ladder(stack, facts, findings, stack.stack in used, origin) for stack in knowledge.stacks]
+    ladders = [
+        ladder(stack, facts, findings, stack.stack in used, origin, asked=stack.stack == request.stack) for stack in knowledge.stacks
+    ]
     if request.stack:
         ladders.sort(key=lambda result: result.stack != request.stack)
     unread, incomplete = not_looked_at(facts, vocabulary.specs(), gathered.incidents)
@@ -222,11 +224,13 @@ def _for_this_system(finding: Finding, manager: str, python: pip_commands.Interp
 
 
 def _in_order(ladders: Sequence[StackResult], findings: Sequence[Finding]) -> list[StackResult]:
-    """Used ones first, among them those that the first findings name; not applicable ones last."""
+    """Used ones first, among them those that the first findings name, then those of a device; not applicable ones last."""
     named = [stack for finding in findings if finding.severity == "error" for stack in finding.stacks]
 
     def rank(result: StackResult) -> tuple[object, ...]:
-        return (result.verdict == "not-applicable", not result.used, named.index(result.stack) if result.stack in named else len(named))
+        place = named.index(result.stack) if result.stack in named else len(named)
+        any_processor = all(rung.layer != "device" for rung in result.layers)
+        return (result.verdict == "not-applicable", not result.used, place, any_processor)
 
     return sorted(ladders, key=rank)
 

@@ -43,14 +43,18 @@ def quieten(findings: Iterable[Finding], used: frozenset[str], asked: str | None
     return [replace(f, severity="info") if f.severity != "info" and unasked(f) else f for f in findings]
 
 
-def ladder(stack: Stack, facts: Facts, findings: Sequence[Finding], used: bool, origin: str = "live") -> StackResult:
+def ladder(
+    stack: Stack, facts: Facts, findings: Sequence[Finding], used: bool, origin: str = "live", *, asked: bool = False
+) -> StackResult:
     """One stack. After the lowest rung that does not hold, rungs that must be observed are 'not reached'.
 
     A fault on a layer that the stack does not declare is a rung all the same; a rung that this platform does not have is none.
+    `asked`: by name, so that a device without the framework is 'not installed' and never 'no device'.
     """
     mine = [finding for finding in findings if stack.stack in finding.stacks]
     applicable = evaluate(stack.applicable, facts).truth
-    if applicable == "false" and not (used and any(finding.severity == "error" for finding in mine)):
+    used_and_broken = used and any(finding.severity == "error" for finding in mine)
+    if applicable == "false" and not used_and_broken and not (asked and _has_device(stack, facts)):
         return _nothing_for(stack, facts, used)
     rungs = {rung.layer: rung for rung in stack.rungs if rung.only is None or evaluate(rung.only, facts).truth != "false"}
     layers: list[LayerResult] = []
@@ -64,6 +68,10 @@ def ladder(stack: Stack, facts: Facts, findings: Sequence[Finding], used: bool, 
     if applicable == "unknown" and verdict == "incomplete":
         verdict = "unknown"
     return StackResult(stack=stack.stack, title=stack.title, verdict=verdict, used=used, layers=tuple(layers))
+
+
+def _has_device(stack: Stack, facts: Facts) -> bool:
+    return any(rung.layer == "device" and evaluate(rung.ok, facts).truth == "true" for rung in stack.rungs)
 
 
 def _nothing_for(stack: Stack, facts: Facts, used: bool) -> StackResult:

@@ -43,13 +43,16 @@ def fill(template: str, facts: Facts) -> str:
 
 
 def fill_known(template: str, facts: Facts) -> str:
-    """The parts between commas of which every field is known: a detail says what was seen and passes over the rest."""
+    """The parts between commas of which every field is known: a detail says what was seen and passes over the rest.
+
+    An empty value reads what stands behind its bar, as an unknown one does.
+    """
 
     def says(name: str) -> bool:
         return facts.value(name) not in (None, "", [], {}, ())
 
     parts = [part for part in template.split(", ") if all(says(name) or bar for name, bar in _FIELD.findall(part))]
-    filled = [fill(part, facts) for part in parts]
+    filled = [fill(_FIELD.sub(lambda field: field[0] if says(field[1]) else field[2], part), facts) for part in parts]
     return ", ".join(text for text in filled if text)
 
 

@@ -328,7 +328,7 @@ PROBE = Probe(
         FactSpec("poplar.driver.loaded", "bool", "the kernel module ipu_driver (PCIe cards) is loaded"),
         FactSpec("poplar.driver.version", "dotted", "version of the kernel module ipu_driver"),
         FactSpec("poplar.nodes", "list", "device nodes of IPU cards"),
-        FactSpec("poplar.nodes.closed", "list", "device nodes of IPU cards that this user may not open"),
+        FactSpec("poplar.nodes.closed", "list", "device nodes of IPU cards for which this user lacks permission"),
         FactSpec("poplar.nodes.group", "text", "group of the closed device nodes"),
         FactSpec("poplar.sdk.path", "text", "the Poplar SDK that is enabled, else the one found", privacy="identifying"),
         FactSpec("poplar.sdk.version", "dotted", "version of that SDK"),

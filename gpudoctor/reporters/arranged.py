@@ -41,6 +41,8 @@ def _matters(finding: Finding) -> bool:
 def question_of(finding: Finding) -> str:
     """What a person should ask: the check's own question, else its title as one."""
     title = finding.title
+    if ": " in title and not finding.ask:
+        return f"Is this the problem? {title}"
     return finding.ask or f"Is this the problem: {title[:1].lower() + title[1:] if _plain(title) else title}?"
 
 

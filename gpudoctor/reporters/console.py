@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from gpudoctor.model.report import Report
@@ -10,7 +10,7 @@ from gpudoctor.reporters.arranged import MOST, arrange
 from gpudoctor.reporters.findings_text import arranged_lines, info_lines, notes_line
 from gpudoctor.reporters.ladder_text import ladders
 from gpudoctor.reporters.layout import Line, Span, Terminal, hanging, joined, wrapped
-from gpudoctor.reporters.phrases import AGAIN, NO_GPU, looked_for, next_step, no_gpu, nothing_wrong, python_line
+from gpudoctor.reporters.phrases import AGAIN, NO_GPU, looked_for, next_step, no_gpu, nothing_wrong, python_line, verdict_words
 
 SCREEN = 24
 """Lines of a plain terminal: what is less needed is shortened until the screen fits."""
@@ -104,8 +104,11 @@ def _tail(report: Report, screen: Screen, ignored: Mapping[str, str]) -> Iterato
     unread = [line for line in report.not_looked_at if line not in report.incomplete]
     if unread and not screen.quiet:
         yield from hanging((Span("Not read: ", "dim"),), "; ".join(unread) + ".", width, style="dim")
-    if screen.stack and report.stacks and all(result.verdict in ("not-applicable", "incomplete") for result in report.stacks):
-        return  # the ladder has said it
+    asked = next((result for result in report.stacks if result.stack == screen.stack), None)
+    if asked and asked.verdict in ("not-applicable", "incomplete") and not _serious(report):  # the ladder has said it
+        if verdict_words(asked) == "not installed" and not screen.quiet:
+            yield from _following("Next, to install it:", (f"gpudoctor setup {asked.stack} --plan",), screen)
+        return
     if not _serious(report):
         words = nothing_wrong(report)
         style = "good" if words.startswith("No problems") and not report.incomplete else ""
@@ -118,9 +121,14 @@ def _next(report: Report, screen: Screen) -> Iterator[Line]:
     lead, commands = next_step(report, screen.again)
     if len(commands) > 1 and screen.tight > 2:
         lead, commands = f"Next: run the {len(commands)} commands of finding 1, in their order.", ()
+    yield from _following(lead, commands, screen)
+
+
+def _following(lead: str, commands: Sequence[str], screen: Screen) -> Iterator[Line]:
     if len(commands) == 1 and len(lead) + len(commands[0]) + 1 <= screen.width:
         yield Span(f"{lead} "), Span(commands[0], "command")
         return
-    yield from ((Span(text),) for text in wrapped(lead, screen.width))
+    for number, text in enumerate(wrapped(lead, screen.width - 2)):
+        yield (Span(f"  {text}" if number else text),)
     for command in commands:
         yield (Span(f"  {command}", "command"),)

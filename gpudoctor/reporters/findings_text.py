@@ -105,7 +105,8 @@ def _advice(finding: Finding, width: int, margin: Span, label: str, verbose: boo
         yield margin, Span(label, "good"), Span(f"$ {visible(command)}", "command")  # one line: to be copied
         label = " " * len(label)
     for words in advice.otherwise if verbose else ():
-        yield from hanging((margin, Span("or     ", "dim")), words, width)
+        alternative = words[3:4].upper() + words[4:] if words.startswith("Or ") else words
+        yield from hanging((margin, Span("or     ", "dim")), alternative, width)
 
 
 def info_lines(finding: Finding, width: int, verbose: bool) -> Iterator[Line]:

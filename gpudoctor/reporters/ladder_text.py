@@ -35,7 +35,7 @@ def ladders(
     rest = [stack for stack in there if stack not in shown and (stack.used or not tight)]
     notes = _others(rest, bool(shown) and not verbose, width)
     if verbose and without:
-        notes += hanging((Span("No device for: ", "dim"),), ", ".join(stack.stack for stack in without), width)
+        notes += hanging((Span("No device or not installed: ", "dim"),), ", ".join(stack.stack for stack in without), width)
     if notes:
         yield notes
 

@@ -129,7 +129,7 @@ def _step(plan: Plan, step: PlannedStep) -> Iterator[str]:
             return
         what = acts.restart_of(step)
         if not what:
-            yield from (comment(text, "text") for text in acts.words_of(step))
+            yield from map(_word, acts.words_of(step))
         yield from (comment(f"$ {text}") for text in _by_hand(step))
         yield from (comment(act.path, "file") for act in step.acts if isinstance(act, FileChange))
         if what:
@@ -141,11 +141,16 @@ def _step(plan: Plan, step: PlannedStep) -> Iterator[str]:
     yield comment(step.why, "why")
     for act in step.acts:
         if isinstance(act, Word):
-            yield comment(act.text, "text")
+            yield _word(act.text)
         elif isinstance(act, FileChange):
             yield _file(act)
         else:
             yield from _command(plan, act)
+
+
+def _word(text: str) -> str:
+    """A sentence, or a command as a person types it."""
+    return comment(text) if text.startswith("$ ") else comment(text, "text")
 
 
 def _by_hand(step: PlannedStep) -> list[str]:

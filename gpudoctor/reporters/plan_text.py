@@ -108,12 +108,17 @@ def _step(step: PlannedStep, number: int, width: int, verbose: bool) -> Iterator
         yield from hanging((margin, _label("why")), step.why, width)
     if step.note:
         yield from hanging((margin, _label("note")), step.note, width)
-    if step.changes:
-        yield from hanging((margin, _label("changes")), "; ".join(step.changes), width)
     told = [act.text for act in step.acts if isinstance(act, Word)]
+    if step.changes and not set(step.changes) <= set(told):
+        yield from hanging((margin, _label("changes")), "; ".join(step.changes), width)
     if not verbose and told:
+        label = Span(f"{'do':<{LABEL}}", "good" if step.kind == "person" else "dim")
         for text in told:
-            yield from hanging((margin, Span(f"{'do':<{LABEL}}", "good" if step.kind == "person" else "dim")), text, width)
+            if text.startswith("$ "):
+                yield margin, label, Span(visible(text), "command")  # one line: to be copied
+            else:
+                yield from hanging((margin, label), text, width)
+            label = _label("")
         return
     if not verbose:
         text = main_act(step)

@@ -20,6 +20,11 @@ _ABSOLUTE = re.compile(r"/|[A-Za-z]:/")
 """Of Windows too, written with slashes."""
 
 
+def _line(command: str) -> str:
+    """A command as it is typed; an address as it is."""
+    return command if command.startswith("https://") else f"$ {command}"
+
+
 class Person:
     name = "person"
     keys: Mapping[str, type | tuple[type, ...]] = {"text": str, "ready_path": str, "ready": Mapping, "commands": list}
@@ -35,7 +40,8 @@ class Person:
             return Draft(settings=settings, state=DONE, note=f"{matches(path, look.host)[0]} is there")
         if not path and ready is not None and evaluate(parse(ready, "ready", items()), look.facts).truth == "true":
             return Draft(settings=settings, state=DONE, note="it is already done")
-        return Draft(settings=settings, changes=(settings["text"],), acts=(Word(text="\n  ".join([settings["text"], *commands])),))
+        words = (settings["text"], *map(_line, commands))
+        return Draft(settings=settings, changes=(settings["text"],), acts=tuple(Word(text=text) for text in words))
 
     def before(self, settings: Settings, machine: Machine) -> dict[str, Any]:
         return {}

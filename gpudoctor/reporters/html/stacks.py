@@ -26,7 +26,7 @@ def section(report: Report) -> Element | None:
                 class_="intro"),
         element("div", (_whole(stack, hint) for stack in whole), class_="ladders") if whole else None,
         element("div", (_folded(stack, hint) for stack in rest), class_="folds") if rest else None,
-        element("p", element("strong", "No device for: "), ", ".join(absent), ".", class_="aside absent") if absent else None,
+        element("p", element("strong", "No device or not installed: "), ", ".join(absent), ".", class_="aside absent") if absent else None,
         aria_labelledby="stacks",
     )  # fmt: skip
 

@@ -110,6 +110,18 @@ def test_a_stack_without_a_device_fails_by_any_name(name: str, capsys: pytest.Ca
     assert status == 2 and "no device for torch-cuda" in line
 
 
+@pytest.mark.parametrize("name", ["tensorflow", "jax"])
+def test_a_framework_that_is_not_installed_is_no_missing_device(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    status, screen = said(["check", "--capture", str(MACHINES / "two-vendors"), "--stack", name], capsys)
+    assert status == 1 and "no device" not in screen and "not installed" in screen
+    assert screen.rstrip().endswith(f"gpudoctor setup {name} --plan")
+
+
+def test_directml_has_no_device_on_plain_linux(capsys: pytest.CaptureFixture[str]) -> None:
+    status, screen = said(["check", "--capture", str(MACHINES / "two-vendors"), "--stack", "directml"], capsys)
+    assert status == 1 and "PyTorch on DirectML: no device for it" in screen and "setup" not in screen
+
+
 def test_a_stack_shows_itself_alone(capsys: pytest.CaptureFixture[str]) -> None:
     run(["check", "--capture", str(MACHINES / "two-vendors"), "--stack", "nvidia", "--format", "json"])
     report = json.loads(capsys.readouterr().out)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -103,3 +105,34 @@ def test_what_is_next_is_the_cure_where_the_commands_only_look(
     screen = screen_of(["check", "--capture", str(folder)], capsys, monkeypatch)
     assert "$ sudo lspci -v" in screen, "the look stands with the finding"
     assert "Next: Switch on Above 4G decoding and Resizable BAR in the BIOS" in screen
+
+
+def test_the_framework_on_the_card_stands_before_one_that_any_processor_serves(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = tmp_path / "both"
+    shutil.copytree(MACHINES / "rtx4090-healthy", machine)
+    python = json.loads((machine / "python.json").read_text())
+    python["distributions"]["onnxruntime"] = "1.23.2"
+    (machine / "python.json").write_text(json.dumps(python))
+    screen = screen_of(["check", "--capture", str(machine)], capsys, monkeypatch)
+    assert screen.index("PyTorch on NVIDIA GPUs") < screen.index("ONNX Runtime")
+
+
+def test_a_wrong_override_is_replaced_where_the_wheel_needs_the_right_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = tmp_path / "override"
+    shutil.copytree(MACHINES / "rx7600-no-override", machine)
+    python = (machine / "python.json").read_text()
+    (machine / "python.json").write_text(python.replace("2.7.1+rocm6.3", "2.4.1+rocm6.1"))  # without code for gfx1102
+    with (machine / "env.toml").open("a") as env:
+        env.write('\nHSA_OVERRIDE_GFX_VERSION = "10.3.0"\n')
+    screen = screen_of(["check", "--capture", str(machine)], capsys, monkeypatch)
+    assert "$ export HSA_OVERRIDE_GFX_VERSION=11.0.0" in screen and "unset" not in screen
+
+
+@pytest.mark.parametrize("name", ["pocl-on-a-processor", "vm-virtio-only"])
+def test_a_rung_that_holds_by_the_processor_says_so(name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = screen_of(["check", "--capture", str(MACHINES / name)], capsys, monkeypatch)
+    assert "  ok           device         the processor\n" in screen

@@ -26,6 +26,11 @@ def test_waits_until_the_path_is_there(tmp_path: Path) -> None:
     assert plan("person", look("/e"), **given).draft.note == f"{tmp_path}/sdk/poplar_sdk-3.4/enable.sh is there"
 
 
+def test_what_a_person_types_stands_apart_from_the_sentence() -> None:
+    draft = plan("person", look("/e"), text="Enrol the key.", commands=["sudo mokutil --import K", "https://example.org/"]).draft
+    assert [act.text for act in draft.acts] == ["Enrol the key.", "$ sudo mokutil --import K", "https://example.org/"]
+
+
 def test_waits_until_a_condition_holds_on_the_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     acting = machine(tmp_path)
     step = plan("person", look("/e"), text="do it", ready={"fact": "env.CUDA_TEST_SWITCH", "is": "on"}).begin(acting)

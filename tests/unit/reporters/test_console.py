@@ -25,6 +25,17 @@ def test_the_screen_says_machine_ladder_finding_and_the_next_command() -> None:
     assert screen.endswith("Next: sudo apt install linux-generic-hwe-22.04\n")
 
 
+def test_an_alternative_is_not_introduced_twice() -> None:
+    other = replace(KERNEL, advice=replace(KERNEL.advice, otherwise=("Or take another kernel.",)))
+    screen = render(report(findings=(other,)), verbose=True)
+    assert "   or     Take another kernel.\n" in screen and "Or take" not in screen
+
+
+def test_a_title_with_a_colon_is_asked_with_one_colon_only() -> None:
+    guess = replace(KERNEL, confidence="possible", title="JAX runs on the CPU: no plugin")
+    assert "Is this the problem? JAX runs on the CPU: no plugin" in " ".join(render(report(findings=(guess,))).split())
+
+
 def test_eighty_columns_hold_whatever_the_texts_are() -> None:
     long = replace(KERNEL, title="word " * 40, explanation="and more words " * 60, subjects=("0000:03:00.0",) * 30)
     screen = render(report(findings=(long, replace(HINT, title="hint " * 50)), not_looked_at=("kernel log " * 30,)), verbose=True)

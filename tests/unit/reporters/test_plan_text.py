@@ -10,7 +10,7 @@ from hostile_plans import texts
 from hypothesis import HealthCheck, given, settings
 from plans import ALL, ARC, CHOICE, POPLAR, REFUSED, ROCM, WSL
 
-from gpudoctor.model.plan import DONE, Command, FileChange, Plan, Recommendation
+from gpudoctor.model.plan import DONE, Command, FileChange, Plan, PlannedStep, Recommendation, Word
 from gpudoctor.reporters import plan_text, recommendation_text, run_text
 from gpudoctor.reporters.layout import Terminal
 from gpudoctor.reporters.plan_text import render
@@ -71,6 +71,16 @@ def test_what_a_person_does_is_said_whole_on_the_first_screen() -> None:
     screen = " ".join(render(POPLAR, Terminal(60)).split())
     assert "2 of them manual" in screen
     assert "Log in at Graphcore's download portal and put poplar_sdk-ubuntu_20_04-3.4.0.tar.gz into /home/nick/sdk." in screen
+
+
+def test_the_command_of_a_person_has_a_line_of_its_own_and_nothing_is_said_twice() -> None:
+    text, typed = "Enrol the key and give it a password.", "$ sudo mokutil --import " + "/a/long/folder" * 5
+    enrol = PlannedStep(
+        number=1, kind="person", title="Enrol the key", why="It is unknown.", layer="framework", recipe="example", settings={},
+        changes=(text,), acts=(Word(text=text), Word(text=typed)),
+    )  # fmt: skip
+    lines = [line.strip() for line in render(replace(POPLAR, steps=(enrol,)), Terminal(60)).splitlines()]
+    assert typed in lines and sum("Enrol the key and give it" in line for line in lines) == 1
 
 
 def test_nothing_to_do_sends_to_the_check() -> None:
