@@ -161,11 +161,18 @@ def _index_of(wanted: Wanted, backend: str, known: Mapping[str, Any] | None, ver
     base = newest().get(f"index.{backend}", f"{ROOT}{backend}")
     if known and str((known.get("use") or [""])[0]).startswith("http"):
         base = str(known["use"][0])
+    version = version or _line_of_releases(wanted)
     if backend == "rocm" and wanted.name in _FAMILY and version is not None:
         torch = version if wanted.name != "torchvision" else _torch_of_vision(version)
         lines = table("rocm-torch")["index"].get(f"{torch.major}.{torch.minor}") if torch else None
         return f"{ROOT}rocm{lines[0]}" if lines else base
     return base
+
+
+def _line_of_releases(wanted: Wanted) -> Version | None:
+    """2.3 of '==2.3.*' and '~=2.3.0': all that they admit came out on the same indexes."""
+    match = re.fullmatch(r"==\s*(\d{1,4}\.\d{1,4})(?:\.\d{1,4})?\.\*|~=\s*(\d{1,4}\.\d{1,4})\.\d{1,4}", wanted.specifier)
+    return Version(match[1] or match[2]) if match else None
 
 
 def _torch_of_vision(version: Version) -> Version | None:

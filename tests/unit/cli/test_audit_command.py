@@ -460,3 +460,10 @@ def test_where_the_index_does_not_answer_nothing_is_taken_back(
     _answered(monkeypatch, lambda words: (1, "Could not fetch URL: connection error"))
     _, document = audit(capsys, path, "--backend", "cuda", "--online")
     assert row(document, "torchvision")["use"] == ["torchvision==0.21.0"] and "was not resolved as a whole" in document["resolution"]
+
+
+@pytest.mark.parametrize("demand", ["==2.3.0", "==2.3.*", "~=2.3.0"])
+def test_a_line_of_releases_is_taken_from_the_index_that_has_it(tmp_path: Path, capsys: pytest.CaptureFixture[str], demand: str) -> None:
+    (index,) = table("rocm-torch")["index"]["2.3"]
+    _, document = audit(capsys, write(tmp_path, "requirements.txt", f"torch{demand}\n"), "--backend", "rocm")
+    assert row(document, "torch")["use"][0] == f"--extra-index-url https://download.pytorch.org/whl/rocm{index}"
