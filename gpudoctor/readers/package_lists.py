@@ -29,6 +29,8 @@ _ORIGIN = lazy(r"^\W*\w+ installed from\b", re.IGNORECASE)
 _OWN_LINE = lazy(
     rf"^[\s*\->•`]*(?P<name>[A-Za-z][\w.\-]*?)[`*]*(?:\s*[:=]\s*|\s+(?:version\s+|v)?)[`*]*(?P<version>\d{{1,5}}\.\d{_VERSION[2:]})[`*.,;]{{0,4}}(?:\s+\(.*\))?$"
 )
+_OF_ANY_LANGUAGE = lazy(r"^[\s*\->•`]*onnxruntime(?![\w.-]|\s{2})", re.IGNORECASE)
+"""'onnxruntime: 1.11.0' of an issue form may be the library of C++, Java or C#; a row of a list has its columns."""
 _WHOLE_LIST = lazy(
     r"^(?:sudo\s+)?(?:\S*/)?(?:(?:uv\s+|python[\d.]*(?:\.exe)?\s+-m\s+)?pip[\d.]*(?:\.exe)?|conda|mamba|micromamba)\s+list"
     r"(?:\s+(?:-v|--verbose|--disable-pip-version-check|--format[= ]\w+|--python[= ]\S+|(?:-n|--name|-p|--prefix)[= ]\S+|2>\S+))*$"
@@ -61,7 +63,7 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
         if satisfied and satisfied["version"]:
             evidence.package(satisfied["name"], satisfied["version"])
         own = _OWN_LINE.match(text)
-        if own and RELEVANT.match(normalise(own["name"])):
+        if own and RELEVANT.match(normalise(own["name"])) and not _OF_ANY_LANGUAGE.match(text):
             evidence.package(own["name"], own["version"])
             continue
         for pinned in _PINNED.finditer(text[:2000]):
