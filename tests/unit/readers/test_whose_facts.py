@@ -84,6 +84,7 @@ def test_a_runtime_of_any_language_is_no_python_package() -> None:
         assert "onnxruntime" not in packages(f"The model runs on the CPU.\n{text}")
     for text in ("onnxruntime==1.11.0", "Package Version\n------- -------\nonnxruntime 1.11.0", "onnxruntime   1.11.0"):
         assert packages(f"The model runs on the CPU.\n{text}") == {"onnxruntime": "1.11.0"}
+    assert packages("Both:\nonnxruntime 1.2.0\nonnxruntime-gpu 1.2.0") == {"onnxruntime": "1.2.0", "onnxruntime-gpu": "1.2.0"}
     assert packages("It runs on the CPU.\nonnxruntime-directml: 1.17.0") == {"onnxruntime-directml": "1.17.0"}
 
 
