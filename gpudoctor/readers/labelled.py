@@ -196,7 +196,6 @@ LABELS: Mapping[str, Label] = {
     **dict.fromkeys(("tensorflow-directml-plugin", "tensorflow directml plugin"), _package("tensorflow-directml-plugin")),
     **dict.fromkeys(("torch-directml", "torch_directml", "torch directml"), _package("torch-directml")),
     **dict.fromkeys(("openvino version", "openvino"), _package("openvino")),
-    **dict.fromkeys(("onnxruntime version", "onnx runtime version", "onnxruntime"), _package("onnxruntime")),
     **dict.fromkeys(("onnxruntime-gpu", "onnxruntime gpu version"), _package("onnxruntime-gpu")),
     **dict.fromkeys(("poptorch", "poptorch version"), _package("poptorch")),
     "cuda used to build pytorch": _built("cuda"), "rocm used to build pytorch": _built("hip"), "xpu used to build pytorch": _built("xpu"),

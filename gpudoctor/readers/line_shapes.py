@@ -235,7 +235,8 @@ REQUEST = lazy(_any(*_REQUESTS), re.IGNORECASE)
 """A wish, whatever message it quotes."""
 _MESSAGE = r"(?:[`\"'“‘]|\w{2,60}(?:Error|Exception|Warning): )"
 _GUIDING = (
-    rf"(?:if|when|whenever|in case|should) (?:you|it|this|that|the|your)\b(?! (?:not?|old|new)\b).{{0,60}}?{_MESSAGE}",
+    r"(?:if|when|whenever|in case|should) (?:you|it|this|that|the \w{2,30}) (?:ever |still )?"
+    rf"(?:see|get|encounter|meet|receive|hit|run into|says?|prints?|shows?|reports?)\b[^,;]{{0,40}}?{_MESSAGE}",
     r"(?:this|the) (?:pr|pull request|patch|commit|page|section|guide|article|document|docs|documentation|readme) "
     r"(?:\w+ )?(?:explain|describ|document|cover|list|catch|handl|avoid|prevent|fix|discuss|show|tell)\w*\b",
     rf"(?:q(?:uestion)?: ?)?what (?:does|do|is|means?) (?:the )?(?:\w+ )?{_MESSAGE}.{{0,300}}\bmeans?\b", "q: ?(?:what|why|when|how) ",

@@ -141,6 +141,8 @@ _RELEASES = {
 _WSL = lazy(r"\bWSL ?-?[12]?\b|\bWindows Subsystem for Linux\b|microsoft-standard", re.IGNORECASE)
 
 
+_EITHER = lazy(r"\b(?:and|or|but|while|whereas|versus|vs|also)\b", re.IGNORECASE)
+"""'It works on Windows 11 and fails on Ubuntu' names two systems, and nobody knows which one is at hand."""
 SYSTEM_WORDS = (
     "ubuntu", "debian", "fedora", "nobara", "arch", "cachyos", "manjaro", "endeavour", "mint", "pop", "nixos", "centos", "rocky", "alma",
     "rhel", "red hat", "opensuse", "windows", "wsl", "microsoft-standard", "macos", "os x",
@@ -165,15 +167,17 @@ def name_system(value: str, evidence: Evidence) -> bool:
     named, small = False, value.lower()
     if not any(word in small for word in SYSTEM_WORDS):
         return False
+    windows, inside = _WINDOWS.search(value), _WSL.search(value)
     for distribution, pattern in _SYSTEMS:
         found = _compiled(pattern).search(value)
+        if found and windows and not inside and _EITHER.search(value, *sorted((found.start(), windows.start()))):
+            return True
         if found:
             version = found["version"] or ""
             lines = [f"ID={distribution}", f'PRETTY_NAME="{found[0].strip()[:60]}"', *([f'VERSION_ID="{version}"'] if version else [])]
             evidence.files.setdefault("/etc/os-release", "\n".join(line.replace("`", "") for line in lines) + "\n")
             named = True
             break
-    windows, inside = _WINDOWS.search(value), _WSL.search(value)
     if windows or inside:
         evidence.platform("wsl2" if inside or named else "windows")
         build = windows and (windows["build"] or _windows_build(value, windows["name"] or ""))

@@ -29,6 +29,9 @@ _ORIGIN = lazy(r"^\W*\w+ installed from\b", re.IGNORECASE)
 _OWN_LINE = lazy(
     rf"^[\s*\->•`]*(?P<name>[A-Za-z][\w.\-]*?)[`*]*(?:\s*[:=]\s*|\s+(?:version\s+|v)?)[`*]*(?P<version>\d{{1,5}}\.\d{_VERSION[2:]})[`*.,;]{{0,4}}(?:\s+\(.*\))?$"
 )
+_OF_ANY_LANGUAGE = lazy(r"^[\s*\->•`]*onnxruntime(?![\w.-]|\s{2})", re.IGNORECASE)
+"""'onnxruntime: 1.11.0' of an issue form may be the library of C++, Java or C#; a row of a list has its columns, or another
+wheel beside it."""
 _WHOLE_LIST = lazy(
     r"^(?:sudo\s+)?(?:\S*/)?(?:(?:uv\s+|python[\d.]*(?:\.exe)?\s+-m\s+)?pip[\d.]*(?:\.exe)?|conda|mamba|micromamba)\s+list"
     r"(?:\s+(?:-v|--verbose|--disable-pip-version-check|--format[= ]\w+|--python[= ]\S+|(?:-n|--name|-p|--prefix)[= ]\S+|2>\S+))*$"
@@ -40,6 +43,7 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
     for section in sheet.sections:
         _whole_listing(section, evidence)
     wanted: list[tuple[str, str]] = []
+    of_wheels = "onnxruntime-gpu" in sheet.lower
     for number, line in enumerate(sheet.lines):
         text = line.text
         if _ERROR.search(text) or _ORIGIN.match(text):
@@ -61,7 +65,7 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
         if satisfied and satisfied["version"]:
             evidence.package(satisfied["name"], satisfied["version"])
         own = _OWN_LINE.match(text)
-        if own and RELEVANT.match(normalise(own["name"])):
+        if own and RELEVANT.match(normalise(own["name"])) and (of_wheels or not _OF_ANY_LANGUAGE.match(text)):
             evidence.package(own["name"], own["version"])
             continue
         for pinned in _PINNED.finditer(text[:2000]):

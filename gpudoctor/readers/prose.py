@@ -15,14 +15,14 @@ _NUMBER = r"(?:version |release |v\.?|==|= ?|: ?)?\s*(?P<version>\d+\.\d+(?:\.\d
 PRODUCTS: Mapping[str, str] = {
     "torch": r"(?:py)?torch", "intel-extension-for-pytorch": r"ipex|intel[- _]extension[- _]for[- _]pytorch", "torchvision": r"torchvision",
     "torchaudio": r"torchaudio", "tensorflow": r"tensorflow|tf(?=[ \-]?\d)", "tensorflow-directml-plugin": r"tensorflow-directml-plugin",
-    "torch-directml": r"torch[-_]directml", "onnxruntime": r"onnx ?runtime|ort", "onnxruntime-gpu": r"onnxruntime-gpu",
+    "torch-directml": r"torch[-_]directml", "onnxruntime-gpu": r"onnxruntime-gpu",
     "openvino": r"openvino", "jax": r"jax", "jaxlib": r"jaxlib", "xformers": r"xformers", "flash-attn": r"flash[- _]att(?:n|ention)",
     "bitsandbytes": r"bitsandbytes|bnb", "vllm": r"vllm", "triton": r"triton(?:-windows)?", "deepspeed": r"deepspeed", "numpy": r"numpy",
     "poptorch": r"poptorch", "transformers": r"transformers",
 }  # fmt: skip
 WORDS: Mapping[str, tuple[str, ...]] = {
     "intel-extension-for-pytorch": ("ipex", "extension"), "tensorflow": ("tensorflow", "tf"), "torch-directml": ("directml",),
-    "onnxruntime": ("onnx", "ort"), "flash-attn": ("flash",), "bitsandbytes": ("bitsandbytes", "bnb"),
+    "flash-attn": ("flash",), "bitsandbytes": ("bitsandbytes", "bnb"),
 }  # fmt: skip
 """One of these stands in whatever names the product; else its name itself does."""
 Products = Sequence[tuple[str, tuple[str, ...]]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
@@ -9,6 +10,7 @@ from gpudoctor import readers
 from gpudoctor.host.pasted import PastedHost
 from gpudoctor.model.deadline import Deadline
 from gpudoctor.model.facts import Facts, Incomplete, Known
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.model.signature import Numbered
 from gpudoctor.probes.gpus import named_gpu
 from gpudoctor.readers.absence import NOT_THERE, unproven
@@ -16,6 +18,11 @@ from gpudoctor.readers.evidence import Evidence
 from gpudoctor.readers.sheet import Sheet
 from gpudoctor.readers.topics import stacks_of, vendors_of
 
+_OF_BOTH_BUILDS = lazy(r"\d{1,2}\.\d{1,3}(?:\.\d{0,3}0)?(?:\.post\d{1,3})?")
+"""Releases of IPEX without the part that says which build it is: those for cards end in a zero."""
+_ARM_BOARDS = lazy(r"\bJetson\b|\bGH200\b|\bGB[123]\d{1,2}\b|\bDGX Spark\b", re.IGNORECASE)
+"""NVIDIA's modules that hold the processor besides the GPU."""
+_OF_A_MAKER = lazy(r"\((?:r|tm|c)\)|[®™]|\b(?:nvidia|geforce|amd|radeon|instinct|tesla|intel|arc|graphics|gpu)\b|[\s\-]", re.IGNORECASE)
 _MAPS = ("python.distributions", "packages", "env", "libraries", "libraries.all", "libraries.cached", "python.conda_packages")
 
 
@@ -37,7 +44,7 @@ def take(lines: Sequence[Numbered], deadline: Deadline | None = None) -> tuple[E
 def machine_of(evidence: Evidence) -> PastedHost:
     """Asked by probes like any other machine."""
     ipex = evidence.packages.get("intel-extension-for-pytorch", "")
-    if ipex and "+" not in ipex and any(maker == "intel" or maker.startswith("8086:") for maker, _ in evidence.gpus):
+    if _OF_BOTH_BUILDS.fullmatch(ipex) and any(maker == "intel" or maker.startswith("8086:") for maker, _ in evidence.gpus):
         # Who writes 'IPEX 2.1.10' of an Arc leaves out what distinguishes the builds: nobody runs the CPU build on a card.
         evidence.packages["intel-extension-for-pytorch"] = f"{ipex}+xpu"
     platform = evidence.platforms[0] if evidence.platforms else "linux"
@@ -57,6 +64,8 @@ def settle(evidence: Evidence, sheet: Sheet, facts: Facts) -> None:
         facts.set("platform.kind", NOT_THERE)
     if "container" not in evidence.platforms:
         facts.set("container.kind", NOT_THERE)
+    if evidence.gpus and all(_ARM_BOARDS.search(name) for _, name in evidence.gpus):
+        evidence.facts.setdefault("platform.machine", Known("aarch64", "text"))
     for name, fact in evidence.facts.items():
         if not isinstance(facts.get(name), Known):
             facts.set(name, fact)
@@ -83,11 +92,14 @@ def _gpus(evidence: Evidence, facts: Facts) -> None:
     if known:
         return
     gpus: list[dict[str, object]] = []
+    listed: set[tuple[object, object]] = set()
     for maker, name in evidence.gpus[:64]:
         gpu = named_gpu(maker, name, len(gpus))
         if (maker, name) in evidence.drivers:
             gpu["driver"] = evidence.drivers[maker, name]
-        if gpu["name"] not in [other["name"] for other in gpus]:
+        spelled = _OF_A_MAKER.sub("", str(gpu["name"])).lower()
+        if (gpu["vendor"], spelled or gpu["name"]) not in listed:
+            listed.add((gpu["vendor"], spelled or gpu["name"]))
             gpus.append(gpu)
     targets = list(dict.fromkeys(evidence.gfx))
     if len(targets) == 1 and not any(gpu["vendor"] == "amd" for gpu in gpus):

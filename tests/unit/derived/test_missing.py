@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpudoctor.derived._tables import table
+from gpudoctor.derived.import_failures import classify
 from gpudoctor.derived.import_failures import remedy as of_import
 from gpudoctor.derived.missing import DERIVATION, remedy, row_of
 from gpudoctor.model.facts import Facts, Known
@@ -109,3 +110,12 @@ def test_the_index_of_a_remedy_is_that_of_the_machine_else_the_newest() -> None:
         told = "".join(str(part[piece]) for piece in ("what_to_do", "then_2") if piece in part)
         assert f"--index-url {root}{index} " in told
     assert not [row["product"] for row in table("missing-parts")["part"] if "download.pytorch.org" in row.get("text", "")]
+
+
+def test_a_part_of_an_installed_package_is_no_missing_module() -> None:
+    """A module in a package is missing where the package is of another release; a check that names a distribution would be wrong."""
+
+    def family(module: str) -> str:
+        return classify({"kind": "exception", "name": "ModuleNotFoundError", "message": f"No module named '{module}'"})[0]
+
+    assert [family(module) for module in ("vllm._C", "keras.engine", "sympy")] == ["missing-part", "missing-part", "missing-module"]

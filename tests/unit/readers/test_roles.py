@@ -98,6 +98,8 @@ def role(text: str) -> str:
         (ADVICE, "If it says 'Could not locate example64_9.dll', copy the file into the folder."),
         (FAILURE, "RuntimeError: the device is lost. If you see this, reduce the batch size."),
         (COMPLAINT, "When I run it I get `RuntimeError: the device is lost` each time."),
+        (FAILURE, "When the model is loaded it says RuntimeError: the device is lost"),
+        (FAILURE, "If you run it on two cards, it fails with RuntimeError: the device is lost"),
         (ADVICE, "This page explains `RuntimeError: the device is lost`."),
         (ADVICE, "Q: What does `RuntimeError: the device is lost` mean?"),
         (ADVICE, "The error `RuntimeError: the device is lost` occurs when the bus is full."),

@@ -77,3 +77,37 @@ def test_the_torch_of_the_partner_that_a_resolver_was_asked_for() -> None:
     assert (facts.value("pairs.torch"), facts.value("pairs.index")) == ("1.13.1", "https://download.pytorch.org/whl/cu117")
     assert read("ERROR: No matching distribution found for torchaudio==2.5.1").value("pairs.torch") == "2.5.1"
     assert read("ERROR: No matching distribution found for torchaudio==99.1").value("pairs.torch") is None
+
+
+def test_a_runtime_of_any_language_is_no_python_package() -> None:
+    for text in ("I use onnxruntime 1.11.0 in Java", "onnxruntime: 1.11.0", "ONNX Runtime Version: 1.11.0"):
+        assert "onnxruntime" not in packages(f"The model runs on the CPU.\n{text}")
+    for text in ("onnxruntime==1.11.0", "Package Version\n------- -------\nonnxruntime 1.11.0", "onnxruntime   1.11.0"):
+        assert packages(f"The model runs on the CPU.\n{text}") == {"onnxruntime": "1.11.0"}
+    assert packages("Both:\nonnxruntime 1.2.0\nonnxruntime-gpu 1.2.0") == {"onnxruntime": "1.2.0", "onnxruntime-gpu": "1.2.0"}
+    assert packages("It runs on the CPU.\nonnxruntime-directml: 1.17.0") == {"onnxruntime-directml": "1.17.0"}
+
+
+def test_a_build_is_supplied_for_releases_of_ipex_alone() -> None:
+    name = "intel-extension-for-pytorch"
+    assert packages("IPEX 2.1.10 fails on my Arc A770") == {name: "2.1.10+xpu"}
+    assert packages("IPEX 1.11.08 fails on my Arc A770") == {name: "1.11.08"}
+
+
+def test_one_card_in_two_spellings_is_one_card() -> None:
+    assert cards("My RTX 4090 is slow\n\nThe NVIDIA GeForce RTX 4090 has 24 GB.") == ["RTX 4090"]
+    assert cards("An Arc A770 is here\n\nIntel(R) Arc(TM) A770 Graphics is slow.") == ["Arc A770"]
+    assert len(cards("My RTX 4090 and RTX 4080 are slow")) == 2
+
+
+def test_the_module_names_the_processor() -> None:
+    assert read("torch.cuda.is_available() is False on my Jetson Orin").value("platform.machine") == "aarch64"
+    assert not read("A Jetson Orin and an RTX 4090, both fail").known("platform.machine")
+    assert not read("My RTX 4090 fails").known("platform.machine")
+
+
+def test_the_system_is_known_where_one_is_named() -> None:
+    for text in ("I use Windows 11 and an RTX 4090", "Docker Desktop, Windows 11", "It fails on Windows 11 with an RTX 4090."):
+        assert read(f"The loader stops\n{text}").value("platform.kind") == "windows"
+    assert not read("It works on Windows 11 and fails on Ubuntu 22.04").known("platform.kind")
+    assert read("Ubuntu 22.04 in WSL2 on Windows 11").value("platform.kind") == "wsl2"
