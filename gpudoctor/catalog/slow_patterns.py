@@ -29,7 +29,7 @@ SUSPECT_SECONDS = 0.02
 """CPU seconds for one window from which on an expression is compared with one that is known to be too slow."""
 _TOO_SLOW = ("[a-z]+ [0-9]", "a")
 """Each letter begins a match that ends where the text does: some 20 million steps for a window, 30 to 60 ms."""
-_SHARE = 0.6
+_SHARE = 0.8
 """Of what that takes at the same moment: machines differ, and so does what else they do."""
 _NEIGHBOURS = 3
 _LETTERS_TRIED = 6
@@ -59,7 +59,7 @@ def slow_pattern(pattern: str, length: int = LONGEST_WINDOW) -> str | None:
     """Why an expression of a check could take more than linear time: by its form, else by the slowest text of `length` letters found."""
     fault = _by_form(_PARSER.parse(pattern), False)
     if fault is None:
-        cost = worst(pattern, re.IGNORECASE, length, SUSPECT_SECONDS)
+        cost = worst(pattern, re.IGNORECASE, length, max(SUSPECT_SECONDS, _known_seconds()))
         if cost.attack and cost.seconds >= SUSPECT_SECONDS and is_too_slow(pattern, re.IGNORECASE, length, cost.attack):
             head, body, _ = cost.attack
             fault = (
@@ -72,15 +72,25 @@ def slow_pattern(pattern: str, length: int = LONGEST_WINDOW) -> str | None:
 def is_too_slow(pattern: str, flags: int, length: int, attack: Attack, use: Use = re.Pattern.search) -> bool:
     """Whether this text costs about as much as the expression that is known to be too slow does now: in two of three comparisons, since
     either side may meet a busy moment of the machine."""
-    expression, letter = _TOO_SLOW
-    known, compiled = re.compile(expression), re.compile(pattern, flags)
+    compiled = re.compile(pattern, flags)
 
     def is_slower() -> bool:
-        limit = _SHARE * min(_seconds(known, letter * LONGEST_WINDOW, re.Pattern.search) for _ in range(3))
+        limit = _SHARE * _seconds_of_the_known()
         return _measured(compiled, attack, length, limit, use) >= limit
 
     first, second = is_slower(), is_slower()
     return first if first == second else is_slower()
+
+
+def _seconds_of_the_known() -> float:
+    """What the expression that is known to be too slow takes at this moment."""
+    expression, letter = _TOO_SLOW
+    known = re.compile(expression)
+    return min(_seconds(known, letter * LONGEST_WINDOW, re.Pattern.search) for _ in range(3))
+
+
+_known_seconds = lru_cache(maxsize=1)(_seconds_of_the_known)
+"""The same, once for all expressions: how long the search for a worse text goes on."""
 
 
 def _by_form(tree: Any, repeated: bool) -> str | None:

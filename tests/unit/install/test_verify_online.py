@@ -156,7 +156,8 @@ def test_every_recipe_can_be_shown(known: Recipe) -> None:
 @pytest.mark.parametrize("name", ["intel-driver-wsl", "pytorch-directml"])  # the second is the name of a stack as well
 def test_the_command_shows_a_recipe(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["show", name]) == 0
-    assert f"{name}   gpudoctor setup" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert f"\n{name}   for " in out and "\nplan it   gpudoctor setup " in out
 
 
 def test_a_recipe_name_leads_to_its_recipes(capsys: pytest.CaptureFixture[str]) -> None:

@@ -82,7 +82,7 @@ def test_exit_of_the_framework_takes_its_words_from_stderr() -> None:
         ("ImportError: /lib/libc.so.6: version `GLIBC_2.34' not found", "glibc", "GLIBC_2.34"),
         ("AttributeError: _ARRAY_API not found", "numpy-abi", "_ARRAY_API not found"),
         ("ImportError: /x/libtorch_cpu.so: file too short", "damaged", "/x/libtorch_cpu.so"),
-        ("ModuleNotFoundError: No module named 'torch.version'", "missing-module", "torch.version"),
+        ("ModuleNotFoundError: No module named 'torch.version'", "missing-part", "torch.version"),
         ("RuntimeError: something else", "exception", ""),
     ],
 )
