@@ -29,6 +29,10 @@ def technical_words(knowledge: Catalogue | None = None, facts: Facts | None = No
     return frozenset(words)
 
 
+_OF_OTHERS = "other-programs.toml"
+"""Programs that have nothing to do with ours; hosts are called like some of them."""
+
+
 @cache
 def _of_the_probes() -> frozenset[str]:
     """The sources of our own probes and our tables name everything that they look for."""
@@ -41,7 +45,7 @@ def _of_the_probes() -> frozenset[str]:
     texts += [
         file.read_text(encoding="utf-8")
         for file in resources.files("gpudoctor.data").iterdir()
-        if file.name.endswith(".toml")
+        if file.name.endswith(".toml") and file.name != _OF_OTHERS
     ]
     return frozenset(_words(texts))
 

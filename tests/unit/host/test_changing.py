@@ -42,6 +42,7 @@ def doctor(tmp_path: Path, body: str) -> Iterator[subprocess.Popen[str]]:
         from pathlib import Path
         from gpudoctor.host.changing import ActingHost
         from gpudoctor.host.local import LocalHost
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts what runs in the background without it
         here = Path({str(tmp_path)!r})
         def on_child(pid, start, finish, argv):
             (here / "child.new").write_text(f"{{pid}} {{start}}")
