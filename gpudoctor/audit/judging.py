@@ -241,6 +241,9 @@ def _index(wanted: Wanted, manifest: Manifest, target: Target, known: Mapping[st
         return _row(wanted, "error", f"{says}; {known['ended']}", remove, sources, "other-index")
     if known.get("instead"):
         return _row(wanted, "error", says, known["instead"], sources, "other-index")
+    if known.get("only_there") and pinned(wanted.specifier) is not None:
+        says = f"{says}; those for {target.title} are at {known['use'][0]}: which release there fits this torch is not known"
+        return _row(wanted, "error", says, (), sources, "other-index")
     use = _of_ipex(wanted, manifest, target, known) or from_index(wanted, manifest, target.backend, known)
     return _row(wanted, "error", f"{says}; it must come from another index", use, sources, "other-index")
 

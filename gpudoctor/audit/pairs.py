@@ -11,6 +11,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import Version
 
 from gpudoctor.audit.judging import Target, admits, pinned
+from gpudoctor.audit.packages import fate, row_of
 from gpudoctor.derived._tables import table
 from gpudoctor.derived.python_mix import FAMILIES, PARTNERS, fits, flavour, numbers, torch_row
 from gpudoctor.model.audit import BACKENDS, Judged, Wanted
@@ -38,7 +39,7 @@ def conflicts(wanted: Sequence[Wanted], python: str, target: Target) -> Iterator
     yield from _twice(by_name)
     torch = one.get("torch")
     if torch is not None:
-        demands = [*_demanded(torch, one), *_built_for(torch, one, target)]
+        demands = [*_demanded(torch, one, target), *_built_for(torch, one, target)]
         yield from demands
         torch = one["torch"] = _as_demanded(torch, demands)
         by_name["torch"] = [_as_demanded(each, demands) for each in by_name.get("torch", ())]
@@ -87,10 +88,17 @@ def _by_hand(wanted: Wanted) -> bool:
     return "dockerfile" in wanted.file.rpartition("/")[2].lower()
 
 
-def _demanded(torch: Wanted, one: dict[str, Wanted]) -> Iterator[Judged]:
+def _serves(name: str, target: Target) -> bool:
+    """Whether a package is known to run on the backend: what has to go anyway demands nothing."""
+    row = row_of(name)
+    known = fate(row, target.backend, target.platform) if row else None
+    return known is not None and known["status"] not in ("none", "replace", "unverified")
+
+
+def _demanded(torch: Wanted, one: dict[str, Wanted], target: Target) -> Iterator[Judged]:
     """Programs whose releases each demand exactly one torch (Requires-Dist)."""
     for name, rows in table("audit-packages")["demands_torch"].items():
-        program, version = one.get(name), pinned(torch.specifier)
+        program, version = one.get(name) if _serves(name, target) else None, pinned(torch.specifier)
         release = pinned(program.specifier) if program else None
         wants = rows.get(release.public) if release else None
         if program is not None and wants and not admits(torch.specifier, wants):

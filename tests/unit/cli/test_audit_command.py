@@ -467,3 +467,17 @@ def test_a_line_of_releases_is_taken_from_the_index_that_has_it(tmp_path: Path, 
     (index,) = table("rocm-torch")["index"]["2.3"]
     _, document = audit(capsys, write(tmp_path, "requirements.txt", f"torch{demand}\n"), "--backend", "rocm")
     assert row(document, "torch")["use"][0] == f"--extra-index-url https://download.pytorch.org/whl/rocm{index}"
+
+
+def test_what_has_to_go_demands_no_torch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write(tmp_path, "Dockerfile", "FROM python:3.10\nRUN pip install torch==2.1.0 vllm==0.6.6\n")
+    lines = {backend: [line for each in audit(capsys, file, "--backend", backend)[1]["files"][0]["packages"] for line in each["use"]]
+             for backend in ("directml", "cuda")}  # fmt: skip
+    assert [line for line in lines["cuda"] if "torch==2.5.1" in line]
+    assert not [line for line in lines["directml"] if "torch==" in line], lines["directml"]
+
+
+def test_no_build_is_invented_for_a_pinned_release(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, document = audit(capsys, write(tmp_path, "requirements.txt", "torch==2.6.0\nxformers==0.0.29.post3\n"), "--backend", "rocm")
+    found = row(document, "xformers")
+    assert (found["verdict"], found["use"]) == ("error", []) and "is not known" in found["says"]
