@@ -41,10 +41,17 @@ def specifier(release: str) -> str:
     return between(*row["python"])
 
 
-def newest_pythons() -> str:
-    """Where no release was asked for: pip takes the newest with a wheel for this Python, so the last two releases count."""
-    rows = table("python-partners")["torch"][-2:]
-    return between(min((row["python"][0] for row in rows), key=numbers), rows[-1]["python"][1])
+def newest_row_here(facts: Facts) -> dict[str, Any]:
+    """The newest release with a wheel for a Python of this machine: it, or the one before where only older Pythons are here.
+
+    Without a Python that either of them serves it is the newest, and a Python comes along.
+    """
+    here = pythons_here(facts)
+    for row in reversed(table("python-partners")["torch"][-2:]):
+        first, last = map(numbers, row["python"])
+        if any(first <= numbers(minor) <= last for minor in here):
+            return dict(row)
+    return newest_row()
 
 
 def between(first: str, last: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from gpudoctor.derived._derivation import Derivation
 from gpudoctor.derived._nvidia_drivers import distribution
-from gpudoctor.derived._setup import asked_torch, newest_pythons, newest_row, numbers, release_of, specifier
+from gpudoctor.derived._setup import asked_torch, newest_row, newest_row_here, numbers, release_of, specifier
 from gpudoctor.derived._tables import table
 from gpudoctor.derived.cuda import driver_serves, floor_of, highest_major, runs
 from gpudoctor.derived.nvidia import sorted_capability
@@ -88,10 +88,10 @@ def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
     asked = asked_torch(facts)
     yield "setup.cuda.flavour", Known(chosen.flavour, "cuda-torch")
     yield "setup.cuda.index", Known(f"pytorch/{chosen.flavour}", "cuda-torch")
-    yield "setup.cuda.release", Known(chosen.release, "cuda-torch")
+    release = newest_row_here(facts)["version"] if not asked and chosen.release == newest_row()["version"] else chosen.release
+    yield "setup.cuda.release", Known(release, "cuda-torch")
     yield "setup.cuda.torch", Known(f"torch{facts.value('setup.torch_pin', '')}" if asked else "torch", "--torch")
-    current = not asked and chosen.release == newest_row()["version"]
-    yield "setup.cuda.python", Known(newest_pythons() if current else specifier(chosen.release), "python-partners")
+    yield "setup.cuda.python", Known(specifier(release), "python-partners")
     floor = floor_of(chosen.cuda, facts.value("platform.kind"))
     if floor:
         yield "setup.cuda.driver_floor", Known(floor, "cuda-driver")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derived._derivation import Derivation
-from gpudoctor.derived._setup import asked_torch, newest_pythons, newest_row, release_of, specifier
+from gpudoctor.derived._setup import asked_torch, newest_row_here, release_of, specifier
 from gpudoctor.model.facts import Fact, Facts, FactSpec, Known
 
 _MAC_CEILINGS = ((("x86_64",), "0", "2.2.2"), (("arm64", "aarch64"), "14.0", "2.13"))
@@ -35,9 +35,9 @@ def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
     elif last:
         release, requirement = release_of(last), f"torch=={release_of(last)}"
     else:
-        release, requirement = newest_row()["version"], "torch"
+        release, requirement = newest_row_here(facts)["version"], "torch"
     yield "setup.torch_release", Known(release, "python-partners")
-    yield "setup.torch_python", Known(specifier(release) if asked or last else newest_pythons(), "python-partners")
+    yield "setup.torch_python", Known(specifier(release), "python-partners")
     yield "setup.torch_packages", Known([requirement, *(["numpy<2"] if _old(release) else [])], "python-partners")
 
 

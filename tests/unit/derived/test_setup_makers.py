@@ -82,6 +82,16 @@ def test_without_a_card_the_newest_build_is_taken() -> None:
     assert not facts.known("setup.cuda.driver_ok")
 
 
+@pytest.mark.parametrize(
+    ("minors", "release"), [(["3.10"], "2.14.1"), (["3.10", "3.12"], "2.15.0"), (["3.8"], "2.15.0"), ([], "2.15.0")]
+)
+def test_the_release_that_is_named_has_a_wheel_for_the_python_that_is_used(minors: list[str], release: str) -> None:
+    pythons = [{"path": f"/usr/bin/python{minor}", "minor": minor} for minor in minors]
+    facts = nvidia("8.9", driver="580.95.05", python__interpreters=pythons)
+    assert facts.value("setup.cuda.release") == release
+    assert facts.value("setup.cuda.python") == (">=3.10,<3.15" if release == "2.14.1" else ">=3.11,<3.16")
+
+
 def test_a_newer_torch_by_a_newer_driver_is_told() -> None:
     assert nvidia("8.9", driver="570.124.06").value("setup.cuda.newer_with_driver") == "2.15.0"
     assert not nvidia("6.1", driver="570.124.06").known("setup.cuda.newer_with_driver")
