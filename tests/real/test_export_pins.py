@@ -15,12 +15,14 @@ from gpudoctor.derived._tables import table
 PINS = [(row["name"], row["version"], row["python"]) for row in table("setup-pins")["package"]]
 DEMANDS = [("vllm", "0.6.6", "torch==2.5.1"), ("xformers", "0.0.29.post2", "torch==2.6.0"), ("torch", "2.8.0", "triton==3.4.0")]
 """One of each table."""
+PLATFORMS = ("any", "manylinux1_x86_64", "manylinux2014_x86_64", *(f"manylinux_2_{minor}_x86_64" for minor in range(17, 40)))
+"""Tags that wheels for Linux carry: a tag that is named to pip stands for itself alone."""
 
 
 def metadata(name: str, version: str, folder: Path) -> dict[str, Any]:
-    argv = [sys.executable, "-m", "pip", "install", "--dry-run", "--quiet", "--no-deps", "--ignore-installed", "--report", "-",
-            "--only-binary=:all:", "--target", str(folder), "--python-version", "3.12", "--platform", "manylinux_2_28_x86_64",
-            "--platform", "manylinux2014_x86_64", "--platform", "manylinux1_x86_64", "--platform", "any"]  # fmt: skip
+    platforms = [word for tag in PLATFORMS for word in ("--platform", tag)]
+    argv = [sys.executable, "-m", "pip", "install", "--dry-run", "--quiet", "--no-deps", "--ignore-installed", "--ignore-requires-python",
+            "--report", "-", "--only-binary=:all:", "--target", str(folder), "--python-version", "3.12", *platforms]  # fmt: skip
     for python in ("3.12", "3.11", "3.10"):
         argv[argv.index("--python-version") + 1] = python
         done = subprocess.run([*argv, f"{name}=={version}"], capture_output=True, text=True, timeout=300)
