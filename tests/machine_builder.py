@@ -236,7 +236,7 @@ class Machine:
                 python["frameworks"] = self.frameworks
             (folder / "python.json").write_text(json.dumps(python, indent=1) + "\n")
         verdicts = "".join(f"{json.dumps(k)} = {json.dumps(v)}\n" for k, v in self.expected["verdicts"].items())
-        keys = ("errors", "also", *(("never",) if self.expected["never"] else ()), "first_broken")
+        keys = ("errors", "also", *(("never",) if self.expected.get("never") else ()), "first_broken")
         table = "".join(f"{key} = {json.dumps(self.expected[key])}\n" for key in keys)
         (folder / "expect.toml").write_text(f"{table}\n[verdicts]\n{verdicts}")
         return folder
