@@ -31,6 +31,7 @@ _TOO_SLOW = ("[a-z]+ [0-9]", "a")
 """Each letter begins a match that ends where the text does: some 20 million steps for a window, 30 to 60 ms."""
 _SHARE = 0.8
 """Of what that takes at the same moment: machines differ, and so does what else they do."""
+_BEYOND_DOUBT = 3.0
 _NEIGHBOURS = 3
 _LETTERS_TRIED = 6
 
@@ -76,7 +77,7 @@ def is_too_slow(pattern: str, flags: int, length: int, attack: Attack, use: Use 
 
     def is_slower() -> bool:
         limit = _SHARE * _seconds_of_the_known()
-        return _measured(compiled, attack, length, limit, use) >= limit
+        return _measured(compiled, attack, length, limit, limit, use) >= limit
 
     first, second = is_slower(), is_slower()
     return first if first == second else is_slower()
@@ -113,12 +114,14 @@ def _by_form(tree: Any, repeated: bool) -> str | None:
     return None
 
 
-def worst(pattern: str, flags: int, length: int, enough: float, use: Use = re.Pattern.search) -> Cost:
-    """CPU seconds for the slowest text of `length` letters that was found; the search ends with one that takes `enough`."""
+def worst(pattern: str, flags: int, length: int, suspect: float, use: Use = re.Pattern.search) -> Cost:
+    """CPU seconds for the slowest text of `length` letters that was found. Texts that stay below `suspect` are measured roughly only; the
+    search ends with one that takes far more, so that a comparison with it does not depend on a busy moment of the machine."""
     compiled = re.compile(pattern, flags)
+    enough = _BEYOND_DOUBT * suspect
     cost = Cost(0.0, None)
     for attack in attacks(pattern, flags):
-        seconds = _measured(compiled, attack, length, enough, use)
+        seconds = _measured(compiled, attack, length, suspect, enough, use)
         if seconds > cost.seconds:
             cost = Cost(seconds, attack)
         if cost.seconds >= enough:
@@ -138,20 +141,22 @@ def attacks(pattern: str, flags: int = 0) -> list[Attack]:
     return list(found)
 
 
-def _measured(compiled: re.Pattern[str], attack: Attack, length: int, enough: float, use: Use) -> float:
-    """Twice as long a text each time, until it takes `enough`, or until it is plain how the time grows: expected for the full length."""
+def _measured(compiled: re.Pattern[str], attack: Attack, length: int, suspect: float, enough: float, use: Use) -> float:
+    """Twice as long a text each time, until it takes `enough`, or until it is plain how the time grows: expected for the full length.
+    What cannot reach `suspect` at the full length is not measured further."""
     before, at = 0.0, _SHORTEST
     while True:
         at = min(at, length)
         seconds = _seconds(compiled, attack.text(at), use)
-        if seconds >= enough or (before and seconds > before * 2**_HOPELESS):  # once more: it may have been the machine's fault
+        doubtful = enough <= seconds < _BEYOND_DOUBT * enough or (before and seconds > before * 2**_HOPELESS and seconds < enough)
+        if doubtful:  # A second run tells whether the machine was busy.
             seconds = min(seconds, _seconds(compiled, attack.text(at), use))
         if seconds >= enough or at == length:
             return seconds
         power = math.log2(seconds / before) if before else 1.0
         if power > _HOPELESS and seconds >= enough / 4:
             return float(seconds * (length / at) ** power)
-        if at >= _TELLING and seconds * (length / at) ** max(2.2, power + 0.3) < enough:
+        if at >= _TELLING and seconds * (length / at) ** max(2.2, power + 0.3) < suspect:
             return seconds
         before, at = seconds, 2 * at
 

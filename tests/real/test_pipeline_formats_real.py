@@ -111,7 +111,7 @@ def test_annotations_are_what_githubs_own_library_writes(written: Any) -> None:
         assert all(line.startswith(("::error ", "::warning ", "::notice ")) for line in annotations)
         assert len(annotations) == len(report["findings"]) + len(report["undetermined"]) + len(report["incomplete"])
     line = next(line for line in annotations if "a%3A%3Ab" in line)
-    title, message = "Not as demanded: a::b, c%", _undone(line.split("::", 2)[2])
+    title, message = "Policy not met: a::b, c%", _undone(line.split("::", 2)[2])
     assert format_validators.github("error", {"file": "policy.toml", "line": "13", "title": title}, message) == line + "\n"
 
 

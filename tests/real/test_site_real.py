@@ -71,7 +71,7 @@ def names() -> set[str]:
         *(f"stacks/{stack.stack}" for stack in knowledge.stacks),
         *(f"recipes/{recipe.id}" for recipe in installing.book().recipes),
         *(f"layers/{layer}" for layer in LAYERS),
-        *(path.stem for path in (ROOT / "docs" / "guide").glob("*.md")),
+        *(f"guide/{path.stem}" for path in (ROOT / "docs" / "guide").glob("*.md")),
         "index", "facts", "checks", "stacks", "recipes", "writing-checks",
     }  # fmt: skip
 
@@ -117,7 +117,7 @@ def test_it_is_read_and_searched_from_disk_at_every_width(site: Path) -> None:
         "checks/intel-kernel-too-old",
         "stacks/torch-xpu",
         "recipes/torch-xpu-linux",
-        "report-a-problem",
+        "guide/report",
     ]
     with chromium() as browser:
         for width, scheme in ((1280, "light"), (390, "dark")):
