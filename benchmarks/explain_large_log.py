@@ -14,8 +14,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from gpudoctor.explaining import every_anchor
-from gpudoctor.readers.large import ANCHORS
+from gpudoctor.facts.text.large import ANCHORS
+from gpudoctor.services.explaining import every_anchor
 
 ROOT = Path(__file__).resolve().parent.parent
 TIMES, MEMORY = 4.0, 150.0

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from gpudoctor import app
 from gpudoctor.model import report as model
 from gpudoctor.model.measurement import Measurement
+from gpudoctor.services import checking
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -46,14 +46,14 @@ def check(
         raise ValueError(f"python={target!r}: no such interpreter or environment folder; give one that exists")
     if target is None and capture is None:
         target = sys.executable or None
-    request = app.CheckRequest(
+    request = checking.CheckRequest(
         capture=None if capture is None else os.fspath(capture), python=target, quick=quick, budget=budget, stack=stack,
         checks=tuple(os.fspath(folder) for folder in checks), expect=None if expect is None else os.fspath(expect),
         ignore=frozenset(ignore),
     )  # fmt: skip
     try:
-        return Report(app.check(request), stack)
-    except app.BAD_INPUT as error:
+        return Report(checking.check(request), stack)
+    except checking.BAD_INPUT as error:
         raise ValueError(str(error)) from error
 
 
@@ -105,7 +105,7 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """The document that `gpudoctor check --format json` prints: gpudoctor.report/1."""
-        from gpudoctor.reporters import json_report
+        from gpudoctor.reporters.report import json_report
 
         return json_report.document(self._found)
 
@@ -113,8 +113,8 @@ class Report:
         return any(result.stack == self._stack and result.verdict == "unknown" for result in self._found.stacks)
 
     def _screen(self, width: int = 80, colour: bool = False) -> str:
-        from gpudoctor.reporters import console
-        from gpudoctor.reporters.layout import Terminal
+        from gpudoctor.reporters.report import console
+        from gpudoctor.reporters.shared.layout import Terminal
 
         return console.render(self._found, Terminal(width=width, colour=colour), stack=self._stack)
 
@@ -132,7 +132,7 @@ class Report:
         yield Text.from_ansi(self._screen(options.max_width, colour=True), no_wrap=True, end="")
 
     def _repr_html_(self) -> str:
-        from gpudoctor.reporters import notebook_html
+        from gpudoctor.reporters.report import notebook_html
 
         return notebook_html.render(self._found)
 

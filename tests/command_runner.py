@@ -53,7 +53,7 @@ class CommandRunner:
 
 
 def _serve() -> None:
-    from gpudoctor import explaining
+    from gpudoctor.services import explaining
 
     explaining.explain([b"x"], explaining.ExplainRequest())  # what every command would do again otherwise
     for line in sys.stdin:

@@ -22,12 +22,12 @@ from typing import NamedTuple
 
 from command_runner import CommandRunner
 
-from gpudoctor import app
-from gpudoctor.catalog import slow_patterns
-from gpudoctor.catalog.loader import read_toml
-from gpudoctor.lang.everyday_words import spelled
-from gpudoctor.lang.literals import bare
+from gpudoctor.knowledge import slow_patterns
+from gpudoctor.knowledge.loader import read_toml
 from gpudoctor.model.lazy_pattern import LazyPattern
+from gpudoctor.rules.literals import bare
+from gpudoctor.rules.synonyms import spelled
+from gpudoctor.services import checking
 
 ROOT = Path(__file__).resolve().parents[1]
 MOST_SECONDS = 5.0
@@ -115,7 +115,9 @@ def expressions() -> list[tuple[str, int]]:
     import re
     from importlib import import_module
 
-    found = [(signature.pattern, re.IGNORECASE) for check in app.catalogue().checks for signature in check.signatures if signature.pattern]
+    found = [
+        (signature.pattern, re.IGNORECASE) for check in checking.catalogue().checks for signature in check.signatures if signature.pattern
+    ]
     for folder in ("readers", "probes", "host"):
         for path in sorted((ROOT / "gpudoctor" / folder).glob("[!_]*.py")):
             values = vars(import_module(f"gpudoctor.{folder}.{path.stem}")).values()
@@ -131,17 +133,17 @@ def attacks(pattern: str, flags: int) -> list[slow_patterns.Attack]:
 
 @cache
 def literals() -> list[str]:
-    signatures = [signature for check in app.catalogue().checks for signature in check.signatures]
+    signatures = [signature for check in checking.catalogue().checks for signature in check.signatures]
     return sorted({bare(word) for each in signatures for choice in each.text for word in spelled(choice)})
 
 
 @cache
 def reports() -> list[str]:
     """Reports of recorded machines."""
-    from gpudoctor.reporters import json_report
+    from gpudoctor.reporters.report import json_report
 
     folders = sorted(path.parent for path in (ROOT / "tests" / "machines").glob("*/machine.toml"))[:6]
-    return [json_report.render(app.check(app.CheckRequest(capture=str(folder))), {}) for folder in folders]
+    return [json_report.render(checking.check(checking.CheckRequest(capture=str(folder))), {}) for folder in folders]
 
 
 POLICY = 'name = "x"\n[[device]]\ncount = 8\nname = "A100"\n[versions]\nkernel = ">=6.8"\n[packages]\ntorch = "==2.8.*"\n' \
@@ -209,7 +211,7 @@ def a_text(chance: random.Random) -> Case:
 
 def a_signature(chance: random.Random) -> Case:
     """The literals of a signature, with texts that its own expression cannot do with."""
-    signatures = [(check, each) for check in app.catalogue().checks for each in check.signatures if each.pattern]
+    signatures = [(check, each) for check in checking.catalogue().checks for each in check.signatures if each.pattern]
     lines = []
     for check, signature in chance.sample(signatures, 12):
         words = " ".join(bare(next(iter(spelled(choice)), "")) for choice in (*signature.text, *signature.context))

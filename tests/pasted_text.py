@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gpudoctor.gather.collect import gather
+from gpudoctor.facts.collect import gather
+from gpudoctor.facts.text.cleaning import lines_of, unquoted
+from gpudoctor.facts.text.reading import machine_of, settle, take
 from gpudoctor.model.facts import Facts
-from gpudoctor.readers.cleaning import lines_of, unquoted
-from gpudoctor.readers.reading import machine_of, settle, take
 
 
 def read(text: str) -> Facts:

@@ -11,7 +11,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from gpudoctor import app, reporting
+from gpudoctor.services import checking, reporting
 
 HERE = Path(__file__).parent
 PLANTS = json.loads((HERE / "planted_classes.json").read_text())
@@ -85,4 +85,4 @@ def leaks(made: reporting.Made) -> tuple[set[str], set[str]]:
 
 
 def report(folder: Path) -> reporting.Made:
-    return reporting.make(reporting.ReportRequest(check=app.CheckRequest(capture=str(folder))))
+    return reporting.make(reporting.ReportRequest(check=checking.CheckRequest(capture=str(folder))))

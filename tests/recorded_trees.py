@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from gpudoctor.host.recorded import RecordedHost, open_recorded
+from gpudoctor.capture.recorded_host import RecordedHost, open_recorded
 
 
 def write(folder: Path, files: Mapping[str, str]) -> None:

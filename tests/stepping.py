@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gpudoctor.host.acting import Machine
-from gpudoctor.host.base import Host
-from gpudoctor.host.changing import ActingHost
-from gpudoctor.host.local import LocalHost
-from gpudoctor.install.kinds import kind_named
-from gpudoctor.install.kinds._kind import Draft, Look
 from gpudoctor.model.facts import Facts, as_fact
 from gpudoctor.model.recipe import Address
+from gpudoctor.setup.steps import kind_named
+from gpudoctor.setup.steps._step import Draft, Look
+from gpudoctor.system.host import Host
+from gpudoctor.system.live_changes import ActingHost
+from gpudoctor.system.local_host import LocalHost
+from gpudoctor.system.writable_host import Machine
 
 PYTHON = os.path.realpath(sys.executable)
 MINOR = f"{sys.version_info[0]}.{sys.version_info[1]}"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.catalog.loader import read_toml
 from gpudoctor.cli import run
+from gpudoctor.knowledge.loader import read_toml
 
 MACHINES = sorted(path.parent for path in (Path(__file__).parent / "machines").glob("*/expect.toml"))
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from plan_cases import PlanCase
 
-from gpudoctor.installing import SetupRequest, plan_setup
 from gpudoctor.model.plan import Act, Command, FileChange, Plan
+from gpudoctor.services.setup_planning import SetupRequest, plan_setup
 
 HERE = Path(__file__).parent
 GOLDEN = HERE / "plans"

@@ -1,9 +1,9 @@
 """Issue trackers on 127.0.0.1 that answer as GitHub, GitLab and Gitea do: the same paths, headers and error bodies.
 
-    with TrackerServer() as tracker:
-        tracker.url                    # http://127.0.0.1:PORT
-        tracker.comments               # texts that were written
-        tracker.trouble = "store-then-hang-up"
+with TrackerServer() as tracker:
+    tracker.url                    # http://127.0.0.1:PORT
+    tracker.comments               # texts that were written
+    tracker.trouble = "store-then-hang-up"
 """
 
 from __future__ import annotations

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from functools import cache
 
-from gpudoctor import app
-from gpudoctor.catalog.loader import read_folder
-from gpudoctor.catalog.paths import checkout_checks
-from gpudoctor.engine.messages import concerned, hits_in
-from gpudoctor.gather import vocabulary
-from gpudoctor.gather.collect import gather
-from gpudoctor.lang.signatures import SearchedText
+from gpudoctor.diagnosis.messages import concerned, hits_in
+from gpudoctor.facts import vocabulary
+from gpudoctor.facts.collect import gather
+from gpudoctor.facts.text.cleaning import lines_of, unquoted
+from gpudoctor.facts.text.reading import machine_of, settle, take
+from gpudoctor.facts.text.roles import Roles
+from gpudoctor.knowledge.loader import read_folder
+from gpudoctor.knowledge.paths import checkout_checks
 from gpudoctor.model.check import Catalogue
 from gpudoctor.model.report import Finding
 from gpudoctor.model.signature import Literals
-from gpudoctor.readers.cleaning import lines_of, unquoted
-from gpudoctor.readers.reading import machine_of, settle, take
-from gpudoctor.readers.roles import Roles
+from gpudoctor.rules.signatures import SearchedText
+from gpudoctor.services import checking
 
 
 @cache
@@ -46,7 +46,9 @@ def findings(text: str) -> tuple[Finding, ...]:
     evidence, sheet = take(lines)
     gathered = gather(machine_of(evidence), settle=lambda facts: settle(evidence, sheet, facts))
     hits = hits_in(searched, concerned(asked, everything.stacks, gathered.facts), everything.stacks, gathered.facts)
-    return app.judge(gathered, Catalogue(checks=tuple(asked), stacks=everything.stacks), app.CheckRequest(), "text", hits=hits).findings
+    return checking.judge(
+        gathered, Catalogue(checks=tuple(asked), stacks=everything.stacks), checking.CheckRequest(), "text", hits=hits
+    ).findings
 
 
 def named(found: tuple[Finding, ...]) -> list[str]:

@@ -21,8 +21,8 @@ import recipe_pages
 import reference_pages
 from knowledge import Knowledge, gathered
 
-from gpudoctor import app
 from gpudoctor.model.check import LAYERS
+from gpudoctor.services import checking
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).parent
@@ -42,7 +42,7 @@ def main(arguments: list[str]) -> int:
     try:
         known = gathered()
         pages = dict(all_pages(known))
-    except app.BAD_INPUT as error:
+    except checking.BAD_INPUT as error:
         return _refused(str(error))
     write(pages, folder)
     argv = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-E", "-b", "html", str(folder / "pages"), str(folder / "html")]

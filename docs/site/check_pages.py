@@ -9,11 +9,11 @@ from typing import Any
 from knowledge import Knowledge, outline
 from markup import address, block, bullets, code, container, heading, label, link, prose, template
 
-from gpudoctor.lang.conditions import english
-from gpudoctor.lang.message_words import is_always, message
-from gpudoctor.lang.templates import readable
 from gpudoctor.model.check import Check, Source, Step
 from gpudoctor.model.condition import Condition, Some
+from gpudoctor.rules.conditions import english
+from gpudoctor.rules.message_words import is_always, message
+from gpudoctor.rules.templates import readable
 
 LEVELS = {
     "error": "Error: it does not work.",

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 from markup import code, label, link, prose
 
-from gpudoctor import app, installing
-from gpudoctor.gather import vocabulary
-from gpudoctor.lang.conditions import english
-from gpudoctor.lang.message_words import leaf_words
+from gpudoctor.facts import vocabulary
 from gpudoctor.model.check import SEVERITIES, Check, Stack
 from gpudoctor.model.condition import Condition, Leaf, Some
 from gpudoctor.model.facts import FactSpec
 from gpudoctor.model.recipe import Recipe
+from gpudoctor.rules.conditions import english
+from gpudoctor.rules.message_words import leaf_words
+from gpudoctor.services import checking, setup_planning
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Knowledge:
 
 def gathered() -> Knowledge:
     """Raises what app.BAD_INPUT names, for a file that cannot be used."""
-    catalogue, book = app.catalogue(), installing.book()
+    catalogue, book = checking.catalogue(), setup_planning.book()
     return Knowledge(catalogue.checks, catalogue.stacks, book.recipes, vocabulary.specs(), catalogue.version)
 
 

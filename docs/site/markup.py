@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from gpudoctor.lang.templates import readable
-from gpudoctor.reporters.escape import visible
-from gpudoctor.reporters.markdown_text import block, code
+from gpudoctor.reporters.shared.escape import visible
+from gpudoctor.reporters.shared.markdown_text import block, code
+from gpudoctor.rules.templates import readable
 
 __all__ = ["address", "block", "bullets", "code", "container", "heading", "label", "link", "prose", "source_address", "template"]
 

@@ -9,9 +9,9 @@ from check_pages import layer_words, recipe_links, sources
 from knowledge import Knowledge, outline
 from markup import bullets, code, container, heading, label, link, prose, template
 
-from gpudoctor.lang.templates import readable
 from gpudoctor.model.condition import Condition, Group
 from gpudoctor.model.recipe import PARTS, Include, Recipe
+from gpudoctor.rules.templates import readable
 
 KINDS = {
     "apt.repository": "adds an APT repository", "apt.install": "installs packages with APT", "apt.remove": "removes packages with APT",

@@ -8,8 +8,8 @@ from typing import Any
 
 from gpudoctor.audit import conda_files, container_files, requirements_txt, setup_files, toml_files
 from gpudoctor.audit.entries import MOST, named
-from gpudoctor.host import _json, _toml
 from gpudoctor.model.audit import FormatError, Manifest
+from gpudoctor.system import json_text, toml_text
 
 KNOWN = (
     "requirements*.txt", "pyproject.toml", "setup.cfg", "setup.py", "Pipfile", "Pipfile.lock", "uv.lock", "poetry.lock", "pdm.lock",
@@ -52,7 +52,7 @@ def _base(file: str) -> str:
 
 def _parsed_toml(text: str, file: str) -> Mapping[str, Any]:
     try:
-        return _toml.loads(text)
+        return toml_text.loads(text)
     except ValueError as error:
         reason = " ".join(str(error).split())[:200]
         raise FormatError(f"{file}: no TOML that can be read ({reason})") from None
@@ -61,7 +61,7 @@ def _parsed_toml(text: str, file: str) -> Mapping[str, Any]:
 def _pipfile_lock(text: str, file: str) -> Manifest:
     found = Manifest(file=file, kind="Pipfile.lock")
     try:
-        data = _json.loads(text)
+        data = json_text.loads(text)
     except ValueError as error:
         reason = str(error)[:200]
         raise FormatError(f"{file}: no JSON that can be read ({reason})") from None

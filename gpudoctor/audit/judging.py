@@ -15,7 +15,7 @@ from packaging.version import InvalidVersion, Version
 from gpudoctor.audit.packages import fate, image_of, row_of, with_index
 from gpudoctor.audit.replacing import from_index, in_words, instead
 from gpudoctor.audit.wording import written
-from gpudoctor.derived._tables import table
+from gpudoctor.facts.derive._tables import table
 from gpudoctor.model.audit import Image, Judged, Manifest, Wanted
 
 TITLES = {

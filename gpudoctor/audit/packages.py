@@ -8,8 +8,8 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any
 
-from gpudoctor.derived._indexes import newest
-from gpudoctor.derived._tables import table
+from gpudoctor.facts.derive._indexes import newest
+from gpudoctor.facts.derive._tables import table
 
 TABLE = "audit-packages"
 

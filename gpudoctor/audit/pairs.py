@@ -12,8 +12,8 @@ from packaging.version import Version
 
 from gpudoctor.audit.judging import Target, admits, pinned
 from gpudoctor.audit.packages import fate, row_of
-from gpudoctor.derived._tables import table
-from gpudoctor.derived.python_mix import FAMILIES, PARTNERS, fits, flavour, numbers, torch_row
+from gpudoctor.facts.derive._tables import table
+from gpudoctor.facts.derive.python_mix import FAMILIES, PARTNERS, fits, flavour, numbers, torch_row
 from gpudoctor.model.audit import BACKENDS, Judged, Wanted
 
 _SOURCE = "https://github.com/pytorch/vision#installation"

@@ -10,8 +10,8 @@ from typing import Any
 from packaging.version import InvalidVersion, Version
 
 from gpudoctor.audit.wording import AGAIN, IN_ENVIRONMENT, IN_PYPROJECT, TOOLS, quoted, written
-from gpudoctor.derived._indexes import ROOT, newest
-from gpudoctor.derived._tables import table
+from gpudoctor.facts.derive._indexes import ROOT, newest
+from gpudoctor.facts.derive._tables import table
 from gpudoctor.model.audit import Manifest, Wanted
 
 _FAMILY = ("torch", "torchvision", "torchaudio")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from packaging.requirements import InvalidRequirement, Requirement
 
-from gpudoctor.derived._indexes import ROOT
+from gpudoctor.facts.derive._indexes import ROOT
 from gpudoctor.model.audit import Manifest, Wanted
 
 TOOLS = {"uv.lock": "uv", "poetry.lock": "poetry", "pdm.lock": "pdm", "Pipfile.lock": "pipenv"}

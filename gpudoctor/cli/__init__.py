@@ -32,9 +32,7 @@ COMMANDS = {
 }
 SELDOM = (100_000, 50, 50)
 """A command builds a catalogue of objects that live to its end: looking through them for cycles costs it a tenth of its time."""
-ENVIRONMENT = frozenset(
-    (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.EFBIG, errno.EMFILE)
-)
+ENVIRONMENT = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.EFBIG, errno.EMFILE))
 """Errors of the system that are no fault of this program: a full disk, a folder that nobody may write to."""
 OK, FINDINGS, USAGE, BUG, UNKNOWN, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
@@ -146,7 +144,7 @@ def _end_at_once() -> None:
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    processes = sys.modules.get("gpudoctor.host.processes")
+    processes = sys.modules.get("gpudoctor.system.processes")
     if processes is not None:
         processes.end_all()
     atexit._run_exitfuncs()

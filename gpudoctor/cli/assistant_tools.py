@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from gpudoctor.cli import BadInput
 
 if TYPE_CHECKING:
-    from gpudoctor.comparing import Loaded
     from gpudoctor.model.facts import Facts
     from gpudoctor.model.report import Report
+    from gpudoctor.services.diffing import Loaded
 
 MOST = 60_000
 """Characters of one answer, as JSON."""
@@ -98,10 +98,10 @@ def _check(given: Mapping[str, Any], allowed: Allowed, stop: threading.Event) ->
 
 def _look(given: Mapping[str, Any], allowed: Allowed, stop: threading.Event) -> Report:
     """A look at this machine or at a recorded one, redacted."""
-    from gpudoctor import app, reporting
+    from gpudoctor.services import checking, reporting
 
     capture = allowed.path(given["capture"]) if given.get("capture") else None
-    request = app.CheckRequest(
+    request = checking.CheckRequest(
         capture=capture, python=None if capture else allowed.python, quick=bool(given.get("quick")), stack=given.get("stack"),
         budget=None if given.get("quick") else BUDGET,
     )  # fmt: skip
@@ -117,7 +117,7 @@ def _unless(stop: threading.Event) -> Callable[[str], None]:
 
 
 def _summary(report: Report) -> Json:
-    from gpudoctor.reporters import json_report
+    from gpudoctor.reporters.report import json_report
 
     document = json_report.document(report)
     return {"machine": dict(report.headline), **{key: document[key] for key in _KEPT}}
@@ -133,12 +133,12 @@ def _at(tree: Any, name: str) -> Any:
 
 def _explain(given: Mapping[str, Any], allowed: Allowed, stop: threading.Event) -> Json:
     """A pasted text; nothing of this machine is looked at."""
-    from gpudoctor import app, capturing, explaining
-    from gpudoctor.host.redact_report import redact_report
     from gpudoctor.model.facts import Facts
+    from gpudoctor.privacy.redacted_report import redact_report
+    from gpudoctor.services import capturing, checking, explaining
 
     found = explaining.explain([given["text"].encode("utf-8", "replace")], explaining.ExplainRequest())
-    hide = capturing.redactor_of({}, Facts(), app.catalogue())
+    hide = capturing.redactor_of({}, Facts(), checking.catalogue())
     return {"recognised": list(found.recognised), **_summary(redact_report(found.report, hide))}
 
 
@@ -155,17 +155,17 @@ def _list(given: Mapping[str, Any], allowed: Allowed, stop: threading.Event) -> 
 
 
 def _rows(kind: str, allowed: Allowed) -> list[Json]:
-    from gpudoctor import app, installing
     from gpudoctor.cli.show_recipe import blank
-    from gpudoctor.gather import vocabulary
+    from gpudoctor.facts import vocabulary
+    from gpudoctor.services import checking, setup_planning
 
     if kind == "checks":
-        checks = sorted(app.catalogue().checks, key=lambda check: check.id)
+        checks = sorted(checking.catalogue().checks, key=lambda check: check.id)
         return [{"id": check.id, "severity": check.severity, "layer": check.layer, "title": blank(check.title)} for check in checks]
     if kind == "stacks":
-        return [{"id": stack.stack, "title": stack.title} for stack in app.catalogue().stacks]
+        return [{"id": stack.stack, "title": stack.title} for stack in checking.catalogue().stacks]
     if kind == "recipes":
-        recipes = sorted(installing.book().recipes, key=lambda recipe: recipe.id)
+        recipes = sorted(setup_planning.book().recipes, key=lambda recipe: recipe.id)
         return [{"id": recipe.id, "name": recipe.name, "platform": recipe.platform, "title": blank(recipe.title)} for recipe in recipes]
     if kind == "facts":
         return [{"fact": spec.name, "kind": spec.kind, "meaning": spec.meaning} for _, spec in sorted(vocabulary.specs().items())]
@@ -176,14 +176,15 @@ def _plan(given: Mapping[str, Any], allowed: Allowed, stop: threading.Event) -> 
     """What a recipe would do; no mirror, folder, bundle or environment comes from an assistant, and no socket is opened."""
     import time
 
-    from gpudoctor import __version__, installing
-    from gpudoctor.reporters import plan_json
+    from gpudoctor import __version__
+    from gpudoctor.reporters.plan import plan_json
+    from gpudoctor.services import setup_planning
 
-    request = installing.SetupRequest(
+    request = setup_planning.SetupRequest(
         name=given["recipe"], capture=allowed.path(given["capture"]) if given.get("capture") else None, torch=given.get("torch"),
         python_version=given.get("python_version"), purpose=given.get("purpose"), budget=BUDGET,
     )  # fmt: skip
-    planned = installing.plan_setup(request, _unless(stop))
+    planned = setup_planning.plan_setup(request, _unless(stop))
     document = plan_json.document(planned.plan, version=__version__, created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
     redacted = _redacted(document, [(request.capture, planned.look.facts)])
     return {"note": "A plan only: nothing was done. The person runs gpudoctor setup to do it.", **redacted}
@@ -191,12 +192,12 @@ def _plan(given: Mapping[str, Any], allowed: Allowed, stop: threading.Event) -> 
 
 def _redacted(document: Json, looked_at: Sequence[tuple[str | None, Facts]]) -> Json:
     """`looked_at`: recorded machines by path, None for this one; and what is known of each."""
-    from gpudoctor import app, capturing
-    from gpudoctor.host.redact_capture import entries_of
-    from gpudoctor.host.report_file import read_report
-    from gpudoctor.host.stores import open_store
+    from gpudoctor.capture.capture_store import open_store
+    from gpudoctor.capture.redacted_capture import entries_of
+    from gpudoctor.services import capturing, checking
+    from gpudoctor.system.report_file import read_report
 
-    knowledge = app.catalogue()
+    knowledge = checking.catalogue()
     for path, facts in looked_at:
         if path is None:
             document = capturing.redactor_here(facts, knowledge).value(document)
@@ -207,22 +208,22 @@ def _redacted(document: Json, looked_at: Sequence[tuple[str | None, Facts]]) -> 
 
 
 def _diff(given: Mapping[str, Any], allowed: Allowed, stop: threading.Event) -> Json:
-    from gpudoctor import app, comparing
-    from gpudoctor.gather.told import told
-    from gpudoctor.reporters import diff_json
+    from gpudoctor.facts.report_facts import told
+    from gpudoctor.reporters.diff import diff_json
+    from gpudoctor.services import checking, diffing
 
-    request = app.CheckRequest(python=allowed.python, budget=BUDGET)
+    request = checking.CheckRequest(python=allowed.python, budget=BUDGET)
     before: Loaded | None = None
     if given.get("before"):
-        before = comparing.load(allowed.path(given["before"]), request, _unless(stop))
+        before = diffing.load(allowed.path(given["before"]), request, _unless(stop))
     if given.get("after"):
-        after = comparing.load(allowed.path(given["after"]), request, _unless(stop))
+        after = diffing.load(allowed.path(given["after"]), request, _unless(stop))
         if before is None:
             raise BadInput("diff: give before too; without both it is this machine now against its last healthy run")
     else:
-        after, report = comparing.now(request, _unless(stop))
-        before = before or comparing.last_healthy(report)
-    document = diff_json.document(comparing.diff(before, after))
+        after, report = diffing.now(request, _unless(stop))
+        before = before or diffing.last_healthy(report)
+    document = diff_json.document(diffing.diff(before, after))
     document["changes"] = [change for change in document["changes"] if change["category"] != "noise"]
     paths = [allowed.path(given[side]) if given.get(side) else None for side in ("before", "after")]
     known = [told(side.document["facts"]).facts for side in (before, after)]
@@ -231,7 +232,7 @@ def _diff(given: Mapping[str, Any], allowed: Allowed, stop: threading.Event) -> 
 
 def bounded(answer: Json) -> str:
     """JSON of at most MOST characters: texts are cut first, then the ends of the longest lists, and it is said."""
-    from gpudoctor.reporters.escape import plain
+    from gpudoctor.reporters.shared.escape import plain
 
     table = _shortened(plain(answer), LONGEST_TEXT)
     text = json.dumps(table, ensure_ascii=False)

@@ -24,9 +24,7 @@ FRAMEWORKS = {"tensorflow": "cuda, rocm, xpu, directml or mps", "jax": "cuda, ro
 @click.option("--capture", metavar="PATH", help="Use a recorded machine instead of this one.")
 @click.option("--format", "form", type=click.Choice(["text", "json", "github", "sarif"]), default="text", help="Output format.")
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output.")
-@click.option(
-    "--fail-on", type=click.Choice(["error", "warning", "never"]), default="error", help="Lowest severity that exits 1 (error)."
-)
+@click.option("--fail-on", type=click.Choice(["error", "warning", "never"]), default="error", help="Lowest severity that exits 1 (error).")
 @click.option("--offline/--online", default=True, help="--online: have pip resolve each proposed line against its index.")
 @click.option("--no-color", is_flag=True, help="No colour, as with NO_COLOR set or in a pipe.")
 @click.option("-v", "--verbose", is_flag=True, help="Show packages that work too, and the sources.")
@@ -37,8 +35,8 @@ def command(files: Sequence[str], **given: Any) -> int:
     FILE: requirements*.txt, pyproject.toml, setup.cfg, setup.py, Pipfile, a lock file (uv, poetry, pdm, pylock, Pipfile,
     conda-lock), environment.yml, a Dockerfile or compose file. Without FILE: what is installed. Nothing is executed.
     """
-    from gpudoctor import app, auditing
     from gpudoctor.model.audit import FormatError
+    from gpudoctor.services import auditing, checking
 
     check_python(given["python"], given["capture"])
     backend = _backend(given["backend"])
@@ -48,7 +46,7 @@ def command(files: Sequence[str], **given: Any) -> int:
     line = StatusLine(quiet=given["quiet"])
     try:
         audit = auditing.audit(request, line.looking)
-    except (*app.BAD_INPUT, FormatError) as error:
+    except (*checking.BAD_INPUT, FormatError) as error:
         raise BadInput(str(error)) from error
     except auditing.BackendUnknown as error:
         line.wipe()
@@ -57,12 +55,12 @@ def command(files: Sequence[str], **given: Any) -> int:
     finally:
         line.wipe()
     if given["form"] == "text":
-        from gpudoctor.reporters import audit_text
+        from gpudoctor.reporters.audit import audit_text
 
         place = terminal(given["no_color"], to_file=given["output"] not in (None, "-"))
         text = audit_text.render(audit, place, verbose=given["verbose"], quiet=given["quiet"])
     else:
-        from gpudoctor.reporters import audit_json
+        from gpudoctor.reporters.audit import audit_json
 
         text = {"json": audit_json.render, "github": audit_json.github, "sarif": audit_json.sarif}[given["form"]](audit)
     deliver(text, given["output"])

@@ -18,10 +18,10 @@ def command(output: str, raw: bool, python: str | None, budget: float, quiet: bo
 
     Without --raw, user and host names, addresses, serial numbers, tokens and passwords are replaced.
     """
-    from gpudoctor import app, capturing
-    from gpudoctor.host.archive import check_output, write_entries
-    from gpudoctor.host.base import CaptureError
-    from gpudoctor.host.redact_capture import redact_entries
+    from gpudoctor.capture.archive import check_output, write_entries
+    from gpudoctor.capture.redacted_capture import redact_entries
+    from gpudoctor.services import capturing, checking
+    from gpudoctor.system.host import CaptureError
 
     counts: dict[str, int] = {}
     try:
@@ -29,7 +29,7 @@ def command(output: str, raw: bool, python: str | None, budget: float, quiet: bo
         recorded = capturing.record(python, budget)
         entries = recorded.entries
         if not raw:
-            redactor = capturing.redactor_here(recorded.gathered.facts, app.catalogue())
+            redactor = capturing.redactor_here(recorded.gathered.facts, checking.catalogue())
             entries = redact_entries(entries, redactor, recorded.variables)
             counts = redactor.counts
         write_entries(entries, output)

@@ -12,7 +12,7 @@ from gpudoctor.cli import FINDINGS, OK, UNKNOWN, BadInput
 from gpudoctor.cli.formats import FORMATS
 from gpudoctor.cli.given_python import check_python
 from gpudoctor.model.stack_names import stack_of
-from gpudoctor.reporters.phrases import bus_seen
+from gpudoctor.reporters.shared.phrases import bus_seen
 
 if TYPE_CHECKING:
     from gpudoctor.model.report import Report
@@ -57,19 +57,19 @@ def command(**given: Any) -> int:
 
 
 def _check(given: Mapping[str, Any]) -> int:
-    from gpudoctor import app
     from gpudoctor.cli.progress import StatusLine
     from gpudoctor.cli.project import ignored
+    from gpudoctor.services import checking
 
     if given["capture"] is not None:  # on this machine the limit would reach the frameworks that are imported for a look
-        from gpudoctor.host.memory_limit import limited_memory
+        from gpudoctor.system.memory_limit import limited_memory
 
         click.get_current_context().with_resource(limited_memory())
     if given["write_expect"]:
         _refuse_to_replace(given["write_expect"])
     check_python(given["python"], given["capture"])
     reasons = ignored(given["ignore"], project_file=given["capture"] is None)
-    request = app.CheckRequest(
+    request = checking.CheckRequest(
         capture=given["capture"],
         python=given["python"],
         quick=given["quick"],
@@ -82,8 +82,8 @@ def _check(given: Mapping[str, Any]) -> int:
     )
     line = StatusLine(quiet=given["quiet"] or given["quick"])
     try:
-        report = app.check(request, line.looking)
-    except app.BAD_INPUT as error:
+        report = checking.check(request, line.looking)
+    except checking.BAD_INPUT as error:
         raise BadInput(str(error)) from error
     finally:
         line.wipe()
@@ -115,12 +115,12 @@ def _again(given: Mapping[str, Any]) -> str:
 
 def remember(report: Report, ignored: Mapping[str, str]) -> None:
     """Keeps this run for `gpudoctor diff`, after everything was said."""
-    from gpudoctor import comparing
     from gpudoctor.cli.project import keeps_history
+    from gpudoctor.services import diffing
 
     try:
         if keeps_history():
-            comparing.remember(report, ignored)
+            diffing.remember(report, ignored)
     except BadInput as error:
         click.echo(f"gpudoctor: {error.message}; this run is not kept for gpudoctor diff", err=True)
 
@@ -134,7 +134,7 @@ def _say(report: Report, given: Mapping[str, Any], ignored: Mapping[str, str]) -
         open_ones = unanswered(report, given["stack"])
         text = render(given["form"], report, ignored, fail_on=given["fail_on"], unanswered=open_ones, extra=given["checks"])
     else:
-        from gpudoctor.reporters import console
+        from gpudoctor.reporters.report import console
 
         place = terminal(given["no_color"], to_file=given["output"] not in (None, "-"))
         text = console.render(
@@ -161,7 +161,7 @@ def _refuse_to_replace(path: str) -> None:
 
 def _write_policy(report: Report, path: str) -> None:
     from gpudoctor.cli.output import deliver
-    from gpudoctor.reporters import policy_toml
+    from gpudoctor.reporters.report import policy_toml
 
     deliver(policy_toml.render(report), path)
     if path != "-":

@@ -35,11 +35,11 @@ def command(sides: Sequence[str], **given: Any) -> int:
     BEFORE and AFTER are reports (check --format json, report.zip), captures, or @N of --history. Without AFTER it is this machine now;
     without both, this machine now against the last run of the same environment that found no error.
     """
-    from gpudoctor import app, comparing
     from gpudoctor.cli.check import remember
     from gpudoctor.cli.progress import StatusLine
     from gpudoctor.cli.project import ignored
-    from gpudoctor.host.memory_limit import limited_memory
+    from gpudoctor.services import checking, diffing
+    from gpudoctor.system.memory_limit import limited_memory
 
     if given["history"]:
         if given["form"] == "html":
@@ -53,19 +53,19 @@ def command(sides: Sequence[str], **given: Any) -> int:
         raise BadInput("--python applies to this machine; leave it out when both BEFORE and AFTER are given")
     check_python(given["python"])
     reasons = ignored(given["ignore"], project_file=len(sides) < 2)
-    request = app.CheckRequest(python=given["python"], checks=given["checks"], ignore=frozenset(reasons))
+    request = checking.CheckRequest(python=given["python"], checks=given["checks"], ignore=frozenset(reasons))
     line = StatusLine(quiet=given["quiet"])
     report: Report | None = None
     try:
         with limited_memory():  # files only: on this machine the limit would reach the frameworks that are imported for a look
-            loaded = [comparing.load(side, request, line.looking) for side in sides]
+            loaded = [diffing.load(side, request, line.looking) for side in sides]
         if len(loaded) < 2:
-            after, report = comparing.now(request, line.looking)
-            loaded = [*(loaded or [comparing.last_healthy(report)]), after]
+            after, report = diffing.now(request, line.looking)
+            loaded = [*(loaded or [diffing.last_healthy(report)]), after]
         with limited_memory():
-            found = comparing.diff(loaded[0], loaded[1], tuple(given["checks"]))
+            found = diffing.diff(loaded[0], loaded[1], tuple(given["checks"]))
             return _say(found, given)
-    except app.BAD_INPUT as error:
+    except checking.BAD_INPUT as error:
         raise BadInput(str(error)) from error
     finally:
         line.wipe()
@@ -75,22 +75,22 @@ def command(sides: Sequence[str], **given: Any) -> int:
 
 def _say(found: Any, given: Mapping[str, Any]) -> int:
     from gpudoctor.cli.output import deliver, terminal
-    from gpudoctor.engine.changes import worse
+    from gpudoctor.diagnosis.changes import worse
 
     if given["form"] == "json":
-        from gpudoctor.reporters import diff_json
-        from gpudoctor.reporters.json_report import dumps
+        from gpudoctor.reporters.diff import diff_json
+        from gpudoctor.reporters.report.json_report import dumps
 
         text = dumps(diff_json.document(found))
     elif given["form"] == "html":
         import time
 
         from gpudoctor import __version__
-        from gpudoctor.reporters.html_report import comparison_page
+        from gpudoctor.reporters.report.html_report import comparison_page
 
         text = comparison_page(__version__, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), diff=found)
     else:
-        from gpudoctor.reporters import diff_text
+        from gpudoctor.reporters.diff import diff_text
 
         place = terminal(given["no_color"], to_file=given["output"] not in (None, "-"))
         text = diff_text.render(found, place, verbose=given["verbose"])
@@ -99,14 +99,14 @@ def _say(found: Any, given: Mapping[str, Any]) -> int:
 
 
 def _history(given: Mapping[str, Any]) -> int:
-    from gpudoctor import comparing
     from gpudoctor.cli.output import deliver
     from gpudoctor.cli.project import keeps_history
-    from gpudoctor.host.history import switched_off
-    from gpudoctor.reporters.escape import visible
-    from gpudoctor.reporters.json_report import dumps
+    from gpudoctor.reporters.report.json_report import dumps
+    from gpudoctor.reporters.shared.escape import visible
+    from gpudoctor.services import diffing
+    from gpudoctor.system.check_history import switched_off
 
-    rows = comparing.history()
+    rows = diffing.history()
     if given["form"] == "json":
         listed = [
             {
@@ -124,8 +124,8 @@ def _history(given: Mapping[str, Any]) -> int:
     ]
     off = "" if keeps_history() and not switched_off() else "; new runs are not kept (GPUDOCTOR_HISTORY=0, or keep = false in config.toml)"
     if not rows:
-        lines = [f"No run is kept in {comparing.history_folder()}{off}; `gpudoctor check` keeps each whole look at this machine."]
+        lines = [f"No run is kept in {diffing.history_folder()}{off}; `gpudoctor check` keeps each whole look at this machine."]
     deliver("\n".join(lines) + "\n", given["output"])
     if rows:
-        click.echo(f"in {comparing.history_folder()}{off}", err=True)
+        click.echo(f"in {diffing.history_folder()}{off}", err=True)
     return OK

@@ -8,9 +8,9 @@ import click
 
 from gpudoctor.cli import FINDINGS, OK, UNKNOWN, BadInput
 from gpudoctor.cli.check import no_such_stack, status, unanswered
-from gpudoctor.engine.demands import ID as POLICY
-from gpudoctor.reporters.escape import visible
-from gpudoctor.reporters.phrases import bus_seen, no_gpu
+from gpudoctor.diagnosis.policy_demands import ID as POLICY
+from gpudoctor.reporters.shared.escape import visible
+from gpudoctor.reporters.shared.phrases import bus_seen, no_gpu
 
 if TYPE_CHECKING:
     from gpudoctor.model.report import Report, Trace

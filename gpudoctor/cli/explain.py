@@ -17,7 +17,7 @@ from gpudoctor.cli.output import deliver, terminal
 from gpudoctor.cli.progress import StatusLine
 
 if TYPE_CHECKING:
-    from gpudoctor.explaining import ExplainRequest, Explanation
+    from gpudoctor.services.explaining import ExplainRequest, Explanation
 
 AT_MOST = 3
 PIECE = 1 << 20
@@ -30,9 +30,7 @@ TOO_LARGE = "only the first files of this archive were read; for others: --membe
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output.")
 @click.option("--all", "everything", is_flag=True, help=f"Show every finding, not only the first {AT_MOST}.")
 @click.option("--stack", metavar="NAME", help="The stack that the text is about, if the text does not say.")
-@click.option(
-    "--fail-on", type=click.Choice(["error", "warning", "never"]), default="error", help="Lowest severity that exits 1 (error)."
-)
+@click.option("--fail-on", type=click.Choice(["error", "warning", "never"]), default="error", help="Lowest severity that exits 1 (error).")
 @click.option("--checks", multiple=True, metavar="DIR", help="Additional folder of checks; may be repeated.")
 @click.option("--ignore", multiple=True, metavar="ID", help="Skip this check.")
 @click.option("--member", default="", metavar="TEXT", help="Of an archive, read only the files of this host, or with TEXT in their path.")
@@ -46,8 +44,8 @@ def command(files: Sequence[str], **given: Any) -> int:
     Reads FILE (also .gz, .tar.gz and .zip, such as a vendor's bug report), a message in quotes, or standard input. Several files give
     one table; so does an archive with the logs of several machines. This machine is not examined.
     """
-    from gpudoctor import explaining
-    from gpudoctor.host.memory_limit import limited_memory
+    from gpudoctor.services import explaining
+    from gpudoctor.system.memory_limit import limited_memory
 
     click.get_current_context().with_resource(limited_memory())
     request = explaining.ExplainRequest(
@@ -77,15 +75,20 @@ def command(files: Sequence[str], **given: Any) -> int:
         return show(explanation.report, given["why"], given["form"], given["output"])
     most = None if given["everything"] else AT_MOST
     if given["form"] == "json":
-        from gpudoctor.reporters import json_report
+        from gpudoctor.reporters.report import json_report
 
         deliver(json_report.render(explanation.report, {}), given["output"])
     else:
-        from gpudoctor.reporters import explanation_text
+        from gpudoctor.reporters.report import explanation_text
 
         place = terminal(given["no_color"], to_file=given["output"] not in (None, "-"))
         text = explanation_text.render(
-            explanation.report, explanation.recognised, place, most=most, verbose=given["verbose"], quiet=given["quiet"],
+            explanation.report,
+            explanation.recognised,
+            place,
+            most=most,
+            verbose=given["verbose"],
+            quiet=given["quiet"],
             members=explanation.members,
         )
         deliver(text, given["output"])
@@ -103,11 +106,11 @@ class _Source:
 
 
 def _explained(name: str, source: _Source, request: ExplainRequest, line: StatusLine) -> Explanation:
-    from gpudoctor import app, explaining
+    from gpudoctor.services import checking, explaining
 
     try:
         found = explaining.explain(source.chunks, request, lambda read: line.says(f"Reading {name}: {read >> 20} MB"), source.place)
-    except app.BAD_INPUT as error:
+    except checking.BAD_INPUT as error:
         raise BadInput(str(error)) from error
     late = found.report.incomplete if source.whole else (*found.report.incomplete, TOO_LARGE)
     return replace(found, members=source.members, report=replace(found.report, incomplete=late))
@@ -115,11 +118,11 @@ def _explained(name: str, source: _Source, request: ExplainRequest, line: Status
 
 def _sources(name: str, part: str) -> Iterator[tuple[str, _Source]]:
     """What is explained by itself: a text, or of an archive each machine that its files come from."""
-    from gpudoctor.host import bundles
-    from gpudoctor.host.texts import NotText
+    from gpudoctor.system import text_archives
+    from gpudoctor.system.text_files import NotText
 
     try:
-        bundle = bundles.read(name, part)
+        bundle = text_archives.read(name, part)
     except (NotText, OSError) as error:
         raise BadInput(f"{name}: {error}") from error
     if bundle is None:
@@ -139,7 +142,7 @@ def _triage(explanations: Mapping[str, Explanation], given: Mapping[str, Any]) -
     """Several texts: the first cause of each in one table."""
     if given["why"]:
         raise BadInput("--why explains one text; give one FILE")
-    from gpudoctor.reporters import triage_report
+    from gpudoctor.reporters.report import triage_report
 
     reports = {name: explanation.report for name, explanation in explanations.items()}
     if given["form"] == "json":
@@ -153,7 +156,7 @@ def _triage(explanations: Mapping[str, Explanation], given: Mapping[str, Any]) -
 
 def _chunks(name: str) -> Iterator[bytes]:
     """The text, piece by piece, so that a log may be larger than memory."""
-    from gpudoctor.host.texts import NotText, checked, pieces
+    from gpudoctor.system.text_files import NotText, checked, pieces
 
     if name == "-" and sys.stdin.isatty():
         click.echo("Paste the text, then press Ctrl-D on a line of its own:", err=True)

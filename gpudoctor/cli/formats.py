@@ -27,34 +27,34 @@ def render(
 ) -> str:
     """Any of FORMATS and MEASURED but text. `unanswered`: what was asked for by name and could not be told; `extra`: --checks."""
     if form == "json":
-        from gpudoctor.reporters import json_report
+        from gpudoctor.reporters.report import json_report
 
         return json_report.render(report, ignored)
     if form == "html":
-        from gpudoctor.reporters import html_report
+        from gpudoctor.reporters.report import html_report
 
         return html_report.html(report, ignored=ignored)
     if form == "junit":
-        from gpudoctor.reporters import junit_report
+        from gpudoctor.reporters.report import junit_report
 
         return junit_report.render(report, fail_on=fail_on, unanswered=unanswered)
     if form == "prometheus":
-        from gpudoctor.reporters import prometheus_report
+        from gpudoctor.reporters.report import prometheus_report
 
         return prometheus_report.render(report)
     if form == "github":
-        from gpudoctor.reporters import github_report
+        from gpudoctor.reporters.report import github_report
 
         return github_report.render(report)
-    from gpudoctor import app
-    from gpudoctor.reporters import sarif_report
+    from gpudoctor.reporters.report import sarif_report
+    from gpudoctor.services import checking
 
-    return sarif_report.render(report, app.catalogue(extra).checks)
+    return sarif_report.render(report, checking.catalogue(extra).checks)
 
 
 def step_summary(report: Report) -> None:
     """Adds to the summary of the job at hand: GitHub Actions names the file. Raises BadInput outside of a job."""
-    from gpudoctor.reporters import github_report
+    from gpudoctor.reporters.report import github_report
 
     path = os.environ.get("GITHUB_STEP_SUMMARY")
     if not path:

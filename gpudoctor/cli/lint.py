@@ -21,7 +21,7 @@ def checks(check_id: str | None, checks: tuple[str, ...], stale: bool, twins: bo
     """Check the names, sources, conditions and examples of every check or one; exits 1 on a mistake."""
     from datetime import date
 
-    from gpudoctor import app, authoring
+    from gpudoctor.services import authoring, checking
 
     try:
         if stale:
@@ -30,7 +30,7 @@ def checks(check_id: str | None, checks: tuple[str, ...], stale: bool, twins: bo
             problems = authoring.shared_messages(checks)
         else:
             problems = authoring.lint_folders(checks, check_id)
-    except app.BAD_INPUT as error:
+    except checking.BAD_INPUT as error:
         raise BadInput(str(error)) from error
     for line in problems:
         click.echo(line)
@@ -42,11 +42,11 @@ def checks(check_id: str | None, checks: tuple[str, ...], stale: bool, twins: bo
 @click.option("--checks", multiple=True, metavar="DIR", help="Additional folder of checks; may be repeated.")
 def mutants(check_id: str | None, checks: tuple[str, ...]) -> int:
     """List the parts of checks that no example covers; exits 1 if there are any."""
-    from gpudoctor import app, authoring
+    from gpudoctor.services import authoring, checking
 
     try:
         found = authoring.surviving_mutants(checks, check_id)
-    except app.BAD_INPUT as error:
+    except checking.BAD_INPUT as error:
         raise BadInput(str(error)) from error
     total = survived = 0
     for name, count, left in found:
@@ -60,11 +60,11 @@ def mutants(check_id: str | None, checks: tuple[str, ...]) -> int:
 @command.command("recipes")
 def recipes() -> int:
     """Check the names, URLs, sources, settings and example plans of every recipe; exits 1 on a mistake."""
-    from gpudoctor import app, authoring
+    from gpudoctor.services import authoring, checking
 
     try:
         problems = authoring.lint_recipes()
-    except app.BAD_INPUT as error:
+    except checking.BAD_INPUT as error:
         raise BadInput(str(error)) from error
     for line in problems:
         click.echo(line)
@@ -77,8 +77,8 @@ def recipes() -> int:
 @click.option("--checks", multiple=True, metavar="DIR", help="Additional folder of checks beside the current ones.")
 def machines(machines: str, base: str, checks: tuple[str, ...]) -> int:
     """List the findings that changed on recorded machines; exits 1 if any did."""
-    from gpudoctor import app, authoring
-    from gpudoctor.reporters.escape import visible
+    from gpudoctor.reporters.shared.escape import visible
+    from gpudoctor.services import authoring, checking
 
     changed = total = 0
     try:
@@ -90,7 +90,7 @@ def machines(machines: str, base: str, checks: tuple[str, ...]) -> int:
             if lines:
                 changed += 1
                 click.echo(visible("\n".join([one.machine, *lines]), multiline=True))
-    except app.BAD_INPUT as error:
+    except checking.BAD_INPUT as error:
         raise BadInput(str(error)) from error
     click.echo(f"{changed} of {total} recorded machines change", err=True)
     return FINDINGS if changed else OK

@@ -29,13 +29,13 @@ def command() -> None:
 @click.option("--test", metavar="ID", help="Run the examples of this check; exits 1 if one fails.")
 def checks(form: str, output: str | None, extra: Sequence[str], test: str | None) -> int:
     """List every check: id, severity, layer and title."""
-    from gpudoctor import app
+    from gpudoctor.services import checking
 
     try:
         if test:
             return _test(test, form, output, extra)
-        known = app.catalogue(extra).checks
-    except app.BAD_INPUT as error:
+        known = checking.catalogue(extra).checks
+    except checking.BAD_INPUT as error:
         raise BadInput(str(error)) from error
     rows = [
         {
@@ -57,11 +57,11 @@ def checks(form: str, output: str | None, extra: Sequence[str], test: str | None
 @_CHECKS
 def stacks(form: str, output: str | None, extra: Sequence[str]) -> int:
     """List every stack: its name, its title and its layers."""
-    from gpudoctor import app
+    from gpudoctor.services import checking
 
     try:
-        known = app.catalogue(extra).stacks
-    except app.BAD_INPUT as error:
+        known = checking.catalogue(extra).stacks
+    except checking.BAD_INPUT as error:
         raise BadInput(str(error)) from error
     rows = [{"stack": stack.stack, "title": stack.title, "layers": [rung.layer for rung in stack.rungs]} for stack in known]
     return _show("stacks", rows, ("stack", "title"), form, output)
@@ -72,7 +72,7 @@ def stacks(form: str, output: str | None, extra: Sequence[str]) -> int:
 @_OUTPUT
 def facts(form: str, output: str | None) -> int:
     """List the facts of checks and policies, with their types."""
-    from gpudoctor.gather import vocabulary
+    from gpudoctor.facts import vocabulary
 
     rows = [
         {"fact": spec.name, "kind": spec.kind, "item": spec.item or None, "fields": dict(spec.fields), "meaning": spec.meaning}
@@ -87,15 +87,15 @@ def facts(form: str, output: str | None) -> int:
 @click.option("--capture", metavar="PATH", help="List the devices of a recorded machine.")
 def devices(form: str, output: str | None, capture: str | None) -> int:
     """List the GPUs and accelerators of a machine."""
-    from gpudoctor import app
+    from gpudoctor.services import checking
 
     if capture is not None:
-        from gpudoctor.host.memory_limit import limited_memory
+        from gpudoctor.system.memory_limit import limited_memory
 
         click.get_current_context().with_resource(limited_memory())
     try:
-        report = app.check(app.CheckRequest(capture=capture, quick=True))
-    except app.BAD_INPUT as error:
+        report = checking.check(checking.CheckRequest(capture=capture, quick=True))
+    except checking.BAD_INPUT as error:
         raise BadInput(str(error)) from error
     rows = [row for row in report.facts.get("gpus") or [] if isinstance(row, dict)]
     return _show(
@@ -114,12 +114,12 @@ def devices(form: str, output: str | None, capture: str | None) -> int:
 @click.option("--verify-online", is_flag=True, help="Check that every URL, key and version still exists; exits 1 if not.")
 def recipes(form: str, output: str | None, verify_online: bool) -> int:
     """List what gpudoctor setup can install, and on which systems."""
-    from gpudoctor import app, installing
     from gpudoctor.cli.show_recipe import blank
+    from gpudoctor.services import checking, setup_planning
 
     try:
-        book = installing.book()
-    except app.BAD_INPUT as error:
+        book = setup_planning.book()
+    except checking.BAD_INPUT as error:
         raise BadInput(str(error)) from error
     if verify_online:
         return _verify_online(book, form, output)
@@ -143,9 +143,9 @@ def _verify_online(book: RecipeBook, form: str, output: str | None) -> int:
     from dataclasses import asdict, replace
 
     from gpudoctor.cli.project import mirrors
-    from gpudoctor.host.http import Network
-    from gpudoctor.install.mirrors import MirrorError, apply_mirrors
-    from gpudoctor.install.verify_online import summary, verify_online
+    from gpudoctor.setup.mirrors import MirrorError, apply_mirrors
+    from gpudoctor.setup.verify_online import summary, verify_online
+    from gpudoctor.system.http import Network
 
     try:
         book = replace(book, addresses=apply_mirrors(book.addresses, {}, mirrors()))
@@ -164,9 +164,9 @@ def _verify_online(book: RecipeBook, form: str, output: str | None) -> int:
 @_OUTPUT
 def workloads(form: str, output: str | None) -> int:
     """List the workloads of gpudoctor validate, with their units."""
-    from gpudoctor.validate import catalogue
+    from gpudoctor.benchmark import workload_list
 
-    rows = catalogue.rows()
+    rows = workload_list.rows()
     if form == "text":
         rows = [{**row, "tasks": "+".join(row["tasks"]), "quick": "quick" if row["quick"] else "-"} for row in rows]
     return _show("workloads", rows, ("workload", "tasks", "unit", "quick", "title"), form, output)
@@ -175,8 +175,8 @@ def workloads(form: str, output: str | None) -> int:
 def _show(kind: str, rows: Sequence[dict[str, Any]], columns: Sequence[str], form: str, output: str | None, none: str = "None.") -> int:
     """`rows` as {kind: [...]}, or the named columns side by side."""
     from gpudoctor.cli.output import deliver
-    from gpudoctor.reporters.escape import visible
-    from gpudoctor.reporters.json_report import dumps
+    from gpudoctor.reporters.report.json_report import dumps
+    from gpudoctor.reporters.shared.escape import visible
 
     if form == "json":
         deliver(dumps({kind: rows}), output)
@@ -189,9 +189,9 @@ def _show(kind: str, rows: Sequence[dict[str, Any]], columns: Sequence[str], for
 
 
 def _test(check_id: str, form: str, output: str | None, extra: Sequence[str]) -> int:
-    from gpudoctor import authoring
     from gpudoctor.cli.output import deliver
-    from gpudoctor.reporters.json_report import dumps
+    from gpudoctor.reporters.report.json_report import dumps
+    from gpudoctor.services import authoring
 
     check = authoring.with_examples(check_id, extra)
     tried = authoring.run_examples(check)

@@ -120,11 +120,11 @@ def answer_apart(name: str, arguments: dict[str, Any], allowed: Any, stop: threa
     """One call, in a process of its own with a limit of time; it ends as soon as `stop` is set."""
     import json
 
-    from gpudoctor.host import helpers
+    from gpudoctor.system import isolated_calls
 
     limit = limit or (LOOKING if looks_here(name, arguments) else READING)
     given = {"name": name, "arguments": arguments, "files": dict(allowed.files), "python": allowed.python}
-    helped = helpers.call("gpudoctor.cli.mcp_call", given, limit=limit, stop=stop)
+    helped = isolated_calls.call("gpudoctor.cli.mcp_call", given, limit=limit, stop=stop)
     if helped.problem == "stopped":
         return "cancelled", True
     if helped.problem == "timeout":
@@ -156,8 +156,9 @@ def refusal(name: str, arguments: dict[str, Any]) -> str:
 
 def answer(name: str, arguments: dict[str, Any], allowed: Any, stop: threading.Event) -> tuple[str, bool]:
     """One call: its arguments held against the schema, then the tool."""
-    from gpudoctor import __version__, app
+    from gpudoctor import __version__
     from gpudoctor.cli.assistant_tools import TOOLS, Cancelled, bounded
+    from gpudoctor.services import checking
 
     wrong = refusal(name, arguments)
     if wrong:
@@ -171,14 +172,14 @@ def answer(name: str, arguments: dict[str, Any], allowed: Any, stop: threading.E
         return "cancelled", True
     except MemoryError:
         return f"{name}: what was given takes more than 300 MB of memory to read, and was given up; give a smaller file or text", True
-    except app.BAD_INPUT as error:
+    except checking.BAD_INPUT as error:
         return _line(str(error), 600), True
     except Exception as error:  # an assistant gets one line, as a person does
         return _line(f"a bug in gpudoctor {__version__}: {type(error).__name__}: {error}", 300), True
 
 
 def _line(text: str, most: int) -> str:
-    from gpudoctor.reporters.escape import visible
+    from gpudoctor.reporters.shared.escape import visible
 
     flat = " ".join(visible(text).split())
     return flat if len(flat) <= most else flat[:most] + " …"

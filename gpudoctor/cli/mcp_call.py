@@ -16,7 +16,7 @@ from gpudoctor.cli import SELDOM
 def main(given: Mapping[str, Any]) -> None:
     from gpudoctor.cli.assistant_tools import Allowed
     from gpudoctor.cli.mcp import answer, looks_here
-    from gpudoctor.host.memory_limit import limited_memory
+    from gpudoctor.system.memory_limit import limited_memory
 
     gc.set_threshold(*SELDOM)
     name, arguments = str(given["name"]), dict(given["arguments"])

@@ -22,13 +22,13 @@ def check(check_id: str, topic: str, stack: str, checks: str | None) -> int:
     from datetime import date
     from pathlib import Path
 
-    from gpudoctor import app, authoring
-    from gpudoctor.catalog.scaffold import scaffold
+    from gpudoctor.knowledge.scaffold import scaffold
+    from gpudoctor.services import authoring, checking
 
     try:
         folder = Path(checks) if checks else authoring.folders(())[0]
         path = scaffold(folder, topic, check_id, stack, date.today().isoformat())
-    except app.BAD_INPUT as error:
+    except checking.BAD_INPUT as error:
         raise BadInput(str(error)) from error
     except OSError as error:
         raise BadInput(f"{error.filename} cannot be written ({error.strerror}); give --checks another folder") from error

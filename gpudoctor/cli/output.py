@@ -10,7 +10,7 @@ import tempfile
 import click
 
 from gpudoctor.cli import BadInput
-from gpudoctor.reporters.layout import Terminal
+from gpudoctor.reporters.shared.layout import Terminal
 
 
 def terminal(no_color: bool = False, *, to_file: bool = False) -> Terminal:

@@ -27,7 +27,7 @@ class StatusLine:
     def says(self, text: str) -> None:
         if not self._on:
             return
-        from gpudoctor.reporters.escape import visible
+        from gpudoctor.reporters.shared.escape import visible
 
         with self._lock:
             self._text = visible(" ".join(text.split()))

@@ -56,20 +56,20 @@ def _table(path: str, keys: tuple[str, ...] = ("ignore",)) -> dict[str, Any]:
     """The content of a file, empty where there is none."""
     if not os.path.isfile(path):
         return {}
-    from gpudoctor.host import _toml
+    from gpudoctor.system import toml_text
 
     try:
         with open(path, "rb") as file:
             content = file.read(LARGEST + 1)
         if len(content) > LARGEST:
             raise BadInput(f"{path}: it is larger than {LARGEST >> 20} MiB, which no configuration of gpudoctor is; make it shorter")
-        table = _toml.loads(content.decode())
+        table = toml_text.loads(content.decode())
     except ValueError as error:
         raise BadInput(f"{path}: no TOML: {error}") from error
     except OSError as error:
         raise BadInput(f"{path}: {error.strerror}") from error
     unknown = sorted(set(table) - set(keys))
     if unknown:
-        form = "[ignore] with id = \"reason\"" if keys == ("ignore",) else "[mirrors] with NAME = \"url\", [history] with keep = false"
+        form = '[ignore] with id = "reason"' if keys == ("ignore",) else '[mirrors] with NAME = "url", [history] with keep = false'
         raise BadInput(f"{path}: unknown key '{unknown[0]}'; it may hold {form}")
     return table

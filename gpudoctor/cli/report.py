@@ -14,7 +14,7 @@ from gpudoctor.cli import OK, BadInput
 from gpudoctor.cli.given_python import check_python
 
 if TYPE_CHECKING:
-    from gpudoctor.reporting import Made
+    from gpudoctor.services.reporting import Made
 
 SUFFIXES = {".md": "markdown", ".markdown": "markdown", ".txt": "text", ".html": "html", ".htm": "html", ".json": "json", ".zip": "zip"}
 
@@ -34,7 +34,9 @@ NEXT = {
 
 @click.command("report")
 @click.option(
-    "--format", "form", type=click.Choice(["text", "markdown", "html", "json", "zip"]),
+    "--format",
+    "form",
+    type=click.Choice(["text", "markdown", "html", "json", "zip"]),
     help="Format; by default that of FILE's extension, else text on a terminal (at most 8 KB) and markdown in a pipe.",
 )
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE; a .zip holds the report in three formats and the recorded machine.")
@@ -58,14 +60,14 @@ def command(**given: Any) -> int:
     A terminal shows it as text; -o FILE writes it to a file. User and host names, addresses, serial numbers, secrets and project
     folders are replaced by pseudonyms, the same ones in every report; the list of what they stand for stays on this machine.
     """
-    from gpudoctor import app, reporting
     from gpudoctor.cli import report_to
     from gpudoctor.cli.progress import StatusLine
     from gpudoctor.cli.project import ignored
+    from gpudoctor.services import checking, reporting
 
     check_python(given["python"], given["capture"])
     if given["capture"] is not None and not (given["to"] or given["attach"]):
-        from gpudoctor.host.memory_limit import limited_memory
+        from gpudoctor.system.memory_limit import limited_memory
 
         click.get_current_context().with_resource(limited_memory())
     if given["show_redactions"] and given["capture"] is None:
@@ -75,14 +77,14 @@ def command(**given: Any) -> int:
     if form == "zip" and given["output"] in (None, "-"):
         raise BadInput("--format zip needs a file: -o report.zip")
     reasons = ignored(given["ignore"], project_file=given["capture"] is None)
-    check = app.CheckRequest(
+    check = checking.CheckRequest(
         capture=given["capture"], python=given["python"], budget=given["budget"], stack=given["stack"], checks=given["checks"],
         ignore=frozenset(reasons),
     )  # fmt: skip
     line = StatusLine(quiet=given["quiet"])
     try:
         made = reporting.make(reporting.ReportRequest(check=check, raw=given["raw"], ignored=reasons), line.looking)
-    except app.BAD_INPUT as error:
+    except checking.BAD_INPUT as error:
         raise BadInput(str(error)) from error
     finally:
         line.wipe()
@@ -108,8 +110,8 @@ def _form(given: str | None, output: str | None) -> str:
 
 
 def _deliver(made: Made, form: str, output: str | None) -> None:
-    from gpudoctor import reporting
     from gpudoctor.cli.output import deliver, terminal, write_bytes
+    from gpudoctor.services import reporting
 
     if form == "zip":
         assert output is not None
@@ -121,8 +123,8 @@ def _deliver(made: Made, form: str, output: str | None) -> None:
 
 def _say(made: Made, form: str, given: Mapping[str, Any]) -> None:
     """On standard error: what was replaced (where it is a terminal), what the report itself cannot say, and how to get the whole."""
-    from gpudoctor.reporters.escape import visible
-    from gpudoctor.reporters.markdown_report import redaction_line
+    from gpudoctor.reporters.report.markdown_report import redaction_line
+    from gpudoctor.reporters.shared.escape import visible
 
     written = given["output"] not in (None, "-") and os.path.isfile(given["output"])
     if written:
@@ -154,7 +156,7 @@ def _again(given: Mapping[str, Any]) -> str:
 
 def _show(table: tuple[tuple[str, str, str], ...]) -> int:
     """The mapping is for the owner's eyes: it goes to a terminal or nowhere."""
-    from gpudoctor.reporters.escape import visible
+    from gpudoctor.reporters.shared.escape import visible
 
     if not sys.stdout.isatty():
         raise BadInput("--show-redactions lists names and addresses, so it needs a terminal: they must not end in a log or file")

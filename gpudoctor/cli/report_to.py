@@ -15,7 +15,7 @@ from gpudoctor.cli import OK, UNKNOWN, BadInput
 
 if TYPE_CHECKING:
     from gpudoctor.model.report import Report
-    from gpudoctor.reporting import Made
+    from gpudoctor.services.reporting import Made
     from gpudoctor.trackers.address import Place
 
 _ROOM = 200
@@ -85,8 +85,8 @@ def send(made: Made, to: Target, given: Mapping[str, Any]) -> int:
 
 
 def _attach(made: Made, to: Target, given: Mapping[str, Any]) -> int:
-    from gpudoctor.reporters.escape import visible
-    from gpudoctor.reporters.markdown_report import LIMIT, markdown
+    from gpudoctor.reporters.report.markdown_report import LIMIT, markdown
+    from gpudoctor.reporters.shared.escape import visible
     from gpudoctor.trackers import posting
     from gpudoctor.trackers.calls import marked
 
@@ -113,8 +113,8 @@ def _attach(made: Made, to: Target, given: Mapping[str, Any]) -> int:
 
 def _open(made: Made, to: Target, given: Mapping[str, Any]) -> int:
     from gpudoctor.cli.output import write
-    from gpudoctor.host.browser import open_page
-    from gpudoctor.reporters.escape import visible
+    from gpudoctor.reporters.shared.escape import visible
+    from gpudoctor.system.browser import open_page
     from gpudoctor.trackers.opening import prepare
 
     prepared = prepare(_network(), to.place, to.token, _parts(made))
@@ -140,9 +140,9 @@ def _open(made: Made, to: Target, given: Mapping[str, Any]) -> int:
 
 
 def _parts(made: Made) -> Any:
-    from gpudoctor.reporters import collect_env
-    from gpudoctor.reporters.escape import visible
-    from gpudoctor.reporters.markdown_report import markdown, title
+    from gpudoctor.reporters.report import collect_env
+    from gpudoctor.reporters.report.markdown_report import markdown, title
+    from gpudoctor.reporters.shared.escape import visible
     from gpudoctor.trackers.forms import Parts
 
     report, head = made.report, made.report.headline
@@ -170,7 +170,7 @@ def _about(report: Report) -> str:
 
 def _token(place: Place) -> str:
     """From the environment, else from the person's login of gh or glab."""
-    from gpudoctor.host.local import LocalHost
+    from gpudoctor.system.local_host import LocalHost
     from gpudoctor.trackers import tokens
 
     found = tokens.from_environment(place, os.environ)
@@ -183,7 +183,7 @@ def _token(place: Place) -> str:
 
 
 def _network() -> Any:
-    from gpudoctor.host.http import Network
+    from gpudoctor.system.http import Network
 
     return Network(online=True)
 

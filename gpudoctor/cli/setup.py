@@ -13,9 +13,9 @@ import click
 from gpudoctor.cli import FINDINGS, OK, BadInput
 
 if TYPE_CHECKING:
-    from gpudoctor.installing import Planned, SetupRequest
     from gpudoctor.model.plan import Plan, PlannedStep
-    from gpudoctor.setup_runs import Outcome
+    from gpudoctor.services.setup_planning import Planned, SetupRequest
+    from gpudoctor.services.setup_running import Outcome
 
 ENDS = {"done": "verified", "unverified": "not-verified", "kept": "undone"}
 """States of setup_runs.Outcome by the words of reporters.run_text."""
@@ -63,7 +63,7 @@ def command(**given: Any) -> int:
     Without STACK: recommend the best one for this machine. STACK is one of ipex, torch-xpu, intel-driver, directml, opencl,
     torch-opencl, poplar, openvino, onnxruntime, cuda, rocm, tensorflow, jax, mps, cpu.
     """
-    from gpudoctor import app
+    from gpudoctor.services import checking
 
     chosen = [name for name in ("resume", "undo", "history") if given[name]]
     if len(chosen) > 1 or (chosen and given["name"]):
@@ -77,7 +77,7 @@ def command(**given: Any) -> int:
         if given["undo"]:
             return _undo(given, screen)
         return _set_up(given, screen) if given["name"] else _recommend(given, screen)
-    except app.BAD_INPUT as error:
+    except checking.BAD_INPUT as error:
         raise BadInput(str(error)) from error
     except KeyboardInterrupt:
         screen.stopped()
@@ -88,7 +88,7 @@ def command(**given: Any) -> int:
 
 def _request(given: Mapping[str, Any]) -> SetupRequest:
     from gpudoctor.cli.project import mirrors
-    from gpudoctor.installing import SetupRequest
+    from gpudoctor.services.setup_planning import SetupRequest
 
     for name in ("torch", "python_version"):
         if given[name] and not all(part.isdigit() for part in given[name].split("+")[0].split(".")):
@@ -106,16 +106,16 @@ def _request(given: Mapping[str, Any]) -> SetupRequest:
 
 
 def _set_up(given: Mapping[str, Any], screen: Screen) -> int:
-    from gpudoctor import installing
+    from gpudoctor.services import setup_planning
 
     if given["capture"] and not (given["only_plan"] or given["form"] != "text"):
         raise BadInput("a recorded machine can be planned for, not changed; add --plan, or --format sh, dockerfile, ansible or json")
     if given["capture"]:
-        from gpudoctor.host.memory_limit import limited_memory
+        from gpudoctor.system.memory_limit import limited_memory
 
         click.get_current_context().with_resource(limited_memory())
     request = _request(given)
-    planned = installing.plan_setup(request, screen.looking)
+    planned = setup_planning.plan_setup(request, screen.looking)
     screen.clear()
     if given["form"] != "text" or given["only_plan"]:
         return _write_plan(planned, given, screen)
@@ -123,7 +123,7 @@ def _set_up(given: Mapping[str, Any], screen: Screen) -> int:
     if planned.plan.refusals:
         return FINDINGS
     if given["make_bundle"]:
-        from gpudoctor.setup_runs import fill_bundle
+        from gpudoctor.services.setup_running import fill_bundle
 
         screen.say_line(fill_bundle(planned.plan, planned.look.addresses, given["make_bundle"], screen))
         return OK
@@ -131,9 +131,9 @@ def _set_up(given: Mapping[str, Any], screen: Screen) -> int:
 
 
 def _apply(planned: Planned, request: SetupRequest, given: Mapping[str, Any], screen: Screen) -> int:
-    from gpudoctor import installing, setup_runs
+    from gpudoctor.services import setup_planning, setup_running
 
-    ahead = installing.look_ahead(planned, request, screen.says)
+    ahead = setup_planning.look_ahead(planned, request, screen.says)
     screen.clear()
     if ahead.problems:
         screen.show_problems(f"{row.what}: {row.detail}; {row.advice}" for row in ahead.problems)
@@ -145,7 +145,7 @@ def _apply(planned: Planned, request: SetupRequest, given: Mapping[str, Any], sc
     if planned.plan.todo and not given["yes"] and not screen.confirm(planned.plan):
         screen.say_line("Nothing was changed.")
         return OK
-    return screen.end(setup_runs.apply(planned.plan, screen, offline=bool(request.bundle)))
+    return screen.end(setup_running.apply(planned.plan, screen, offline=bool(request.bundle)))
 
 
 def _write_plan(planned: Planned, given: Mapping[str, Any], screen: Screen) -> int:
@@ -157,7 +157,7 @@ def _write_plan(planned: Planned, given: Mapping[str, Any], screen: Screen) -> i
     if form == "text":
         text = screen.plan_text(plan)
     elif form == "json":
-        from gpudoctor.reporters import plan_json
+        from gpudoctor.reporters.plan import plan_json
 
         text = plan_json.render(plan, version=__version__, created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
     else:
@@ -177,24 +177,24 @@ def _write_plan(planned: Planned, given: Mapping[str, Any], screen: Screen) -> i
 
 
 def _resume(screen: Screen) -> int:
-    from gpudoctor import setup_runs
+    from gpudoctor.services import setup_running
 
-    return screen.end(setup_runs.resume(screen))
+    return screen.end(setup_running.resume(screen))
 
 
 def _undo(given: Mapping[str, Any], screen: Screen) -> int:
-    from gpudoctor import setup_runs
+    from gpudoctor.services import setup_running
 
     if given["undo"] != "last" and not given["undo"].isdigit():
         raise BadInput(f"--undo {given['undo']}: expected the number of a run; gpudoctor setup --history lists them")
-    return screen.end(setup_runs.undo(None if given["undo"] == "last" else int(given["undo"]), screen))
+    return screen.end(setup_running.undo(None if given["undo"] == "last" else int(given["undo"]), screen))
 
 
 def _history(given: Mapping[str, Any]) -> int:
-    from gpudoctor import setup_runs
     from gpudoctor.cli.output import deliver, terminal
-    from gpudoctor.reporters import run_text
-    from gpudoctor.reporters.json_report import dumps
+    from gpudoctor.reporters.plan import run_text
+    from gpudoctor.reporters.report.json_report import dumps
+    from gpudoctor.services import setup_running
 
     runs = [
         {
@@ -202,7 +202,7 @@ def _history(given: Mapping[str, Any]) -> int:
             "steps": [(step.title, done.state) for step, done in zip(row.plan.steps, row.steps, strict=True)],
             "kept": [step.note for step in row.steps if step.state == "kept"],
         }
-        for row in reversed(setup_runs.history())
+        for row in reversed(setup_running.history())
     ]  # fmt: skip
     if given["form"] == "json":
         deliver(dumps({"runs": runs}), given["output"])
@@ -213,16 +213,16 @@ def _history(given: Mapping[str, Any]) -> int:
 
 
 def _recommend(given: Mapping[str, Any], screen: Screen) -> int:
-    from gpudoctor import installing
     from gpudoctor.cli.output import deliver, terminal
-    from gpudoctor.reporters import recommendation_text
-    from gpudoctor.reporters.json_report import dumps
+    from gpudoctor.reporters.plan import recommendation_text
+    from gpudoctor.reporters.report.json_report import dumps
+    from gpudoctor.services import setup_planning
 
     if given["capture"]:
-        from gpudoctor.host.memory_limit import limited_memory
+        from gpudoctor.system.memory_limit import limited_memory
 
         click.get_current_context().with_resource(limited_memory())
-    found, machine = installing.recommend_for(given["capture"], given["purpose"], screen.looking)
+    found, machine = setup_planning.recommend_for(given["capture"], given["purpose"], screen.looking)
     screen.clear()
     if given["form"] == "json":
         from dataclasses import asdict
@@ -278,13 +278,13 @@ class Screen:
     def begins(self, step: PlannedStep, total: int) -> None:
         self._began = True
         if not self._quiet:
-            from gpudoctor.reporters import run_text
+            from gpudoctor.reporters.plan import run_text
 
             self._draw(run_text.step_begins(step, total, self._place.width))
 
     def ends(self, step: PlannedStep, seconds: float) -> None:
         if not self._quiet:
-            from gpudoctor.reporters import run_text
+            from gpudoctor.reporters.plan import run_text
 
             self._draw(run_text.step_done(step, seconds, self._place.width))
 
@@ -299,7 +299,7 @@ class Screen:
 
     def end(self, outcome: Outcome) -> int:
         """The last lines of a run, and the exit status."""
-        from gpudoctor.reporters import run_text
+        from gpudoctor.reporters.plan import run_text
 
         width = self._place.width
         if outcome.step is not None and outcome.state == "waiting":
@@ -319,7 +319,7 @@ class Screen:
     # plans
 
     def plan_text(self, plan: Plan, *, whole: bool = False) -> str:
-        from gpudoctor.reporters import plan_text
+        from gpudoctor.reporters.plan import plan_text
 
         return plan_text.render(plan, self._place, verbose=whole or self._given["verbose"], command=_typed(self._given), asks=whole)
 
@@ -353,7 +353,7 @@ class Screen:
         return click.confirm(f"Apply {steps}{f', {root} of them as root' if root else ''}?", default=False)
 
     def say_line(self, text: str) -> None:
-        from gpudoctor.reporters.escape import visible
+        from gpudoctor.reporters.shared.escape import visible
 
         self.clear()
         click.echo(visible(text))

@@ -31,8 +31,8 @@ _DEMAND_TEXT = (
 def command(name: str, form: str, output: str | None, extra: Sequence[str], verbose: bool) -> int:
     """Show one check, stack or recipe (gpudoctor list …), one fact, or a JSON Schema: gpudoctor.report/1, gpudoctor.plan/1."""
     from gpudoctor.cli.output import deliver
-    from gpudoctor.reporters import schema
-    from gpudoctor.reporters.json_report import dumps
+    from gpudoctor.reporters.report.json_report import dumps
+    from gpudoctor.reporters.shared import schema
 
     if name in schema.PUBLISHED:
         deliver(dumps(schema.load(schema.PUBLISHED[name])), output)
@@ -44,16 +44,16 @@ def command(name: str, form: str, output: str | None, extra: Sequence[str], verb
 
 def find(name: str, extra: Sequence[str] = (), verbose: bool = False) -> tuple[dict[str, Any], Iterable[str]]:
     """A check, stack, recipe or fact: as JSON values, and as lines for a person. Raises BadInput."""
-    from gpudoctor import app, installing
     from gpudoctor.cli import show_check, show_recipe
-    from gpudoctor.gather import vocabulary
-    from gpudoctor.reporters import schema
+    from gpudoctor.facts import vocabulary
+    from gpudoctor.reporters.shared import schema
+    from gpudoctor.services import checking, setup_planning
 
     if name == _DEMAND:
         return {"id": _DEMAND, "title": _DEMAND_TITLE, "explanation": _DEMAND_TEXT}, [_DEMAND_TITLE, "", *_block("", _DEMAND_TEXT, 0)]
     try:
-        knowledge, book = app.catalogue(extra), installing.book()
-    except app.BAD_INPUT as error:
+        knowledge, book = checking.catalogue(extra), setup_planning.book()
+    except checking.BAD_INPUT as error:
         raise BadInput(str(error)) from error
     if knowledge.redirects.get(name) == "":
         raise BadInput(f"check '{name}' was removed, and no other check took its place; gpudoctor list checks names those that there are")
@@ -92,7 +92,7 @@ def _fact_lines(spec: FactSpec) -> Iterator[str]:
 
 
 def _block(label: str, text: str, indent: int = 10) -> Iterator[str]:
-    from gpudoctor.reporters.layout import wrapped
+    from gpudoctor.reporters.shared.layout import wrapped
 
     if text:
         for number, line in enumerate(wrapped(text, 80 - indent)):

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Protocol
 
-from gpudoctor.lang.condition_words import in_words
-from gpudoctor.lang.conditions import english, facts_of
-from gpudoctor.lang.message_words import is_always, message, parts_of
-from gpudoctor.lang.templates import fields_in_order, readable
 from gpudoctor.model.check import Check, Stack, Step
 from gpudoctor.model.condition import Condition, Group, Leaf
+from gpudoctor.rules.condition_words import in_words
+from gpudoctor.rules.conditions import english, facts_of
+from gpudoctor.rules.message_words import is_always, message, parts_of
+from gpudoctor.rules.templates import fields_in_order, readable
 
 
 class Block(Protocol):
@@ -125,7 +125,7 @@ def _advice_table(advice: Mapping[str, Any], steps: Sequence[Step]) -> dict[str,
 
 def meaning(fact: str) -> str:
     """What the vocabulary says of a fact; of a field of a record what its record says."""
-    from gpudoctor.gather import vocabulary
+    from gpudoctor.facts import vocabulary
 
     specs = vocabulary.specs()
     if fact in specs:
@@ -211,9 +211,7 @@ HOLDS = {
 """What a rung says, from the bottom up."""
 
 
-def stack_lines(
-    stack: Stack, known: Iterable[Check], block: Block, verbose: bool = False
-) -> Iterator[str]:
+def stack_lines(stack: Stack, known: Iterable[Check], block: Block, verbose: bool = False) -> Iterator[str]:
     """The ladder from the bottom up, each rung with the number of checks that can break it; `verbose`: with the conditions."""
     breaking = [check.layer for check in known if stack.stack in check.stacks]
     yield stack.title

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from gpudoctor.lang.condition_words import in_words
-from gpudoctor.lang.conditions import english
-from gpudoctor.lang.templates import readable
 from gpudoctor.model.recipe import Include, Recipe, StepTemplate
+from gpudoctor.rules.condition_words import in_words
+from gpudoctor.rules.conditions import english
+from gpudoctor.rules.templates import readable
 
 Block = Callable[[str, str], Iterator[str]]
 

@@ -14,11 +14,11 @@ from gpudoctor.cli.formats import MEASURED
 from gpudoctor.cli.given_python import check_python
 
 if TYPE_CHECKING:
+    from gpudoctor.benchmark.job_plan import Job
     from gpudoctor.model.measurement import Measurement
     from gpudoctor.model.report import Report
-    from gpudoctor.reporters.validation_text import Running
-    from gpudoctor.validate.requests import Job
-    from gpudoctor.validating import Validated, ValidateRequest
+    from gpudoctor.reporters.measurement.validation_text import Running
+    from gpudoctor.services.validating import Validated, ValidateRequest
 
 LAYERS = ("compute", "performance")
 
@@ -51,7 +51,9 @@ LAYERS = ("compute", "performance")
 @click.option("--try-fixes", is_flag=True, help="Measure with and without each known fix that applies, in turns.")
 @click.option("--sweep-batch", is_flag=True, help="Measure throughput, latency and memory at growing batch sizes until memory runs out.")
 @click.option(
-    "--max-latency", type=click.FloatRange(min=0, min_open=True), metavar="MS",
+    "--max-latency",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="MS",
     help="Latency limit for the batch that --replicas or --sweep-batch picks.",
 )
 @click.option("--compare", multiple=True, metavar="OTHER.json", help="Compare with that report; twice: compare both, measure nothing.")
@@ -66,21 +68,21 @@ def command(**given: Any) -> int:
 
     Each measurement runs in its own process in the target environment; if one fails, the others continue.
     """
-    from gpudoctor import app, validating
     from gpudoctor.cli import validate_more
+    from gpudoctor.services import checking, validating
 
     request = _request(given)
     _end_as_interrupted()
     if validate_more.wanted(given):
         try:
             return validate_more.carry_out(given, request)
-        except app.BAD_INPUT as error:
+        except checking.BAD_INPUT as error:
             raise BadInput(str(error)) from error
     other = validate_more.other(given)
     screen = Screen(given)
     try:
         done = validating.validate(request, screen.looking, screen)
-    except app.BAD_INPUT as error:
+    except checking.BAD_INPUT as error:
         raise BadInput(str(error)) from error
     finally:
         screen.clear()
@@ -99,9 +101,9 @@ def _end_as_interrupted() -> None:
 
 
 def _request(given: Mapping[str, Any]) -> ValidateRequest:
+    from gpudoctor.benchmark.job_plan import Asked
     from gpudoctor.cli.project import ignored
-    from gpudoctor.validate.requests import Asked
-    from gpudoctor.validating import ValidateRequest
+    from gpudoctor.services.validating import ValidateRequest
 
     check_python(given["python"])
     dataset = os.path.abspath(os.path.expanduser(given["dataset"])) if given["dataset"] else ""
@@ -142,7 +144,7 @@ def _say(done: Validated, given: Mapping[str, Any]) -> int:
 
         text = render(given["form"], _of_measurements(done.report) if given["form"] == "junit" else done.report)
     else:
-        from gpudoctor.reporters import validation_text
+        from gpudoctor.reporters.measurement import validation_text
 
         place = terminal(given["no_color"], to_file=given["output"] not in (None, "-"))
         text = validation_text.render(
@@ -197,7 +199,7 @@ class Screen:
 
     def begins(self, job: Job) -> None:
         if self._on:
-            from gpudoctor.reporters.validation_text import Running
+            from gpudoctor.reporters.measurement.validation_text import Running
 
             self._waiting = max(self._waiting - 1, 0)
             self._rows.append(Running(words=job.words(), stage="start"))
@@ -220,7 +222,7 @@ class Screen:
             self._draw()
 
     def _draw(self) -> None:
-        from gpudoctor.reporters.validation_text import moving
+        from gpudoctor.reporters.measurement.validation_text import moving
 
         text = moving(self._rows[-self.MOST :], self._waiting, self._place)
         sys.stderr.write(f"\r{self._up()}\x1b[J{text}")

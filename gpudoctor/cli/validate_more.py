@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from gpudoctor.cli import FINDINGS, OK, UNKNOWN, BadInput
 
 if TYPE_CHECKING:
+    from gpudoctor.benchmark.job_plan import Job
     from gpudoctor.cli.progress import StatusLine
     from gpudoctor.model.batch_sweep import SweepPoint
-    from gpudoctor.validate.requests import Job
-    from gpudoctor.validating import Validated, ValidateRequest
+    from gpudoctor.services.validating import Validated, ValidateRequest
 
 MODES = ("operators", "try_fixes", "sweep_batch")
 
@@ -44,9 +44,9 @@ def carry_out(given: Mapping[str, Any], request: ValidateRequest | None) -> int:
     from gpudoctor.cli.progress import StatusLine
 
     if len(given["compare"]) == 2:
-        from gpudoctor import trying
+        from gpudoctor.services import experimenting
 
-        here, there = (trying.read_report(path) for path in given["compare"])
+        here, there = (experimenting.read_report(path) for path in given["compare"])
         names = tuple(map(os.path.basename, given["compare"]))
         return compared(here, there, given, (names[0], names[1]))
     assert request is not None
@@ -59,16 +59,16 @@ def carry_out(given: Mapping[str, Any], request: ValidateRequest | None) -> int:
 
 
 def _operators(given: Mapping[str, Any], request: ValidateRequest, line: StatusLine) -> int:
-    from gpudoctor import trying
-    from gpudoctor.reporters import operators_text
-    from gpudoctor.validate.operators import to_json
+    from gpudoctor.benchmark.operators import to_json
+    from gpudoctor.reporters.measurement import operators_text
+    from gpudoctor.services import experimenting
 
-    other = trying.read_report(given["compare"][0]) if given["compare"] else None
+    other = experimenting.read_report(given["compare"][0]) if given["compare"] else None
     if other is not None:
-        trying.changes((), other)  # told before the minutes that the probe takes
-    found = trying.cover(request, line.says)
+        experimenting.changes((), other)  # told before the minutes that the probe takes
+    found = experimenting.cover(request, line.says)
     line.wipe()
-    changes = trying.changes(found, other) if other is not None else [None] * len(found)
+    changes = experimenting.changes(found, other) if other is not None else [None] * len(found)
     if given["form"] == "json":
         lists = [[asdict(change) for change in each] for each in changes if each is not None]
         text = _json("operators", [to_json(each) for each in found], {"changes": lists} if other is not None else {})
@@ -80,24 +80,24 @@ def _operators(given: Mapping[str, Any], request: ValidateRequest, line: StatusL
 
 
 def _fixes(given: Mapping[str, Any], request: ValidateRequest, line: StatusLine) -> int:
-    from gpudoctor import trying
-    from gpudoctor.reporters import trials_text
+    from gpudoctor.reporters.measurement import known_fixes_text
+    from gpudoctor.services import experimenting
 
-    found = trying.try_fixes(request, line.says)
+    found = experimenting.try_fixes(request, line.says)
     line.wipe()
-    text = _json("trials", [asdict(one) for one in found]) if given["form"] == "json" else trials_text.render(found, _place(given))
+    text = _json("trials", [asdict(one) for one in found]) if given["form"] == "json" else known_fixes_text.render(found, _place(given))
     _deliver(text, given)
     return UNKNOWN if found and all(one.outcome == "failed" for one in found) else OK
 
 
 def _sweep(given: Mapping[str, Any], request: ValidateRequest, line: StatusLine) -> int:
-    from gpudoctor import trying
-    from gpudoctor.reporters import sweep_text
+    from gpudoctor.reporters.measurement import sweep_text
+    from gpudoctor.services import experimenting
 
     def told(job: Job, point: SweepPoint) -> None:
         line.says(f"{job.workload.id}: batch {point.batch} {point.status}")
 
-    found = trying.sweep_batches(request, given["max_latency"], told)
+    found = experimenting.sweep_batches(request, given["max_latency"], told)
     line.wipe()
     if given["form"] == "html":
         text = _page(sweeps=found)
@@ -113,28 +113,28 @@ def other(given: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """The report of --compare, read before anything is measured."""
     if not given["compare"]:
         return None
-    from gpudoctor import app, trying
+    from gpudoctor.services import checking, experimenting
 
     try:
-        found = trying.read_report(given["compare"][0])
-        trying.beside(found, found, (given["compare"][0], given["compare"][0]))
-    except app.BAD_INPUT as error:
+        found = experimenting.read_report(given["compare"][0])
+        experimenting.beside(found, found, (given["compare"][0], given["compare"][0]))
+    except checking.BAD_INPUT as error:
         raise BadInput(str(error)) from error
     return found
 
 
 def beside(done: Validated, there: Mapping[str, Any], given: Mapping[str, Any]) -> int:
     """What was measured now against a report of before."""
-    from gpudoctor.reporters import json_report
+    from gpudoctor.reporters.report import json_report
 
     return compared(json.loads(json_report.render(done.report)), there, given, ("now", os.path.basename(given["compare"][0])))
 
 
 def compared(here: Mapping[str, Any], there: Mapping[str, Any], given: Mapping[str, Any], names: tuple[str, str]) -> int:
-    from gpudoctor import trying
-    from gpudoctor.reporters import comparison_text
+    from gpudoctor.reporters.measurement import comparison_text
+    from gpudoctor.services import experimenting
 
-    found = trying.beside(here, there, names)
+    found = experimenting.beside(here, there, names)
     if given["form"] == "html":
         text = _page(compared=found)
     else:
@@ -151,7 +151,7 @@ def _page(**parts: Any) -> str:
     import time
 
     from gpudoctor import __version__
-    from gpudoctor.reporters.html_report import comparison_page
+    from gpudoctor.reporters.report.html_report import comparison_page
 
     return comparison_page(__version__, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), **parts)
 
@@ -166,5 +166,3 @@ def _deliver(text: str, given: Mapping[str, Any]) -> None:
     from gpudoctor.cli.output import deliver
 
     deliver(text, given["output"])
-
-

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from gpudoctor.cli import OK, BadInput, nearest
 from gpudoctor.cli.output import deliver
-from gpudoctor.reporters.escape import visible
-from gpudoctor.reporters.json_report import dumps
+from gpudoctor.reporters.report.json_report import dumps
+from gpudoctor.reporters.shared.escape import visible
 
 if TYPE_CHECKING:
     from gpudoctor.model.condition import Verdict

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 
-from gpudoctor.host.http import Answer
+from gpudoctor.system.http import Answer
 from gpudoctor.trackers import tokens
 from gpudoctor.trackers.address import Place
 from gpudoctor.trackers.calls import LONGEST, message_of

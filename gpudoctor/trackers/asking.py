@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import urljoin
 
-from gpudoctor.host.http import Answer, Network
+from gpudoctor.system.http import Answer, Network
 from gpudoctor.trackers.address import Place, same_origin
 from gpudoctor.trackers.calls import Call
 

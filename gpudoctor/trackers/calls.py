@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-from gpudoctor.host import _json
+from gpudoctor.system import json_text
 from gpudoctor.trackers.address import Place, project_path
 
 LONGEST = {"github": 65_536, "gitlab": 1_000_000, "gitea": 65_535}
@@ -88,7 +88,7 @@ def page_of(place: Place, row: Any) -> str:
 def message_of(content: bytes) -> str:
     """What a server says for itself, in one short line: {"message": "Bad credentials"}, {"message": {"note": […]}}, {"error": …}."""
     try:
-        found = _json.loads(content.decode("utf-8", "replace"))
+        found = json_text.loads(content.decode("utf-8", "replace"))
     except ValueError:
         return ""
     said = next((found[key] for key in ("message", "error_description", "error") if found.get(key)), "") if isinstance(found, dict) else ""

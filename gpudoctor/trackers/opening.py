@@ -7,23 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import quote, urlencode
 
-from gpudoctor.host import _json
-from gpudoctor.host.http import Network
+from gpudoctor.system import json_text
+from gpudoctor.system.http import Network
 from gpudoctor.trackers import calls
 from gpudoctor.trackers.address import Place, project_path
 from gpudoctor.trackers.asking import send
 from gpudoctor.trackers.calls import Call
-from gpudoctor.trackers.forms import (
-    LARGEST,
-    FormError,
-    Parts,
-    Template,
-    bug_first,
-    fill_form,
-    fill_template,
-    parse_form,
-    parse_template,
-)
+from gpudoctor.trackers.forms import LARGEST, FormError, Parts, Template, bug_first, fill_form, fill_template, parse_form, parse_template
 
 LONGEST = 8_000
 """Characters of an address: servers and programs that open one refuse longer ones."""
@@ -134,7 +124,7 @@ def _answered(network: Network, place: Place, token: str, path: str) -> Sequence
     if answer.status == 404:
         return []
     try:
-        rows = _json.loads(answer.content.decode("utf-8", "replace")) if answer.status == 200 and not answer.problem else None
+        rows = json_text.loads(answer.content.decode("utf-8", "replace")) if answer.status == 200 and not answer.problem else None
     except ValueError:
         rows = None
     if isinstance(rows, list):

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gpudoctor.host import _json
-from gpudoctor.host.http import Answer, Network
+from gpudoctor.system import json_text
+from gpudoctor.system.http import Answer, Network
 from gpudoctor.trackers import calls
 from gpudoctor.trackers.address import Place, TrackerError, Uncertain, settled
 from gpudoctor.trackers.answers import complaint, no_json
@@ -63,9 +63,7 @@ def look(network: Network, place: Place, token: str, mark: str) -> Issue:
     return Issue(place=place, address=answer.url, title=title, state=state, already=found)
 
 
-def write(
-    network: Network, issue: Issue, token: str, body: str, mark: str, wait: Callable[[float], None] = time.sleep
-) -> str:
+def write(network: Network, issue: Issue, token: str, body: str, mark: str, wait: Callable[[float], None] = time.sleep) -> str:
     """Posts it, and gives its address in a browser. Never twice: after a lost answer the comment is looked for. Raises TrackerError."""
     place = issue.place
     longest = calls.LONGEST[place.kind]
@@ -118,6 +116,6 @@ def _ask(network: Network, place: Place, call: Call, token: str) -> Answer:
 def _answered(answer: Answer) -> Any:
     """None for anything that is no JSON."""
     try:
-        return _json.loads(answer.content.decode("utf-8", "replace")) if not answer.problem else None
+        return json_text.loads(answer.content.decode("utf-8", "replace")) if not answer.problem else None
     except ValueError:
         return None

@@ -1,12 +1,12 @@
 """A small apt repository: packages made with dpkg-deb, signed with a test key made by gpg, served on 127.0.0.1.
 
-    key = SigningKey(folder / "gnupg")
-    repository = AptRepository(folder / "repository", key)
-    repository.add(Deb("libze1", "1.2", depends="libc6", files={"/usr/lib/libze.txt": "1"}))
-    repository.publish()                                 # sign=False: unsigned; key=other: signed by another key
-    with LoopbackServer(repository.folder) as server:
-        address = repository.address(server.url, name="intel-graphics")     # what recipes/addresses.toml would hold
-        server.dies_at = "libze1_1.2"
+key = SigningKey(folder / "gnupg")
+repository = AptRepository(folder / "repository", key)
+repository.add(Deb("libze1", "1.2", depends="libc6", files={"/usr/lib/libze.txt": "1"}))
+repository.publish()                                 # sign=False: unsigned; key=other: signed by another key
+with LoopbackServer(repository.folder) as server:
+    address = repository.address(server.url, name="intel-graphics")     # what recipes/addresses.toml would hold
+    server.dies_at = "libze1_1.2"
 """
 
 from __future__ import annotations

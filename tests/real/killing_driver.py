@@ -123,11 +123,11 @@ def wrap(owner: Any, name: str, around: Callable[[Callable[..., Any]], Callable[
 
 
 def install(killer: Killer) -> None:
-    from gpudoctor import setup_runs
-    from gpudoctor.host import children, snapshots
-    from gpudoctor.host.changing import ActingHost
-    from gpudoctor.install import runner
-    from gpudoctor.install.journal import Journal
+    from gpudoctor.services import setup_running
+    from gpudoctor.setup import runner
+    from gpudoctor.setup.journal import Journal
+    from gpudoctor.system import children, snapshots
+    from gpudoctor.system.live_changes import ActingHost
 
     for name in (name for name in ACTS if hasattr(ActingHost, name)):
         wrap(ActingHost, name, lambda method, name=name: killer.act(method, name))  # type: ignore[misc]
@@ -184,18 +184,18 @@ def install(killer: Killer) -> None:
     wrap(Journal, "finish", around("before-finish", "after-finish"))
     wrap(children.Child, "release", release)
     if not killer.spec.get("verify"):
-        setup_runs._verify = lambda run, plan, watcher: setup_runs.Outcome(run, "done", "not looked at", plan=plan)
+        setup_running._verify = lambda run, plan, watcher: setup_running.Outcome(run, "done", "not looked at", plan=plan)
 
 
 def main() -> None:
     killer = Killer(json.loads(sys.argv[1]))
     install(killer)
     if killer.spec.get("recipes"):
-        from gpudoctor import installing
-        from gpudoctor.catalog.recipes import read_book
-        from gpudoctor.gather import vocabulary
+        from gpudoctor.facts import vocabulary
+        from gpudoctor.knowledge.recipes import read_book
+        from gpudoctor.services import setup_planning
 
-        installing.book = lambda: read_book(Path(killer.spec["recipes"]), vocabulary.items())
+        setup_planning.book = lambda: read_book(Path(killer.spec["recipes"]), vocabulary.items())
     from gpudoctor.cli import main as command_line
 
     command_line(sys.argv[2:])

@@ -1,7 +1,7 @@
 """host.acting.Machine over a DebianRoot, with a way to be killed in the middle of a command.
 
-    machine = RootMachine(root)
-    machine.kill_when = lambda: root.here("/tmp/begun").exists()   # then everything in the root is killed, and Killed is raised
+machine = RootMachine(root)
+machine.kill_when = lambda: root.here("/tmp/begun").exists()   # then everything in the root is killed, and Killed is raised
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from pathlib import Path
 
 from debian_root import DebianRoot
 
-from gpudoctor.host.acting import ActFailed, Done
-from gpudoctor.host.base import Ran, Text
+from gpudoctor.system.host import Ran, Text
+from gpudoctor.system.writable_host import ActFailed, Done
 
 
 class Killed(BaseException):

@@ -16,13 +16,13 @@ from debian_root import DebianRoot, RootState
 from loopback_server import LoopbackServer
 from root_machine import Killed, RootHost, RootMachine
 
-from gpudoctor.host.acting import ActFailed
-from gpudoctor.install.bundle import Bundle, BundleSource, manifest_text
-from gpudoctor.install.kinds import kind_named
-from gpudoctor.install.kinds._kind import Kind, Look
 from gpudoctor.model.facts import Facts
 from gpudoctor.model.plan import DONE, TODO
 from gpudoctor.model.recipe import Address
+from gpudoctor.setup.offline.bundle import Bundle, BundleSource, manifest_text
+from gpudoctor.setup.steps import kind_named
+from gpudoctor.setup.steps._step import Kind, Look
+from gpudoctor.system.writable_host import ActFailed
 
 MANY = {f"/usr/share/driver/{number}": "x" * 100 for number in range(3000)}
 SLOW = "touch /tmp/{}; sleep 0.4"

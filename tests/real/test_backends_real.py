@@ -16,7 +16,7 @@ from graphcore_stand_ins import POPART, POPTORCH
 Environment = Callable[[str], Path]
 Answer = dict[str, Any]
 
-WORKLOADS = Path(__file__).resolve().parents[2] / "gpudoctor" / "workloads"
+WORKLOADS = Path(__file__).resolve().parents[2] / "gpudoctor" / "target" / "workloads"
 SMALL = {"batch": 2, "height": 64, "width": 64, "classes": 10}
 QUICK = {"duration": 0.3, "warm_up": 0.3}
 ON_CPU = [

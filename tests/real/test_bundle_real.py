@@ -14,16 +14,16 @@ from apt_repository import AptRepository, Deb, SigningKey
 from debian_root import DebianRoot
 from loopback_server import LoopbackServer
 
-from gpudoctor.host.acting import ActFailed
-from gpudoctor.host.changing import ActingHost
-from gpudoctor.host.local import LocalHost
-from gpudoctor.install.bundle import Bundle, BundleError, open_bundle
-from gpudoctor.install.bundle_making import make_bundle
-from gpudoctor.install.kinds import kind_named
-from gpudoctor.install.kinds._kind import Look
 from gpudoctor.model.facts import Facts, Known
 from gpudoctor.model.plan import Plan, PlannedStep
 from gpudoctor.model.recipe import Address
+from gpudoctor.setup.offline.bundle import Bundle, BundleError, open_bundle
+from gpudoctor.setup.offline.bundle_making import make_bundle
+from gpudoctor.setup.steps import kind_named
+from gpudoctor.setup.steps._step import Look
+from gpudoctor.system.live_changes import ActingHost
+from gpudoctor.system.local_host import LocalHost
+from gpudoctor.system.writable_host import ActFailed
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = {"path": sys.executable, "minor": "{}.{}".format(*sys.version_info), "version": "", "venv": True}
@@ -33,11 +33,11 @@ ADDRESSES = {"pypi": Address(name="pypi", kind="python-index", url="https://pypi
 OFFLINE = """
 import json, socket, sys
 from pathlib import Path
-from gpudoctor.host.changing import ActingHost
-from gpudoctor.host.local import LocalHost
-from gpudoctor.install.bundle import open_bundle
-from gpudoctor.install.kinds import kind_named
-from gpudoctor.install.kinds._kind import Look
+from gpudoctor.system.live_changes import ActingHost
+from gpudoctor.system.local_host import LocalHost
+from gpudoctor.setup.offline.bundle import open_bundle
+from gpudoctor.setup.steps import kind_named
+from gpudoctor.setup.steps._step import Look
 from gpudoctor.model.facts import Facts, Known
 
 asked = json.loads(sys.argv[1])

@@ -13,8 +13,8 @@ TOOLS = ("nvidia-smi", "clinfo", "rocminfo", "rocm-smi", "amd-smi", "xpu-smi", "
 MARK = "gpudoctor-hostile-stub"
 STUBS = {
     "hangs": "exec sleep 600",
-    "floods": 'exec head -c 1000000000 /dev/zero',
-    "prints random bytes": 'exec head -c 200000 /dev/urandom',
+    "floods": "exec head -c 1000000000 /dev/zero",
+    "prints random bytes": "exec head -c 200000 /dev/urandom",
     "exits 139": "exit 139",
     "dies by a signal": "kill -SEGV $$",
     "leaves a grandchild on the pipe": "sleep 600 & exit 0",

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor import app, explaining
-from gpudoctor.catalog.loader import read_toml
-from gpudoctor.reporters import explanation_text, json_report
+from gpudoctor.knowledge.loader import read_toml
+from gpudoctor.reporters.report import explanation_text, json_report
+from gpudoctor.services import checking, explaining
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = float(os.environ.get("GPUDOCTOR_FUZZ_SECONDS", "45"))
@@ -79,10 +79,10 @@ def mutated(chance: random.Random, texts: list[str]) -> bytes:
 @pytest.fixture(scope="module", autouse=True)
 def _one_catalogue() -> Iterator[None]:
     """Read once: what is tried is the text's way through."""
-    knowledge = app.catalogue()
+    knowledge = checking.catalogue()
     explaining.explain([b"x"], explaining.ExplainRequest())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(app, "catalogue", lambda *_: knowledge)
+        patch.setattr(checking, "catalogue", lambda *_: knowledge)
         yield
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.derived._tables import table
+from gpudoctor.facts.derive._tables import table
 
 PINS = [(row["name"], row["version"], row["python"]) for row in table("setup-pins")["package"]]
 DEMANDS = [("vllm", "0.6.6", "torch==2.5.1"), ("xformers", "0.0.29.post2", "torch==2.6.0"), ("torch", "2.8.0", "triton==3.4.0")]

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from environments import build
 
-from gpudoctor.host.local import LocalHost
-from gpudoctor.validate import workers
-from gpudoctor.validate.results import judged
+from gpudoctor.benchmark import workers
+from gpudoctor.benchmark.results import judged
+from gpudoctor.system.local_host import LocalHost
 
 FAULTY = Path(__file__).with_name("faulty_device")
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from environments import site_packages
 
-from gpudoctor.host.base import Ran
-from gpudoctor.install.first_computation import compute, parse
-from gpudoctor.probes.frameworks import payload
+from gpudoctor.facts.probes.frameworks import payload
+from gpudoctor.setup.first_computation import compute, parse
+from gpudoctor.system.host import Ran
 
 Environment = Callable[[str], Path]
 

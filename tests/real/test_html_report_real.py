@@ -18,9 +18,9 @@ from pages import COMPARISON, DIFF, MEASURED, SWEEP
 from playwright.sync_api import expect
 from test_html_report import poisoned
 
-from gpudoctor import app
 from gpudoctor.model.report import Report
-from gpudoctor.reporters.html_report import comparison_page, html
+from gpudoctor.reporters.report.html_report import comparison_page, html
+from gpudoctor.services import checking
 
 MACHINES = Path(__file__).resolve().parents[1] / "machines"
 BROKEN, HEALTHY, FULL, HOSTILE, BESIDE = "broken", "healthy", "full", "hostile", "beside"
@@ -37,7 +37,7 @@ EVERYTHING_OPEN = "for (const fold of document.querySelectorAll('details')) fold
 
 
 def recorded(name: str) -> Report:
-    return app.check(app.CheckRequest(capture=str(MACHINES / name)))
+    return checking.check(checking.CheckRequest(capture=str(MACHINES / name)))
 
 
 def written(folder: Path, *words: str) -> str:

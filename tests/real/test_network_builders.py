@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-WORKLOADS = ROOT / "gpudoctor" / "workloads"
+WORKLOADS = ROOT / "gpudoctor" / "target" / "workloads"
 sys.path.insert(0, str(WORKLOADS))
 
 import layer_language  # noqa: E402

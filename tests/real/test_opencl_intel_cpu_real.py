@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from test_backends_real import last, result, right
 
-from gpudoctor.reporters.schema import complaints
+from gpudoctor.reporters.shared.schema import complaints
 
 Environment = Callable[[str], Path]
 Report = dict[str, Any]

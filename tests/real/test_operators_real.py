@@ -8,25 +8,25 @@ from typing import Any
 
 from environments import build
 
-from gpudoctor.host.local import LocalHost
+from gpudoctor.benchmark import operators, worker_client
 from gpudoctor.model.operators import Coverage
-from gpudoctor.validate import asking, operators
+from gpudoctor.system.local_host import LocalHost
 
 FAULTY = Path(__file__).with_name("faulty_device")
 SOUND = ("conv2d", "conv2d_grouped", "matmul", "relu", "tanh", "sigmoid", "cumsum", "erf", "sort", "softmax", "layer_norm", "sum")
 
 
 def probe(faults: str, **more: Any) -> Coverage:
-    through = asking.through(LocalHost(600), str(build("torch-cpu") / "bin" / "python"), 300)
+    through = worker_client.through(LocalHost(600), str(build("torch-cpu") / "bin" / "python"), 300)
 
-    def ask(request: Mapping[str, Any], variables: Mapping[str, str]) -> asking.Said:
+    def ask(request: Mapping[str, Any], variables: Mapping[str, str]) -> worker_client.Said:
         return through(request, {**variables, "PYTHONPATH": str(FAULTY), "FAULTY_DEVICE": faults})
 
     return operators.probe(ask, "torch-opencl", "ocl:0", dtypes=("float32",), **more)
 
 
 def test_the_processor_is_right_everywhere() -> None:
-    ask = asking.through(LocalHost(600), str(build("torch-cpu") / "bin" / "python"), 400, on_processor=True)
+    ask = worker_client.through(LocalHost(600), str(build("torch-cpu") / "bin" / "python"), 400, on_processor=True)
     found = operators.probe(ask, "torch", "cpu")
     verdicts = {one.key: one for one in found.results}
     assert not found.incomplete and len({one.operator for one in found.results}) > 150

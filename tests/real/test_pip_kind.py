@@ -15,8 +15,8 @@ import pytest
 from stepping import MINOR, Step, carry_out, listing, look, machine, plan
 from wheel_index import Wheel, WheelIndex
 
-from gpudoctor.host.changing import ActingHost, end
-from gpudoctor.install.environment_snapshot import MANIFEST
+from gpudoctor.setup.environment_snapshot import MANIFEST
+from gpudoctor.system.live_changes import ActingHost, end
 
 TESTS = Path(__file__).parents[1]
 MANY = {f"torch/part{number}.py": f"x = {number}\n" for number in range(300)}
@@ -25,7 +25,7 @@ import json, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from stepping import Step, machine
-from gpudoctor.install.kinds._kind import Draft
+from gpudoctor.setup.steps._step import Draft
 told = json.loads(Path(sys.argv[2]).read_text())
 here = Path(sys.argv[3])
 def on_child(pid, start, finish, argv):

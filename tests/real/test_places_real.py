@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.host.local import LocalHost
+from gpudoctor.benchmark import workers
+from gpudoctor.benchmark.first_network import try_network
 from gpudoctor.model.measurement import OK
-from gpudoctor.validate import workers
-from gpudoctor.validate.first_network import try_network
+from gpudoctor.system.local_host import LocalHost
 
 FAULTY = Path(__file__).with_name("faulty_device")
 SMALL = {"batch": 1, "height": 64, "width": 64}

@@ -22,8 +22,8 @@ from hypothesis import HealthCheck, given, settings
 from plans import ALL, ARC, step
 
 from gpudoctor.model.plan import Command, FileChange, Plan, PlannedStep, Word
-from gpudoctor.reporters import plan_ansible, plan_dockerfile, plan_shell
-from gpudoctor.reporters.shell_text import Unwritable
+from gpudoctor.reporters.plan import plan_ansible, plan_dockerfile, plan_shell
+from gpudoctor.reporters.shared.shell_text import Unwritable
 
 MADE = {"version": "0.1.0", "date": "2026-11-20"}
 TOOLS = Path(sys.executable).parent

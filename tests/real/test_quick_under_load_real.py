@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.reporters.schema import complaints
+from gpudoctor.reporters.shared.schema import complaints
 
 LIMIT, SLACK = 60.0, 6.0
 """Seconds; the interpreter itself starts slowly there."""

@@ -14,11 +14,11 @@ from debian_root import PACKAGES, DebianRoot
 from loopback_server import LoopbackServer
 from root_machine import RootHost, RootMachine
 
-from gpudoctor.host.acting import ActFailed
-from gpudoctor.install.kinds import kind_named
-from gpudoctor.install.kinds._kind import Look
 from gpudoctor.model.facts import Facts
 from gpudoctor.model.recipe import Address
+from gpudoctor.setup.steps import kind_named
+from gpudoctor.setup.steps._step import Look
+from gpudoctor.system.writable_host import ActFailed
 
 RPMS = (
     ("driver", "2", "Requires: loader middle >= 2"),

@@ -213,7 +213,7 @@ def test_a_folder_that_was_filled_after_the_plan_is_left_alone(machine: Machine)
 @pytest.mark.parametrize("name", ["intel-driver", "ipex", "torch-xpu", "opencl"])
 def test_in_wsl_no_kernel_and_no_display_driver_is_ever_planned(machine: Machine, name: str) -> None:
     """On a recorded WSL; and a recorded machine cannot be changed."""
-    from gpudoctor.install.wsl_safety import FORBIDDEN
+    from gpudoctor.setup.wsl_safety import FORBIDDEN
 
     capture = "/opt/gpudoctor/tests/machines/wsl2-b580"
     assert (REPOSITORY / "tests/machines/wsl2-b580").is_dir()

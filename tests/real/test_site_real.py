@@ -13,8 +13,8 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from browser import axe, chromium
 
-from gpudoctor import app, installing
 from gpudoctor.model.check import LAYERS
+from gpudoctor.services import checking, setup_planning
 
 ROOT = Path(__file__).resolve().parents[2]
 LOADS = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src", "video": "src", "audio": "src", "object": "data"}
@@ -65,11 +65,11 @@ def pages(site: Path) -> dict[Path, Page]:
 
 
 def names() -> set[str]:
-    knowledge = app.catalogue()
+    knowledge = checking.catalogue()
     return {
         *(f"checks/{check.id}" for check in knowledge.checks),
         *(f"stacks/{stack.stack}" for stack in knowledge.stacks),
-        *(f"recipes/{recipe.id}" for recipe in installing.book().recipes),
+        *(f"recipes/{recipe.id}" for recipe in setup_planning.book().recipes),
         *(f"layers/{layer}" for layer in LAYERS),
         *(f"guide/{path.stem}" for path in (ROOT / "docs" / "guide").glob("*.md")),
         "index", "facts", "checks", "stacks", "recipes", "writing-checks",

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 from validate_runs import validate, workers
 
-from gpudoctor.host.local import LocalHost
-from gpudoctor.reporters.schema import complaints
-from gpudoctor.validate import costs
-from gpudoctor.validate import workers as workers_of
+from gpudoctor.benchmark import flop_model
+from gpudoctor.benchmark import workers as workers_of
+from gpudoctor.reporters.shared.schema import complaints
+from gpudoctor.system.local_host import LocalHost
 
 REPLICAS = ("--replicas", "2", "--workload", "mobilenet_v2")
 
@@ -160,7 +160,7 @@ print("same")
 
 
 def test_images_are_prepared_alike_with_numpy_and_torch(environment: Callable[[str], Path]) -> None:
-    argv = [str(environment("torch-cpu") / "bin" / "python"), "-c", PREPARED, os.path.dirname(costs.WORKER)]
+    argv = [str(environment("torch-cpu") / "bin" / "python"), "-c", PREPARED, os.path.dirname(flop_model.WORKER)]
     ran = subprocess.run(argv, capture_output=True, text=True, timeout=120)
     assert ran.stdout == "same\n", ran.stderr
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from environments import build
 
-from gpudoctor.host.local import LocalHost
+from gpudoctor.benchmark import known_fixes, sweep, worker_client, workers
 from gpudoctor.model.facts import Facts, Known
-from gpudoctor.validate import asking, sweep, trials, workers
+from gpudoctor.system.local_host import LocalHost
 
 pytestmark = pytest.mark.alone
 
@@ -28,16 +28,16 @@ def python() -> str:
 
 def facts(host: LocalHost) -> Facts:
     flags = next((line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith(("flags", "Features"))), ":")
-    return trials.facts_of_run(Facts({"cpu.flags": Known(flags.partition(":")[2].split())}), SMALL, "cpu", host)
+    return known_fixes.facts_of_run(Facts({"cpu.flags": Known(flags.partition(":")[2].split())}), SMALL, "cpu", host)
 
 
 def test_at_least_four_known_fixes_run_on_this_processor() -> None:
     host = LocalHost()
     known = facts(host)
-    ask = asking.through(host, python(), 200, on_processor=True)
-    chosen = [trial for trial in trials.applicable(known, {}) if trial.id in (
+    ask = worker_client.through(host, python(), 200, on_processor=True)
+    chosen = [trial for trial in known_fixes.applicable(known, {}) if trial.id in (
         "channels-last", "threads-pinned", "threads-wait-awake", "glibc-keeps-memory", "flush-denormals")]  # fmt: skip
-    found = [trials.run(ask, SMALL, trial, known, blocks=1) for trial in chosen]
+    found = [known_fixes.run(ask, SMALL, trial, known, blocks=1) for trial in chosen]
     assert len(found) >= 4 and {one.outcome for one in found} <= {"helps", "harms", "no difference", "unclear"}, found
     assert all(one.low is not None and one.high is not None and one.low <= (one.speed_up or 0) <= one.high for one in found)
     assert all(one.runs >= 2 and (one.without_ms or 0) > 0 and (one.with_ms or 0) > 0 for one in found)
@@ -49,7 +49,7 @@ WIDE = {**SMALL, "options": {"batch": 4, "height": 96, "width": 96}, "threads": 
 
 
 def row(**changes: Any) -> Any:
-    return replace(next(trial for trial in trials.trials() if trial.id == "threads-pinned"), **changes)
+    return replace(next(trial for trial in known_fixes.trials() if trial.id == "threads-pinned"), **changes)
 
 
 def need_vectors(known: Facts) -> None:
@@ -61,7 +61,7 @@ def test_a_setting_that_makes_it_slower_is_told() -> None:
     host = LocalHost()
     known = facts(host)
     need_vectors(known)
-    found = trials.run(asking.through(host, python(), 200), WIDE, row(environment=VECTORS), known)
+    found = known_fixes.run(worker_client.through(host, python(), 200), WIDE, row(environment=VECTORS), known)
     assert found.speed_up is not None and found.speed_up < 0.8 and found.outcome in ("harms", "unclear") and not found.recommended
 
 
@@ -70,24 +70,24 @@ def test_a_fix_that_certainly_helps_is_recommended_with_its_interval() -> None:
     host = LocalHost()
     known = facts(host)
     need_vectors(known)
-    through = asking.through(host, python(), 200)
+    through = worker_client.through(host, python(), 200)
 
-    def crippled(request: Mapping[str, Any], variables: Mapping[str, str]) -> asking.Said:
+    def crippled(request: Mapping[str, Any], variables: Mapping[str, str]) -> worker_client.Said:
         return through(request, {**VECTORS, **variables})
 
     fix = row(environment={"ONEDNN_MAX_CPU_ISA": "DEFAULT", "ATEN_CPU_CAPABILITY": "avx2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"})
     tries = []
     while len(tries) < 4 and (not tries or tries[-1].outcome == "unclear"):  # as its reason says: a neighbour on the machine spoils a try
-        tries.append(trials.run(crippled, WIDE, fix, known))
+        tries.append(known_fixes.run(crippled, WIDE, fix, known))
     found = tries[-1]
-    assert found.outcome == "helps" and found.recommended and found.runs == 2 * 2 * trials.BLOCKS, tries
+    assert found.outcome == "helps" and found.recommended and found.runs == 2 * 2 * known_fixes.BLOCKS, tries
     assert found.speed_up is not None and found.low is not None and found.speed_up > 1.5 and found.low > 1.1
 
 
 def test_a_fix_that_changes_nothing_is_not_recommended() -> None:
     host = LocalHost()
     nothing = row(environment={"A_VARIABLE_THAT_NOBODY_READS": "1"})
-    found = trials.run(asking.through(host, python(), 200), WIDE, nothing, facts(host))
+    found = known_fixes.run(worker_client.through(host, python(), 200), WIDE, nothing, facts(host))
     assert found.outcome in ("no difference", "unclear", "helps", "harms") and not found.recommended, found
     assert found.low is not None and found.high is not None and found.low < 1.1 and found.high > 0.9
 
@@ -95,9 +95,9 @@ def test_a_fix_that_changes_nothing_is_not_recommended() -> None:
 def test_the_end_of_memory_is_found_without_a_swap_or_a_kill() -> None:
     host = LocalHost()
 
-    def ask(request: Mapping[str, Any], variables: Mapping[str, str]) -> asking.Said:
+    def ask(request: Mapping[str, Any], variables: Mapping[str, str]) -> worker_client.Said:
         answer = workers.ask(host, python(), request, limit=200, variables=variables, address_space=1200 << 20)
-        return asking.Said(status=answer.status, result=answer.result, reason=answer.reason, out_of_memory=answer.out_of_memory)
+        return worker_client.Said(status=answer.status, result=answer.result, reason=answer.reason, out_of_memory=answer.out_of_memory)
 
     options = {"height": 64, "width": 64}
     request = {**SMALL, "workload": "mobilenet_v2", "task": "training", "options": options, "verify": False, "threads": 1}

@@ -14,12 +14,12 @@ import pytest
 from stepping import MINOR, PYTHON, Step, facts, listing, look, machine, plan
 from wheel_index import Wheel, WheelIndex
 
-from gpudoctor.host.acting import ActFailed
-from gpudoctor.host.changing import ActingHost
-from gpudoctor.install.environment_snapshot import MANIFEST
-from gpudoctor.install.kinds._kind import Look, PlanError
+from gpudoctor.facts.probes.interpreter import parse_pyvenv
 from gpudoctor.model.plan import DONE, Command
-from gpudoctor.probes.interpreter import parse_pyvenv
+from gpudoctor.setup.environment_snapshot import MANIFEST
+from gpudoctor.setup.steps._step import Look, PlanError
+from gpudoctor.system.live_changes import ActingHost
+from gpudoctor.system.writable_host import ActFailed
 
 HERE = f"=={MINOR}.*"
 NOWHERE = "http://127.0.0.1:9"

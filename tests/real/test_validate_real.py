@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from validate_runs import validate, workers
 
-from gpudoctor.reporters.schema import complaints
+from gpudoctor.reporters.shared.schema import complaints
 
 LIMIT = 60.0
 SLACK = 6.0

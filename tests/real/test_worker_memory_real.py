@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.host.local import LocalHost
-from gpudoctor.validate.workers import Caches, ask
+from gpudoctor.benchmark.workers import Caches, ask
+from gpudoctor.system.local_host import LocalHost
 
 EATER = """
 import json, os, sys, tempfile, time

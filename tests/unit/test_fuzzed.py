@@ -9,8 +9,8 @@ import fuzzing
 import pytest
 from command_runner import CommandRunner
 
-from gpudoctor.lang.templates import fields_of, fill, fill_command
 from gpudoctor.model.facts import Facts, Known
+from gpudoctor.rules.templates import fields_of, fill, fill_command
 
 SEED = 20261122
 CASES = 28

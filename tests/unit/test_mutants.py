@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from whole_catalogue import catalogue
 
-from gpudoctor.mutation import survivors
+from gpudoctor.services.mutants import survivors
 
 MOST_SURVIVORS = 0.15
 """Share of the mutants of all checks; it only goes down."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.catalog.text_lint import UNPLAIN
+from gpudoctor.knowledge.text_lint import UNPLAIN
 
 try:
     import tomllib
@@ -20,7 +20,7 @@ except ModuleNotFoundError:  # Python 3.10
     import tomli as tomllib
 
 ROOT = Path(__file__).resolve().parents[2]
-QUOTING = {"docs/guide/style.md", "gpudoctor/catalog/text_lint.py", "gpudoctor/lang/everyday_words.py"}
+QUOTING = {"docs/guide/style.md", "gpudoctor/knowledge/text_lint.py", "gpudoctor/rules/synonyms.py"}
 """They hold the banned phrases themselves."""
 
 

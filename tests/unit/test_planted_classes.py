@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from planted_score import PLANTS, leaks, planted, report
 
-from gpudoctor import app, reporting
-from gpudoctor.host.redact import Redactor
-from gpudoctor.host.system_names import Names
-from gpudoctor.reporters import json_report
+from gpudoctor.privacy.redactor import Redactor
+from gpudoctor.reporters.report import json_report
+from gpudoctor.services import checking, reporting
+from gpudoctor.system.system_names import Names
 
 MACHINES = sorted(path.parent for path in (Path(__file__).parents[1] / "machines").glob("*/expect.toml"))
 _WORD = re.compile(r"[^\W_][\w.+-]*[^\W_]|[^\W_]")
@@ -33,7 +33,7 @@ def test_almost_none_of_the_plants_comes_out(tmp_path: Path) -> None:
     assert len(out) <= 0.02 * len(PLANTS), sorted(out)
     assert len(shown) >= 0.95 * len(PLANTS)  # what is destroyed altogether is not redacted
     assert made.note == ""
-    original = app.check(app.CheckRequest(capture=str(folder)))
+    original = checking.check(checking.CheckRequest(capture=str(folder)))
     assert [finding.id for finding in made.report.findings] == [finding.id for finding in original.findings]
 
 
@@ -70,7 +70,7 @@ def _technical(document: Any) -> Counter[str]:
 @pytest.mark.parametrize("folder", MACHINES, ids=[folder.name for folder in MACHINES])
 def test_the_report_of_a_machine_keeps_its_technical_words(folder: Path) -> None:
     """In the report word by word; 99 of 100 are asked for."""
-    check = app.CheckRequest(capture=str(folder))
+    check = checking.CheckRequest(capture=str(folder))
     whole = reporting.make(reporting.ReportRequest(check=check, raw=True))
     made = reporting.make(reporting.ReportRequest(check=check))
     words, kept = _technical(json_report.document(whole.report)), _technical(json_report.document(made.report))
@@ -90,11 +90,11 @@ def test_a_report_says_what_check_says(tmp_path: Path) -> None:
         "imported": False, "devices": [], "notes": [], "error": {"kind": "exception", "name": "ImportError", "message": message},
     }  # fmt: skip
     (folder / "python.json").write_text(json.dumps(python))
-    found = [finding.id for finding in app.check(app.CheckRequest(capture=str(folder))).findings]
+    found = [finding.id for finding in checking.check(checking.CheckRequest(capture=str(folder))).findings]
     assert "nvjitlink-shadowed" in found
     made = report(folder)
     assert [finding.id for finding in made.report.findings] == found
-    raw = reporting.make(reporting.ReportRequest(check=app.CheckRequest(capture=str(folder)), raw=True))
+    raw = reporting.make(reporting.ReportRequest(check=checking.CheckRequest(capture=str(folder)), raw=True))
     assert [finding.id for finding in raw.report.findings] == found
     again = tmp_path / "report.json"
     again.write_text(reporting.render(made, "json"))
@@ -104,7 +104,7 @@ def test_a_report_says_what_check_says(tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", ["json", "markdown", "html"])
 def test_a_report_of_somebodys_report_is_redacted_by_default(form: str, tmp_path: Path) -> None:
     """A report that hid nothing, sent on: its messages are of no known type."""
-    raw = reporting.make(reporting.ReportRequest(check=app.CheckRequest(capture=str(planted(tmp_path / "m"))), raw=True))
+    raw = reporting.make(reporting.ReportRequest(check=checking.CheckRequest(capture=str(planted(tmp_path / "m"))), raw=True))
     path = tmp_path / "report.json"
     path.write_text(reporting.render(raw, "json"))
     text = reporting.render(report(path), form)

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 import gpudoctor
-from gpudoctor.reporters import schema
+from gpudoctor.reporters.shared import schema
 
 MACHINES = Path(__file__).parents[1] / "machines"
 BROKEN, HEALTHY = MACHINES / "arc-a750-old-kernel", MACHINES / "rtx4090-healthy"

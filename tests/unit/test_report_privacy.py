@@ -16,12 +16,12 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 from planted import Plant, write
 
-from gpudoctor import app, reporting
-from gpudoctor.gather.technical_words import technical_words
-from gpudoctor.host.technical import TECHNICAL
 from gpudoctor.model.packed import unpack
 from gpudoctor.model.report import Report
-from gpudoctor.reporters import json_report
+from gpudoctor.privacy.technical_vocabulary import technical_words
+from gpudoctor.privacy.technical_words import TECHNICAL
+from gpudoctor.reporters.report import json_report
+from gpudoctor.services import checking, reporting
 
 name = st.from_regex(r"[bdfgklmnprstvz][aeiou][bdfgklmnprstvz]{1,2}[aeiou][bdfgklmnprstvz]{1,3}[aeiou]?", fullmatch=True)
 hexadecimal = st.text("0123456789abcdef", min_size=32, max_size=32)
@@ -59,7 +59,7 @@ def plants(draw: st.DrawFn) -> Plant:
 
 
 def made_of(folder: Path) -> reporting.Made:
-    return reporting.make(reporting.ReportRequest(check=app.CheckRequest(capture=str(folder))))
+    return reporting.make(reporting.ReportRequest(check=checking.CheckRequest(capture=str(folder))))
 
 
 def texts_of(made: reporting.Made) -> Iterator[tuple[str, str]]:
@@ -99,7 +99,7 @@ def keys(value: Any, path: str = "") -> Iterator[str]:
 def test_nothing_planted_comes_out_and_the_machine_stays(plant: Plant) -> None:
     with TemporaryDirectory() as root:
         folder = write(plant, Path(root))
-        original = app.check(app.CheckRequest(capture=str(folder)))
+        original = checking.check(checking.CheckRequest(capture=str(folder)))
         made = made_of(folder)
         assert made.note == ""
         assert said(made.report) == said(original)
@@ -117,7 +117,7 @@ def test_nothing_planted_comes_out_and_the_machine_stays(plant: Plant) -> None:
         again = Path(root, "report.zip")
         again.write_bytes(reporting.archive(made, "report.zip"))
         for path in (again, *_written(made, Path(root))):
-            assert said(app.check(app.CheckRequest(capture=str(path)))) == said(original), path.name
+            assert said(checking.check(checking.CheckRequest(capture=str(path)))) == said(original), path.name
 
 
 def _found(kind: str, planted: str, text: str) -> int:
@@ -160,7 +160,7 @@ def test_a_person_called_like_a_technical_word(user: str, tmp_path: Path) -> Non
         password="cD5fG8hJ1kL4nP7q",
     )
     folder = write(plant, tmp_path)
-    original = app.check(app.CheckRequest(capture=str(folder)))
+    original = checking.check(checking.CheckRequest(capture=str(folder)))
     made = made_of(folder)
     assert made.note == "" and said(made.report) == said(original)
     for where, text in texts_of(made):
@@ -175,4 +175,4 @@ def test_a_person_called_like_a_technical_word(user: str, tmp_path: Path) -> Non
         assert kept in document
     path = tmp_path / "report.json"
     path.write_text(reporting.render(made, "json"))
-    assert said(app.check(app.CheckRequest(capture=str(path)))) == said(original)
+    assert said(checking.check(checking.CheckRequest(capture=str(path)))) == said(original)

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from gpudoctor import app, capturing, reporting
-from gpudoctor.host.archive import write_entries
-from gpudoctor.host.redact_capture import redact_entries
+from gpudoctor.capture.archive import write_entries
+from gpudoctor.capture.redacted_capture import redact_entries
+from gpudoctor.facts.measurement_store import LastRun
 from gpudoctor.model.measurement import Correctness, Latency, Measurement, Throughput
 from gpudoctor.model.report import Report
-from gpudoctor.validate.last_run import LastRun
+from gpudoctor.services import capturing, checking, reporting
 
 ROOT = Path(__file__).parents[1] / "machines"
 MACHINES = sorted(path.parent for path in ROOT.glob("*/expect.toml"))
@@ -30,11 +30,11 @@ def said(report: Report) -> dict[str, Any]:
 
 
 def of(path: Path | str) -> Report:
-    return app.check(app.CheckRequest(capture=str(path)))
+    return checking.check(checking.CheckRequest(capture=str(path)))
 
 
 def make(path: Path | str) -> reporting.Made:
-    return reporting.make(reporting.ReportRequest(check=app.CheckRequest(capture=str(path))))
+    return reporting.make(reporting.ReportRequest(check=checking.CheckRequest(capture=str(path))))
 
 
 def sent(made: reporting.Made, root: Path, form: str) -> Path:
@@ -77,7 +77,7 @@ def test_a_report_of_a_report(tmp_path: Path) -> None:
 
 def test_what_is_redacted_twice_is_what_is_redacted_once() -> None:
     made = make(ROOT / "wsl2-b580")
-    looked = app.look(app.open_for(app.CheckRequest(capture=str(ROOT / "wsl2-b580"))), "capture", live=False)
+    looked = checking.look(checking.open_for(checking.CheckRequest(capture=str(ROOT / "wsl2-b580"))), "capture", live=False)
     hide = capturing.redactor_of(made.capture, looked.gathered.facts)
     assert redact_entries(made.capture, hide) == made.capture
 
@@ -123,7 +123,7 @@ def test_what_validate_measured_comes_along(tmp_path: Path) -> None:
 def test_what_is_no_report_is_one_line(content: str, hint: str, tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_text(content)
-    with pytest.raises(app.BAD_INPUT, match=hint):
+    with pytest.raises(checking.BAD_INPUT, match=hint):
         of(path)
 
 

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.catalog.slow_patterns import Cost, Use, is_too_slow, slow_pattern, worst
-from gpudoctor.lang.signatures import LONGEST_WINDOW, SearchedText
+from gpudoctor.knowledge.slow_patterns import Cost, Use, is_too_slow, slow_pattern, worst
 from gpudoctor.model.deadline import Deadline
 from gpudoctor.model.lazy_pattern import LazyPattern
 from gpudoctor.model.signature import Numbered, Signature
+from gpudoctor.rules.signatures import LONGEST_WINDOW, SearchedText
 
 ROOT = Path(__file__).resolve().parents[2] / "gpudoctor"
 PLACES = ("readers", "lang", "probes", "host", "derived", "model")

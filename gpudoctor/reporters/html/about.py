@@ -23,9 +23,7 @@ REPLACED = {
 
 def section(report: Report, beside: str, ignored: Mapping[str, str]) -> Element:
     rows = [element("div", element("dt", name), element("dd", *content)) for name, content in _rows(report, beside, ignored)]
-    return element(
-        "section", element("h2", "About this report", id="about"), element("dl", rows, class_="about"), aria_labelledby="about"
-    )
+    return element("section", element("h2", "About this report", id="about"), element("dl", rows, class_="about"), aria_labelledby="about")
 
 
 def replaced(redactions: Mapping[str, int]) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gpudoctor.model.check import Advice
-from gpudoctor.reporters.advice_lines import command_lines, sentence
-from gpudoctor.reporters.escape import visible
 from gpudoctor.reporters.html.element import Element, element
+from gpudoctor.reporters.shared.advice_lines import command_lines, sentence
+from gpudoctor.reporters.shared.escape import visible
 
 
 def advice(given: Advice, heading: Element | None = None) -> Element | None:

@@ -9,7 +9,7 @@ from gpudoctor.reporters.html import charts
 from gpudoctor.reporters.html.element import Element, element
 from gpudoctor.reporters.html.table import folded, table
 from gpudoctor.reporters.html.words import milliseconds
-from gpudoctor.reporters.validation_text import SHORT
+from gpudoctor.reporters.measurement.validation_text import SHORT
 
 LOOKS = {"faster": "good", "slower": "bad", "same": "idle", "unknown": "doubt"}
 SAID = {"same": "no difference", "unknown": "cannot tell"}

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from urllib.parse import urlsplit
 from xml.etree import ElementTree
 
-from gpudoctor.reporters.escape import visible
+from gpudoctor.reporters.shared.escape import visible
 
 Element: TypeAlias = ElementTree.Element
 Child: TypeAlias = "Element | str | Iterable[Element | str | None] | None"

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gpudoctor.model.measurement import OK, SKIPPED, Measurement
 from gpudoctor.model.report import Finding, Report
-from gpudoctor.reporters import phrases
 from gpudoctor.reporters.html.advice import advice, commands
 from gpudoctor.reporters.html.element import Element, element, source, within
 from gpudoctor.reporters.html.words import KINDS, mark, slug
-from gpudoctor.reporters.validation_text import rate_text, task_text
+from gpudoctor.reporters.measurement.validation_text import rate_text, task_text
+from gpudoctor.reporters.shared import phrases
 
 SHORT_WORD, SHORT_NUMBER = 22, 8
 """Letters that a narrow screen has room for."""

@@ -10,7 +10,7 @@ from gpudoctor.reporters.html import charts
 from gpudoctor.reporters.html.element import Child, Element, element, source
 from gpudoctor.reporters.html.table import table
 from gpudoctor.reporters.html.words import mark, moment, size
-from gpudoctor.reporters.validation_text import SHORT, grouped, rate_text, time_text
+from gpudoctor.reporters.measurement.validation_text import SHORT, grouped, rate_text, time_text
 
 HEADS = ("Workload", "Batch", "Median", "Throughput", "Memory", "Ceiling", "Published", "Result")
 NOTHING = "–"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.model.report import LayerResult, Report, StackResult
-from gpudoctor.reporters import phrases
 from gpudoctor.reporters.html.element import Element, element
 from gpudoctor.reporters.html.words import KINDS, mark, slug, state
+from gpudoctor.reporters.shared import phrases
 
 
 def section(report: Report) -> Element | None:

@@ -9,7 +9,7 @@ from gpudoctor.reporters.html import charts
 from gpudoctor.reporters.html.element import Child, Element, element
 from gpudoctor.reporters.html.table import folded, table
 from gpudoctor.reporters.html.words import milliseconds, number, size
-from gpudoctor.reporters.sweep_text import ENDS
+from gpudoctor.reporters.measurement.sweep_text import ENDS
 
 WORDS = {MEMORY: "memory is full", FAILED: "failed"}
 

@@ -17,7 +17,7 @@ import pytest
 from gpudoctor.cli import mcp_call
 from gpudoctor.cli.assistant_tools import Allowed, names_of
 from gpudoctor.cli.mcp import answer, answer_apart, looks_here, refusal
-from gpudoctor.host import helpers
+from gpudoctor.system import isolated_calls
 
 MACHINES = Path(__file__).parents[2] / "machines"
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
@@ -42,16 +42,16 @@ def living(mark: str) -> list[str]:
 
 
 def test_what_it_prints_is_the_answer(module: Callable[[str], str]) -> None:
-    done = helpers.call(module("    print('hello', given['name'])\n"), {"name": "you"}, limit=20, stop=threading.Event())
-    assert done == helpers.Helped("hello you\n")
+    done = isolated_calls.call(module("    print('hello', given['name'])\n"), {"name": "you"}, limit=20, stop=threading.Event())
+    assert done == isolated_calls.Helped("hello you\n")
 
 
 def test_a_crash_a_flood_and_a_late_one_are_told_apart(module: Callable[[str], str]) -> None:
     stop = threading.Event()
-    crashed = helpers.call(module("    raise ValueError('no such thing')\n"), {}, limit=20, stop=stop)
+    crashed = isolated_calls.call(module("    raise ValueError('no such thing')\n"), {}, limit=20, stop=stop)
     assert crashed.problem.endswith("ValueError: no such thing")
-    assert helpers.call(module("    print('x' * 3_000_000)\n"), {}, limit=20, stop=stop).problem == "too-large"
-    assert helpers.call(module("    time.sleep(60)\n"), {}, limit=0.5, stop=stop).problem == "timeout"
+    assert isolated_calls.call(module("    print('x' * 3_000_000)\n"), {}, limit=20, stop=stop).problem == "too-large"
+    assert isolated_calls.call(module("    time.sleep(60)\n"), {}, limit=0.5, stop=stop).problem == "timeout"
 
 
 @LINUX
@@ -59,13 +59,13 @@ def test_one_that_nobody_waits_for_ends_at_once_with_what_it_started(module: Cal
     """Also a child that the call has put into a session of its own, as it does with every framework that it asks."""
     mark = f"61{os.getpid()}"
     body = (
-        "    from gpudoctor.host.local import LocalHost\n"
+        "    from gpudoctor.system.local_host import LocalHost\n"
         f"    Path({str(tmp_path / 'begun')!r}).write_text('')\n"
         f"    LocalHost(budget=60).run(['sleep', '{mark}'], timeout=60)\n"
     )
     stop = threading.Event()
-    found: list[helpers.Helped] = []
-    thread = threading.Thread(target=lambda: found.append(helpers.call(module(body), {}, limit=60, stop=stop)))
+    found: list[isolated_calls.Helped] = []
+    thread = threading.Thread(target=lambda: found.append(isolated_calls.call(module(body), {}, limit=60, stop=stop)))
     thread.start()
     until = time.monotonic() + 20
     while not living(f"sleep {mark}") and time.monotonic() < until:
@@ -81,7 +81,9 @@ def test_one_that_nobody_waits_for_ends_at_once_with_what_it_started(module: Cal
 def test_calls_run_beside_each_other(module: Callable[[str], str]) -> None:
     name, done = module("    time.sleep(1.5)\n    print('x')\n"), []
     began = time.monotonic()
-    threads = [threading.Thread(target=lambda: done.append(helpers.call(name, {}, limit=20, stop=threading.Event()))) for _ in range(3)]
+    threads = [
+        threading.Thread(target=lambda: done.append(isolated_calls.call(name, {}, limit=20, stop=threading.Event()))) for _ in range(3)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -135,7 +137,7 @@ def test_one_that_needs_too_much_memory_says_so(monkeypatch: pytest.MonkeyPatch)
     def explain(*_: object, **more: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("gpudoctor.explaining.explain", explain)
+    monkeypatch.setattr("gpudoctor.services.explaining.explain", explain)
     text, failed = answer("explain", {"text": "RuntimeError: x"}, Allowed(), threading.Event())
     assert failed and "300 MB" in text and "\n" not in text
 

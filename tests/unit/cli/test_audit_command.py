@@ -13,11 +13,11 @@ import pytest
 
 from gpudoctor.audit.packages import TABLE
 from gpudoctor.cli import run
-from gpudoctor.derived._tables import table
-from gpudoctor.host.base import Ran
-from gpudoctor.host.local import LocalHost
+from gpudoctor.facts.derive._tables import table
 from gpudoctor.model.audit import BACKENDS
-from gpudoctor.reporters.schema import complaints
+from gpudoctor.reporters.shared.schema import complaints
+from gpudoctor.system.host import Ran
+from gpudoctor.system.local_host import LocalHost
 
 
 def audit(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict[str, Any]]:
@@ -353,9 +353,7 @@ package:
         ("conda-lock.yml", CONDA_LOCK, ["# in environment.yml:", "  - torchvision==0.21.0+xpu", "  - onnxruntime-openvino"]),
     ],
 )  # fmt: skip
-def test_a_lock_file_is_not_edited(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, text: str, wanted: list[str]
-) -> None:
+def test_a_lock_file_is_not_edited(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, text: str, wanted: list[str]) -> None:
     """What is proposed is a command of its tool, or lines of the file that it is made of, each table once."""
     _, document = audit(capsys, write(tmp_path, name, text), "--backend", "xpu")
     lines = [line for each in document["files"][0]["packages"] for line in each["use"]]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gpudoctor import cli
-from gpudoctor.reporters import schema
+from gpudoctor.reporters.shared import schema
 
 COMMANDS = [[], *([name] for name in cli.COMMANDS)]
 
@@ -142,12 +142,12 @@ def test_project_file_ignores_with_a_reason(
 
 
 def test_a_bug_is_3_with_one_line_and_a_traceback_with_v_only(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    from gpudoctor import app
+    from gpudoctor.services import checking
 
     def broken(*_: object) -> None:
         raise RuntimeError("no\x1b[2Jway")
 
-    monkeypatch.setattr(app, "check", broken)
+    monkeypatch.setattr(checking, "check", broken)
     assert run("check") == 3
     said = capsys.readouterr().err
     assert len(said.splitlines()) == 1
@@ -157,12 +157,12 @@ def test_a_bug_is_3_with_one_line_and_a_traceback_with_v_only(monkeypatch: pytes
 
 
 def test_interrupt_is_130(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from gpudoctor import app
+    from gpudoctor.services import checking
 
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(app, "check", interrupted)
+    monkeypatch.setattr(checking, "check", interrupted)
     assert run("check", "-o", str(tmp_path / "report")) == 130
     assert list(tmp_path.iterdir()) == []
 
@@ -218,7 +218,7 @@ def fresh(code: str) -> str:
 
 
 def test_help_and_version_import_click_only() -> None:
-    heavy = ("rich", "requests", "psutil", "pyudev", "distro", "packaging", "json", "gpudoctor.app", "gpudoctor.cli.check")
+    heavy = ("rich", "requests", "psutil", "pyudev", "distro", "packaging", "json", "gpudoctor.services.checking", "gpudoctor.cli.check")
     code = f"import sys\nfrom gpudoctor import cli\ncli.run(['--help'])\nprint([m for m in {heavy!r} if m in sys.modules], file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stderr.strip() == "[]"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gpudoctor import cli
-from gpudoctor.reporters import schema
+from gpudoctor.reporters.shared import schema
 
 MACHINES = Path(__file__).parents[2] / "machines"
 HEALTHY, STUB = str(MACHINES / "rtx4090-healthy"), str(MACHINES / "rtx4090-stub-libcuda")
@@ -114,17 +114,17 @@ Capture = pytest.CaptureFixture[str]
 @pytest.fixture
 def looks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Recorded machines that `check` takes for this one, in turn."""
-    from gpudoctor import app
     from gpudoctor.model.report import Report
+    from gpudoctor.services import checking
 
     waiting: list[str] = []
 
-    def look(request: app.CheckRequest, progress: object = None) -> Report:
-        report = real(app.CheckRequest(capture=request.capture or waiting.pop(0)))
+    def look(request: checking.CheckRequest, progress: object = None) -> Report:
+        report = real(checking.CheckRequest(capture=request.capture or waiting.pop(0)))
         return replace(report, origin="capture" if request.capture else "live")
 
-    real = app.check
-    monkeypatch.setattr(app, "check", look)
+    real = checking.check
+    monkeypatch.setattr(checking, "check", look)
     return waiting
 
 

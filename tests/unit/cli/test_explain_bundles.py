@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.cli import run
-from gpudoctor.host import bundles
+from gpudoctor.system import text_archives
 
 NO_IMAGE = "RuntimeError: CUDA error: no kernel image is available for execution on the device\n"
 MISMATCH = "Failed to initialize NVML: Driver/library version mismatch\n"
@@ -32,7 +32,7 @@ def tar_bytes(files: dict[str, str | bytes], tmp_path: Path) -> bytes:
 
 
 def names_of(archive: str) -> dict[str, list[str]]:
-    bundle = bundles.read(archive)
+    bundle = text_archives.read(archive)
     assert bundle is not None and bundle.whole
     return {machine.name: [member.path for member in machine.members] for machine in bundle.machines}
 
@@ -48,9 +48,7 @@ def names_of(archive: str) -> dict[str, list[str]]:
         {"nvidia-bug-report-w1.log": NO_IMAGE, "nvidia-bug-report-w2.log": MISMATCH},
     ],
 )
-def test_machines_of_one_archive_are_not_mixed(
-    files: dict[str, str | bytes], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_machines_of_one_archive_are_not_mixed(files: dict[str, str | bytes], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     archive = packed(tmp_path / "bundle.tar.gz", files)
     assert run(["explain", archive, "--format", "json"]) == 1
     texts = json.loads(capsys.readouterr().out)["texts"]

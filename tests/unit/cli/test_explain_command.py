@@ -130,7 +130,7 @@ def test_what_a_person_wrote_around_a_report_is_read_too(tmp_path: Path, capsys:
 
 def test_what_is_left_out_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """On the screen, in JSON and in the table of several texts; the status is that of what was found."""
-    monkeypatch.setattr("gpudoctor.explaining.Deadline", lambda: Deadline(0.0))
+    monkeypatch.setattr("gpudoctor.services.explaining.Deadline", lambda: Deadline(0.0))
     log = tmp_path / "log.txt"
     log.write_text("RuntimeError: CUDA error: no kernel image is available for execution on the device\n")
     for words in ((), ("-q",)):

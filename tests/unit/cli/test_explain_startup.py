@@ -18,7 +18,7 @@ def counting(*given):
 compiler.compile = counting
 from gpudoctor import app, explaining
 of_message = []
-from gpudoctor.catalog import loader
+from gpudoctor.knowledge import loader
 build = loader.check_from
 def building(table, *given, **more):
     if table.get("signature") and not table.get("proactive"):

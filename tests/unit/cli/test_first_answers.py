@@ -97,7 +97,7 @@ def test_no_gpu_is_fine_where_a_policy_says_so(tmp_path: Path, capsys: pytest.Ca
 
 
 def test_a_bus_that_is_not_seen_leaves_a_monitor_in_doubt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "machine.toml").write_text('format = 1\ncomplete = true\n')
+    (tmp_path / "machine.toml").write_text("format = 1\ncomplete = true\n")
     assert said(["check", "--capture", str(tmp_path), "--exit-style", "nagios"], capsys)[0] == 3
 
 
@@ -168,7 +168,9 @@ def test_packed_texts_are_read(tmp_path: Path, capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"", "empty"), (b"\x7fELF\x02\x01" + bytes(4000), "ELF"), (bytes(range(256)) * 20, "binary"),
+        (b"", "empty"),
+        (b"\x7fELF\x02\x01" + bytes(4000), "ELF"),
+        (bytes(range(256)) * 20, "binary"),
         (b"\x1f\x8b\x08damaged", "cannot be read"),
     ],
 )
@@ -213,7 +215,11 @@ def test_a_full_disk_is_no_bug(words: list[str]) -> None:
 @pytest.mark.parametrize(
     "around",
     [
-        {"HOME": "/proc/nowhere"}, {"HOME": ""}, {"LC_ALL": "C", "PYTHONUTF8": "0"}, {"TERM": "dumb"}, {"TMPDIR": "/nowhere"},
+        {"HOME": "/proc/nowhere"},
+        {"HOME": ""},
+        {"LC_ALL": "C", "PYTHONUTF8": "0"},
+        {"TERM": "dumb"},
+        {"TMPDIR": "/nowhere"},
         {"COLUMNS": "40"},
     ],
     ids=" ".join,

@@ -11,8 +11,8 @@ import pytest
 from machine_builder import Machine
 
 from gpudoctor import cli
-from gpudoctor.first_look import look
-from gpudoctor.reporters.first_look_text import commands, render
+from gpudoctor.reporters.report.overview_text import commands, render
+from gpudoctor.services.overview import look
 
 MACHINES = sorted(path for path in (Path(__file__).parents[2] / "machines").iterdir() if path.is_dir())
 

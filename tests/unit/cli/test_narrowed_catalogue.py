@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from gpudoctor.catalog.loader import read_folder
-from gpudoctor.catalog.paths import checkout_checks
-from gpudoctor.explaining import ExplainRequest, explain
-from gpudoctor.gather import vocabulary
+from gpudoctor.facts import vocabulary
+from gpudoctor.knowledge.loader import read_folder
+from gpudoctor.knowledge.paths import checkout_checks
 from gpudoctor.model.report import Report
+from gpudoctor.services.explaining import ExplainRequest, explain
 
 GROUPS = 4
 HEALTHY = """Collecting environment information...

@@ -53,7 +53,7 @@ def test_what_was_measured_is_demanded_once_and_with_room() -> None:
     from test_pipeline_reports import RESNET
 
     from gpudoctor.model.measurement import Throughput
-    from gpudoctor.reporters import policy_toml
+    from gpudoctor.reporters.report import policy_toml
 
     slower = replace(RESNET, optimizer="adam", throughput=Throughput(value=150.0, unit="images/s"))
     text = policy_toml.render(report(measurements=(slower, RESNET)))

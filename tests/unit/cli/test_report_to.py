@@ -99,7 +99,7 @@ def test_what_cannot_be_done_is_said_before_the_machine_is_looked_at(
     tracker: TrackerServer, words: list[str], said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", "/nowhere")  # no gh
-    monkeypatch.setattr("gpudoctor.reporting.make", lambda *_: pytest.fail("it looked"))
+    monkeypatch.setattr("gpudoctor.services.reporting.make", lambda *_: pytest.fail("it looked"))
     assert run(*words) == 2
     error = capsys.readouterr().err
     assert said in error and error.count("\n") == 1

@@ -12,9 +12,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from gpudoctor.catalog.paths import PACKAGE
 from gpudoctor.cli import BadInput
-from gpudoctor.install.journal import Journal
+from gpudoctor.knowledge.paths import PACKAGE
+from gpudoctor.setup.journal import Journal
 
 SCHEMA = json.loads((PACKAGE / "data" / "plan.schema.json").read_text(encoding="utf-8"))
 

@@ -148,9 +148,9 @@ def test_conditions_stand_in_a_readers_words_and_as_written_with_v(capsys: pytes
 
 def test_variables_are_set_as_the_system_does(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
     path = Path(folder) / "sleep" / "card-dreams.toml"
-    told = FOLLOWS.replace("do = \"Let it.\"", "do = \"Let it.\"\nenv = { DREAM = \"1\" }")
+    told = FOLLOWS.replace('do = "Let it."', 'do = "Let it."\nenv = { DREAM = "1" }')
     for kind, wanted, missing in (("windows", "> set DREAM=1\n", "export"), ("linux", "$ export DREAM=1\n", "> set")):
-        path.write_text(told.replace("[advice]", f"[applies]\nfact = \"platform.kind\"\nis = \"{kind}\"\n[advice]"))
+        path.write_text(told.replace("[advice]", f'[applies]\nfact = "platform.kind"\nis = "{kind}"\n[advice]'))
         text = shown("card-dreams", capsys, "--checks", folder)
         assert wanted in text and missing not in text
     path.write_text(told)

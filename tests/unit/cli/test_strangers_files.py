@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from gpudoctor import cli
-from gpudoctor.host.memory_limit import MOST, limited_memory
+from gpudoctor.system.memory_limit import MOST, limited_memory
 
 MACHINE = b'format = 1\nplatform = "linux"\n'
 NINES = "9" * 400
@@ -93,8 +93,8 @@ def test_a_policy_3000_deep_is_one_line(tmp_path: Path, capsys: pytest.CaptureFi
 
 
 def test_a_measurement_of_400_digits_that_was_kept_is_passed_over(tmp_path: Path) -> None:
+    from gpudoctor.facts.measurement_store import last_measurements
     from gpudoctor.model.facts import Facts, Known
-    from gpudoctor.validate.last_run import last_measurements
 
     folder = tmp_path / "measurements"
     folder.mkdir()
@@ -168,7 +168,7 @@ def test_reading_takes_at_most_300_megabytes(make: Callable[[Path], list[str]], 
 @pytest.mark.skipif(sys.platform != "linux", reason="no other system has this limit")
 def test_the_limit_holds_and_ends_with_its_block() -> None:
     code = (
-        "from gpudoctor.host.memory_limit import limited_memory\n"
+        "from gpudoctor.system.memory_limit import limited_memory\n"
         "with limited_memory():\n"
         "    try:\n        bytearray(400_000_000)\n    except MemoryError:\n        print('refused')\n"
         "print(len(bytearray(400_000_000)))"

@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 from reports import report
 
-from gpudoctor import cli, validating
+from gpudoctor import cli
+from gpudoctor.benchmark.devices import Target
+from gpudoctor.benchmark.job_plan import Asked, plan
 from gpudoctor.model.measurement import Latency, Measurement, Throughput
-from gpudoctor.reporters.schema import complaints
-from gpudoctor.validate.devices import Target
-from gpudoctor.validate.requests import Asked, plan
+from gpudoctor.reporters.shared.schema import complaints
+from gpudoctor.services import validating
 
 TARGET = Target(framework="torch", device="cpu", python="/p", backend="cpu")
 GOOD = Measurement(

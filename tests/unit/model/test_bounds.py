@@ -9,9 +9,9 @@ import tomllib
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpudoctor.host import _json, _toml
 from gpudoctor.model.bounds import DEEPEST, LONGEST_KEY, TooComplex, check_json, check_path, check_toml
 from gpudoctor.model.facts import Facts, Known, Unknown
+from gpudoctor.system import json_text, toml_text
 
 TOO_MUCH: list[tuple[Callable[[str], object], str, str]] = [
     (check_toml, "a" + ".a" * 60_000 + " = 1\n", "a key has 60001 parts"),
@@ -50,7 +50,7 @@ FINE = [
 
 @pytest.mark.parametrize("text", FINE)
 def test_what_people_write_is_read(text: str) -> None:
-    assert _toml.loads(text) == tomllib.loads(text)
+    assert toml_text.loads(text) == tomllib.loads(text)
 
 
 @pytest.mark.timeout(20)
@@ -77,7 +77,7 @@ def test_nothing_that_toml_takes_is_deeper_than_the_check_saw(text: str) -> None
 
 def test_numbers_that_no_machine_counts_with_are_refused_or_unknown() -> None:
     with pytest.raises(ValueError, match="400 digits"):
-        _json.loads('{"seconds": ' + "9" * 400 + "}")
+        json_text.loads('{"seconds": ' + "9" * 400 + "}")
     facts = Facts()
     facts.set("memory.total_bytes", Known(10**400))
     facts.set("gpus", Known([{"name": "card", "memory_bytes": -(10**400)}]))

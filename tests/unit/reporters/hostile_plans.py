@@ -66,7 +66,7 @@ plans = st.builds(
     stack=texts,
     compute=st.sampled_from(("torch-xpu", "torch-cuda", "torch-rocm", "")),
     machine=texts,
-    env=st.sampled_from(["", "/opt/venv", "/srv/it's an environment", "/srv/$HOME `id`", "/srv/ä\"b"]),
+    env=st.sampled_from(["", "/opt/venv", "/srv/it's an environment", "/srv/$HOME `id`", '/srv/ä"b']),
     steps=st.lists(steps, max_size=4).map(_numbered),
     warnings=st.lists(texts, max_size=2).map(tuple),
     remarks=st.lists(texts, max_size=1).map(tuple),

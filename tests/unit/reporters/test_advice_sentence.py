@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpudoctor.model.check import Advice
-from gpudoctor.reporters.advice_lines import sentence
+from gpudoctor.reporters.shared.advice_lines import sentence
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 from reports import KERNEL, report
 
-from gpudoctor.reporters import explanation_text, github_report, markdown_text
-from gpudoctor.reporters.layout import Span, Terminal, hanging
+from gpudoctor.reporters.report import explanation_text, github_report
+from gpudoctor.reporters.shared import markdown_text
+from gpudoctor.reporters.shared.layout import Span, Terminal, hanging
 
 COMMANDS = (
     "::error file=a.py::pwned", "::set-output name=x::y", "::add-mask::x", "##[error]pwned", "##[group]x", "::stop-commands::t",

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpudoctor.reporters.advice_lines import first_sentence, only_looks
+from gpudoctor.reporters.shared.advice_lines import first_sentence, only_looks
 
 
 @pytest.mark.parametrize(

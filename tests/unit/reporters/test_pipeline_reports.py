@@ -13,9 +13,9 @@ from gpudoctor.model.check import Advice
 from gpudoctor.model.condition import Verdict
 from gpudoctor.model.measurement import Correctness, Latency, Measurement, Throughput
 from gpudoctor.model.report import Finding, Report, Trace
-from gpudoctor.reporters import github_report, junit_report, notebook_html, prometheus_report, sarif_report
-from gpudoctor.reporters.finding_text import address
-from gpudoctor.reporters.places import Place
+from gpudoctor.reporters.report import github_report, junit_report, notebook_html, prometheus_report, sarif_report
+from gpudoctor.reporters.report.finding_places import Place
+from gpudoctor.reporters.report.finding_text import address
 
 EVIL = "\x1b]0;x\x07A<script>&]]>\"'\\{}\u202e|%0A::error::x\ud800\ufffe\x00,:"
 RESNET = Measurement(
@@ -140,9 +140,9 @@ def test_every_result_has_the_place_that_github_wants() -> None:
 
 
 def test_sarif_rules_are_of_the_catalogue_and_of_any_machine() -> None:
-    from gpudoctor import app
+    from gpudoctor.services import checking
 
-    check = next(check for check in app.catalogue().checks if check.id == "intel-kernel-too-old")
+    check = next(check for check in checking.catalogue().checks if check.id == "intel-kernel-too-old")
     found = report(findings=(replace(KERNEL, id=check.id),))
     (rule,) = sarif_report.document(found, [check])["runs"][0]["tool"]["driver"]["rules"]
     assert rule["shortDescription"]["text"] == "Kernel … is too old for …, which needs …"

@@ -15,8 +15,9 @@ from hypothesis import HealthCheck, assume, given, settings
 from plans import ALL, ARC, POPLAR, REFUSED, ROCM, WSL, apt, step
 
 from gpudoctor.model.plan import DONE, Command, FileChange, Plan
-from gpudoctor.reporters import plan_acts, plan_ansible, plan_base, plan_dockerfile, plan_json, plan_shell, schema
-from gpudoctor.reporters.shell_text import Unwritable, delimiter, flat, heredoc, word
+from gpudoctor.reporters.plan import plan_acts, plan_ansible, plan_base, plan_dockerfile, plan_json, plan_shell
+from gpudoctor.reporters.shared import schema
+from gpudoctor.reporters.shared.shell_text import Unwritable, delimiter, flat, heredoc, word
 
 MADE = {"version": "0.1.0", "date": "2026-11-20"}
 CREATED = {"version": "0.1.0", "created": "2026-11-20T10:00:00Z"}

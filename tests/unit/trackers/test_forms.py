@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from tracker_server import TrackerServer
 
-from gpudoctor.host.http import Network
+from gpudoctor.system.http import Network
 from gpudoctor.trackers import opening
 from gpudoctor.trackers.address import Place, place_of, settled
 from gpudoctor.trackers.forms import FormError, Parts, bug_first, fill_form, fill_template, parse_form, parse_template

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tracker_server import GITHUB_ERRORS, TOKEN, TrackerServer
 
-from gpudoctor.host.http import Network
+from gpudoctor.system.http import Network
 from gpudoctor.trackers import asking, calls, posting
 from gpudoctor.trackers.address import Place, TrackerError, place_of
 

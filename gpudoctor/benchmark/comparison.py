@@ -1,0 +1,187 @@
+"""Two reports side by side: the same measurements, whether they really differ, and what differs between the machines. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from gpudoctor.benchmark.significance import Ratio, ratio_of_medians
+from gpudoctor.model.comparison import Comparison, ComparisonRow, Difference
+
+KEY = ("workload", "task", "framework", "backend", "dtype", "batch", "input", "replicas")
+LOOSE = ("workload", "task", "framework", "dtype", "batch", "input", "replicas")
+"""Without the backend: a card of another maker is compared too."""
+CONDITIONS = ("framework_version", "device_name", "compile", "optimizer", "includes", "environment")
+FACTS = (
+    ("kernel", "kernel.release"), ("system", "os.name"), ("platform", "platform.kind"), ("processor", "cpu.model"), ("cores", "cpu.cores"),
+    ("memory", "memory.total_bytes"), ("Python", "python.version"), ("NVIDIA driver", "nvidia.in_use"),
+    ("Level Zero driver", "intel.level_zero.version"), ("IGC", "intel.igc.version"),
+    ("amdgpu driver", "amd.driver.version"), ("ROCm", "rocm.version"),
+)  # fmt: skip
+BETWEEN_RUNS = 2.0
+"""Per cent: two runs of the same on a quiet machine differ by as much, which the interval within a run does not show."""
+BETWEEN_NOISY_RUNS = 10.0
+"""Where one of them was disturbed, as it says itself."""
+STILL_SAME = 1.25
+"""An interval that holds 1 and reaches further tells nothing: as much would matter to anybody."""
+LEAST, MOST = 1e-12, 1e12
+"""Milliseconds, and per cent: what lies beyond is nobody's measurement."""
+Report = Mapping[str, Any]
+
+
+class ComparisonError(ValueError):
+    """One line: what is wrong with a report, and what was expected."""
+
+
+def compare(here: Report, there: Report, *, names: tuple[str, str] = ("here", "there")) -> Comparison:
+    """Two reports as `validate --format json` writes them. Raises ComparisonError where one has no measurements."""
+    ours, theirs = (_by_key(report, name) for report, name in zip((here, there), names, strict=True))
+    pairs, alone = _pairs(ours, theirs)
+    rows = [row for one, other in pairs if (row := _row(one, other)) is not None]
+    broken = [
+        f"{words(one)}: {_state(one)} here, {_state(other)} there" for one, other in pairs if one.get("status") != other.get("status")
+    ]
+    speeds = [math.log(row.speed) for row in rows]
+    return Comparison(
+        here=names[0], there=names[1], rows=tuple(rows), only_here=tuple(words(one) for one in alone),
+        only_there=tuple(words(other) for other in theirs.values() if not any(other is pair[1] for pair in pairs)), broken=tuple(broken),
+        machines=tuple(differences(here.get("facts"), there.get("facts"))),
+        speed=math.exp(sum(speeds) / len(speeds)) if speeds else None,
+    )  # fmt: skip
+
+
+def _by_key(report: Report, name: str) -> dict[tuple[str, ...], Mapping[str, Any]]:
+    found = report.get("measurements")
+    if not isinstance(found, list) or not found:
+        raise ComparisonError(f"{name}: holds no measurements; give a report that `gpudoctor validate --format json` wrote")
+    return {_key(each, KEY): each for each in found if isinstance(each, Mapping)}
+
+
+def _key(measurement: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(str(measurement.get(name)) for name in names)
+
+
+def _pairs(
+    ours: Mapping[tuple[str, ...], Mapping[str, Any]], theirs: Mapping[tuple[str, ...], Mapping[str, Any]]
+) -> tuple[list[tuple[Mapping[str, Any], Mapping[str, Any]]], list[Mapping[str, Any]]]:
+    """Of the same backend where both have it, else of the only other one."""
+    pairs, alone, taken = [], [], set()
+    for key, one in ours.items():
+        if key in theirs:
+            pairs.append((one, theirs[key]))
+            taken.add(key)
+    for key, one in ours.items():
+        if key in theirs:
+            continue
+        loose = [other for other in theirs if other not in taken and _key(theirs[other], LOOSE) == _key(one, LOOSE)]
+        if len(loose) == 1:
+            pairs.append((one, theirs[loose[0]]))
+            taken.add(loose[0])
+        else:
+            alone.append(one)
+    return pairs, alone
+
+
+def _row(one: Mapping[str, Any], other: Mapping[str, Any]) -> ComparisonRow | None:
+    here, there = _latency(one), _latency(other)
+    if here is None or there is None:
+        return None
+    between = BETWEEN_NOISY_RUNS if one.get("noisy") or other.get("noisy") else BETWEEN_RUNS
+    ratio = ratio_of_medians(there[0], there[1] or 0.0, here[0], here[1] or 0.0, between)
+    assert ratio is not None
+    told = here[1] is not None and there[1] is not None
+    batch = one.get("batch")
+    return ComparisonRow(
+        workload=_title(one), task=str(one.get("task")), framework=str(one.get("framework")), dtype=str(one.get("dtype")),
+        batch=batch if isinstance(batch, int) else None, here_ms=here[0], there_ms=there[0], speed=ratio.value,
+        low=ratio.low if told else None, high=ratio.high if told else None, verdict=_verdict(ratio) if told else "unknown",
+        differs=tuple(
+            f"{name} {_text(one.get(name))} here, {_text(other.get(name))} there" for name in CONDITIONS if one.get(name) != other.get(name)
+        ),
+    )  # fmt: skip
+
+
+def _verdict(ratio: Ratio) -> str:
+    if ratio.significant:
+        return "faster" if ratio.value > 1 else "slower"
+    return "same" if ratio.low > 1 / STILL_SAME and ratio.high < STILL_SAME else "unknown"
+
+
+def _title(measurement: Mapping[str, Any]) -> str:
+    """The workload, and what else tells measurements of it apart; of a collective, the numbers of a message."""
+    replicas, shape = measurement.get("replicas"), measurement.get("input")
+    several = f" x{replicas}" if isinstance(replicas, int) else ""
+    message = several and not measurement.get("batch") and isinstance(shape, list) and len(shape) == 1
+    return str(measurement.get("workload")) + several + (f" {shape[0]} numbers" if message and isinstance(shape, list) else "")
+
+
+def _latency(measurement: Mapping[str, Any]) -> tuple[float, float | None] | None:
+    """(median in milliseconds, half its interval in per cent), where it was measured."""
+    latency = measurement.get("latency_ms")
+    if measurement.get("status") != "ok" or not isinstance(latency, Mapping):
+        return None
+    median, interval = latency.get("median"), latency.get("ci95_percent")
+    if not isinstance(median, int | float) or not LEAST < median < MOST:
+        return None
+    return float(median), float(interval) if isinstance(interval, int | float) and 0 <= interval < MOST else None
+
+
+def differences(here: Any, there: Any) -> Iterator[Difference]:
+    """What differs of the facts that a speed depends on: versions, drivers, devices."""
+    if not isinstance(here, Mapping) or not isinstance(there, Mapping):
+        return
+    pairs = [(title, _at(here, name), _at(there, name)) for title, name in FACTS]
+    gpus = [_gpus(facts) for facts in (here, there)]
+    for number in range(max(map(len, gpus))):
+        ours, theirs = (each[number] if number < len(each) else None for each in gpus)
+        pairs.append((f"GPU {number}", ours, theirs))
+    versions = [_distributions(facts) for facts in (here, there)]
+    pairs += [(name, versions[0].get(name), versions[1].get(name)) for name in sorted({*versions[0], *versions[1]})]
+    for title, one, other in pairs:
+        if one != other:
+            yield Difference(name=title, here=_text(one), there=_text(other))
+
+
+FRAMEWORKS = (
+    "torch", "torchvision", "intel-extension-for-pytorch", "torch-directml", "poptorch", "openvino", "onnxruntime", "onnxruntime-gpu",
+    "onnxruntime-directml", "onnxruntime-openvino", "tensorflow", "jax", "jaxlib", "pyopencl", "numpy", "triton", "intel-openmp", "mkl",
+)  # fmt: skip
+
+
+def _distributions(facts: Mapping[str, Any]) -> dict[str, str]:
+    found = _at(facts, "python.distributions")
+    if not isinstance(found, Mapping):
+        return {}
+    return {name: str(value.get("version") if isinstance(value, Mapping) else value) for name, value in found.items() if name in FRAMEWORKS}
+
+
+def _gpus(facts: Mapping[str, Any]) -> list[str]:
+    found = facts.get("gpus")
+    return [f"{gpu.get('name')} ({gpu.get('driver')})" for gpu in found if isinstance(gpu, Mapping)] if isinstance(found, list) else []
+
+
+def _at(facts: Mapping[str, Any], name: str) -> Any:
+    value: Any = facts
+    for part in name.split("."):
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return value
+
+
+def words(measurement: Mapping[str, Any]) -> str:
+    batch = measurement.get("batch")
+    parts = [_title(measurement), *(str(measurement.get(name)) for name in ("task", "framework", "backend", "dtype"))]
+    return " ".join(parts) + (f" batch {batch}" if batch else "")
+
+
+def _state(measurement: Mapping[str, Any]) -> str:
+    reason = measurement.get("reason")
+    return f"{measurement.get('status')}" + (f" ({reason})" if reason else "")
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "not known"
+    if isinstance(value, Mapping):
+        return " ".join(f"{name}={text}" for name, text in sorted(value.items())) or "none"
+    return ", ".join(map(str, value)) or "none" if isinstance(value, list) else str(value)

@@ -1,0 +1,77 @@
+"""What a network costs, asked of the very layer lists that workers measure (gpudoctor/target/workloads, which is no package)."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from gpudoctor.benchmark.references import Costs
+
+FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "target", "workloads")
+WORKER = os.path.join(FOLDER, "worker.py")
+WIDTHS = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
+_lock = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step over the whole batch. `bytes`: to and from memory at the least; None in training, where it is not counted."""
+
+    flop: float
+    bytes: float | None
+    parameters: int
+    batch: int
+
+    @property
+    def per_item(self) -> Costs:
+        return Costs(flops=self.flop / self.batch, bytes=None if self.bytes is None else self.bytes / self.batch)
+
+
+def step(network: str, task: str, options: Mapping[str, int], dtype: str = "float32") -> Step | None:
+    """None where there is no such network."""
+    return _step(network, task, tuple(sorted(options.items())), WIDTHS.get(dtype, 4))
+
+
+@lru_cache(maxsize=256)
+def _step(network: str, task: str, options: tuple[tuple[str, int], ...], width: int) -> Step | None:
+    networks, work_counts = _modules()
+    if network not in networks.NETWORKS:
+        return None
+    work = work_counts.work(networks.draw(network, **dict(options)), width)
+    training = task == "training"
+    flop = work.training_flop if training else work.forward_flop
+    return Step(float(flop), None if training else float(work.fused_bytes), int(work.parameters), int(work.batch))
+
+
+@lru_cache(maxsize=1)
+def _modules() -> tuple[Any, Any]:
+    with _lock, _on_path():
+        return importlib.import_module("networks"), importlib.import_module("work_counts")
+
+
+@lru_cache(maxsize=1)
+def timing() -> Any:
+    """How workers count times: medians and percentiles are the same on both sides."""
+    with _lock, _on_path():
+        return importlib.import_module("timing")
+
+
+@contextmanager
+def _on_path() -> Iterator[None]:
+    """They import each other by bare names, which nobody else shall see."""
+    before = set(sys.modules)
+    sys.path.insert(0, FOLDER)
+    try:
+        yield
+    finally:
+        sys.path.remove(FOLDER)
+        for name in set(sys.modules) - before:
+            if str(getattr(sys.modules[name], "__file__", "")).startswith(FOLDER):
+                del sys.modules[name]

@@ -1,0 +1,305 @@
+"""What was asked, as jobs for workers in the order in which they are worth their time, and what each will roughly take. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpudoctor.benchmark import flop_model
+from gpudoctor.benchmark.devices import Target
+from gpudoctor.benchmark.workload_list import BY_ID, TASKS, WORKLOADS, Options, Workload, items_per_step
+from gpudoctor.rules.conditions import did_you_mean
+
+DTYPES = ("float32", "float16", "bfloat16", "float64")
+COMPILES = ("none", "default", "reduce-overhead", "max-autotune")
+OPTIMIZERS = ("sgd", "adam")
+MOST_REPLICAS = 64
+QUICK_BUDGET = 60.0
+"""Seconds for everything, the look at the machine too."""
+ABILITIES = {
+    "openvino": ("inference", "micro"),
+    "onnxruntime": ("inference", "micro"),
+    "popart": ("inference", "micro"),
+    "opencl": ("micro",),
+}
+"""Frameworks that do not everything."""
+
+
+class RequestError(ValueError):
+    """One line: what cannot be measured, and what can."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """The options of `validate`. Nothing named and not `full` is --quick."""
+
+    workloads: tuple[str, ...] = ()
+    tasks: tuple[str, ...] = ()
+    batches: tuple[int, ...] = ()
+    dtypes: tuple[str, ...] = ()
+    duration: float | None = None
+    full: bool = False
+    quick: bool = False
+    compile: str = "none"
+    optimizer: str = "sgd"
+    copies: bool = False
+    """Copies to the device and back are inside the clock."""
+    preprocess: bool = False
+    """So is the preparation of images, and with it the copies."""
+    replicas: int | None = None
+    """Processes at once; None: one, which is measured alone."""
+    max_latency: float | None = None
+    """Milliseconds: with replicas, picks the batch."""
+    dataset: str = ""
+
+    @property
+    def within_budget(self) -> bool:
+        return self.quick or not (self.full or self.workloads or self.replicas)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One measurement to make."""
+
+    target: Target
+    workload: Workload
+    task: str
+    dtype: str
+    options: Options = field(default_factory=dict)
+    duration: float = 3.0
+    warm_up: float = 10.0
+    compile: str = "none"
+    optimizer: str = "sgd"
+    copies: bool = False
+    preprocess: bool = False
+    dataset: str = ""
+    peers: tuple[Target, ...] = ()
+    """A place for each of several processes that run at once, `target` being the first; () is one that is alone."""
+    messages: tuple[int, ...] = ()
+    """Bytes: the sizes of a collective's messages."""
+
+    @property
+    def replicas(self) -> int | None:
+        return len(self.peers) or None
+
+    @property
+    def batch(self) -> int | None:
+        return self.options.get("batch")
+
+    @property
+    def network(self) -> bool:
+        return self.task != "micro"
+
+    @property
+    def per_item(self) -> float:
+        """Units of the workload in one item of the worker (an image of the batch, one byte ...)."""
+        return items_per_step(self.workload, self.options) / (self.batch or 1) if self.network else 1.0
+
+    def cost(self) -> flop_model.Step | None:
+        return flop_model.step(self.workload.name, self.task, self.options, self.dtype) if self.network else None
+
+    def request(self) -> dict[str, Any]:
+        """What the worker reads (gpudoctor/target/workloads/worker.py)."""
+        options: dict[str, Any] = dict(self.options)
+        if self.dataset and self.workload.id == "files":
+            options["folder"] = self.dataset
+        return {
+            "framework": self.target.framework, "device": self.target.device, "workload": self.workload.name, "task": self.task,
+            "dtype": self.dtype, "options": options, "optimizer": self.optimizer, "compile": self.compile, "duration": self.duration,
+            "warm_up": self.warm_up, "copies": self.copies, "preprocess": self.preprocess, "verify": True, **self.workload.settings,
+        }  # fmt: skip
+
+    @property
+    def devices(self) -> str:
+        """As --device takes them: 'xpu:0,xpu:1'; each once."""
+        return ",".join(dict.fromkeys(peer.device for peer in self.peers)) or self.target.device
+
+    def words(self) -> str:
+        """'resnet50 training float32 batch 4 on cpu'."""
+        size = (
+            f" {self.options['width']}x{self.options['height']}"
+            if self.workload.variants
+            and "width" in self.options
+            and len({(each.get("width"), each.get("height")) for each in self.workload.variants}) == 1
+            and "width" in self.workload.variants[0]
+            else ""
+        )
+        batch = f" batch {self.batch}" if self.network and self.batch else ""
+        several = f", {len(self.peers)} at once" if self.peers else ""
+        return f"{self.workload.id} {self.task} {self.dtype}{batch}{size} on {self.devices}{several}"
+
+
+def check(asked: Asked) -> None:
+    """Raises RequestError for what does not exist."""
+    for name in asked.workloads:
+        if name not in BY_ID:
+            raise RequestError(f"--workload {name}: no such workload{did_you_mean(name, BY_ID)}; gpudoctor list workloads names them")
+    choices = (
+        ("task", asked.tasks, TASKS), ("dtype", asked.dtypes, DTYPES), ("compile", (asked.compile,), COMPILES),
+        ("optimizer", (asked.optimizer,), OPTIMIZERS),
+    )  # fmt: skip
+    for option, given, known in choices:
+        for name in given:
+            if name not in known:
+                raise RequestError(f"--{option} {name}: there is no such choice{did_you_mean(name, known)}; one of {', '.join(known)}")
+    if asked.quick and asked.full:
+        raise RequestError("--quick and --full exclude each other; give one of them")
+    if any(size < 1 for size in asked.batches):
+        raise RequestError("--batch: a batch holds at least one; expected such as 2,4,6")
+    if asked.duration is not None and not 0.1 <= asked.duration <= 86400:
+        raise RequestError(f"--duration {asked.duration:g}: expected seconds from 0.1 to 86400")
+    if asked.replicas is not None and not 1 <= asked.replicas <= MOST_REPLICAS:
+        raise RequestError(f"--replicas {asked.replicas}: expected a number of processes from 1 to {MOST_REPLICAS}")
+    if "files" in asked.workloads and not asked.dataset:
+        raise RequestError("--workload files reads a folder; add --dataset DIR")
+    named = [BY_ID[name] for name in asked.workloads]
+    if named and asked.tasks and not any(set(each.tasks) & set(asked.tasks) for each in named):
+        has = "; ".join(f"{each.id} has {' and '.join(each.tasks)}" for each in named)
+        raise RequestError(f"--task {','.join(asked.tasks)}: nothing to measure, {has}")
+
+
+def plan(target: Target, asked: Asked) -> list[Job]:
+    """What to measure on this target, what is worth most first. `asked` is one that `check` let pass."""
+    named = [BY_ID[name] for name in dict.fromkeys(asked.workloads)]
+    if named:
+        pairs = [(workload, task) for workload in named for task in workload.tasks]
+    elif asked.full:
+        pairs = [(workload, task) for workload in WORKLOADS for task in workload.tasks]
+    else:
+        ranked = [(place, workload.id, task) for workload in WORKLOADS for task, place in workload.quick.items()]
+        pairs = [(BY_ID[name], task) for _, name, task in sorted(ranked)]
+    able = ABILITIES.get(target.framework, TASKS)
+    jobs: list[Job] = []
+    for workload, task in pairs:
+        if (task in able or workload in named) and (not asked.tasks or task in asked.tasks) and _sensible(workload, target, asked):
+            jobs += _jobs(target, workload, task, asked)
+    return jobs
+
+
+def _sensible(workload: Workload, target: Target, asked: Asked) -> bool:
+    """What a person did not name is left out where it has no meaning. What several do together is planned elsewhere (teams)."""
+    if workload.together:
+        return False
+    if workload.id in asked.workloads:
+        return True
+    if workload.id == "files":
+        return bool(asked.dataset)
+    return not (target.on_processor and workload.id in ("host_to_device", "device_to_host"))
+
+
+def _jobs(target: Target, workload: Workload, task: str, asked: Asked) -> Iterator[Job]:
+    quick = asked.within_budget
+    duration = asked.duration if asked.duration is not None else 1.5 if quick else 10.0 if asked.full else 3.0
+    warm_up = 1.5 if quick else 20.0 if asked.full else 10.0
+    for options in _conditions(target, workload, task, asked):
+        for dtype in _dtypes(target, workload, asked):
+            yield Job(
+                target=target, workload=workload, task=task, dtype=dtype, options=options, duration=duration, warm_up=warm_up,
+                compile=asked.compile if task != "micro" else "none", optimizer=asked.optimizer, copies=asked.copies,
+                preprocess=asked.preprocess and task != "micro", dataset=asked.dataset,
+            )  # fmt: skip
+
+
+def _conditions(target: Target, workload: Workload, task: str, asked: Asked) -> Iterable[Options]:
+    if task == "micro":
+        return [{}]
+    usual = dict(workload.options)
+    if asked.within_budget and target.on_processor:
+        usual.update(workload.processor)
+    if asked.batches:
+        return [{**usual, "batch": size} for size in asked.batches]
+    return [usual, *({**usual, **variant} for variant in workload.variants)] if asked.full else [usual]
+
+
+def _dtypes(target: Target, workload: Workload, asked: Asked) -> Sequence[str]:
+    if asked.dtypes:
+        return asked.dtypes if workload.id != "files" else asked.dtypes[:1]
+    if target.on_processor and workload.processor_dtype:
+        return (workload.processor_dtype,)
+    if target.on_processor and workload.dtypes[0] == "float16":
+        return ("float32",)  # processors compute float16 as something else
+    everything = asked.full or (workload.id == "matmul" and not target.on_processor)
+    return workload.dtypes if everything and not (target.on_processor and workload.id != "matmul") else workload.dtypes[:1]
+
+
+# What it takes
+
+STARTUP = {"torch": 2.5, "ipex": 5.0, "tensorflow": 6.0, "jax": 2.5, "openvino": 1.5, "onnxruntime": 1.0, "opencl": 1.0}
+"""Seconds until a worker of this framework has begun, on an idle machine."""
+USUAL_SPEED = {True: 50e9, False: 5e12}
+"""FLOP/s of a processor, of an accelerator: until a matrix product was measured."""
+EFFICIENCY = {True: 0.4, False: 0.25}
+"""What of a matrix product's speed networks reach; half of it in training."""
+COMPILING = {"torch-opencl": 600.0}
+"""Seconds, where each layer's kernels are programs of their own: those of mobilenet_v2 took four minutes on two busy cores."""
+SLOWEST = 20.0
+"""Times the estimate: a machine that needs more is busy with something else."""
+PER_PARAMETER = 6e-8
+"""Seconds: weights are made, copied, and made again for the reference."""
+
+
+def seconds(job: Job, flops: float | None = None) -> float:
+    """Roughly, for the whole worker. `flops`: FLOP/s of a matrix product on this target, where it is known."""
+    return startup(job) + _work(job, flops)
+
+
+def startup(job: Job) -> float:
+    return STARTUP.get(job.target.framework, 4.0)
+
+
+def _work(job: Job, flops: float | None) -> float:
+    """Of a worker that has begun."""
+    step = job.cost()
+    if step is None:
+        return min(job.warm_up, 0.5) + job.duration
+    speed = (flops or USUAL_SPEED[job.target.on_processor]) * EFFICIENCY[job.target.on_processor] / (2 if job.task == "training" else 1)
+    one = step.flop / speed
+    warm = one + min(max(job.warm_up, one), 11 * one)
+    timed = max(2 * one, min(job.duration + one / 2, max(job.duration / 4, 20 * one)))
+    reference = 0.2 * step.flop / step.batch / speed * (30 if job.task == "training" else 12)
+    compiling = 0.0 if job.compile == "none" else 40.0
+    return step.parameters * PER_PARAMETER + reference + warm + timed + compiling
+
+
+def hang_limit(job: Job, flops: float | None = None) -> float:
+    """Seconds after which a worker is taken for hung: drivers that compile their kernels at first use need minutes."""
+    patience = COMPILING.get(job.target.framework, 60.0 if job.target.on_processor else 300.0)
+    return patience + 6 * seconds(job, flops) + 2 * (job.duration + job.warm_up)
+
+
+@dataclass(slots=True)
+class Budget:
+    """What jobs will take here: by the estimates above, until workers that ran have shown how long a start, a matrix product and a network
+    take on this machine and beside its other work."""
+
+    flops: Mapping[str, float] = field(default_factory=dict)
+    startups: Mapping[str, float] = field(default_factory=dict)
+    paces: Mapping[str, float] = field(default_factory=dict)
+    """Time of networks by their estimate."""
+
+    def expected(self, job: Job) -> float:
+        key = _key(job.target)
+        return self.startups.get(key, startup(job)) + _work(job, self.flops.get(key)) * (self.paces.get(key, 1.0) if job.network else 1.0)
+
+    def fits(self, job: Job, left: float | None) -> bool:
+        return left is None or self.expected(job) <= left
+
+    def learn(self, job: Job, took: float, flops: float | None = None, begun: float | None = None) -> None:
+        """`took`: seconds of the whole worker; `flops`: what a matrix product in float32 reached; `begun`: seconds until it had its
+        device."""
+        key = _key(job.target)
+        if job.network:
+            start = begun if begun is not None else self.startups.get(key, startup(job))
+            pace = max(took - start, 0.1) / _work(job, self.flops.get(key))
+            before = self.paces.get(key)
+            pace = pace if before is None else 0.5 * before + 0.5 * pace
+            self.paces = {**self.paces, key: min(max(pace, 0.3), SLOWEST)}
+        if begun is not None:
+            self.startups = {**self.startups, key: begun}
+        if flops is not None and job.workload.id == "matmul" and job.dtype == "float32":
+            self.flops = {**self.flops, key: flops}
+
+
+def _key(target: Target) -> str:
+    return f"{target.framework} {target.device}"

@@ -1,0 +1,166 @@
+"""Joules by counters that are there: RAPL, hwmon, a tool that tells watts; or why there are none. Read through the host only."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from gpudoctor.system.host import Text
+
+POWERCAP = "/sys/class/powercap"
+SHORTEST = 0.5
+"""Seconds: below it counters that move ten times a second tell nothing."""
+WRAP_32 = 2**32
+"""i915's counter of microjoules had 32 bits in old kernels."""
+
+
+class Reader(Protocol):
+    """What is needed of a host."""
+
+    def read(self, path: str, *, limit: int = 1_000_000) -> Text: ...
+    def exists(self, path: str) -> bool: ...
+    def listdir(self, path: str) -> list[str]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Joules:
+    joules: float
+    seconds: float
+    boundary: str
+    """package, card or board"""
+    source: str
+
+    @property
+    def watts(self) -> float:
+        return self.joules / self.seconds
+
+
+@dataclass(slots=True)
+class Counter:
+    """One file that counts microjoules, and where it begins again."""
+
+    path: str
+    wraps_at: int | None = None
+    """Largest value in microjoules; None: at 32 bits, where it falls from below them."""
+    last: int | None = None
+    total: int = 0
+
+    def read(self, host: Reader) -> bool:
+        value = number(host, self.path)
+        if value is None:
+            return False
+        if self.last is not None:
+            step = value - self.last
+            if step < 0:
+                step += self.wraps_at + 1 if self.wraps_at else WRAP_32
+                if step < 0:  # it was reset, not wrapped
+                    return False
+            self.total += step
+        self.last = value
+        return True
+
+
+@dataclass(slots=True)
+class Meter:
+    """Sampled from time to time between begin and end. Counters count; watts are integrated by trapezoids."""
+
+    source: str
+    boundary: str
+    counters: list[Counter] = field(default_factory=list)
+    power: str = ""
+    """A file of microwatts, where there is no counter."""
+    why_not: str = ""
+    _first: float | None = None
+    _last: float | None = None
+    _watts: list[tuple[float, float]] = field(default_factory=list)
+
+    def sample(self, host: Reader, now: float) -> None:
+        if self.counters:
+            read = [counter.read(host) for counter in self.counters]
+            if not all(read):
+                self.why_not = self.why_not or f"{self.counters[0].path} could not be read while it ran"
+                return
+        elif self.power:
+            value = number(host, self.power)
+            if value is None:
+                self.why_not = self.why_not or f"{self.power} could not be read while it ran"
+                return
+            self._watts.append((now, value / 1e6))
+        else:
+            return
+        self._first, self._last = now if self._first is None else self._first, now
+
+    def feed(self, now: float, watts: float) -> None:
+        """A reading that a tool printed."""
+        self._watts.append((now, watts))
+        self._first, self._last = now if self._first is None else self._first, now
+
+    def total(self) -> Joules | None:
+        """None: see why_not."""
+        if self.why_not:
+            return None
+        if self._first is None or self._last is None:
+            self.why_not = f"{self.source} gave no reading"
+            return None
+        seconds = self._last - self._first
+        if seconds < SHORTEST:
+            self.why_not = f"too short for {self.source}: {seconds:.1f} s"
+            return None
+        if self.counters:
+            joules = sum(counter.total for counter in self.counters) / 1e6
+        else:
+            pairs = zip(self._watts, self._watts[1:], strict=False)
+            joules = sum((after - before) * (low + high) / 2 for (before, low), (after, high) in pairs)
+        if joules <= 0:  # some kernels show the file and count nothing
+            self.why_not = f"{self.source} stands still"
+            return None
+        return Joules(joules, seconds, self.boundary, self.source)
+
+
+def of_processor(host: Reader) -> Meter:
+    """RAPL: all packages. The memory's own domain is another boundary and is left out."""
+    names = [name for name in host.listdir(POWERCAP) if re.fullmatch(r"(intel-rapl|amd-rapl):\d+", name)]
+    if not names:
+        return Meter("rapl", "package", why_not=f"no energy counter: {POWERCAP} has no package domain (a virtual machine has none)")
+    counters = []
+    for name in names:
+        folder = f"{POWERCAP}/{name}"
+        if not host.read(f"{folder}/name", limit=100).text.startswith("package"):
+            continue  # psys counts the whole board, and the packages again
+        found = host.read(f"{folder}/energy_uj", limit=100)
+        if found.problem == "denied":
+            return Meter("rapl", "package", why_not=f"needs root: {folder}/energy_uj may be read by root alone")
+        if found.ok:
+            counters.append(Counter(f"{folder}/energy_uj", number(host, f"{folder}/max_energy_range_uj")))
+    return (
+        Meter("rapl", "package", counters)
+        if counters
+        else Meter("rapl", "package", why_not=f"no package counter in {POWERCAP} can be read")
+    )
+
+
+def of_card(host: Reader, gpu: Mapping[str, Any]) -> Meter:
+    """The card's own sensors: a counter of energy where the driver has one (xe, i915), else power (amdgpu)."""
+    folder = hwmon(host, gpu)
+    driver = str(gpu.get("driver") or "its driver")
+    if not folder:
+        return Meter("hwmon", "card", why_not=f"no energy counter: {driver} shows no sensors for {gpu.get('address') or 'this device'}")
+    if number(host, f"{folder}/energy1_input"):
+        return Meter("hwmon", "card", [Counter(f"{folder}/energy1_input")])
+    for name in ("power1_average", "power1_input"):
+        if number(host, f"{folder}/{name}") is not None:
+            return Meter("hwmon", "card", power=f"{folder}/{name}")
+    return Meter("hwmon", "card", why_not=f"no energy counter: {folder} has neither energy1_input nor power1_average")
+
+
+def hwmon(host: Reader, gpu: Mapping[str, Any]) -> str:
+    """The folder of a card's sensors; '' where there is none."""
+    base = f"/sys/bus/pci/devices/{gpu.get('address')}/hwmon"
+    return next((f"{base}/{name}" for name in host.listdir(base) if name.startswith("hwmon")), "")
+
+
+def number(host: Reader, path: str) -> int | None:
+    text = host.read(path, limit=100).text.strip()
+    return int(text) if text.isascii() and text.isdigit() else None

@@ -1,0 +1,84 @@
+"""How much main memory programs can still get: of the machine, or of the control group (container, job, slice) that has less left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from gpudoctor.system.host import Text
+
+LEAST_FREE = 0.05
+"""Share of main memory below which a worker is ended."""
+_DEEPEST = 20
+
+
+class MemoryHost(Protocol):
+    """What is needed of a host."""
+
+    def read(self, path: str, *, limit: int = 1_000_000) -> Text: ...
+
+
+def memory_is_short(host: MemoryHost) -> str:
+    """Why a worker has to go; '' while there is room."""
+    free, total = free_memory(host)
+    if free is None or not total or free >= LEAST_FREE * total:
+        return ""
+    return f"ended because main memory was nearly full ({free / 2**20:.0f} MiB of {total / 2**30:.1f} GiB left)"
+
+
+def free_memory(host: MemoryHost) -> tuple[int | None, int | None]:
+    """(bytes that programs can still get, bytes in all), of the machine or of the group with the least left; None where nobody says."""
+    found = host.read("/proc/meminfo", limit=100_000)
+    numbers = {}
+    for line in found.text.splitlines() if found.ok else ():
+        name, _, rest = line.partition(":")
+        if name in ("MemTotal", "MemAvailable") and rest.split() and rest.split()[0].isdigit():
+            numbers[name] = int(rest.split()[0]) * 1024
+    free, total = numbers.get("MemAvailable"), numbers.get("MemTotal")
+    if not total:
+        return free, total
+    choices = [(left, most) for left, most in _groups(host) if most < total]
+    if free is not None:
+        choices.append((free, total))
+    return min(choices, default=(free, total), key=lambda pair: pair[0] if pair[0] is not None else 0)
+
+
+def _groups(host: MemoryHost) -> Iterator[tuple[int, int]]:
+    """(bytes left, bytes in all) of each control group of this process that has a limit, itself and those above it."""
+    for folder, limit, used, names in _folders(host):
+        most, now = _number(host, f"{folder}/{limit}"), _number(host, f"{folder}/{used}")
+        if most is not None and now is not None:
+            yield max(0, most - now + min(_cache(host, folder, names), now)), most
+
+
+def _folders(host: MemoryHost) -> Iterator[tuple[str, str, str, tuple[str, str]]]:
+    """In a container the group's own folder is the root of the file system, whatever /proc/self/cgroup calls it."""
+    second = "memory.max", "memory.current", ("inactive_file", "active_file")
+    first = "memory.limit_in_bytes", "memory.usage_in_bytes", ("total_inactive_file", "total_active_file")
+    paths: dict[str, str] = {}
+    for line in host.read("/proc/self/cgroup", limit=100_000).text.splitlines():
+        number, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if ".." not in path and (number == "0" or "memory" in controllers.split(",")):
+            paths["second" if number == "0" else "first"] = path
+    kinds = ("second", ("/sys/fs/cgroup", "/sys/fs/cgroup/unified"), second), ("first", ("/sys/fs/cgroup/memory",), first)
+    for kind, roots, names in kinds:
+        parts = [part for part in paths.get(kind, "/").split("/") if part][:_DEEPEST]
+        for root in roots:
+            for depth in range(len(parts) + 1):
+                yield "/".join([root, *parts[:depth]]), *names
+
+
+def _cache(host: MemoryHost, folder: str, names: tuple[str, str]) -> int:
+    """Bytes of files that are counted as used and go when memory is needed."""
+    total = 0
+    for line in host.read(f"{folder}/memory.stat", limit=100_000).text.splitlines():
+        name, _, value = line.partition(" ")
+        if name in names and value.strip().isdigit():
+            total += int(value)
+    return total
+
+
+def _number(host: MemoryHost, path: str) -> int | None:
+    text = host.read(path, limit=100).text.strip()
+    return int(text) if text.isascii() and text.isdigit() else None

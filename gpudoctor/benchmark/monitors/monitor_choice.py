@@ -1,0 +1,101 @@
+"""Which card a target is, how it is watched, where its energy is counted, and what it can do at most."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gpudoctor.benchmark import processor
+from gpudoctor.benchmark.device_names import identify, plain
+from gpudoctor.benchmark.devices import Target
+from gpudoctor.benchmark.monitors import energy
+from gpudoctor.benchmark.monitors.drm_card import CardWatch
+from gpudoctor.benchmark.monitors.drm_clients import ClientsWatch, KfdWatch
+from gpudoctor.benchmark.monitors.energy import Meter
+from gpudoctor.benchmark.monitors.monitor import Tool, ToolHost, Watcher, Watching
+from gpudoctor.benchmark.monitors.pci_link import LinkWatch, gpu_address
+from gpudoctor.benchmark.monitors.processor_load import ProcessorWatch
+from gpudoctor.benchmark.monitors.vendor_tools import IntelTopWatch, IpuWatch, NvidiaWatch, XpuSmiWatch
+from gpudoctor.benchmark.reference_rows import DeviceRow, devices
+from gpudoctor.model.facts import Facts
+
+VENDORS = {"cuda": "nvidia", "rocm": "amd", "xpu": "intel", "ipu": "graphcore", "openvino": "intel", "npu": "intel"}
+"""Of backends that serve one maker; OpenVINO's gpu is Intel's too, and is found by its framework."""
+
+
+def gpu_of(facts: Facts, target: Target) -> Mapping[str, Any] | None:
+    """The record of `gpus` that this target is: by name, else by its number among those of its maker, else the only one there."""
+    if target.on_processor:
+        return None
+    gpus = [gpu for gpu in facts.value("gpus") or [] if isinstance(gpu, Mapping)]
+    vendor = "intel" if target.framework == "openvino" else VENDORS.get(target.backend)
+    ours = [gpu for gpu in gpus if gpu.get("vendor") == vendor] if vendor else gpus
+    digits = target.device.replace(".", ":").rpartition(":")[2]
+    index = int(digits) if digits.isdigit() else 0
+    if len(ours) > 1 and target.name:
+        said = plain(target.name)
+        named = [gpu for gpu in ours if isinstance(gpu.get("name"), str) and (plain(gpu["name"]) in said or said in plain(gpu["name"]))]
+        ours = named if len(named) == 1 else ours
+    if len(ours) == 1:
+        return ours[0]
+    return ours[index] if vendor and index < len(ours) else None
+
+
+def peaks_of(host: ToolHost, facts: Facts, target: Target, memory_gbs: float | None = None) -> tuple[DeviceRow, ...]:
+    if target.on_processor:
+        row = processor.peaks(host, memory_gbs)
+        return (row,) if row is not None else ()
+    gpu = gpu_of(facts, target)
+    return identify(gpu, target.name, devices()) if gpu is not None else ()
+
+
+def watching_for(host: ToolHost, facts: Facts, target: Target, pids: Sequence[int | str]) -> Watching:
+    """`pids`: the processes whose load is the measurement itself; may still grow until the watch begins."""
+    gpu = gpu_of(facts, target)
+    if target.on_processor:
+        return Watching(host, [ProcessorWatch(host, pids)], energy.of_processor(host))
+    if target.backend == "ipu":
+        ipu = IpuWatch(Meter("gc-inventory", "board"), host, _number(target), pids)
+        return Watching(host, [ipu], ipu.meter, tools=ipu.tools())
+    if gpu is None:
+        return Watching(host, [], Meter("", "card", why_not="no energy counter: the card was not identified"))
+    address = gpu_address(gpu)
+    link: list[Watcher] = [LinkWatch(host, address)] if address is not None else []
+    if gpu.get("vendor") == "nvidia":
+        nvidia = NvidiaWatch(Meter("nvidia-smi", "board"), host, pids, foreign=_busy_with(host, _number(target)))
+        return Watching(host, [*link, nvidia], nvidia.meter, tools=nvidia.tools(_number(target)))
+    return _card(host, gpu, target, pids, link)
+
+
+def _busy_with(host: ToolHost, index: str) -> str:
+    """Programs that compute on an NVIDIA card before anything of ours does: the host remembers its first answer."""
+    listed = host.run(("nvidia-smi", "--query-compute-apps=pid,name", "--format=csv,noheader", "-i", index))
+    lines = [line.partition(",")[2].strip().replace("\\", "/") for line in listed.stdout.splitlines()[:50]]
+    names = list(dict.fromkeys(line.rpartition("/")[2][:40] for line in lines if line))
+    return f"other programs compute on the card: {', '.join(names[:3])}" if listed.ok and names else ""
+
+
+def _card(host: ToolHost, gpu: Mapping[str, Any], target: Target, pids: Sequence[int | str], link: Sequence[Watcher]) -> Watching:
+    """What sysfs and /proc show of a card; a tool of its maker besides, for what they do not show, where it is installed."""
+    meter, address, vendor = energy.of_card(host, gpu), str(gpu.get("address") or ""), gpu.get("vendor")
+    watchers: list[Watcher] = [*link, CardWatch(host, gpu)]
+    tools: list[Tool] = []
+    if vendor == "intel" and gpu.get("driver") == "i915":
+        top = IntelTopWatch()
+        watchers.append(top)
+        tools += top.tools(str(gpu.get("card_node") or "/dev/dri/card0"))
+    if vendor == "intel" and (meter.why_not or not tools):
+        smi = XpuSmiWatch(Meter("xpu-smi", "card"))
+        meter = smi.meter if meter.why_not else meter
+        watchers.append(smi)
+        tools += smi.tools(address or _number(target))
+    if address:
+        watchers.append(ClientsWatch(host, address, pids))
+    if address and vendor == "amd":
+        watchers.append(KfdWatch(host, address, pids))
+    return Watching(host, watchers, meter, tools=tools)
+
+
+def _number(target: Target) -> str:
+    digits = target.device.rpartition(":")[2]
+    return digits if digits.isdigit() else "0"

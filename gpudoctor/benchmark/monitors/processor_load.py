@@ -1,0 +1,81 @@
+"""The processor while it is measured: load of others from /proc, clocks and throttling from sysfs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from statistics import median
+
+from gpudoctor.benchmark.monitors.energy import Reader, number
+from gpudoctor.benchmark.monitors.monitor import OTHERS, Seen, sagged
+
+CPUS = "/sys/devices/system/cpu"
+STOLEN = 0.03
+"""Share that the hypervisor may give to others."""
+_MOST_CPUS = 8
+"""Clocks of more are not read: they cost more than they tell."""
+
+
+@dataclass(slots=True)
+class ProcessorWatch:
+    """The processor: load of others from /proc, clocks and throttling from sysfs. `own`: processes whose load is the measurement."""
+
+    host: Reader
+    own: Sequence[int | str] = ()
+    _loads: list[tuple[float, float, float, float]] = field(default_factory=list)
+    """(all ticks, busy ones, stolen ones, own ones)"""
+    _clocks: list[float] = field(default_factory=list)
+    _throttles: list[int] = field(default_factory=list)
+    _cpus: list[str] | None = None
+
+    def sample(self, now: float) -> None:
+        load = self._load()
+        if load is not None:
+            self._loads.append(load)
+        if self._cpus is None:
+            self._cpus = [name for name in self.host.listdir(CPUS) if name[3:].isdigit() and name.startswith("cpu")][:_MOST_CPUS]
+        clocks = [number(self.host, f"{CPUS}/{name}/cpufreq/scaling_cur_freq") for name in self._cpus]
+        known = [clock / 1000 for clock in clocks if clock]
+        if known:
+            self._clocks.append(median(known))
+        counts = [number(self.host, f"{CPUS}/{name}/thermal_throttle/package_throttle_count") for name in self._cpus]
+        if any(count is not None for count in counts):
+            self._throttles.append(max(count for count in counts if count is not None))
+
+    def _load(self) -> tuple[float, float, float, float] | None:
+        words = self.host.read("/proc/stat", limit=1_000_000).text.split("\n", 1)[0].split()
+        if len(words) < 9 or words[0] != "cpu" or not all(word.isdigit() for word in words[1:9]):
+            return None
+        user, nice, system, idle, waiting, irq, softirq, stolen = (float(word) for word in words[1:9])
+        busy = user + nice + system + irq + softirq
+        own = [ticks_of(self.host, process) for process in self.own]
+        if any(ticks is None for ticks in own):  # it is gone: what it took would look like another's
+            return None
+        return busy + idle + waiting + stolen, busy, stolen, sum(ticks for ticks in own if ticks is not None)
+
+    def seen(self) -> Seen:
+        others, share = "", None
+        if len(self._loads) >= 2 and (passed := self._loads[-1][0] - self._loads[0][0]) > 0:
+            busy, stolen, own = (self._loads[-1][place] - self._loads[0][place] for place in (1, 2, 3))
+            share = 100 * own / passed
+            foreign = (busy - own) / passed
+            if foreign > OTHERS:
+                others = f"other processes took {100 * foreign:.0f} % of the processor"
+            if stolen / passed > STOLEN:
+                others = "; ".join([*([others] if others else []), f"the hypervisor took {100 * stolen / passed:.0f} % of the processor"])
+        throttled = ""
+        if len(self._throttles) >= 2 and (times := self._throttles[-1] - self._throttles[0]) > 0:
+            throttled = f"throttled by heat {times} times"
+        elif sagged(self._clocks):
+            throttled = f"the clock fell from {self._clocks[0]:.0f} to {self._clocks[-1]:.0f} MHz"
+        return Seen(throttled=throttled, others=others, clock_mhz=median(self._clocks) if self._clocks else None, busy_percent=share)
+
+
+def ticks_of(host: Reader, process: int | str) -> float | None:
+    """User and system time of a process and of its children that ended, in clock ticks; None where it is gone."""
+    fields = host.read(f"/proc/{process}/stat", limit=10_000).text.rpartition(")")[2].split()
+    return (
+        sum(float(word) for word in fields[11:15])
+        if len(fields) > 15 and all(word.lstrip("-").isdigit() for word in fields[11:15])
+        else None
+    )

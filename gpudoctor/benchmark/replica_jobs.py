@@ -1,0 +1,145 @@
+"""What several processes do at once, as jobs: replicas of a network that share a batch, and the ranks of a collective. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from gpudoctor.benchmark.devices import Target
+from gpudoctor.benchmark.job_plan import Asked, Job, RequestError, plan
+from gpudoctor.benchmark.workload_list import BY_ID, MESSAGES, WORKLOADS, Options
+
+DEFAULT = "resnext101_32x4d"
+"""Measured with replicas where nothing is named: the report of Graphcore's C2 card, batches 2 to 12."""
+DURATION = 5.0
+ENERGY_SECONDS = 60.0
+"""Images/s/W are told of measurements of this length and longer: counters of boards move slowly, and so does heat."""
+COLLECTIVES = ("torch", "ipex")
+"""Frameworks whose ranks can meet."""
+PATIENCE = {True: 30.0, False: 120.0}
+"""Seconds that a rank waits for another, on a processor and on cards: then it says so, and the others are ended."""
+MOST_ON_PROCESSOR = 32 << 20
+"""Bytes of the largest message between processes of one processor: beyond, it is its memory that is measured."""
+
+
+def check(asked: Asked) -> None:
+    """Raises RequestError for what replicas cannot do."""
+    together = [name for name in asked.workloads if BY_ID[name].together]
+    if asked.replicas is None:
+        if asked.max_latency is not None:
+            raise RequestError("--max-latency: goes with --sweep-batch or --replicas, which measure the batches to pick from")
+        return
+    if asked.tasks and "inference" not in asked.tasks and not together:
+        raise RequestError(f"--replicas measures inference; --task {','.join(asked.tasks)} leaves nothing to do")
+    for name in asked.workloads:
+        if name not in together and "inference" not in BY_ID[name].tasks:
+            raise RequestError(f"--replicas measures inference, which {name} has not; gpudoctor list workloads names those that have it")
+
+
+def plans(targets: Sequence[Target], asked: Asked) -> list[tuple[Target, list[Job]]]:
+    """What to measure on which target. Devices of one framework and kind are one team where several are asked for."""
+    teams = list(_by_kind(targets))
+    if asked.replicas is None:
+        found = [(target, plan(target, asked)) for target in targets]
+        for devices in teams:
+            place = next(number for number, (target, _) in enumerate(found) if target == devices[0])
+            found[place] = (found[place][0], [*found[place][1], *_collectives(devices, asked)])
+        return found
+    return [(devices[0], [*_replicas(devices, asked), *_collectives(devices, asked)]) for devices in teams]
+
+
+def _by_kind(targets: Sequence[Target]) -> Iterable[list[Target]]:
+    groups: dict[tuple[str, str, str], list[Target]] = {}
+    for target in targets:
+        groups.setdefault((target.framework, target.backend, target.python), []).append(target)
+    return groups.values()
+
+
+def _replicas(devices: Sequence[Target], asked: Asked) -> Iterable[Job]:
+    """One process for each device, round and round; fewer processes than devices leave the last devices out."""
+    assert asked.replicas is not None
+    peers = tuple(devices[number % len(devices)] for number in range(asked.replicas))
+    duration = asked.duration if asked.duration is not None else ENERGY_SECONDS if asked.full else DURATION
+    for name, batches in _batches(asked):
+        wanted = replace(asked, workloads=(name,), tasks=("inference",), batches=batches, copies=True, preprocess=True)
+        for job in plan(devices[0], wanted):
+            images = "height" in job.options and job.workload.unit == "images/s"  # of texts and latents there is nothing to prepare
+            if (job.batch or 0) >= asked.replicas:
+                yield replace(job, peers=peers, duration=duration, preprocess=images)
+
+
+def _batches(asked: Asked) -> list[tuple[str, tuple[int, ...]]]:
+    """Networks for replicas, each with its batches: those that were named, else the workload's own where nothing is."""
+    if not asked.workloads:
+        known = (BY_ID[DEFAULT].options, *BY_ID[DEFAULT].variants)
+        return [(DEFAULT, asked.batches or tuple(each["batch"] for each in known))]
+    networks = [name for name in dict.fromkeys(asked.workloads) if not BY_ID[name].together]
+    return [(name, asked.batches or (BY_ID[name].options["batch"],)) for name in networks]
+
+
+def left_out(targets: Sequence[Target], asked: Asked) -> list[str]:
+    """What was asked for and cannot be divided, a line each."""
+    if asked.replicas is None:
+        return []
+    found = []
+    for name, sizes in _batches(asked):
+        if small := [str(size) for size in sizes if size < asked.replicas]:
+            advice = "" if len(small) < len(sizes) else f"; --batch {asked.replicas} is the least"
+            found.append(f"{name} at batch {', '.join(small)}: fewer items than the {asked.replicas} replicas{advice}")
+    for devices in _by_kind(targets):
+        if len(devices) > asked.replicas:
+            names = ", ".join(target.device for target in devices[asked.replicas :])
+            found.append(f"{names}: {asked.replicas} replicas are fewer than {len(devices)} devices")
+    return found
+
+
+def _collectives(devices: Sequence[Target], asked: Asked) -> Iterable[Job]:
+    """For devices that are several, for processes of a processor, and where it is named: then it says itself why it cannot be."""
+    first = devices[0]
+    ranks = asked.replicas or (2 if first.on_processor else len(devices))
+    for workload in WORKLOADS:
+        named = workload.id in asked.workloads
+        meant = named or (asked.full and not asked.workloads and asked.replicas is None and (ranks > 1 or first.on_processor))
+        if not workload.together or not meant or (asked.tasks and "micro" not in asked.tasks):
+            continue
+        if first.framework not in COLLECTIVES and not named:
+            continue
+        peers = tuple(devices[number % len(devices)] for number in range(ranks))
+        messages = tuple(size for size in MESSAGES if not first.on_processor or size <= MOST_ON_PROCESSOR)
+        duration = asked.duration if asked.duration is not None else 10.0 if asked.full else 3.0
+        for dtype in asked.dtypes or workload.dtypes[:1]:
+            yield Job(
+                target=first, workload=workload, task="micro", dtype=dtype, duration=duration, peers=peers, messages=messages,
+            )  # fmt: skip
+
+
+def members(job: Job, folder: str) -> list[dict[str, Any]]:
+    """A request for each process of `job`. `folder`: where they meet.
+
+    The batch is divided as evenly as it goes. What is right on a device is judged once, by the first process there.
+    """
+    found: list[dict[str, Any]] = []
+    size, request = len(job.peers), job.request()
+    seen: set[str] = set()
+    for rank, (peer, batch) in enumerate(zip(job.peers, parts(job.batch or 0, size), strict=True)):
+        alike = sum(other.device == peer.device for other in job.peers)
+        options: Options = {**request["options"], "batch": batch} if job.network else {}
+        one = {
+            **request, "device": peer.device, "options": {**options, "sizes": list(job.messages)} if job.messages else options,
+            "verify": peer.device not in seen,
+            "crew": {
+                "rank": rank, "size": size, "folder": folder, "same": alike if alike > 1 else 0,
+                "patience": PATIENCE[job.target.on_processor],
+            },
+        }  # fmt: skip
+        if job.messages:
+            one["job"] = "collective"
+        seen.add(peer.device)
+        found.append(one)
+    return found
+
+
+def parts(batch: int, size: int) -> list[int]:
+    """5 over 2 is 3 and 2."""
+    return [batch // size + (rank < batch % size) for rank in range(size)]

@@ -1,0 +1,71 @@
+"""One request to one worker, in a child of its own: what the trials, the sweep and the probe of operators stand on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpudoctor.benchmark import workers
+from gpudoctor.benchmark.monitors.main_memory import free_memory
+from gpudoctor.model.measurement import FAILED, OK, SKIPPED
+
+Line = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What came of one request. `lines`: all that the worker said, each with its `stage`, nothing of it trusted."""
+
+    status: str = OK
+    lines: tuple[Line, ...] = ()
+    result: Line = field(default_factory=dict)
+    reason: str = ""
+    """Why it failed or was skipped."""
+    out_of_memory: bool = False
+    silent: float = 0.0
+    """Seconds between its last word and its end."""
+
+    @property
+    def ok(self) -> bool:
+        return self.status == OK
+
+
+Ask = Callable[[Line, Mapping[str, str]], Said]
+"""(request, variables that are added to the environment)"""
+
+
+def through(
+    host: workers.WorkerHost, python: str, limit: float, caches: workers.Caches | None = None, *, on_processor: bool = False
+) -> Ask:
+    """`limit`: seconds for one worker. `on_processor`: it may take no more addresses than there is memory left, so that a request for
+    too much is refused before anything is written."""
+
+    def ask(request: Line, variables: Mapping[str, str]) -> Said:
+        lines: list[Line] = []
+        heard = time.monotonic()
+
+        def hear(stage: str, table: Line) -> None:
+            nonlocal heard
+            heard = time.monotonic()
+            if stage != "progress":
+                lines.append({**table, "stage": stage})
+
+        space = None
+        if on_processor:
+            free, _ = free_memory(host)
+            space = None if free is None else free + RESERVED
+        answer = workers.ask(host, python, request, limit=limit, caches=caches, variables=variables, hear=hear, address_space=space)
+        return Said(
+            status=answer.status, lines=tuple(lines), result=answer.result, reason=answer.reason, out_of_memory=answer.out_of_memory,
+            silent=time.monotonic() - heard,
+        )  # fmt: skip
+
+    return ask
+
+
+RESERVED = 6 << 30
+"""Bytes of addresses that libraries and thread stacks take without using them."""
+
+__all__ = ["FAILED", "OK", "SKIPPED", "Ask", "Line", "Said", "through"]

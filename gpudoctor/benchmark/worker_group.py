@@ -1,0 +1,102 @@
+"""Runs several workers at once: they begin to measure together, and where one fails the others are ended, so that nothing waits for it."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gpudoctor.benchmark import workers
+from gpudoctor.benchmark.workers import Answer, Caches, Hear, WorkerHost
+from gpudoctor.model.measurement import FAILED, OK
+
+START = "start"
+"""The file that workers wait for (gpudoctor/target/workloads/barrier.py)."""
+OTHER = "ended because another of them had failed"
+SILENT, SILENT_FOR = 10.0, "silent for "
+"""Seconds from which on it is said, and with which words."""
+Members = Callable[[str], Sequence[Mapping[str, Any]]]
+"""The requests, given the folder where they meet."""
+
+
+@dataclass(slots=True)
+class _Watch:
+    """What the threads of one crew share."""
+
+    size: int
+    start: str
+    hear: Hear | None
+    lock: threading.Lock
+    ready: set[int]
+    words: dict[int, float]
+    """When each was last heard."""
+    ended: str = ""
+
+    def heard(self, rank: int, stage: str, table: Mapping[str, Any]) -> None:
+        """Of what all say, the listener gets what the first says, and that all are ready as `measure`."""
+        with self.lock:
+            self.words[rank] = time.monotonic()
+            if stage == "ready":
+                self.ready.add(rank)
+                if len(self.ready) == self.size:
+                    self._tell("measure", table)  # the watch of the device begins before they do
+                    with open(self.start, "x", encoding="ascii"):
+                        pass
+            elif stage in ("skipped", "failed", "result") or (rank == 0 and stage != "measure"):
+                self._tell(stage, table)
+
+    def _tell(self, stage: str, table: Mapping[str, Any]) -> None:
+        if self.hear is not None:
+            self.hear(stage, table)
+
+    def fell(self, answer: Answer) -> None:
+        if answer.status != OK:
+            self.ended = self.ended or OTHER
+
+    def stop(self, rank: int) -> str:
+        """Why this one has to go, and how long it was silent before: who hangs is one of those that were ended."""
+        silent = time.monotonic() - self.words.get(rank, time.monotonic())
+        return f"{self.ended}, {SILENT_FOR}{silent:.0f} s" if self.ended and silent >= SILENT else self.ended
+
+
+def run(
+    host: WorkerHost, python: str, members: Members, *, limit: float, caches: Caches | None = None,
+    variables: Mapping[str, str] | None = None, hear: Hear | None = None, on_start: Callable[[int], None] | None = None,
+    address_space: int | None = None,
+) -> list[Answer]:  # fmt: skip
+    """An answer for each member, in their order. `limit`: seconds for all. Nothing of it runs on when this returns or raises."""
+    with tempfile.TemporaryDirectory(
+        prefix="gpudoctor-together-", dir=caches.path if caches is not None else None, ignore_cleanup_errors=True
+    ) as folder:
+        requests = members(folder)
+        answers: list[Answer | None] = [None] * len(requests)
+        watch = _Watch(len(requests), os.path.join(folder, START), hear, threading.Lock(), set(), {})
+
+        def one(rank: int) -> None:
+            try:
+                answer = workers.ask(
+                    host, python, requests[rank], limit=limit, caches=caches, variables=variables,
+                    hear=lambda stage, table: watch.heard(rank, stage, table), on_start=on_start, address_space=address_space,
+                    stop=lambda: watch.stop(rank),
+                )  # fmt: skip
+            except Exception as error:
+                answer = Answer(status=FAILED, reason=workers.one_line(f"start: {type(error).__name__}: {error}"))
+            answers[rank] = answer
+            watch.fell(answer)
+
+        threads = [threading.Thread(target=one, args=(rank,), daemon=True, name=f"replica {rank + 1}") for rank in range(len(requests))]
+        for thread in threads:
+            thread.start()
+        try:
+            while any(thread.is_alive() for thread in threads):
+                for thread in threads:
+                    thread.join(0.1)
+        finally:  # the doctor was interrupted: so are they
+            watch.ended = watch.ended or "interrupted"
+            for thread in threads:
+                thread.join(10.0)
+    return [answer if answer is not None else Answer(status=FAILED, reason="start: it never ran") for answer in answers]

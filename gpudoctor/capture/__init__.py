@@ -1,0 +1,1 @@
+"""Recorded machines: how one is recorded, stored, read back and replayed."""

@@ -1,0 +1,179 @@
+"""A capture, file by file, without the people: what replays from it is what replays from the original."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from gpudoctor.capture.capture_store import Store
+from gpudoctor.capture.recording_host import CHILD
+from gpudoctor.capture.tables import json_line, json_table, toml
+from gpudoctor.privacy.redactor import Redactor
+from gpudoctor.system.system_names import Names, of_recording
+from gpudoctor.system.toml_text import loads
+
+_MACHINE = ("format", "complete", "recorder", "title", "platform", "host", "target", "synthetic")
+_PUBLIC_FILES = frozenset({"files/proc/cpuinfo", "files/proc/modules", "files/proc/meminfo"})
+"""Long files without anything personal."""
+_DPKG = "files/var/lib/dpkg/status"
+_DPKG_DROPPED = re.compile(
+    r"^(?:Maintainer|Original-Maintainer|Homepage|Bugs|Description|Conffiles|Uploaders):.*\n(?:[ \t].*\n)*", re.MULTILINE
+)
+"""Who packed it and what it is for: thousands of lines that no probe reads."""
+_METADATA = re.compile(r"\.(?:dist-info/METADATA|egg-info/PKG-INFO)$")
+_METADATA_KEPT = re.compile(r"^(?:Metadata-Version|Name|Version|Requires-Python|Requires-Dist|Provides-Extra|Platform):.*\n", re.MULTILINE)
+"""Of a distribution what installers read; not who wrote it, where they live and what it is good for."""
+_TYPED = frozenset(
+    """amd-smi clinfo cmd dkms dpkg-query file gc-info gc-inventory gc-monitor id ldconfig ls lsmod lspci modinfo modprobe mokutil nvcc
+    nvidia-smi pacman popc powershell prime-select rocm-smi rocminfo rpm sw_vers sycl-ls sysctl system_profiler systemd-detect-virt uname
+    vipu xpu-smi""".split()
+)
+"""Programs whose answers a probe reads field by field."""
+_PATH_TABLES = ("links.toml", "realpaths.toml")
+
+
+def entries_of(store: Store) -> dict[str, bytes]:
+    """Everything that can be read in a capture, links as links.toml has them."""
+    entries: dict[str, bytes] = {}
+    for name in store.names():
+        content = store.read(name, max(store.size(name), 0) + 1)
+        if content is not None:
+            entries[name] = content
+    links = {f"/{name[6:]}": target for name, target in store.links().items() if name.startswith("files/")}
+    if links:
+        written = loads(entries.get("links.toml", b"").decode("utf-8", "replace"))
+        entries["links.toml"] = toml({**links, **written})
+    return entries
+
+
+def names_in(entries: Mapping[str, bytes]) -> Names:
+    """Names of the recorded system, from what was recorded of it."""
+    said = {tuple(entry["argv"]): str(entry.get("stdout") or "") for entry in _commands(entries)}
+    environment = {name: str(value) for name, value in _table(entries, "env.toml").items()}
+    python = _json(entries.get("python.json"))
+    paths = [str(python.get(key) or "") for key in ("prefix",)] if isinstance(python, dict) else []
+
+    def read(path: str) -> str:
+        return entries.get("files" + path, b"").decode("utf-8", "replace")
+
+    return of_recording(read, environment, lambda argv: said.get(argv, ""), paths)
+
+
+def redact_entries(entries: Mapping[str, bytes], hide: Redactor, keep_env: Collection[str] | None = None) -> dict[str, bytes]:
+    """The same capture without people. `keep_env`: the variables that keep their values, None: all that are there.
+
+    Everything is looked at twice: a number or name that is known by its place in one answer is then found in all of them.
+    """
+    for name, content in entries.items():
+        if name.startswith("files/") and name not in _PUBLIC_FILES and name != _DPKG:
+            hide.text(_short(name, content))
+    for entry in _commands(entries):
+        hide.text(str(entry.get("stdout") or "")), hide.text(str(entry.get("stderr") or ""))
+    hide.counts.clear()
+    redacted: dict[str, bytes] = {}
+    for name, content in entries.items():
+        new = _entry(name, content, hide, keep_env)
+        if new is not None:
+            redacted[new[0]] = new[1]
+    return redacted
+
+
+def _entry(name: str, content: bytes, hide: Redactor, keep_env: Collection[str] | None) -> tuple[str, bytes] | None:
+    """The new name and content; None for what does not belong into a capture."""
+    if name.startswith("files/"):
+        return "files" + path_of(hide, name[5:]), _file(name, content, hide)
+    if name == "commands.jsonl":
+        return name, b"".join(json_line(_command(entry, hide)) for entry in _commands({name: content}))
+    if name in ("python.json", "measurements.json"):
+        return name, json_table(hide.value(_json(content)))
+    if not name.endswith(".toml") or "/" in name:
+        return None
+    table = loads(content.decode("utf-8", "replace"))
+    if name == "machine.toml":
+        return name, toml({key: hide.value(table[key]) for key in _MACHINE if key in table})
+    if name == "env.toml":
+        return name, toml(
+            {key: hide.keyed(key, str(value), hide.free) for key, value in table.items() if keep_env is None or key in keep_env}
+        )
+    if name == "absent.toml":
+        return name, toml({"paths": sorted({path_of(hide, path) for path in table.get("paths", [])})})
+    if name == "folders.toml":
+        return name, toml({path_of(hide, path): [_child(hide, path, each) for each in names] for path, names in table.items()})
+    if name in _PATH_TABLES:
+        return name, toml({path_of(hide, path): hide.path(str(target)) for path, target in table.items()})
+    if name == "modes.toml":
+        return name, toml({path_of(hide, path): _mode(mode, hide) for path, mode in table.items()})
+    return (name, toml({path_of(hide, path): why for path, why in table.items()})) if name == "unreadable.toml" else None
+
+
+def path_of(hide: Redactor, path: str) -> str:
+    return posixpath.normpath(hide.path(path)) if path.startswith("/") else hide.path(path)
+
+
+def _child(hide: Redactor, folder: str, name: str) -> str:
+    """The name in a listing, as the whole path would be redacted (/home/alice)."""
+    return path_of(hide, posixpath.join(folder, name)).rpartition("/")[2]
+
+
+def _file(name: str, content: bytes, hide: Redactor) -> bytes:
+    if name in _PUBLIC_FILES or not content:
+        return content
+    text = _short(name, content)
+    return (text if name == _DPKG else hide.text(text)).encode("utf-8", "replace")
+
+
+def _short(name: str, content: bytes) -> str:
+    """The text without what no probe reads."""
+    text = content.decode("utf-8", "replace")
+    if name == _DPKG:
+        return _DPKG_DROPPED.sub("", text)
+    if _METADATA.search(name):
+        return "".join(_METADATA_KEPT.findall(text.replace("\r\n", "\n").partition("\n\n")[0] + "\n"))
+    return text
+
+
+def _command(entry: Mapping[str, Any], hide: Redactor) -> dict[str, Any]:
+    argv = [str(word) for word in entry["argv"]]
+    said = {
+        key: hide.text(str(entry[key]), key == "stderr" or not _is_typed(argv))
+        for key in ("stdout", "stderr")
+        if entry.get(key) is not None
+    }
+    return {**entry, "argv": [hide.path(word) for word in argv], **said}
+
+
+def _is_typed(argv: Collection[str]) -> bool:
+    """Whether what a command prints has known fields: devices, versions, packages. A log or an unknown program has none."""
+    program = next(iter(argv), "").replace("\\", "/").rpartition("/")[2].lower().removesuffix(".exe")
+    return program in _TYPED or program == CHILD or (program.startswith("python") and "--version" in argv)
+
+
+def _mode(mode: Any, hide: Redactor) -> Any:
+    if not isinstance(mode, Mapping):
+        return mode
+    people = {"owner": hide.name, "group": hide.group}
+    return {key: people[key](str(value)) if key in people else value for key, value in mode.items()}
+
+
+def _commands(entries: Mapping[str, bytes]) -> list[dict[str, Any]]:
+    """Lines that a capture may hold; the reader of captures has complained of others before."""
+    found = []
+    for line in entries.get("commands.jsonl", b"").split(b"\n"):
+        entry = _json(line) if line.strip() else None
+        if isinstance(entry, dict) and isinstance(entry.get("argv"), list):
+            found.append(entry)
+    return found
+
+
+def _table(entries: Mapping[str, bytes], name: str) -> dict[str, Any]:
+    return loads(entries.get(name, b"").decode("utf-8", "replace"))
+
+
+def _json(content: bytes | None) -> Any:
+    try:
+        return json.loads((content or b"null").decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None

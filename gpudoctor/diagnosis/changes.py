@@ -1,0 +1,308 @@
+"""Two reports, as JSON has them, to what changed: facts one by one, findings, verdicts, and which of them belong together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gpudoctor.diagnosis.change_ranks import UNCOMPARED, category, leader
+from gpudoctor.diagnosis.equivalence import same
+from gpudoctor.model.change import CATEGORIES, Change, Diff, FindingChange, Side, VerdictChange
+from gpudoctor.model.check import SEVERITIES
+from gpudoctor.model.facts import FactSpec
+
+Document = Mapping[str, Any]
+_MISSING = object()
+_IDENTITY = ("address", "file", "path", "uuid", "id", "name", "variable", "package", "framework", "code", "index")
+_SPLIT_LISTS = ("kernel.modules",)
+"""Lists whose items stand for themselves."""
+_DEEPEST = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Knowledge:
+    """What the comparison must know of the vocabulary: `reads` are, by check, the facts of its conditions."""
+
+    specs: Mapping[str, FactSpec]
+    derived: frozenset[str]
+    reads: Mapping[str, frozenset[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A difference: `path` is its fact without items, `read_as` the names by which a condition may read it."""
+
+    change: Change
+    path: str
+    read_as: tuple[str, ...]
+
+
+def compare(before: Document, after: Document, knowledge: Knowledge, names: tuple[str, str]) -> Diff:
+    """What is different in `after`. Both are documents of gpudoctor.report/1; what they lack is taken as not known."""
+    found, one_sided = _facts(_table(before, "facts"), _table(after, "facts"), knowledge.specs)
+    states = _findings(before, after)
+    readers = _Readers(states, knowledge.reads)
+    linked = _led([readers.link(each, _derived(each, knowledge)) for each in found], found)
+    base = {name for each in found if not _derived(each, knowledge) for name in (each.path, *_parents(each.path))}
+    shown = [
+        change for change, each in zip(linked, found, strict=True)
+        if change.new or change.gone or not (change.derived or _says_again(each.path, base))
+    ]  # fmt: skip
+    shown.sort(key=lambda change: (not change.new, change.derived, CATEGORIES.index(change.category), change.fact))
+    return Diff(
+        before=_side(before, names[0]), after=_side(after, names[1]), changes=tuple(shown), one_sided=tuple(one_sided),
+        findings=tuple(_with_changes(states, shown)), verdicts=tuple(_verdicts(before, after)),
+        followed=len(linked) - len(shown),
+    )  # fmt: skip
+
+
+# facts
+
+
+def _facts(before: Document, after: Document, specs: Mapping[str, FactSpec]) -> tuple[list[_Found], list[str]]:
+    found: list[_Found] = []
+    one_sided: list[str] = []
+    for name, spec in sorted(specs.items()):
+        if name.split(".")[0] in UNCOMPARED:
+            continue
+        one, other = (_at(facts, name, specs) for facts in (before, after))
+        if one is _MISSING or other is _MISSING:
+            if (one if other is _MISSING else other) not in (_MISSING, None):
+                one_sided.append(name)
+            continue
+        found += _differences(name, spec, one, other)
+    return found, one_sided
+
+
+def _differences(name: str, spec: FactSpec, one: Any, other: Any) -> Iterator[_Found]:
+    if same(one, other):
+        return
+    if spec.kind == "records":
+        yield from _records(name, spec, _listed(one), _listed(other))
+    elif spec.kind == "map" and isinstance(one or {}, Mapping) and isinstance(other or {}, Mapping):
+        yield from _map(name, name, one or {}, other or {}, 1)
+    elif name in _SPLIT_LISTS:
+        ours, theirs = set(map(str, _listed(one))), set(map(str, _listed(other)))
+        for item in sorted(ours ^ theirs):
+            yield _change(f"{name}[{item}]", category(name, item), item in ours or None, item in theirs or None, name)
+    else:
+        yield _change(name, category(name), one, other, name)
+
+
+def _map(fact: str, name: str, one: Mapping[str, Any], other: Mapping[str, Any], depth: int) -> Iterator[_Found]:
+    """`fact` is the whole path, `name` the fact of the vocabulary."""
+    for key in sorted({*one, *other}):
+        ours, theirs = (_version(each.get(key)) if name == "python.distributions" else each.get(key) for each in (one, other))
+        path = f"{fact}.{key}"
+        if same(ours, theirs):
+            continue
+        if isinstance(ours, Mapping) and isinstance(theirs, Mapping) and depth < _DEEPEST:
+            yield from _map(path, name, ours, theirs, depth + 1)
+        else:
+            yield _change(path, category(name, key), ours, theirs, path)
+
+
+def _records(name: str, spec: FactSpec, one: Sequence[Any], other: Sequence[Any]) -> Iterator[_Found]:
+    """Items that are the same thing, field by field; fields that one side does not know are left out."""
+    ours, theirs = _by_identity(one), _by_identity(other)
+    for identity in [*ours, *(each for each in theirs if each not in ours)]:
+        before, after = ours.get(identity), theirs.get(identity)
+        if before is None or after is None:
+            item = before or after or {}
+            yield _change(f"{name}[{identity}]", category(name), before and _brief(item), after and _brief(item), name, spec.item)
+            continue
+        for field in sorted({*before} & {*after}):
+            if not same(before[field], after[field]):
+                place = category(f"{name}.{field}")
+                found = Change(fact=f"{name}[{identity}].{field}", category=place, before=before[field], after=after[field])
+                yield _Found(found, f"{name}.{field}", (f"{spec.item}.{field}",))  # who asks whether there are any does not read this
+
+
+def _change(fact: str, place: str, before: Any, after: Any, path: str, item: str = "") -> _Found:
+    return _Found(Change(fact=fact, category=place, before=before, after=after), path, (path, item) if item else (path,))
+
+
+def _by_identity(items: Sequence[Any]) -> dict[str, Mapping[str, Any]]:
+    named: dict[str, Mapping[str, Any]] = {}
+    for item in items:
+        if isinstance(item, Mapping):
+            name = next((str(item[key]) for key in _IDENTITY if item.get(key) not in (None, "")), "?")
+            number = 2
+            while (unlike := name if number == 2 and name not in named else f"{name} #{number}") in named:
+                number += 1
+            named[unlike] = item
+    return named
+
+
+def _brief(item: Mapping[str, Any]) -> str:
+    words = [str(item[key]) for key in ("name", "version", "driver", "type", "backend") if isinstance(item.get(key), str)]
+    return " ".join(words) or "there"
+
+
+def _at(facts: Any, name: str, specs: Mapping[str, FactSpec]) -> Any:
+    """The value in the tree of a report (engine.summary.fact_tree); _MISSING where it is not known."""
+    value = facts
+    for part in name.split("."):
+        if not isinstance(value, Mapping) or part not in value:
+            return _MISSING
+        value = value[part]
+    below = {other[len(name) + 1 :].split(".")[0] for other in specs if other.startswith(f"{name}.")}
+    if not below or not isinstance(value, Mapping):
+        return value
+    if specs[name].kind == "map":
+        return {key: inner for key, inner in value.items() if key not in below}
+    return value.get("value", _MISSING)
+
+
+def _listed(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list) else ()
+
+
+def _version(value: Any) -> Any:
+    return value.get("version") if isinstance(value, Mapping) else value
+
+
+def _says_again(fact: str, changed: set[str]) -> bool:
+    """`changed`: what changed, and all that it is a part of."""
+    return leader(fact) in changed
+
+
+# findings
+
+
+def _findings(before: Document, after: Document) -> list[FindingChange]:
+    was, now = (_listed_findings(each) for each in (before, after))
+    by_key = {str(finding.get("key")): finding for finding in was}
+    by_id = {str(finding.get("id")): finding for finding in was}
+    ids = {str(finding.get("id")) for finding in now}
+    new, stayed = [], []
+    for finding in now:
+        old = by_key.get(str(finding.get("key"))) or by_id.get(str(finding.get("id")))
+        if old is None:
+            new.append(_finding(finding, "new"))
+        else:
+            severity = str(old.get("severity"))
+            stayed.append(_finding(finding, "stayed", severity if severity != finding.get("severity") else None))
+    gone = [_finding(finding, "gone") for finding in was if str(finding.get("id")) not in ids]
+    return [*new, *gone, *stayed]
+
+
+def _finding(finding: Document, state: str, was: str | None = None) -> FindingChange:
+    severity = str(finding.get("severity"))
+    return FindingChange(
+        id=str(finding.get("id")), key=str(finding.get("key")), severity=severity if severity in SEVERITIES else "info",
+        layer=str(finding.get("layer")), title=str(finding.get("title")), state=state, was=was,
+    )  # fmt: skip
+
+
+class _Readers:
+    """Which new and which gone findings read a fact, a part of it, or a whole that it is a part of."""
+
+    def __init__(self, findings: Sequence[FindingChange], reads: Mapping[str, frozenset[str]]) -> None:
+        self._of: dict[str, set[tuple[str, str]]] = {}
+        self._below: dict[str, set[tuple[str, str]]] = {}
+        for finding in findings:
+            for fact in reads.get(finding.id, ()) if finding.state != "stayed" else ():
+                self._of.setdefault(fact, set()).add((finding.state, finding.id))
+                for parent in _parents(fact):
+                    self._below.setdefault(parent, set()).add((finding.state, finding.id))
+
+    def link(self, found: _Found, derived: bool) -> Change:
+        ids: set[tuple[str, str]] = set()
+        for name in found.read_as:
+            ids |= self._of.get(name, set()) | self._below.get(name, set())
+            for parent in _parents(name):
+                ids |= self._of.get(parent, set())
+        new, gone = (tuple(sorted(name for state, name in ids if state == wanted)) for wanted in ("new", "gone"))
+        return replace(found.change, new=new, gone=gone, derived=derived)
+
+
+def _parents(name: str) -> Iterator[str]:
+    while "." in name:
+        name = name.rpartition(".")[0]
+        yield name
+
+
+def _led(changes: Sequence[Change], found: Sequence[_Found]) -> list[Change]:
+    """Who reads a fact that says again what another one says reads that other one."""
+    links: dict[str, tuple[set[str], set[str]]] = {}
+    for change, each in zip(changes, found, strict=True):
+        first = leader(each.path)
+        if first is not None and (change.new or change.gone):
+            new, gone = links.setdefault(first, (set(), set()))
+            new.update(change.new)
+            gone.update(change.gone)
+    led = []
+    for change, each in zip(changes, found, strict=True):
+        new, gone = links.get(each.path, (set(), set()))
+        led.append(replace(change, new=tuple(sorted({*change.new, *new})), gone=tuple(sorted({*change.gone, *gone}))))
+    return led
+
+
+def _derived(found: _Found, knowledge: Knowledge) -> bool:
+    return found.path in knowledge.derived or found.path.rpartition(".")[0] in knowledge.derived
+
+
+def _with_changes(findings: Sequence[FindingChange], changes: Sequence[Change]) -> Iterator[FindingChange]:
+    facts: dict[tuple[str, str], list[str]] = {}
+    for change in changes:
+        for state, names in (("new", change.new), ("gone", change.gone)):
+            for name in names:
+                facts.setdefault((state, name), []).append(change.fact)
+    for finding in findings:
+        yield replace(finding, changes=tuple(facts.get((finding.state, finding.id), ())))
+
+
+def worse(diff: Diff, level: str) -> list[FindingChange]:
+    """Findings at or above a level that were not there, or were below it. `level`: error, warning, info."""
+    count = SEVERITIES.index(level)
+    return [
+        finding for finding in diff.findings
+        if SEVERITIES.index(finding.severity) <= count
+        and (finding.state == "new" or (finding.was is not None and _below(finding.was, count)))
+    ]  # fmt: skip
+
+
+def _below(severity: str, count: int) -> bool:
+    return severity not in SEVERITIES or SEVERITIES.index(severity) > count
+
+
+# the two as a whole
+
+
+def _verdicts(before: Document, after: Document) -> Iterator[VerdictChange]:
+    was = {str(stack.get("stack")): str(stack.get("verdict")) for stack in _tables(before, "stacks")}
+    for stack in _tables(after, "stacks"):
+        name, now = str(stack.get("stack")), str(stack.get("verdict"))
+        if name in was and was[name] != now:
+            yield VerdictChange(stack=name, title=str(stack.get("title")), before=was[name], after=now)
+
+
+def _side(document: Document, name: str) -> Side:
+    facts, summary = _table(document, "facts"), _table(document, "summary")
+    gpus = [str(gpu.get("name") or "GPU") for gpu in _listed(facts.get("gpus")) if isinstance(gpu, Mapping)]
+    kernel, system = (_table(facts, key) for key in ("kernel", "os"))
+    words = [", ".join(dict.fromkeys(gpus)) or "no GPU found", str(system.get("name") or ""), str(kernel.get("release") or "")]
+    return Side(
+        name=name, created=str(document.get("created", "")), machine=" · ".join(word for word in words if word),
+        errors=_number(summary.get("errors")), warnings=_number(summary.get("warnings")),
+        tool=str(_table(document, "tool").get("version", "")), catalogue=str(_table(document, "catalogue").get("version", "")),
+    )  # fmt: skip
+
+
+def _number(value: Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def _table(document: Document, key: str) -> Document:
+    value = document.get(key)
+    return value if isinstance(value, Mapping) else {}
+
+
+def _tables(document: Document, key: str) -> list[Document]:
+    return [each for each in _listed(document.get(key)) if isinstance(each, Mapping)]
+
+
+def _listed_findings(document: Document) -> list[Document]:
+    return _tables(document, "findings")

@@ -1,0 +1,35 @@
+"""A check against the facts and the text of one of its own examples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpudoctor.diagnosis.diagnose import outcomes
+from gpudoctor.facts.text.cleaning import lines_of
+from gpudoctor.facts.text.roles import Roles
+from gpudoctor.model.check import Check
+from gpudoctor.model.facts import Facts
+from gpudoctor.rules.signatures import SearchedText
+
+_WEIGHT = ("problem", "undetermined", "ok", "not-applicable")
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Facts, and a text that may be searched by many checks; None where there is no text."""
+
+    facts: Facts
+    text: SearchedText | None
+
+
+def prepared(facts: Facts, text: str = "") -> Prepared:
+    """`text`: what a person pasted."""
+    lines = lines_of(text)
+    return Prepared(facts, SearchedText(lines, Roles(lines)) if text else None)
+
+
+def outcome_of(check: Check, example: Prepared) -> str:
+    """The weightiest outcome over all items; no item at all is 'not-applicable'."""
+    hits = [hit for signature in check.signatures for hit in example.text.hits(signature)] if example.text else []
+    seen = {trace.outcome for trace, _ in outcomes(check, example.facts, hits)}
+    return next((outcome for outcome in _WEIGHT if outcome in seen), "not-applicable")

@@ -1,0 +1,129 @@
+"""Which checks a text speaks of: by the literals in their heads, then by their signatures."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+from gpudoctor.facts.text.line_heads import other_program
+from gpudoctor.facts.text.topics import VENDORS as VENDOR_WORDS
+from gpudoctor.facts.text.topics import WORDS as STACK_WORDS
+from gpudoctor.model.check import Check, Stack
+from gpudoctor.model.facts import Facts
+from gpudoctor.model.signature import FAILURE, LOG, Hit, Signature
+from gpudoctor.rules.signatures import SearchedText, letters
+
+A_SENTENCE = 32
+"""Letters of a message from which on no other program is likely to have it."""
+_IDENTIFIER = re.compile(r"_|::|[a-z]\d|\d[a-z]|\.(?:so|dll|py|cpp|dylib)\b|/")
+_SAME_MESSAGE = 3
+"""Lines above and below that may belong to the message of a program."""
+MOST_HITS = 12
+"""Places of one check that are kept: more prove no more."""
+
+
+def speaks_without_a_message(head: Mapping[str, Any]) -> bool:
+    """Whether a check can have a finding where no text is at hand. `head`: as catalog.loader describes it."""
+    return "signature" not in head or bool(head["proactive"])
+
+
+def may_show(text: SearchedText, head: Mapping[str, Any]) -> bool:
+    """Whether the text holds all literals of a signature of the check. Raises KeyError for the head of one without signatures."""
+    return any(all(map(text.holds_any, choices)) for choices in head["signature"])
+
+
+def concerned(checks: Sequence[Check], stacks: Sequence[Stack], facts: Facts) -> list[Check]:
+    """The checks that may speak of a text: a check is silent where it shows other stacks or another vendor's card alone."""
+    shown = _Shown(stacks, facts)
+    return [check for check in checks if not check.signatures or shown.nothing_else_than(check)]
+
+
+class _Shown:
+    """The stacks and vendors that a text speaks of, held against those of a check."""
+
+    def __init__(self, stacks: Sequence[Stack], facts: Facts) -> None:
+        self._stacks = set(facts.value("text.stacks") or ())
+        self._vendors = set(facts.value("text.vendors") or ())
+        self._served = {stack.stack: set(stack.vendors) for stack in stacks}
+
+    def nothing_else_than(self, check: Check) -> bool:
+        named = {stack for stack in check.stacks if stack in self._served}
+        if not named or any(not self._served[stack] for stack in named):
+            return True  # A stack of every vendor: its signatures name the program.
+        if self._vendors:
+            return bool(self._vendors & self._vendors_of(named))
+        return not self._stacks or bool(self._stacks & named) or not named <= set(STACK_WORDS)
+
+    def stack_of(self, check: Check) -> bool:
+        """Whether words of a stack or vendor of the check stand in the text."""
+        named = {stack for stack in check.stacks if stack in self._served}
+        return bool(self._stacks & named or self._vendors & self._vendors_of(named))
+
+    def words_of(self, check: Check) -> list[str]:
+        """Expressions for what a text says of the stacks of a check and their vendors; of any where the check is of every vendor."""
+        named = {stack for stack in check.stacks if stack in self._served}
+        vendors = self._vendors_of(named)
+        if not vendors:
+            return [*STACK_WORDS.values(), *VENDOR_WORDS.values()]
+        of_stacks = [pattern for name, pattern in STACK_WORDS.items() if name in named]
+        return of_stacks + [pattern for name, pattern in VENDOR_WORDS.items() if name in vendors]
+
+    def _vendors_of(self, stacks: set[str]) -> set[str]:
+        return set().union(*(self._served[stack] for stack in stacks))
+
+
+class _Speakers:
+    """Which program said a message: that of one which computes nothing on a GPU counts only where it speaks of the stack itself."""
+
+    def __init__(self, text: SearchedText, shown: _Shown | None) -> None:
+        self._text = text
+        self._shown = shown
+        self._said: dict[int, tuple[str, str]] = {}
+        """By the number of a line: the other program at its head, empty for none, and what it says there, in lower case."""
+
+    def may_mean(self, hit: Hit, check: Check, signature: Signature) -> bool:
+        if self._shown is None or hit.role not in (FAILURE, LOG):
+            return True
+        if hit.line not in self._said:
+            self._said[hit.line] = self._message(hit.line)
+        program, message = self._said[hit.line]
+        if not program or any(program in literal for choice in (*signature.text, *signature.context) for literal in choice):
+            return True
+        return any(re.search(pattern, message) for pattern in self._shown.words_of(check))
+
+    def _message(self, number: int) -> tuple[str, str]:
+        above, line, below = self._text.around(number, _SAME_MESSAGE)
+        program = other_program(line)
+        if not program:
+            return "", ""
+        return program, "\n".join([line, *(near for near in (*above, *below) if other_program(near) == program)]).lower()
+
+
+def has_own_words(signature: Signature) -> bool:
+    """Whether a signature demands a program besides its message, or an identifier, or a whole sentence: 'cudnn_status_bad_param'.
+
+    Everyday words alone ('out of memory', 'algorithm not found') are of many programs.
+    """
+    if signature.context or sum(map(letters, signature.text)) >= A_SENTENCE:
+        return True
+    return any(all(_IDENTIFIER.search(literal) for literal in choice) for choice in signature.text)
+
+
+def hits_in(text: SearchedText, checks: Sequence[Check], stacks: Sequence[Stack] = (), facts: Facts | None = None) -> dict[str, list[Hit]]:
+    """By check: where the text shows one of its signatures. `facts`: of a pasted text; what a tool of a known machine says has an owner."""
+    shown = None if facts is None else _Shown(stacks, facts)
+    signatures = [signature for check in checks for signature in check.signatures]
+    text.look_for(literal for each in signatures for choice in (*each.text, *each.context) for literal in choice)
+    speakers = _Speakers(text, shown)
+    found: dict[str, list[Hit]] = {}
+    for check in checks:
+        for signature in check.signatures:
+            meant = (hit for hit in text.hits(signature) if speakers.may_mean(hit, check, signature))
+            hits = list(islice(meant, MOST_HITS))
+            if hits:
+                distinct = shown is None or has_own_words(signature) or shown.stack_of(check)
+                found.setdefault(check.id, []).extend(hit if distinct else replace(hit, distinct=False) for hit in hits)
+    return {name: sorted(hits, key=lambda hit: (-hit.strength, hit.line))[:MOST_HITS] for name, hits in found.items()}

@@ -1,0 +1,104 @@
+"""Runs all probes, then all derivations. A probe that fails is a gap in the facts, never the end of the run."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from gpudoctor.facts import vocabulary
+from gpudoctor.facts.probes._probe import Probe
+from gpudoctor.model.deadline import Deadline
+from gpudoctor.model.facts import Absent, Fact, Facts, Incomplete, Known, Unknown
+from gpudoctor.system.host import Host
+
+Progress = Callable[[str], None]
+
+
+@dataclass(slots=True)
+class Gathered:
+    facts: Facts
+    incidents: list[str] = field(default_factory=list)
+    """Probes that crashed or ran out of time, one line each."""
+
+
+def gather(
+    host: Host,
+    progress: Progress | None = None,
+    given: Mapping[str, Fact] | None = None,
+    settle: Callable[[Facts], None] | None = None,
+    deadline: Deadline | None = None,
+) -> Gathered:
+    """Probes in order; slow ones (processes, frameworks) each in a thread of their own from their place in the order on.
+
+    The slow ones see the facts known when they start. What is not there at the deadline is `unknown: out of time`.
+    `given`: facts that nobody probes, such as what a person asked of `setup`. `settle` has the last word before anything is derived.
+    `deadline`: of a text or a recording that somebody sent; what was not read by then is unknown as well.
+    """
+    gathered = Gathered(Facts(given))
+    running: list[tuple[Probe, threading.Thread, Gathered]] = []
+    for probe in vocabulary.all_probes():
+        if probe.slow and host.quick:
+            _leave_out(probe, gathered, "not inspected")
+        elif probe.slow and host.origin == "live":
+            own = Gathered(Facts(dict(gathered.facts.items())))
+            result = Gathered(Facts())
+            thread = threading.Thread(target=_run, args=(probe, host, own.facts, result), daemon=True, name=probe.name)
+            thread.start()
+            running.append((probe, thread, result))
+        elif deadline is not None and deadline.over():
+            gathered.incidents.append(f"{probe.name}: out of time")
+            _leave_out(probe, gathered, "out of time")
+        else:
+            _run(probe, host, gathered.facts, gathered)
+        if progress:
+            progress(probe.name)
+    for probe, thread, result in running:
+        if progress:
+            progress(probe.name)
+        thread.join(max(0.1, host.remaining() + 0.7))
+        if thread.is_alive():
+            gathered.incidents.append(f"{probe.name}: out of time")
+            _leave_out(probe, gathered, "out of time")
+        for name, fact in list(result.facts.items()):
+            gathered.facts.set(name, fact)
+        gathered.incidents += result.incidents
+    if settle is not None:
+        settle(gathered.facts)
+    derive(gathered, deadline)
+    return gathered
+
+
+def derive(gathered: Gathered, deadline: Deadline | None = None) -> None:
+    for derivation in vocabulary.all_derivations():
+        if deadline is not None and deadline.over():
+            gathered.incidents.append(f"{derivation.name}: out of time")
+            continue
+        try:
+            for name, fact in derivation.derive(gathered.facts):
+                gathered.facts.set(name, _proven(fact, gathered.facts))
+        except Exception as error:  # one of the two broad excepts: a gap in the facts, not the end
+            gathered.incidents.append(f"{derivation.name}: {type(error).__name__}: {error}")
+
+
+def _proven(fact: Fact, facts: Facts) -> Fact:
+    """An absence that was drawn from a list of which only a part is known is none."""
+    if isinstance(fact, Absent) and fact.source and isinstance(facts.value(fact.source), Incomplete):
+        return Unknown("not in the text")
+    return fact
+
+
+def _run(probe: Probe, host: Host, known: Facts, into: Gathered) -> None:
+    try:
+        for name, fact in probe.collect(host, known):
+            into.facts.set(name, fact)
+            known.set(name, fact)
+    except Exception as error:
+        into.incidents.append(f"{probe.name}: {type(error).__name__}: {error}")
+        _leave_out(probe, into, f"probe crashed: {probe.name}")
+
+
+def _leave_out(probe: Probe, gathered: Gathered, reason: str) -> None:
+    for spec in probe.provides:
+        if not isinstance(gathered.facts.get(spec.name), Known):
+            gathered.facts.set(spec.name, Unknown(reason))

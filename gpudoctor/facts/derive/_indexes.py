@@ -1,0 +1,20 @@
+"""PyTorch's package indexes as the tables know them: of the newest release of each build."""
+
+from __future__ import annotations
+
+from gpudoctor.facts.derive._rocm_wheels import index_for
+from gpudoctor.facts.derive._tables import table
+from gpudoctor.rules.versions import dotted
+
+ROOT = "https://download.pytorch.org/whl/"
+
+
+def newest(gfx: str | None = None) -> dict[str, str]:
+    """By the names that templates use. `gfx`: the AMD GPU that the wheels must have kernels for."""
+    releases = table("rocm-torch")["index"]
+    return {
+        "index.cuda": f"{ROOT}{table('cuda-torch')['pick'][0]['flavour']}",
+        "index.rocm": index_for(max(releases, key=lambda release: dotted(release) or ()), gfx),
+        "index.xpu": f"{ROOT}xpu",
+        "index.cpu": f"{ROOT}cpu",
+    }

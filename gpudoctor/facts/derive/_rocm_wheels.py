@@ -1,0 +1,67 @@
+"""What the ROCm tables answer: which targets a wheel serves, what an override pretends, which index holds a torch release."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from gpudoctor.facts.derive._tables import table
+from gpudoctor.model.facts import Unknown
+from gpudoctor.rules.versions import compare_dotted, dotted
+
+
+def older(left: str, right: str) -> bool:
+    a, b = dotted(left), dotted(right)
+    return a is not None and b is not None and compare_dotted(a, b) < 0
+
+
+def target(gfx: str) -> dict[str, Any]:
+    """The row of a target; empty where none is needed."""
+    for row in table("rocm-gfx")["target"]:
+        if gfx in row["gfx"]:
+            return dict(row)
+    return {}
+
+
+def pretended(override: str) -> str | None:
+    """The target that HSA_OVERRIDE_GFX_VERSION names: 10.3.0 is gfx1030."""
+    match = re.fullmatch(r"(\d{1,2})\.(\d{1,2})\.(\d{1,2})", override.strip())
+    return f"gfx{match[1]}{int(match[2]):x}{int(match[3]):x}" if match else None
+
+
+def line(version: str) -> str:
+    """6.2.4 is of the line 6.2."""
+    return ".".join(version.split(".")[:2])
+
+
+def covers(rocm: str, gfx: str, device_packages: list[str]) -> bool | Unknown:
+    """Whether the wheel made for this ROCm holds kernels for this target."""
+    data = table("rocm-torch")
+    if device_packages:
+        return any(gfx in name or name.endswith("-all") for name in device_packages) or Unknown("not recorded")
+    if not older(rocm, data["per_device_from"]):
+        return Unknown("not recorded")
+    for row in data["wheel"]:
+        if line(rocm) in row["rocm"]:
+            if gfx in row.get("unsure", ()):
+                return Unknown("conflicting")
+            return gfx in row["gfx"]
+    return Unknown("not recorded")
+
+
+def index_for(torch_base: str | None, gfx: str | None) -> str:
+    """The newest index of PyTorch for this torch release, preferring one whose wheels serve the target."""
+    data = table("rocm-torch")
+    lines: list[str] = data["index"].get(line(torch_base or ""), [])
+    serving = [rocm for rocm in lines if gfx and covers(rocm, gfx, []) is True]
+    chosen = (serving or lines or [data["newest"]])[0]
+    return f"https://download.pytorch.org/whl/rocm{chosen}"
+
+
+def first_index(gfx: str) -> tuple[str, str] | None:
+    """(torch, rocm) of the oldest PyTorch release whose own wheels serve the target."""
+    for torch, lines in table("rocm-torch")["index"].items():
+        for rocm in lines:
+            if covers(rocm, gfx, []) is True:
+                return torch, rocm
+    return None

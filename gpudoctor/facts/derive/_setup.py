@@ -1,0 +1,71 @@
+"""What the derivations for `setup` share: releases of torch by table, Pythons as a specifier, and which Pythons are at hand."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from gpudoctor.facts.derive._tables import table
+from gpudoctor.model.facts import Facts
+
+
+def asked_torch(facts: Facts) -> str | None:
+    """--torch without a local part: '2.8', '2.8.0'."""
+    found = re.match(r"\d+(?:\.\d+)*", str(facts.value("setup.torch") or ""))
+    return found.group() if found else None
+
+
+def numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", text)[:3])
+
+
+def newest_row() -> dict[str, Any]:
+    data = table("python-partners")
+    return next((dict(row) for row in data["torch"] if row["version"] == data["newest_torch"]), dict(data["torch"][-1]))
+
+
+def release_of(asked: str) -> str:
+    """The last release that begins so: 2.8.0 for 2.8. What the table does not hold is returned with three places."""
+    wanted = numbers(asked)
+    rows = [row["version"] for row in table("python-partners")["torch"] if numbers(row["version"])[: len(wanted)] == wanted]
+    return rows[-1] if rows else ".".join(map(str, (*wanted, 0, 0)[:3]))
+
+
+def specifier(release: str) -> str:
+    """'>=3.10,<3.15': the Pythons with a wheel of this torch; those of the nearest known release where it is not in the table."""
+    rows = table("python-partners")["torch"]
+    row = next((row for row in rows if numbers(row["version"]) == numbers(release)), None)
+    if row is None:
+        older = [one for one in rows if numbers(one["version"]) <= numbers(release)]
+        row = older[-1] if older else rows[0]
+    return between(*row["python"])
+
+
+def newest_row_here(facts: Facts) -> dict[str, Any]:
+    """The newest release with a wheel for a Python of this machine: it, or the one before where only older Pythons are here.
+
+    Without a Python that either of them serves it is the newest, and a Python comes along.
+    """
+    here = pythons_here(facts)
+    for row in reversed(table("python-partners")["torch"][-2:]):
+        first, last = map(numbers, row["python"])
+        if any(first <= numbers(minor) <= last for minor in here):
+            return dict(row)
+    return newest_row()
+
+
+def between(first: str, last: str) -> str:
+    """('3.8', '3.11') to '>=3.8,<3.12'."""
+    major, minor = numbers(last)[:2]
+    return f">={first},<{major}.{minor + 1}"
+
+
+def pythons_here(facts: Facts) -> list[str]:
+    """Minors of the interpreters that an environment can be made with: those found, else what the distribution calls python3."""
+    found = facts.value("python.interpreters")
+    if isinstance(found, list) and found:
+        return [str(one["minor"]) for one in found if isinstance(one, dict) and one.get("minor")]
+    for row in table("os-python")["release"]:
+        if row["os"] == facts.value("os.id") and row["version"] == facts.value("os.version"):
+            return [str(row["python"])]
+    return []

@@ -1,0 +1,15 @@
+"""The version tables of gpudoctor/data, read when first asked for."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+from gpudoctor.system.toml_text import loads_ours
+
+
+@lru_cache(maxsize=64)
+def table(name: str) -> dict[str, Any]:
+    """The content of gpudoctor/data/<name>.toml."""
+    return loads_ours(files("gpudoctor").joinpath("data", f"{name}.toml").read_text(encoding="utf-8"))

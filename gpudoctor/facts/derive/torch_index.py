@@ -1,0 +1,146 @@
+"""PyTorch's package indexes: that of each build, and the one of this machine with the command that installs from it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from gpudoctor.facts.derive._derivation import Derivation
+from gpudoctor.facts.derive._indexes import ROOT, newest
+from gpudoctor.facts.derive._rocm_wheels import first_index, target
+from gpudoctor.facts.derive._tables import table
+from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
+from gpudoctor.rules.versions import compare_dotted, dotted
+
+_HERE = {"index.cuda": "cuda.pick.index", "index.rocm": "torch.rocm_index"}
+"""Facts with the index that fits this machine."""
+_XPU_INSIDE = ("Meteor Lake", "Arrow Lake", "Lunar Lake", "Panther Lake", "Wildcat Lake", "Nova Lake")
+"""Generations of Intel's processors whose GPU PyTorch's XPU build serves."""
+_BUILDS = {"nvidia": "cuda", "amd": "rocm", "intel": "xpu"}
+
+
+def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
+    yield from _index_of_each_build(facts)
+    build = build_for(facts)
+    yield "torch.index.build", build
+    if not isinstance(build, Known):
+        yield "torch.index", build
+        yield "torch.index.command", build
+        return
+    index = _index(facts, build.value)
+    yield "torch.index", index
+    yield "torch.index.command", _command(facts, build.value, index)
+
+
+def _index_of_each_build(facts: Facts) -> Iterator[tuple[str, Fact]]:
+    """index.cuda and its like: those that fit this machine, and of the newest release where nothing is known of it."""
+    targets = facts.value("amd.gfx")
+    for name, address in newest(str(targets[0]) if targets else None).items():
+        here = facts.value(_HERE[name]) if name in _HERE else None
+        yield name, Known(str(here or address))
+        if name == "index.rocm":
+            yield "index.rocm_newest", Known(address)
+
+
+def build_for(facts: Facts) -> Fact:
+    """cuda, rocm, xpu, mps or cpu: by the GPUs that this machine has, of several vendors by the torch that is installed."""
+    if facts.value("platform.kind") == "macos":
+        return Known("mps" if facts.value("platform.machine") in ("arm64", "aarch64") else "cpu", "platform.kind")
+    gpus = facts.value("gpus")
+    if not isinstance(gpus, list):
+        return Unknown("not recorded")
+    able = [gpu for gpu in gpus if isinstance(gpu, dict) and _able(gpu)]
+    builds = list(dict.fromkeys(_BUILDS[gpu["vendor"]] for gpu in able))
+    installed = facts.value("torch.build")
+    if installed in builds:
+        return Known(installed, "torch.build")
+    discrete = list(dict.fromkeys(_BUILDS[gpu["vendor"]] for gpu in able if gpu.get("kind") != "integrated"))
+    chosen = discrete or builds
+    if len(chosen) > 1:
+        return Unknown("conflicting")
+    return Known(chosen[0] if chosen else "cpu", "gpus")
+
+
+def _able(gpu: dict[str, Any]) -> bool:
+    """A GPU that some build of PyTorch serves."""
+    vendor, generation = gpu.get("vendor"), gpu.get("generation")
+    if vendor == "amd":
+        return _of_rocm(gpu)
+    if vendor == "intel":
+        return generation in _XPU_INSIDE if gpu.get("kind") == "integrated" else generation != "DG1"
+    return vendor == "nvidia"
+
+
+def _of_rocm(gpu: dict[str, Any]) -> bool:
+    gfx = gpu.get("gfx")
+    if not isinstance(gfx, str):
+        return gpu.get("kind") != "integrated"
+    override = target(gfx).get("override") if gpu.get("kind") != "integrated" else None
+    return first_index(gfx) is not None or bool(override)
+
+
+def _index(facts: Facts, build: str) -> Fact:
+    windows = facts.value("platform.kind") == "windows"
+    if build == "cuda":
+        return facts.get("cuda.pick.index")
+    if build == "rocm":
+        return Absent("PyTorch has no ROCm wheels for Windows on its indices") if windows else facts.get("torch.rocm_index")
+    if build == "mps":
+        return Absent("PyPI")
+    return Known(f"{ROOT}{build}", "download.pytorch.org")
+
+
+def _command(facts: Facts, build: str, index: Fact) -> Fact:
+    python = facts.value("python.executable")
+    pip = f"{python} -m pip" if isinstance(python, str) and " " not in python else "python -m pip"
+    if build == "cuda":
+        return facts.get("cuda.pick.command")
+    if build == "mps":
+        return Known(f"{pip} install --upgrade torch torchvision", "PyPI")
+    if not isinstance(index, Known):
+        return index
+    wanted = _requirement(facts, build, str(index.value))
+    return Known(f"{pip} install --force-reinstall {wanted} torchvision --index-url {index.value}", index.source)
+
+
+def _requirement(facts: Facts, build: str, index: str) -> str:
+    """The installed release where that index holds it, else the newest that it has."""
+    base = str(facts.value("torch.base_version") or "")
+    if not re.fullmatch(r"\d+\.\d+(\.\d+)?", base):
+        return "torch"
+    minor = ".".join(base.split(".")[:2])
+    if build == "xpu":
+        first = next(row["torch"] for row in table("torch-xpu")["release"] if row["bundled"])
+        return f"torch=={base}" if _at_least(minor, first) else "torch"
+    if build == "rocm":
+        lines = table("rocm-torch")["index"].get(minor, [])
+        return f"torch=={base}" if any(index.endswith(f"rocm{line}") for line in lines) else "torch"
+    return f"torch=={base}"
+
+
+def _at_least(left: str, right: str) -> bool:
+    ours, theirs = dotted(left), dotted(right)
+    return ours is not None and theirs is not None and compare_dotted(ours, theirs) >= 0
+
+
+DERIVATION = Derivation(
+    name="torch_index",
+    provides=(
+        FactSpec("torch.index.build", "text", "the build of torch that serves the GPU of this machine: cuda, rocm, xpu, mps or cpu"),
+        FactSpec("torch.index", "text", "address of the index with that build and torch release; absent where PyPI or no index has it"),
+        FactSpec("torch.index.command", "text", "the pip command that installs that build into the target environment"),
+        FactSpec(
+            "index.cuda",
+            "text",
+            "PyTorch's index of CUDA wheels that fit the card and driver; of the newest release where those are unknown",
+        ),
+        FactSpec(
+            "index.rocm", "text", "PyTorch's index of ROCm wheels for the torch release here; of the newest release where that is unknown"
+        ),
+        FactSpec("index.rocm_newest", "text", "PyTorch's index of ROCm wheels for the newest torch release, whatever is installed"),
+        FactSpec("index.xpu", "text", "PyTorch's index of wheels for Intel GPUs"),
+        FactSpec("index.cpu", "text", "PyTorch's index of wheels for the processor"),
+    ),
+    derive=derive,
+)

@@ -1,0 +1,186 @@
+"""What the last `validate` measured, kept for a later `check` or `report`: one private file for each environment and device.
+
+A file holds what the measurements depended on (framework, driver, kernel, device). Where one of these is another now, they are stale:
+still there to be shown, but no fact about this machine any more. Nothing here raises for what the disk does: it is a convenience.
+Who wants no history (GPUDOCTOR_HISTORY=0) has none of this either.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gpudoctor.model.facts import Facts, Unknown
+from gpudoctor.model.measurement import SKIPPED, Measurement
+from gpudoctor.system import json_text
+from gpudoctor.system.check_history import switched_off
+from gpudoctor.system.state_folder import state_folder, write_private
+
+FOLDER = "measurements"
+FORMAT = 1
+LARGEST = 8_000_000
+"""Bytes: what is larger was not written here."""
+DISTRIBUTIONS = {
+    "torch": ("torch",), "ipex": ("torch", "intel-extension-for-pytorch"), "torch-directml": ("torch", "torch-directml"),
+    "torch-opencl": ("torch", "pytorch-ocl", "pytorch_ocl"), "poptorch": ("torch", "poptorch"), "popart": ("popart",),
+    "openvino": ("openvino",), "onnxruntime": ("onnxruntime", "onnxruntime-gpu", "onnxruntime-openvino", "onnxruntime-directml"),
+    "tensorflow": ("tensorflow", "tensorflow-cpu", "tensorflow-directml", "tensorflow-directml-plugin", "intel-extension-for-tensorflow"),
+    "jax": ("jax", "jaxlib"), "opencl": (),
+}  # fmt: skip
+"""Whose versions a measurement with a framework depends on."""
+DRIVERS = (
+    ("kernel", "kernel.release"), ("NVIDIA driver", "nvidia.kernel_module.version"), ("amdgpu driver", "amd.driver.version"),
+    ("compute runtime", "intel.compute_runtime.version"), ("Level Zero driver", "intel.level_zero.version"), ("ROCm", "rocm.version"),
+    ("Windows build", "windows.build"), ("processor", "cpu.model"), ("Python", "python.version"),
+)  # fmt: skip
+"""All of them are read from files, so that `check --quick` can tell as well."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastRun:
+    """The measurements of one environment on one device."""
+
+    environment: str
+    """The interpreter (fact python.executable)."""
+    framework: str
+    """torch, ipex, openvino ..."""
+    device: str
+    """As --device takes it."""
+    date: str
+    """UTC: 2026-11-21T20:00:00Z"""
+    measurements: tuple[Measurement, ...]
+    stale: tuple[str, ...] = ()
+    """'torch 2.7.0 then, 2.8.0 now'; empty: they still hold."""
+
+
+def last_measurements(facts: Facts, folder: Path | None = None) -> tuple[LastRun, ...]:
+    """Those of the environment that `facts` (of this machine, not of a recorded one) name, newest first; () where there are none."""
+    environment = facts.value("python.executable")
+    if not isinstance(environment, str) or (folder is None and switched_off()):
+        return ()
+    found = []
+    try:
+        paths = sorted((folder or state_folder()).joinpath(FOLDER).glob("*.json"))
+    except OSError:
+        return ()
+    for path in paths:
+        try:
+            if path.is_symlink() or path.stat().st_size > LARGEST:
+                continue
+            run = _parsed(json_text.loads(path.read_text("utf-8")), facts)
+        except (OSError, ValueError, TypeError, OverflowError):
+            continue
+        if run.environment == environment and path.name == _name(run.environment, run.framework, run.device):
+            found.append(run)
+    return tuple(sorted(found, key=lambda run: run.date, reverse=True))
+
+
+def keep(measurements: Sequence[Measurement], facts: Facts, folder: Path | None = None) -> str:
+    """In place of what was kept of the same environment, framework and device. '' or why it could not be kept."""
+    environment = facts.value("python.executable")
+    if folder is None and switched_off():
+        return ""
+    if not isinstance(environment, str):
+        return "the environment has no name"
+    date = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    done = [each for each in measurements if each.status != SKIPPED]
+    for framework, device in dict.fromkeys((each.framework, each.device) for each in done):
+        mine = [each for each in done if (each.framework, each.device) == (framework, device)]
+        document = {
+            "format": FORMAT, "environment": environment, "framework": framework, "device": device, "date": date,
+            "depends_on": dict(_depends_on(framework, mine, facts)), "measurements": [each.to_json() for each in mine],
+        }  # fmt: skip
+        path = (folder or state_folder()) / FOLDER / _name(environment, framework, device)
+        try:
+            write_private(path, json.dumps(document, allow_nan=False).encode())
+        except (OSError, ValueError) as error:
+            return f"{path} cannot be written ({getattr(error, 'strerror', None) or error})"
+    return ""
+
+
+def _name(environment: str, framework: str, device: str) -> str:
+    """The machine is part of it, for homes that many machines share."""
+    words = "\0".join((platform.node(), environment, framework, device))
+    return hashlib.sha256(words.encode("utf-8", "replace")).hexdigest()[:24] + ".json"
+
+
+def _parsed(document: Any, facts: Facts) -> LastRun:
+    """Raises ValueError for what `keep` did not write."""
+    if not isinstance(document, Mapping) or document.get("format") != FORMAT:
+        raise ValueError("not of this format")
+    texts = {name: document.get(name) for name in ("environment", "framework", "device", "date")}
+    rows, then = document.get("measurements"), document.get("depends_on")
+    if not all(isinstance(text, str) for text in texts.values()) or not isinstance(rows, list) or not isinstance(then, Mapping):
+        raise ValueError("not of this format")
+    measurements = tuple(Measurement.from_json(row) for row in rows)
+    now = dict(_depends_on(str(texts["framework"]), measurements, facts))
+    return LastRun(
+        environment=str(texts["environment"]), framework=str(texts["framework"]), device=str(texts["device"]), date=str(texts["date"]),
+        measurements=measurements, stale=tuple(_changed(then, now)),
+    )  # fmt: skip
+
+
+def _changed(then: Mapping[Any, Any], now: Mapping[str, str | None]) -> Iterator[str]:
+    """What could be told both times and differs. None is 'not there', a missing key is 'not told'."""
+    for name, before in then.items():
+        if name in now and now[name] != before:
+            yield f"{name} {before or 'was not there'} then, {now[name] or 'not there'} now"
+
+
+def _depends_on(framework: str, measurements: Sequence[Measurement], facts: Facts) -> Iterator[tuple[str, str | None]]:
+    installed = facts.value("python.distributions")
+    if isinstance(installed, Mapping):
+        for name in DISTRIBUTIONS.get(framework, ()):
+            yield name, _version(installed.get(name))
+    for words, name in DRIVERS:
+        fact = facts.get(name)
+        if not isinstance(fact, Unknown):
+            value = facts.value(name)
+            yield words, None if value is None else str(value)
+    addresses = {each.conditions.gpu_address for each in measurements if each.conditions is not None and each.conditions.gpu_address}
+    for gpu in facts.value("gpus") or ():
+        if isinstance(gpu, Mapping) and gpu.get("address") in addresses:
+            yield f"card at {gpu['address']}", str(gpu.get("pci_id"))
+            addresses.remove(gpu["address"])
+    if facts.known("gpus"):
+        for address in sorted(map(str, addresses)):
+            yield f"card at {address}", None
+
+
+def _version(entry: Any) -> str | None:
+    """A distribution is its version, a table with it, a list where it is installed twice, or nothing."""
+    if isinstance(entry, list | tuple):
+        return ", ".join(sorted(str(_version(each)) for each in entry))
+    if isinstance(entry, Mapping):
+        entry = entry.get("version")
+    return entry if isinstance(entry, str) else None
+
+
+def recorded_runs(document: Any) -> tuple[LastRun, ...]:
+    """Those that a recording of another machine holds (measurements.json): they belong to what was recorded with them."""
+    found = []
+    for row in document.get("runs") or () if isinstance(document, Mapping) else ():
+        try:
+            measured = tuple(Measurement.from_json(each) for each in row["measurements"])
+            found.append(LastRun(environment="", framework="", device="", date=str(row["date"]), measurements=measured))
+        except (ValueError, KeyError, TypeError, OverflowError, AttributeError):
+            continue
+    return tuple(found)
+
+
+def measurements_of(report: Mapping[str, Any]) -> tuple[Measurement, ...]:
+    """Of a report's document; what cannot be read is left out."""
+    found = []
+    rows = report.get("measurements")
+    for row in rows if isinstance(rows, list) else ():
+        try:
+            found.append(Measurement.from_json(row))
+        except (ValueError, KeyError, TypeError, OverflowError, AttributeError):
+            continue
+    return tuple(found)

@@ -1,0 +1,39 @@
+"""What a probe is: a name, the facts it gives, the facts it reads, and the function that asks the host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
+from gpudoctor.system.host import Host, Ran, Text
+
+Collected = Iterable[tuple[str, Fact]]
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """`collect(host, facts)` yields (name, fact); names in `needs` are there before it runs."""
+
+    name: str
+    provides: tuple[FactSpec, ...]
+    collect: Callable[[Host, Facts], Collected]
+    needs: tuple[str, ...] = ()
+    slow: bool = False
+    """Starts processes or frameworks: left out by `check --quick`."""
+
+
+def from_text(text: Text, value: object, source: str) -> Fact:
+    """The fact for a file and what was parsed from it (None: unparsable)."""
+    if text.ok:
+        return Unknown("unparsable") if value is None else Known(value, source)
+    if text.problem == "missing":
+        return Absent(source)
+    return Unknown({"denied": "permission denied", "too-large": "too large", "not-recorded": "not recorded"}.get(text.problem, "io error"))
+
+
+def from_run(ran: Ran, value: object) -> Fact:
+    """The fact for a command and what was parsed from its output (None: it taught nothing)."""
+    if value is not None:
+        return Known(value, " ".join(ran.argv))
+    return Unknown(ran.why_not())

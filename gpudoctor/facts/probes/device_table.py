@@ -1,0 +1,117 @@
+"""What a PCI device id says: product, generation, compute capability, gfx target, first kernel. From gpudoctor/data/devices-*.toml."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+from gpudoctor.system.toml_text import loads_ours
+
+VENDORS = {"8086": "intel", "10de": "nvidia", "1002": "amd", "1d95": "graphcore", "106b": "apple", "1414": "microsoft"}
+_TABLES = {"8086": "devices-intel", "10de": "devices-nvidia", "1002": "devices-amd", "1d95": "devices-graphcore"}
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """Fields are None where the table does not say."""
+
+    name: str | None = None
+    generation: str | None = None
+    arch: str | None = None
+    kind: str | None = None
+    compute_capability: str | None = None
+    gfx: str | None = None
+    min_kernel: str | None = None
+    memory_bytes: int | None = None
+    drivers: tuple[str, ...] = ()
+
+
+def lookup(vendor_id: str, device_id: str) -> Device | None:
+    """The device; None for an id that no row covers."""
+    table = _TABLES.get(vendor_id.lower())
+    if table is None:
+        return None
+    try:
+        number = int(device_id, 16)
+    except ValueError:
+        return None
+    exact, ranges = _index(table)
+    row = exact.get(number)
+    if row is not None:
+        return row
+    for first, last, device in ranges:
+        if first <= number <= last:
+            return device
+    return None
+
+
+def lookup_name(vendor: str, name: str) -> Device | None:
+    """The device that a driver calls by this name: 'Intel(R) Arc(TM) A770 Graphics'. The longest fitting name of the table counts."""
+    table = next((_TABLES[vendor_id] for vendor_id, known in VENDORS.items() if known == vendor and vendor_id in _TABLES), None)
+    if table is None:
+        return None
+    wanted = _plain(name)
+    best: tuple[int, Device] | None = None
+    for plain, device in _spellings(table):
+        if len(plain) < 3 and plain != wanted:  # 'T4' and 'L4' are names where nothing else stands beside them
+            continue
+        if plain in wanted and (best is None or len(plain) > best[0]) and re.search(rf"\b{re.escape(plain)}\b", wanted):
+            best = (len(plain), device)
+    return best[1] if best else None
+
+
+@lru_cache(maxsize=8)
+def _spellings(table: str) -> tuple[tuple[str, Device], ...]:
+    """Plain names; 'RX 7900 XT/XTX/GRE' and 'RX 9070 / 9070 XT' are several."""
+    found: list[tuple[str, Device]] = []
+    for device in _index(table)[0].values():
+        first, *others = re.split(r"\s{0,4}/\s{0,4}", _plain(device.name or ""))
+        stem = first.rpartition(" ")[0] if not re.match(r"\d", others[0] if others else "") else first.split(" ")[0]
+        found += [(name, device) for name in (first, *(f"{stem} {other}".strip() for other in others)) if len(name) >= 2]
+    for family in _rows(table):
+        found += [(_plain(name), _common(family)) for name in family.get("also", ())]
+    return tuple(found)
+
+
+def _plain(name: str) -> str:
+    brands = r"\((?:R|TM|C)\)|®|™|\b(?:NVIDIA|AMD|Intel|GeForce|Radeon|Arc|Graphics|Tesla)\b"
+    plain = re.sub(r"\s+", " ", re.sub(brands, " ", name, flags=re.IGNORECASE)).strip().lower()
+    return re.sub(r"\b(?:(rx)[ -]?)?(\d{3,4})(?: ?(xtx?|gre))?\b", _spaced, plain)
+
+
+def _spaced(found: re.Match[str]) -> str:
+    """'RX6700XT', 'rx-6700 xt', '6700XT' and 'RX 6700 XT' are one name."""
+    series, number, suffix = found.groups()
+    return " ".join(part for part in (series or ("rx" if suffix else None), number, suffix) if part)
+
+
+@lru_cache(maxsize=8)
+def _rows(table: str) -> tuple[dict[str, Any], ...]:
+    data: dict[str, Any] = loads_ours(files("gpudoctor").joinpath("data", f"{table}.toml").read_text(encoding="utf-8"))
+    return tuple(data.get("family", ()))
+
+
+def _common(family: Mapping[str, Any]) -> Device:
+    """What all devices of a family share. `also` of a family: further names that its chips are sold by."""
+    said = {key: family[key] for key in ("generation", "arch", "kind", "compute_capability", "gfx", "min_kernel") if key in family}
+    return Device(drivers=tuple(family.get("drivers", ())), **said)
+
+
+@lru_cache(maxsize=8)
+def _index(table: str) -> tuple[dict[int, Device], tuple[tuple[int, int, Device], ...]]:
+    exact: dict[int, Device] = {}
+    ranges: list[tuple[int, int, Device]] = []
+    for family in _rows(table):
+        common = _common(family)
+        for device_id, name in family.get("devices", {}).items():
+            gigabytes = family.get("memory_gb", {}).get(device_id)
+            exact[int(device_id, 16)] = replace(common, name=name, memory_bytes=gigabytes * 2**30 if gigabytes else None)
+        for device_id in family.get("ids", ()):
+            exact.setdefault(int(device_id, 16), common)
+        for first, last in family.get("ranges", ()):
+            ranges.append((int(first, 16), int(last, 16), common))
+    return exact, tuple(ranges)

@@ -1,0 +1,51 @@
+"""What of torch-directml lies in the target environment: for which Python its native module was built."""
+
+from __future__ import annotations
+
+import re
+
+from gpudoctor.facts.probes._probe import Collected, Probe
+from gpudoctor.model.facts import Absent, Facts, FactSpec, Known, Unknown
+from gpudoctor.system.host import Host
+
+_TAGS = (re.compile(r"cpython-(\d)(\d+)"), re.compile(r"\.cp(\d)(\d+)-win"))
+
+
+def parse_native(names: list[str]) -> list[str]:
+    """Python versions of torch_directml_native's files: ['3.10']."""
+    found = []
+    for name in names:
+        if name.startswith("torch_directml_native"):
+            for tag in _TAGS:
+                match = tag.search(name)
+                if match:
+                    found.append(f"{match[1]}.{match[2]}")
+    return sorted(set(found))
+
+
+def site_packages(host: Host, prefix: str) -> list[str]:
+    """The folders of packages below a prefix, on Linux and on Windows."""
+    lib = f"{prefix}/lib"
+    folders = [f"{lib}/{name}/site-packages" for name in host.listdir(lib) if re.fullmatch(r"python3\.\d+t?", name)]
+    return [*folders, f"{prefix}/Lib/site-packages"]
+
+
+def collect(host: Host, facts: Facts) -> Collected:
+    prefix = facts.value("python.prefix")
+    if not isinstance(prefix, str) or not prefix:
+        yield "directml.native_python", Unknown("not probed")
+        return
+    names = [name for folder in site_packages(host, prefix.rstrip("/\\")) for name in host.listdir(folder)]
+    found = parse_native(names)
+    if found:
+        yield "directml.native_python", Known(found, prefix)
+    else:
+        yield "directml.native_python", Absent(prefix) if names else Unknown("not recorded")
+
+
+PROBE = Probe(
+    "directml",
+    (FactSpec("directml.native_python", "list", "Python versions for which torch-directml's native module was built"),),
+    collect,
+    needs=("python.prefix",),
+)

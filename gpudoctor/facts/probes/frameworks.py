@@ -1,0 +1,226 @@
+"""What each installed framework says of itself, asked in a child of the target interpreter: one child per framework, side by side."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from gpudoctor.facts.probes._probe import Probe
+from gpudoctor.model.facts import Fact, Facts, FactSpec, Known, Unknown
+from gpudoctor.system import json_text
+from gpudoctor.system.host import PAYLOAD_MARK, Host, Ran
+
+OWN_LIMIT = 60.0
+MEMORY_PER_CHILD = 1_500_000_000
+FRAMEWORKS: Mapping[str, tuple[str, ...]] = {
+    "torch": ("torch", "pytorch-directml"),
+    "intel_extension_for_pytorch": ("intel-extension-for-pytorch", "intel-extension-for-pytorch-deepspeed"),
+    "torch_directml": ("torch-directml",),
+    "pytorch_ocl": ("pytorch-ocl",),
+    "poptorch": ("poptorch",),
+    "tensorflow": (
+        "tensorflow", "tensorflow-cpu", "tensorflow-gpu", "tensorflow-intel", "tensorflow-rocm", "tensorflow-directml", "tensorflow-macos",
+        "tf-nightly",
+    ),
+    "onnxruntime": (
+        "onnxruntime", "onnxruntime-gpu", "onnxruntime-openvino", "onnxruntime-directml", "onnxruntime-training", "onnxruntime-rocm",
+        "onnxruntime-migraphx", "onnxruntime-qnn", "onnxruntime-silicon", "onnxruntime-windowsml", "ort-nightly", "ort-nightly-gpu",
+    ),
+    "openvino": ("openvino",),
+    "jax": ("jax",),
+    "bitsandbytes": ("bitsandbytes",),
+    "xformers": ("xformers",),
+}  # fmt: skip
+QUIET = {
+    "TF_FORCE_GPU_ALLOW_GROWTH": "true",
+    "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
+    "TF_CPP_MIN_LOG_LEVEL": "1",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
+}
+SILENT = {"CI": "true", "KERAS_HOME": "/dev/null/none"}
+"""Whatever the person set. `import openvino` tells a statistics server that it was imported, and leaves files in the home folder,
+unless on a build server; `import tensorflow` makes ~/.keras."""
+SIGNALS = {4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM", 31: "SIGSYS"}
+
+
+def present(distributions: Iterable[str]) -> list[str]:
+    """The frameworks that the installed distributions hold."""
+    names = set(distributions)
+    return [module for module, owners in FRAMEWORKS.items() if names.intersection(owners)]
+
+
+def parse_child(ran: Ran, name: str) -> dict[str, Any] | Unknown:
+    """What a child said, stage by stage, and how it ended. Unknown where it was never started."""
+    if ran.not_recorded:
+        return Unknown("not inspected")
+    if ran.missing:
+        return Unknown("not inspected: the interpreter is missing")
+    said, stages = _stages(ran.stdout)
+    last = stages[-1] if stages else ""
+    if last in ("done", "failed"):
+        said.setdefault("imported", False)
+        if isinstance(said.get("error"), dict):
+            said["error"]["message"] = _with_output(str(said["error"].get("message", "")), ran.stderr)
+    elif ran.timed_out:
+        if ran.seconds < 1.0:
+            return Unknown("out of time")
+        said["timed_out"] = True
+        if not stages:
+            return Unknown("timeout: the interpreter did not start")
+        what = f"import {name}" if last == "import" else f"{name} asked for its devices"
+        said["error"] = {"kind": "timeout", "name": "timeout", "message": f"{what}: no end after {ran.seconds:.0f} s"}
+    else:
+        error = _how_it_died(ran, name, last)
+        if error is None:
+            return Unknown(f"crashed: {_tail(ran.stderr) or 'the interpreter did not start'}"[:300])
+        said["error"] = error
+    said["imported"] = bool(said.get("imported"))
+    said.setdefault("version", Unknown("not inspected"))
+    said.setdefault("error", None)
+    if said.pop("devices_skipped", None):
+        said["devices"] = Unknown("device busy")
+    elif "devices" not in said:
+        said["devices"] = Unknown(f"unparsable: {str(said.get('device_error') or 'not imported')[:300]}")
+    if "libraries" not in said:
+        said["libraries"] = Unknown("not inspected")
+    return said
+
+
+def _stages(stdout: str) -> tuple[dict[str, Any], list[str]]:
+    """All that the child reported, later values over earlier ones, and the stages that it reached."""
+    said: dict[str, Any] = {}
+    stages: list[str] = []
+    for line in stdout.splitlines():
+        if line.startswith(PAYLOAD_MARK):
+            try:
+                part = json_text.loads(line[len(PAYLOAD_MARK) :])
+            except ValueError:
+                continue
+            if isinstance(part, dict):
+                stages.append(str(part.pop("stage", "")))
+                said.update(part)
+    return said, stages
+
+
+def _how_it_died(ran: Ran, name: str, last_stage: str) -> dict[str, str] | None:
+    """The error of a child that ended in the middle; None where the interpreter did not even start."""
+    signal = ran.signal if ran.signal is not None else ran.rc - 128 if ran.rc is not None and 128 < ran.rc < 160 else None
+    if not last_stage and signal is None:
+        return None
+    where = f"import {name}" if last_stage in ("import", "") else f"{name} after its import"
+    if signal is None:
+        return {"kind": "exception", "name": "exit", "message": _with_output(f"{where} left with status {ran.rc}", ran.stderr)}
+    label = SIGNALS.get(signal, f"signal {signal}")
+    return {"kind": "signal", "name": label, "message": _with_output(f"{where} died of {label}", ran.stderr)}
+
+
+def _tail(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else ""
+
+
+def _with_output(message: str, stderr: str) -> str:
+    """The message, and the last lines that the framework printed where they say more."""
+    lines = [line.strip() for line in stderr.splitlines() if line.strip() and "Warning" not in line][-4:]
+    more = "\n".join(line[:400] for line in lines if line not in message)
+    return f"{message}\n{more}" if more else message
+
+
+def busy(host: Host) -> bool:
+    """Another process computes on a device of this machine: then no context is made."""
+    if host.listdir("/sys/class/kfd/kfd/proc"):
+        return True
+    if host.exists("/dev/nvidia-uvm"):
+        ran = host.run(["nvidia-smi", "--query-compute-apps=pid", "--format=csv,noheader"], timeout=3.0)
+        return ran.ok and any(line.strip().isdigit() for line in ran.stdout.splitlines())
+    return False
+
+
+def _children(host: Host) -> int:
+    """As many at once as cores and free memory allow."""
+    cores = os.cpu_count() or 1
+    text = host.read("/proc/meminfo", limit=100_000)
+    for line in text.text.splitlines() if text.ok else ():
+        if line.startswith("MemAvailable:"):
+            free = int(line.split()[1]) * 1024
+            return max(1, min(cores, free // MEMORY_PER_CHILD))
+    return max(1, min(cores, 2))
+
+
+def payload(name: str) -> str:
+    """The path of a script of ours that runs in the target interpreter."""
+    return os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "target", "payloads", name)
+
+
+def collect(host: Host, facts: Facts) -> Iterator[tuple[str, Fact]]:
+    distributions = facts.get("python.distributions")
+    if not isinstance(distributions, Known):
+        yield "python.frameworks", distributions if isinstance(distributions, Unknown) else Unknown("not inspected")
+        return
+    wanted = present(distributions.value)
+    if host.origin == "capture":
+        yield "python.frameworks", Known(_recorded(host, wanted), "python.json")
+        return
+    executable = facts.value("python.executable")
+    if refused(facts):
+        yield "python.frameworks", Known({name: Unknown("not inspected: its interpreter was not run") for name in wanted})
+        return
+    if not executable or facts.known("python.error"):
+        yield "python.frameworks", Known({name: Unknown("not inspected: the interpreter is missing") for name in wanted})
+        return
+    yield "python.frameworks", Known(_ask(host, executable, wanted), f"{executable} inspect_framework.py")
+
+
+def refused(facts: Facts) -> bool:
+    """Whether the interpreter of the target is not run, since others could have changed it and nobody asked for it by name."""
+    said = facts.get("python.not_run")
+    return isinstance(said, Unknown) and said.reason.startswith("permission denied")
+
+
+def _recorded(host: Host, wanted: list[str]) -> dict[str, Any]:
+    said = host.python_environment() or {}
+    frameworks = said.get("frameworks")
+    result: dict[str, Any] = {name: Unknown("not recorded") for name in wanted}
+    for name, value in frameworks.items() if isinstance(frameworks, Mapping) else ():
+        if isinstance(value, Mapping):
+            result[str(name)] = {"error": None, **value} if value.get("imported") is not None else dict(value)
+    return result
+
+
+def _ask(host: Host, executable: str, wanted: list[str]) -> dict[str, Any]:
+    if not wanted:
+        return {}
+    environment = {**{name: value for name, value in QUIET.items() if host.env(name) is None}, **SILENT}
+    if busy(host):
+        environment["GPUDOCTOR_NO_DEVICE"] = "1"
+
+    def one(name: str) -> dict[str, Any] | Unknown:
+        argv = [executable, "-X", "utf8", payload("inspect_framework.py"), name]
+        left = host.remaining()
+        if left < 1.0:
+            return Unknown("out of time")
+        return parse_child(host.run_child(argv, timeout=min(OWN_LIMIT, left - 0.5), limit=4_000_000, env=environment), name)
+
+    if len(wanted) == 1:
+        return {wanted[0]: one(wanted[0])}
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(_children(host)) as pool:
+        return dict(zip(wanted, pool.map(one, wanted), strict=True))
+
+
+PROBE = Probe(
+    "frameworks",
+    provides=(
+        FactSpec(
+            "python.frameworks", "map",
+            "per framework: imported, version, build, config, error {kind, name, message}, devices, libraries, notes",
+            privacy="identifying",
+        ),
+    ),
+    collect=collect,
+    needs=("python.distributions", "python.executable", "python.not_run"),
+    slow=True,
+)  # fmt: skip

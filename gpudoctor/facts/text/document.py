@@ -1,0 +1,179 @@
+"""What kind of document a text is as a whole: source code, a configuration, release notes, a manual, or somebody's report.
+
+Notes, manuals and code quote messages that nobody got. A report has a person who speaks, a traceback, or the log of a program.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from gpudoctor.facts.text.line_shapes import SHORTEST_DOCUMENT
+from gpudoctor.facts.text.polarity import TROUBLE, polarity
+from gpudoctor.facts.text.trouble_words import any_of
+from gpudoctor.model.lazy_pattern import lazy
+from gpudoctor.model.signature import ADVICE, CODE, Numbered
+
+REPORT, SOURCE, CONFIG, NOTES, MANUAL = "report", "source", "config", "notes", "manual"
+ROLES = {SOURCE: CODE, CONFIG: CODE, NOTES: ADVICE, MANUAL: ADVICE}
+"""What every line of such a text is, but for errors at its margin; a report is read line by line."""
+LOOKED_AT = 400
+
+_STATEMENTS = (
+    "#!",
+    "//",
+    r"/\*",
+    r"\*/",
+    r"import \w",
+    r"from [\w.]+ import",
+    r"def \w",
+    r"class \w",
+    r"return\b",
+    r"func \w",
+    r"package \w",
+    r"(?:else|elif|if|for|while|switch|case)\b.{0,200}(?:[:{;]|then|do)\s*$",
+    "fi$",
+    "done$",
+    "esac$",
+    "end$",
+    r"[{}\]\[()]+[,;]?\s*$",
+    r"[\w.\"'\[\]]+\s?(?::=|[+-]?=)\s",
+    r"[\w.]+\(.*\)[,;]?\s*$",
+    r".{1,300}[;{]\s*$",
+    r"#\s?\w",
+    r"set -\w",
+    r"@\w+",
+    r"[\"']?[\w.\-]+[\"']?:\s+(?:re\.compile\(|[\"'{\[]|\d).{0,300},\s*$",
+    r".{1,200}(?:\|\||&&) (?:fail|die|exit|echo|error)\b",
+    r"msg(?:id|str) \"",
+)
+_SOURCE = lazy(rf"^\s*(?=\S)(?:{'|'.join(_STATEMENTS)})")
+_KEYS = (
+    r"^\s*(?=\S)(?:-\s)?[\"']?[\w.\-/${} ]{1,50}[\"']?\s?:(?:\s.*)?$",
+    r"^\s*-\s\S.*$",
+    r"^\s*#",
+    "^---$",
+    r"^\s*[\w.\-]+\s?=\s?\S.*$",
+    r"^\[[\w.\-\" ]+\]$",
+)
+_CONFIG = lazy("|".join(_KEYS))
+_BULLET = lazy(r"^\s*(?:[-*+•] |\d{1,2}[.)] )")
+_HEADING = lazy(r"^\.\. [\w:]+|^\s{0,3}#{1,5} \S|^[=~^\"-]{4,}\s*$|^\*\*[^*]{3,60}\*\*:?\s*$")
+_TITLE = lazy(r"^# (?=\S)")
+_WORDS_OF_NOTES = (
+    "release notes?",
+    "changelog",
+    "change log",
+    "what'?s new",
+    "highlights",
+    "known issues",
+    "update notes",
+    "released?",
+    "version history",
+    "fixed bugs",
+    "bug fixes",
+    "changes in",
+    "new in",
+    "unreleased",
+    "advisory",
+    "summary of",
+    "update of",
+    "(?:major|new) features",
+    "improvements",
+    r"\d+\.\d+(?:\.\d+)? \(\d{4}",
+    r"v?\d+\.\d+\.\d+",
+)
+_NOTES = lazy(any_of(_WORDS_OF_NOTES), re.IGNORECASE)
+_WORDS_OF_MANUALS = (
+    "faq",
+    "troubleshooting",
+    "guide",
+    "manual",
+    "documentation",
+    "reference",
+    "tutorial",
+    "readme",
+    "requirements",
+    "prerequisites",
+    "installation",
+    "install",
+    "how to",
+    "usage",
+    "support matrix",
+    "onboarding",
+    "exercise",
+    "lesson",
+    "course",
+    "slides",
+    "paragraph",
+    "glossary",
+    "handbook",
+    "runbook",
+    "policy",
+    "checklist",
+)
+_MANUAL = lazy(rf"^exceptions?\b|{any_of(_WORDS_OF_MANUALS)}", re.IGNORECASE)
+_WORDS_OF_TEACHERS = (
+    r"slides? \d+",
+    "interview questions?",
+    r"exercise \d",
+    "homework",
+    r"lesson (?:\d|for)",
+    "quiz",
+    "for (?:the|a|my) (?:course|talk|lecture)",
+)
+_TEACHING = lazy(any_of(_WORDS_OF_TEACHERS), re.IGNORECASE)
+_QUESTION = lazy(r"^\s*(?:#+ |\*\*|Q: ?).{5,150}\?(?:\*\*)?")
+_QUOTING = lazy(r"^\s*(?:>|#: |//|/\*)")
+_OF_A_TOOL = lazy(r"^\s*(?:PyTorch version|CUDA used|OS|GPU|CPU|Platform|Device|Driver|Model name|Kernel|RAM|iGPU|Hardware)\b.{0,20}:")
+_PERSON = lazy(r"(?:^|[^\w'])(?:I|I'm|I've|I'd|my|mine|me)(?:[^\w']|$)")
+_OF_A_RUN = (
+    "^Traceback",
+    r'^\s+File "',
+    r"^\s*\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d",
+    r"^\s*\[\s*\d+\.\d{3,}\]",
+    r"^[EWIF]\d{4} ",
+    r"^(?:ERROR|WARNING|INFO|error|fatal)\b[: ]",
+    r"^\$ ",
+    "^>>> ",
+    r"^[\w.]+Error: ",
+    r"^E\s{2,}",
+)
+_TRACE = lazy("|".join(_OF_A_RUN))
+
+
+def kind_of(lines: Sequence[Numbered]) -> str:
+    """By the shares of its lines; a report where nothing else is plain."""
+    texts = [line.text for line in lines[:LOOKED_AT] if line.text.strip() and not line.text.lstrip().startswith(("```", "~~~"))]
+    if len(texts) < SHORTEST_DOCUMENT or any(_TRACE.match(text) for text in texts):
+        return REPORT
+    number = len(texts)
+    if sum(map(_matches(_QUESTION), texts)) >= 2 or any(_TEACHING.search(text) for text in (*texts[:2], texts[-1])):
+        return MANUAL
+    if _complains(texts[0]):
+        return REPORT
+    if sum(map(_matches(_SOURCE), texts)) >= 0.5 * number:
+        return SOURCE
+    bullets = sum(map(_matches(_BULLET), texts))
+    if any(_PERSON.search(text) for text in texts):
+        return REPORT
+    head = " ".join(texts[:3])
+    if _NOTES.search(head) and bullets >= 0.3 * number:
+        return NOTES
+    indented = sum(text.startswith("  ") for text in texts)
+    if sum(map(_matches(_CONFIG), texts)) >= 0.7 * number and indented >= 0.3 * number and not any(map(_matches(_OF_A_TOOL), texts)):
+        return CONFIG
+    headings = sum(map(_matches(_HEADING), texts))
+    return MANUAL if (_MANUAL.search(head) and headings + bullets >= 2) or headings >= 3 else REPORT
+
+
+def _complains(first: str) -> bool:
+    """Whether the first line is the title of a report: a sentence about a trouble that quotes nothing, also as '# title'."""
+    first = _TITLE.sub("", first)
+    if any(shape.match(first) for shape in (_HEADING, _BULLET, _QUOTING)) or '"' in first or _MANUAL.search(first):
+        return False
+    return len(first.split()) >= 4 and polarity(first) == TROUBLE
+
+
+def _matches(pattern: re.Pattern[str]) -> Callable[[str], bool]:
+    return lambda text: pattern.match(text) is not None

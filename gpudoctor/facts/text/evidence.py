@@ -1,0 +1,111 @@
+"""What readers take from a text: outputs of commands, contents of files, variables, packages, and facts in so many words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpudoctor.facts.probes.dist_info import normalise
+from gpudoctor.model.facts import Fact, Known, Unknown
+
+CONFLICT = Unknown("conflicting")
+
+
+@dataclass
+class Evidence:
+    """Filled by all readers in turn. What two places of a text say differently is unknown, not the one or the other."""
+
+    commands: dict[tuple[str, ...], str] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
+    variables: dict[str, str] = field(default_factory=dict)
+    packages: dict[str, str] = field(default_factory=dict)
+    """Python distributions by normalised name."""
+    all_packages: bool = False
+    """A whole listing was there: what it lacks is not installed."""
+    partial: set[str] = field(default_factory=set)
+    """Programs of whose output the text shows a part: what that lacks may be there all the same."""
+    facts: dict[str, Fact] = field(default_factory=dict)
+    """Facts that no command of ours gives in this form; a probe's answer outweighs them."""
+    gpus: list[tuple[str, str]] = field(default_factory=list)
+    """Vendor and name, or PCI id and name, of devices that the text names, in its order."""
+    drivers: dict[tuple[str, str], str | None] = field(default_factory=dict)
+    """By such a device: the kernel driver that holds it; None where the text shows that none does."""
+    gfx: list[str] = field(default_factory=list)
+    """AMD's targets that the text names."""
+    platforms: list[str] = field(default_factory=list)
+    """What the text runs on, most telling first: linux, wsl2, windows, macos, container."""
+    frameworks: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """As python.frameworks: what a framework said of itself."""
+    recognised: list[str] = field(default_factory=list)
+    """What readers found, for a person: 'collect_env', 'nvidia-smi'."""
+    _doubted: set[str] = field(default_factory=set)
+
+    def saw(self, what: str) -> None:
+        if what not in self.recognised:
+            self.recognised.append(what)
+
+    def command(self, argv: tuple[str, ...], output: str) -> None:
+        self.commands.setdefault(argv, output)
+
+    def variable(self, name: str, value: str) -> None:
+        self.variables.setdefault(name, value)
+
+    def package(self, name: str, version: str) -> None:
+        """The first word on a package counts; another version later on makes it doubtful, and a longer form of the same one refines it."""
+        name, version = normalise(name), version.strip()
+        known = self.packages.get(name)
+        if not version or name in self._doubted:
+            return
+        if known is None or version.startswith(known):
+            self.packages[name] = version
+        elif known != version and not known.startswith(version):
+            del self.packages[name]
+            self._doubted.add(name)
+
+    def imported(self, name: str, version: str) -> None:
+        """What a program said of itself while it ran outweighs lists that contradict each other."""
+        name = normalise(name)
+        if name in self._doubted:
+            self.packages[name] = version
+
+    def fact(self, name: str, value: Any, source: str) -> None:
+        """None says nothing."""
+        if value is None or value == "":
+            return
+        known = self.facts.get(name)
+        if known is None:
+            self.facts[name] = Known(value, source)
+        elif isinstance(known, Known) and known.value != value:
+            self.facts[name] = CONFLICT
+
+    def gpu(self, maker: str, name: str) -> None:
+        self.gpus.append((maker, name))
+
+    def torch_sees(self, device: str, seen: bool, version: str) -> None:
+        """torch was imported, and `device` (cuda, xpu) is there for it or is not."""
+        torch = self.frameworks.setdefault("torch", {"imported": True, "version": version, "devices": []})
+        if seen:
+            torch["devices"].append({"id": f"{device}:0", "name": self.gpus[0][1] if self.gpus else device})
+
+    def failed_import(self, framework: str, name: str, message: str) -> None:
+        """The first failure of a framework counts: what follows it is its consequence."""
+        said = self.frameworks.setdefault(framework, {"imported": False, "error": {"kind": "exception", "name": name, "message": message}})
+        said.setdefault("error", None)
+
+    def platform(self, kind: str) -> None:
+        if kind not in self.platforms:
+            self.platforms.append(kind)
+
+    def python(self) -> Mapping[str, Any]:
+        """As python.json of a capture."""
+        version = self.facts.get("python.version")
+        said: dict[str, Any] = {}
+        if self.packages or self.all_packages:
+            said["distributions"] = dict(self.packages)
+        if isinstance(version, Known):
+            said["version"] = version.value
+        if self.frameworks:
+            said.setdefault("distributions", {})
+            said["frameworks"] = {name: dict(table) for name, table in self.frameworks.items()}
+        return said

@@ -1,0 +1,52 @@
+"""The last lines of tracebacks: which framework could not be imported, and with which words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from gpudoctor.facts.text.evidence import Evidence
+from gpudoctor.facts.text.sections import Sheet
+from gpudoctor.model.lazy_pattern import lazy
+from gpudoctor.model.signature import Numbered
+
+_LAST = lazy(r"^(?:E\s+)?(?P<name>(?:Import|OS|ModuleNotFound|FileNotFound|Attribute)Error)\s*:\s*(?P<message>\S.*)$")
+_ABOUT_IMPORT = lazy(
+    r"cannot open shared object file|undefined symbol|not found \(required by|WinError|DLL load failed|No module named|"
+    r"partially initialized|cannot import name|executable stack|invalid ELF header|file too short|incompatible architecture|_ARRAY_API|"
+    r"numpy\.core\.multiarray|"
+    r"needs to work with PyTorch|Could not load library|image not found|Library not loaded|symbol not found"
+)
+_PACKAGE = lazy(r"(?:site-packages|dist-packages)[/\\]+(?P<name>[A-Za-z_]\w*)[/\\.]")
+_MODULE = lazy(r"^\s*(?:>>> )?(?:import|from)\s+(?P<name>[A-Za-z_]\w*)")
+_ABOVE = 40
+NAMES = {"functorch": "torch", "torchgen": "torch", "flash_attn_2_cuda": "flash_attn"}
+
+
+def read(sheet: Sheet, evidence: Evidence) -> None:
+    for index, line in enumerate(sheet.lines):
+        found = _LAST.match(line.text)
+        if found is None or not _ABOUT_IMPORT.search(found["message"][:4000]):
+            continue
+        framework = _framework(sheet.lines, index, found["message"])
+        if framework:
+            evidence.failed_import(framework, found["name"], found["message"][:2000])
+
+
+def _framework(lines: Sequence[Numbered], index: int, message: str) -> str:
+    """The package whose import failed: the outermost one that is installed, else what the script imports."""
+    above = lines[max(0, index - _ABOVE) : index]
+    begin = next((number for number in range(len(above) - 1, -1, -1) if above[number].text.startswith("Traceback")), 0)
+    for line in above[begin:]:
+        package = _PACKAGE.search(line.text)
+        if package:
+            return NAMES.get(package["name"], package["name"])
+    package = _PACKAGE.search(message)
+    if package:
+        return NAMES.get(package["name"], package["name"])
+    for line in reversed(above[begin:]):
+        module = _MODULE.match(line.text)
+        if module:
+            return NAMES.get(module["name"], module["name"])
+    missing = re.search(r"No module named '?(?P<name>\w+)", message)
+    return missing["name"] if missing else ""

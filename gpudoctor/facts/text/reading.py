@@ -1,0 +1,114 @@
+"""A pasted text to a machine that probes can ask, and to the facts that no probe gives in that form."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from importlib import import_module
+
+from gpudoctor.facts import text
+from gpudoctor.facts.probes.gpus import named_gpu
+from gpudoctor.facts.text.absence import NOT_THERE, unproven
+from gpudoctor.facts.text.evidence import Evidence
+from gpudoctor.facts.text.sections import Sheet
+from gpudoctor.facts.text.topics import stacks_of, vendors_of
+from gpudoctor.model.deadline import Deadline
+from gpudoctor.model.facts import Facts, Incomplete, Known
+from gpudoctor.model.lazy_pattern import lazy
+from gpudoctor.model.signature import Numbered
+from gpudoctor.system.pasted_host import PastedHost
+
+_OF_BOTH_BUILDS = lazy(r"\d{1,2}\.\d{1,3}(?:\.\d{0,3}0)?(?:\.post\d{1,3})?")
+"""Releases of IPEX without the part that says which build it is: those for cards end in a zero."""
+_ARM_BOARDS = lazy(r"\bJetson\b|\bGH200\b|\bGB[123]\d{1,2}\b|\bDGX Spark\b", re.IGNORECASE)
+"""NVIDIA's modules that hold the processor besides the GPU."""
+_OF_A_MAKER = lazy(r"\((?:r|tm|c)\)|[®™]|\b(?:nvidia|geforce|amd|radeon|instinct|tesla|intel|arc|graphics|gpu)\b|[\s\-]", re.IGNORECASE)
+_MAPS = ("python.distributions", "packages", "env", "libraries", "libraries.all", "libraries.cached", "python.conda_packages")
+
+
+def take(lines: Sequence[Numbered], deadline: Deadline | None = None) -> tuple[Evidence, Sheet]:
+    """Everything that the readers recognise until the deadline is over."""
+    sheet, evidence = Sheet(lines), Evidence()
+    for name, words in text.ALL:
+        if deadline is not None and deadline.over():
+            break
+        if words and not any(word in sheet.lower for word in words):
+            continue
+        read: Callable[[Sheet, Evidence], None] = import_module(f"gpudoctor.facts.text.{name}").read
+        read(sheet, evidence)
+    if not evidence.platforms and {"lspci", "lshw", "inxi", "intel_gpu_top -L", "intel_gpu_top", "rocminfo"} & set(evidence.recognised):
+        evidence.platform("linux")
+    return evidence, sheet
+
+
+def machine_of(evidence: Evidence) -> PastedHost:
+    """Asked by probes like any other machine."""
+    ipex = evidence.packages.get("intel-extension-for-pytorch", "")
+    if _OF_BOTH_BUILDS.fullmatch(ipex) and any(maker == "intel" or maker.startswith("8086:") for maker, _ in evidence.gpus):
+        # Who writes 'IPEX 2.1.10' of an Arc leaves out what distinguishes the builds: nobody runs the CPU build on a card.
+        evidence.packages["intel-extension-for-pytorch"] = f"{ipex}+xpu"
+    platform = evidence.platforms[0] if evidence.platforms else "linux"
+    return PastedHost(evidence.commands, evidence.files, evidence.variables, evidence.python(), platform)
+
+
+def settle(evidence: Evidence, sheet: Sheet, facts: Facts) -> None:
+    """After the probes: what a text does not show is unknown, and what it says in so many words fills the gaps."""
+    for name in _MAPS:
+        fact = facts.get(name)
+        if isinstance(fact, Known) and isinstance(fact.value, dict) and not (name == "python.distributions" and evidence.all_packages):
+            facts.set(name, Known(Incomplete(fact.value), fact.source))
+    if not isinstance(facts.get("python.distributions"), Known):
+        facts.set("python.distributions", Known(Incomplete(evidence.packages), "text") if evidence.packages else NOT_THERE)
+    unproven(facts, evidence)
+    if not evidence.platforms and not evidence.files:
+        facts.set("platform.kind", NOT_THERE)
+    if "container" not in evidence.platforms:
+        facts.set("container.kind", NOT_THERE)
+    if evidence.gpus and all(_ARM_BOARDS.search(name) for _, name in evidence.gpus):
+        evidence.facts.setdefault("platform.machine", Known("aarch64", "text"))
+    for name, fact in evidence.facts.items():
+        if not isinstance(facts.get(name), Known):
+            facts.set(name, fact)
+    _drivers_not_shown(evidence, facts)
+    _gpus(evidence, facts)
+    facts.set("text.stacks", Known(stacks_of(sheet.lower, evidence, facts), "text"))
+    facts.set("text.vendors", Known(vendors_of(sheet.lower, evidence), "text"))
+    facts.set("text.readers", Known(list(evidence.recognised), "text"))
+
+
+def _drivers_not_shown(evidence: Evidence, facts: Facts) -> None:
+    """`lspci -nn` without -k shows no driver of any device: that is no proof that none is bound."""
+    listing = evidence.commands.get(("lspci", "-nnk"), "")
+    if not listing or "Kernel driver in use:" in listing or "Kernel modules:" in listing:
+        return
+    for name in ("pci.devices", "gpus"):
+        records = [{**record, "driver": NOT_THERE} if record.get("driver") is None else record for record in facts.value(name) or []]
+        if records:
+            facts.set(name, Known(records, "lspci"))
+
+
+def _gpus(evidence: Evidence, facts: Facts) -> None:
+    known = facts.value("gpus")
+    if known:
+        return
+    gpus: list[dict[str, object]] = []
+    listed: set[tuple[object, object]] = set()
+    for maker, name in evidence.gpus[:64]:
+        gpu = named_gpu(maker, name, len(gpus))
+        if (maker, name) in evidence.drivers:
+            gpu["driver"] = evidence.drivers[maker, name]
+        spelled = _OF_A_MAKER.sub("", str(gpu["name"])).lower()
+        if (gpu["vendor"], spelled or gpu["name"]) not in listed:
+            listed.add((gpu["vendor"], spelled or gpu["name"]))
+            gpus.append(gpu)
+    targets = list(dict.fromkeys(evidence.gfx))
+    if len(targets) == 1 and not any(gpu["vendor"] == "amd" for gpu in gpus):
+        gpu = named_gpu("amd", targets[0], len(gpus))
+        gpu["gfx"] = targets[0]
+        gpus.append(gpu)
+    if not gpus:
+        for name in ("gpus", "gpu.vendors", "gpu.count"):
+            facts.set(name, NOT_THERE)
+        return
+    facts.set("gpus", Known(gpus, "text"))
+    facts.set("gpu.vendors", Known(sorted({str(gpu["vendor"]) for gpu in gpus}), "text"))

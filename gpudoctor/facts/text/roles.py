@@ -1,0 +1,288 @@
+"""What each line of a pasted text is: a failure, a complaint, a log line, a row of a listing, code, a command, advice or other prose.
+
+The role of a line follows from its shape, its neighbours (fences, tracebacks, diffs, the command before it) and its polarity. A role is
+worked out when it is asked for: most lines never are.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from gpudoctor.facts.text import line_shapes as shapes
+from gpudoctor.facts.text.polarity import FINE, HYPOTHETICAL, NEUTRAL, TROUBLE, polarity
+from gpudoctor.facts.text.sections import typed_in
+from gpudoctor.model.signature import ADVICE, CODE, COMMAND, COMPLAINT, FAILURE, LISTING, LOG, PROSE, Numbered
+from gpudoctor.model.signature import TROUBLE as TROUBLE_ROLES
+
+LONGEST = 2_000
+"""Letters of a line that its shape is read from."""
+_ADDED = 3
+"""Lines that begin with '+' and make a patch without a head."""
+_REACH = 60
+"""Lines above that are looked at for the head of a diff or the command whose output a line is."""
+
+
+class Roles:
+    """Gives the role of a line by its place: `Roles(lines)(row)`."""
+
+    def __init__(self, lines: Sequence[Numbered]) -> None:
+        self._lines = [line if len(line.text) <= LONGEST else Numbered(line.number, line.text[:LONGEST]) for line in lines]
+        self._known: dict[int, str] = {}
+        self._fences: list[int] | None = None
+        self._languages: list[str] = []
+        self._diffs: list[int] = []
+        self._first: int | None = None
+        self._over: bool | None = None
+        self._quoting: str | None = None
+
+    def __call__(self, row: int) -> str:
+        if row not in self._known:
+            role = self._role(row)
+            self._known[row] = PROSE if role in TROUBLE_ROLES and self._settled() else role
+        return self._known[row]
+
+    def _role(self, row: int) -> str:
+        text = self._lines[row].text
+        stripped = text.strip()
+        if not stripped:
+            return LOG
+        fenced = self._fence(row)
+        if self._in_diff(row, text) or shapes.SEARCH.match(self._command_above(row)):
+            return CODE
+        if shapes.LINTED.match(stripped):
+            return CODE
+        if shapes.TESTED.search(stripped):
+            return LOG
+        if self._of_the_whole() and not shapes.AT_THE_MARGIN.match(text):
+            return self._of_the_whole()
+        if _looks_for_words(typed_in(text)):
+            return COMMAND
+        if shapes.REMARKED_AS_SOLVED.search(stripped):
+            return PROSE
+        if shapes.COMMITTED.match(stripped) or self._guides(row, stripped, fenced):
+            return ADVICE
+        if _is_reported(text, stripped) or (text[:2] == "  " and self._in_a_cmake_block(row)):
+            return FAILURE
+        return self._unreported(row, text, stripped, fenced)
+
+    def _unreported(self, row: int, text: str, stripped: str, fenced: str | None) -> str:
+        """A line that does not begin as a failure does."""
+        if _is_command(text):
+            return FAILURE if _is_answered(text) else COMMAND
+        if shapes.FRAME.match(text) or self._under_a_frame(row, text):
+            return CODE
+        if shapes.GOOD_LEVEL.search(text[:200]):
+            return LOG
+        if shapes.STAMPED.match(text):
+            return _of_program(stripped)
+        if self._is_title(row, stripped):
+            return COMPLAINT if _is_a_subject(stripped[2:]) else _of_person(stripped[2:])
+        if fenced in shapes.CODE_FENCES or shapes.CODE.match(text) or (stripped.startswith("# ") and self._beside_code(row)):
+            return CODE
+        if _is_listed(text):
+            return LISTING if shapes.CELL_OF_TROUBLE.search(text) is None or polarity(stripped, prose=False) != TROUBLE else FAILURE
+        if shapes.SETTING.match(text):
+            return CODE if polarity(stripped, prose=False) != TROUBLE or fenced is not None else FAILURE
+        return self._words(row, stripped, fenced)
+
+    def _guides(self, row: int, stripped: str, fenced: str | None) -> bool:
+        """Whether a sentence speaks of a message that may come; programs say such things too, and persons of themselves."""
+        if fenced is not None or shapes.GUIDING.match(stripped) is None or shapes.SPEAKS_OF_ONESELF.search(stripped):
+            return False
+        return self._command_above(row) == ""
+
+    def _is_title(self, row: int, stripped: str) -> bool:
+        """Whether it is '# title' of a report in Markdown; above a setting or code it is a comment."""
+        if row != self._first_row() or not stripped.startswith("# ") or row + 1 >= len(self._lines):
+            return False
+        below = next((line.text for line in self._lines[row + 1 :] if line.text.strip()), "#")
+        return shapes.CODE.match(below) is None and (shapes.SETTING.match(below) is None or below.startswith("## ")) and not typed_in(below)
+
+    def _words(self, row: int, stripped: str, fenced: str | None) -> str:
+        """Words of a person or of a program without any mark."""
+        if shapes.REQUEST.search(stripped) and shapes.STAMPED.match(stripped) is None:
+            return ADVICE
+        person = _is_prose(stripped, fenced is not None or self._command_above(row) != "")
+        role = _of_person(stripped) if person else _of_program(stripped)
+        return COMPLAINT if role in (PROSE, LOG) and row == self._first_row() and _is_a_subject(stripped) else role
+
+    def _settled(self) -> bool:
+        """Whether the first line, the last ones or one by itself say that all is over: '[SOLVED] …', '… closing as resolved', 'Solved.'."""
+        if self._over is None:
+            last = [line.text for line in self._lines[-12:] if line.text.strip()][-3:]
+            self._over = (
+                shapes.SOLVED.match(self._lines[self._first_row()].text) is not None
+                or self._solved_by_a_line()
+                or (
+                    len(self._lines) >= shapes.SHORTEST_DOCUMENT
+                    and any(shapes.ENDS_WELL.search(text) and not shapes.NOT_YET.search(text) for text in last)
+                )
+            )
+        return self._over
+
+    def _solved_by_a_line(self) -> bool:
+        """Whether a line says only this, and nobody complains below it."""
+        solved = next((row for row in reversed(range(len(self._lines))) if _says_that_it_is_over(self._lines[row].text)), None)
+        if solved is None or self._lines[solved].text.rstrip().endswith("?"):
+            return False
+        below = (line.text for line in self._lines[solved + 1 :])
+        return not any(shapes.OPEN_AGAIN.search(text) and polarity(text) == TROUBLE for text in below)
+
+    def _first_row(self) -> int:
+        if self._first is None:
+            self._first = next((row for row, line in enumerate(self._lines) if line.text.strip()), 0)
+        return self._first
+
+    def _fence(self, row: int) -> str | None:
+        """The language of the fence in which the line stands: '' where it names none, None outside."""
+        if self._fences is None:
+            self._fences = []
+            for place, line in enumerate(self._lines):
+                mark = line.text.lstrip()[:3]
+                if mark in ("```", "~~~"):
+                    self._fences.append(place)
+                    self._languages.append(line.text.strip().strip("`~").strip().lower().split(" ")[0])
+                elif shapes.DIFF.match(line.text):
+                    self._diffs.append(place)
+        before = bisect_right(self._fences, row)
+        return self._languages[before - 1] if before % 2 else None
+
+    def _in_diff(self, row: int, text: str) -> bool:
+        """Whether the line stands in a patch: below its head, or among others that are added as it is."""
+        if text[:1] not in ("+", "-", " ", "@"):
+            return False
+        before = bisect_right(self._diffs, row)
+        if before and row - self._diffs[before - 1] <= _REACH:
+            rows = range(self._diffs[before - 1], row)
+            if all(shapes.OF_A_PATCH.match(self._lines[near].text) for near in rows):
+                return True
+        return text[0] == "+" and text[:2] != "+-" and self._added(row) >= _ADDED
+
+    def _added(self, row: int) -> int:
+        """How many lines in a row begin with '+', this one among them; a frame of a table is none."""
+        first = last = row
+        while first > 0 and row - first < _ADDED and _is_added(self._lines[first - 1].text):
+            first -= 1
+        while last + 1 < len(self._lines) and last - row < _ADDED and _is_added(self._lines[last + 1].text):
+            last += 1
+        return last - first + 1
+
+    def _in_a_cmake_block(self, row: int) -> bool:
+        """Whether only indented and empty lines stand between this one and a 'CMake Error at …:' shortly above."""
+        for near in range(row - 1, max(-1, row - 25), -1):
+            above = self._lines[near].text
+            if above.strip() and not above.startswith("  "):
+                return shapes.CMAKE.match(above) is not None
+        return False
+
+    def _under_a_frame(self, row: int, text: str) -> bool:
+        """The line of source that a traceback shows below a frame."""
+        return row > 0 and text[:2] == "  " and self._lines[row - 1].text.lstrip().startswith('File "')
+
+    def _of_the_whole(self) -> str:
+        """The role of every line of a text that only quotes messages: notes, a manual, source code; empty for a report."""
+        if self._quoting is None:
+            self._quoting = ""
+            if len(self._lines) >= shapes.SHORTEST_DOCUMENT:
+                from gpudoctor.facts.text import document  # late: its expressions serve longer texts alone
+
+                self._quoting = document.ROLES.get(document.kind_of(self._lines), "")
+        return self._quoting
+
+    def _beside_code(self, row: int) -> bool:
+        """Whether the line above or below is a line of code or a command: '# …' is then a comment, no heading."""
+        near = (self._lines[place].text for place in (row - 1, row + 1) if 0 <= place < len(self._lines))
+        return any(shapes.CODE.match(text) is not None or typed_in(text) != "" for text in near)
+
+    def _command_above(self, row: int) -> str:
+        """The command, or the head of a traceback, whose output the line is: it stands shortly above without an empty line between."""
+        for near in range(row - 1, max(-1, row - 25), -1):
+            above = self._lines[near].text
+            if not above.strip():
+                return ""
+            typed = typed_in(above)
+            if typed or above.startswith(("Traceback", ">>>", "  File")):
+                return typed or above
+        return ""
+
+
+def _says_that_it_is_over(text: str) -> bool:
+    if shapes.SOLVED_NOW.match(text) or shapes.WAS_SOLVED.search(text):
+        return shapes.OPEN_AGAIN.search(text) is None
+    return shapes.GONE_NOW.search(text) is not None and shapes.ON_CONDITION.search(text) is None and shapes.NOT_YET.search(text) is None
+
+
+def _is_added(text: str) -> bool:
+    return text[:1] == "+" and text[:2] != "+-"
+
+
+def _is_reported(text: str, stripped: str) -> bool:
+    """Whether a line is a failure by its form: an exception, a bad level, or 'error:' ahead of anything but a good end."""
+    if shapes.EXCEPTION.match(stripped) or shapes.UNMARKED.match(stripped):
+        return True
+    if shapes.BAD_LEVEL.search(text[:240]) and not (text.startswith((" ", "\t")) and shapes.CODE.match(text)):
+        return True
+    return shapes.ERROR_AHEAD.match(stripped) is not None and polarity(stripped, prose=False) != FINE
+
+
+def _is_command(text: str) -> bool:
+    """A prompt, or the call of a tool; a sentence that begins with the name of a tool is none."""
+    typed = typed_in(text)
+    if not typed:
+        return False
+    plain = sum(word.isalpha() and word.islower() for word in typed.split()[1:])
+    return typed != text.strip() or not (plain > 3 or shapes.PROSE.search(typed) or polarity(typed) == TROUBLE)
+
+
+def _is_answered(text: str) -> bool:
+    """Whether the answer of the command stands in its line: 'PS C:\\run> tool.exe ERROR: …'."""
+    return shapes.TYPED_AND_ANSWERED.search(typed_in(text)) is not None
+
+
+def _looks_for_words(typed: str) -> bool:
+    """Whether a command names words that are looked for or printed."""
+    return shapes.SEARCH.match(typed) is not None or typed.startswith(("echo ", "grep ", "findstr ", "Select-String ", "print"))
+
+
+def _is_listed(text: str) -> bool:
+    """A row of a listing; 'sampler 2.1 hangs half-way' looks like a package and its version, and is a sentence."""
+    if shapes.KEYED.match(text):
+        return True
+    if not shapes.LISTED.match(text):
+        return False
+    versioned = shapes.WITH_ITS_VERSION.match(text)
+    return versioned is None or polarity(versioned["rest"]) != TROUBLE
+
+
+def _of_program(text: str) -> str:
+    return FAILURE if polarity(text, prose=False) == TROUBLE else LOG
+
+
+def _is_prose(text: str, in_output: bool) -> bool:
+    if shapes.TITLE.match(text):
+        return True
+    words = len(text.split())
+    spoken = len(set(map(str.lower, shapes.PROSE.findall(text))))
+    if in_output and shapes.ONE_PERSON.search(text) and spoken >= 2 and words >= 5:
+        return not shapes.PROGRAM.search(text)
+    if in_output:
+        return spoken >= 4 and words >= 8 and not shapes.PROGRAM.search(text[:60])
+    if shapes.PROGRAM.search(text[:80]) and spoken < 2:
+        return False
+    return spoken >= 1 or words >= 3 or text.endswith(("?", "."))
+
+
+def _is_a_subject(text: str) -> bool:
+    """Whether a first line may be the title of a report: it says what the report is about, in whatever words."""
+    return polarity(text) == NEUTRAL and not shapes.ASKING.search(text)
+
+
+def _of_person(text: str) -> str:
+    said = polarity(text)
+    if said == HYPOTHETICAL:
+        return ADVICE
+    if said == TROUBLE:
+        return ADVICE if shapes.ADVICE.search(text) and not re.search(r"\bI\b|\bmy\b|\?\s*$", text) else COMPLAINT
+    return PROSE

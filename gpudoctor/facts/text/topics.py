@@ -1,0 +1,98 @@
+"""Which stacks a text speaks of: it decides between checks that share a message."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from gpudoctor.facts.text.evidence import Evidence
+from gpudoctor.model.facts import Facts
+
+
+def _any(*words: str) -> str:
+    return "|".join(words)
+
+
+_APPLES_MPS = r"(?<!cuda )(?<!nvidia[- ])(?<!cuda[-_])\bmps\b(?![ -](?:client|server|daemon|control|sharing|pipe))"
+"""Metal Performance Shaders, not NVIDIA's Multi-Process Service."""
+WORDS: Mapping[str, str] = {
+    "torch-xpu": _any(r"\bxpu\b", r"\+xpu\b", "libsycl", "intel-sycl-rt", "torch-xpu-ops", "pytorch-triton-xpu", "native api failed"),
+    "ipex": _any(r"\bipex\b", "intel_extension_for_pytorch", "intel-extension-for-pytorch", "intel-ext-pt", "ipex-llm", "ipex_llm", "bigdl",
+                 "oneccl", "torch[-_]ccl"),
+    "torch-cuda": _any(r"\bcuda\b", r"\+cu1\d\d", "nvidia", "nvcc", r"\bsm_\d\d", "cublas", "cudnn", r"\bnccl", r"\bgeforce", r"\brtx\b",
+                       r"\bgtx\b", "bitsandbytes", "flash_attn", "xformers", "multi-process service",
+                       r"\bmig (?:device|mode|instance|slice)"),
+    "torch-rocm": _any(r"\brocm", r"\bhip\b", "amdgpu", r"\bgfx\d{3,4}", r"\bhsa_", "hipblas", "miopen", "rocblas", "/dev/kfd", r"\bkfd\b",
+                       r"\bradeon\b", r"\binstinct\b"),
+    "torch-directml": _any("torch[-_]directml", "privateuseone", "directml", r"\bdml\b"),
+    "pytorch-directml": _any("pytorch-directml", "pytorch_directml", r"\bdml\b"),
+    "tensorflow-directml": _any("tensorflow-directml", "tfdml", "tensorflow_directml", r"\bdml\b"),
+    "torch-opencl": _any("pytorch_ocl", "dlprimitives", "pytorch_dlprim", r"\bocl:\d"),
+    "opencl": _any(r"\bopencl\b", "clinfo", "clgetplatformids", r"\bpocl\b", "rusticl", "pyopencl", r"\.icd\b",
+                   "cl_[a-z_]+_(?:failure|error|found)", "plaidml", "clblast", "clbuildprogram"),
+    "poplar": _any(r"\bpoptorch", r"\bpopart", r"\bpoplar\b", r"\bipu\b", r"\bipus\b", "graphcore", "gc-info", "popdist", r"\bipuof",
+    r"\+gc\d"),
+    "openvino": _any("openvino", r"\binference engine\b", r"\bov::"),
+    "onnxruntime": _any("onnxruntime", "onnx runtime", "execution[-_ ]?provider", r"\bort\b"),
+    "tensorflow": _any(r"\btensorflow\b", r"\btf\.", r"\bkeras\b"),
+    "jax": _any(r"\bjax\b", r"\bjaxlib\b", "pjrt", "xlaruntimeerror", "xla_extension", "xla_bridge", "xla_python_client"),
+    "torch-mps": _any(_APPLES_MPS, "apple silicon", r"\bmetal\b"),
+}  # fmt: skip
+_XLA = r"\bxla\b"
+"""The compiler of JAX, TensorFlow and torch_xla: of JAX where no other of them is named."""
+VENDORS: Mapping[str, str] = {
+    "nvidia": _any(
+        "nvidia(?!-smi)", r"\bgeforce", r"\brtx ?(?:pro )?a?\d{3}", r"\bgtx ?\d{3}", r"\bquadro", r"\btesla [a-z]\d", r"\bcudnn",
+        r"\bcublas",
+        r"\blibcuda", r"\+cu1\d\d\b", r"\bnvcc\b", r"\bnvlink", r"\bxid\b", r"\b[ahb]100\b", r"\b[hb]200\b", r"\bl40s?\b", r"\bjetson\b",
+        r"\bptxas\b", "multi-process service", "cuda[-_]mps", r"\bmig (?:device|mode|instance|slice)",
+    ),
+    "amd": _any(
+        r"\bradeon", r"\brx ?[4-9]\d{2,3}", r"\binstinct\b", r"\bmi[123]\d\d[xa]?\b", r"\bgfx\d{3,4}", r"\brocm",
+        r"\bhip(?:cc|blas\w*|error\w*|fft)?\b", r"\bmiopen", r"\brocblas", r"\bamdgpu", "/dev/kfd", r"\bhsa_", r"\brccl\b", r"\brocminfo\b",
+        r"\bnavi ?\d\d\b", r"\bamd-smi\b", r"\bzluda\b",
+    ),
+    "intel": _any(
+        r"\barc(?:\(tm\))? ?(?:pro )?[ab]\d{2,3}", r"\barc graphics", r"\biris\b", r"\buhd graphics",
+        r"\bintel(?:\(r\))? (?:gpu|arc|data cent|hd |uhd|iris|graphics)", r"\bxpu\b", r"\bipex\b", r"\boneapi\b", r"\bsycl\b",
+        r"\blevel[ _-]zero\b",
+        r"\bi915\b", r"\boneccl\b", r"\bze_result", r"\bur_result", r"\bigc\b", r"\bcompute-runtime\b", r"\bintel-opencl", r"\bxpu-smi\b",
+        r"\bopenvino\b",
+    ),
+    "graphcore": _any(r"\bipus?\b", r"\bpoplar\b", r"\bpopart\b", r"\bpoptorch\b", r"\bgraphcore\b"),
+    "apple": _any(
+        _APPLES_MPS, r"\bapple (?:m\d|silicon)", r"\bmetal\b", r"\bmacos\b", r"\bmac (?:studio|mini|book)", r"\bmacbook", r"\bmlx\b",
+        r"\bdarwin\b",
+    ),
+}  # fmt: skip
+"""Words of one vendor's cards and stacks alone. 'cuda' is none: torch for ROCm calls its devices so as well."""
+_MULTI_PROCESS_SERVICE = re.compile(r"cuda[-_]mps|nvidia[- ]mps|\bmps[- ](?:control|daemon|server|sharing)|multi-process service")
+_MPS_ALONE = re.compile(r"\bmps\b")
+LOOKED_AT = 100_000
+_NONE_OF_IT = r"^[^\n]{0,80}[:=]\s*(?:n/a|none|no|could not collect|not found|false|0)\s*$"
+"""A listing that says that something is not there: 'ROCM used to build PyTorch: N/A'."""
+
+
+def vendors_of(lower: str, evidence: Evidence) -> list[str]:
+    """Vendors whose cards or stacks the text shows; the maker of a processor is none."""
+    text = re.sub(_NONE_OF_IT, "", _of_one_mps(lower[:LOOKED_AT]), flags=re.MULTILINE)
+    named = {maker.partition(":")[0] for maker, _ in evidence.gpus}
+    by_id = {"10de": "nvidia", "1002": "amd", "8086": "intel", "1d95": "graphcore"}
+    shown = {by_id.get(maker, maker) for maker in named} & set(VENDORS)
+    spoken = {vendor for vendor, pattern in VENDORS.items() if re.search(pattern, text)}
+    elsewhere = {"apple"} if evidence.platforms[:1] == ["linux"] else set()  # the Mac from which somebody logs in
+    return sorted(shown | (spoken - elsewhere))
+
+
+def stacks_of(lower: str, evidence: Evidence, facts: Facts) -> list[str]:
+    """By how often their words occur; none for a text that speaks of none."""
+    text = _of_one_mps(lower[:LOOKED_AT])
+    counts = {stack: sum(1 for _ in re.finditer(pattern, text)) for stack, pattern in WORDS.items()}
+    if not counts["tensorflow"] and "torch_xla" not in text:
+        counts["jax"] += len(re.findall(_XLA, text))
+    return sorted((stack for stack, count in counts.items() if count), key=lambda stack: -counts[stack])
+
+
+def _of_one_mps(text: str) -> str:
+    """Without the word where the text speaks of NVIDIA's service of this name, and no more of Apple's."""
+    return _MPS_ALONE.sub("", text) if _MULTI_PROCESS_SERVICE.search(text) else text

@@ -1,0 +1,35 @@
+"""Every fact that a probe or a derivation provides: for linting, listing, redaction and the names of items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+
+from gpudoctor.facts import derive, probes, text
+from gpudoctor.facts.derive._derivation import Derivation
+from gpudoctor.facts.probes._probe import Probe
+from gpudoctor.model.facts import FactSpec
+
+
+def all_probes() -> Iterator[Probe]:
+    for name in probes.ALL:
+        yield import_module(f"gpudoctor.facts.probes.{name}").PROBE
+
+
+def all_derivations() -> Iterator[Derivation]:
+    for name in derive.ALL:
+        yield import_module(f"gpudoctor.facts.derive.{name}").DERIVATION
+
+
+def specs() -> dict[str, FactSpec]:
+    """The vocabulary by name."""
+    named: dict[str, FactSpec] = {}
+    for provides in (*(probe.provides for probe in all_probes()), *(derivation.provides for derivation in all_derivations())):
+        named.update((spec.name, spec) for spec in provides)
+    named.update((spec.name, spec) for spec in text.SPECS)
+    return named
+
+
+def items() -> dict[str, str]:
+    """Records facts and what one of their items is called: {'gpus': 'gpu'}."""
+    return {name: spec.item for name, spec in specs().items() if spec.kind == "records" and spec.item}

@@ -1,0 +1,41 @@
+"""Puts the compiled catalogue and recipes into the wheel: `checks/` and `recipes/` lie beside the package, outside it.
+
+An editable install gets none; it reads the folder of its checkout.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+
+class CatalogueHook(BuildHookInterface):  # type: ignore[type-arg]
+    PLUGIN_NAME = "custom"
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        if self.target_name != "wheel" or version == "editable":
+            return
+        root = Path(self.root)
+        sys.path.insert(0, str(root))
+        try:
+            from gpudoctor.knowledge.loader import compile_bundle
+            from gpudoctor.knowledge.recipes import compile_recipes
+        finally:
+            sys.path.remove(str(root))
+        bundle = compile_bundle(root / "checks")
+        if not bundle["checks"]:
+            raise RuntimeError(f"{root / 'checks'} holds no checks: a wheel without knowledge must not be built")
+        self._folder = tempfile.TemporaryDirectory()
+        for name, content in (("catalogue.json", bundle), ("recipes.json", compile_recipes(root / "recipes"))):
+            compiled = Path(self._folder.name) / name
+            compiled.write_text(json.dumps(content, separators=(",", ":")), encoding="utf-8")
+            build_data["force_include"][str(compiled)] = f"gpudoctor/data/{name}"
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        if hasattr(self, "_folder"):
+            self._folder.cleanup()

@@ -1,0 +1,218 @@
+"""Rules for data files beyond their structure: names that exist, sources, examples that do what they say."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from gpudoctor.knowledge.slow_patterns import slow_pattern
+from gpudoctor.knowledge.text_lint import wrong_texts
+from gpudoctor.model.check import Check, Stack, Step
+from gpudoctor.model.condition import Condition, Leaf, Some
+from gpudoctor.model.facts import Absent, Facts, FactSpec, Known, Unknown
+from gpudoctor.rules.conditions import did_you_mean, facts_of
+from gpudoctor.rules.operators import LONGEST
+from gpudoctor.rules.signatures import anchor, letters, names_said
+from gpudoctor.rules.synonyms import PREFIX
+from gpudoctor.rules.templates import fields_of
+
+_SOURCE_FORMS = ("https://", "http://")
+_CURES = ("use-", "avoid-", "fix-", "check-")
+
+
+def lint(
+    checks: Iterable[Check], stacks: Iterable[Stack], specs: Mapping[str, FactSpec], redirects: Mapping[str, str] | None = None
+) -> list[str]:
+    """`topic/id.toml: key: message` for everything that is wrong; empty where all is well."""
+    checks, stacks = list(checks), list(stacks)
+    ids, stack_ids = [check.id for check in checks], [stack.stack for stack in stacks]
+    problems = [f"{check.topic}/{check.id}.toml: id: '{check.id}' exists twice" for check in checks if ids.count(check.id) > 1]
+    for check in checks:
+        problems += [f"{check.topic}/{check.id}.toml: {line}" for line in lint_check(check, specs, ids, stack_ids)]
+    problems += _crowded(checks) + _cycles(checks)
+    for name, target in (redirects or {}).items():
+        if name in ids:
+            problems.append(f"redirects.toml: {name}: is a check; a redirect is for an id that went")
+        if target and target not in ids:
+            problems.append(f"redirects.toml: {name}: no check '{target}'{did_you_mean(target, ids)}")
+    for stack in stacks:
+        rungs = [condition for rung in stack.rungs for condition in (rung.only, rung.ok) if condition]
+        conditions = [stack.applicable, *rungs, *([stack.used] if stack.used else [])]
+        names = {name for condition in conditions for name in facts_of(condition)}
+        names |= {name for rung in stack.rungs for name in fields_of(rung.detail) | fields_of(rung.missing)}
+        scope = {specs[some.of].item for condition in conditions for some in somes(condition) if some.of in specs}
+        problems += [f"{stack.stack}/stack.toml: {line}" for line in unknown_facts(names, specs, scope)]
+    return problems
+
+
+MOST_IN_A_FOLDER = 80
+
+
+def _crowded(checks: list[Check]) -> list[str]:
+    counts = Counter(check.topic for check in checks)
+    return [f"{topic}: holds {count} checks; at most {MOST_IN_A_FOLDER}" for topic, count in counts.items() if count > MOST_IN_A_FOLDER]
+
+
+def _cycles(checks: list[Check]) -> list[str]:
+    """Checks that follow from themselves, over however many others."""
+    causes = {check.id: check.caused_by for check in checks}
+
+    def follows_from_itself(start: str) -> bool:
+        seen, todo = set[str](), list(causes[start])
+        while todo:
+            name = todo.pop()
+            if name == start:
+                return True
+            if name not in seen:
+                seen.add(name)
+                todo += causes.get(name, ())
+        return False
+
+    return [f"{check.topic}/{check.id}.toml: caused_by: leads back to itself" for check in checks if follows_from_itself(check.id)]
+
+
+def lint_check(check: Check, specs: Mapping[str, FactSpec], ids: list[str], stack_ids: list[str]) -> list[str]:
+    problems: list[str] = []
+    asked = (check.applies, check.problem, check.suspect, *(v.when for v in check.variants), *(step.when for step in _steps(check)))
+    conditions = [c for c in asked if c is not None]
+    names = {name for condition in conditions for name in facts_of(condition)} | _template_fields(check)
+    scope = {specs[some.of].item for condition in conditions for some in somes(condition) if some.of in specs}
+    scope |= {check.item} - {""}
+    problems += _signatures(check)
+    problems += unknown_facts(names - _said(check), specs, scope)
+    asked_for = [pattern for condition in conditions for pattern in _patterns(condition)]
+    problems += [f"matches: /{pattern}/ {fault}" for pattern in asked_for if (fault := slow_pattern(pattern, LONGEST))]
+    problems += [f"caused_by: no check '{name}'{did_you_mean(name, ids)}" for name in check.caused_by if name not in ids]
+    problems += [f"stacks: no stack '{name}'{did_you_mean(name, stack_ids)}" for name in check.stacks if name not in stack_ids]
+    problems += wrong_texts(check)
+    if check.id.startswith(_CURES):
+        problems.append("id: name the trouble, not the cure")
+    if not check.sources:
+        problems.append("source: at least one [[source]] with ref, date and says")
+    for source in check.sources:
+        if not (source.ref.startswith(_SOURCE_FORMS) or "/" in source.ref):
+            problems.append(f"source: {source.ref!r} is neither an address nor owner/repo#number")
+    outcomes = {example.expect for example in check.examples}
+    if "problem" not in outcomes:
+        problems.append("example: none that is a problem")
+    # A check by its message alone has nothing to say of a text without it: that is undetermined.
+    fine = {"ok", "not-applicable"} | ({"undetermined"} if check.signatures else set())
+    if not outcomes & fine:
+        problems.append("example: none that is fine")
+    return problems
+
+
+SHORTEST_LITERAL = 6
+"""Letters of the literal that is searched for first: a shorter one stands everywhere."""
+
+
+def _signatures(check: Check) -> Iterable[str]:
+    for number, signature in enumerate(check.signatures):
+        where = f"signature[{number}]"
+        if any(literal.startswith(PREFIX) for literal in anchor(signature.text)) or letters(anchor(signature.text)) < SHORTEST_LITERAL:
+            yield f"{where}.text: no literal of {SHORTEST_LITERAL} letters or more (all alternatives of one entry, none of them {PREFIX}…)"
+        try:
+            fault = slow_pattern(signature.pattern) or _gap(signature.pattern)
+        except re.error as error:
+            fault = f"is no regular expression: {error}"
+        if fault:
+            yield f"{where}.pattern: /{signature.pattern}/ {fault}"
+    if check.proactive and not check.signatures:
+        yield "proactive: says that the check speaks without its message; it has no signature"
+
+
+def _said(check: Check) -> set[str]:
+    try:
+        return names_said(check.signatures)
+    except re.error:
+        return set()
+
+
+def _gap(pattern: str) -> str | None:
+    """Two gaps without bound make a search quadratic in its window; literals of `text` say the rest."""
+    return "has more than two gaps of any length" if len(re.findall(r"(?<!\\)\.[*+]", pattern)) > 2 else None
+
+
+def example_facts(given: Mapping[str, Any]) -> Facts:
+    """The facts of an example; what is not given stays unknown. {unknown = "why"} and {absent = true} stand for themselves."""
+    facts = Facts()
+    for name, value in given.items():
+        facts.set(name, _example_value(value))
+    return facts
+
+
+def _example_value(value: Any) -> Known | Absent | Unknown:
+    if isinstance(value, Mapping) and set(value) == {"unknown"}:
+        return Unknown(str(value["unknown"]))
+    if isinstance(value, Mapping) and set(value) == {"absent"}:
+        return Absent("example")
+    if isinstance(value, Mapping):
+        return Known({key: _example_inner(inner) for key, inner in value.items()}, "example")
+    if isinstance(value, list):
+        return Known([_example_record(item) for item in value], "example")
+    return Known(value, "example")
+
+
+def _example_record(item: Any) -> Any:
+    return {key: _example_inner(inner) for key, inner in item.items()} if isinstance(item, Mapping) else item
+
+
+def _example_inner(value: Any) -> Any:
+    if isinstance(value, Mapping) and set(value) in ({"unknown"}, {"absent"}):
+        return _example_value(value)
+    return value
+
+
+def _patterns(condition: Condition) -> list[str]:
+    if isinstance(condition, Leaf):
+        return [condition.value] if condition.operator == "matches" else []
+    parts = (condition.where,) if isinstance(condition, Some) else condition.parts
+    return [pattern for part in parts for pattern in _patterns(part)]
+
+
+def somes(condition: Condition) -> list[Some]:
+    if isinstance(condition, Some):
+        return [condition, *somes(condition.where)]
+    return [some for part in getattr(condition, "parts", ()) for some in somes(part)]
+
+
+def _steps(check: Check) -> list[Step]:
+    return [*check.advice.steps, *(step for variant in check.variants for step in variant.replaces.get("steps", ()))]
+
+
+def _template_fields(check: Check) -> set[str]:
+    advice = check.advice
+    texts = [check.title, check.explanation, check.subject or "", check.ask, check.look, advice.do, *advice.otherwise, *advice.env.values()]
+    texts += [step.run for step in advice.steps]
+    for variant in check.variants:
+        given = variant.replaces
+        texts += [given.get("do", ""), *given.get("otherwise", ()), *given.get("env", {}).values()]
+        texts += [step.run for step in given.get("steps", ())]
+    return {name for text in texts for name in fields_of(text)}
+
+
+def unknown_facts(names: Iterable[str], specs: Mapping[str, FactSpec], scope: Collection[str] = frozenset()) -> list[str]:
+    """A name is known where a spec has it, is a map above it, or it is a field of an item in scope."""
+    fields = {spec.item: spec.fields for spec in specs.values() if spec.item}
+    problems = []
+    for name in sorted(names):
+        head, _, rest = name.partition(".")
+        if head in scope and rest and name not in specs:
+            allowed = fields.get(head, {})
+            if allowed and rest.split(".")[0] not in allowed:
+                problems.append(f"fact: '{head}' has no field '{rest}'{did_you_mean(rest, allowed)}")
+        elif not _in_vocabulary(name, specs):
+            problems.append(f"fact: '{name}' is not in the vocabulary{did_you_mean(name, specs)}")
+    return problems
+
+
+def _in_vocabulary(name: str, specs: Mapping[str, FactSpec]) -> bool:
+    if name in specs:
+        return True
+    while "." in name:
+        name = name.rpartition(".")[0]
+        if name in specs and specs[name].kind == "map":
+            return True
+    return False

@@ -1,0 +1,195 @@
+"""The catalogue: from the bundle where there is a fresh one, else from the TOML files, plus further folders."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from gpudoctor.knowledge import paths
+from gpudoctor.knowledge.structure import DataError, check_from, choices_in, dates_as_text, stack_from
+from gpudoctor.model.bounds import TooComplex, check_toml
+from gpudoctor.model.check import Catalogue, Check, Stack
+
+FORMAT = 7
+CACHED = 4
+"""Bundles of checkouts that are kept, the newest ones."""
+
+
+def load_catalogue(
+    items: Mapping[str, str], extra: Iterable[str] = (), wanted: Callable[[Mapping[str, Any]], bool] | None = None
+) -> Catalogue:
+    """`items` maps records facts to item names; of our own checks only those are built whose head is `wanted`, all without it.
+
+    A head is the part of a table that tells when it can have a finding: `id`, and of one that speaks by its message `proactive` and
+    `signature`, of each the literals of its `text` in lower case (all of the outer ones, each by any of its inner ones).
+
+    Raises DataError for a file that cannot be used.
+    """
+    tables = _tables(items)
+    entries = [entry for entry in tables["checks"] if wanted is None or wanted(entry["head"])]
+    checks = [check_from(json.loads(entry["table"]), entry["file"], entry["topic"], items, trusted=True) for entry in entries]
+    stacks = [stack_from(json.loads(entry["table"]), entry["file"], items, trusted=True) for entry in tables["stacks"]]
+    for folder in extra:
+        more_checks, more_stacks = read_folder(Path(folder), items)
+        checks, stacks = checks + more_checks, stacks + more_stacks
+    ids = [check.id for check in checks]
+    for name in {name for name in ids if ids.count(name) > 1} if len(set(ids)) < len(ids) else ():
+        raise DataError(f"check '{name}' exists twice; ids are unique, rename the one in the further folder")
+    return Catalogue(checks=tuple(checks), stacks=tuple(stacks), version=tables["version"], redirects=tables["redirects"])
+
+
+def read_folder(folder: Path, items: Mapping[str, str]) -> tuple[list[Check], list[Stack]]:
+    """Checks and stacks of one folder <vendor>/<component>/<id>.toml, examples included."""
+    if not folder.is_dir():
+        raise DataError(f"{folder}: no such folder; a catalogue is a folder of <vendor>/<component>/<id>.toml files")
+    closed = paths.closed_to_us(folder)
+    if closed is not None:
+        raise DataError(f"{closed}: no permission to read this folder of checks; make it readable, or leave out --checks")
+    return _built(read_tables(folder), items)
+
+
+def _built(entries: Iterable[Mapping[str, Any]], items: Mapping[str, str]) -> tuple[list[Check], list[Stack]]:
+    checks, stacks = [], []
+    for entry in entries:
+        if entry["stack"]:
+            stacks.append(stack_from(entry["table"], entry["file"], items))
+        else:
+            checks.append(check_from(entry["table"], entry["file"], entry["topic"], items))
+    return checks, stacks
+
+
+def read_tables(folder: Path) -> list[dict[str, Any]]:
+    """Every file of a catalogue folder as a raw table."""
+    return [
+        {
+            "file": path.relative_to(folder).as_posix(),
+            "topic": path.parent.relative_to(folder).as_posix(),
+            "stack": path.name == "stack.toml",
+            "table": read_toml(path),
+        }
+        for path in paths.files_of(folder)
+    ]
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    try:
+        import tomllib
+    except ModuleNotFoundError:  # Python 3.10
+        import tomli as tomllib  # type: ignore[import-not-found,no-redef]
+    try:
+        text = path.read_text(encoding="utf-8")
+        check_toml(text)
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, TooComplex, UnicodeDecodeError) as error:
+        raise DataError(f"{path.parent.name}/{path.name}: no TOML: {error}") from error
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror}") from error
+
+
+def compile_bundle(folder: Path) -> dict[str, Any]:
+    """What the wheel carries: tables without examples (tests alone need those), each as JSON text of its own: few of them are wanted."""
+    return _bundle_of(read_tables(folder), read_redirects(folder))
+
+
+def read_redirects(folder: Path) -> dict[str, str]:
+    """Ids of checks that went, and what took their place ('' for nothing). Raises DataError."""
+    path = folder / paths.REDIRECTS
+    table = read_toml(path) if path.is_file() else {}
+    for name, target in table.items():
+        if not isinstance(target, str):
+            raise DataError(f"{path.name}: {name}: expected the id of a check, or an empty text, found {target!r}")
+    return table
+
+
+def _bundle_of(entries: list[dict[str, Any]], redirects: Mapping[str, str]) -> dict[str, Any]:
+    for entry in entries:
+        entry["table"].pop("example", None)
+        entry["table"] = {key: _plain(value) for key, value in entry["table"].items()}
+    digest = hashlib.sha256(json.dumps(entries, sort_keys=True, default=str).encode()).hexdigest()[:12]
+    for entry in entries:
+        entry["head"] = _head(entry["table"])
+        entry["table"] = json.dumps(entry["table"], separators=(",", ":"))
+    return {
+        "format": FORMAT,
+        "version": f"{len(entries)} files, {digest}",
+        "checks": [entry for entry in entries if not entry["stack"]],
+        "stacks": [entry for entry in entries if entry["stack"]],
+        "redirects": redirects,
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Dates as texts, which JSON can hold; conditions and texts as they are."""
+    if isinstance(value, list):
+        return [dates_as_text(entry) for entry in value]
+    return dates_as_text(value) if isinstance(value, Mapping) else str(value) if isinstance(value, date) else value
+
+
+def _head(table: Mapping[str, Any]) -> dict[str, Any]:
+    head = {"id": table.get("id")}
+    if signatures := table.get("signature"):
+        head |= {"proactive": bool(table.get("proactive")), "signature": [choices_in(signature["text"]) for signature in signatures]}
+    return head
+
+
+def _tables(items: Mapping[str, str]) -> dict[str, Any]:
+    folder = paths.checkout_checks()
+    if folder is None:
+        return _read_bundle(paths.BUNDLE)
+    key = _key_of(folder)
+    cache = paths.cached_bundle(folder)
+    try:
+        bundle = json.loads(cache.read_text(encoding="utf-8"))
+        if isinstance(bundle, dict) and bundle.get("key") == key:
+            return bundle
+    except (OSError, ValueError):
+        pass
+    entries = read_tables(folder)
+    _built(entries, items)  # raises before anything wrong is kept
+    bundle = {**_bundle_of(entries, read_redirects(folder)), "key": key}
+    _write_cache(cache, bundle)
+    return bundle
+
+
+def _read_bundle(path: Path) -> dict[str, Any]:
+    try:
+        bundle = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path}: the compiled catalogue cannot be read ({error}); reinstall gpudoctor") from error
+    if not isinstance(bundle, dict) or bundle.get("format") != FORMAT:
+        raise DataError(f"{path}: the compiled catalogue is of another version; reinstall gpudoctor")
+    return bundle
+
+
+def _key_of(folder: Path) -> str:
+    """Names, sizes and times of all files: a stat each, no read."""
+    listed = [str(FORMAT), str(folder)]
+    folders = [str(folder)]
+    while folders:
+        for entry in sorted(os.scandir(folders.pop()), key=lambda entry: entry.name):
+            if entry.is_dir():
+                folders.append(entry.path)
+            elif entry.name.endswith(".toml"):
+                stat = entry.stat()
+                listed.append(f"{entry.path} {stat.st_size} {stat.st_mtime_ns}")
+    return hashlib.sha256("\n".join(listed).encode()).hexdigest()
+
+
+def _write_cache(path: Path, bundle: Mapping[str, Any]) -> None:
+    """Best effort, atomic: a read-only home costs time, nothing else."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(prefix="catalogue-", dir=path.parent)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(json.dumps(bundle, separators=(",", ":")))
+        os.replace(temporary, path)
+        for old in sorted(path.parent.glob("catalogue*"), key=lambda each: each.stat().st_mtime)[:-CACHED]:
+            old.unlink()
+    except OSError:
+        pass

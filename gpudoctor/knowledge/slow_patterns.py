@@ -1,0 +1,260 @@
+"""How long an expression takes at worst: measured on texts that are made to hurt it, from its own parse.
+
+A backtracking matcher is slow where a repeat can give back what the next one takes. So each repeat is fed what it eats: behind what leads
+up to it and before what it never finds, together with its neighbours, and over and over from the beginning of the expression.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from gpudoctor.rules.signatures import LONGEST_WINDOW
+
+_PARSER: Any = import_module("re._parser" if sys.version_info >= (3, 11) else "sre_parse")
+_REPEATS = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
+_LETTERS = "a0 _.:-/\tA=\"'(\n,;\\[é"
+_TAILS = ("", "\0", "\n!")
+_SHORTEST, _TELLING = 25, 400
+"""Letters of the first trial, and of the one from which on the growth can be trusted."""
+_HOPELESS = 4.0
+"""A time that grows with this power of the length ends no trial in time."""
+SUSPECT_SECONDS = 0.02
+"""CPU seconds for one window from which on an expression is compared with one that is known to be too slow."""
+_TOO_SLOW = ("[a-z]+ [0-9]", "a")
+"""Each letter begins a match that ends where the text does: some 20 million steps for a window, 30 to 60 ms."""
+_SHARE = 0.8
+"""Of what that takes at the same moment: machines differ, and so does what else they do."""
+_BEYOND_DOUBT = 3.0
+_NEIGHBOURS = 3
+_LETTERS_TRIED = 6
+
+Use = Callable[["re.Pattern[str]", str], object]
+
+
+class Attack(NamedTuple):
+    """A text of any length: `body` again and again between `head` and `tail`."""
+
+    head: str
+    body: str
+    tail: str
+
+    def text(self, length: int) -> str:
+        times = (length - len(self.head) - len(self.tail)) // len(self.body)
+        return self.head + self.body * max(1, times) + self.tail
+
+
+class Cost(NamedTuple):
+    seconds: float
+    attack: Attack | None
+
+
+@lru_cache(maxsize=1024)
+def slow_pattern(pattern: str, length: int = LONGEST_WINDOW) -> str | None:
+    """Why an expression of a check could take more than linear time: by its form, else by the slowest text of `length` letters found."""
+    fault = _by_form(_PARSER.parse(pattern), False)
+    if fault is None:
+        cost = worst(pattern, re.IGNORECASE, length, max(SUSPECT_SECONDS, _known_seconds()))
+        if cost.attack and cost.seconds >= SUSPECT_SECONDS and is_too_slow(pattern, re.IGNORECASE, length, cost.attack):
+            head, body, _ = cost.attack
+            fault = (
+                f"takes too long, {cost.seconds * 1000:.0f} ms, for {length} letters of {head + body!r}, {body!r}, {body!r} …: "
+                "give repeats that may eat the same letters a bound, such as {1,60}"
+            )
+    return fault
+
+
+def is_too_slow(pattern: str, flags: int, length: int, attack: Attack, use: Use = re.Pattern.search) -> bool:
+    """Whether this text costs about as much as the expression that is known to be too slow does now: in two of three comparisons, since
+    either side may meet a busy moment of the machine."""
+    compiled = re.compile(pattern, flags)
+
+    def is_slower() -> bool:
+        limit = _SHARE * _seconds_of_the_known()
+        return _measured(compiled, attack, length, limit, limit, use) >= limit
+
+    first, second = is_slower(), is_slower()
+    return first if first == second else is_slower()
+
+
+def _seconds_of_the_known() -> float:
+    """What the expression that is known to be too slow takes at this moment."""
+    expression, letter = _TOO_SLOW
+    known = re.compile(expression)
+    return min(_seconds(known, letter * LONGEST_WINDOW, re.Pattern.search) for _ in range(3))
+
+
+_known_seconds = lru_cache(maxsize=1)(_seconds_of_the_known)
+"""The same, once for all expressions: how long the search for a worse text goes on."""
+
+
+def _by_form(tree: Any, repeated: bool) -> str | None:
+    """An unbounded repeat inside another, a wide counted gap, a reference back to a group."""
+    for operation, argument in tree:
+        name = str(operation)
+        below = repeated
+        if name in _REPEATS:
+            unbounded = argument[1] is _PARSER.MAXREPEAT
+            if not unbounded and argument[1] > 200:
+                return f"counts up to {argument[1]}: at most 200"
+            if unbounded and repeated:
+                return "repeats a repeat without bound: rewrite it without the nesting"
+            below = repeated or unbounded
+        elif name in ("GROUPREF", "GROUPREF_EXISTS"):
+            return "refers back to a group: no linear-time matcher can"
+        fault = next((found for inner in _inside(name, argument) if (found := _by_form(inner, below))), None)
+        if fault:
+            return fault
+    return None
+
+
+def worst(pattern: str, flags: int, length: int, suspect: float, use: Use = re.Pattern.search) -> Cost:
+    """CPU seconds for the slowest text of `length` letters that was found. Texts that stay below `suspect` are measured roughly only; the
+    search ends with one that takes far more, so that a comparison with it does not depend on a busy moment of the machine."""
+    compiled = re.compile(pattern, flags)
+    enough = _BEYOND_DOUBT * suspect
+    cost = Cost(0.0, None)
+    for attack in attacks(pattern, flags):
+        seconds = _measured(compiled, attack, length, suspect, enough, use)
+        if seconds > cost.seconds:
+            cost = Cost(seconds, attack)
+        if cost.seconds >= enough:
+            break
+    return cost
+
+
+def attacks(pattern: str, flags: int = 0) -> list[Attack]:
+    tree = _PARSER.parse(pattern, flags)
+    letters = list(dict.fromkeys([*_literals(tree), *_LETTERS]))[:40]
+    found = dict.fromkeys(_of_sequence(list(tree), "", letters))
+    for letter in letters:  # the whole expression, over and over, and without its end
+        whole = _sample(list(tree), letter)
+        for body in (whole, whole[:-1], letter):
+            if body:
+                found |= dict.fromkeys(Attack("", body, tail) for tail in _TAILS)
+    return list(found)
+
+
+def _measured(compiled: re.Pattern[str], attack: Attack, length: int, suspect: float, enough: float, use: Use) -> float:
+    """Twice as long a text each time, until it takes `enough`, or until it is plain how the time grows: expected for the full length.
+    What cannot reach `suspect` at the full length is not measured further."""
+    before, at = 0.0, _SHORTEST
+    while True:
+        at = min(at, length)
+        seconds = _seconds(compiled, attack.text(at), use)
+        doubtful = enough <= seconds < _BEYOND_DOUBT * enough or (before and seconds > before * 2**_HOPELESS and seconds < enough)
+        if doubtful:  # A second run tells whether the machine was busy.
+            seconds = min(seconds, _seconds(compiled, attack.text(at), use))
+        if seconds >= enough or at == length:
+            return seconds
+        power = math.log2(seconds / before) if before else 1.0
+        if power > _HOPELESS and seconds >= enough / 4:
+            return float(seconds * (length / at) ** power)
+        if at >= _TELLING and seconds * (length / at) ** max(2.2, power + 0.3) < suspect:
+            return seconds
+        before, at = seconds, 2 * at
+
+
+def _seconds(compiled: re.Pattern[str], text: str, use: Use) -> float:
+    began = time.thread_time()
+    use(compiled, text)
+    return max(time.thread_time() - began, 1e-9)
+
+
+def _of_sequence(items: Sequence[Any], head: str, letters: Sequence[str]) -> Iterator[Attack]:
+    """`head` leads up to the first of the items."""
+    repeats = [number for number, (operation, argument) in enumerate(items) if str(operation) in _REPEATS and argument[1] > 1]
+    for number, (operation, argument) in enumerate(items):
+        before = head + _sample(items[:number], "")
+        if number in repeats:
+            following = [other for other in repeats if other > number][:_NEIGHBOURS]
+            eaten = dict.fromkeys(_sample(list(argument[2]), letter) for letter in letters)
+            together = dict.fromkeys(_sample(items[number : other + 1], letter) for other in following for letter in letters)
+            for body in [*list(eaten)[:_LETTERS_TRIED], *list(together)[: _NEIGHBOURS * _LETTERS_TRIED]]:
+                if body:
+                    yield from (Attack(before, body, tail) for tail in _TAILS)
+                    yield Attack("", before + body, "")
+        for inner in _inside(str(operation), argument):
+            yield from _of_sequence(list(inner), before, letters)
+
+
+def _inside(operation: str, argument: Any) -> Sequence[Any]:
+    if operation in _REPEATS:
+        return (argument[2],)
+    if operation == "SUBPATTERN":
+        return (argument[-1],)
+    if operation == "BRANCH":
+        return tuple(argument[1])
+    if operation in ("ASSERT", "ASSERT_NOT"):
+        return (argument[1],)
+    return (argument,) if operation == "ATOMIC_GROUP" else ()
+
+
+def _sample(items: Sequence[Any], letter: str) -> str:
+    """A text that the items match, or nearly; of `letter` wherever it may stand."""
+    parts = []
+    for operation, argument in items:
+        name = str(operation)
+        if name in _REPEATS:
+            low, high, inner = argument
+            parts.append(_sample(list(inner), letter) * max(low, min(1, high)))
+        elif name == "BRANCH":
+            choices = [_sample(list(branch), letter) for branch in argument[1]]
+            parts.append(next((choice for choice in choices if letter and letter in choice), choices[0]))
+        elif name in ("SUBPATTERN", "ATOMIC_GROUP"):
+            parts.append(_sample(list(argument[-1] if name == "SUBPATTERN" else argument), letter))
+        elif name in ("LITERAL", "NOT_LITERAL", "ANY", "IN"):
+            parts.append(_letter(name, argument, letter))
+    return "".join(parts)
+
+
+def _letter(name: str, argument: Any, wanted: str) -> str:
+    if name == "LITERAL":
+        return chr(argument)
+    return next((each for each in (wanted, *_LETTERS) if each and _accepts(name, argument, each)), _first(name, argument))
+
+
+def _accepts(name: str, argument: Any, letter: str) -> bool:
+    if name == "ANY":
+        return letter != "\n"
+    if name == "NOT_LITERAL":
+        return bool(ord(letter) != argument)
+    negated = any(str(operation) == "NEGATE" for operation, _ in argument)
+    return negated != any(_in_set(str(operation), inner, letter) for operation, inner in argument)
+
+
+def _in_set(operation: str, argument: Any, letter: str) -> bool:
+    if operation == "LITERAL":
+        return bool(ord(letter) == argument)
+    if operation == "RANGE":
+        return bool(argument[0] <= ord(letter) <= argument[1])
+    if operation != "CATEGORY":
+        return False
+    category = str(argument)
+    kinds = {"DIGIT": letter.isdigit(), "SPACE": letter.isspace(), "WORD": letter.isalnum() or letter == "_"}
+    return kinds[category.rpartition("_")[2]] != ("_NOT_" in category)
+
+
+def _first(name: str, argument: Any) -> str:
+    """A letter of a set that holds none of the usual ones."""
+    for operation, inner in argument if name == "IN" else ():
+        if str(operation) in ("LITERAL", "RANGE"):
+            return chr(inner if str(operation) == "LITERAL" else inner[0])
+    return "a"
+
+
+def _literals(tree: Any) -> Iterator[str]:
+    for operation, argument in tree:
+        name = str(operation)
+        if name == "LITERAL":
+            yield chr(argument)
+        elif name == "IN":
+            yield from (chr(inner) for kind, inner in argument if str(kind) == "LITERAL")
+        for inner in _inside(name, argument):
+            yield from _literals(inner)

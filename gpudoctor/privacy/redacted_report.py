@@ -1,0 +1,41 @@
+"""A whole report through the redactor, text by text: what the recording did not show, and what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, TypeVar
+
+from gpudoctor.model.report import Report
+from gpudoctor.privacy.redactor import Redactor
+
+_T = TypeVar("_T")
+_OURS = frozenset({"id", "key", "severity", "layer", "stacks", "stack", "status", "verdict", "confidence", "sources", "caused_by", "recipe",
+                   "tool_version", "created", "origin", "summary", "catalogue_version", "traces"})  # fmt: skip
+"""Fields whose words are those of the catalogue, not of a machine. Traces never leave."""
+
+
+def redact_report(report: Report, hide: Redactor) -> Report:
+    """The same report; findings keep their ids and keys."""
+    return replace(_redacted(report, hide), traces=())
+
+
+def _redacted(value: _T, hide: Redactor) -> _T:
+    changes: dict[str, Any] = {}
+    assert is_dataclass(value)
+    for each in fields(value):
+        inner = getattr(value, each.name)
+        if each.name not in _OURS:
+            changes[each.name] = _any(each.name, inner, hide)
+    return replace(value, **changes)  # type: ignore[type-var]
+
+
+def _any(name: str, value: Any, hide: Redactor) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return _redacted(value, hide)
+    if isinstance(value, (list, tuple)):
+        kept = [_any(name, item, hide) for item in value]
+        return tuple(kept) if isinstance(value, tuple) else kept
+    if isinstance(value, Mapping):
+        return hide.field(name, value)
+    return hide.field(name, value) if isinstance(value, str) else value

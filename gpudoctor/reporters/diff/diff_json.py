@@ -1,0 +1,15 @@
+"""What changed between two reports, as one JSON document (gpudoctor.diff/1); data/diff.schema.json describes it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from gpudoctor.model.change import SCHEMA, Diff
+from gpudoctor.reporters.shared.escape import plain
+
+
+def document(diff: Diff) -> dict[str, Any]:
+    whole = plain({"schema": SCHEMA, **asdict(diff)})
+    assert isinstance(whole, dict)
+    return whole

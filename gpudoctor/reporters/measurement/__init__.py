@@ -1,0 +1,1 @@
+"""What `validate` measured, on a screen."""

@@ -1,0 +1,300 @@
+"""What `validate` measured, for a person: the table that moves while it runs, the final one, bars, and what it means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from gpudoctor.model.batch_pick import BatchPick
+from gpudoctor.model.measurement import FAILED, OK, SKIPPED, Measurement
+from gpudoctor.model.report import Report
+from gpudoctor.reporters.measurement import replicas_text
+from gpudoctor.reporters.shared.advice_lines import command_lines
+from gpudoctor.reporters.shared.escape import visible
+from gpudoctor.reporters.shared.layout import Line, Span, Terminal, hanging
+
+HEAD = ("workload", "task", "dtype", "batch", "median", "throughput", "spread", "result")
+SHORT = {"training": "train", "inference": "infer", "micro": "micro"}
+CELLS = {True: ("█", "░"), False: ("#", ".")}
+"""Full and empty cells of a bar: in Unicode, and in ASCII."""
+BAR = 20
+BESIDE_A_BAR = 40
+"""Columns for the words beside a bar; a name that leaves fewer stands above it."""
+CLOCK = {
+    "preprocess": "preparing images", "host_to_device": "copies to the device", "compute": "computing",
+    "device_to_host": "copies to the host",
+}  # fmt: skip
+LAYERS = ("compute", "performance")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """One line of the moving table. `measured` once it is done."""
+
+    words: str
+    stage: str = ""
+    detail: str = ""
+    measured: Measurement | None = None
+
+
+def moving(rows: Sequence[Running], waiting: int, terminal: Terminal) -> str:
+    """The lines while it runs: what is done, what is at work, how many come."""
+    width = max(terminal.width - 1, 40)
+    lines: list[Line] = [_one_moving(row, width) for row in rows]
+    if waiting:
+        lines.append((Span(f"  and up to {waiting} more", "dim"),))
+    return terminal.draw(lines)
+
+
+def _one_moving(row: Running, width: int) -> Line:
+    words = visible(row.words)[: width - 24]
+    if row.measured is None:
+        detail = f"{row.stage} {row.detail}".strip()
+        return Span("  … "), Span(words), Span(f"  {visible(detail)}"[: max(width - len(words) - 4, 0)], "dim")
+    said = row.measured
+    if said.status == OK:
+        text = f"{time_text(said)}  {rate_text(said)}"
+        mark = Span("noisy " if said.noisy else "ok    ", "warn" if said.noisy else "good")
+    else:
+        text, mark = said.reason or "", Span("FAILED" if said.status == FAILED else "skipped", "bad" if said.status == FAILED else "dim")
+    rest = f"  {visible(' '.join(text.split()))}"
+    return Span("  "), mark, Span(" "), Span(words), Span(rest[: max(width - len(words) - 11, 0)])
+
+
+def render(
+    report: Report, terminal: Terminal, *, left_out: Sequence[str] = (), picks: Sequence[BatchPick] = (), seconds: float = 0.0,
+    verbose: bool = False,
+) -> str:  # fmt: skip
+    """The whole text. `left_out`: what was not measured, a line each. `picks`: of the batches of replicas."""
+    width = min(max(terminal.width, 60), 110)
+    parts: list[list[Line]] = []
+    for device in dict.fromkeys((each.device, each.framework) for each in report.measurements):
+        mine = [each for each in report.measurements if (each.device, each.framework) == device]
+        parts.append([*_heading(mine), *_table(mine, width)])
+        bars = list(_bars(mine, terminal, width))
+        if bars:
+            parts.append(bars)
+    parts.append(list(replicas_text.lines(report.measurements, picks, width)))
+    if not report.measurements:
+        parts.append([(Span("Nothing was measured.", "bold"),)])
+    parts.append(list(_meaning(report, width, verbose)))
+    parts.append(list(_left_out(left_out, width, verbose)))
+    parts.append(list(_findings(report, width)))
+    done = sum(each.status != SKIPPED for each in report.measurements)
+    parts.append([(Span(f"{done} measurement{'' if done == 1 else 's'} in {seconds:.0f} s.", "dim"),)])
+    parts[-1] += _next(report, left_out, width)
+    lines = [line for part in parts if part for line in (*part, ())]
+    return terminal.draw(lines[:-1])
+
+
+def _next(report: Report, left_out: Sequence[str], width: int) -> Iterator[Line]:
+    """The one command that helps most now."""
+    causes = [finding for finding in report.findings if finding.layer in LAYERS and finding.severity != "info"]
+    commands = command_lines(causes[0].advice) if causes else []
+    if commands:
+        lead, command = "Next:", commands[0]
+    elif causes:
+        lead, command = "Next, about the cause:", f"gpudoctor show {causes[0].id}"
+    elif not report.measurements or any(each.status == FAILED for each in report.measurements):
+        lead, command = "Next, to find out why:", "gpudoctor check"
+    elif left_out:
+        lead, command = "Next, to measure all of it:", "gpudoctor validate --full"
+    else:
+        lead, command = "Next, to keep the results in one file:", "gpudoctor report -o report.html"
+    if len(lead) + len(command) + 1 <= width:
+        yield Span(f"{lead} "), Span(visible(command), "command")
+        return
+    yield (Span(lead),)
+    yield Span("  "), Span(visible(command), "command")
+
+
+def _heading(mine: Sequence[Measurement]) -> Iterator[Line]:
+    one = next((each for each in mine if each.status == OK), mine[0])
+    name = f" · {visible(one.device_name)}" if one.device_name and one.device_name != one.device else ""
+    version = f" {visible(one.framework_version)}" if one.framework_version else ""
+    yield (Span(visible(one.device), "bold"), Span(f"{name} · {visible(one.framework)}{version}"))
+
+
+def _table(mine: Sequence[Measurement], width: int) -> Iterator[Line]:
+    """In the width at hand: where the table is wider, names of workloads stand on lines of their own, then the spread is left out."""
+    rows = [_cells(each) for each in mine]
+    widths = [max(len(HEAD[place]), *(len(row[place]) for row in rows)) for place in range(len(HEAD))]
+    right = (3, 4, 5, 6)
+
+    def fits(places: Sequence[int], margin: int) -> bool:
+        return margin + sum(widths[place] for place in places) + 2 * (len(places) - 1) <= width
+
+    shown, margin = list(range(len(HEAD))), 2
+    apart = not fits(shown, margin)
+    if apart:
+        shown, margin = shown[1:], 4
+    if not fits(shown, margin):
+        shown.remove(HEAD.index("spread"))
+
+    def cell(text: str, place: int) -> str:
+        return text.rjust(widths[place]) if place in right else text.ljust(widths[place])
+
+    yield (Span(" " * margin + "  ".join(cell(HEAD[place], place) for place in shown), "dim"),)
+    name = ""
+    for each, row in zip(mine, rows, strict=True):
+        if apart and row[0] != name:
+            name = row[0]
+            yield (Span(f"  {name}"),)
+        texts = "  ".join(cell(row[place], place) for place in shown[:-1])
+        style = "bad" if each.status == FAILED else "dim" if each.status == SKIPPED else "warn" if each.noisy else "good"
+        yield Span(f"{' ' * margin}{texts}  "), Span(row[-1], style)
+
+
+def _cells(each: Measurement) -> tuple[str, ...]:
+    latency = each.latency_ms
+    spread = f"±{latency.ci95_percent:.1f}%" if latency is not None and latency.ci95_percent is not None else "-"
+    done = each.status == OK
+    return (
+        visible(each.title), task_text(each), each.dtype, str(each.batch or "-"),
+        time_text(each) if done else "-", rate_text(each) if done else "-", spread if done else "-", result_text(each),
+    )  # fmt: skip
+
+
+def task_text(each: Measurement) -> str:
+    """'train adam'."""
+    return " ".join(filter(None, (SHORT.get(each.task, each.task), each.optimizer)))
+
+
+def result_text(each: Measurement) -> str:
+    if each.status != OK:
+        wrong = each.correctness is not None and not each.correctness.passed
+        return "WRONG" if wrong else "FAILED" if each.status == FAILED else "skipped"
+    right = "right" if each.correctness is not None and each.correctness.passed else "timed"
+    return f"{right}, noisy" if each.noisy else right
+
+
+def time_text(each: Measurement) -> str:
+    if each.latency_ms is None:
+        return "-"
+    median = each.latency_ms.median
+    if median >= 10_000:
+        return f"{median / 1000:.1f} s"
+    return f"{median * 1000:.3g} µs" if median < 0.1 else f"{median:.{3 if median < 10 else 1 if median < 1000 else 0}f} ms"
+
+
+def rate_text(each: Measurement) -> str:
+    if each.throughput is None:
+        return "-"
+    value = each.throughput.value
+    digits = 0 if value >= 1000 else 1 if value >= 100 else 2 if value >= 1 else 3
+    return f"{value:.{digits}f} {visible(each.throughput.unit)}"
+
+
+def bar(share: float, terminal: Terminal, cells: int = BAR) -> str:
+    """`share` of a full bar; what is beyond it ends in a plus."""
+    full, empty = CELLS[terminal.unicode]
+    filled = min(max(round(share * cells), 0), cells)
+    return full * filled + empty * (cells - filled) + ("+" if share > 1.005 else " ")
+
+
+def _bars(mine: Sequence[Measurement], terminal: Terminal, width: int) -> Iterator[Line]:
+    shown = [each for each in mine if each.status == OK and (each.ceiling is not None or each.reference is not None)]
+    names = [f"{each.title} {SHORT.get(each.task, each.task)} {each.dtype}" + (f" b{each.batch}" if each.batch else "") for each in shown]
+    room = max((len(name) for name in names), default=0)
+    apart = room > width - BAR - BESIDE_A_BAR
+    if apart:
+        room = 0
+    for each, name in zip(shown, names, strict=True):
+        label = "" if apart else visible(name).ljust(room)
+        if apart:
+            yield (Span(f"  {visible(name)}"),)
+        if each.ceiling is not None:
+            limit = "memory" if each.ceiling.bound == "memory" else "arithmetic"
+            text = f"{100 * each.ceiling.fraction:.0f} % of what {limit} allows"
+            yield Span(f"  {label}  "), Span(bar(each.ceiling.fraction, terminal), "command"), Span(text)
+            label = " " * room
+        if each.reference is not None:
+            text = f"{each.reference.ratio:.2f} x published {each.reference.value:g} {visible(each.reference.unit)}"
+            style = "warn" if each.reference.ratio < 0.8 else "good"
+            yield Span(f"  {label}  "), Span(bar(each.reference.ratio, terminal), style), Span(text[: max(width - room - BAR - 5, 20)])
+
+
+def _meaning(report: Report, width: int, verbose: bool) -> Iterator[Line]:
+    """A line each: what failed, what is wrong, what is noisy and why, how near to the limit, what causes it."""
+    done = [each for each in report.measurements if each.status == OK]
+    for each in report.measurements:
+        if each.status == FAILED:
+            yield from hanging((Span("  failed   ", "bad"),), f"{_named(each)}: {each.reason}", width)
+    for reason, names in grouped([(each.reason or "", _named(each)) for each in report.measurements if each.status == SKIPPED]):
+        yield from hanging((Span("  skipped  ", "dim"),), f"{names}: {reason}", width)
+    judged = [each for each in done if each.correctness is not None]
+    if judged:
+        yield from hanging(
+            (Span("  right    ", "good"),), f"{len(judged)} of {len(done)} match the float64 reference on the processor", width
+        )
+    more = [each for each in done if each.task != "micro" and not each.replicas and set(each.includes) - {"compute"}]
+    for parts, names in grouped([(_clock(each), _named(each)) for each in more]):
+        yield from hanging((Span("  clock    ", "dim"),), f"{names}: {parts} are inside", width)
+    for reason, names in grouped([(each.noisy, _named(each)) for each in done if each.noisy], exactly=verbose):
+        yield from hanging((Span("  noisy    ", "warn"),), f"{names}: {reason}", width)
+    for each in done:
+        if each.reference is not None and (verbose or each.reference.ratio < 0.8):
+            differs = f" ({'; '.join(each.reference.differs)})" if each.reference.differs else ""
+            text = f"{_named(each)}: {each.reference.ratio:.2f} of the published speed, {each.reference.source}{differs}"
+            yield from hanging((Span("  compare  ", "warn" if each.reference.ratio < 0.8 else "dim"),), text, width)
+    if done and not any(each.reference for each in done):
+        yield from hanging((Span("  note     ", "dim"),), "no published result of this device to compare with", width)
+    for note in dict.fromkeys(note for each in done for note in each.notes if verbose or note.startswith("energy not known")):
+        yield from hanging((Span("  note     ", "dim"),), note, width)
+    for each in done:
+        if each.energy is not None and each.energy.mean_watts is not None:
+            per = f", {each.energy.joules_per_item:.3g} J per item" if each.energy.joules_per_item is not None else ""
+            if each.energy.throughput_per_watt is not None and each.throughput is not None:
+                per += f", {each.energy.throughput_per_watt:.3g} {visible(each.throughput.unit)}/W"
+            text = f"{_named(each)}: {each.energy.mean_watts:.1f} W{per} ({each.energy.boundary}, {each.energy.source})"
+            yield from hanging((Span("  energy   ", "dim"),), text, width)
+
+
+def _clock(each: Measurement) -> str:
+    """'preparing images, copies to the device, computing, copies to the host'."""
+    return ", ".join(CLOCK.get(part, part) for part in each.includes)
+
+
+def _findings(report: Report, width: int) -> Iterator[Line]:
+    """What the measurements and the settings of this machine say of it: the likely cause, and the one thing to do."""
+    here = [finding for finding in report.findings if finding.layer in LAYERS]
+    for finding in here:
+        if finding.severity != "info":
+            yield from hanging((Span("  cause    ", "bad" if finding.severity == "error" else "warn"),), finding.title, width, style="bold")
+            margin = Span("           ")
+            yield from hanging((margin,), finding.explanation, width)
+            if finding.advice.text:
+                yield from hanging((margin, Span("do  ", "good")), finding.advice.text, width)
+            for command in command_lines(finding.advice)[:1]:
+                yield margin, Span("    "), Span(f"$ {visible(command)}", "command")
+            yield margin, Span(f"gpudoctor show {finding.id}", "dim")
+    for finding in here:
+        if finding.severity == "info":
+            yield from hanging((Span("  also     ", "dim"),), f"{finding.title} (gpudoctor show {finding.id})", width)
+
+
+def _named(each: Measurement) -> str:
+    return f"{each.title} {each.task} {each.dtype}" + (f" batch {each.batch}" if each.batch else "") + f" on {each.device}"
+
+
+def grouped(pairs: Sequence[tuple[str, str]], exactly: bool = True) -> list[tuple[str, str]]:
+    """(reason, who), once per reason. Not `exactly`: numbers in reasons do not part them, the first one is shown."""
+    groups: dict[str, tuple[str, list[str]]] = {}
+    for reason, name in pairs:
+        key = reason if exactly else "".join(letter for letter in reason.partition(";")[0] if not letter.isdigit())
+        groups.setdefault(key, (reason, []))[1].append(name)
+    return [(reason, ", ".join(names) if len(names) < 4 else f"{names[0]} and {len(names) - 1} more") for reason, names in groups.values()]
+
+
+def _left_out(left_out: Sequence[str], width: int, verbose: bool) -> Iterator[Line]:
+    if not left_out:
+        return
+    shown = left_out if verbose else left_out[:4]
+    minute = any("would take about" in line for line in left_out)
+    yield (Span("Left out, to stay within a minute" if minute else "Left out", "bold"),)
+    for line in shown:
+        yield from hanging((Span("  "),), line, width)
+    if len(shown) < len(left_out):
+        yield (Span(f"  and {len(left_out) - len(shown)} more (-v names them)", "dim"),)
+    if minute:
+        yield from hanging((Span("  "),), "gpudoctor validate --full measures all, --workload NAME a single one.", width)

@@ -1,0 +1,70 @@
+"""The files that a finding is about: what was read there made it, or it stands in a policy."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from urllib.parse import quote
+
+from gpudoctor.model.report import Finding, Report
+from gpudoctor.reporters.shared.escape import visible
+
+_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
+_LINE = re.compile(r"(.+):(\d{1,7})$")
+_KERNEL = ("/proc/", "/sys/", "/dev/", "/run/")
+"""No files that a person edits."""
+_POLICY = "demand-not-met"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    path: str
+    """As it was given: a policy's may be relative to the working folder."""
+    line: int | None = None
+
+    @property
+    def uri(self) -> str:
+        """Relative for a relative path, else file:///…"""
+        path = visible(self.path).replace("\\", "/") if _DRIVE.match(self.path) else visible(self.path)
+        if path.startswith("/"):
+            return "file://" + quote(path)
+        return "file:///" + path[:2] + quote(path[2:]) if _DRIVE.match(path) else quote(str(PurePosixPath(path)))
+
+
+def places(finding: Finding, report: Report) -> list[Place]:
+    """Each once, in the order of the evidence; empty where no file is to blame."""
+    if finding.id == _POLICY:
+        return [place for source in finding.sources[:1] if (place := _of_policy(source))]
+    return list(dict.fromkeys(_of_traces(finding, report)))
+
+
+def open_demands(report: Report) -> list[tuple[str, Place | None]]:
+    """What a policy demands and could not be told, with why, and where it stands."""
+    traces = [trace for trace in report.traces if trace.check == _POLICY and trace.outcome == "undetermined"]
+    found = []
+    for said in report.undetermined:
+        trace = next((trace for trace in traces if said == trace.subject or said.startswith(f"{trace.subject} (")), None)
+        found.append((said, _of_policy(trace.place) if trace else None))
+    return found
+
+
+def _of_policy(source: str) -> Place | None:
+    at = _LINE.match(source)
+    return Place(at[1], int(at[2])) if at else Place(source) if source else None
+
+
+def _of_traces(finding: Finding, report: Report) -> Iterator[Place]:
+    for trace in report.traces:
+        if trace.check == finding.id and trace.outcome == "problem" and trace.subject in finding.subjects:
+            for verdict in (trace.problem, trace.suspect, trace.applies):
+                for leaf in verdict.leaves() if verdict else ():
+                    if leaf.truth == "true" and _is_file(leaf.source):
+                        yield Place(leaf.source)
+
+
+def _is_file(source: str) -> bool:
+    if "\n" in source or len(source) > 4096 or source.endswith("/"):
+        return False
+    return bool(_DRIVE.match(source)) or (source.startswith("/") and not source.startswith(_KERNEL))

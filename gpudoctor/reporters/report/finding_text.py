@@ -1,0 +1,34 @@
+"""A finding as plain lines, for formats that carry a text: why, what was seen, what to do, on what ground."""
+
+from __future__ import annotations
+
+import re
+
+from gpudoctor.model.report import Finding
+from gpudoctor.reporters.shared.advice_lines import command_lines, sentence
+from gpudoctor.reporters.shared.escape import visible
+
+_ISSUE = re.compile(r"([A-Za-z0-9][\w.-]{0,99}/[\w.-]{1,100})#(\d{1,9})$")
+
+
+def lines(finding: Finding) -> list[str]:
+    """Without the title."""
+    advice = finding.advice
+    text = sentence(advice)
+    found = [
+        finding.explanation,
+        f"On: {', '.join(finding.subjects)}" if len(finding.subjects) > 1 else "",
+        *(f"Seen: {seen}" for seen in finding.evidence if seen not in finding.explanation),
+        f"Do: {text}" if text else "",
+        *(f"  $ {command}" for command in command_lines(advice)),
+        f"More: {' '.join(finding.sources[:3])}" if finding.sources else "",
+    ]
+    return [visible(line) for line in found if line]
+
+
+def address(source: str) -> str | None:
+    """Where a source can be read: an address as it is, owner/repo#number at GitHub; None for anything else."""
+    if source.startswith(("https://", "http://")) and " " not in source and source.isprintable():
+        return source
+    issue = _ISSUE.match(source)
+    return f"https://github.com/{issue[1]}/issues/{issue[2]}" if issue else None

@@ -1,0 +1,39 @@
+"""A report as plain text for a code field: the screen of check, then the environment, 8 KB at most."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gpudoctor.model.report import Report
+from gpudoctor.reporters.report import collect_env, console
+from gpudoctor.reporters.shared.layout import Terminal
+
+LIMIT = 8192
+"""Bytes: what a field of a form takes, and a person reads."""
+_CUT = "… (cut here: gpudoctor report -o report.zip writes the whole report)\n"
+
+
+def text(report: Report, ignored: Mapping[str, str] | None = None, width: int = 100) -> str:
+    """The findings in full where they fit, else as on a screen; of the environment as many lines as there is room for."""
+    place = Terminal(width=width)
+    head = f"gpudoctor {report.tool_version}, {report.created}\n\n"
+    screens = (console.render(report, place, verbose=whole, ignored=ignored) for whole in (True, False))
+    screen = next((found for found in screens if _size(head + found) <= LIMIT * 3 // 4), "")
+    screen = screen or console.render(report, place, ignored=ignored)
+    return _fitting(f"{head}{screen}\nEnvironment\n{collect_env.block(report, 60)}\n")
+
+
+def _fitting(whole: str) -> str:
+    if _size(whole) <= LIMIT:
+        return whole
+    kept, room = [], LIMIT - _size(_CUT)
+    for line in whole.splitlines(keepends=True):
+        room -= _size(line)
+        if room < 0:
+            break
+        kept.append(line)
+    return "".join(kept) + _CUT
+
+
+def _size(words: str) -> int:
+    return len(words.encode("utf-8", "replace"))

@@ -1,0 +1,1 @@
+"""What the reporters have in common: layout, escaping, phrases, schemas."""

@@ -1,0 +1,81 @@
+"""Lines of styled spans, wrapped to a width: plain text first, colour last, so that both have the same layout."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from gpudoctor.reporters.shared.escape import visible
+
+SGR = {"good": "32", "bad": "1;31", "warn": "33", "dim": "2", "bold": "1", "command": "36"}
+
+_ASCII = str.maketrans({"·": "-", "…": "...", "–": "-", "—": "-", "→": "->", "’": "'", "‘": "'", "×": "x", "™": "", "®": ""})
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    text: str
+    style: str = ""
+
+
+Line = tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """What the place that the text goes to can show."""
+
+    width: int = 80
+    colour: bool = False
+    unicode: bool = True
+
+    def draw(self, lines: Iterable[Line]) -> str:
+        return "".join("".join(self._span(span) for span in _inert(line)).rstrip() + "\n" for line in lines)
+
+    def _span(self, span: Span) -> str:
+        text = span.text if self.unicode else span.text.translate(_ASCII).encode("ascii", "replace").decode()
+        return f"\x1b[{SGR[span.style]}m{text}\x1b[0m" if self.colour and span.style and text.strip() else text
+
+
+def _inert(line: Line) -> Line:
+    """No line is a command of a CI runner: those of GitHub begin with '::' behind any white space, older ones hold '##[' anywhere."""
+    text = "".join(span.text for span in line)
+    if "##[" in text:
+        line = tuple(Span(span.text.replace("##[", "## ["), span.style) for span in line)
+    return (Span("| "), *line) if text.lstrip().startswith("::") else line
+
+
+def hanging(first: Line, text: str, width: int, *, style: str = "", last: str = "", quoted: bool = False) -> list[Line]:
+    """`text` wrapped beside `first`; further lines are indented by the width of `first`. `last` is set flush right where it fits.
+
+    `quoted`: the words are somebody else's, so that each further line begins with a mark of ours.
+    """
+    indent = sum(len(span.text) for span in first)
+    room = max(width - indent, 12)
+    words = wrapped(text, room)
+    if last and len(words[0]) + len(last) + 2 > room:
+        words = wrapped(text, max(room - len(last) - 2, 16))
+    lines: list[Line] = [(*first, Span(words[0], style))]
+    if last:
+        gap = max(width - indent - len(words[0]) - len(last), 2)
+        lines = [(*lines[0], Span(" " * gap), Span(last, "dim"))]
+    margin = Span(" " * (indent - 2) + "| ", "dim") if quoted and indent >= 2 else Span(" " * indent)
+    return lines + [(margin, Span(line, style)) for line in words[1:]]
+
+
+def wrapped(text: str, room: int) -> list[str]:
+    """Never breaks inside a word: paths and versions stay in one piece."""
+    flat = " ".join(visible(text).split())
+    return textwrap.wrap(flat, room, break_long_words=False, break_on_hyphens=False) or [""]
+
+
+def joined(parts: Iterable[str], width: int, *, indent: int = 0, separator: str = " · ") -> list[str]:
+    """Parts on as few lines as fit, broken only between parts."""
+    lines: list[str] = []
+    for part in (visible(part) for part in parts if part):
+        if lines and len(lines[-1]) + len(separator) + len(part) <= width:
+            lines[-1] += separator + part
+        else:
+            lines.append((" " * indent if lines else "") + part)
+    return lines

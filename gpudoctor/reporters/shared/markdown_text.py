@@ -1,0 +1,85 @@
+"""Strings of an examined machine in Markdown as trackers read it: they are text, and never a link, a mention, a reference or HTML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from gpudoctor.reporters.shared.escape import visible
+
+LONGEST = 1500
+"""Characters of one text that is not in a block."""
+_ADDRESS = re.compile(r"(?:https?|ftp|ssh|git|file|mailto|javascript|data)\+?\w{0,8}:[^\s<>`\"')\]]*|\bwww\.[^\s<>`\"')\]]+", re.IGNORECASE)
+_MARKS = re.compile(r"(&amp;|&lt;|&gt;)|([\\`*\[\]~$]|(?<![^\W_])_|_(?![^\W_]))")
+_START = re.compile(r"^(\s*)([-+=#]|\d+(?=[.)]))")
+"""What would begin a list, a heading or a line below one."""
+_HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+_LINKED = re.compile(r"(@(?=\w)|[#!&%~$](?=[\w\"])|\bGH-(?=\d))")
+_COMMIT = re.compile(r"(?<![0-9A-Za-z])([0-9a-fA-F]{8})([0-9a-fA-F]{32})(?![0-9A-Za-z])")
+"""Forty hexadecimal digits are a commit to a tracker."""
+BREAK = "\N{ZERO WIDTH SPACE}"
+"""After an @ or a # : what looks like a name or a number of an issue is none any more."""
+
+
+def text(value: str) -> str:
+    """One line of running text."""
+    shown = _cut(visible(value).strip())
+    parts: list[str] = []
+    end = 0
+    for match in _ADDRESS.finditer(shown):
+        parts += [_plain(shown[end : match.start()]), code(match[0])]
+        end = match.end()
+    marked = "".join([*parts, _plain(shown[end:])])
+    return _START.sub(lambda m: m[1] + (f"{m[2]}\\" if m[2].isdigit() else f"\\{m[2]}"), marked)
+
+
+def _plain(value: str) -> str:
+    value = _COMMIT.sub(rf"\1{BREAK}\2", _LINKED.sub(rf"\1{BREAK}", value))
+    value = "".join(_HTML.get(letter, letter) for letter in value)
+    return _MARKS.sub(lambda m: m[1] or "\\" + m[2], value)
+
+
+def code(value: str) -> str:
+    """A span of code: between as many backticks as it takes."""
+    shown = _cut(visible(value).strip())
+    if not shown:
+        return ""
+    fence = "`" * (_longest_run(shown) + 1)
+    padding = " " if shown[0] == "`" or shown[-1] == "`" else ""
+    return f"{fence}{padding}{shown}{padding}{fence}"
+
+
+def cell(marked: str) -> str:
+    """What text() or code() made, fit for a table."""
+    return re.sub(r"(?<!\\)\|", r"\\|", marked.replace("\n", " "))
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """`rows` hold Markdown already."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(cell(each) for each in line) + " |" for line in lines)
+
+
+def block(value: str, language: str = "") -> str:
+    """Several lines as they are, between fences that none of them can end."""
+    shown = visible(value, multiline=True).strip("\n").replace("\t", "    ")
+    fence = "`" * max(_longest_run(shown) + 1, 3)
+    return f"{fence}{language}\n{shown}\n{fence}"
+
+
+def folded(title: str, content: str) -> str:
+    """`title` is ours; `content` is Markdown."""
+    return f"<details>\n<summary>{title}</summary>\n\n{content}\n\n</details>" if content else ""
+
+
+def units(value: str) -> int:
+    """The length as a tracker counts it: UTF-16 units."""
+    return len(value.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def _longest_run(value: str) -> int:
+    return max((len(run) for run in re.findall(r"`+", value)), default=0)
+
+
+def _cut(value: str) -> str:
+    return value if len(value) <= LONGEST else value[: LONGEST - 1] + "…"

@@ -1,0 +1,129 @@
+"""Tables of a data file to condition trees, and back to English. Raises ConditionError with the key path."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from gpudoctor.model.condition import Condition, Group, Leaf, Some
+from gpudoctor.rules.operators import OPERATORS, STATES, WITH_FACT, compiled
+from gpudoctor.rules.versions import dotted, in_release
+
+GROUPS = ("all", "any", "not")
+
+
+class ConditionError(ValueError):
+    """A malformed condition: `path` is the key path inside the file."""
+
+    def __init__(self, path: str, message: str) -> None:
+        super().__init__(f"{path}: {message}")
+
+
+def did_you_mean(word: str, choices: Any) -> str:
+    near = difflib.get_close_matches(word, list(choices), n=1)
+    return f" (did you mean '{near[0]}'?)" if near else ""
+
+
+def parse(table: Any, path: str, items: Mapping[str, str], trusted: bool = False) -> Condition:
+    """`items` maps records facts to the name of one item: {'gpus': 'gpu'}.
+
+    `trusted`: a compiled catalogue, whose patterns and versions were compiled once when it was made.
+    """
+    if not isinstance(table, Mapping):
+        raise ConditionError(path, f"a condition is a table, not {type(table).__name__}")
+    keys = set(table)
+    groups = [key for key in ("all", "any", "not", "some") if key in keys]
+    if groups:
+        if len(keys) > 1:
+            raise ConditionError(path, f"'{groups[0]}' stands alone; move {sorted(keys - {groups[0]})} into a part of its own")
+        return _group(groups[0], table[groups[0]], path, items, trusted)
+    return _leaf(table, path, trusted)
+
+
+def _group(kind: str, inner: Any, path: str, items: Mapping[str, str], trusted: bool) -> Condition:
+    here = f"{path}.{kind}"
+    if kind == "not":
+        return Group("not", (parse(inner, here, items, trusted),))
+    if kind == "some":
+        if not isinstance(inner, Mapping) or set(inner) != {"of", "where"}:
+            raise ConditionError(here, "takes of = 'a records fact' and where = { condition }")
+        of = inner["of"]
+        if of not in items:
+            raise ConditionError(f"{here}.of", f"'{of}' is no records fact{did_you_mean(str(of), items)}")
+        return Some(of, items[of], parse(inner["where"], f"{here}.where", items, trusted))
+    if not isinstance(inner, list):
+        raise ConditionError(here, "takes a list of conditions")
+    parts = tuple(parse(part, f"{here}[{number}]", items, trusted) for number, part in enumerate(inner))
+    return Group("all", parts) if kind == "all" else Group("any", parts)
+
+
+def _leaf(table: Mapping[str, Any], path: str, trusted: bool) -> Leaf:
+    fact = table.get("fact")
+    if not isinstance(fact, str):
+        raise ConditionError(path, "needs fact = 'a.name', or one of all, any, not, some")
+    named = [key for key in table if key != "fact"]
+    if len(named) != 1:
+        raise ConditionError(path, f"takes exactly one operator beside fact; has {', '.join(named) or 'none'}")
+    name, value = named[0], table[named[0]]
+    if name in STATES:
+        if value is not True:
+            raise ConditionError(f"{path}.{name}", "takes true; for the contrary use not = { … }")
+        return Leaf(fact, name)
+    if name.endswith("_fact") and name.removesuffix("_fact") in WITH_FACT:
+        if not isinstance(value, str):
+            raise ConditionError(f"{path}.{name}", "takes the name of a fact")
+        return Leaf(fact, name.removesuffix("_fact"), other=value)
+    if name not in OPERATORS:
+        known = [*OPERATORS, *STATES, *(f"{op}_fact" for op in WITH_FACT)]
+        raise ConditionError(path, f"unknown operator '{name}'{did_you_mean(name, known)}")
+    if not trusted:
+        _check_value(name, value, f"{path}.{name}")
+    return Leaf(fact, name, value)
+
+
+def _check_value(name: str, value: Any, path: str) -> None:
+    takes = OPERATORS[name].takes
+    if not isinstance(value, takes) or (isinstance(value, bool) and bool not in takes):
+        raise ConditionError(path, f"takes {' or '.join(kind.__name__ for kind in takes)}, not {type(value).__name__} {value!r}")
+    if name == "matches":
+        try:
+            compiled(value)
+        except re.error as error:
+            raise ConditionError(path, f"is no regular expression: {error}") from error
+    if name == "version":
+        try:
+            in_release("1.0", str(value))
+        except ValueError as error:
+            raise ConditionError(path, str(error)) from error
+    if name in ("older_than", "at_least") and dotted(value) is None:
+        raise ConditionError(path, f"{value!r} is no dotted version such as 6.2")
+
+
+def facts_of(condition: Condition) -> set[str]:
+    """Names of all facts that a condition reads."""
+    if isinstance(condition, Leaf):
+        return {condition.fact} | ({condition.other} if condition.other else set())
+    if isinstance(condition, Some):
+        return {condition.of} | facts_of(condition.where)
+    return {name for part in condition.parts for name in facts_of(part)}
+
+
+def english(condition: Condition) -> str:
+    """One line that a person can read."""
+    if isinstance(condition, Leaf):
+        if condition.operator in STATES:
+            return f"{condition.fact} {STATES[condition.operator]}"
+        value = condition.other or (", ".join(map(str, condition.value)) if isinstance(condition.value, list) else condition.value)
+        value = str(value).lower() if isinstance(value, bool) else value
+        return f"{condition.fact} {OPERATORS[condition.operator].phrase.replace('{value}', str(value))}"
+    if isinstance(condition, Some):
+        return f"some of {condition.of}: {english(condition.where)}"
+    if condition.kind == "not":
+        return f"not ({english(condition.parts[0])})"
+    joined = (" and " if condition.kind == "all" else " or ").join(
+        f"({english(part)})" if (isinstance(part, Group) and part.kind != "not") or isinstance(part, Some) else english(part)
+        for part in condition.parts
+    )
+    return joined or ("always" if condition.kind == "all" else "never")

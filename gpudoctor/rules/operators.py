@@ -1,0 +1,103 @@
+"""The closed table of operators: each with its function, the kinds of value that it takes, and its English phrase.
+
+A function gets the fact's value and the test's value and answers True, False, or None for 'cannot tell'.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from gpudoctor.rules.versions import compare_dotted, dotted, in_release
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    test: Callable[[Any, Any], bool | None]
+    takes: tuple[type, ...]
+    phrase: str
+
+
+def plain(value: Any) -> Any:
+    """A distribution may be a version, a table with a version, or a list of either: the version(s)."""
+    if isinstance(value, Mapping) and "version" in value:
+        return value["version"]
+    if isinstance(value, list) and value and all(isinstance(item, Mapping) and "version" in item for item in value):
+        return [item["version"] for item in value]
+    return value
+
+
+def _each(test: Callable[[Any, Any], bool | None]) -> Callable[[Any, Any], bool | None]:
+    """Of a list any element may satisfy; None where none does and one could not be judged."""
+
+    def over(value: Any, wanted: Any) -> bool | None:
+        value = plain(value)
+        if not isinstance(value, (list, tuple)):
+            return test(value, wanted)
+        answers = [test(item, wanted) for item in value]
+        return True if True in answers else None if None in answers else False
+
+    return over
+
+
+def _is(value: Any, wanted: Any) -> bool:
+    if isinstance(value, bool) or isinstance(wanted, bool):
+        return value is wanted
+    return bool(value == wanted)
+
+
+def _contains(value: Any, wanted: Any) -> bool | None:
+    value = plain(value) if not isinstance(value, Mapping) else value
+    if isinstance(value, (str, list, tuple, Mapping)):
+        return wanted in value
+    return None
+
+
+LONGEST = 4_000
+"""Letters of a value that an expression is shown."""
+
+
+@lru_cache(maxsize=4096)
+def compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
+
+
+def _matches(value: Any, wanted: Any) -> bool | None:
+    if isinstance(value, Mapping):
+        return any(compiled(wanted).search(str(key)) for key in value)
+    return compiled(wanted).search(str(value)[:LONGEST]) is not None
+
+
+def _order(holds: Callable[[int], bool]) -> Callable[[Any, Any], bool | None]:
+    def test(value: Any, wanted: Any) -> bool | None:
+        left, right = dotted(str(value)), dotted(str(wanted))
+        return None if left is None or right is None else holds(compare_dotted(left, right))
+
+    return test
+
+
+def _number(holds: Callable[[float, float], bool]) -> Callable[[Any, Any], bool | None]:
+    def test(value: Any, wanted: Any) -> bool | None:
+        numbers = [n for n in (value, wanted) if isinstance(n, (int, float)) and not isinstance(n, bool)]
+        return holds(*numbers) if len(numbers) == 2 else None
+
+    return test
+
+
+TEXT, ANY, NUMBER = (str,), (str, int, float, bool), (int, float)
+OPERATORS: Mapping[str, Operator] = {
+    "is": Operator(_each(_is), ANY, "is {value}"),
+    "in": Operator(_each(lambda value, wanted: value in wanted), (list,), "is one of {value}"),
+    "contains": Operator(_contains, (str, int), "contains {value}"),
+    "matches": Operator(_each(_matches), TEXT, "matches /{value}/"),
+    "version": Operator(_each(in_release), TEXT, "is {value}"),
+    "older_than": Operator(_each(_order(lambda order: order < 0)), TEXT, "is older than {value}"),
+    "at_least": Operator(_each(_order(lambda order: order >= 0)), TEXT, "is {value} or newer"),
+    "less_than": Operator(_number(lambda left, right: left < right), NUMBER, "is less than {value}"),
+    "greater_than": Operator(_number(lambda left, right: left > right), NUMBER, "is greater than {value}"),
+}
+STATES = {"known": "is known", "absent": "is absent", "unknown": "is not known", "present": "is there"}
+WITH_FACT = ("is", "in", "contains", "older_than", "at_least", "less_than", "greater_than", "version")

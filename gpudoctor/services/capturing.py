@@ -1,0 +1,118 @@
+"""The use case of `capture`: look at this machine as `check` does, keep every answer, and take people out of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpudoctor import __version__
+from gpudoctor.capture.archive import capture_entries
+from gpudoctor.capture.open_host import open_host
+from gpudoctor.capture.recording_host import RecordingHost
+from gpudoctor.capture.redacted_capture import names_in
+from gpudoctor.capture.tables import json_table
+from gpudoctor.facts.collect import Gathered, Progress, gather
+from gpudoctor.facts.measurement_store import LastRun
+from gpudoctor.facts.probes.environment import PREFIXES, RELEVANT
+from gpudoctor.model.check import Catalogue
+from gpudoctor.model.deadline import Deadline
+from gpudoctor.model.facts import Facts
+from gpudoctor.privacy.pseudonyms import FILE, Pseudonyms
+from gpudoctor.privacy.redactor import Redactor
+from gpudoctor.privacy.technical_vocabulary import technical_words
+from gpudoctor.system.state_folder import state_folder
+from gpudoctor.system.system_names import of_this_machine
+from gpudoctor.system.toml_text import loads
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """This machine as it was asked and what it answered: nothing is taken out yet."""
+
+    gathered: Gathered
+    entries: Mapping[str, bytes]
+    variables: frozenset[str]
+    """Those that may keep their values."""
+    commands: int
+    files: int
+
+
+def record(python: str | None, budget: float, quick: bool = False, progress: Progress | None = None) -> Recorded:
+    """Raises host.base.CaptureError."""
+    host = RecordingHost(open_host(None, budget, quick, python))
+    gathered = gather(host, progress)
+    host.run(["id"])
+    kind = str(gathered.facts.value("platform.kind", host.platform))
+    entries = capture_entries(
+        host.recording, python_environment(gathered.facts), platform={"wsl1": "wsl2"}.get(kind, kind), recorder=f"gpudoctor {__version__}",
+        host=host.platform, target=python,
+    )  # fmt: skip
+    variables = frozenset(name for name in host.recording.environment if _matters(name))
+    return Recorded(gathered, entries, variables, len(host.recording.commands), len(host.recording.texts))
+
+
+def variables_of(entries: Mapping[str, bytes]) -> frozenset[str]:
+    """Those of a recording that may keep their values: what else somebody has set is nobody's business."""
+    return frozenset(name for name in loads(entries.get("env.toml", b"").decode("utf-8", "replace")) if _matters(name))
+
+
+def _matters(name: str) -> bool:
+    return name in RELEVANT or name.startswith(PREFIXES)
+
+
+def with_measurements(entries: Mapping[str, bytes], runs: Collection[LastRun]) -> dict[str, bytes]:
+    """The same capture with what `validate` measured last (measurements.json), so that it replays to the same findings."""
+    if not runs:
+        return dict(entries)
+    rows = [{"date": run.date, "measurements": [each.to_json() for each in run.measurements]} for run in runs]
+    return {**entries, "measurements.json": json_table({"runs": rows})}
+
+
+LEAST_SECONDS, SECONDS_A_MEGABYTE = 4.0, 3.0
+"""CPU seconds for reading somebody else's recording for names: three times what an ordinary log takes."""
+
+
+def redactor_here(facts: Facts, knowledge: Catalogue | None = None) -> Redactor:
+    """For this machine: its names as the system knows them, and the pseudonyms that earlier reports gave."""
+    pseudonyms = Pseudonyms()
+    pseudonyms.load(state_folder() / FILE)
+    names = of_this_machine([str(facts.value("python.prefix") or "")])
+    return Redactor(names, technical_words(knowledge, facts), pseudonyms=pseudonyms)
+
+
+def redactor_of(entries: Mapping[str, bytes], facts: Facts, knowledge: Catalogue | None = None) -> Redactor:
+    """For a recorded machine: names as far as they were recorded, pseudonyms of its own. What takes too long to read is left out."""
+    seconds = LEAST_SECONDS + SECONDS_A_MEGABYTE * sum(map(len, entries.values())) / 1e6
+    return Redactor(names_in(entries), technical_words(knowledge, facts), deadline=Deadline(seconds))
+
+
+def keep_pseudonyms(redactor: Redactor) -> str:
+    """Into the private file of this machine; '' or why not."""
+    return redactor.pseudonyms.save(state_folder() / FILE)
+
+
+def python_environment(facts: Facts) -> dict[str, Any] | None:
+    """python.json: what was learnt of the target environment; None where there is none."""
+    executable = facts.value("python.executable")
+    if not executable:
+        return None
+    said: dict[str, Any] = {"executable": executable}
+    for key in ("version", "prefix", "kind", "why", "error", "externally_managed"):
+        value = facts.value(f"python.{key}")
+        if value is not None:
+            said[key] = value
+    said["distributions"] = _plain(facts.value("python.distributions", {}))
+    frameworks = facts.value("python.frameworks")
+    if frameworks is not None:
+        said["frameworks"] = _plain(frameworks)
+    return said
+
+
+def _plain(value: Any) -> Any:
+    """Facts to JSON: what is not known becomes null."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value if isinstance(value, (str, int, float, bool)) or value is None else None

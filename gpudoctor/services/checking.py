@@ -1,0 +1,248 @@
+"""The use cases: the one module that wires host, probes, catalogue and engine together."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from gpudoctor import __version__
+from gpudoctor.capture.open_host import open_host
+from gpudoctor.capture.recorded_host import RecordedHost
+from gpudoctor.diagnosis.diagnose import Hits, diagnose, in_reading_order
+from gpudoctor.diagnosis.ladders import first_broken, ladder, quieten, used_stacks
+from gpudoctor.diagnosis.messages import hits_in, may_show, speaks_without_a_message
+from gpudoctor.diagnosis.policy_demands import weigh
+from gpudoctor.diagnosis.summary import fact_tree, headline, not_looked_at, unknown_facts
+from gpudoctor.facts import vocabulary
+from gpudoctor.facts.collect import Gathered, gather
+from gpudoctor.facts.derive import measured, package_commands, pip_commands
+from gpudoctor.facts.measured_facts import records
+from gpudoctor.facts.measurement_store import LastRun, last_measurements, measurements_of, recorded_runs
+from gpudoctor.facts.report_facts import told as told_facts
+from gpudoctor.facts.tool_messages import said
+from gpudoctor.knowledge.loader import load_catalogue
+from gpudoctor.knowledge.structure import DataError
+from gpudoctor.model.bounds import TooComplex, check_toml
+from gpudoctor.model.check import Catalogue
+from gpudoctor.model.deadline import Deadline
+from gpudoctor.model.facts import Facts, Known
+from gpudoctor.model.measurement import Measurement
+from gpudoctor.model.policy import Demand
+from gpudoctor.model.report import Finding, Report, StackResult
+from gpudoctor.model.stack_names import every_name, stack_of, suggestion
+from gpudoctor.rules.conditions import did_you_mean
+from gpudoctor.rules.signatures import SearchedText
+from gpudoctor.system.host import CaptureError, Host
+from gpudoctor.system.report_file import read_report
+
+
+class RequestError(ValueError):
+    """A request that names what does not exist."""
+
+
+BAD_INPUT = (CaptureError, DataError, RequestError)
+"""What a caller shows as one line: something that was given cannot be used."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckRequest:
+    """What `check` was asked. `budget` in seconds; None is 30, or 3 with `quick`."""
+
+    capture: str | None = None
+    python: str | None = None
+    quick: bool = False
+    budget: float | None = None
+    stack: str | None = None
+    checks: Sequence[str] = ()
+    expect: str | None = None
+    """A policy file: what must be true of the machine."""
+    ignore: frozenset[str] = field(default_factory=frozenset)
+    every_check: bool = False
+    """Also those that speak only where a text shows their message, which a machine does not: for `--why`."""
+
+    def __post_init__(self) -> None:
+        if self.stack is not None:  # by whatever name: `cuda`, `nvidia` and `torch-cuda` are one
+            object.__setattr__(self, "stack", stack_of(self.stack))
+
+
+def catalogue(extra: Sequence[str] = (), wanted: Callable[[Mapping[str, Any]], bool] | None = None) -> Catalogue:
+    """All stacks, and all checks or those of `wanted` heads. Raises catalog.structure.DataError."""
+    return load_catalogue(vocabulary.items(), extra, wanted)
+
+
+def open_for(request: CheckRequest) -> Host:
+    """The machine to look at. Raises host.base.CaptureError for a recording that cannot be read."""
+    budget = request.budget if request.budget is not None else (3.0 if request.quick else 30.0)
+    return open_host(request.capture, budget, request.quick, request.python)
+
+
+def check(request: CheckRequest, progress: Callable[[str], None] | None = None) -> Report:
+    """Look, then judge."""
+    began = time.monotonic()
+    told = read_report(request.capture) if request.capture else None
+    host = None if told is not None else open_for(request)
+    knowledge = catalogue(request.checks, None if request.every_check or request.ignore else speaks_without_a_message)
+    refuse_unknown_names(request, knowledge)
+    demands = _demands(request.expect) if request.expect else ()
+    if told is not None:
+        looked = look_into(told)
+    else:
+        assert host is not None
+        looked = look(host, "capture" if request.capture else host.origin, progress, live=request.capture is None)
+    report = report_of(looked, knowledge, request, demands)
+    return replace(narrowed(report, request.stack) if request.stack else report, seconds=time.monotonic() - began)
+
+
+def narrowed(report: Report, stack: str) -> Report:
+    """The report of one stack: its ladder, and what concerns it or no stack in particular."""
+    ladders = [result for result in report.stacks if result.stack == stack]
+    findings = [finding for finding in report.findings if not finding.stacks or stack in finding.stacks]
+    return replace(report, stacks=tuple(ladders), findings=tuple(findings), summary=_summary(findings, ladders))
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    gathered: Gathered
+    origin: str
+    measurements: tuple[Measurement, ...] = ()
+
+
+def report_of(looked: Looked, knowledge: Catalogue, request: CheckRequest, demands: Sequence[Demand] = ()) -> Report:
+    """The one way from what was seen to what is said of it: `check`, `report`, `diff` and the assistant's tools all come here."""
+    deadline = Deadline()
+    knowledge, hits = hear(looked.gathered.facts, knowledge, deadline)
+    if deadline.passed:
+        looked.gathered.incidents.append("the output of failing programs was not read to the end: it takes too long")
+    return replace(judge(looked.gathered, knowledge, request, looked.origin, demands, hits), measurements=looked.measurements)
+
+
+def look_into(document: Mapping[str, Any]) -> Looked:
+    """What a report of ours says, in place of a machine."""
+    tool, unknown = document.get("tool"), document.get("unknown")
+    of_today = isinstance(tool, Mapping) and tool.get("version") == __version__
+    facts = told_facts(document["facts"], unknown if isinstance(unknown, Mapping) else {}, of_today=of_today)
+    return Looked(facts, "capture", measurements_of(document))
+
+
+def look(host: Host, origin: str, progress: Callable[[str], None] | None = None, *, live: bool) -> Looked:
+    """All facts of a machine, and what was measured on it before: by the last `validate` here, or kept in its recording."""
+    gathered = gather(host, progress, deadline=None if live else Deadline())
+    if live:
+        return Looked(gathered, origin, recall(gathered, last_measurements(gathered.facts)) if host.origin == "live" else ())
+    return Looked(gathered, origin, recall(gathered, recorded_runs(host.measurements() if isinstance(host, RecordedHost) else None)))
+
+
+def recall(gathered: Gathered, runs: Sequence[LastRun]) -> tuple[Measurement, ...]:
+    """What was measured in this environment, as facts too, where nothing has changed since that it depends on."""
+    runs = [run for run in runs if not run.stale]
+    if not runs:
+        return ()
+    rows = [row for run in runs for row in records(run.measurements, run.date, recalled=True)]
+    gathered.facts.set("measurements", Known(rows, "the last gpudoctor validate"))
+    for name, fact in measured.derive(gathered.facts):
+        gathered.facts.set(name, fact)
+    return tuple(replace(each, notes=(f"measured {run.date}", *each.notes)) for run in runs for each in run.measurements)
+
+
+def hear(facts: Facts, knowledge: Catalogue, deadline: Deadline) -> tuple[Catalogue, Hits]:
+    """What the machine's own tools said when they failed is looked through for messages, as a pasted text is."""
+    lines = said(facts)
+    if not lines:
+        return knowledge, {}
+    text, there = SearchedText(lines, deadline=deadline), {check.id for check in knowledge.checks}
+    told = catalogue(wanted=lambda head: head["id"] not in there and not speaks_without_a_message(head) and may_show(text, head))
+    knowledge = replace(knowledge, checks=(*knowledge.checks, *told.checks))
+    return knowledge, hits_in(text, knowledge.checks)
+
+
+def _demands(policy: str) -> Sequence[Demand]:
+    from gpudoctor.knowledge.policy import read_policy
+    from gpudoctor.system.project_files import read_given
+
+    if os.path.isfile(policy):
+        try:
+            check_toml(read_given(policy))
+        except TooComplex as error:
+            raise RequestError(f"--expect {policy}: {error}; write one with gpudoctor check --write-expect FILE") from None
+    try:
+        return read_policy(policy, vocabulary.specs())
+    except RecursionError:
+        raise RequestError(f"--expect {policy}: it is nested too deep; write its conditions in fewer levels") from None
+
+
+def refuse_unknown_names(request: CheckRequest, knowledge: Catalogue) -> None:
+    """Raises RequestError for a stack or a check that there is not."""
+    stacks, checks = [stack.stack for stack in knowledge.stacks], [check.id for check in knowledge.checks]
+    if request.stack is not None and request.stack not in stacks:
+        near = suggestion(request.stack, (*stacks, *every_name()))
+        raise RequestError(f"--stack {request.stack}: there is no such stack{near}; known: {', '.join(sorted(stacks))}")
+    for name in sorted(request.ignore):
+        if name not in checks and name not in knowledge.redirects:
+            raise RequestError(f"there is no check '{name}' to ignore{did_you_mean(name, checks)}; gpudoctor list checks names them")
+
+
+def judge(
+    gathered: Gathered, knowledge: Catalogue, request: CheckRequest, origin: str, demands: Sequence[Demand] = (), hits: Hits | None = None
+) -> Report:
+    """Facts and catalogue to a report: pure but for the clock. `hits`: the messages that a text shows, or a machine's own tools."""
+    facts = gathered.facts
+    used = used_stacks(knowledge.stacks, facts)
+    ignored = frozenset(knowledge.redirects.get(name) or name for name in request.ignore)
+    found, traces = diagnose(knowledge.checks, facts, ignored, hits)
+    unmet, undetermined, weighed = weigh(demands, facts)
+    wanted = used | {request.stack} if request.stack else used
+    manager = str(facts.value("packages.manager") or "")
+    # The interpreter that a pasted text names is somebody else's.
+    python = pip_commands.examined(facts) if origin != "text" else None
+    told = [_for_this_system(finding, manager, python) for finding in quieten(found, used, request.stack)]
+    findings = in_reading_order(told + unmet, wanted)
+    ladders = [
+        ladder(stack, facts, findings, stack.stack in used, origin, asked=stack.stack == request.stack) for stack in knowledge.stacks
+    ]
+    if request.stack:
+        ladders.sort(key=lambda result: result.stack != request.stack)
+    unread, incomplete = not_looked_at(facts, vocabulary.specs(), gathered.incidents)
+    return Report(
+        tool_version=__version__, created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), origin=origin,
+        facts=fact_tree(facts, vocabulary.specs()), unknown=unknown_facts(facts, vocabulary.specs()),
+        stacks=tuple(_in_order(ladders, findings)), findings=tuple(findings),
+        summary=_summary(findings, ladders), headline=headline(facts), not_looked_at=unread, incomplete=incomplete,
+        traces=(*traces, *weighed), catalogue_version=knowledge.version, undetermined=tuple(undetermined),
+    )  # fmt: skip
+
+
+def _for_this_system(finding: Finding, manager: str, python: pip_commands.Interpreter | None) -> Finding:
+    """Its commands in the words of the system's package manager, and for the interpreter that was examined."""
+    before = package_commands.here(finding.advice.commands, manager)
+    commands = pip_commands.here(before, python)
+    text = pip_commands.in_words(finding.advice.text, before, commands)
+    look = pip_commands.here((finding.look,), python)[0]
+    return replace(finding, look=look, advice=replace(finding.advice, text=text, commands=commands))
+
+
+def _in_order(ladders: Sequence[StackResult], findings: Sequence[Finding]) -> list[StackResult]:
+    """Used ones first, among them those that the first findings name, then those of a device; not applicable ones last."""
+    named = [stack for finding in findings if finding.severity == "error" for stack in finding.stacks]
+
+    def rank(result: StackResult) -> tuple[object, ...]:
+        place = named.index(result.stack) if result.stack in named else len(named)
+        any_processor = all(rung.layer != "device" for rung in result.layers)
+        return (result.verdict == "not-applicable", not result.used, place, any_processor)
+
+    return sorted(ladders, key=rank)
+
+
+def _summary(findings: Sequence[Finding], ladders: Sequence[StackResult]) -> dict[str, object]:
+    sure = [finding for finding in findings if finding.confidence != "possible"]
+    count = {severity: sum(finding.severity == severity for finding in sure) for severity in ("error", "warning", "info")}
+    unknown = sum(
+        rung.status == "unknown" and rung.layer not in ("compute", "performance")
+        for result in ladders if result.verdict != "not-applicable" for rung in result.layers
+    )  # fmt: skip
+    return {
+        "errors": count["error"], "warnings": count["warning"], "infos": count["info"], "unknown": unknown,
+        "first_broken": first_broken(findings, ladders),
+    }  # fmt: skip

@@ -1,0 +1,180 @@
+"""The other use cases of `validate`: operators one by one, known fixes, batches up to the end of memory, another report beside this."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gpudoctor.benchmark import comparison, devices, job_plan, known_fixes, operators, sweep, worker_client, workers
+from gpudoctor.benchmark.devices import Target
+from gpudoctor.benchmark.job_plan import Job
+from gpudoctor.benchmark.workload_list import BY_ID
+from gpudoctor.facts.collect import gather
+from gpudoctor.model.batch_sweep import Sweep, SweepPoint
+from gpudoctor.model.comparison import Comparison
+from gpudoctor.model.facts import Facts
+from gpudoctor.model.operators import Coverage, OperatorChange
+from gpudoctor.model.trials import TrialResult
+from gpudoctor.services import checking
+from gpudoctor.services.validating import ValidateRequest
+from gpudoctor.system import json_text
+from gpudoctor.system.local_host import LocalHost
+from gpudoctor.system.memory_limit import limited_memory
+
+OPERATORS_OF = ("torch", "ipex", "torch-directml", "torch-opencl")
+"""Frameworks whose operators can be asked one by one."""
+SHORT = {"duration": 1.5, "warm_up": 2.0}
+"""Seconds: many runs tell more than long ones."""
+RUN_LIMIT = 300.0
+Progress = Callable[[str], None]
+LARGEST = 200_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looked:
+    """Where to measure, and with what."""
+
+    facts: Facts
+    targets: tuple[Target, ...]
+    host: LocalHost
+
+
+def look(request: ValidateRequest, progress: Progress | None = None) -> Looked:
+    """Raises app.RequestError for what cannot be measured as asked."""
+    try:
+        job_plan.check(request.asked)
+        for name in request.devices:
+            devices.canonical(name)
+        host = checking.open_for(checking.CheckRequest(python=request.python, ignore=request.ignore))
+        facts = gather(host, progress).facts
+        found = devices.choose(facts, request.devices, sys.executable)
+    except (devices.DeviceError, job_plan.RequestError) as error:
+        raise checking.RequestError(str(error)) from error
+    return Looked(facts=facts, targets=tuple(found), host=LocalHost(budget=0.0))
+
+
+@contextmanager
+def _asking(looked: Looked, target: Target, limit: float = RUN_LIMIT) -> Iterator[worker_client.Ask]:
+    with workers.Caches() as caches:
+        yield worker_client.through(looked.host, target.python, limit, caches, on_processor=target.on_processor)
+
+
+def cover(request: ValidateRequest, progress: Progress | None = None) -> list[Coverage]:
+    """Operators on each device of a torch. --dtype narrows the types."""
+    looked, found = look(request, progress), []
+    for target in looked.targets:
+        if target.framework not in OPERATORS_OF:
+            continue
+        with _asking(looked, target, limit=1800.0) as ask:
+            say = None if progress is None else lambda done, whole, name=target.device: progress(f"{name}: {done} of {whole} operators")
+            found.append(operators.probe(ask, target.framework, target.device, dtypes=request.asked.dtypes, progress=say))
+    if not found:
+        raise checking.RequestError(
+            "--operators measures operators of torch, and torch does not work here; for the reason: gpudoctor check"
+        )
+    return found
+
+
+def changes(now: Sequence[Coverage], other: Any) -> list[tuple[OperatorChange, ...] | None]:
+    """For each coverage: against the one of the same device in an earlier `--operators --format json`; None where there is none."""
+    listed = other.get("operators") if isinstance(other, Mapping) else None
+    before = [one for table in (listed if isinstance(listed, list) else ()) if (one := operators.coverage_from_json(table)) is not None]
+    if not before:
+        raise checking.RequestError("--compare: holds no operators; give a file that `gpudoctor validate --operators --format json` wrote")
+    found: list[tuple[OperatorChange, ...] | None] = []
+    for coverage in now:
+        same = [one for one in before if one.device == coverage.device] or (before if len(before) == 1 and len(now) == 1 else [])
+        found.append(operators.differences(same[0], coverage) if same else None)
+    return found
+
+
+def try_fixes(request: ValidateRequest, progress: Progress | None = None) -> list[TrialResult]:
+    """Each known fix that applies, on the workloads that were named, else on the first network that would be measured."""
+    looked, found = look(request, progress), []
+    variables = dict(os.environ)
+    for target in looked.targets:
+        for job in _networks(target, request):
+            words = {**job.request(), **SHORT}
+            prefix = os.path.dirname(os.path.dirname(target.python))
+            facts = known_fixes.facts_of_run(looked.facts, words, target.backend, looked.host, prefix)
+            for trial in known_fixes.applicable(facts, variables):
+                with _asking(looked, target, job_plan.hang_limit(job)) as ask:
+                    say = None if progress is None else lambda name, done, whole: progress(f"{name}: {done} of {whole} runs")
+                    found.append(known_fixes.run(ask, words, trial, facts, progress=say))
+    return known_fixes.best_first(found)
+
+
+def sweep_batches(
+    request: ValidateRequest, max_latency: float | None = None, progress: Callable[[Job, SweepPoint], None] | None = None
+) -> list[Sweep]:
+    _batched(request)
+    looked, found = look(request), []
+    for target in looked.targets:
+        for job in _networks(target, request):
+            words = {**job.request(), **SHORT}
+            with _asking(looked, target) as ask:
+                say = None if progress is None else lambda point, job=job: progress(job, point)
+                done = sweep.sweep(
+                    ask, words, device=target.device, unit=job.workload.unit, per_item=job.per_item, max_latency=max_latency,
+                    capacity=_capacity(looked.facts, target), progress=say,
+                )  # fmt: skip
+            found.append(replace(done, workload=f"{job.workload.id} {job.task} {job.dtype}"))
+    return found
+
+
+def _batched(request: ValidateRequest) -> None:
+    """Raises app.RequestError where nothing that was named has a batch."""
+    named = request.asked.workloads
+    if named and all(name in BY_ID and set(BY_ID[name].tasks) == {"micro"} for name in named):
+        raise checking.RequestError(f"--sweep-batch: {', '.join(named)} has no batch; name a network (gpudoctor list workloads)")
+
+
+def _networks(target: Target, request: ValidateRequest) -> list[Job]:
+    """One batch of each: those that were named, else the first."""
+    jobs = [job for job in job_plan.plan(target, replace(request.asked, batches=request.asked.batches[:1])) if job.network]
+    unlike = {(job.workload.id, job.task, job.dtype): job for job in reversed(jobs)}
+    kept = [job for job in jobs if unlike[job.workload.id, job.task, job.dtype] is job]
+    return kept if request.asked.workloads else kept[:1]
+
+
+def _capacity(facts: Facts, target: Target) -> int | None:
+    """Bytes of the device's memory, where they are known."""
+    if target.on_processor:
+        value = facts.value("memory.total_bytes")
+        return value if isinstance(value, int) else None
+    gpus = facts.value("gpus")
+    sizes = [gpu.get("memory_bytes") for gpu in gpus if isinstance(gpu, Mapping)] if isinstance(gpus, list) else []
+    return sizes[0] if len(sizes) == 1 and isinstance(sizes[0], int) else None
+
+
+def read_report(path: str) -> dict[str, Any]:
+    """Raises app.RequestError with the file and what was expected. A device or a pipe is not opened: it may never end."""
+    text = LocalHost(budget=0.0).read(path, limit=LARGEST)
+    if not text.ok:
+        raise checking.RequestError(f"--compare {path}: {PROBLEMS.get(text.problem, text.problem)}")
+    try:
+        with limited_memory():
+            found = json_text.loads(text.text)
+    except ValueError as error:
+        raise checking.RequestError(f"--compare {path}: no JSON; give a report that `gpudoctor validate --format json` wrote") from error
+    if not isinstance(found, dict):
+        raise checking.RequestError(f"--compare {path}: no report; give a file that `gpudoctor validate --format json` wrote")
+    return found
+
+
+PROBLEMS = {
+    "missing": "No such file or directory", "denied": "Permission denied", "too-large": "too large to be a report",
+    "io-error": "no file that can be read; a report is a regular file",
+}  # fmt: skip
+
+
+def beside(here: Mapping[str, Any], there: Mapping[str, Any], names: tuple[str, str]) -> Comparison:
+    """Two reports as JSON has them. Raises app.RequestError."""
+    try:
+        return comparison.compare(here, there, names=names)
+    except comparison.ComparisonError as error:
+        raise checking.RequestError(f"--compare: {error}") from error

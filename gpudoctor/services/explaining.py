@@ -1,0 +1,182 @@
+"""The use case of `explain`: a pasted text to facts and messages, judged by the same catalogue as a machine."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
+from itertools import chain
+from typing import Any
+
+from gpudoctor.diagnosis.messages import concerned, hits_in, may_show, speaks_without_a_message
+from gpudoctor.facts.collect import gather
+from gpudoctor.facts.text import large
+from gpudoctor.facts.text.cleaning import unquoted
+from gpudoctor.facts.text.reading import machine_of, settle, take
+from gpudoctor.facts.text.roles import Roles
+from gpudoctor.model.check import Catalogue
+from gpudoctor.model.deadline import SECONDS, Deadline
+from gpudoctor.model.facts import Facts
+from gpudoctor.model.packed import BEGIN
+from gpudoctor.model.report import Report
+from gpudoctor.model.signature import Numbered
+from gpudoctor.rules.signatures import SearchedText, anchor
+from gpudoctor.services import checking
+from gpudoctor.system.report_file import LARGEST, report_in
+
+MARK = BEGIN.encode()
+FOOT = "Made by gpudoctor"
+"""Begins the last line of a report in Markdown."""
+_Texts = list[Sequence[Sequence[str]]]
+TELLING = 10
+"""Letters from which on plain words are rare enough to look for in a log of any size ("error", "fails" are not)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainRequest:
+    """Checks to add and to leave out, as for `check`."""
+
+    checks: Sequence[str] = ()
+    ignore: frozenset[str] = field(default_factory=frozenset)
+    stack: str | None = None
+    why: bool = False
+    """The outcome of every check is asked for, not only of those that can have one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """The report, and what was recognised in the text."""
+
+    report: Report
+    recognised: tuple[str, ...]
+    members: tuple[str, ...] = ()
+    """Files of an archive that the text was put together from."""
+
+
+def explain(
+    chunks: Iterable[bytes],
+    request: ExplainRequest,
+    progress: Callable[[int], None] | None = None,
+    place: Callable[[int], str] | None = None,
+) -> Explanation:
+    """One text, of any size. `progress` is told the bytes read of a long one; `place` names a line of a text that was several files.
+    Raises app.BAD_INPUT for a catalogue that cannot be used."""
+    began = time.monotonic()
+    asked = checking.CheckRequest(stack=request.stack, checks=request.checks, ignore=request.ignore)
+    signatures = cache(partial(_texts, request.checks))
+    wanted = partial(_anchors_of, signatures)
+    start, chunks = _beginning(chunks)
+    told = _own_report(start)
+    if told is not None:
+        around = [] if start.lstrip()[:1] == b"{" else _around_the_report(unquoted(large.read(chunks, wanted, progress)), told)
+        deadline = Deadline()
+        text = SearchedText(around, Roles(around), deadline)
+        knowledge = _knowledge(request, asked, text, signatures)
+        looked = checking.look_into(told)
+        knowledge, said = checking.hear(looked.gathered.facts, knowledge, deadline)
+        report = checking.judge(looked.gathered, knowledge, asked, "text", hits={**said, **hits_in(text, knowledge.checks)})
+        late = (*report.incomplete, *_unread(deadline))
+        report = replace(report, seconds=time.monotonic() - began, measurements=looked.measurements, incomplete=late)
+        return Explanation(report=report, recognised=("a report of gpudoctor",))
+    lines = unquoted(large.read(chunks, wanted, progress))
+    if place is not None:
+        lines = [replace(line, source=place(line.number)) for line in lines]
+    deadline = Deadline()
+    text = SearchedText(lines, Roles(lines), deadline)
+    knowledge = _knowledge(request, asked, text, signatures)
+    evidence, sheet = take(lines, deadline)
+    host = machine_of(evidence)
+
+    def settled(facts: Facts) -> None:
+        settle(evidence, sheet, facts)
+
+    gathered = gather(host, settle=settled, deadline=deadline)
+    hits = hits_in(text, concerned(knowledge.checks, knowledge.stacks, gathered.facts), knowledge.stacks, gathered.facts)
+    report = checking.judge(gathered, knowledge, asked, "text", hits=hits)
+    return Explanation(
+        report=replace(report, seconds=time.monotonic() - began, not_looked_at=(), incomplete=_unread(deadline)),
+        recognised=tuple(evidence.recognised),
+    )  # fmt: skip
+
+
+def _unread(deadline: Deadline) -> tuple[str, ...]:
+    """What to say of a text that took too long."""
+    if not deadline.passed:
+        return ()
+    return (f"this text takes too long to read; the rest was left out after {SECONDS:.0f} s of CPU time. Give the part around the error",)
+
+
+def _around_the_report(lines: Sequence[Numbered], told: Mapping[str, Any]) -> list[Numbered]:
+    """What a person wrote before and behind a report of ours: what that says was found by its own way."""
+    titles = {_plain(str(finding.get("title"))) for finding in told.get("findings") or () if isinstance(finding, Mapping)}
+    first = next((place for place, line in enumerate(lines) if line.text.startswith("**") and _plain(line.text) in titles), None)
+    if first is None:
+        return list(lines)
+    last = next((place for place, line in enumerate(lines) if place >= first and line.text.startswith(FOOT)), len(lines) - 1)
+    return [*lines[:first], *lines[last + 1 :]]
+
+
+def _plain(words: str) -> str:
+    """Without what Markdown adds."""
+    return "".join(letter for letter in words if letter.isalnum())
+
+
+def _beginning(chunks: Iterable[bytes]) -> tuple[bytes, Iterable[bytes]]:
+    """The first bytes (all of a text that may be a report), and the whole again."""
+    source, start = iter(chunks), b""
+    for chunk in source:
+        start += chunk
+        if not _may_be_a_report(start):
+            break
+    return start, chain((start,), source)
+
+
+def _may_be_a_report(start: bytes) -> bool:
+    return len(start) <= LARGEST and (b'"gpudoctor.report/' in start[:4096] or MARK in start)
+
+
+def _own_report(start: bytes) -> Mapping[str, Any] | None:
+    """A report of ours, as JSON or packed in Markdown: it is judged by what it knows instead of by what it says."""
+    if not _may_be_a_report(start):
+        return None
+    try:
+        return report_in(start.decode("utf-8-sig", "replace"), "the text")
+    except checking.BAD_INPUT:
+        return None
+
+
+def every_anchor(extra: Sequence[str] = ()) -> list[str]:
+    """What a long text is searched for: one literal of each signature, but for words that any log is full of."""
+    return _anchors_of(partial(_texts, extra))
+
+
+def _anchors_of(signatures: Callable[[], _Texts]) -> list[str]:
+    literals = [literal for text in signatures() for literal in anchor(text)]
+    return [literal for literal in literals if len(literal) >= TELLING or not literal.strip().isalpha()]
+
+
+def _texts(extra: Sequence[str]) -> _Texts:
+    """The literals of all signatures, without building our own checks."""
+    texts: _Texts = []
+
+    def note(head: Mapping[str, Any]) -> bool:
+        texts.extend(head.get("signature", ()))
+        return False
+
+    further = checking.catalogue(extra, note)
+    return texts + [signature.text for check in further.checks for signature in check.signatures]
+
+
+def _knowledge(request: ExplainRequest, asked: checking.CheckRequest, text: SearchedText, signatures: Callable[[], _Texts]) -> Catalogue:
+    """The checks that can have a finding: those of which only a message tells are not built where the text lacks its literals."""
+    if text.long:
+        text.look_for(literal for choices in signatures() for choice in choices for literal in choice)
+    wanted = None if request.why or request.ignore else partial(_may_tell, text)
+    knowledge = checking.catalogue(request.checks, wanted)
+    checking.refuse_unknown_names(asked, knowledge)
+    return knowledge
+
+
+def _may_tell(text: SearchedText, head: Mapping[str, Any]) -> bool:
+    return speaks_without_a_message(head) or may_show(text, head)

@@ -1,0 +1,89 @@
+"""Mutants of a check: the same check without one of its parts. A mutant that no example tells from the check survives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from gpudoctor.diagnosis.examples import Prepared, outcome_of, prepared
+from gpudoctor.knowledge.lint import example_facts
+from gpudoctor.model.check import Check
+from gpudoctor.model.condition import Condition, Group
+from gpudoctor.model.signature import Literals, Signature
+
+_Part = TypeVar("_Part")
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """`without` names the part that is gone, as a person would find it in the file."""
+
+    without: str
+    check: Check
+
+
+def survivors(check: Check) -> tuple[int, list[str]]:
+    """(number of mutants, the parts without which every example still comes out as it should)."""
+    examples = [(example.expect, prepared(example_facts(example.facts), example.text)) for example in check.examples]
+    examples = [(expect, ready) for expect, ready in examples if outcome_of(check, ready) == expect]
+    mutants = list(mutants_of(check))
+    return len(mutants), [mutant.without for mutant in mutants if not _killed(mutant.check, examples)]
+
+
+def _killed(mutant: Check, examples: Sequence[tuple[str, Prepared]]) -> bool:
+    return any(outcome_of(mutant, ready) != expect for expect, ready in examples)
+
+
+def mutants_of(check: Check) -> Iterator[Mutant]:
+    for number, signature in enumerate(check.signatures):
+        where = f"signature[{number}]"
+        if len(check.signatures) > 1:
+            yield Mutant(where, replace(check, signatures=_without(check.signatures, number)))
+        for part, changed in _of_signature(signature):
+            others = list(check.signatures)
+            others[number] = changed
+            yield Mutant(f"{where}.{part}", replace(check, signatures=tuple(others)))
+    for name, condition in (("applies", check.applies), ("problem", check.problem)):
+        if condition is None:
+            continue
+        for part, less in _of_condition(condition):
+            yield Mutant(f"{name}{part}", replace(check, applies=less) if name == "applies" else replace(check, problem=less))
+    if check.applies is not None:
+        yield Mutant("applies", replace(check, applies=None))
+
+
+def _of_signature(signature: Signature) -> Iterator[tuple[str, Signature]]:
+    for part, literals in _of_literals("text", signature.text):
+        yield part, replace(signature, text=literals)
+    for part, literals in _of_literals("context", signature.context):
+        yield part, replace(signature, context=literals)
+    for number, word in enumerate(signature.none_of):
+        yield f"none_of '{word}'", replace(signature, none_of=_without(signature.none_of, number))
+    if signature.pattern:
+        yield "pattern", replace(signature, pattern="")
+
+
+def _of_literals(key: str, literals: Literals) -> Iterator[tuple[str, Literals]]:
+    for number, choice in enumerate(literals):
+        if len(literals) > 1 or key == "context":
+            yield f"{key}[{number}] {list(choice)[:3]}", _without(literals, number)
+        for place, word in enumerate(choice if len(choice) > 1 else ()):
+            yield f"{key}[{number}] '{word}'", (*literals[:number], _without(choice, place), *literals[number + 1 :])
+
+
+def _of_condition(condition: Condition) -> Iterator[tuple[str, Condition]]:
+    """Without one part of an outer list, or of a list in it."""
+    if not isinstance(condition, Group) or condition.kind == "not":
+        return
+    for number, part in enumerate(condition.parts):
+        if len(condition.parts) > 1:
+            yield f".{condition.kind}[{number}]", Group(condition.kind, _without(condition.parts, number))
+        for inner, less in _of_condition(part):
+            parts = list(condition.parts)
+            parts[number] = less
+            yield f".{condition.kind}[{number}]{inner}", Group(condition.kind, tuple(parts))
+
+
+def _without(values: Sequence[_Part], number: int) -> tuple[_Part, ...]:
+    return (*values[:number], *values[number + 1 :])

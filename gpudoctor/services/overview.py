@@ -1,0 +1,38 @@
+"""The use case of `gpudoctor` alone: a quick look at files, and which stack to set up where none is there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpudoctor.diagnosis.advice.recommendation import recommend
+from gpudoctor.facts.collect import gather
+from gpudoctor.model.check import RECIPES
+from gpudoctor.model.facts import Absent, Fact, Known
+from gpudoctor.model.plan import Recommendation
+from gpudoctor.model.report import Report
+from gpudoctor.services import checking
+
+_ASKED = "gpudoctor"
+
+
+@dataclass(frozen=True, slots=True)
+class FirstLook:
+    report: Report
+    """Quick: nothing was started, no framework was imported."""
+    choice: Recommendation
+    """What `gpudoctor setup` would recommend on the same facts."""
+
+
+def look(capture: str | None = None) -> FirstLook:
+    """Raises app.BAD_INPUT for a recording that cannot be read."""
+    request = checking.CheckRequest(capture=capture, quick=True)
+    host = checking.open_for(request)
+    gathered = gather(host, given=_asked())
+    report = checking.judge(gathered, checking.catalogue(), request, "capture" if capture else host.origin)
+    return FirstLook(report, recommend(gathered.facts, report.stacks, None, RECIPES))
+
+
+def _asked() -> dict[str, Fact]:
+    """As `setup` asks where nothing was said on the command line."""
+    said: dict[str, Fact] = {"setup.name": Known("any", _ASKED), "setup.env": Known("", _ASKED), "setup.purpose": Known("training", _ASKED)}
+    return {**said, **{f"setup.{name}": Absent(_ASKED) for name in ("torch", "python_version", "folder")}}

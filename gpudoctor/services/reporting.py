@@ -1,0 +1,160 @@
+"""The use case of `report`: look, take people out, judge what is left, and put it into one file to attach."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from gpudoctor.capture.archive import zipped
+from gpudoctor.capture.capture_store import MemoryStore, open_store
+from gpudoctor.capture.recorded_host import RecordedHost
+from gpudoctor.capture.redacted_capture import entries_of, redact_entries
+from gpudoctor.facts.measurement_store import last_measurements
+from gpudoctor.model.check import Catalogue
+from gpudoctor.model.report import Report
+from gpudoctor.privacy.pseudonyms import FILE, Pseudonyms
+from gpudoctor.privacy.redacted_report import redact_report
+from gpudoctor.privacy.redactor import Redactor
+from gpudoctor.reporters.report import json_report
+from gpudoctor.services import capturing, checking
+from gpudoctor.system.report_file import read_report
+from gpudoctor.system.state_folder import state_folder
+
+FORMATS = ("markdown", "html", "json", "zip")
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportRequest:
+    check: checking.CheckRequest
+    raw: bool = False
+    ignored: Mapping[str, str] = field(default_factory=dict)
+    """Checks to leave out, with the reasons."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """Everything that a report is written from; redacted, unless that was not wanted."""
+
+    report: Report
+    capture: Mapping[str, bytes]
+    """The recording, file by file; empty where there is none (the report of a report)."""
+    ignored: Mapping[str, str]
+    replaced: tuple[tuple[str, str, str], ...] = ()
+    """(kind, pseudonym, what it stands for): for this machine's owner only, never for a report."""
+    note: str = ""
+    """What the person who asked should know and the report need not say."""
+
+
+def make(request: ReportRequest, progress: Progress | None = None) -> Made:
+    """Raises app.BAD_INPUT."""
+    check = request.check
+    knowledge = checking.catalogue(check.checks)
+    checking.refuse_unknown_names(check, knowledge)
+    document = read_report(check.capture) if check.capture else None
+    if document is not None:
+        return _of_document(document, request, knowledge)
+    if check.capture:
+        store = open_store(check.capture)
+        looked = checking.look(checking.open_for(check), "capture", live=False)
+        entries = entries_of(store)
+        keep = capturing.variables_of(entries)
+    else:
+        recorded = capturing.record(check.python, check.budget or 60.0, check.quick, progress)
+        gathered = recorded.gathered
+        runs = last_measurements(gathered.facts)
+        looked = checking.Looked(gathered, "live", checking.recall(gathered, runs))
+        entries, keep = capturing.with_measurements(recorded.entries, [run for run in runs if not run.stale]), recorded.variables
+    whole = checking.report_of(looked, knowledge, check)
+    if request.raw:
+        return Made(report=whole, capture=entries, ignored=request.ignored)
+    facts = looked.gathered.facts
+    hide = capturing.redactor_of(entries, facts, knowledge) if check.capture else capturing.redactor_here(facts, knowledge)
+    redacted = redact_entries(entries, hide, keep)
+    counts = dict(hide.counts)
+    report, note = _judged_again(redacted, whole, request, knowledge, hide)
+    if counts.get("unread"):
+        note += f" {counts['unread']} lines of the recording took too long to search for names and were replaced by <not read>."
+    if not check.capture:
+        trouble = capturing.keep_pseudonyms(hide)
+        note = " ".join(
+            part for part in (note, f"Which pseudonym stands for what could not be kept: {trouble}." if trouble else "") if part
+        )
+    return Made(
+        report=replace(report, redactions=counts),
+        capture=redacted,
+        ignored=request.ignored,
+        replaced=tuple(hide.pseudonyms.table()),
+        note=note,
+    )
+
+
+def _judged_again(
+    entries: Mapping[str, bytes], whole: Report, request: ReportRequest, knowledge: Catalogue, hide: Redactor
+) -> tuple[Report, str]:
+    """The report of the redacted recording: what a maintainer will see who replays it, made from nothing else.
+
+    Where that finds something else than the machine itself, the report is the machine's, redacted text by text, and that is said.
+    """
+    host = RecordedHost(MemoryStore("the redacted recording", dict(entries), {}), budget=30.0)
+    again = checking.report_of(checking.look(host, whole.origin, live=False), knowledge, request.check)
+    if _said(again) == _said(whole):
+        return redact_report(again, hide), ""
+    differing = ", ".join(sorted(_said(again) ^ _said(whole)))
+    return redact_report(
+        whole, hide
+    ), f"The redacted recording replays to other findings ({differing}); the report itself has those of the machine."
+
+
+def _said(report: Report) -> set[str]:
+    return {finding.id for finding in report.findings} | {f"{stack.stack} {stack.verdict}" for stack in report.stacks}
+
+
+def _of_document(document: Mapping[str, Any], request: ReportRequest, knowledge: Catalogue) -> Made:
+    """A report of a report (JSON): judged again by what is known today."""
+    looked = checking.look_into(document)
+    report = checking.report_of(looked, knowledge, request.check)
+    if request.raw:
+        return Made(report=report, capture={}, ignored=request.ignored)
+    hide = capturing.redactor_of({}, looked.gathered.facts, knowledge)
+    report = redact_report(report, hide)
+    return Made(
+        report=replace(report, redactions=dict(hide.counts)), capture={}, ignored=request.ignored, replaced=tuple(hide.pseudonyms.table())
+    )
+
+
+# one file
+
+
+def render(made: Made, form: str, beside: str = "", width: int = 100) -> str:
+    """`form`: text, markdown, html or json. `beside`: where the recording lies, one sentence; `width`: of text."""
+    if form == "json":
+        return json_report.render(made.report, made.ignored)
+    if form == "text":
+        from gpudoctor.reporters.report.text_report import text
+
+        return text(made.report, made.ignored, width)
+    if form == "html":
+        from gpudoctor.reporters.report.html_report import html
+
+        return html(made.report, beside=beside, ignored=made.ignored)
+    from gpudoctor.reporters.report.markdown_report import markdown
+
+    return markdown(made.report, ignored=made.ignored, beside=beside)
+
+
+def archive(made: Made, name: str) -> bytes:
+    """The .zip: the three reports, and the recording in a folder of its own, from where `check --capture NAME` replays it."""
+    beside = f"The recorded machine is in this archive: gpudoctor check --capture {name}"
+    files = {
+        f"report.{suffix}": render(made, form, beside).encode() for form, suffix in (("markdown", "md"), ("json", "json"), ("html", "html"))
+    }
+    return zipped({**files, **{f"capture/{path}": content for path, content in made.capture.items()}})
+
+
+def kept_pseudonyms() -> tuple[tuple[str, str, str], ...]:
+    """(kind, pseudonym, original) as earlier reports and captures of this machine gave them."""
+    pseudonyms = Pseudonyms()
+    pseudonyms.load(state_folder() / FILE)
+    return tuple(pseudonyms.table())

@@ -1,0 +1,1 @@
+"""Offline bundles: made where there is a network, verified and used where there is none."""

@@ -1,0 +1,128 @@
+"""Command lines of pip and uv. Indexes and targets of the person's environment do not reach them; proxies and certificates do."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from gpudoctor.rules.conditions import did_you_mean
+from gpudoctor.setup.packages.requirements import is_loopback
+from gpudoctor.setup.steps._step import Look, PlanError
+from gpudoctor.system.host import Host
+
+_UV_KEPT = ("UV_HTTP_TIMEOUT", "UV_NATIVE_TLS", "UV_SYSTEM_CERTS", "UV_PYTHON_INSTALL_MIRROR", "UV_CONCURRENT_DOWNLOADS")
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where packages come from: one index, since of two whoever owns the other one decides what a name means.
+
+    `trusted`: hosts of mirrors that the person gave with http.
+    """
+
+    index: str = ""
+    find_links: tuple[str, ...] = ()
+    trusted: tuple[str, ...] = ()
+
+    def for_pip(self) -> list[str]:
+        words = ["--index-url", self.index] if self.index else ["--no-index"]
+        words += [word for place in self.find_links for word in ("--find-links", place)]
+        return words + [word for host in self.trusted for word in ("--trusted-host", host)]
+
+    def for_uv(self) -> list[str]:
+        words = ["--default-index", self.index] if self.index else ["--no-index"]
+        words += [word for place in self.find_links for word in ("--find-links", place)]
+        return words + [word for host in self.trusted for word in ("--allow-insecure-host", host)]
+
+
+@dataclass(slots=True)
+class _Trust:
+    """Hosts of mirrors with plain http, as they are found."""
+
+    hosts: list[str] = field(default_factory=list)
+
+
+def places(given: Mapping[str, Any], look: Look) -> Places:
+    """From the keys index and find_links of a step, with mirrors applied. Raises PlanError."""
+    bundle = look.options.get("bundle")
+    if bundle:
+        local = [place for place in given.get("find_links", ()) if str(place).startswith("/")]
+        return Places(find_links=(f"{str(bundle).rstrip('/')}/wheels", *local))
+    trust = _Trust()
+    index = address(str(given.get("index") or "pypi"), look, trust)
+    links = tuple(str(name) if str(name).startswith("/") else address(str(name), look, trust) for name in given.get("find_links", ()))
+    return Places(index, links, tuple(dict.fromkeys(trust.hosts)))
+
+
+def address(name: str, look: Look, trust: _Trust | None = None, *, checksum: bool = False) -> str:
+    """'pytorch/xpu' is the folder xpu below the address 'pytorch'. Raises PlanError for an unknown name or plain http.
+
+    `checksum`: what comes from there is pinned, so that a mirror may use plain http.
+    """
+    first, _, below = name.partition("/")
+    found = look.addresses.get(first)
+    if found is None:
+        raise PlanError(f"there is no address '{first}'{did_you_mean(first, look.addresses)}; this is a mistake in the recipe")
+    url = found.url.rstrip("/") + (f"/{below}" if below else "")
+    parts = urlsplit(url)
+    if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
+        mirrored = first in (look.options.get("insecure") or ())
+        if not mirrored or (trust is None and not checksum):
+            raise PlanError(f"{first} is {url}, which is not fetched over https; give a mirror that is: --mirror {first}=https://…")
+        if trust is not None:
+            trust.hosts.append(parts.netloc)
+    return url
+
+
+def of_address(text: str, look: Look) -> str:
+    """'address://NAME/path#sha256=…' with the address of that name in its place, so that mirrors hold for single files too."""
+    head, mark, rest = text.partition("address://")
+    if not mark:
+        return text
+    place, sharp, fragment = rest.partition("#")
+    return f"{head}{address(place, look, checksum=True)}{sharp}{fragment}"
+
+
+def pip_install(python: str, words: Sequence[str]) -> list[str]:
+    """What a person would type."""
+    return [python, "-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--no-cache-dir", *words]
+
+
+def uv_install(uv: str, python: str, words: Sequence[str]) -> list[str]:
+    return [uv, "pip", "install", "--python", python, "--no-cache", *words]
+
+
+def alone(argv: Sequence[str], host: Host, ours: Collection[str] = ()) -> list[str]:
+    """The same command of pip or uv, deaf to configuration files and variables of the person that name indexes, targets or options.
+
+    `ours`: names of variables that we set for it.
+    """
+    words = list(argv)
+    if words[1:3] == ["-m", "pip"]:
+        words[3:3] = ["--isolated"]
+        certificate, proxy = host.env("PIP_CERT"), host.env("PIP_PROXY")
+        words += ["--cert", certificate] if certificate and words[4] == "install" else []
+        words += ["--proxy", proxy] if proxy and words[4] == "install" else []
+        return words
+    names = [name for name in host.env_names("UV_") if name not in _UV_KEPT and name not in ours]
+    return [
+        *(["env", *(word for name in names for word in ("-u", name))] if names else []),
+        words[0],
+        "--no-config",
+        "--no-progress",
+        *words[1:],
+    ]
+
+
+def surroundings(temporary: str, host: Host) -> dict[str, str]:
+    """Variables of the child. What it unpacks lies beside the environment: /tmp is often too small, and is left full by a kill."""
+    said = {"PIP_CONFIG_FILE": "/dev/null", "TMPDIR": temporary, "PYTHONPATH": "", "PYTHONHOME": "", "PYTHONNOUSERSITE": "1"}
+    said["COLUMNS"] = "1000"  # uv breaks its lines, and what is read in them, to the width of the terminal
+    said["RUSTUP_HOME"] = os.devnull  # pip asks rustc for its version, and that of rustup writes its settings where there are none
+    certificate = host.env("PIP_CERT") or host.env("REQUESTS_CA_BUNDLE")
+    if certificate and not host.env("SSL_CERT_FILE"):
+        said["SSL_CERT_FILE"] = certificate
+    return said

@@ -1,0 +1,51 @@
+"""What must run after a file of the system changed, on this distribution: the loader's cache, the boot image, the boot menu, udev."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+
+from gpudoctor.setup.sudo_batch import together
+from gpudoctor.system.host import Host
+from gpudoctor.system.writable_host import Machine
+
+NAMES = ("ldconfig", "udev", "initramfs", "grub")
+_WAYS: dict[str, tuple[tuple[tuple[str, ...], ...], ...]] = {
+    # the first way whose first program is here is taken
+    "ldconfig": ((("ldconfig",),),),
+    "udev": ((("udevadm", "control", "--reload"), ("udevadm", "trigger")),),
+    "initramfs": ((("update-initramfs", "-u"),), (("dracut", "--regenerate-all", "--force"),), (("mkinitcpio", "-P"),)),
+    "grub": (
+        (("update-grub",),),
+        (("grub2-mkconfig", "-o", "/boot/grub2/grub.cfg"),),
+        (("grub-mkconfig", "-o", "/boot/grub/grub.cfg"),),
+    ),
+}
+_SLOW = ("initramfs", "grub")
+"""A boot image or menu cut off in the middle does not boot: these are waited for."""
+_FOLDERS = ("/usr/sbin", "/usr/bin", "/sbin", "/bin", "/usr/local/sbin", "/usr/local/bin")
+
+
+def commands(names: Iterable[str], host: Host) -> list[tuple[str, tuple[str, ...]]]:
+    """(trigger, command), in the order in which they must run. Where a program is not here (a container) nothing is to be done."""
+    wanted = set(names)
+    found: list[tuple[str, tuple[str, ...]]] = []
+    for name in NAMES:
+        if name in wanted:
+            way = next((way for way in _WAYS[name] if _is_here(way[0][0], host)), ())
+            found += [(name, command) for command in way]
+    return found
+
+
+def pull(names: Iterable[str], machine: Machine) -> None:
+    """Raises ActFailed."""
+
+    def run(name: str, command: tuple[str, ...]) -> None:
+        # udevadm fails in a container, where no udev listens: nothing there waits for it.
+        machine.run(command, root=True, finish=name in _SLOW, check=name != "udev")
+
+    together(partial(run, name, command) for name, command in commands(names, machine.look))
+
+
+def _is_here(program: str, host: Host) -> bool:
+    return any(host.exists(f"{folder}/{program}") for folder in _FOLDERS)

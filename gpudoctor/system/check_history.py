@@ -1,0 +1,140 @@
+"""The last reports of `check` on this machine: private files, few and small, each whole or not there."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import hashlib
+import json
+import os
+import re
+import socket
+import time
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gpudoctor.system.state_folder import state_folder, write_private
+
+MOST = 40
+MOST_BYTES = 8_000_000
+LARGEST = 64_000_000
+"""Bytes of one report unpacked: what is larger was not written here."""
+_NAME = re.compile(r"(\d{8}T\d{6})Z-([0-9a-f]{12})-(healthy|unhealthy)-([0-9a-f]{8})\.json\.gz")
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """One run. `target` tells environments of machines apart, `healthy`: no error was found and nothing was left out."""
+
+    path: Path
+    created: str
+    """UTC, as in reports: 2026-11-20T10:00:00Z."""
+    target: str
+    healthy: bool
+    size: int
+
+
+class History:
+    """The folder `history` of the state folder. Nothing here raises for what the disk does: a history is a convenience."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = folder or state_folder() / "history"
+
+    def keep(self, report: Mapping[str, Any], *, target: str, healthy: bool) -> bool:
+        """Writes a report (JSON values). A run that found the same as the last one of its target takes its place. False: it could not."""
+        stamp, digest = str(report.get("created", "")), _digest(report)
+        moment = re.sub(r"[-:]", "", stamp).rstrip("Z")
+        name = f"{moment}Z-{target}-{'healthy' if healthy else 'unhealthy'}-{digest}.json.gz"
+        if not _NAME.fullmatch(name):
+            return False
+        try:
+            write_private(self.folder / name, gzip.compress(json.dumps(report).encode(), 3, mtime=0))
+        except OSError:
+            return False
+        same = [kept for kept in self.list() if kept.target == target and kept.path.name != name]
+        if same and f"-{digest}." in same[0].path.name and same[0].healthy == healthy:
+            _remove(same[0].path)
+        self._prune()
+        return True
+
+    def list(self) -> list[Kept]:
+        """Newest first."""
+        found = []
+        with contextlib.suppress(OSError):
+            for entry in os.scandir(self.folder):
+                parts = _NAME.fullmatch(entry.name)
+                if parts is None or not entry.is_file(follow_symlinks=False):
+                    continue
+                with contextlib.suppress(OSError):
+                    size = entry.stat(follow_symlinks=False).st_size
+                    found.append(Kept(Path(entry.path), _moment(parts[1]), parts[2], parts[3] == "healthy", size))
+        return sorted(found, key=lambda kept: kept.path.name, reverse=True)
+
+    def read(self, kept: Kept) -> dict[str, Any] | None:
+        """None where the file is damaged or gone."""
+        try:
+            with gzip.open(kept.path, "rb") as file:
+                content = file.read(LARGEST + 1)
+            found = json.loads(content) if len(content) <= LARGEST else None
+        except (OSError, ValueError, EOFError, zlib.error, RecursionError):
+            return None
+        return found if isinstance(found, dict) else None
+
+    def last_healthy(self, target: str) -> tuple[Kept, dict[str, Any]] | None:
+        for kept in self.list():
+            if kept.target == target and kept.healthy and (report := self.read(kept)) is not None:
+                return kept, report
+        return None
+
+    def _prune(self) -> None:
+        """Oldest first, but the last healthy run of each target goes last: it is what the history is for."""
+        kept = self.list()
+        healthy: dict[str, Kept] = {}
+        for each in kept:
+            if each.healthy:
+                healthy.setdefault(each.target, each)
+        dear = {each.path for each in healthy.values()}
+        order = sorted(kept, key=lambda each: each.path not in dear)  # stable: newest first within both
+        whole = 0
+        for number, each in enumerate(order, 1):
+            whole += each.size
+            if number > MOST or whole > MOST_BYTES:
+                _remove(each.path)
+        with contextlib.suppress(OSError):
+            for entry in os.scandir(self.folder):  # of a run that was killed while it wrote
+                if entry.name.startswith(".new-") and time.time() - entry.stat(follow_symlinks=False).st_mtime > 3600:
+                    _remove(Path(entry.path))
+
+
+def target_of(executable: str) -> str:
+    """Names an environment of this machine; the host is part of it, for homes that many machines share."""
+    return hashlib.sha256(f"{socket.gethostname()}\0{executable}".encode("utf-8", "replace")).hexdigest()[:12]
+
+
+def switched_off() -> bool:
+    """GPUDOCTOR_HISTORY=0 in the environment."""
+    return os.environ.get("GPUDOCTOR_HISTORY", "").strip().lower() in ("0", "no", "off", "false")
+
+
+_FLEETING = ("disk", "memory", "cwd", "mounts", "dataset")
+
+
+def _digest(report: Mapping[str, Any]) -> str:
+    """Of what was found, without what is another one at every run."""
+    facts = report.get("facts")
+    steady = {name: value for name, value in facts.items() if name not in _FLEETING} if isinstance(facts, Mapping) else {}
+    keys = [finding.get("key") for finding in report.get("findings") or () if isinstance(finding, Mapping)]
+    words = json.dumps([steady, keys, report.get("catalogue"), report.get("incomplete")], sort_keys=True, default=str)
+    return hashlib.sha256(words.encode()).hexdigest()[:8]
+
+
+def _moment(text: str) -> str:
+    return f"{text[:4]}-{text[4:6]}-{text[6:8]}T{text[9:11]}:{text[11:13]}:{text[13:15]}Z"
+
+
+def _remove(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        path.unlink()

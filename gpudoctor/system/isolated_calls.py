@@ -1,0 +1,52 @@
+"""A call of ours in a process of its own, which can be ended at any moment: by a limit of time, or because no caller waits any more."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpudoctor.system.process_reaper import kill_started_by
+
+_START = (
+    "import json, sys; call = json.loads(sys.stdin.buffer.read()); sys.path[:] = call['path']; "
+    "from importlib import import_module; import_module(call['module']).main(call['given'])"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Helped:
+    """`said`: what the call printed. `problem`: '' or why there is no answer: stopped, timeout, too-large, crashed (with the last line)."""
+
+    said: str = ""
+    problem: str = ""
+
+
+def call(module: str, given: Mapping[str, Any], *, limit: float, stop: threading.Event, most: int = 1_000_000) -> Helped:
+    """`main(given)` of a module of ours, run by this interpreter; what it prints is the answer.
+
+    The folder that gpudoctor was started in is not searched for modules. When `limit` seconds are over or `stop` is set, the process ends
+    within a tenth of a second, with every process that it has started.
+    """
+    from gpudoctor.system.processes import Guard, execute
+
+    started: list[int] = []
+    path = [entry for entry in sys.path if os.path.isabs(entry)]
+    guard = Guard(watch=lambda: "no caller is waiting" if stop.is_set() else "", on_start=started.append)
+    ran = execute(
+        [sys.executable, "-I", "-c", _START], sys.executable, timeout=limit, limit=most, env=dict(os.environ), niced=False, guard=guard,
+        stdin_text=json.dumps({"path": path, "module": module, "given": dict(given)}),
+    )  # fmt: skip
+    if ran.rc != 0:
+        for pid in started:
+            kill_started_by(pid)
+    if ran.rc == 0:
+        return Helped(ran.stdout)
+    if ran.stopped or ran.timed_out or ran.truncated:
+        return Helped(problem="stopped" if ran.stopped else "timeout" if ran.timed_out else "too-large")
+    lines = [line for line in ran.stderr.splitlines() if line.strip()]
+    return Helped(problem=f"crashed: {lines[-1][:200] if lines else f'signal {ran.signal}'}")

@@ -1,0 +1,262 @@
+"""This machine. Commands are started at most once, in time, without a shell; files are read up to a size, devices never."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from gpudoctor.system.host import Mode, Ran, Text
+from gpudoctor.system.portable import WINDOWS, is_root
+
+if TYPE_CHECKING:
+    from gpudoctor.system.processes import Guard
+
+_MISSING = (errno.ENOENT, errno.ENOTDIR, errno.ENODEV, errno.ENXIO, errno.ENAMETOOLONG)
+
+
+class LocalHost:
+    """Answers of the live machine, within one budget of seconds. May be asked from several threads."""
+
+    origin: Literal["live", "capture"] = "live"
+    complete = True
+
+    def __init__(self, budget: float = 30.0, quick: bool = False) -> None:
+        self.quick = quick
+        self.target_python: str | None = None
+        self.own_environment = sys.prefix if sys.prefix != sys.base_prefix else ""
+        self.platform = {"win32": "windows", "darwin": "macos"}.get(sys.platform, "linux")
+        self._deadline = time.monotonic() + budget
+        self._lock = threading.Lock()
+        self._turns: dict[tuple[str, ...], threading.Lock] = {}
+        self._ran: dict[tuple[str, ...], Ran] = {}
+        self._scratch: str | None = None
+
+    def remaining(self) -> float:
+        return max(0.0, self._deadline - time.monotonic())
+
+    def python_environment(self) -> dict[str, Any] | None:
+        return None
+
+    # processes
+
+    def run(self, argv: Sequence[str], *, timeout: float = 5.0, limit: int = 4_000_000) -> Ran:
+        key = tuple(argv)
+        if self.quick or not key:
+            return Ran(key, not_recorded=True)
+        with self._lock:
+            turn = self._turns.setdefault(key, threading.Lock())
+        with turn:
+            found = self._ran.get(key)
+            if found is None:
+                environment = {**os.environ, "LC_ALL": "C", **self._elsewhere()}
+                environment.pop("LANGUAGE", None)
+                found = self._ran[key] = self._start(key, timeout, limit, environment, "", True)
+        return found
+
+    def run_child(
+        self, argv: Sequence[str], *, timeout: float, limit: int, env: Mapping[str, str], stdin_text: str = "", niced: bool = True
+    ) -> Ran:
+        if self.quick:
+            return Ran(tuple(argv), not_recorded=True)
+        return self._start(tuple(argv), timeout, limit, {**os.environ, "LC_ALL": "C", **self._elsewhere(), **env}, stdin_text, niced)
+
+    def run_worker(
+        self, argv: Sequence[str], *, timeout: float, limit: int, env: Mapping[str, str], guard: Guard, stdin_text: str = ""
+    ) -> Ran:
+        """A process of the target environment that measures: not niced, watched by `guard`, and not within the budget of this host."""
+        program = find_program(argv[0], os.environ.get("PATH", os.defpath))
+        if program is None:
+            return Ran(tuple(argv), missing=True)
+        from gpudoctor.system.processes import execute
+
+        environment = {**os.environ, "LC_ALL": "C", **self._elsewhere(), **env}
+        return execute(argv, program, timeout=timeout, limit=limit, env=environment, stdin_text=stdin_text, niced=False, guard=guard)
+
+    def _elsewhere(self) -> dict[str, str]:
+        """PoCL makes a cache in the home folder as soon as its devices are listed (without one it lists none): it gets another place."""
+        if "POCL_CACHE_DIR" in os.environ or not any("pocl" in name for name in self.listdir("/etc/OpenCL/vendors")):
+            return {}
+        with self._lock:
+            if self._scratch is None:
+                import atexit
+                import shutil
+                import tempfile
+
+                try:
+                    self._scratch = tempfile.mkdtemp(prefix="gpudoctor-")
+                except OSError:
+                    return {}
+                atexit.register(shutil.rmtree, self._scratch, ignore_errors=True)
+            return {"POCL_CACHE_DIR": self._scratch}
+
+    def _start(self, argv: tuple[str, ...], timeout: float, limit: int, env: Mapping[str, str], stdin_text: str, niced: bool) -> Ran:
+        program = find_program(argv[0], os.environ.get("PATH", os.defpath))
+        if program is None:
+            return Ran(argv, missing=True)
+        left = min(timeout, self.remaining())
+        if left <= 0:
+            return Ran(argv, timed_out=True)
+        from gpudoctor.system.processes import execute
+
+        return execute(argv, program, timeout=left, limit=limit, env=env, stdin_text=stdin_text, niced=niced)
+
+    # files
+
+    def read(self, path: str, *, limit: int = 1_000_000) -> Text:
+        """Regular files only (those of /proc and /sys are): opening a FIFO hangs and opening a device can act."""
+        try:
+            if not stat.S_ISREG(os.stat(path).st_mode):
+                return Text(problem="io-error")
+            flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+            descriptor = os.open(path, flags)
+            try:
+                if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                    return Text(problem="io-error")
+                content = _read_up_to(descriptor, limit + 1)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            if error.errno in _MISSING:
+                return Text(problem="missing")
+            return Text(problem="denied" if error.errno in (errno.EACCES, errno.EPERM) else "io-error")
+        except ValueError:
+            return Text(problem="missing")
+        return Text(problem="too-large") if len(content) > limit else Text(content.decode("utf-8", "replace"))
+
+    def exists(self, path: str) -> bool:
+        return os.path.exists(path)
+
+    def size(self, path: str) -> int | None:
+        """Bytes in a file; recorded machines do not know them."""
+        try:
+            return os.stat(path).st_size
+        except (OSError, ValueError):
+            return None
+
+    def knows(self, path: str) -> bool:
+        try:
+            os.stat(path)
+        except PermissionError:
+            return False
+        except (OSError, ValueError):
+            return True
+        return True
+
+    def listdir(self, path: str) -> list[str]:
+        try:
+            return sorted(_printable(name) for name in os.listdir(path))
+        except (OSError, ValueError):
+            return []
+
+    def readlink(self, path: str) -> str | None:
+        try:
+            return _printable(os.readlink(path))
+        except (OSError, ValueError, NotImplementedError):
+            return None
+
+    def realpath(self, path: str) -> str:
+        try:
+            real = _printable(os.path.realpath(path))
+        except (OSError, ValueError):
+            return path
+        return real if not WINDOWS else real.replace("\\", "/")
+
+    def mode(self, path: str) -> Mode | None:
+        try:
+            found = os.stat(path)
+        except (OSError, ValueError):
+            return None
+        text = stat.filemode(found.st_mode)
+        if sys.platform == "linux":
+            try:
+                text += "+" if "system.posix_acl_access" in os.listxattr(path) else ""
+            except OSError:
+                pass
+        owner, group = _names(found.st_uid, found.st_gid)
+        return Mode(text, owner, group, found.st_uid, found.st_gid)
+
+    def may_open(self, path: str) -> bool | None:
+        try:
+            return os.access(path, os.R_OK | os.W_OK) if os.path.exists(path) else None
+        except (OSError, ValueError):
+            return None
+
+    def distrust(self, path: str, *, lies_here: bool = False) -> str:
+        from gpudoctor.system import trust
+
+        return trust.distrust_environment(path) if lies_here else trust.distrust(path)
+
+    # environment
+
+    def env(self, name: str) -> str | None:
+        value = os.environ.get(name)
+        return None if value is None else _printable(value)
+
+    def env_names(self, prefix: str) -> list[str]:
+        return sorted(name for name in os.environ if name.startswith(prefix))
+
+
+def find_program(name: str, path: str) -> str | None:
+    """The executable, as a shell would find it; relative entries of PATH are not trusted, nor by root any where others can write."""
+    if WINDOWS:
+        import shutil
+
+        return shutil.which(name)
+    if "/" in name:
+        return name if name.startswith("/") and _executable(name) else None
+    for folder in path.split(os.pathsep):
+        # WSL puts the folders of Windows on PATH: slow to ask, and only .exe files there are programs.
+        if folder.startswith("/") and (not folder.startswith("/mnt/") or name.endswith(".exe")):
+            candidate = os.path.join(folder, name)
+            if _executable(candidate) and not (is_root() and _is_strange(candidate)):
+                return candidate
+    return None
+
+
+def _is_strange(program: str) -> bool:
+    from gpudoctor.system.trust import distrust
+
+    return bool(distrust(program))
+
+
+def _executable(path: str) -> bool:
+    return os.path.isfile(path) and os.access(path, os.X_OK)
+
+
+def _read_up_to(descriptor: int, limit: int) -> bytes:
+    parts: list[bytes] = []
+    while limit > 0:
+        data = os.read(descriptor, min(limit, 1 << 20))
+        if not data:
+            break
+        parts.append(data)
+        limit -= len(data)
+    return b"".join(parts)
+
+
+def _printable(text: str) -> str:
+    """Names of files and values may hold bytes that are no UTF-8: they are shown, not crashed on."""
+    return text if text.isascii() else os.fsencode(text).decode("utf-8", "replace")
+
+
+def _names(uid: int, gid: int) -> tuple[str, str]:
+    if sys.platform == "win32":
+        return "", ""
+    import grp
+    import pwd
+
+    try:
+        owner = pwd.getpwuid(uid).pw_name
+    except (KeyError, OSError):
+        owner = str(uid)
+    try:
+        group = grp.getgrgid(gid).gr_name
+    except (KeyError, OSError):
+        group = str(gid)
+    return owner, group

@@ -1,0 +1,82 @@
+"""Where gpudoctor keeps what it must remember: the journal of `setup`, the history of `check`."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import sys
+import tempfile
+from pathlib import Path
+
+from gpudoctor.system.portable import is_root, user_number
+
+_OF_REPORTS = ("history", "measurements", "plans", "logs")
+_tightened: set[Path] = set()
+
+
+def state_folder() -> Path:
+    """The platform's place for state: XDG_STATE_HOME, else ~/.local/state; root has /var/lib, so that no home is touched."""
+    chosen = os.environ.get("XDG_STATE_HOME")
+    if chosen and os.path.isabs(chosen):
+        return Path(chosen) / "gpudoctor"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or os.path.expanduser("~")) / "gpudoctor"
+    if is_root():
+        return Path("/var/lib/gpudoctor")
+    return Path(os.path.expanduser("~")) / ".local" / "state" / "gpudoctor"
+
+
+def tighten(folder: Path) -> None:
+    """What an older gpudoctor or another umask left open to others becomes private: folders 0700, files 0600, of this user only.
+
+    The folder, what lies in it, and the files of the folders that hold reports; never a file with a second name, which belongs to a
+    kept environment too. Links are not followed. Raises nothing: what cannot be changed is left as it is.
+    """
+    if sys.platform == "win32":
+        return
+    paths = [folder]
+    with contextlib.suppress(OSError):
+        paths += folder.iterdir()
+    for name in _OF_REPORTS:
+        with contextlib.suppress(OSError):
+            paths += (folder / name).iterdir() if not (folder / name).is_symlink() else ()
+    for path in paths:
+        with contextlib.suppress(OSError):
+            info = os.lstat(path)
+            is_folder, is_file = stat.S_ISDIR(info.st_mode), stat.S_ISREG(info.st_mode) and info.st_nlink == 1
+            if info.st_uid == user_number() and (is_folder or is_file) and stat.S_IMODE(info.st_mode) & 0o077:
+                os.chmod(path, 0o700 if is_folder else 0o600)
+
+
+def private_folder(folder: Path) -> None:
+    """Made, or made private; nothing below it is looked at. Raises OSError, also for another's folder."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    if sys.platform != "win32":
+        info = os.lstat(folder)
+        if not stat.S_ISDIR(info.st_mode) or info.st_uid != user_number():
+            raise PermissionError(f"{folder} is not a folder of this user")
+        if stat.S_IMODE(info.st_mode) != 0o700:
+            os.chmod(folder, 0o700)
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """A file (0600) in a folder that is ours alone (0700): the old content or the new one. Raises OSError, also for another's folder."""
+    folder, state = path.parent, state_folder()
+    private_folder(folder)
+    if state not in _tightened and state in path.parents:
+        _tightened.add(state)
+        tighten(state)
+    handle, temporary = tempfile.mkstemp(dir=folder, prefix=".new-")  # made with mode 0600
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise

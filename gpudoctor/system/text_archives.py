@@ -1,0 +1,126 @@
+"""An archive of logs, by the machines that they come from: facts of two machines are never put together."""
+
+from __future__ import annotations
+
+import os
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from gpudoctor.system.text_files import members
+
+MOST_KEPT = 60 << 20
+"""Compressed bytes of an archive that are held in memory."""
+OTHERS = "other files"
+_FOLDER = re.compile(r"(?:^|/)(?:nodes?|hosts?|pods|machines)/([^/]+)/")
+"""Folders of a must-gather and of its like, with one folder each below them."""
+_ARCHIVE = re.compile(r"^(.*?\.(?:tar(?:\.\w+)?|tgz))/")
+_NAMED = re.compile(r"(?:^|[-_.])((?:node|host|worker|server|machine)[-_]?\w{0,40}?\d\w{0,40}?)(?=[-_.]|$)", re.IGNORECASE)
+_BUG_REPORT = re.compile(r"nvidia-bug-report[^/]*$")
+_SAID = re.compile(
+    rb"^(?:Linux (\S+) \d+\.\d+\.\S+ |(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\d[T ]\S+) (\S+) kernel: )", re.MULTILINE
+)
+"""What uname -a and the system's log say of the host."""
+_LOOKED_THROUGH = 64 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    path: str
+    packed: bytes
+    lines: int
+
+    def text(self) -> bytes:
+        return zlib.decompress(self.packed)
+
+
+@dataclass(slots=True)
+class Machine:
+    """The texts of one machine, one behind the other, and in which of them a line stands."""
+
+    name: str
+    members: list[Member] = field(default_factory=list)
+
+    def chunks(self) -> Iterator[bytes]:
+        for member in self.members:
+            yield member.text() + b"\n\n"
+
+    def place(self, line: int) -> str:
+        """`path:line` in the archive for a line of the whole."""
+        for member in self.members:
+            if line <= member.lines + 2:
+                return f"{member.path}:{line}"
+            line -= member.lines + 2
+        return ""
+
+
+@dataclass(slots=True)
+class Bundle:
+    machines: list[Machine]
+    whole: bool
+    """Whether there was room for all of it."""
+
+
+def read(name: str, part: str = "") -> Bundle | None:
+    """The texts of an archive; None for a file that is no archive. Raises texts.NotText and OSError.
+
+    `part`: only those that have this in their path, or come from the host of this name.
+    """
+    found = members(name)
+    if found is None:
+        return None
+    kept: list[tuple[Member, str]] = []
+    room, whole = MOST_KEPT, True
+    for path, text in found:
+        host = _host(path, text)
+        if part and part not in path and part != host:
+            continue
+        member = Member(path, zlib.compress(text, 1), text.count(b"\n"))
+        room -= len(member.packed)
+        if room < 0:
+            whole = False
+            break
+        kept.append((member, host))
+    hosts = _by_folder(kept)
+    machines: dict[str, Machine] = {}
+    several = len({host for host in hosts if host}) > 1
+    for (member, _), host in zip(kept, hosts, strict=True):
+        name = (host or OTHERS) if several else ""
+        machines.setdefault(name, Machine(name)).members.append(member)
+    return Bundle(sorted(machines.values(), key=lambda machine: machine.name == OTHERS), whole)
+
+
+def _host(path: str, text: bytes) -> str:
+    """The machine that a text comes from: as the archive sorts it, as its file is named, as the text itself says; '' where none says."""
+    for form in (_ARCHIVE, _FOLDER):
+        found = form.search(path)
+        if found:
+            return found[1]
+    base = os.path.basename(path)
+    named = _NAMED.search(os.path.splitext(base)[0])
+    if named:
+        return named[1]
+    if _BUG_REPORT.search(path):
+        return base
+    if base == "hostname":
+        return text.decode("utf-8", "replace").strip()[:64]
+    said = _SAID.search(text[:_LOOKED_THROUGH])
+    return (said[1] or said[2]).decode("utf-8", "replace")[:64] if said else ""
+
+
+def _by_folder(kept: Sequence[tuple[Member, str]]) -> list[str]:
+    """Folders side by side that hold files of the same names are machines, whatever the files say; else what each file says."""
+    above = os.path.commonpath([os.path.dirname(member.path) for member, _ in kept] or [""])
+    rests = [os.path.relpath(member.path, above or ".").split("/") for member, _ in kept]
+    tops = {rest[0] for rest in rests if len(rest) > 1}
+    if tops & {"etc", "proc", "sys", "var"} or not _repeated(rest for rest in rests if len(rest) > 1):
+        return [host for _, host in kept]
+    return [
+        host if _FOLDER.search(member.path) else rest[0] if len(rest) > 1 else "" for (member, host), rest in zip(kept, rests, strict=True)
+    ]
+
+
+def _repeated(rests: Iterable[Sequence[str]]) -> bool:
+    seen: dict[tuple[str, ...], str] = {}
+    return any(seen.setdefault(tuple(rest[1:]), rest[0]) != rest[0] for rest in rests)

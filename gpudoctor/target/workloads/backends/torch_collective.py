@@ -1,0 +1,159 @@
+"""all_reduce over several processes of this machine, by message size: torch.distributed with nccl (rccl on ROCm), xccl, or gloo.
+
+The ranks meet in a file, so no port is opened for that. All do the same number of operations, which rank 0 says: a rank that stopped by its
+own clock would leave the others waiting. Bandwidth is that of the bus, as nccl-tests count it (barrier.bus_bytes).
+"""
+
+import datetime
+import importlib
+import os
+import pathlib
+import sys
+import time
+
+import barrier
+import timing
+import torch
+import torch_correctness
+import weights
+from worker import Skipped, say
+
+LEAST, MOST = 10, 2000
+"""Samples of one size."""
+CHECKED = 10007
+"""Elements, an odd number of them: chunks and alignment have something to get wrong."""
+
+
+def run(device, dtype, request, about):
+    crew, dist = request["crew"], _distributed()
+    rank, size = crew["rank"], crew["size"]
+    if size < 2:
+        raise Skipped(f"a collective wants two ranks at least; {device.name} alone is one")
+    backend = backend_of(device)
+    if backend != "gloo" and crew.get("same"):
+        raise Skipped(f"{backend} wants a device for each rank, and two share {device.name}")
+    if device.kind in ("cuda", "xpu"):
+        device.module.set_device(device.torch_device)
+    if backend == "gloo":
+        _loopback()
+    say("build")
+    store = pathlib.Path(crew["folder"], "store").as_uri()
+    patience = datetime.timedelta(seconds=crew.get("patience", 60))
+    dist.init_process_group(backend, init_method=store, rank=rank, world_size=size, timeout=patience)
+    ring = Ring(dist, device, dtype, rank, size)
+    say("correctness")
+    outputs = ring.verify()
+    say("first")
+    first = timing.timed(lambda: ring.reduce(ring.numbers(1)), ring.sync, 1)
+    say("ready", first_ms=first * 1e3)
+    barrier.wait_for_start(crew["folder"])
+    say("measure")
+    sizes = request["options"]["sizes"]
+    found = []
+    for number, count in enumerate(sizes):
+        found.append(ring.measured(count, request.get("duration", 3.0) / len(sizes)))
+        say("progress", iterations=number + 1, median_ms=timing.median(found[-1]["samples_us"]) / 1e3)
+    told = dict(about, outputs=outputs, sizes=found, collective=backend, includes=[], memory_peak_bytes=device.memory_peak())
+    dist.destroy_process_group()
+    return told
+
+
+def _distributed():
+    import torch.distributed as dist
+
+    if not dist.is_available():
+        raise Skipped(f"this build of torch {torch.__version__} has no torch.distributed")
+    return dist
+
+
+def backend_of(device):
+    """What torch calls the library that is made for these devices. RCCL goes by the name of nccl."""
+    import torch.distributed as dist
+
+    if device.kind == "cpu":
+        wanted, there = "gloo", getattr(dist, "is_gloo_available", lambda: True)()
+    elif device.kind == "cuda":
+        wanted, there = "nccl", dist.is_nccl_available()
+    elif device.kind == "xpu":
+        wanted, there = "xccl", getattr(dist, "is_xccl_available", lambda: False)()
+        if not there:
+            try:
+                importlib.import_module("oneccl_bindings_for_pytorch")  # before torch 2.8: a package of its own, with its own name
+            except ImportError:
+                pass
+            else:
+                wanted, there = "ccl", True
+    else:
+        raise Skipped(f"torch.distributed has nothing for {device.kind}")
+    if not there:
+        raise Skipped(f"this build of torch {torch.__version__} has no {wanted}")
+    return wanted
+
+
+def _loopback():
+    """gloo looks its own address up by the machine's name, which need not resolve; all ranks are here."""
+    if sys.platform.startswith("linux") and os.path.exists("/sys/class/net/lo"):
+        os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+    elif sys.platform == "darwin":
+        os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo0")
+
+
+class Ring:
+    def __init__(self, dist, device, dtype, rank, size):
+        self.dist, self.device, self.dtype, self.rank, self.size = dist, device, dtype, rank, size
+
+    def numbers(self, count):
+        """The same for all ranks, from -1 to 1."""
+        once = torch.tensor(list(weights.table()[: min(count, weights.LENGTH)]), dtype=torch.float32)
+        return once.repeat(-(-count // len(once)))[:count].to(self.dtype).to(self.device.torch_device)
+
+    def reduce(self, tensor):
+        self.dist.all_reduce(tensor)
+        return tensor
+
+    def sync(self):
+        self.device.sync()
+
+    def verify(self):
+        """Rank r holds r + 1 times the numbers: their sum is known."""
+        mine = self.numbers(CHECKED)
+        right = mine.double().cpu() * (self.size * (self.size + 1) // 2)
+        found = self.reduce(mine * (self.rank + 1))
+        self.sync()
+        return [torch_correctness.compared("all_reduce", found, right, torch_correctness.TOLERANCES[self.dtype])]
+
+    def measured(self, size_bytes, seconds):
+        """Samples of one message size; each begins when all ranks are there, and what the sums grew by is taken off in between."""
+        tensor = self.numbers(max(1, size_bytes // torch.ones(1, dtype=self.dtype).element_size()))
+        meeting = torch.zeros(1, device=self.device.torch_device)
+        warm = timing.median([self._once(tensor, meeting, 1) for _ in range(3)])
+        count, repeat = self._agreed(seconds, warm)
+        samples, begin = [], time.perf_counter()
+        for _ in range(count):
+            samples.append(self._once(tensor, meeting, repeat))
+        passed = time.perf_counter() - begin
+        carried = tensor.numel() * tensor.element_size()
+        kept, every = barrier.microseconds(samples)
+        return {
+            "bytes": carried, "samples_us": kept, "every": every, "iterations": count * repeat, "window_s": passed,
+            "items_per_step": barrier.bus_bytes(carried, self.size),
+        }  # fmt: skip
+
+    def _once(self, tensor, meeting, repeat):
+        self.reduce(meeting)
+        self.sync()
+        begin = time.perf_counter()
+        for _ in range(repeat):
+            self.reduce(tensor)
+        self.sync()
+        took = (time.perf_counter() - begin) / repeat
+        tensor.mul_(float(self.size) ** -repeat)
+        return took
+
+    def _agreed(self, seconds, warm):
+        """(samples, operations of each), as rank 0 says."""
+        repeat = barrier.operations_of_a_sample(warm, self.size)
+        count = min(max(int(seconds / max(warm * repeat, 1e-6)), LEAST), MOST)
+        said = torch.tensor([count, repeat], dtype=torch.int64, device=self.device.torch_device)
+        self.dist.broadcast(said, 0)
+        return tuple(int(value) for value in said.tolist())

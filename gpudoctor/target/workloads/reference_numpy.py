@@ -1,0 +1,62 @@
+"""A layer list in float64 with numpy alone: what every backend is judged by. For small networks; proved against torch in the tests."""
+
+import math
+
+import numpy
+import weights
+from array_layers import Layers
+from network_ir import parameters
+
+
+class Reference(Layers):
+    precision = numpy.float64
+
+    def __init__(self, network, training=False):
+        super().__init__(numpy, self._made, training)
+        self.known = {each.name: each for each in parameters(network)}
+
+    def _made(self, name):
+        """In float64, from the float32 numbers that all backends have; made anew each time, so that a large network needs little memory."""
+        found = self.known[name]
+        return weights.values(found.name, found.shape, found.centre, found.spread).astype(numpy.float64)
+
+    def convolved(self, x, weight, settings):
+        """As a product of the windows, laid out in rows, with the weights; N x groups x places x (numbers of a window)."""
+        padding, kernel, groups = settings["padding"], settings["kernel"], settings["groups"]
+        x = numpy.pad(x, ((0, 0), (0, 0), (padding, padding), (padding, padding)))
+        seen = self._windows(x, kernel, settings["stride"])
+        batch, channels, height, width = seen.shape[:4]
+        seen = seen.reshape(batch, groups, channels // groups, height * width, kernel * kernel)
+        rows = seen.transpose(0, 1, 3, 2, 4).reshape(batch, groups, height * width, -1)
+        columns = weight.reshape(groups, weight.shape[0] // groups, -1).transpose(0, 2, 1)
+        return numpy.matmul(rows, columns).transpose(0, 1, 3, 2).reshape(batch, -1, height, width)
+
+    def largest(self, x, settings):
+        by = settings["padding"]
+        x = numpy.pad(x, ((0, 0), (0, 0), (by, by), (by, by)), constant_values=-numpy.inf)
+        return self._windows(x, settings["kernel"], settings["stride"]).max(axis=(4, 5))
+
+    def _windows(self, x, kernel, stride):
+        """N x C x height x width x kernel x kernel."""
+        return numpy.lib.stride_tricks.sliding_window_view(x, (kernel, kernel), axis=(2, 3))[:, :, ::stride, ::stride]
+
+    def erf(self, x):
+        return numpy.vectorize(math.erf, otypes=[numpy.float64])(x)
+
+
+def evaluate(network, training=False):
+    """The outputs, float64 arrays in the network's order. training=True: norms take the statistics of the batch; nothing is dropped out."""
+    given = {name: value if value.dtype.kind == "i" else value.astype(numpy.float64) for name, value in weights.inputs(network).items()}
+    return Reference(network, training).compute(network, given)
+
+
+def loss(network, classes):
+    """The first loss of a training: cross entropy, or the mean square of all outputs."""
+    from correctness import has_labels
+
+    found = evaluate(network, training=True)
+    if not has_labels(network, classes):
+        return sum(float((part**2).mean()) for part in found)
+    scores = found[0] - found[0].max(axis=1, keepdims=True)
+    chosen = scores[numpy.arange(len(scores)), weights.classes("labels", len(scores), classes)]
+    return float((numpy.log(numpy.exp(scores).sum(axis=1)) - chosen).mean())

@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import math
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpudoctor.benchmark import comparison
+from gpudoctor.facts import vocabulary
+from gpudoctor.reporters.measurement import comparison_text
+from gpudoctor.services import experimenting
+from gpudoctor.services.checking import RequestError
+
+
+def measured(median: float, ci: float | None = 1.0, **changes: Any) -> dict[str, Any]:
+    return {
+        "workload": "resnet50", "task": "inference", "framework": "torch", "framework_version": "2.13.0", "backend": "cpu",
+        "dtype": "float32", "batch": 16, "input": [3, 224, 224], "status": "ok", "reason": None, "compile": "none",
+        "includes": ["compute"], "environment": {}, "device_name": "cpu", "latency_ms": {"median": median, "ci95_percent": ci}, **changes,
+    }  # fmt: skip
+
+
+def report(*measurements: dict[str, Any], **facts: Any) -> dict[str, Any]:
+    return {"measurements": list(measurements), "facts": facts}
+
+
+def one(here: dict[str, Any], there: dict[str, Any]) -> Any:
+    return comparison.compare(report(here), report(there)).rows[0]
+
+
+def test_speed_is_the_time_there_by_the_time_here_with_both_intervals() -> None:
+    row = one(measured(10.0, 3.0), measured(20.0, 4.0))
+    assert row.speed == 2.0 and row.verdict == "faster"
+    reach = math.hypot(3.0, 4.0, comparison.BETWEEN_RUNS) / 100
+    assert row.low == pytest.approx(2 * math.exp(-reach)) and row.high == pytest.approx(2 * math.exp(reach))
+    assert one(measured(20.0), measured(10.0)).verdict == "slower"
+
+
+def test_what_lies_within_the_noise_is_the_same() -> None:
+    assert one(measured(10.0, 3.0), measured(10.4, 3.0)).verdict == "same"
+    assert one(measured(10.0, 1.0), measured(10.4, 1.0)).verdict == "faster"
+    assert one(measured(10.0, 0.1), measured(10.15, 0.1)).verdict == "same"  # what two runs of the same differ by
+
+
+def test_a_run_that_was_disturbed_has_to_differ_by_more() -> None:
+    assert one(measured(10.0, 1.0), measured(10.8, 1.0, noisy="other processes took 40 % of the processor")).verdict == "same"
+    assert one(measured(10.0, 1.0, noisy="x"), measured(12.0, 1.0)).verdict == "faster"
+
+
+def test_an_interval_that_holds_both_the_same_and_a_large_difference_tells_nothing() -> None:
+    row = one(measured(10.0, 80.0), measured(18.4, 80.0))
+    assert row.low < 1 < 1.84 < row.high and row.verdict == "unknown"
+    assert one(measured(10.0, 12.0), measured(10.0, 12.0)).verdict == "same"
+    assert one(measured(10.0, 17.0), measured(10.0, 17.0)).verdict == "unknown"
+
+
+def test_without_an_interval_nothing_is_claimed() -> None:
+    row = one(measured(10.0, None), measured(20.0))
+    assert row.verdict == "unknown" and row.low is None and row.speed == 2.0
+
+
+def test_only_equal_work_is_compared_and_another_card_may_do_it() -> None:
+    ours = report(measured(10.0), measured(5.0, batch=32), measured(3.0, workload="alexnet"))
+    theirs = report(measured(20.0, backend="xpu", device_name="Arc A770"), measured(5.0, batch=64))
+    found = comparison.compare(ours, theirs)
+    assert len(found.rows) == 1 and "device_name cpu here, Arc A770 there" in found.rows[0].differs
+    assert len(found.only_here) == 2 and found.only_there == ("resnet50 inference torch cpu float32 batch 64",)
+
+
+def test_the_same_backend_is_preferred() -> None:
+    ours = report(measured(10.0), measured(4.0, backend="cuda"))
+    theirs = report(measured(8.0, backend="cuda"), measured(30.0))
+    assert sorted(row.speed for row in comparison.compare(ours, theirs).rows) == [2.0, 3.0]
+
+
+def test_a_failure_on_one_side_is_told() -> None:
+    failed = measured(1.0, status="failed", reason="wrong result", latency_ms=None)
+    found = comparison.compare(report(failed), report(measured(2.0)))
+    assert found.rows == () and "failed (wrong result) here, ok there" in found.broken[0]
+
+
+def test_what_differs_between_the_machines_is_named() -> None:
+    def facts(driver: str, **distributions: Any) -> dict[str, Any]:
+        gpus = [{"name": "Arc A770", "driver": driver}]
+        return {"kernel": {"release": "6.8"}, "gpus": gpus, "python": {"distributions": distributions}}
+
+    found = list(comparison.differences(facts("xe", torch="2.9", attrs="1"), facts("i915", torch={"version": "2.8"})))
+    assert [(each.name, each.here, each.there) for each in found] == [
+        ("GPU 0", "Arc A770 (xe)", "Arc A770 (i915)"), ("torch", "2.9", "2.8"),
+    ]  # fmt: skip
+
+
+def test_each_fact_that_is_compared_is_one_of_the_vocabulary() -> None:
+    known = vocabulary.specs()
+    assert [name for _, name in comparison.FACTS if name not in known] == []
+
+
+@pytest.mark.parametrize("other", [{}, {"measurements": []}, {"measurements": None}])
+def test_a_report_without_measurements_is_refused_with_what_was_expected(other: dict[str, Any]) -> None:
+    with pytest.raises(comparison.ComparisonError, match=r"there.*validate --format json"):
+        comparison.compare(report(measured(1.0)), other)
+
+
+def test_hostile_numbers_are_no_rows() -> None:
+    hostile: tuple[Any, ...] = (None, {}, {"median": "x"}, {"median": 0}, {"median": float("inf")}, [])
+    for latency in hostile:
+        assert comparison.compare(report(measured(1.0)), report(measured(1.0, latency_ms=latency))).rows == ()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="named pipes and /dev/zero")
+def test_what_is_no_file_is_not_opened(tmp_path: Path) -> None:
+    """A pipe without a writer would wait for ever, and /dev/zero never ends."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "deep").write_text("[" * 100_000)
+    (tmp_path / "list").write_text("[1]")
+    (tmp_path / "bytes").write_bytes(b"\xff\x00{")
+    cases = {"pipe": "regular file", "deep": "no JSON", "list": "no report", "bytes": "no JSON", "gone": "No such file", "": "regular file"}
+    for name, said in cases.items():
+        with pytest.raises(RequestError, match=said):
+            experimenting.read_report(str(tmp_path / name))
+    with pytest.raises(RequestError, match="regular file"):
+        experimenting.read_report("/dev/zero")
+
+
+def test_hostile_intervals_claim_nothing() -> None:
+    for interval in (float("nan"), float("inf"), -5.0, 1e300, 10**400, "3", True, [1]):
+        row = one(measured(10.0, 1.0), measured(20.0, interval))
+        assert row.verdict in ("unknown", "same") or interval is True
+    assert comparison.compare(report(measured(1e308)), report(measured(1e-300))).rows == ()
+    assert one(measured(1e11, 1.0), measured(1e-11, 1.0)).verdict == "slower"
+
+
+def test_the_screen_names_both_and_keeps_control_characters_out() -> None:
+    found = comparison.compare(report(measured(10.0)), report(measured(20.0, device_name="\x1b[31mred")), names=("now", "May\x07"))
+    text = comparison_text.render(found)
+    assert "2.00x" in text and "faster" in text and "now" in text and "\x1b" not in text and "\x07" not in text

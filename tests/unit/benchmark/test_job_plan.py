@@ -1,0 +1,264 @@
+"""What is measured on what: devices that check found, --device, options, the order of --quick, and its minute."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gpudoctor.benchmark import flop_model, workload_list
+from gpudoctor.benchmark.devices import DeviceError, Target, canonical, choose, targets
+from gpudoctor.benchmark.job_plan import Asked, Budget, RequestError, check, hang_limit, plan, seconds
+from gpudoctor.benchmark.monitors.monitor_choice import gpu_of
+from gpudoctor.model.facts import Facts, Known, Unknown
+
+CPU = Target(framework="torch", device="cpu", python="/p", backend="cpu")
+XPU = Target(framework="torch", device="xpu:0", python="/p", backend="xpu", name="Intel(R) Arc(TM) A770 Graphics")
+
+
+def facts(frameworks: dict[str, Any] | None = None, **more: Any) -> Facts:
+    known = {"python.executable": Known("/env/bin/python"), "python.frameworks": Known(frameworks or {}), "cpu.model": Known("A Processor")}
+    return Facts({**known, **{name.replace("__", "."): Known(value) for name, value in more.items()}})
+
+
+def framework(*devices: str, version: str = "1.0", **more: Any) -> dict[str, Any]:
+    listed = [{"id": device, "name": f"card {device}", "memory_bytes": None, "capabilities": {}} for device in devices]
+    return {"imported": True, "version": version, "error": None, "devices": listed, **more}
+
+
+def names(found: list[Target]) -> list[tuple[str, str, str]]:
+    return [(target.framework, target.device, target.backend) for target in found]
+
+
+# --- devices
+
+
+def test_accelerators_alone_are_the_default_and_the_processor_can_be_asked_for() -> None:
+    known = facts({"torch": framework("xpu:0", "xpu:1"), "openvino": framework("openvino:CPU", "openvino:GPU.0")})
+    assert names(choose(known)) == [("torch", "xpu:0", "xpu"), ("torch", "xpu:1", "xpu"), ("openvino", "openvino:GPU.0", "gpu")]
+    assert names(choose(known, ["cpu"])) == [("torch", "cpu", "cpu"), ("openvino", "openvino:CPU", "cpu")]
+    assert names(choose(known, ["openvino:GPU.0", "xpu"])) == [("openvino", "openvino:GPU.0", "gpu"), ("torch", "xpu:0", "xpu")]
+
+
+def test_without_an_accelerator_each_framework_computes_on_the_processor() -> None:
+    known = facts(
+        {"torch": framework(), "onnxruntime": framework("ort:CPUExecutionProvider", "ort:AzureExecutionProvider"), "jax": framework()}
+    )
+    assert names(choose(known)) == [
+        ("torch", "cpu", "cpu"),
+        ("onnxruntime", "ort:CPUExecutionProvider", "cpu"),
+        ("jax", "jax:cpu:0", "cpu"),
+    ]
+
+
+def test_raw_opencl_on_a_processor_is_measured_when_asked_for() -> None:
+    platforms = [
+        {"name": "PoCL", "devices": [{"name": "pthread", "type": "cpu"}]},
+        {"name": "Intel", "devices": [{"name": "Arc", "type": "gpu"}]},
+    ]
+    known = facts({"torch": framework()}, opencl__platforms=platforms[:1])
+    assert names(choose(known)) == [("torch", "cpu", "cpu")]
+    assert names(choose(known, ["opencl"])) == [("opencl", "opencl:0.0", "cpu")]
+    assert names(choose(facts({}, opencl__platforms=platforms))) == [("opencl", "opencl:1.0", "opencl")]
+
+
+def test_backends_by_build_and_maker() -> None:
+    rocm = facts({"torch": framework("cuda:0"), "jax": framework("jax:gpu:0")}, torch__build="rocm", gpu__vendors=["amd"])
+    assert [target.backend for target in choose(rocm)] == ["rocm", "rocm"]
+    providers = facts({"onnxruntime": framework("ort:DmlExecutionProvider", "ort:CPUExecutionProvider")})
+    assert names(choose(providers)) == [("onnxruntime", "ort:DmlExecutionProvider", "directml")]
+
+
+def test_plugins_have_their_devices_and_a_broken_one_has_none() -> None:
+    broken = {"imported": False, "error": {"kind": "signal", "name": "SIGSEGV", "message": "…"}, "devices": Unknown("unparsable")}
+    known = facts({"torch": framework(), "torch_directml": framework("dml:0"), "poptorch": framework("ipu:0"), "jax": broken})
+    assert names(choose(known)) == [("torch-directml", "dml:0", "directml"), ("poptorch", "ipu:0", "ipu")]
+    with pytest.raises(DeviceError, match="jax cannot be imported"):
+        choose(known, ["jax:gpu:0"])
+
+
+def test_pytorch_ocl_counts_the_devices_of_all_platforms() -> None:
+    devices = [{"name": "pthread", "type": "cpu"}, {"name": "Arc", "type": "gpu"}]
+    assert [target.device for target in choose(facts({"torch": framework(), "pytorch_ocl": framework()}, opencl__devices=devices))] == [
+        "ocl:1"
+    ]
+    assert [target.device for target in choose(facts({"pytorch_ocl": framework()}, opencl__devices=devices[:1]))] == ["ocl:0"]
+
+
+def test_torch_on_an_opencl_runtime_for_processors_is_as_slow_as_one_and_no_cpu_target() -> None:
+    devices = [{"name": "pthread", "type": "cpu", "platform": "PoCL"}]
+    known = facts({"torch": framework(), "pytorch_ocl": framework()}, opencl__devices=devices)
+    assert names(choose(known)) == [("torch", "cpu", "cpu"), ("torch-opencl", "ocl:0", "ocl")]
+    assert names(choose(known, ["cpu"])) == [("torch", "cpu", "cpu")]
+    (target,) = choose(known, ["ocl:0"])
+    assert target.on_processor and target.name == "pthread, PoCL"
+
+
+def test_opencl_that_gave_no_answer_is_told_as_such() -> None:
+    known = facts({"torch": framework(), "pytorch_ocl": framework()})
+    known.set("opencl.devices", Unknown("timeout after 8 s"))
+    for device in ("ocl:0", "opencl:0.0"):
+        with pytest.raises(DeviceError, match="OpenCL could not be asked: timeout after 8 s; usable here: cpu"):
+            choose(known, [device])
+
+
+def test_what_nobody_could_look_into_is_tried() -> None:
+    assert names(targets(facts({"torch": Unknown("out of time")}))) == [("torch", "cpu", "cpu")]
+
+
+def test_a_provider_may_take_a_device_of_its_own() -> None:
+    known = facts({"onnxruntime": framework("ort:OpenVINOExecutionProvider")})
+    assert [each.device for each in choose(known, ["ort:OpenVINOExecutionProvider:GPU"])] == ["ort:OpenVINOExecutionProvider:GPU"]
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"), [("xpu", "xpu:0"), ("CUDA:1", "cuda:1"), ("opencl", "opencl:0.0"), ("tf:GPU", "tf:GPU:0"), ("cpu", "cpu")]
+)
+def test_short_names(given: str, meant: str) -> None:
+    assert canonical(given) == meant
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [("cudda:0", "did you mean 'cuda'"), ("xpu:one", "expected such as xpu:0"), ("opencl:1", "expected such as opencl:0.0"),
+     ("", "one of cpu"),
+     ("ort:CUDA", "ort:CUDAExecutionProvider"), ("cpu:3", "expected such as cpu")],
+)  # fmt: skip
+def test_what_is_no_device_is_refused_with_what_would_be_one(given: str, said: str) -> None:
+    with pytest.raises(DeviceError, match=said):
+        canonical(given)
+
+
+def test_a_device_that_is_not_there_is_refused_with_those_that_are() -> None:
+    with pytest.raises(DeviceError, match="usable here: cpu"):
+        choose(facts({"torch": framework()}), ["cuda:0"])
+    with pytest.raises(DeviceError, match="openvino is not in /env/bin/python"):
+        choose(facts({"torch": framework()}), ["openvino:GPU.0"])
+
+
+def test_which_card_a_device_is() -> None:
+    gpus = [{"vendor": "intel", "name": "UHD Graphics 770"}, {"vendor": "nvidia", "name": "T4"}, {"vendor": "intel", "name": "Arc A770"}]
+    found = gpu_of(facts({}, gpus=gpus), XPU)
+    assert found is not None and found["name"] == "Arc A770"
+    cuda = Target(framework="torch", device="cuda:0", python="/p", backend="cuda")
+    found = gpu_of(facts({}, gpus=gpus), cuda)
+    assert found is not None and found["name"] == "T4"
+    assert gpu_of(facts({}, gpus=gpus), CPU) is None
+
+
+# --- what is measured
+
+
+def test_each_workload_can_be_drawn_or_is_small_and_costs_are_known() -> None:
+    for workload in workload_list.WORKLOADS:
+        for task in workload.tasks:
+            for options in (workload.options, *({**workload.options, **variant} for variant in workload.variants)):
+                step = flop_model.step(workload.name, task, options)
+                assert (step is None) == (task == "micro"), workload.id
+                assert step is None or (step.flop > 1e6 and step.batch == options["batch"])
+
+
+def test_quick_begins_with_what_says_most_and_keeps_a_processor_small() -> None:
+    jobs = plan(CPU, Asked())
+    assert [(job.workload.id, job.task) for job in jobs[:3]] == [
+        ("matmul", "micro"),
+        ("memory_bandwidth", "micro"),
+        ("resnet18", "inference"),
+    ]
+    assert {job.batch for job in jobs if job.workload.options.get("batch") == 16} == {4}
+    assert not [job for job in jobs if "device" in job.workload.id]
+    there = plan(XPU, Asked())
+    assert {job.batch for job in there if job.workload.options.get("batch") == 16} == {16}
+    assert {"host_to_device", "device_to_host"} <= {job.workload.id for job in there}
+
+
+def test_full_holds_all_that_the_framework_does() -> None:
+    done = {(job.workload.id, job.task) for job in plan(XPU, Asked(full=True))}
+    assert done == {(each.id, task) for each in workload_list.WORKLOADS for task in each.tasks} - {
+        ("files", "micro"),
+        ("all_reduce", "micro"),
+    }
+    assert {job.batch for job in plan(XPU, Asked(full=True)) if job.workload.id == "resnext101_32x4d"} == {2, 4, 6, 8, 10, 12}
+    openvino = Target(framework="openvino", device="openvino:GPU.0", python="/p", backend="gpu")
+    assert "training" not in {job.task for job in plan(openvino, Asked(full=True))}
+
+
+def test_options_make_one_measurement_each() -> None:
+    asked = Asked(
+        workloads=("resnet50",), tasks=("inference",), batches=(2, 4, 6), dtypes=("float32", "bfloat16"), duration=7.0, compile="default"
+    )
+    jobs = plan(CPU, asked)
+    assert [(job.batch, job.dtype) for job in jobs] == [(size, dtype) for size in (2, 4, 6) for dtype in ("float32", "bfloat16")]
+    request = jobs[0].request()
+    assert request["options"] == {"batch": 2, "height": 224, "width": 224}
+    assert (request["duration"], request["compile"], request["device"], request["task"]) == (7.0, "default", "cpu", "inference")
+
+
+def test_the_folder_goes_to_the_workload_that_reads_it() -> None:
+    (job,) = plan(CPU, Asked(workloads=("files",), dataset="/data"))
+    assert job.request()["options"] == {"folder": "/data"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (Asked(workloads=("resnet5",)), "did you mean 'resnet50'|did you mean 'resnet18'"),
+        (Asked(tasks=("train",)), "did you mean 'training'"),
+        (Asked(dtypes=("fp32",)), "one of float32"), (Asked(quick=True, full=True), "exclude each other"),
+        (Asked(batches=(0,)), "at least one"),
+        (Asked(duration=0.0), "from 0.1"), (Asked(workloads=("files",)), "--dataset"),
+        (Asked(workloads=("unet_sd15",), tasks=("training",)), "unet_sd15 has inference"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_measured_is_refused_with_what_can(asked: Asked, said: str) -> None:
+    with pytest.raises(RequestError, match=said):
+        check(asked)
+
+
+# --- the minute
+
+
+def test_faster_devices_take_less_and_more_work_takes_longer() -> None:
+    resnet18, resnet50 = (plan(CPU, Asked(workloads=(name,), tasks=("training",)))[0] for name in ("resnet18", "resnet50"))
+    assert seconds(resnet50, 1e11) > seconds(resnet18, 1e11) > seconds(resnet18, 1e12)
+    assert hang_limit(resnet18) > 2 * seconds(resnet18)
+
+
+def test_a_matrix_product_sets_the_pace_and_a_slow_machine_is_learnt() -> None:
+    matmul, network = plan(CPU, Asked(workloads=("matmul",)))[0], plan(CPU, Asked(workloads=("resnet50",), tasks=("inference",)))[0]
+    budget = Budget()
+    before = budget.expected(network)
+    budget.learn(matmul, seconds(matmul), 1e12)
+    assert budget.expected(network) < before
+    for _ in range(5):
+        budget.learn(network, 4 * seconds(network, 1e12))
+    assert 3 * seconds(network, 1e12) < budget.expected(network) < 4.5 * seconds(network, 1e12)
+    assert not budget.fits(network, 1.0) and budget.fits(network, None)
+    assert budget.expected(matmul) == pytest.approx(seconds(matmul, 1e12))  # its time is given, whatever the machine does
+
+
+def test_the_first_worker_tells_how_long_a_start_takes() -> None:
+    matmul, network = plan(CPU, Asked(workloads=("matmul",)))[0], plan(CPU, Asked(workloads=("resnet50",), tasks=("inference",)))[0]
+    budget = Budget()
+    before = budget.expected(network)
+    budget.learn(matmul, 20.0, begun=17.5)
+    assert budget.expected(network) == pytest.approx(before + 15.0) and budget.expected(matmul) == pytest.approx(seconds(matmul) + 15.0)
+    other = plan(XPU, Asked(workloads=("matmul",)))[0]
+    assert budget.expected(other) == seconds(other)
+
+
+def test_a_network_that_was_slow_once_is_no_reason_to_try_nothing_more() -> None:
+    network = plan(CPU, Asked(workloads=("resnet50",), tasks=("inference",)))[0]
+    budget = Budget()
+    budget.learn(network, 1e9)
+    assert budget.expected(network) < 21 * seconds(network)
+
+
+def test_quick_is_within_a_minute_on_a_processor_of_two_cores() -> None:
+    budget, taken = Budget({"torch cpu": 1.2e11}), 0.0
+    done = []
+    for job in plan(CPU, Asked()):
+        if budget.fits(job, 50 - taken):
+            taken += seconds(job, 1.2e11)
+            done.append((job.workload.id, job.task))
+    assert taken < 50 and ("resnet18", "training") in done and ("resnet50", "inference") in done

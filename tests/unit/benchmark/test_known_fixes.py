@@ -1,0 +1,203 @@
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gpudoctor.benchmark import known_fixes
+from gpudoctor.benchmark.significance import ratio_of_medians, ratio_of_times, student
+from gpudoctor.benchmark.worker_client import FAILED, Said
+from gpudoctor.facts import vocabulary
+from gpudoctor.model.facts import Facts, Known
+from gpudoctor.model.trials import TrialResult
+from gpudoctor.reporters.measurement import known_fixes_text
+from gpudoctor.rules.conditions import facts_of
+from gpudoctor.rules.templates import fields_of
+from gpudoctor.system.host import Text
+
+REQUEST = {"framework": "torch", "device": "cpu", "workload": "resnet18", "task": "inference", "dtype": "float32", "options": {"batch": 4}}
+CPUINFO = "".join(f"processor\t: {number}\nphysical id\t: 0\ncore id\t: {number // 2}\n\n" for number in range(8))
+
+
+class Box:
+    """A machine with eight threads on four cores, and some libraries."""
+
+    def __init__(self, *paths: str) -> None:
+        self.paths = {"/lib64/ld-linux-x86-64.so.2", *paths}
+
+    def exists(self, path: str) -> bool:
+        return path in self.paths
+
+    def read(self, path: str) -> Text:
+        return Text({"/proc/cpuinfo": CPUINFO, "/sys/kernel/mm/transparent_hugepage/enabled": "always madvise [never]\n"}.get(path, ""))
+
+
+def facts(backend: str = "cpu", *paths: str, flags: Sequence[str] = (), **changes: Any) -> Facts:
+    machine = Facts({"cpu.flags": Known(list(flags))})
+    return known_fixes.facts_of_run(machine, {**REQUEST, **changes}, backend, Box(*paths))
+
+
+def names(found: Facts, variables: Mapping[str, str] | None = None) -> set[str]:
+    return {trial.id for trial in known_fixes.applicable(found, variables)}
+
+
+def test_each_trial_says_what_it_sets_and_reads_only_facts_that_there_are() -> None:
+    known = set(vocabulary.specs())
+    of_run = set(facts().names())
+    assert len(known_fixes.trials()) >= 15 and len({trial.id for trial in known_fixes.trials()}) == len(known_fixes.trials())
+    for trial in known_fixes.trials():
+        assert trial.environment or trial.settings or trial.threads or trial.compile, trial.id
+        assert trial.source and trial.date and trial.measures in ("step", "first"), trial.id
+        read = facts_of(trial.applies) | {name for text in (*trial.environment.values(), trial.advice) for name in fields_of(text)}
+        assert {name for name in read if name.startswith("trial.")} <= of_run, trial.id
+        assert {name for name in read if not name.startswith("trial.")} <= known, trial.id
+
+
+def test_which_fix_is_for_which_machine() -> None:
+    assert {"channels-last", "threads-pinned", "threads-physical", "flush-denormals", "glibc-keeps-memory"} <= names(facts())
+    assert not {"tcmalloc", "huge-pages", "onednn-bfloat16", "tf32"} & names(facts())
+    assert "tcmalloc" in names(facts("cpu", "/usr/lib64/libtcmalloc.so.4"))
+    assert "onednn-bfloat16" in names(facts(flags=["avx512_bf16"]))
+    assert {"tf32", "cudnn-benchmark", "expandable-segments", "torch-compile"} <= names(facts("cuda"))
+    assert "ipex-onednn-layout" in names(facts("xpu", framework="ipex")) and "ipex-onednn-layout" not in names(facts("xpu"))
+    assert "expandable-segments" not in names(facts("rocm"))
+    assert "channels-last" not in names(facts(workload="transformer"))
+
+
+def test_what_is_set_already_is_not_tried() -> None:
+    assert "threads-wait-awake" not in names(facts(), {"OMP_WAIT_POLICY": "ACTIVE"})
+    assert "threads-wait-awake" in names(facts(), {"OMP_WAIT_POLICY": "PASSIVE"})
+
+
+def trial(name: str) -> Any:
+    return next(each for each in known_fixes.trials() if each.id == name)
+
+
+class Machine:
+    """Runs that take `plain` ms without and `changed` ms with, spread by 1 %; remembers the sides."""
+
+    def __init__(self, plain: float, changed: float, spread: float = 0.01, drift: float = 1.0) -> None:
+        self.plain, self.changed, self.spread, self.drift = plain, changed, spread, drift
+        self.random, self.sides, self.verified = random.Random(5), "", 0
+        self.requests: list[dict[str, Any]] = []
+
+    def __call__(self, request: Mapping[str, Any], variables: Mapping[str, str]) -> Said:
+        with_it = bool(variables or request.get("settings") or request.get("threads"))
+        self.sides += "B" if with_it else "A"
+        self.verified += bool(request.get("verify"))
+        self.requests.append({**request, "variables": dict(variables)})
+        middle = (self.changed if with_it else self.plain) * self.random.gauss(1, self.spread) * self.drift ** len(self.sides)
+        return Said(result={"latency_ms": {"median": middle}, "first_ms": middle * 10, "outputs": [{"name": "output", "passed": True}]})
+
+
+def test_a_fix_that_helps_is_recommended_with_its_interval() -> None:
+    machine = Machine(10.0, 8.0)
+    found = known_fixes.run(machine, REQUEST, trial("channels-last"), facts())
+    assert machine.sides == "ABBAABBA" * 2 and machine.verified == 2  # measured once more, because it looked like help
+    assert found.outcome == "helps" and found.recommended and found.runs == 8
+    assert found.speed_up is not None and found.low is not None and found.high is not None
+    assert found.low < 1.25 < found.high and found.speed_up == pytest.approx(1.25, rel=0.03) and found.low > 1.15
+    assert machine.requests[1]["settings"] == {"channels_last": True} and "settings" not in machine.requests[0]
+
+
+def test_noise_is_no_speed_up_and_a_small_one_is_not_worth_it() -> None:
+    noisy = known_fixes.run(Machine(10.0, 9.5, spread=0.2), REQUEST, trial("threads-pinned"), facts())
+    assert noisy.outcome == "unclear" and not noisy.recommended and "quiet machine" in noisy.reason
+    small = known_fixes.run(Machine(10.0, 9.9, spread=0.0005), REQUEST, trial("threads-pinned"), facts())
+    assert small.outcome == "helps" and not small.recommended and small.reason
+    slower = known_fixes.run(Machine(10.0, 12.0), REQUEST, trial("threads-pinned"), facts())
+    assert slower.outcome == "harms" and not slower.recommended
+
+
+def test_what_helps_in_the_first_round_alone_is_not_recommended() -> None:
+    """Half as long in the first runs, then no different: chance, or somebody else's work that ended."""
+
+    class Lucky(Machine):
+        def __call__(self, request: Mapping[str, Any], variables: Mapping[str, str]) -> Said:
+            if len(self.sides) == 8:
+                self.changed = self.plain
+            return super().__call__(request, variables)
+
+    machine = Lucky(10.0, 5.0)
+    found = known_fixes.run(machine, REQUEST, trial("threads-pinned"), facts())
+    assert len(machine.sides) == 16 and found.outcome == "unclear" and not found.recommended and "second" in found.reason
+
+
+def test_a_fix_without_effect_is_hardly_ever_recommended() -> None:
+    """Each of 400 experiments of runs that spread by 5 %."""
+    said = []
+    for seed in range(400):
+        machine = Machine(10.0, 10.0, spread=0.05)
+        machine.random = random.Random(seed)
+        said.append(known_fixes.run(machine, REQUEST, trial("threads-pinned"), facts()).recommended)
+    assert sum(said) <= 2
+
+
+def test_a_drift_of_the_machine_does_not_look_like_a_speed_up() -> None:
+    """Each run is 2 % slower than the one before: what comes second always loses, unless the order alternates."""
+    found = known_fixes.run(Machine(10.0, 10.0, spread=0.001, drift=1.02), REQUEST, trial("threads-pinned"), facts())
+    assert found.outcome == "no difference" and found.speed_up == pytest.approx(1.0, abs=0.005)
+
+
+def test_a_fast_but_wrong_result_is_never_recommended() -> None:
+    def ask(request: Mapping[str, Any], variables: Mapping[str, str]) -> Said:
+        row = {"name": "output 0", "passed": not variables, "max_relative_error": 0.02, "tolerance": 0.002}
+        return Said(result={"latency_ms": {"median": 1.0 if variables else 10.0}, "outputs": [row]})
+
+    found = known_fixes.run(ask, REQUEST, trial("onednn-bfloat16"), facts())
+    assert found.outcome == "wrong" and not found.recommended and "off by 0.02, allowed is 0.002" in found.reason
+
+
+def test_a_run_that_dies_ends_its_trial_only() -> None:
+    found = known_fixes.run(lambda *_: Said(status=FAILED, reason="import: died of SIGSEGV"), REQUEST, trial("threads-pinned"), facts())
+    assert found.outcome == "failed" and found.reason == "without it: import: died of SIGSEGV"
+
+
+def test_a_cache_is_filled_before_the_first_step_is_timed() -> None:
+    machine = Machine(100.0, 10.0)
+    found = known_fixes.run(machine, REQUEST, trial("sycl-cache"), facts("xpu"))
+    assert machine.sides == "B" + "ABBAABBA" * 2 and found.measures == "first" and found.with_ms == pytest.approx(100, rel=0.05)
+
+
+def test_threads_and_templates_come_from_the_machine() -> None:
+    machine = Machine(10.0, 8.0)
+    assert known_fixes.run(machine, REQUEST, trial("threads-physical"), facts()).advice.startswith("torch.set_num_threads(4)")
+    assert machine.requests[1]["threads"] == 4
+    machine = Machine(10.0, 8.0)
+    known_fixes.run(machine, REQUEST, trial("tcmalloc"), facts("cpu", "/usr/lib64/libtcmalloc.so.4"))
+    assert machine.requests[1]["variables"] == {"LD_PRELOAD": "/usr/lib64/libtcmalloc.so.4"}
+
+
+def test_students_points_are_those_of_the_tables() -> None:
+    assert student(1) == 12.706 and student(6) == 2.447 and student(30) == pytest.approx(2.042)
+    assert student(1e9) == pytest.approx(1.960, abs=1e-3)
+    assert 2.447 < student(5.5) < 2.571 and student(60) == pytest.approx(2.000, abs=3e-3)
+
+
+def test_the_interval_covers_the_truth_in_about_95_of_100_experiments() -> None:
+    source, hits, wanted = random.Random(1), 0, 1.1
+    for _ in range(2000):
+        without, with_it = ([middle * math.exp(source.gauss(0, 0.05)) for _ in range(4)] for middle in (wanted, 1.0))
+        ratio = ratio_of_times(without, with_it)
+        assert ratio is not None
+        hits += ratio.low <= wanted <= ratio.high
+    assert 0.935 <= hits / 2000 <= 0.975
+
+
+def test_ratios_of_nothing_are_none() -> None:
+    assert ratio_of_times([1.0], [1.0, 2.0]) is None and ratio_of_times([1.0, 0.0], [1.0, 2.0]) is None
+    assert ratio_of_medians(0.0, 1.0, 1.0, 1.0) is None
+
+
+def test_the_screen_says_what_to_do() -> None:
+    none = TrialResult(
+        id="a", title="", workload="w", outcome="no difference", speed_up=1.01, low=0.9, high=1.1, without_ms=10, with_ms=9.9
+    )
+    helps = replace(none, id="b", outcome="helps", speed_up=1.3, low=1.2, high=1.4, recommended=True, advice="Set B=1")
+    results = known_fixes.best_first([none, helps])
+    text = known_fixes_text.render(results)
+    assert [result.id for result in results] == ["b", "a"] and "Do: Set B=1" in text and "1.300x (1.200 to 1.400)" in text

@@ -1,0 +1,41 @@
+import pytest
+
+from gpudoctor.rules.versions import compare_dotted, dotted, in_release
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("5.19.0-35-generic", (5, 19, 0)),
+        ("5.15.153.1-microsoft-standard-WSL2", (5, 15, 153, 1)),
+        ("570.124.06", (570, 124, 6)),
+        ("1:1.0.14062.11-1", (1, 0, 14062, 11)),
+        ("v6.4", (6, 4)),
+        ("unknown", None),
+        ("", None),
+        ("1" * 100, None),
+    ],
+)
+def test_dotted_reads_the_leading_integers(text, parts):
+    assert dotted(text) == parts
+
+
+def test_missing_places_count_as_nought():
+    assert compare_dotted((6, 2), (6, 2, 0)) == 0
+    assert compare_dotted((6, 2), (6, 10)) == -1
+    assert compare_dotted((6, 2, 1), (6, 2)) == 1
+
+
+@pytest.mark.parametrize(
+    ("version", "specifier", "inside"),
+    [
+        ("2.8.0.dev20250601+xpu", ">=2.8", True),
+        ("2.1.0a0+29c30b1", ">=2.1", True),
+        ("1.13.0a0+git6c9b55e", ">=1.13,<2", True),
+        ("2.8.0+cu128", "==2.8.*", True),
+        ("2.7.1", ">=2.8", False),
+        ("not a version", ">=1", None),
+    ],
+)
+def test_builds_and_nightlies_count_by_their_release(version, specifier, inside):
+    assert in_release(version, specifier) is inside
