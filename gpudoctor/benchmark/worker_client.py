@@ -46,7 +46,7 @@ def through(
         lines: list[Line] = []
         heard = time.monotonic()
 
-        def hear(stage: str, table: Line) -> None:
+        def on_stage(stage: str, table: Line) -> None:
             nonlocal heard
             heard = time.monotonic()
             if stage != "progress":
@@ -56,7 +56,7 @@ def through(
         if on_processor:
             free, _ = free_memory(host)
             space = None if free is None else free + RESERVED
-        answer = workers.ask(host, python, request, limit=limit, caches=caches, variables=variables, hear=hear, address_space=space)
+        answer = workers.ask(host, python, request, limit=limit, caches=caches, variables=variables, on_stage=on_stage, address_space=space)
         return Said(
             status=answer.status, lines=tuple(lines), result=answer.result, reason=answer.reason, out_of_memory=answer.out_of_memory,
             silent=time.monotonic() - heard,

@@ -29,11 +29,11 @@ CACHES = (
 )  # fmt: skip
 KEPT = ("DLPRIM_CACHE_DIR",)
 """Of these, those that stay where the person put them: the kernels of one network take minutes to compile."""
-Hear = Callable[[str, Mapping[str, Any]], None]
+OnStage = Callable[[str, Mapping[str, Any]], None]
 
 
 class WorkerHost(Protocol):
-    """What is needed of a host (host.local.LocalHost)."""
+    """What is needed of a host (system.local_host.LocalHost)."""
 
     def run_worker(
         self, argv: Sequence[str], *, timeout: float, limit: int, env: Mapping[str, str], guard: Guard, stdin_text: str = ""
@@ -44,7 +44,7 @@ class WorkerHost(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class WorkerAnswer:
     """How a worker ended. `stage`: the last one that it had begun; `result`: the table of its result line, nothing of it trusted."""
 
     status: str
@@ -83,15 +83,15 @@ def ask(
     limit: float,
     caches: Caches | None = None,
     variables: Mapping[str, str] | None = None,
-    hear: Hear | None = None,
+    on_stage: OnStage | None = None,
     on_start: Callable[[int], None] | None = None,
     address_space: int | None = None,
     stop: Callable[[], str] | None = None,
     worker: str = WORKER,
-) -> Answer:
-    """Run the worker with `request`. `limit`: seconds. `hear(stage, table)` while it runs. `address_space`: bytes, for processors only:
+) -> WorkerAnswer:
+    """Run the worker with `request`. `limit`: seconds. `on_stage(stage, table)` while it runs. `address_space`: bytes, for processors only:
     drivers of cards reserve more addresses than there is memory. `stop()`: why the worker has to go; '' while it may stay."""
-    said = _Said(hear)
+    said = _Said(on_stage)
 
     def watch() -> str:
         said.called_off = (stop() if stop is not None else "") or said.called_off
@@ -118,8 +118,8 @@ def ask(
 class _Said:
     """The lines so far."""
 
-    def __init__(self, hear: Hear | None) -> None:
-        self._hear = hear
+    def __init__(self, on_stage: OnStage | None) -> None:
+        self._on_stage = on_stage
         self.stage = ""
         self.called_off = ""
         """Why it was ended from here, through no fault of its own."""
@@ -142,12 +142,12 @@ class _Said:
             self.stage = stage
         if stage == "device":
             self.device = part
-        if self._hear is not None:
-            self._hear(stage, part)
+        if self._on_stage is not None:
+            self._on_stage(stage, part)
 
-    def answer(self, ran: Ran, *, by_kernel: bool = False) -> Answer:
-        def ended(status: str, reason: str = "", result: Mapping[str, Any] | None = None, memory: bool = False) -> Answer:
-            return Answer(
+    def answer(self, ran: Ran, *, by_kernel: bool = False) -> WorkerAnswer:
+        def ended(status: str, reason: str = "", result: Mapping[str, Any] | None = None, memory: bool = False) -> WorkerAnswer:
+            return WorkerAnswer(
                 status=status, stage=self.stage, reason=reason, result=result or {}, device=self.device, out_of_memory=memory,
                 late=ran.timed_out and self.last is None,
                 seconds=ran.seconds,

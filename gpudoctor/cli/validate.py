@@ -79,7 +79,7 @@ def command(**given: Any) -> int:
         except checking.BAD_INPUT as error:
             raise BadInput(str(error)) from error
     other = validate_more.other(given)
-    screen = Screen(given)
+    screen = MeasurementScreen(given)
     try:
         done = validating.validate(request, screen.looking, screen)
     except checking.BAD_INPUT as error:
@@ -101,7 +101,7 @@ def _end_as_interrupted() -> None:
 
 
 def _request(given: Mapping[str, Any]) -> ValidateRequest:
-    from gpudoctor.benchmark.job_plan import Asked
+    from gpudoctor.benchmark.job_plan import ValidateOptions
     from gpudoctor.cli.project import ignored
     from gpudoctor.services.validating import ValidateRequest
 
@@ -109,7 +109,7 @@ def _request(given: Mapping[str, Any]) -> ValidateRequest:
     dataset = os.path.abspath(os.path.expanduser(given["dataset"])) if given["dataset"] else ""
     if dataset and not os.path.isdir(dataset):
         raise BadInput(f"--dataset {given['dataset']}: no such folder; give one with the files to read")
-    asked = Asked(
+    asked = ValidateOptions(
         workloads=_words(given["workloads"]), tasks=_words(given["tasks"]), batches=_sizes(given["batches"]), duration=given["duration"],
         dtypes=_words(given["dtypes"]), full=given["full"], quick=given["quick"], compile=given["compiler"], optimizer=given["optimizer"],
         copies=given["copies"], preprocess=given["preprocess"], replicas=given["replicas"], max_latency=_max_latency(given),
@@ -173,8 +173,8 @@ def status(done: Validated) -> int:
     return OK if any(each.status == "ok" for each in done.report.measurements) else UNKNOWN
 
 
-class Screen:
-    """The moving table (validating.Watcher): redrawn in place on a terminal, silent in a pipe."""
+class MeasurementScreen:
+    """The moving table (validating.MeasurementListener): redrawn in place on a terminal, silent in a pipe."""
 
     MOST = 24
     """Lines: older ones scroll out of it."""

@@ -26,7 +26,7 @@ MOST_HITS = 12
 
 
 def speaks_without_a_message(head: Mapping[str, Any]) -> bool:
-    """Whether a check can have a finding where no text is at hand. `head`: as catalog.loader describes it."""
+    """Whether a check can have a finding where no text is at hand. `head`: as knowledge.loader describes it."""
     return "signature" not in head or bool(head["proactive"])
 
 

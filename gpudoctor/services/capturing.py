@@ -39,7 +39,7 @@ class Recorded:
 
 
 def record(python: str | None, budget: float, quick: bool = False, progress: Progress | None = None) -> Recorded:
-    """Raises host.base.CaptureError."""
+    """Raises system.host.CaptureError."""
     host = RecordingHost(open_host(None, budget, quick, python))
     gathered = gather(host, progress)
     host.run(["id"])

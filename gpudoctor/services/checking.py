@@ -69,12 +69,12 @@ class CheckRequest:
 
 
 def catalogue(extra: Sequence[str] = (), wanted: Callable[[Mapping[str, Any]], bool] | None = None) -> Catalogue:
-    """All stacks, and all checks or those of `wanted` heads. Raises catalog.structure.DataError."""
+    """All stacks, and all checks or those of `wanted` heads. Raises knowledge.structure.DataError."""
     return load_catalogue(vocabulary.items(), extra, wanted)
 
 
 def open_for(request: CheckRequest) -> Host:
-    """The machine to look at. Raises host.base.CaptureError for a recording that cannot be read."""
+    """The machine to look at. Raises system.host.CaptureError for a recording that cannot be read."""
     budget = request.budget if request.budget is not None else (3.0 if request.quick else 30.0)
     return open_host(request.capture, budget, request.quick, request.python)
 
@@ -88,11 +88,11 @@ def check(request: CheckRequest, progress: Callable[[str], None] | None = None) 
     refuse_unknown_names(request, knowledge)
     demands = _demands(request.expect) if request.expect else ()
     if told is not None:
-        looked = look_into(told)
+        looked = gather_report(told)
     else:
         assert host is not None
-        looked = look(host, "capture" if request.capture else host.origin, progress, live=request.capture is None)
-    report = report_of(looked, knowledge, request, demands)
+        looked = gather_machine(host, "capture" if request.capture else host.origin, progress, live=request.capture is None)
+    report = diagnosed_report(looked, knowledge, request, demands)
     return replace(narrowed(report, request.stack) if request.stack else report, seconds=time.monotonic() - began)
 
 
@@ -104,38 +104,42 @@ def narrowed(report: Report, stack: str) -> Report:
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class GatheredMachine:
     gathered: Gathered
     origin: str
     measurements: tuple[Measurement, ...] = ()
 
 
-def report_of(looked: Looked, knowledge: Catalogue, request: CheckRequest, demands: Sequence[Demand] = ()) -> Report:
+def diagnosed_report(looked: GatheredMachine, knowledge: Catalogue, request: CheckRequest, demands: Sequence[Demand] = ()) -> Report:
     """The one way from what was seen to what is said of it: `check`, `report`, `diff` and the assistant's tools all come here."""
     deadline = Deadline()
-    knowledge, hits = hear(looked.gathered.facts, knowledge, deadline)
+    knowledge, hits = match_tool_messages(looked.gathered.facts, knowledge, deadline)
     if deadline.passed:
         looked.gathered.incidents.append("the output of failing programs was not read to the end: it takes too long")
-    return replace(judge(looked.gathered, knowledge, request, looked.origin, demands, hits), measurements=looked.measurements)
+    return replace(report_from_facts(looked.gathered, knowledge, request, looked.origin, demands, hits), measurements=looked.measurements)
 
 
-def look_into(document: Mapping[str, Any]) -> Looked:
+def gather_report(document: Mapping[str, Any]) -> GatheredMachine:
     """What a report of ours says, in place of a machine."""
     tool, unknown = document.get("tool"), document.get("unknown")
     of_today = isinstance(tool, Mapping) and tool.get("version") == __version__
     facts = told_facts(document["facts"], unknown if isinstance(unknown, Mapping) else {}, of_today=of_today)
-    return Looked(facts, "capture", measurements_of(document))
+    return GatheredMachine(facts, "capture", measurements_of(document))
 
 
-def look(host: Host, origin: str, progress: Callable[[str], None] | None = None, *, live: bool) -> Looked:
+def gather_machine(host: Host, origin: str, progress: Callable[[str], None] | None = None, *, live: bool) -> GatheredMachine:
     """All facts of a machine, and what was measured on it before: by the last `validate` here, or kept in its recording."""
     gathered = gather(host, progress, deadline=None if live else Deadline())
     if live:
-        return Looked(gathered, origin, recall(gathered, last_measurements(gathered.facts)) if host.origin == "live" else ())
-    return Looked(gathered, origin, recall(gathered, recorded_runs(host.measurements() if isinstance(host, RecordedHost) else None)))
+        return GatheredMachine(
+            gathered, origin, recall_measurements(gathered, last_measurements(gathered.facts)) if host.origin == "live" else ()
+        )
+    return GatheredMachine(
+        gathered, origin, recall_measurements(gathered, recorded_runs(host.measurements() if isinstance(host, RecordedHost) else None))
+    )
 
 
-def recall(gathered: Gathered, runs: Sequence[LastRun]) -> tuple[Measurement, ...]:
+def recall_measurements(gathered: Gathered, runs: Sequence[LastRun]) -> tuple[Measurement, ...]:
     """What was measured in this environment, as facts too, where nothing has changed since that it depends on."""
     runs = [run for run in runs if not run.stale]
     if not runs:
@@ -147,7 +151,7 @@ def recall(gathered: Gathered, runs: Sequence[LastRun]) -> tuple[Measurement, ..
     return tuple(replace(each, notes=(f"measured {run.date}", *each.notes)) for run in runs for each in run.measurements)
 
 
-def hear(facts: Facts, knowledge: Catalogue, deadline: Deadline) -> tuple[Catalogue, Hits]:
+def match_tool_messages(facts: Facts, knowledge: Catalogue, deadline: Deadline) -> tuple[Catalogue, Hits]:
     """What the machine's own tools said when they failed is looked through for messages, as a pasted text is."""
     lines = said(facts)
     if not lines:
@@ -184,7 +188,7 @@ def refuse_unknown_names(request: CheckRequest, knowledge: Catalogue) -> None:
             raise RequestError(f"there is no check '{name}' to ignore{did_you_mean(name, checks)}; gpudoctor list checks names them")
 
 
-def judge(
+def report_from_facts(
     gathered: Gathered, knowledge: Catalogue, request: CheckRequest, origin: str, demands: Sequence[Demand] = (), hits: Hits | None = None
 ) -> Report:
     """Facts and catalogue to a report: pure but for the clock. `hits`: the messages that a text shows, or a machine's own tools."""
@@ -219,8 +223,8 @@ def _for_this_system(finding: Finding, manager: str, python: pip_commands.Interp
     before = package_commands.here(finding.advice.commands, manager)
     commands = pip_commands.here(before, python)
     text = pip_commands.in_words(finding.advice.text, before, commands)
-    look = pip_commands.here((finding.look,), python)[0]
-    return replace(finding, look=look, advice=replace(finding.advice, text=text, commands=commands))
+    gather_machine = pip_commands.here((finding.look,), python)[0]
+    return replace(finding, look=gather_machine, advice=replace(finding.advice, text=text, commands=commands))
 
 
 def _in_order(ladders: Sequence[StackResult], findings: Sequence[Finding]) -> list[StackResult]:

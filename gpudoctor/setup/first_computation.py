@@ -93,10 +93,10 @@ def _caches(folder: str) -> dict[str, str]:
 
 def parse(ran: Ran, framework: str) -> Computed:
     """What the child said, stage by stage, and how it ended. Nothing in it is trusted to be what it should be."""
-    said = _Said()
+    said = _ChildLines()
     for line in ran.stdout.splitlines():
         if line.startswith(PAYLOAD_MARK):
-            said.hear(line[len(PAYLOAD_MARK) :])
+            said.on_stage(line[len(PAYLOAD_MARK) :])
     if framework == "torch-opencl" and (found := _OCL_DEVICE.search(ran.stdout + "\n" + ran.stderr)):
         said.name = _line(found[1])
     no_device, error = False, ""
@@ -126,7 +126,7 @@ def parse(ran: Ran, framework: str) -> Computed:
     )
 
 
-class _Said:
+class _ChildLines:
     """The lines of the child so far, each value only where it is of its kind."""
 
     def __init__(self) -> None:
@@ -135,7 +135,7 @@ class _Said:
         self.tolerance: float | None = None
         self.done = False
 
-    def hear(self, text: str) -> None:
+    def on_stage(self, text: str) -> None:
         try:
             part = json_text.loads(text)
         except ValueError:

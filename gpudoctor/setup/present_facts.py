@@ -33,7 +33,7 @@ def _specs() -> list[FactSpec]:
 
 
 def truth_of(table: Any, host: Host) -> Truth:
-    """A condition as it stands in a recipe. Raises lang.conditions.ConditionError."""
+    """A condition as it stands in a recipe. Raises rules.conditions.ConditionError."""
     every, derivations = _probes(), _derivations()
     condition = parse(table, "ready", items())
     read = facts_of(condition)

@@ -52,7 +52,7 @@ class Answer:
     problem: str = ""
 
 
-class Network:
+class HttpClient:
     """Fetches whole documents within a time and a size; never raises for what a server or cable does."""
 
     def __init__(self, online: bool) -> None:

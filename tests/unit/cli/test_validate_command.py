@@ -14,13 +14,13 @@ import pytest
 from reports import report
 
 from gpudoctor import cli
-from gpudoctor.benchmark.devices import Target
-from gpudoctor.benchmark.job_plan import Asked, plan
+from gpudoctor.benchmark.devices import MeasurementTarget
+from gpudoctor.benchmark.job_plan import ValidateOptions, plan
 from gpudoctor.model.measurement import Latency, Measurement, Throughput
 from gpudoctor.reporters.shared.schema import complaints
 from gpudoctor.services import validating
 
-TARGET = Target(framework="torch", device="cpu", python="/p", backend="cpu")
+TARGET = MeasurementTarget(framework="torch", device="cpu", python="/p", backend="cpu")
 GOOD = Measurement(
     workload="resnet50", task="training", framework="torch", backend="cpu", device="cpu", dtype="float32", batch=4, input=(3, 224, 224),
     iterations=20, latency_ms=Latency(median=100.0, ci95_percent=1.0), throughput=Throughput(value=40.0, unit="images/s"), noisy="others",
@@ -33,7 +33,7 @@ def answer(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Lets `validate` find these measurements; returns the requests it got."""
     got: list[validating.ValidateRequest] = []
 
-    def canned(*measurements: Measurement, targets: tuple[Target, ...] = (TARGET,), left_out: tuple[str, ...] = ()) -> list[Any]:
+    def canned(*measurements: Measurement, targets: tuple[MeasurementTarget, ...] = (TARGET,), left_out: tuple[str, ...] = ()) -> list[Any]:
         def validate(request: Any, progress: Any = None, watcher: Any = None) -> validating.Validated:
             got.append(request)
             found = replace(report(), findings=(), measurements=measurements)
@@ -77,7 +77,7 @@ def test_options_arrive(answer: Any, tmp_path: Path) -> None:
     assert cli.run(["validate", *words]) == 0
     (request,) = got
     assert request.devices == ("xpu:0", "cpu", "ocl:1")
-    assert request.asked == Asked(
+    assert request.asked == ValidateOptions(
         workloads=("resnet50", "matmul"), tasks=("training",), batches=(2, 4), dtypes=("float32", "bfloat16"), duration=5.0,
         compile="default", optimizer="adam", copies=True, dataset=str(tmp_path),
     )  # fmt: skip
@@ -142,12 +142,12 @@ def lines_left(text: str) -> list[str]:
 
 
 def test_the_moving_table_is_redrawn_in_place_and_wiped(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gpudoctor.cli.validate import Screen
+    from gpudoctor.cli.validate import MeasurementScreen
 
     out = Tty()
     monkeypatch.setattr(sys, "stderr", out)
-    screen = Screen({"no_color": True, "quiet": False})
-    jobs = plan(TARGET, Asked(workloads=("resnet50", "matmul")))
+    screen = MeasurementScreen({"no_color": True, "quiet": False})
+    jobs = plan(TARGET, ValidateOptions(workloads=("resnet50", "matmul")))
     screen.planned(jobs)
     for job in jobs[:2]:
         screen.begins(job)
@@ -162,12 +162,12 @@ def test_the_moving_table_is_redrawn_in_place_and_wiped(monkeypatch: pytest.Monk
 
 
 def test_a_pipe_gets_no_moving_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gpudoctor.cli.validate import Screen
+    from gpudoctor.cli.validate import MeasurementScreen
 
     out = io.StringIO()
     monkeypatch.setattr(sys, "stderr", out)
-    screen = Screen({"no_color": False, "quiet": False})
-    job = plan(TARGET, Asked())[0]
+    screen = MeasurementScreen({"no_color": False, "quiet": False})
+    job = plan(TARGET, ValidateOptions())[0]
     screen.planned([job])
     screen.begins(job)
     screen.stage(job, "progress", {"median_ms": 1.0})

@@ -14,7 +14,7 @@ from gpudoctor.model.condition import Verdict
 from gpudoctor.model.measurement import Correctness, Latency, Measurement, Throughput
 from gpudoctor.model.report import Finding, Report, Trace
 from gpudoctor.reporters.report import github_report, junit_report, notebook_html, prometheus_report, sarif_report
-from gpudoctor.reporters.report.finding_places import Place
+from gpudoctor.reporters.report.finding_places import FindingPlace
 from gpudoctor.reporters.report.finding_text import address
 
 EVIL = "\x1b]0;x\x07A<script>&]]>\"'\\{}\u202e|%0A::error::x\ud800\ufffe\x00,:"
@@ -235,5 +235,5 @@ def test_addresses_of_sources() -> None:
 
 
 def test_places_have_addresses() -> None:
-    assert Place("C:\\Users\\a b\\x.toml").uri == "file:///C:/Users/a%20b/x.toml"
-    assert Place("a#b.toml").uri == "a%23b.toml"
+    assert FindingPlace("C:\\Users\\a b\\x.toml").uri == "file:///C:/Users/a%20b/x.toml"
+    assert FindingPlace("a#b.toml").uri == "a%23b.toml"

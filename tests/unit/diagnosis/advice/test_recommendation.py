@@ -28,7 +28,7 @@ def _catalogue() -> Catalogue:
 @cache
 def _looked_at(name: str) -> tuple[Facts, tuple[StackResult, ...]]:
     gathered = gather(open_host(str(MACHINES / name), 30.0, False, None), None, {"setup.name": Known("recommend", "test")})
-    return gathered.facts, checking.judge(gathered, _catalogue(), checking.CheckRequest(), "capture").stacks
+    return gathered.facts, checking.report_from_facts(gathered, _catalogue(), checking.CheckRequest(), "capture").stacks
 
 
 @cache
