@@ -130,7 +130,7 @@ def members(job: Job, folder: str) -> list[dict[str, Any]]:
         one = {
             **request, "device": peer.device, "options": {**options, "sizes": list(job.messages)} if job.messages else options,
             "verify": peer.device not in seen,
-            "crew": {
+            "worker_group": {
                 "rank": rank, "size": size, "folder": folder, "same": alike if alike > 1 else 0,
                 "patience": PATIENCE[job.target.on_processor],
             },

@@ -76,8 +76,8 @@ def test_each_process_knows_its_place_and_what_is_right_is_judged_once_per_devic
     (job,) = jobs(CARDS[:2], replicas=3, batches=(6,))
     asked = members(job)
     assert [one["device"] for one in asked] == ["xpu:0", "xpu:1", "xpu:0"] and [one["verify"] for one in asked] == [True, True, False]
-    assert [one["crew"]["rank"] for one in asked] == [0, 1, 2] and {one["crew"]["size"] for one in asked} == {3}
-    assert [one["crew"]["same"] for one in asked] == [2, 0, 2]
+    assert [one["worker_group"]["rank"] for one in asked] == [0, 1, 2] and {one["worker_group"]["size"] for one in asked} == {3}
+    assert [one["worker_group"]["same"] for one in asked] == [2, 0, 2]
     assert all(one["preprocess"] and one["copies"] for one in asked) and "job" not in asked[0]
 
 
@@ -173,17 +173,17 @@ import json, os, sys, time
 asked = json.loads(sys.stdin.read())
 def say(stage, **what):
     print("@gpudoctor " + json.dumps(dict(what, stage=stage)), flush=True)
-crew = asked["crew"]
+worker_group = asked["worker_group"]
 say("device", framework_version="1")
-if asked.get("fails") == crew["rank"]:
+if asked.get("fails") == worker_group["rank"]:
     sys.exit(3)
-time.sleep(0.3 * crew["rank"])
+time.sleep(0.3 * worker_group["rank"])
 say("ready")
-while not os.path.exists(os.path.join(crew["folder"], "start")):
+while not os.path.exists(os.path.join(worker_group["folder"], "start")):
     time.sleep(0.001)
 began = time.time()
 say("measure")
-if asked.get("dies") == crew["rank"]:
+if asked.get("dies") == worker_group["rank"]:
     os.kill(os.getpid(), 9)
 time.sleep(60 if asked.get("waits") else 0.2)
 say("result", began=began)
@@ -199,7 +199,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[W
 
     def go(limit: float = 30.0, on_stage: Any = None, **more: Any) -> list[WorkerAnswer]:
         def requests(folder: str) -> list[Mapping[str, Any]]:
-            return [{**more, "crew": {"rank": rank, "size": 3, "folder": folder}} for rank in range(3)]
+            return [{**more, "worker_group": {"rank": rank, "size": 3, "folder": folder}} for rank in range(3)]
 
         return worker_group.run(LocalHost(budget=0.0), sys.executable, requests, limit=limit, on_stage=on_stage)
 
