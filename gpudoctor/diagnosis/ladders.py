@@ -25,7 +25,7 @@ def used_stacks(stacks: Iterable[Stack], facts: Facts) -> frozenset[str]:
     return frozenset(stack.stack for stack in stacks if stack.used is not None and evaluate(stack.used, facts).truth == "true")
 
 
-def quieten(findings: Iterable[Finding], used: frozenset[str], asked: str | None = None) -> list[Finding]:
+def demote_unused(findings: Iterable[Finding], used: frozenset[str], asked: str | None = None) -> list[Finding]:
     """A fault of a stack that nobody uses beside one that somebody does is a note: no red cross for what nobody asked for.
 
     A stack given by `--stack` counts as used.

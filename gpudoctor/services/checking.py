@@ -12,9 +12,9 @@ from gpudoctor import __version__
 from gpudoctor.capture.open_host import open_host
 from gpudoctor.capture.recorded_host import RecordedHost
 from gpudoctor.diagnosis.diagnose import Hits, diagnose, in_reading_order
-from gpudoctor.diagnosis.ladders import first_broken, ladder, quieten, used_stacks
+from gpudoctor.diagnosis.ladders import demote_unused, first_broken, ladder, used_stacks
 from gpudoctor.diagnosis.messages import hits_in, may_show, speaks_without_a_message
-from gpudoctor.diagnosis.policy_demands import weigh
+from gpudoctor.diagnosis.policy_demands import unmet_demands
 from gpudoctor.diagnosis.summary import fact_tree, headline, not_looked_at, unknown_facts
 from gpudoctor.facts import vocabulary
 from gpudoctor.facts.collect import Gathered, gather
@@ -196,12 +196,12 @@ def report_from_facts(
     used = used_stacks(knowledge.stacks, facts)
     ignored = frozenset(knowledge.redirects.get(name) or name for name in request.ignore)
     found, traces = diagnose(knowledge.checks, facts, ignored, hits)
-    unmet, undetermined, weighed = weigh(demands, facts)
+    unmet, undetermined, weighed = unmet_demands(demands, facts)
     wanted = used | {request.stack} if request.stack else used
     manager = str(facts.value("packages.manager") or "")
     # The interpreter that a pasted text names is somebody else's.
     python = pip_commands.examined(facts) if origin != "text" else None
-    told = [_for_this_system(finding, manager, python) for finding in quieten(found, used, request.stack)]
+    told = [_for_this_system(finding, manager, python) for finding in demote_unused(found, used, request.stack)]
     findings = in_reading_order(told + unmet, wanted)
     ladders = [
         ladder(stack, facts, findings, stack.stack in used, origin, asked=stack.stack == request.stack) for stack in knowledge.stacks

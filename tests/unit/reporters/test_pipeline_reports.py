@@ -73,7 +73,7 @@ def test_junit_has_a_case_for_each_check_demand_stack_and_measurement() -> None:
 @pytest.mark.parametrize("fail_on", ["error", "warning", "unknown", "never"])
 @pytest.mark.parametrize("severity", ["error", "warning", "info"])
 def test_junit_fails_where_the_command_does(fail_on: str, severity: str) -> None:
-    from gpudoctor.cli.check import status, unanswered
+    from gpudoctor.cli.exit_status import status, unanswered
 
     for open_ones in ((), ("speed (why)",)):
         found = report(findings=(replace(KERNEL, severity=severity),), undetermined=open_ones, stacks=())
