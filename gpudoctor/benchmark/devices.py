@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gpudoctor.facts.probes.frameworks import refused
+from gpudoctor.knowledge.stack_names import device_of, suggestion
 from gpudoctor.model.facts import Facts, Known, Unknown
-from gpudoctor.model.stack_names import device_of, suggestion
 
 FORMS = (
     "cpu", "cuda:0", "xpu:0", "mps", "ocl:0", "dml:0", "ipu:0", "opencl:0.0", "openvino:GPU.0", "ort:CUDAExecutionProvider", "tf:GPU:0",

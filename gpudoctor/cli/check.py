@@ -12,7 +12,7 @@ from gpudoctor.cli import OK, BadInput
 from gpudoctor.cli.exit_status import status, unanswered
 from gpudoctor.cli.formats import FORMATS
 from gpudoctor.cli.given_python import check_python
-from gpudoctor.model.stack_names import stack_of
+from gpudoctor.knowledge.stack_names import stack_of
 
 if TYPE_CHECKING:
     from gpudoctor.model.report import Report

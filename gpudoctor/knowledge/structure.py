@@ -25,6 +25,7 @@ from gpudoctor.model.check import (  # fmt: skip
 )
 from gpudoctor.model.condition import ALWAYS, Condition
 from gpudoctor.model.signature import ROLES, TROUBLE, Literals, Signature
+from gpudoctor.model.stack_names import StackNames
 from gpudoctor.rules.conditions import ConditionError, did_you_mean, parse
 from gpudoctor.rules.synonyms import GROUPS, PREFIX
 
@@ -222,7 +223,8 @@ def choices_in(entries: Sequence[str | Sequence[str]]) -> list[list[str]]:
 def stack_from(table: Mapping[str, Any], file: str, items: Mapping[str, str], trusted: bool = False) -> Stack:
     read = TableReader(file, items, trusted)
     read.keys(
-        table, {"stack": str, "title": str, "applicable": dict, "used": dict, "vendors": list, "processor": bool, "rung": list}, "",
+        table, {"stack": str, "title": str, "applicable": dict, "used": dict, "vendors": list, "processor": bool, "names": dict,
+                "rung": list}, "",
         ("stack", "title", "applicable", "rung"),
     )  # fmt: skip
     rungs = tuple(_rung(read, entry, number) for number, entry in enumerate(table["rung"]))
@@ -231,7 +233,21 @@ def stack_from(table: Mapping[str, Any], file: str, items: Mapping[str, str], tr
         raise read.fail("rung", f"layers must come once each, in the order {', '.join(LAYERS)}")
     return Stack(stack=table["stack"], title=table["title"], applicable=read.condition(table["applicable"], "applicable"),
                  used=read.optional_condition(table, "used"), rungs=rungs, vendors=read.words(table, "vendors"),
-                 processor=table.get("processor", False))  # fmt: skip
+                 processor=table.get("processor", False), names=_names(read, table))  # fmt: skip
+
+
+def stack_names_from(table: Mapping[str, Any], file: str) -> StackNames:
+    """The table [names] alone of a stack's file. Raises DataError."""
+    return _names(TableReader(file, {}), table)
+
+
+def _names(read: TableReader, table: Mapping[str, Any]) -> StackNames:
+    given = table.get("names", {})
+    lists = ("aliases", "serves", "frameworks", "measured_as", "words")
+    words = ("recipe", "set_up_instead", "backend", "device", "kin")
+    read.keys(given, {**dict.fromkeys(lists, list), **dict.fromkeys(words, str)}, "names", ())
+    found: dict[str, Any] = {name: read.words(given, name, "names.") for name in lists}
+    return StackNames(**found, **{name: given.get(name, "") for name in words})
 
 
 def _rung(read: TableReader, table: Any, number: int) -> Rung:

@@ -22,9 +22,9 @@ from gpudoctor.audit.replacing import from_index, without_tables
 from gpudoctor.audit.resolving import asked, clash, corrected, reason, refusal, run_pip
 from gpudoctor.audit.wording import TOOLS, worded
 from gpudoctor.facts.derive.torch_build import one_version
+from gpudoctor.knowledge.stack_names import backend_of
 from gpudoctor.model.audit import BACKENDS, VERDICTS, AskedPackage, Audit, Backend, FormatError, Judged, Manifest
 from gpudoctor.model.facts import Facts
-from gpudoctor.model.stack_names import backend_of
 from gpudoctor.services import checking
 from gpudoctor.system.local_host import LocalHost
 from gpudoctor.system.memory_limit import limited_memory

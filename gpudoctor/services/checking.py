@@ -24,6 +24,7 @@ from gpudoctor.facts.measurement_store import LastRun, last_measurements, measur
 from gpudoctor.facts.report_facts import told as told_facts
 from gpudoctor.facts.tool_messages import said
 from gpudoctor.knowledge.loader import load_catalogue
+from gpudoctor.knowledge.stack_names import every_name, stack_of, suggestion
 from gpudoctor.knowledge.structure import DataError
 from gpudoctor.model.bounds import TooComplex, check_toml
 from gpudoctor.model.check import Catalogue
@@ -32,7 +33,6 @@ from gpudoctor.model.facts import Facts, Known
 from gpudoctor.model.measurement import Measurement
 from gpudoctor.model.policy import Demand
 from gpudoctor.model.report import Finding, Report, StackResult
-from gpudoctor.model.stack_names import every_name, stack_of, suggestion
 from gpudoctor.rules.conditions import did_you_mean
 from gpudoctor.rules.signatures import SearchedText
 from gpudoctor.system.host import CaptureError, Host
@@ -201,7 +201,7 @@ def report_from_facts(
     manager = str(facts.value("packages.manager") or "")
     # The interpreter that a pasted text names is somebody else's.
     python = pip_commands.examined(facts) if origin != "text" else None
-    told = [_for_this_system(finding, manager, python) for finding in demote_unused(found, used, request.stack)]
+    told = [_for_this_system(finding, manager, python) for finding in demote_unused(found, knowledge.stacks, used, request.stack)]
     findings = in_reading_order(told + unmet, wanted)
     ladders = [
         ladder(stack, facts, findings, stack.stack in used, origin, asked=stack.stack == request.stack) for stack in knowledge.stacks

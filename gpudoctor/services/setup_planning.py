@@ -15,12 +15,12 @@ from gpudoctor.diagnosis.advice.recommendation import recommend
 from gpudoctor.facts import vocabulary
 from gpudoctor.facts.collect import Gathered, gather
 from gpudoctor.knowledge.recipes import load_book
+from gpudoctor.knowledge.stack_names import every_name, named, setup_of, suggestion
 from gpudoctor.model.check import RECIPES
 from gpudoctor.model.facts import Absent, Fact, Facts, Known
 from gpudoctor.model.plan import Plan, Recommendation, Refusal
 from gpudoctor.model.recipe import Address, Recipe, RecipeBook
 from gpudoctor.model.report import Report
-from gpudoctor.model.stack_names import every_name, named, setup_of, suggestion
 from gpudoctor.services import checking
 from gpudoctor.setup.export_lock import NOT_LOCKED, LockPlatform, locked
 from gpudoctor.setup.fresh_machine import ENV, fresh, owned_by_root
@@ -65,8 +65,7 @@ class SetupRequest:
 
     def __post_init__(self) -> None:
         """`nvidia`, `torch-cuda` and `cuda` are one recipe; the stack of TensorFlow on DirectML is a purpose of another."""
-        row = named(self.name)
-        if row is not None and row.stack == "tensorflow-directml" and self.purpose is None:
+        if named(self.name) == "tensorflow-directml" and self.purpose is None:
             object.__setattr__(self, "purpose", "tensorflow")
         object.__setattr__(self, "name", setup_of(self.name, RECIPES))
 

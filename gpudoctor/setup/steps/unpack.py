@@ -10,7 +10,7 @@ from gpudoctor.model.plan import Command
 from gpudoctor.setup import environment_snapshot as listed
 from gpudoctor.setup.file_change import checked_path
 from gpudoctor.setup.steps._step import Draft, Kind, Look, Settings
-from gpudoctor.setup.steps.manual import matches
+from gpudoctor.setup.steps.person import matches
 from gpudoctor.system.writable_host import ActFailed, WritableHost
 
 
