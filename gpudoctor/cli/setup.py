@@ -169,7 +169,7 @@ def _write_plan(planned: Planned, given: Mapping[str, Any], screen: RunScreen) -
             raise BadInput(f"--format {form} does not serve {title}, which this plan is for; use --format json, or --plan")
         name = {"sh": "plan_shell", "dockerfile": "plan_dockerfile", "ansible": "plan_ansible"}[form]
         try:
-            text = import_module(f"gpudoctor.reporters.{name}").render(plan, version=__version__, date=today)
+            text = import_module(f"gpudoctor.reporters.plan.{name}").render(plan, version=__version__, date=today)
         except ValueError as error:  # shell_text.Unwritable: an act that no script can hold
             raise BadInput(f"the plan cannot be written as {form}: {error}; --format json holds all of it") from error
     deliver(text, given["output"])
