@@ -244,10 +244,8 @@ class Short(LocalHost):
         super().__init__()
         self.full = False
 
-    def read(self, path: str, *, limit: int = 1_000_000) -> Text:
-        if path == "/proc/meminfo":
-            return Text(f"MemTotal: 1000000 kB\nMemAvailable: {40000 if self.full else 900000} kB\n")
-        return super().read(path, limit=limit)
+    def main_memory(self) -> tuple[int, int]:
+        return (40_000 if self.full else 900_000) * 1024, 1_000_000 * 1024
 
 
 def test_a_worker_that_eats_the_memory_is_ended_before_the_machine_is(tmp_path: Path) -> None:
