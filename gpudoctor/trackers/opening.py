@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import quote, urlencode
@@ -50,11 +49,9 @@ def prepare(network: Network, place: Place, token: str, parts: Parts) -> Prepare
         return _from_template(place, parts, parse_template(text, name))
     try:
         return _from_form(place, parts, text, name, plain)
-    except ModuleNotFoundError:
-        why = f"{place.path} asks for {name}, and its form cannot be read without PyYAML: {sys.executable} -m pip install pyyaml"
     except FormError as error:
-        why = str(error)
-    return Prepared(url=_new(place, {"template": name, "title": parts.title}), body=plain, whole=False, template=name, note=why)
+        address = _new(place, {"template": name, "title": parts.title})
+        return Prepared(url=address, body=plain, whole=False, template=name, note=str(error))
 
 
 def _from_form(place: Place, parts: Parts, text: str, name: str, plain: str) -> Prepared:

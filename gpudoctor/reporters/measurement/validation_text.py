@@ -51,9 +51,9 @@ def moving(rows: Sequence[Running], waiting: int, terminal: Terminal) -> Table:
         return Text(terminal.shown(" ".join(visible(text).split())), RICH[style], no_wrap=True, overflow="ellipsis")
 
     table = Table.grid(padding=(0, 1), pad_edge=True)
-    table.add_column(no_wrap=True)
-    table.add_column(no_wrap=True, overflow="ellipsis", min_width=20)
-    table.add_column(no_wrap=True, overflow="ellipsis")
+    table.add_column(width=7, no_wrap=True)
+    table.add_column(overflow="ellipsis", min_width=20)
+    table.add_column(overflow="ellipsis")
     for row in rows:
         mark, style, text = _state(row)
         table.add_row(cell(mark, style), cell(row.words), cell(text, "dim" if row.measured is None else ""))
