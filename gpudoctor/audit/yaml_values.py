@@ -58,7 +58,8 @@ def read(text: str, file: str) -> Value:
         line = mark.line + 1 if mark is not None else 1
         if mark is not None and _is_tab(text, mark):
             raise FormatError(f"{file}:{line}: a tab as indentation; YAML wants spaces") from None
-        raise FormatError(f"{file}:{line}: no YAML that can be read ({' '.join(filter(None, (error.context, error.problem)))})") from None
+        reason = " ".join(filter(None, (error.context, error.problem)))
+        raise FormatError(f"{file}:{line}: no YAML that can be read ({reason})") from None
     except (yaml.YAMLError, ValueError) as error:
         reason = " ".join(str(error).split())[:200]
         raise FormatError(f"{file}: no YAML that can be read ({reason})") from None
