@@ -20,8 +20,9 @@ from gpudoctor.benchmark.devices import Target
 from gpudoctor.benchmark.job_plan import Asked, plan
 from gpudoctor.benchmark.monitors.monitor import Seen
 from gpudoctor.benchmark.results import Device, judged, measurement
-from gpudoctor.benchmark.workers import Answer, Caches, ask
+from gpudoctor.benchmark.workers import Answer, ask
 from gpudoctor.model.measurement import FAILED, OK, SKIPPED
+from gpudoctor.system.framework_child import Caches
 from gpudoctor.system.host import Text
 from gpudoctor.system.local_host import LocalHost
 
