@@ -10,10 +10,10 @@ from gpudoctor.benchmark.job_plan import Job
 from gpudoctor.benchmark.monitors.energy import CounterHost, hwmon, number
 from gpudoctor.benchmark.monitors.monitor import Link, Seen
 from gpudoctor.benchmark.monitors.pci_link import gpu_address
-from gpudoctor.benchmark.workers import one_line
 from gpudoctor.facts.probes.filesystems import mount_of
 from gpudoctor.model.facts import Facts
 from gpudoctor.model.measurement import Conditions
+from gpudoctor.system.framework_child import one_line
 
 LIMITS = (("power1_cap", "power1_cap_default"), ("power1_max", "power1_rated_max"))
 """hwmon: amdgpu's limit and its default, i915's and xe's, in microwatts."""

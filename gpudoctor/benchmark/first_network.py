@@ -16,6 +16,7 @@ from gpudoctor.benchmark.job_plan import ABILITIES
 from gpudoctor.benchmark.results import judged
 from gpudoctor.benchmark.workload_list import BY_ID
 from gpudoctor.model.measurement import FAILED, OK
+from gpudoctor.system.framework_child import Caches
 from gpudoctor.system.local_host import LocalHost
 
 LIMIT = 60.0
@@ -49,7 +50,7 @@ def try_network(
         "framework": worker, "device": device, "workload": NETWORK.name, "task": task, "dtype": "float32",
         "options": {**NETWORK.options, "batch": 2}, "optimizer": "sgd", "compile": "none", "verify": True, "job": "verify",
     }  # fmt: skip
-    with workers.Caches() as caches:
+    with Caches() as caches:
         answer = workers.ask(LocalHost(budget=limit + 5), python, request, limit=limit, caches=caches, variables=variables)
     return _told(answer, f"{NETWORK.id} {task}")
 

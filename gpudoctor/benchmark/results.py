@@ -14,9 +14,10 @@ from gpudoctor.benchmark.monitors.monitor import Seen
 from gpudoctor.benchmark.reference_rows import DeviceRow, references
 from gpudoctor.benchmark.references import ceiling, nearest
 from gpudoctor.benchmark.replicas import Together
-from gpudoctor.benchmark.workers import WorkerAnswer, one_line
+from gpudoctor.benchmark.workers import WorkerAnswer
 from gpudoctor.benchmark.workload_list import input_shape
 from gpudoctor.model.measurement import FAILED, OK, Conditions, Correctness, Energy, Latency, Measurement, Throughput
+from gpudoctor.system.framework_child import one_line
 
 SCALED = {"FLOP/s": (1e12, "TFLOP/s"), "B/s": (1e9, "GB/s")}
 CONTRACT_PARTS = ("preprocess", "host_to_device", "compute", "device_to_host")

@@ -10,6 +10,7 @@ from typing import Any
 from gpudoctor.benchmark import workers
 from gpudoctor.benchmark.monitors.main_memory import free_memory
 from gpudoctor.model.measurement import FAILED, OK, SKIPPED
+from gpudoctor.system.framework_child import Caches
 
 Line = Mapping[str, Any]
 
@@ -36,9 +37,7 @@ Ask = Callable[[Line, Mapping[str, str]], Said]
 """(request, variables that are added to the environment)"""
 
 
-def through(
-    host: workers.WorkerHost, python: str, limit: float, caches: workers.Caches | None = None, *, on_processor: bool = False
-) -> Ask:
+def through(host: workers.WorkerHost, python: str, limit: float, caches: Caches | None = None, *, on_processor: bool = False) -> Ask:
     """`limit`: seconds for one worker. `on_processor`: it may take no more addresses than there is memory left, so that a request for
     too much is refused before anything is written."""
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpudoctor.benchmark import workers
-from gpudoctor.benchmark.workers import Caches, OnStage, WorkerAnswer, WorkerHost
+from gpudoctor.benchmark.workers import OnStage, WorkerAnswer, WorkerHost
 from gpudoctor.model.measurement import FAILED, OK
+from gpudoctor.system.framework_child import Caches, one_line
 
 START = "start"
 """The file that workers wait for (gpudoctor/target/workloads/barrier.py)."""
@@ -84,7 +85,7 @@ def run(
                     stop=lambda: watch.stop(rank),
                 )  # fmt: skip
             except Exception as error:
-                answer = WorkerAnswer(status=FAILED, reason=workers.one_line(f"start: {type(error).__name__}: {error}"))
+                answer = WorkerAnswer(status=FAILED, reason=one_line(f"start: {type(error).__name__}: {error}"))
             answers[rank] = answer
             watch.fell(answer)
 

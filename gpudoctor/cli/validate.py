@@ -14,6 +14,8 @@ from gpudoctor.cli.formats import MEASURED
 from gpudoctor.cli.given_python import check_python
 
 if TYPE_CHECKING:
+    from rich.live import Live
+
     from gpudoctor.benchmark.job_plan import Job
     from gpudoctor.model.measurement import Measurement
     from gpudoctor.model.report import Report
@@ -188,7 +190,8 @@ class MeasurementScreen:
         self._on = sys.stderr.isatty() and not given["quiet"] and os.environ.get("TERM") != "dumb"
         self._rows: list[Running] = []
         self._waiting = 0
-        self._drawn = 0
+        self._no_colour = given["no_color"]
+        self._live: Live | None = None
 
     def looking(self, name: str) -> None:
         self._line.looking(name)
@@ -224,18 +227,19 @@ class MeasurementScreen:
     def _draw(self) -> None:
         from gpudoctor.reporters.measurement.validation_text import moving
 
-        text = moving(self._rows[-self.MOST :], self._waiting, self._place)
-        sys.stderr.write(f"\r{self._up()}\x1b[J{text}")
-        sys.stderr.flush()
-        self._drawn = text.count("\n")
+        table = moving(self._rows[-self.MOST :], self._waiting, self._place)
+        if self._live is None:
+            from rich.console import Console
+            from rich.live import Live
 
-    def _up(self) -> str:
-        return f"\x1b[{self._drawn}A" if self._drawn else ""
+            console = Console(file=sys.stderr, color_system=None if self._no_colour else "auto")
+            self._live = Live(table, console=console, auto_refresh=False, transient=True, redirect_stdout=False, redirect_stderr=False)
+            self._live.start()
+        self._live.update(table, refresh=True)
 
     def clear(self) -> None:
         """The final table takes its place."""
         self._line.wipe()
-        if self._on:
-            sys.stderr.write(f"\r{self._up()}\x1b[J")
-            sys.stderr.flush()
-            self._drawn = 0
+        if self._live is not None:
+            self._live.stop()
+            self._live = None

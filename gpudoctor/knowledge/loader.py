@@ -14,7 +14,6 @@ from typing import Any
 
 from gpudoctor.knowledge import paths
 from gpudoctor.knowledge.structure import DataError, check_from, choices_in, dates_as_text, stack_from
-from gpudoctor.model.bounds import TooComplex, check_toml
 from gpudoctor.model.check import Catalogue, Check, Stack
 
 FORMAT = 7
@@ -79,15 +78,11 @@ def read_tables(folder: Path) -> list[dict[str, Any]]:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
+    from gpudoctor.model.toml_text import loads  # late: the compiled catalogue needs no reader of TOML
+
     try:
-        import tomllib
-    except ModuleNotFoundError:  # Python 3.10
-        import tomli as tomllib  # type: ignore[import-not-found,no-redef]
-    try:
-        text = path.read_text(encoding="utf-8")
-        check_toml(text)
-        return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, TooComplex, UnicodeDecodeError) as error:
+        return loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
         raise DataError(f"{path.parent.name}/{path.name}: no TOML: {error}") from error
     except OSError as error:
         raise DataError(f"{path}: {error.strerror}") from error

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gpudoctor.benchmark import comparison, devices, job_plan, known_fixes, operators, sweep, worker_client, workers
+from gpudoctor.benchmark import comparison, devices, job_plan, known_fixes, operators, sweep, worker_client
 from gpudoctor.benchmark.devices import MeasurementTarget
 from gpudoctor.benchmark.job_plan import Job
 from gpudoctor.benchmark.workload_list import BY_ID
@@ -22,6 +22,7 @@ from gpudoctor.model.trials import TrialResult
 from gpudoctor.services import checking
 from gpudoctor.services.validating import ValidateRequest
 from gpudoctor.system import json_text
+from gpudoctor.system.framework_child import Caches
 from gpudoctor.system.local_host import LocalHost
 from gpudoctor.system.memory_limit import limited_memory
 
@@ -59,7 +60,7 @@ def look(request: ValidateRequest, progress: Progress | None = None) -> Measurem
 
 @contextmanager
 def _asking(looked: MeasurementSetting, target: MeasurementTarget, limit: float = RUN_LIMIT) -> Iterator[worker_client.Ask]:
-    with workers.Caches() as caches:
+    with Caches() as caches:
         yield worker_client.through(looked.host, target.python, limit, caches, on_processor=target.on_processor)
 
 

@@ -29,6 +29,7 @@ from gpudoctor.model.facts import Facts, Known
 from gpudoctor.model.measurement import FAILED, OK, SKIPPED, Measurement
 from gpudoctor.model.report import Report
 from gpudoctor.services import checking
+from gpudoctor.system.framework_child import Caches
 from gpudoctor.system.local_host import LocalHost
 
 RESERVE = 2.0
@@ -141,7 +142,7 @@ class Run:
             self._watcher.planned([job for _, jobs in plans for job in jobs])
         end = None if seconds is None else time.monotonic() + seconds
         left_out = replica_jobs.left_out(targets, asked)
-        with workers.Caches() as caches:
+        with Caches() as caches:
             for place, (_, jobs) in enumerate(plans):
                 share = None
                 if end is not None:
@@ -150,7 +151,7 @@ class Run:
                 self._target(jobs, share, caches)
         return left_out
 
-    def _target(self, jobs: Sequence[Job], end: float | None, caches: workers.Caches) -> None:
+    def _target(self, jobs: Sequence[Job], end: float | None, caches: Caches) -> None:
         """What does not fit into the time is skipped by name: the report holds what was planned."""
         for number, job in enumerate(jobs):
             left = None if end is None else end - time.monotonic()
@@ -166,7 +167,7 @@ class Run:
             if measured.status != FAILED:  # how fast something failed tells nothing
                 self._budget.learn(job, time.monotonic() - began, reached, begun)
 
-    def one(self, job: Job, caches: workers.Caches, variables: Mapping[str, str] | None = None, limit: float | None = None) -> Measurement:
+    def one(self, job: Job, caches: Caches, variables: Mapping[str, str] | None = None, limit: float | None = None) -> Measurement:
         """One worker, watched from its first measured step to its result. `limit`: seconds after which it is stopped, without blame:
         it did not hang."""
         pids: list[int | str] = [os.getpid()]
@@ -197,7 +198,7 @@ class Run:
             self._watcher.ends(job, measured)
         return measured
 
-    def together(self, job: Job, caches: workers.Caches, limit: float | None = None) -> Measurement:
+    def together(self, job: Job, caches: Caches, limit: float | None = None) -> Measurement:
         """Several workers that begin at once; the last of the measurements that come of it."""
         pids: list[int | str] = [os.getpid()]
         watching = TeamWatching(self._host, self._facts, job.peers, pids)

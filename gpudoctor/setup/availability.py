@@ -19,7 +19,7 @@ from gpudoctor.setup.packages import apt_index, python_index
 from gpudoctor.setup.packages.apt import AptAlternative, parse_wanted
 from gpudoctor.setup.packages.apt_index import BrokenIndex, Release
 from gpudoctor.setup.packages.debian_versions import compare
-from gpudoctor.system.http import Fetched, HttpClient
+from gpudoctor.system.http import Answer, HttpClient
 
 OK, PROBLEM, UNKNOWN, UNREACHED = "ok", "problem", "unknown", "unreached"
 _UNREACHABLE = ("unreachable", "timeout", "tls", "offline", "insecure")
@@ -46,26 +46,26 @@ class ReachedServers:
 
     network: HttpClient
     dead: dict[str, str] = field(default_factory=dict)
-    _asked: dict[tuple[str, str], Fetched] = field(default_factory=dict)
+    _asked: dict[tuple[str, str], Answer] = field(default_factory=dict)
 
-    def get(self, url: str, limit: int, timeout: float = 60.0) -> Fetched:
+    def get(self, url: str, limit: int, timeout: float = 60.0) -> Answer:
         return self._once("GET", url, limit, timeout)
 
-    def is_there(self, url: str) -> Fetched:
+    def is_there(self, url: str) -> Answer:
         """By its head; a server that answers heads with an error is asked for the beginning."""
         head = self._once("HEAD", url, 0, 30.0)
         if head.problem or head.ok or head.status in (404, 410):
             return head
         found = self._once("GET", url, 1, 30.0)
-        return Fetched(url, 200) if found.problem == "too-large" and found.status in (200, None) else found
+        return Answer(url, 200) if found.problem == "too-large" and found.status in (200, None) else found
 
-    def _once(self, method: str, url: str, limit: int, timeout: float) -> Fetched:
+    def _once(self, method: str, url: str, limit: int, timeout: float) -> Answer:
         try:
             host = urlsplit(url).netloc
         except ValueError:
-            return Fetched(url, problem="bad-address")
+            return Answer(url, problem="bad-address")
         if host in self.dead:
-            return Fetched(url, problem=self.dead[host])
+            return Answer(url, problem=self.dead[host])
         if (method, url) not in self._asked:
             ask = self.network.head(url, timeout=timeout) if method == "HEAD" else self.network.get(url, timeout=timeout, limit=limit)
             if ask.problem in _UNREACHABLE and ask.status is None:
@@ -74,7 +74,7 @@ class ReachedServers:
         return self._asked[method, url]
 
 
-def failed(answer: Fetched) -> tuple[str, str]:
+def failed(answer: Answer) -> tuple[str, str]:
     """Status and detail for an answer that is none."""
     if answer.status in (404, 410):
         return PROBLEM, f"{answer.url} does not exist any more"
@@ -141,7 +141,7 @@ def _package(places: ReachedServers, requirement: Requirement, asked: Packages) 
     unread: tuple[str, str] | None = None
     for page in [*(python_index.page_url(url, project) for _, url in asked.indexes), *asked.links]:
         answer = places.get(page, python_index.PAGE_LIMIT)
-        if answer.ok and not answer.problem:
+        if answer.ok:
             files += python_index.read_page(answer.content, project)
         elif answer.status not in (403, 404, 410):  # some servers say 403 for what they do not have
             unread = failed(answer)
@@ -214,13 +214,13 @@ def release_of(places: ReachedServers, url: str, suite: str) -> tuple[Release | 
     """The Release file, or (status, detail) of why there is none."""
     folder = apt_index.suite_url(url, suite)
     answer = places.get(f"{folder}/InRelease", apt_index.RELEASE_LIMIT)
-    if answer.ok and not answer.problem:
+    if answer.ok:
         release = apt_index.read_release(answer.text)
         return release, ("", "") if release else (PROBLEM, f"{folder}/InRelease is no Release file")
     if answer.status not in (403, 404, 410):
         return None, failed(answer)
     plain = places.get(f"{folder}/Release", apt_index.RELEASE_LIMIT)
-    release = apt_index.read_release(plain.text) if plain.ok and not plain.problem else None
+    release = apt_index.read_release(plain.text) if plain.ok else None
     if release is None:
         return None, (PROBLEM, f"{folder} does not exist any more") if plain.status in (404, 410) else failed(plain)
     detached = places.get(f"{folder}/Release.gpg", apt_index.RELEASE_LIMIT)
@@ -231,7 +231,7 @@ def release_of(places: ReachedServers, url: str, suite: str) -> tuple[Release | 
 def key(places: ReachedServers, address: Address) -> AvailabilityRow:
     row = AvailabilityRow(what=f"{address.name} key", status=OK, address=address.name)
     answer = places.get(address.key_url, _KEY_LIMIT)
-    if not answer.ok or answer.problem:
+    if not answer.ok:
         return _but(row, *failed(answer))
     try:
         openpgp.pinned_key(answer.content, address.fingerprint)
@@ -293,10 +293,10 @@ def _indexes(
         yield {}, problem
         return
     for component in components or ("",):
-        answer = Fetched(url)
+        answer = Answer(url)
         for path in apt_index.index_paths(release, suite, component, architecture):
             answer = places.get(f"{apt_index.suite_url(url, suite)}/{path}", apt_index.INDEX_LIMIT, 180.0)
-            if answer.ok and not answer.problem:
+            if answer.ok:
                 try:
                     yield apt_index.versions(answer.content, path, names), None
                 except BrokenIndex as error:
@@ -310,7 +310,7 @@ def download(places: ReachedServers, address: Address, path: str) -> Availabilit
     url = f"{address.url}/{path}" if path else address.url
     row = AvailabilityRow(what=path or url.rpartition("/")[2], status=OK, address=address.name)
     answer = places.is_there(url)
-    if answer.ok and not answer.problem:
+    if answer.ok:
         return _but(row, OK, url)
     status, detail = failed(answer)
     return _but(row, status, detail, _REPORT if status == PROBLEM else "")

@@ -13,9 +13,9 @@ from typing import Any
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
+from gpudoctor.model import toml_text
 from gpudoctor.model.plan import Act, Command, FileChange, Plan, PlannedStep
 from gpudoctor.setup.packages.pip_command import PackageSources, pip_install, uv_install
-from gpudoctor.system import toml_text
 
 NOT_LOCKED = "the packages are pinned by release, not by checksum, since no index was asked: --online writes every package with its SHA-256"
 MOST = 2_000

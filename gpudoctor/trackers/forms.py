@@ -83,8 +83,8 @@ def bug_first(names: Sequence[str]) -> list[str]:
 
 
 def parse_form(text: str, file: str) -> Form:
-    """A form of GitHub. Raises FormError; ModuleNotFoundError where PyYAML is not installed."""
-    import yaml  # type: ignore[import-untyped, unused-ignore]
+    """A form of GitHub. Raises FormError."""
+    import yaml
 
     try:
         table = yaml.safe_load(text[:LARGEST])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import quote, urlencode
@@ -60,11 +59,9 @@ def prepare(network: HttpClient, place: TrackerPlace, token: str, parts: Parts) 
         return _from_template(place, parts, parse_template(text, name))
     try:
         return _from_form(place, parts, text, name, plain)
-    except ModuleNotFoundError:
-        why = f"{place.path} asks for {name}, and its form cannot be read without PyYAML: {sys.executable} -m pip install pyyaml"
     except FormError as error:
-        why = str(error)
-    return PreparedIssue(url=_new(place, {"template": name, "title": parts.title}), body=plain, whole=False, template=name, note=why)
+        address = _new(place, {"template": name, "title": parts.title})
+        return PreparedIssue(url=address, body=plain, whole=False, template=name, note=str(error))
 
 
 def _from_form(place: TrackerPlace, parts: Parts, text: str, name: str, plain: str) -> PreparedIssue:

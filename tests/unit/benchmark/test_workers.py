@@ -20,8 +20,9 @@ from gpudoctor.benchmark.devices import MeasurementTarget
 from gpudoctor.benchmark.job_plan import ValidateOptions, plan
 from gpudoctor.benchmark.monitors.monitor import Seen
 from gpudoctor.benchmark.results import MeasuredDevice, judged, measurement
-from gpudoctor.benchmark.workers import Caches, WorkerAnswer, ask
+from gpudoctor.benchmark.workers import WorkerAnswer, ask
 from gpudoctor.model.measurement import FAILED, OK, SKIPPED
+from gpudoctor.system.framework_child import Caches
 from gpudoctor.system.host import Text
 from gpudoctor.system.local_host import LocalHost
 
@@ -244,10 +245,8 @@ class Short(LocalHost):
         super().__init__()
         self.full = False
 
-    def read(self, path: str, *, limit: int = 1_000_000) -> Text:
-        if path == "/proc/meminfo":
-            return Text(f"MemTotal: 1000000 kB\nMemAvailable: {40000 if self.full else 900000} kB\n")
-        return super().read(path, limit=limit)
+    def main_memory(self) -> tuple[int, int]:
+        return (40_000 if self.full else 900_000) * 1024, 1_000_000 * 1024
 
 
 def test_a_worker_that_eats_the_memory_is_ended_before_the_machine_is(tmp_path: Path) -> None:

@@ -122,29 +122,28 @@ class Tty(io.StringIO):
 
 
 def lines_left(text: str) -> list[str]:
-    """What a terminal shows after `text`: cursor up, erase below, carriage return."""
+    """What a terminal shows after `text`: cursor up, line erased, carriage return; colours and the cursor's look are left out."""
     import re
 
     screen, row = [""], 0
-    for part in re.split(r"(\x1b\[\d*[A-Za-z]|\n|\r)", text):
+    for part in re.split(r"(\x1b\[[?\d;]*[A-Za-z]|\n|\r)", text):
         if part == "\n":
             row += 1
             screen += [""] * (row + 1 - len(screen))
-        elif part == "\x1b[J":
-            screen[row:] = [""]
-        elif part == "\x1b[K" or part == "\r":
-            pass
+        elif part == "\x1b[2K":
+            screen[row] = ""
         elif part.endswith("A") and part.startswith("\x1b["):
             row = max(row - int(part[2:-1]), 0)
-        else:
+        elif part != "\r" and not part.startswith("\x1b["):
             screen[row] += part
-    return [line for line in screen if line]
+    return [line for line in screen if line.strip()]
 
 
 def test_the_moving_table_is_redrawn_in_place_and_wiped(monkeypatch: pytest.MonkeyPatch) -> None:
     from gpudoctor.cli.validate import MeasurementScreen
 
     out = Tty()
+    monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(sys, "stderr", out)
     screen = MeasurementScreen({"no_color": True, "quiet": False})
     jobs = plan(TARGET, ValidateOptions(workloads=("resnet50", "matmul")))
@@ -158,7 +157,7 @@ def test_the_moving_table_is_redrawn_in_place_and_wiped(monkeypatch: pytest.Monk
     assert [line.split()[:2] for line in shown[:2]] == [["noisy", "resnet50"], ["noisy", "resnet50"]] and len(shown) == 3
     assert "7 steps, 12.5 ms" in out.getvalue()
     screen.clear()
-    assert lines_left(out.getvalue()) == []
+    assert lines_left(out.getvalue()) == [] and out.getvalue().count("\x1b[?25l") == out.getvalue().count("\x1b[?25h") == 1
 
 
 def test_a_pipe_gets_no_moving_table(monkeypatch: pytest.MonkeyPatch) -> None:

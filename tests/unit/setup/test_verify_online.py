@@ -122,12 +122,12 @@ def test_the_command_fails_where_something_is_gone(
 def _only_loopback(tree: Tree) -> Any:
     """Keys that lie elsewhere than their repository would be asked of the vendor: a unit test asks nobody."""
     from gpudoctor.setup.availability import ReachedServers
-    from gpudoctor.system.http import Fetched
+    from gpudoctor.system.http import Answer
 
     real = ReachedServers.get
 
-    def get(self: ReachedServers, url: str, limit: int, timeout: float = 60.0) -> Fetched:
-        return real(self, url, limit, timeout) if "127.0.0.1" in url else Fetched(url, problem="unreachable")
+    def get(self: ReachedServers, url: str, limit: int, timeout: float = 60.0) -> Answer:
+        return real(self, url, limit, timeout) if "127.0.0.1" in url else Answer(url, problem="unreachable")
 
     return get
 

@@ -18,6 +18,8 @@ from gpudoctor.system.http import HttpClient
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.send_response(404 if self.path == "/none" else 200)
+        if self.path == "/cut":
+            self.send_header("Content-Length", "100")
         self.end_headers()
         try:
             for _ in range(100 if self.path == "/drip" else 1):
@@ -44,13 +46,22 @@ def test_answers(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     network = HttpClient(online=True)
     assert network.get(f"{address}/").text == "x" and network.get(f"{address}/").ok
     assert network.get(f"{address}/none").status == 404
-    assert network.get(f"{address}/big", limit=1000).problem == "too-large"
+    big = network.get(f"{address}/big", limit=1000)
+    assert (big.problem, big.status, big.ok, big.content) == ("too-large", 200, False, b"")
     began = time.monotonic()
     assert network.get(f"{address}/drip", timeout=0.3).problem in ("timeout", "unreachable")
     assert time.monotonic() - began < 3
     assert network.get("http://127.0.0.1:1/").problem == "unreachable"
     assert network.get("file:///etc/passwd").problem == "bad-address"
     assert network.get("http://[broken/").problem in ("bad-address", "unreachable")
+
+
+def test_an_answer_that_breaks_off_is_none_but_a_question_may_have_done_something(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    network = HttpClient(online=True)
+    got, sent = network.get(f"{address}/cut"), network.send("GET", f"{address}/cut", headers={})
+    assert (got.problem, got.status) == ("unreachable", None) and (sent.problem, sent.status) == ("unreachable", 200)
+    assert not got.ok and not sent.ok and sent.headers["content-length"] == "100"
 
 
 def test_offline_opens_no_socket(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -154,12 +154,3 @@ def test_a_hostile_form_does_no_harm() -> None:
     assert parse_form(bomb, "bug.yml").fields == ()
     odd = "body:\n  - {type: input, id: 'a&title=x', attributes: {label: [1]}}\n  - {type: input, id: 3}\n  - 5\n  - {type: [1]}\n"
     assert fill_form(parse_form(odd, "b.yml"), PARTS) == ({}, [])
-
-
-def test_a_form_without_pyyaml_still_opens_its_page(tracker: TrackerServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-
-    monkeypatch.setitem(sys.modules, "yaml", None)
-    tracker.files = {".github/ISSUE_TEMPLATE/bug.yml": FORM.encode()}
-    found, query = prepared(tracker)
-    assert "-m pip install pyyaml" in found.note and query == {"template": "bug.yml", "title": PARTS.title} and not found.whole
