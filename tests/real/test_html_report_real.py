@@ -14,9 +14,8 @@ from typing import Any
 import pytest
 from browser import Site, axe, checked_by_nu, chromium, site
 from environments import build
-from pages import COMPARISON, DIFF, MEASURED, SWEEP
+from pages import COMPARISON, DIFF, MEASURED, SWEEP, poisoned
 from playwright.sync_api import expect
-from test_html_report import poisoned
 
 from gpudoctor.model.report import Report
 from gpudoctor.reporters.report.html_report import comparison_page, html
