@@ -24,6 +24,8 @@ import network_ir  # noqa: E402
 import networks  # noqa: E402
 import work_counts  # noqa: E402
 
+pytestmark = pytest.mark.rotates("slow", member="network builders")
+
 Environment = Callable[[str], Path]
 Case = dict[str, Any]
 Answers = dict[str, dict[str, Any]]
