@@ -98,7 +98,7 @@ def _pairs() -> Iterator[Any]:
             yield pytest.param(point, fresh, whole_tree, id=name, marks=turn)
 
 
-@pytest.mark.parametrize(("point", "fresh", "whole_tree"), _pairs())
+@pytest.mark.parametrize(("point", "fresh", "whole_tree"), list(_pairs()))
 def test_killed_resumed_and_undone(
     env: Path,
     acting: ActingHost,
