@@ -66,6 +66,7 @@ def test_what_came_before_our_environment_is_nobody_s_to_delete(tmp_path: Path) 
     assert (env / "mine").read_text() == "x"
 
 
+@pytest.mark.starts_processes("a stand-in of a Python without ensurepip")
 def test_a_python_without_ensurepip_is_said_so(tmp_path: Path) -> None:
     fake = tmp_path / "python3"
     fake.write_text("#!/bin/sh\necho 'The virtual environment was not created: ensurepip is not available.'; exit 1\n")
