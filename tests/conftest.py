@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from hypothesis import settings
 
 os.environ.setdefault("GPUDOCTOR_HISTORY", "0")  # tests leave no trace in the history of who runs them
@@ -11,3 +12,8 @@ os.environ.setdefault("GPUDOCTOR_HISTORY", "0")  # tests leave no trace in the h
 # How long one example takes says more of the machine than of the code.
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Here, since pytest reads options of the outermost conftest alone; tests/real/conftest.py acts on it."""
+    parser.addoption("--tier", choices=("daily", "full"), default="full", help="how much of tests/real is run (tests/tiers.py)")

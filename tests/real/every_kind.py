@@ -47,6 +47,25 @@ MIDDLE: dict[str, tuple[tuple[str, str], ...]] = {
     "unpack": (("the first files are out", "/opt/kit/sdk*.part/*"),),
 }
 """What to wait for, so that a kill falls into the middle of a step: (what then happens, glob)."""
+ACTS: dict[str, tuple[str, ...]] = {
+    "venv": ("make_folder", "write", "run", "write", "remove"),
+    "pip": ("snapshot_tree", "make_folder", "run", "write", "run", "remove_tree", "write", "drop_snapshot"),
+    "pip of theirs": ("snapshot_tree", "make_folder", "run", "run", "remove_tree"),
+    "environment": ("write", "write"),
+    "apt.repository": ("fetch", "write", "write", "run"),
+    "apt.remove": ("run",),
+    "apt.install": ("run", "run"),
+    "group": ("run",),
+    "file": ("make_folder", "make_folder", "write", "run"),
+    "edit": ("write", "run"),
+    "udev.rule": ("write",),
+    "modprobe": ("write",),
+    "download": ("make_folder", "download"),
+    "unpack": ("unpack",),
+}
+"""What the steps do to the machine, one after another: the points of a kill are known before anything is run, and a test compares."""
+UNDO_RUNS = ((10, 2), (9, 4), (8, 1), (8, 2), (7, 1), (7, 2), (7, 3), (7, 4), (7, 5), (6, 1))
+"""Where an undo starts a process: (step, which of its acts)."""
 
 _MARK = "echo x > /tmp/{}; sleep 0.3"
 _DEBS = (

@@ -43,6 +43,7 @@ def asked(root: DebianRoot, words: Sequence[str], home: str = "/own", temporary:
     return done
 
 
+@pytest.mark.rotates("a home of another user")
 @pytest.mark.parametrize(
     ("home", "temporary"),
     [("/nonexistent", "/tmp"), ("/readonly", "/tmp"), ("", "/tmp"), ("/own", "/small"), ("/own", "/nowhere")],
@@ -58,6 +59,7 @@ def test_answers_are_the_same(root: DebianRoot, home: str, temporary: str) -> No
     assert asked(root, ["check", "--quick", "--capture", "/own/machine.tar.gz"], home, temporary).returncode == 0
 
 
+@pytest.mark.rotates("what is closed")
 @pytest.mark.parametrize(
     ("words", "says"),
     [

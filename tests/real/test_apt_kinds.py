@@ -103,6 +103,7 @@ def test_a_repository_comes_and_goes_and_the_other_lists_stay(site: Site) -> Non
     site.root.run(["apt-get", "update", "-o", "APT::Update::Error-Mode=any"])
 
 
+@pytest.mark.rotates("a repository that cannot be trusted")
 @pytest.mark.parametrize("what", ["unsigned", "other key", "other fingerprint", "dies", "wrong suite", "nobody listens"])
 def test_a_repository_that_cannot_be_trusted_or_reached_leaves_nothing(site: Site, tmp_path: Path, what: str) -> None:
     kind = kind_named("apt.repository")
@@ -137,6 +138,7 @@ def test_a_repository_that_cannot_be_trusted_or_reached_leaves_nothing(site: Sit
         assert kind.missing(settings, site.machine) == ""
 
 
+@pytest.mark.rotates("an apt step")
 def test_a_source_that_a_person_changed_or_has_already_stays(site: Site) -> None:
     kind, settings = kind_named("apt.repository"), site.repository_settings()
     before, after = carry_out(kind, settings, site.machine)
@@ -191,6 +193,7 @@ MOMENTS: dict[str, Callable[[DebianRoot], Callable[[], bool]]] = {
 }
 
 
+@pytest.mark.rotates("apt is killed")
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_killed_anywhere_then_resumed_or_undone(site: Site, moment: str) -> None:
     start = ready(site)
@@ -226,6 +229,7 @@ def killed_before_each_command(site: Site, act: Callable[[RootMachine], object])
     raise AssertionError("it never came to its end")
 
 
+@pytest.mark.rotates("apt is killed")
 def test_killed_between_any_two_commands(site: Site) -> None:
     start = ready(site)
     kind, settings = kind_named("apt.install"), site.install_settings("driver", hold=True)
@@ -238,6 +242,7 @@ def test_killed_between_any_two_commands(site: Site) -> None:
     assert site.root.state().differences(end) == []
 
 
+@pytest.mark.rotates("apt is killed")
 def test_undo_is_killed_and_goes_on(site: Site) -> None:
     start = ready(site)
     kind, settings = kind_named("apt.install"), site.install_settings("driver")
@@ -252,6 +257,7 @@ def test_undo_is_killed_and_goes_on(site: Site) -> None:
         assert site.root.state().differences(start) == []
 
 
+@pytest.mark.rotates("an apt step")
 def test_what_a_person_did_since_is_kept(site: Site) -> None:
     ready(site)
     kind, settings = kind_named("apt.install"), site.install_settings("driver")
@@ -268,6 +274,7 @@ def test_what_a_person_did_since_is_kept(site: Site) -> None:
     assert site.root.read("/etc/driver.conf") == "mine\n"
 
 
+@pytest.mark.rotates("an apt step")
 def test_removals_are_named_and_stop_unless_allowed(site: Site) -> None:
     site.add_repository()
     site.root.run(["apt-get", "install", "-y", "rival"])
@@ -282,6 +289,7 @@ def test_removals_are_named_and_stop_unless_allowed(site: Site) -> None:
     assert site.root.state().differences(start) == []
 
 
+@pytest.mark.rotates("an apt step")
 def test_a_download_that_breaks_off_changes_nothing_and_can_be_resumed(site: Site) -> None:
     start = ready(site)
     kind, settings = kind_named("apt.install"), site.install_settings("driver")
@@ -312,6 +320,7 @@ def bundle_of(site: Site, folder: Path) -> str:
     return str(folder)
 
 
+@pytest.mark.rotates("an apt step")
 def test_a_bundle_needs_no_network(site: Site, tmp_path: Path) -> None:
     bundle = bundle_of(site, tmp_path / "bundle")
     start = site.root.state()
@@ -325,6 +334,7 @@ def test_a_bundle_needs_no_network(site: Site, tmp_path: Path) -> None:
     assert site.server.asked == []
 
 
+@pytest.mark.rotates("an apt step")
 @pytest.mark.parametrize("what", ["a package", "an index"])
 def test_a_bundle_with_a_changed_file_is_refused(site: Site, tmp_path: Path, what: str) -> None:
     bundle = bundle_of(site, tmp_path / "bundle")
@@ -344,6 +354,7 @@ def test_a_bundle_with_a_changed_file_is_refused(site: Site, tmp_path: Path, wha
     assert site.root.state().differences(start) == []
 
 
+@pytest.mark.rotates("an apt step")
 def test_virtual_packages_versions_and_names_that_nobody_has(site: Site) -> None:
     site.add_repository()
     kind = kind_named("apt.install")
@@ -357,6 +368,7 @@ def test_virtual_packages_versions_and_names_that_nobody_has(site: Site) -> None
     assert kind.before(site.install_settings("middle>=1.5"), site.machine)["new"] == ["middle"]
 
 
+@pytest.mark.rotates("an apt step")
 def test_lists_that_are_missing_are_fetched_first(site: Site) -> None:
     site.add_repository()
     site.root.run(["sh", "-c", "rm -rf /var/lib/apt/lists/*"])
@@ -365,6 +377,7 @@ def test_lists_that_are_missing_are_fetched_first(site: Site) -> None:
     assert [argv for argv in site.machine.ran if argv[-1] == "update"]
 
 
+@pytest.mark.rotates("an apt step")
 def test_removed_packages_come_back_as_they_were(site: Site) -> None:
     site.add_repository()
     site.root.run(["apt-get", "install", "-y", "driver", "mine"])

@@ -27,6 +27,7 @@ def errors(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {row["package"]: row for row in file["packages"] if row["verdict"] == "error"}
 
 
+@pytest.mark.rotates("environment", member="ipex-beside-torch")
 def test_ipex_beside_another_torch(environment: Environment) -> None:
     status, document = audit(environment("ipex-beside-torch"), "--backend", "cpu")
     found = errors(document)
@@ -35,6 +36,7 @@ def test_ipex_beside_another_torch(environment: Environment) -> None:
     assert found["intel-extension-for-pytorch"]["use"] == ['pip install "torch==2.8.*"']
 
 
+@pytest.mark.rotates("environment", member="ipex-beside-torch")
 def test_on_intel_gpus_ipex_goes_and_torch_comes_from_its_index(environment: Environment) -> None:
     status, document = audit(environment("ipex-beside-torch"), "--backend", "xpu")
     found = errors(document)
@@ -43,6 +45,7 @@ def test_on_intel_gpus_ipex_goes_and_torch_comes_from_its_index(environment: Env
     assert "--index-url https://download.pytorch.org/whl/xpu" in found["torch"]["use"][0]
 
 
+@pytest.mark.rotates("environment", member="onnxruntime-twice")
 def test_onnxruntime_twice(environment: Environment) -> None:
     status, document = audit(environment("onnxruntime-twice"), "--backend", "openvino")
     found = errors(document)
@@ -50,12 +53,14 @@ def test_onnxruntime_twice(environment: Environment) -> None:
     assert found["onnxruntime"]["use"] == ["pip uninstall -y onnxruntime onnxruntime-openvino", "pip install onnxruntime-openvino"]
 
 
+@pytest.mark.rotates("environment", by="name")
 @pytest.mark.parametrize("name", ["torch-cpu", "onnxruntime", "openvino", "bare"])
 def test_sound_environments_have_no_error(environment: Environment, name: str) -> None:
     status, document = audit(environment(name), "--backend", "cpu")
     assert (status, errors(document)) == (0, {})
 
 
+@pytest.mark.rotates("slow", member="pipeline formats")
 def test_sarif_is_valid_whatever_the_files_say(tmp_path: Path) -> None:
     """Every kind of row, on every backend, with names that try to break out of the format; read by SARIF's schema and a reader."""
     (tmp_path / "a b#c%").mkdir()

@@ -86,6 +86,7 @@ print(json.dumps(found))
 """
 
 
+@pytest.mark.rotates("slow", member="network builders")
 def test_the_reference_in_numpy_is_torch_in_float64(environment: Environment) -> None:
     argv = [str(python_of(environment, "torch-cpu")), "-B", "-c", f"import sys; sys.path.insert(0, {str(WORKLOADS)!r})\n{PROOF}"]
     alone = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # threads that wait for each other take minutes
@@ -100,6 +101,7 @@ def test_the_reference_in_numpy_is_torch_in_float64(environment: Environment) ->
 # it computes
 
 
+@pytest.mark.rotates("environment", by="name")
 @pytest.mark.parametrize(("framework", "name", "device"), ON_CPU)
 def test_inference_computes_and_is_judged(environment: Environment, framework: str, name: str, device: str) -> None:
     told = said(
@@ -117,6 +119,7 @@ def test_inference_computes_and_is_judged(environment: Environment, framework: s
     assert answer["framework_version"] and answer["device_name"]
 
 
+@pytest.mark.rotates("environment", by="name")
 @pytest.mark.parametrize(("framework", "name", "device"), ON_CPU[2:])
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
 def test_training_has_right_losses_and_gradients(environment: Environment, framework: str, name: str, device: str, optimizer: str) -> None:
@@ -130,6 +133,7 @@ def test_training_has_right_losses_and_gradients(environment: Environment, frame
     assert answer["latency_ms"]["median"] > 0
 
 
+@pytest.mark.rotates("environment", by="name")
 @pytest.mark.parametrize(("framework", "name", "device"), ON_CPU)
 def test_a_network_of_other_layers(environment: Environment, framework: str, name: str, device: str) -> None:
     """Attention, its mask, a cache, embeddings, layer norm: nothing of it is in resnet18."""
@@ -140,6 +144,7 @@ def test_a_network_of_other_layers(environment: Environment, framework: str, nam
     assert right(answer) and len(answer["outputs"]) == 25, answer
 
 
+@pytest.mark.rotates("environment", by="name")
 @pytest.mark.parametrize(("framework", "name", "device"), ON_CPU)
 @pytest.mark.parametrize(("workload", "unit"), [("matmul", "FLOP/s"), ("bandwidth", "B/s"), ("launch", "launches/s")])
 def test_small_measurements(environment: Environment, framework: str, name: str, device: str, workload: str, unit: str) -> None:
@@ -150,6 +155,7 @@ def test_small_measurements(environment: Environment, framework: str, name: str,
     assert answer["items_per_step"] == {"matmul": 2 * 256**3, "bandwidth": 3 << 20, "launch": 1}[workload]
 
 
+@pytest.mark.rotates("opencl on pocl")
 @pytest.mark.parametrize("workload", ["matmul", "bandwidth", "launch", "host_to_device", "device_to_host"])
 def test_opencl_on_pocl_without_numpy(workload: str) -> None:
     options = {"side": 128, "bytes": 1 << 20}
@@ -164,6 +170,7 @@ def test_opencl_in_float64() -> None:
     assert right(answer) and answer["outputs"][0]["max_relative_error"] < 1e-12, answer
 
 
+@pytest.mark.rotates("environment", member="openvino")
 def test_the_throughput_hint_keeps_all_requests_busy(environment: Environment) -> None:
     request = {"framework": "openvino", "device": "CPU", "workload": "resnet18", "task": "inference", "options": SMALL}
     answer = result(python_of(environment, "openvino"), **request, settings={"hint": "throughput"})
@@ -172,6 +179,7 @@ def test_the_throughput_hint_keeps_all_requests_busy(environment: Environment) -
     assert answer["request_latency_ms"] > 0 and answer["compile_ms"] > 0
 
 
+@pytest.mark.rotates("environment", member="openvino")
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_a_precision_is_computed_in_or_said_to_be_lacking(environment: Environment, dtype: str) -> None:
     """Processors without it take another one, and OpenVINO says so only when asked."""
@@ -185,6 +193,7 @@ def test_a_precision_is_computed_in_or_said_to_be_lacking(environment: Environme
         assert right(answer) and answer["outputs"][0]["max_relative_error"] > 1e-4, "this is float32"
 
 
+@pytest.mark.rotates("environment", member="onnxruntime")
 def test_half_precision_on_onnxruntime(environment: Environment) -> None:
     answer = result(
         python_of(environment, "onnxruntime"),
@@ -229,6 +238,7 @@ ZERO_GRADIENT = {
 }
 
 
+@pytest.mark.rotates("environment", by="name")
 @pytest.mark.parametrize(("framework", "name", "device"), ON_CPU)
 def test_convolutions_that_are_off_by_one_percent_are_found(environment: Environment, framework: str, name: str, device: str) -> None:
     answer = result(
@@ -239,6 +249,7 @@ def test_convolutions_that_are_off_by_one_percent_are_found(environment: Environ
     assert answer["outputs"][0]["max_relative_error"] > answer["outputs"][0]["tolerance"]
 
 
+@pytest.mark.rotates("environment", by="name")
 @pytest.mark.parametrize(("framework", "name", "device"), ON_CPU[2:])
 @pytest.mark.parametrize(("spoiled", "told"), [(SPOILED, ""), (ZERO_GRADIENT, "all gradients are zero")])
 def test_a_wrong_training_is_found(
@@ -278,12 +289,14 @@ OFFERED = "import onnxruntime\nonnxruntime.get_available_providers = lambda: ['C
 NETWORK = {"workload": "resnet18", "task": "inference", "options": SMALL}
 
 
+@pytest.mark.rotates("environment", member="onnxruntime")
 def test_onnxruntime_that_takes_the_cpu_instead_fails(environment: Environment) -> None:
     answer = last(python_of(environment, "onnxruntime"), OFFERED, framework="onnxruntime", device="CUDAExecutionProvider", **NETWORK)
     assert answer["stage"] == "failed", answer
     assert "CPUExecutionProvider instead" in answer["error"] or "fallback to CPU EP has been explicitly disabled" in answer["error"]
 
 
+@pytest.mark.rotates("environment", member="onnxruntime-twice")
 def test_a_provider_without_its_device_fails(environment: Environment) -> None:
     """The OpenVINO provider is really there, the Intel GPU is not."""
     python = python_of(environment, "onnxruntime-twice")
@@ -293,6 +306,7 @@ def test_a_provider_without_its_device_fails(environment: Environment) -> None:
     assert right(answer) and answer["device_name"] == "OpenVINO CPU"
 
 
+@pytest.mark.rotates("environment", by="name")
 @pytest.mark.parametrize(
     ("framework", "name", "device", "reason"),
     [
@@ -308,6 +322,7 @@ def test_a_device_that_is_not_there_is_skipped(environment: Environment, framewo
     assert answer["stage"] == "skipped" and reason in answer["reason"], answer
 
 
+@pytest.mark.rotates("environment", by="name")
 @pytest.mark.parametrize(
     ("framework", "name", "request_", "reason"),
     [
@@ -330,6 +345,7 @@ def test_what_a_backend_lacks_is_skipped(
 # Graphcore's: stand-ins with the names of its interface, which compute with torch and with ONNX Runtime
 
 
+@pytest.mark.rotates("a stand-in of Graphcore")
 @pytest.mark.parametrize("task", ["inference", "training"])
 @pytest.mark.parametrize(("spoil", "passes"), [("1.0", True), ("0.9", False)])
 def test_poptorch_with_a_stand_in(environment: Environment, tmp_path: Path, task: str, spoil: str, passes: bool) -> None:
@@ -343,6 +359,7 @@ def test_poptorch_with_a_stand_in(environment: Environment, tmp_path: Path, task
     assert answer == {"stage": "skipped", "reason": "poptorch finds no IPU; the device 'model' is the simulation"}
 
 
+@pytest.mark.rotates("environment", member="onnxruntime")
 def test_popart_with_a_stand_in(environment: Environment, tmp_path: Path) -> None:
     (tmp_path / "popart.py").write_text(POPART)
     python, more = python_of(environment, "onnxruntime"), {"PYTHONPATH": str(tmp_path)}

@@ -25,6 +25,8 @@ from gpudoctor.system.live_changes import ActingHost
 from gpudoctor.system.local_host import LocalHost
 from gpudoctor.system.writable_host import ActFailed
 
+pytestmark = pytest.mark.rotates("slow", member="bundles")
+
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = {"path": sys.executable, "minor": "{}.{}".format(*sys.version_info), "version": "", "venv": True}
 ADDRESSES = {"pypi": Address(name="pypi", kind="python-index", url="https://pypi.org/simple")}

@@ -45,6 +45,7 @@ def left_behind():
     return found
 
 
+@pytest.mark.rotates("a hostile tool")
 @pytest.mark.parametrize("behaviour", STUBS)
 def test_check_ends_within_its_budget_and_leaves_nothing_running(behaviour, tmp_path):
     for tool in TOOLS:

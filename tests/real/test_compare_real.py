@@ -22,6 +22,7 @@ def doctor(*words: str, env: dict[str, str] | None = None) -> subprocess.Complet
     return subprocess.run(argv, capture_output=True, text=True, timeout=400, env={**os.environ, **ONE_THREAD, **(env or {})})
 
 
+@pytest.mark.rotates("a measured difference")
 @pytest.mark.alone
 @pytest.mark.timeout(1200)
 def test_two_runs_beside_each_other(environment: Callable[[str], Path], tmp_path: Path) -> None:

@@ -33,11 +33,13 @@ def copy_of_torch(environment: Environment) -> Iterator[Path]:
     shutil.rmtree(target, ignore_errors=True)
 
 
+@pytest.mark.rotates("environment", by="name")
 @pytest.mark.parametrize("name", ["torch-cpu", "onnxruntime", "openvino", "bare"])
 def test_sound_environments_have_no_error(environment: Environment, check: Check, name: str) -> None:
     assert ids(check(environment(name)), "error") == set()
 
 
+@pytest.mark.rotates("environment", by="name")
 @pytest.mark.parametrize(("name", "module"), [("torch-cpu", "torch"), ("onnxruntime", "onnxruntime"), ("openvino", "openvino")])
 def test_frameworks_are_inspected(environment: Environment, check: Check, name: str, module: str) -> None:
     said = check(environment(name))["facts"]["python"]["frameworks"][module]
@@ -45,6 +47,7 @@ def test_frameworks_are_inspected(environment: Environment, check: Check, name: 
     assert said["libraries"]
 
 
+@pytest.mark.rotates("environment", by="name")
 @pytest.mark.parametrize(
     ("name", "wanted"),
     [
@@ -58,6 +61,7 @@ def test_mixed_environments(environment: Environment, check: Check, name: str, w
     assert wanted in ids(check(environment(name)), "error")
 
 
+@pytest.mark.rotates("environment", by="name")
 @pytest.mark.parametrize("name", ["torchvision-of-another-torch", "onnxruntime-twice", "ipex-beside-torch"])
 def test_files_alone_prove_it(environment: Environment, check: Check, name: str) -> None:
     assert ids(check(environment(name), "--quick"), "error")
@@ -91,6 +95,7 @@ def test_folder_without_python_is_a_usage_error(tmp_path: Path) -> None:
     assert f"--python {tmp_path}: this folder holds no Python interpreter" in ran.stderr
 
 
+@pytest.mark.rotates("environment", by="name")
 @pytest.mark.parametrize("name", ["torch-cpu", "openvino", "jax-cpu", "tensorflow-cpu"])
 def test_nothing_is_left_in_the_home_folder(
     environment: Environment, check: Check, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

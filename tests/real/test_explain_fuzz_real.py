@@ -107,6 +107,7 @@ def test_mutations_of_real_texts_always_end_in_an_answer() -> None:
     assert tried >= 20
 
 
+@pytest.mark.rotates("runs of anything")
 @pytest.mark.parametrize("head", HEADS)
 def test_runs_of_anything_take_linear_time(head: str) -> None:
     chance = random.Random(head)
@@ -117,6 +118,7 @@ def test_runs_of_anything_take_linear_time(head: str) -> None:
         assert time.process_time() - began < MOST_CPU, (head, unit)
 
 
+@pytest.mark.rotates("a text grows")
 @pytest.mark.parametrize("unit", [*(each for each in UNITS if "\n" in each), *DULL])
 def test_twice_the_text_is_at_most_twice_and_a_half_the_work(unit: str) -> None:
     """Calls are counted, not seconds."""

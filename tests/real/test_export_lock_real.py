@@ -21,6 +21,8 @@ from installed_doctor import site_variables, trust_as_here
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from plan_cases_makers import BARE
 
+pytestmark = pytest.mark.rotates("slow", member="locked exports")
+
 MACHINES = Path(__file__).parents[1] / "machines"
 
 

@@ -31,11 +31,13 @@ def metadata(name: str, version: str, folder: Path) -> dict[str, Any]:
     raise AssertionError(done.stderr[-500:])
 
 
+@pytest.mark.rotates("a pin of an export")
 @pytest.mark.parametrize(("name", "version", "python"), PINS)
 def test_a_pin_of_an_export_is_on_the_index(name: str, version: str, python: str, tmp_path: Path) -> None:
     assert (metadata(name, version, tmp_path).get("requires_python") or "") == python
 
 
+@pytest.mark.rotates("a demand of the tables")
 @pytest.mark.parametrize(("name", "version", "demand"), DEMANDS)
 def test_a_demand_of_the_tables_is_in_the_metadata(name: str, version: str, demand: str, tmp_path: Path) -> None:
     said = [text.replace(" ", "").partition(";")[0] for text in metadata(name, version, tmp_path)["requires_dist"]]

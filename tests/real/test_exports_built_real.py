@@ -21,6 +21,8 @@ from layered_root import private_mounts
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from plan_cases_makers import BARE
 
+pytestmark = pytest.mark.rotates("slow", member="built exports")
+
 BUILDAH = ("ca-certificates", "buildah", "netavark", "crun", "python3")
 """Of Debian 13: older ones do not know heredocs in a Dockerfile."""
 BASE = ("ca-certificates",)

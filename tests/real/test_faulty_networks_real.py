@@ -30,12 +30,14 @@ def verified(faults: str, workload: str, task: str, device: str = "ocl:0", dtype
     return answer, wrong
 
 
+@pytest.mark.rotates("a sound device")
 @pytest.mark.parametrize("task", ["inference", "training"])
 def test_a_sound_device_is_right(task: str) -> None:
     answer, wrong = verified("", "resnet18", task)
     assert (answer.status, wrong) == (workers.OK, ""), answer
 
 
+@pytest.mark.rotates("a fault of a device")
 @pytest.mark.parametrize(
     ("faults", "task", "said"),
     [
@@ -49,6 +51,7 @@ def test_each_fault_fails_the_network(faults: str, task: str, said: str) -> None
     assert answer.status == workers.OK and any(word in wrong for word in said.split("|")), (answer.reason, wrong)
 
 
+@pytest.mark.rotates("training on this processor")
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("workload", ["alexnet", "resnet50", "mobilenet_v2", "style_transfer"])
 def test_training_on_this_processor_is_right_in_each_type(workload: str, dtype: str) -> None:

@@ -69,6 +69,7 @@ def spoiled(python: Path | str, framework: str, code: str) -> Ran:
     return Ran(("python",), rc=done.returncode, stdout=done.stdout, stderr=done.stderr)
 
 
+@pytest.mark.rotates("environment", by="name")
 @pytest.mark.parametrize(("framework", "name", "device"), ON_CPU)
 def test_it_computes_and_leaves_nothing(
     environment: Environment, framework: str, name: str, device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -85,6 +86,7 @@ def test_it_computes_and_leaves_nothing(
     assert sorted(site_packages(target).rglob("*.pyc")) == before
 
 
+@pytest.mark.rotates("environment", by="name")
 @pytest.mark.parametrize(("framework", "name", "device"), ON_CPU)
 def test_a_slightly_wrong_kernel_is_seen(environment: Environment, framework: str, name: str, device: str) -> None:
     result = parse(spoiled(environment(name) / "bin" / "python", framework, SPOILED[framework]), framework)
@@ -103,6 +105,7 @@ def test_opencl_computes_on_the_cpu_device_of_pocl_and_names_it(tmp_path: Path, 
     assert sorted(tmp_path.rglob("*")) == []
 
 
+@pytest.mark.rotates("a wrong OpenCL kernel")
 @pytest.mark.parametrize(
     ("right", "wrong"),
     [("a * x[i] + y[i]", "a * x[i] - y[i]"), ("out[i] = a", "if (i < 500) out[i] = a"), ("k < side", "k < side - 1")],
@@ -138,6 +141,7 @@ ctypes.c_char_p = lambda text: good(text.replace(b"float sum", b"flaot sum") if 
     assert "clBuildProgram" in result.error
 
 
+@pytest.mark.rotates("environment", member="openvino")
 def test_no_intel_gpu_for_openvino(environment: Environment) -> None:
     result = compute("openvino:GPU", str(environment("openvino") / "bin" / "python"))
     assert result.ok or result.no_device or "lists no device, though" in result.error
@@ -145,11 +149,13 @@ def test_no_intel_gpu_for_openvino(environment: Environment) -> None:
         assert result.text == "installed, not verified: no Intel GPU here (OpenVINO lists none)"
 
 
+@pytest.mark.rotates("environment", member="onnxruntime")
 def test_a_provider_that_is_not_in_this_onnxruntime(environment: Environment) -> None:
     result = compute("onnxruntime:CUDAExecutionProvider", str(environment("onnxruntime") / "bin" / "python"))
     assert "this onnxruntime has no CUDAExecutionProvider: it has CPUExecutionProvider" in result.error
 
 
+@pytest.mark.rotates("environment", member="ipex-beside-torch")
 def test_ipex_beside_the_wrong_torch_fails_at_import_with_its_own_words(environment: Environment) -> None:
     result = compute("ipex", str(environment("ipex-beside-torch") / "bin" / "python"))
     assert (result.ok, result.no_device, result.stage) == (False, False, "import")

@@ -14,9 +14,8 @@ from typing import Any
 import pytest
 from browser import Site, axe, checked_by_nu, chromium, site
 from environments import build
-from pages import COMPARISON, DIFF, MEASURED, SWEEP
+from pages import COMPARISON, DIFF, MEASURED, SWEEP, poisoned
 from playwright.sync_api import expect
-from test_html_report import poisoned
 
 from gpudoctor.model.report import Report
 from gpudoctor.reporters.report.html_report import comparison_page, html
@@ -105,6 +104,7 @@ class Tab:
         self.context.close()
 
 
+@pytest.mark.rotates("a page asks for nothing")
 @pytest.mark.parametrize("name", PAGES)
 def test_nothing_is_asked_for_and_nothing_complains(browser: Any, served: Site, texts: dict[str, str], name: str) -> None:
     tab = Tab(browser, served.put(name, texts[name]))
@@ -152,6 +152,7 @@ def test_the_policy_stops_what_gets_in_all_the_same(browser: Any, served: Site, 
 BACKGROUND = "getComputedStyle(document.documentElement).backgroundColor"
 
 
+@pytest.mark.rotates("colours")
 @pytest.mark.parametrize("script", [True, False])
 def test_colours_follow_the_system_until_somebody_chooses(browser: Any, served: Site, texts: dict[str, str], script: bool) -> None:
     address = served.put("page", texts[BROKEN])
@@ -197,6 +198,7 @@ def test_facts_are_searched_by_name_and_value(browser: Any, served: Site, texts:
         assert page.url.endswith("/page")
 
 
+@pytest.mark.rotates("copied commands")
 @pytest.mark.parametrize("clipboard", [True, False])
 def test_commands_are_copied(browser: Any, served: Site, texts: dict[str, str], clipboard: bool) -> None:
     """By the clipboard's interface, and by the old way where a browser refuses it."""
@@ -228,6 +230,7 @@ FOCUSED = f"""(() => {{ const each = document.activeElement, shown = each.type =
   return [{FOCUSABLE}.indexOf(each), style.outlineStyle != 'none' && parseFloat(style.outlineWidth) >= 2]; }})()"""
 
 
+@pytest.mark.rotates("the keyboard")
 @pytest.mark.parametrize(("name", "width"), [(BROKEN, 1280), (FULL, 1280), (FULL, 360)])
 def test_the_keyboard_reaches_everything_and_shows_where_it_is(
     browser: Any, served: Site, texts: dict[str, str], name: str, width: int
@@ -251,6 +254,7 @@ def test_the_keyboard_reaches_everything_and_shows_where_it_is(
 CONTRAST = Path(__file__).with_name("contrast.js").read_text("utf-8").partition("\n")[2]
 
 
+@pytest.mark.rotates("contrast")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", [BROKEN, HEALTHY, FULL])
 def test_everything_can_be_told_from_its_ground(browser: Any, served: Site, texts: dict[str, str], name: str, scheme: str) -> None:
@@ -266,6 +270,7 @@ def test_the_contrast_test_sees_what_is_pale(browser: Any, served: Site, texts: 
         assert page.evaluate(CONTRAST)[1] != []
 
 
+@pytest.mark.rotates("a width")
 @pytest.mark.parametrize("width", [320, 360, 390, 700, 961])
 @pytest.mark.parametrize("name", PAGES)
 def test_no_page_is_wider_than_its_screen(browser: Any, served: Site, texts: dict[str, str], name: str, width: int) -> None:
@@ -278,6 +283,7 @@ def test_no_page_is_wider_than_its_screen(browser: Any, served: Site, texts: dic
         assert outside == []
 
 
+@pytest.mark.rotates("axe")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(("name", "width"), [(BROKEN, 1280), (BROKEN, 360), (HEALTHY, 1280), (FULL, 1280), (FULL, 360), (BESIDE, 1280)])
 def test_axe_finds_no_barrier(browser: Any, served: Site, texts: dict[str, str], name: str, width: int, scheme: str) -> None:
@@ -297,6 +303,7 @@ def test_the_checker_of_html_has_nothing_to_say(tmp_path: Path, texts: dict[str,
     assert [(each["message"], each.get("extract", "")[:200]) for each in checked_by_nu(files)] == []
 
 
+@pytest.mark.rotates("paper")
 @pytest.mark.parametrize("script", [True, False])
 def test_paper_gets_everything_and_no_dark(browser: Any, served: Site, texts: dict[str, str], script: bool) -> None:
     with Tab(browser, served.put("page", texts[FULL]), color_scheme="dark", java_script_enabled=script) as page:

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.rotates("slow", member="assistants")
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 MACHINES = REPOSITORY / "tests" / "machines"
 CLIENT = Path(__file__).with_name("mcp_client.py")

@@ -20,9 +20,11 @@ ROOT = Path(__file__).resolve().parents[2]
 WORKLOADS = ROOT / "gpudoctor" / "target" / "workloads"
 sys.path.insert(0, str(WORKLOADS))
 
-import layer_language  # noqa: E402
+import network_ir  # noqa: E402
 import networks  # noqa: E402
 import work_counts  # noqa: E402
+
+pytestmark = pytest.mark.rotates("slow", member="network builders")
 
 Environment = Callable[[str], Path]
 Case = dict[str, Any]
@@ -97,7 +99,7 @@ def test_the_module_has_as_many_parameters_as_published(by_torch: Answers, name:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["key"])
 def test_torch_computes_what_the_list_says(by_torch: Answers, case: Case) -> None:
     network, answer = networks.draw(case["name"], **case["options"]), by_torch[case["key"]]
-    work, known = work_counts.work(network), layer_language.shapes(network)
+    work, known = work_counts.work(network), network_ir.shapes(network)
     assert answer["parameters"] == work.parameters
     assert answer["flop"] == work.forward_flop
     assert answer["shapes"] == [list(known[output]) for output in network.outputs]
@@ -134,7 +136,7 @@ def test_every_operator_set_is_valid(environment: Environment, folder: Path) -> 
     answers = run(environment("onnx"), "onnx", folder, cases)
     for case in cases:
         answer = answers[case["key"]]
-        known = layer_language.shapes(networks.draw(case["name"], **case["options"]))
+        known = network_ir.shapes(networks.draw(case["name"], **case["options"]))
         inferred = {name: tuple(shape) for name, shape in answer["values"].items() if name in known}
         assert answer["opset"] == case["opset"]
         assert len(inferred) > 0.9 * len(known) - 30 and {name: known[name] for name in inferred} == inferred

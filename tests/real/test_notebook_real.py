@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.rotates("slow", member="notebooks")
+
 ROOT = Path(__file__).parents[2]
 RUN = """
 import json, sys

@@ -15,6 +15,8 @@ from test_backends_real import last, result, right
 
 from gpudoctor.reporters.shared.schema import complaints
 
+pytestmark = pytest.mark.rotates("slow", member="two OpenCL runtimes")
+
 Environment = Callable[[str], Path]
 Report = dict[str, Any]
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
 from environments import build
 
 from gpudoctor.benchmark import operators, worker_client
@@ -25,6 +26,7 @@ def probe(faults: str, **more: Any) -> Coverage:
     return operators.probe(ask, "torch-opencl", "ocl:0", dtypes=("float32",), **more)
 
 
+@pytest.mark.rotates("slow", member="operators")
 def test_the_processor_is_right_everywhere() -> None:
     ask = worker_client.through(LocalHost(600), str(build("torch-cpu") / "bin" / "python"), 400, on_processor=True)
     found = operators.probe(ask, "torch", "cpu")
@@ -35,11 +37,13 @@ def test_the_processor_is_right_everywhere() -> None:
     assert verdicts["conv2d/float16/backward"].verdict == "native"
 
 
+@pytest.mark.rotates("a sound device")
 def test_a_sound_device_is_native() -> None:
     found = probe("", only=SOUND)
     assert {one.verdict for one in found.results} == {"native"} and len({one.operator for one in found.results}) == len(SOUND)
 
 
+@pytest.mark.rotates("slow", member="operators")
 def test_each_fault_of_a_device_has_its_verdict() -> None:
     found = probe("conv-off,zero-gradient,silent-fallback,loud-fallback,refuses,crash,hang", only=SOUND, limit=10.0)
     verdicts = {(one.operator, one.direction): one for one in found.results}

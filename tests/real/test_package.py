@@ -58,6 +58,7 @@ def test_the_wheel_carries_the_compiled_catalogue_and_nothing_of_the_tests(wheel
     assert not [name for name in names if name.startswith(("tests/", "checks/"))]
 
 
+@pytest.mark.rotates("an installed package")
 def test_the_wheel_installed_alone_knows_every_check(wheel: Path, clone: Path, tmp_path: Path) -> None:
     programs = fresh(tmp_path / "venv")
     run(programs / "pip", "install", "-q", wheel, cwd=tmp_path)
@@ -68,6 +69,7 @@ def test_the_wheel_installed_alone_knows_every_check(wheel: Path, clone: Path, t
     assert len({row["name"] for row in installed} - {"pip", "setuptools", "wheel", "gpudoctor"}) <= 19
 
 
+@pytest.mark.rotates("an installed package")
 def test_an_editable_install_sees_a_new_check_at_once(clone: Path, tmp_path: Path) -> None:
     programs = fresh(tmp_path / "venv")
     run(programs / "pip", "install", "-q", "-e", clone, cwd=tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -10,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from stepping import MINOR, Step, carry_out, listing, look, machine, plan
@@ -87,9 +89,16 @@ def ended(index: WheelIndex, site: Path) -> bool:
     return (site / "torch-2.8.0+xpu.dist-info" / "RECORD").exists()
 
 
-@pytest.mark.parametrize("whole_tree", [True, False], ids=["the whole tree", "the doctor alone"])
-@pytest.mark.parametrize("fresh", [True, False], ids=["ours", "theirs"])
-@pytest.mark.parametrize("point", [downloading, uninstalling, installing, half_installed, ended])
+def _pairs() -> Iterator[Any]:
+    """Every combination; a day has each point in both environments and with both kinds of a kill, and the next day the other two."""
+    for point in (downloading, uninstalling, installing, half_installed, ended):
+        for fresh, whole_tree in itertools.product((True, False), repeat=2):
+            name = f"{point.__name__}-{'ours' if fresh else 'theirs'}-{'the whole tree' if whole_tree else 'the doctor alone'}"
+            turn = pytest.mark.rotates(f"pip is killed: {point.__name__}", member=str(fresh == whole_tree))
+            yield pytest.param(point, fresh, whole_tree, id=name, marks=turn)
+
+
+@pytest.mark.parametrize(("point", "fresh", "whole_tree"), list(_pairs()))
 def test_killed_resumed_and_undone(
     env: Path,
     acting: ActingHost,
@@ -150,6 +159,7 @@ def test_killed_resumed_and_undone(
         assert sorted(path.name for path in env.parent.iterdir()) == ["env"]
 
 
+@pytest.mark.rotates("pip is killed and undone")
 @pytest.mark.parametrize("fresh", [True, False], ids=["ours", "theirs"])
 @pytest.mark.parametrize("point", [downloading, uninstalling, half_installed])
 def test_killed_and_undone_at_once(

@@ -14,6 +14,8 @@ from typing import Any
 import format_validators
 import pytest
 
+pytestmark = pytest.mark.rotates("slow", member="pipeline formats")
+
 MACHINES = Path(__file__).parents[1] / "machines"
 HOSTILE = "A\x1b[31m]]>&<\x00\ufffe\"'\\{}\u202e%0A::error::|\n"
 POLICY = """

@@ -26,6 +26,7 @@ def measured(python: Path, faults: str, **changes: Any) -> workers.WorkerAnswer:
     return workers.ask(LocalHost(300), str(python), request, limit=240, variables=variables)
 
 
+@pytest.mark.rotates("where a network is computed")
 @pytest.mark.parametrize(("faults", "found"), [("loud-fallback", ["aten::sigmoid.out"]), ("", [])])
 def test_operators_that_fall_back_in_a_network_are_named(environment: Callable[[str], Path], faults: str, found: list[str]) -> None:
     answer = measured(environment("torch-cpu") / "bin" / "python", faults)
@@ -33,12 +34,14 @@ def test_operators_that_fall_back_in_a_network_are_named(environment: Callable[[
     assert answer.result["fallbacks"] == found and answer.result["computed_on"] == "ocl:0" and answer.result["python_debug"] is False
 
 
+@pytest.mark.rotates("where a network is computed")
 def test_the_processor_has_nothing_to_fall_back_to(environment: Callable[[str], Path]) -> None:
     python = environment("torch-cpu") / "bin" / "python"
     answer = measured(python, "", framework="torch", device="cpu", workload="alexnet", options={"batch": 1})
     assert answer.status == OK and "fallbacks" not in answer.result and answer.result["computed_on"] == "cpu"
 
 
+@pytest.mark.rotates("environment", by="name")
 @pytest.mark.parametrize(
     ("framework", "name", "device"),
     [
@@ -52,6 +55,7 @@ def test_a_network_after_a_set_up_is_right(environment: Callable[[str], Path], f
     assert not tried.wrong and " right, within " in tried.text
 
 
+@pytest.mark.rotates("where a network is computed")
 def test_a_network_after_a_set_up_finds_a_wrong_kernel(environment: Callable[[str], Path]) -> None:
     variables = {"PYTHONPATH": str(FAULTY), "FAULTY_DEVICE": "conv-off"}
     python = str(environment("torch-cpu") / "bin" / "python")

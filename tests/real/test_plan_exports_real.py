@@ -45,6 +45,7 @@ def tool(name: str, *arguments: str, **more: object) -> lint:
 # Linters
 
 
+@pytest.mark.rotates("linters of an example")
 @pytest.mark.parametrize("name", sorted(ALL))
 def test_the_linters_have_nothing_to_say_of_the_examples(name: str, tmp_path: Path) -> None:
     plan = ALL[name]
@@ -67,12 +68,14 @@ def linted(playbooks: Path, environment: Callable[[str], Path]) -> str:
     return "" if done.returncode == 0 else done.stdout + done.stderr
 
 
+@pytest.mark.rotates("a playbook")
 def test_ansible_lint_has_nothing_to_say_of_the_examples(environment: Callable[[str], Path], tmp_path: Path) -> None:
     for name, plan in ALL.items():
         (tmp_path / f"{re.sub('[^a-z0-9]', '_', name)}.yml").write_text(plan_ansible.render(plan, **MADE), "utf-8")
     assert linted(tmp_path, environment) == ""
 
 
+@pytest.mark.rotates("linters of a real plan")
 @pytest.mark.parametrize(("stack", "machine"), [
     ("openvino", "arc-a770-whole-slot"), ("torch-xpu", "arc-a750-old-kernel"), ("cuda", "rtx4090-healthy"), ("rocm", "rx6800-healthy"),
 ])  # fmt: skip
@@ -88,6 +91,7 @@ def test_the_linters_have_nothing_to_say_of_real_plans(
     assert linted(tmp_path, environment) == ""
 
 
+@pytest.mark.rotates("linters of anything")
 @relaxed
 @given(hostile)
 def test_shellcheck_has_nothing_to_say_of_any_script(plan: Plan) -> None:
@@ -101,6 +105,7 @@ def test_shellcheck_has_nothing_to_say_of_any_script(plan: Plan) -> None:
         path.unlink()
 
 
+@pytest.mark.rotates("linters of anything")
 @relaxed
 @given(hostile)
 def test_hadolint_has_nothing_to_say_of_any_dockerfile(plan: Plan) -> None:
@@ -322,6 +327,7 @@ def fetching(*changes: FileChange) -> Plan:
     return replace(ARC, steps=(step(1, "download", "Fetched", *changes),), env="", stack="", compute="", variables={})
 
 
+@pytest.mark.rotates("a pinned key")
 @pytest.mark.parametrize("form", ["armoured", "binary", "with another one"])
 @pytest.mark.parametrize("way", sorted(WAYS))
 def test_the_pinned_key_alone_is_installed_as_apt_reads_it(
@@ -338,6 +344,7 @@ def test_the_pinned_key_alone_is_installed_as_apt_reads_it(
     assert target.read_bytes() == key and target.stat().st_mode & 0o777 == 0o644
 
 
+@pytest.mark.rotates("a key that is refused")
 @pytest.mark.parametrize("what", ["another key", "its fingerprint is that of a subkey", "no key"])
 @pytest.mark.parametrize("way", sorted(WAYS))
 def test_a_key_with_another_fingerprint_is_refused(
@@ -353,6 +360,7 @@ def test_a_key_with_another_fingerprint_is_refused(
     assert rc != 0 and not target.exists(), said
 
 
+@pytest.mark.rotates("a download with a checksum")
 @pytest.mark.parametrize("right", [True, False])
 @pytest.mark.parametrize("way", sorted(WAYS))
 def test_a_download_is_kept_only_with_its_checksum(way: str, right: bool, served: tuple[Path, str], tmp_path: Path) -> None:
@@ -382,6 +390,7 @@ def tally(said: str) -> dict[str, int]:
     return {name: int(count) for name, count in re.findall(r"(\w+)=(\d+)", line)}
 
 
+@pytest.mark.rotates("a playbook")
 def test_a_playbook_does_what_its_acts_say_and_the_second_time_nothing(tmp_path: Path) -> None:
     plan = harmless(tmp_path, FEW)
     rc, said = by_playbook(plan, tmp_path)
@@ -394,6 +403,7 @@ def test_a_playbook_does_what_its_acts_say_and_the_second_time_nothing(tmp_path:
     holds(tmp_path, FEW)
 
 
+@pytest.mark.rotates("a playbook")
 def test_a_playbook_knows_what_pip_changed_and_when_a_follow_up_is_needed(tmp_path: Path) -> None:
     wheel = tmp_path / "wheels"
     subprocess.run(
@@ -420,6 +430,7 @@ def test_a_playbook_knows_what_pip_changed_and_when_a_follow_up_is_needed(tmp_pa
     assert ran.read_text() == "x" and list(env.glob("lib/*/site-packages/colorama"))
 
 
+@pytest.mark.rotates("a playbook")
 def test_a_playbook_stops_for_the_person_and_for_the_reboot(tmp_path: Path) -> None:
     ready = tmp_path / "ready"
     steps = (
@@ -438,6 +449,7 @@ def test_a_playbook_stops_for_the_person_and_for_the_reboot(tmp_path: Path) -> N
     assert ansible(playbook, tmp_path, "-e", "by_hand=2").returncode == 0 and (tmp_path / "last").exists()
 
 
+@pytest.mark.rotates("a playbook")
 @settings(suppress_health_check=list(HealthCheck), deadline=None, max_examples=5)
 @given(hostile)
 def test_any_playbook_passes_the_syntax_check(tmp_path_factory: pytest.TempPathFactory, plan: Plan) -> None:

@@ -18,6 +18,7 @@ LIMIT, SLACK = 60.0, 6.0
 """Seconds; the interpreter itself starts slowly there."""
 
 
+@pytest.mark.rotates("slow", member="a minute under load")
 @pytest.mark.alone
 @pytest.mark.timeout(200)
 def test_a_minute_is_a_minute_under_load(environment: Callable[[str], Path], tmp_path: Path) -> None:

@@ -20,6 +20,8 @@ from gpudoctor.setup.steps import kind_named
 from gpudoctor.setup.steps._step import Look
 from gpudoctor.system.writable_host import ActFailed
 
+pytestmark = pytest.mark.rotates("slow", member="dnf and pacman")
+
 RPMS = (
     ("driver", "2", "Requires: loader middle >= 2"),
     ("loader", "1", ""),

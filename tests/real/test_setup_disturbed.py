@@ -40,6 +40,7 @@ def a_wheel_is_on_its_way(machine: Machine) -> bool:
     return any(machine.root.here("/root/gpudoctor").glob("torch-xpu.gpudoctor-*.tmp/pip-*/torch-*.whl"))
 
 
+@pytest.mark.rotates("a setup is disturbed")
 def test_the_second_of_two_runs_says_so(machine: Machine) -> None:
     machine.mirrors.index.slow = {"torch": 30.0}
     first = machine.begin("torch-xpu", "--yes")
@@ -53,6 +54,7 @@ def test_the_second_of_two_runs_says_so(machine: Machine) -> None:
     machine.undo()
 
 
+@pytest.mark.rotates("a setup is disturbed")
 def test_a_run_that_is_not_finished_keeps_the_next_one_out_and_there_is_nothing_to_resume_without_one(machine: Machine) -> None:
     nothing = machine.setup("--resume")
     assert (nothing.returncode, nothing.stdout.strip()) == (0, "there is nothing to resume")
@@ -65,6 +67,7 @@ def test_a_run_that_is_not_finished_keeps_the_next_one_out_and_there_is_nothing_
     machine.undo()
 
 
+@pytest.mark.rotates("a setup is disturbed")
 def test_ctrl_c_in_the_middle_of_pip_can_be_resumed(machine: Machine) -> None:
     machine.mirrors.index.slow = {"torch": 20.0}
     run = machine.begin("torch-xpu", "--yes")
@@ -81,6 +84,7 @@ def test_ctrl_c_in_the_middle_of_pip_can_be_resumed(machine: Machine) -> None:
     machine.undo()
 
 
+@pytest.mark.rotates("a setup is disturbed")
 def test_ctrl_c_in_the_middle_of_dpkg_waits_for_it(machine: Machine) -> None:
     run = machine.begin("torch-xpu", "--yes")
     wait_for(machine.root.here("/tmp/icd-postinst").exists, run, machine)
@@ -94,6 +98,7 @@ def test_ctrl_c_in_the_middle_of_dpkg_waits_for_it(machine: Machine) -> None:
     machine.undo()
 
 
+@pytest.mark.rotates("a setup is disturbed")
 def test_without_sudo_the_commands_are_told_and_done_by_hand(machine: Machine) -> None:
     """A person without rights, and an administrator who types what is told, word for word."""
     root = machine.root
@@ -132,6 +137,7 @@ def test_without_sudo_the_commands_are_told_and_done_by_hand(machine: Machine) -
     assert left == []
 
 
+@pytest.mark.rotates("a setup is disturbed")
 def test_what_a_person_changed_since_is_kept_and_shown(machine: Machine) -> None:
     root = machine.root
     assert ENDED in machine.setup("torch-xpu", "--yes").stdout
@@ -157,6 +163,7 @@ def test_what_a_person_changed_since_is_kept_and_shown(machine: Machine) -> None
     assert "notes.txt" in machine.setup("--history").stdout
 
 
+@pytest.mark.rotates("a setup is disturbed")
 def test_an_environment_that_was_there_is_put_back_byte_for_byte(machine: Machine) -> None:
     """One of the person's, with another torch in it and a file of theirs; a second run over the first one, both taken back."""
     root, env = machine.root, "/root/work"
@@ -172,6 +179,7 @@ def test_an_environment_that_was_there_is_put_back_byte_for_byte(machine: Machin
     machine.undo()
 
 
+@pytest.mark.rotates("a setup is disturbed")
 @pytest.mark.parametrize("what", ["the system's", "marked as managed", "a folder of something else"])
 def test_nothing_is_ever_installed_into_a_python_that_is_not_an_environment(machine: Machine, what: str) -> None:
     root, env = (
@@ -193,6 +201,7 @@ def test_nothing_is_ever_installed_into_a_python_that_is_not_an_environment(mach
     assert not root.here("/usr/local/lib/python3.11/dist-packages/torch").exists()
 
 
+@pytest.mark.rotates("a setup is disturbed")
 def test_a_folder_that_was_filled_after_the_plan_is_left_alone(machine: Machine) -> None:
     """The plan was made, the run was cut off, and then somebody put their papers where the environment would be."""
     machine.mirrors.packages.dies_at = "intel-opencl-icd"
@@ -210,6 +219,7 @@ def test_a_folder_that_was_filled_after_the_plan_is_left_alone(machine: Machine)
     machine.undo()
 
 
+@pytest.mark.rotates("a setup is disturbed")
 @pytest.mark.parametrize("name", ["intel-driver", "ipex", "torch-xpu", "opencl"])
 def test_in_wsl_no_kernel_and_no_display_driver_is_ever_planned(machine: Machine, name: str) -> None:
     """On a recorded WSL; and a recorded machine cannot be changed."""

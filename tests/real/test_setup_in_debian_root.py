@@ -74,18 +74,22 @@ def set_up_and_take_back(root: LayeredRoot, name: str, device: str, *options: st
     return done.stdout
 
 
+@pytest.mark.rotates("slow", member="a setup from nothing")
 def test_opencl_with_pocl_from_the_debian_mirror(root: LayeredRoot) -> None:
     set_up_and_take_back(root, "opencl", "opencl")
 
 
+@pytest.mark.rotates("slow", member="a setup from nothing")
 def test_openvino(root: LayeredRoot) -> None:
     set_up_and_take_back(root, "openvino", "openvino:CPU")
 
 
+@pytest.mark.rotates("slow", member="a setup from nothing")
 def test_onnxruntime(root: LayeredRoot) -> None:
     set_up_and_take_back(root, "onnxruntime", "ort:CPUExecutionProvider")
 
 
+@pytest.mark.rotates("slow", member="a setup from nothing")
 def test_torch_on_the_processor_through_a_mirror(root: LayeredRoot, tmp_path: Path) -> None:
     write_index(tmp_path)
     with LoopbackServer(tmp_path) as server:
@@ -105,6 +109,7 @@ def stranger(built: Path) -> Iterator[Path]:
     shutil.rmtree(folder, ignore_errors=True)
 
 
+@pytest.mark.rotates("slow", member="a setup from nothing")
 @pytest.mark.parametrize(("name", "device"), [("openvino", "openvino:CPU"), ("onnxruntime", "ort:CPUExecutionProvider")])
 def test_an_ordinary_user_on_this_machine(stranger: Path, name: str, device: str) -> None:
     home = stranger / f"home-{name}"

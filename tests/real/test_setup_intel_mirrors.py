@@ -27,6 +27,7 @@ def machine(bench: Bench) -> Iterator[Machine]:
         yield machine
 
 
+@pytest.mark.rotates("a setup from mirrors")
 @pytest.mark.parametrize(
     ("name", "distributions"),
     [
@@ -55,6 +56,7 @@ def test_it_ends_installed_and_not_verified_and_undo_gives_the_start_state(
     assert "undone" in machine.setup("--history").stdout
 
 
+@pytest.mark.rotates("a setup from mirrors")
 def test_a_wrong_fingerprint_is_refused_and_nothing_stays(machine: Machine) -> None:
     machine.root.write(CONFIG, machine.mirrors.config("0123456789ABCDEF0123456789ABCDEF01234567"))
     machine.start = machine.root.state()
@@ -67,6 +69,7 @@ def test_a_wrong_fingerprint_is_refused_and_nothing_stays(machine: Machine) -> N
     assert "nothing to undo" in machine.setup("--undo").stdout
 
 
+@pytest.mark.rotates("a setup from mirrors")
 @pytest.mark.parametrize("how", ["unsigned", "signed by another key"])
 def test_a_repository_that_the_pinned_key_did_not_sign_is_refused(machine: Machine, tmp_path: Path, how: str) -> None:
     if how == "unsigned":
@@ -81,6 +84,7 @@ def test_a_repository_that_the_pinned_key_did_not_sign_is_refused(machine: Machi
     machine.undo()
 
 
+@pytest.mark.rotates("a setup from mirrors")
 def test_a_wheel_with_another_checksum_is_refused_and_the_run_goes_on_when_the_index_is_mended(machine: Machine) -> None:
     machine.mirrors.index.wrong_hash = {"torch"}
     done = machine.setup("torch-xpu", "--yes")
@@ -94,6 +98,7 @@ def test_a_wheel_with_another_checksum_is_refused_and_the_run_goes_on_when_the_i
     machine.undo()
 
 
+@pytest.mark.rotates("a setup from mirrors")
 @pytest.mark.parametrize("dies_at", ["Packages", "intel-opencl-icd"])
 def test_a_repository_that_dies_in_the_middle_loses_nothing(machine: Machine, dies_at: str) -> None:
     machine.mirrors.packages.dies_at = dies_at
@@ -109,12 +114,14 @@ def test_a_repository_that_dies_in_the_middle_loses_nothing(machine: Machine, di
     machine.undo()
 
 
+@pytest.mark.rotates("a setup from mirrors")
 def test_a_repository_that_dies_can_be_undone_at_once(machine: Machine) -> None:
     machine.mirrors.packages.dies_at = "intel-opencl-icd"
     assert machine.setup("torch-xpu", "--yes").returncode == 1
     machine.undo()
 
 
+@pytest.mark.rotates("a setup from mirrors")
 def test_an_index_that_dies_for_a_while_is_asked_again_and_one_that_stays_dead_stops_the_run(machine: Machine) -> None:
     machine.mirrors.index.dies = {"torch": 1}
     done = machine.setup("torch-xpu", "--yes")

@@ -1,7 +1,8 @@
 """`gpudoctor setup` killed with SIGKILL at every step boundary and in the middle of every kind of step, then resumed, and then undone.
 
 One undisturbed run tells where it must end. For each point a run is killed there: the doctor alone (what it started lives on), or the
-whole tree. From the state that this leaves one copy is resumed, another is undone. Roots are overlays: a copy costs nothing.
+whole tree. From the state that this leaves one copy is resumed, another is undone. Roots are overlays: a copy costs nothing. Each point
+is a test of its own; a daily run takes some of each kind of step (tests/tiers.py).
 """
 
 from __future__ import annotations
@@ -12,14 +13,13 @@ import re
 import shutil
 import signal
 import sqlite3
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
 from debian_root import RootState, _listing
-from every_kind import ENV, MIDDLE, OLD_ENV, RECIPES, STEPS, Site, served
+from every_kind import ACTS, ENV, MIDDLE, OLD_ENV, RECIPES, STEPS, UNDO_RUNS, Site, served
 from layered_root import Frozen, LayeredRoot, Workshop
 
 DRIVER = "/opt/gpudoctor/tests/real/killing_driver.py"
@@ -29,7 +29,9 @@ ALSO_WATCHED = ("/opt/kit", "/usr/share/keyrings", "/usr/share/driver", "/usr/sh
 NOT_THE_SAME_TWICE = re.compile(r".*(/__pycache__(/.*)?|/\.gpudoctor-files)")
 """Compiled Python holds the time of its source, and so does our list of an environment."""
 SNAPSHOT = re.compile(r"\.gpudoctor-[0-9a-f]{8}")
-WORKERS = 2
+THEIRS = ("venv", "pip")
+"""The steps of a run into an environment that is there: the first one is done already."""
+IN_THEIRS = "killed in an environment of the person's"
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,40 @@ class Point:
 
     def __str__(self) -> str:
         return f"step {self.step} {self.kind}: {self.what or self.point}, {'the whole tree' if self.tree else 'the doctor alone'}"
+
+    @property
+    def id(self) -> str:
+        where = self.what if self.point == "when" else self.point
+        return f"{self.kind}-{self.step}-{where.replace(' ', '-')}{'' if self.tree else '-alone'}"
+
+
+def boundaries(steps: Sequence[str], first: int = 1) -> list[Point]:
+    return [Point(number, kind, point) for number, kind in list(enumerate(steps, 1))[first - 1 :] for point in BOUNDARIES]
+
+
+def middles(steps: Sequence[str], first: int = 1, env: str = ENV) -> list[Point]:
+    """After each act but the last of each step, in the middle of each process that a step starts, and what MIDDLE names."""
+    points = []
+    for number, kind in list(enumerate(steps, 1))[first - 1 :]:
+        acts = ACTS[kind if env == ENV else f"{kind} of theirs"]
+        if "snapshot_tree" in acts:
+            points.append(Point(number, kind, "keep-4", what="the snapshot is half"))
+        for act, method in enumerate(acts, 1):
+            if method == "run":
+                points += [Point(number, kind, f"run-{act}", tree, what=f"in process {act}") for tree in (True, False)]
+            if act < len(acts):
+                points.append(Point(number, kind, f"act-{act}", what=f"after act {act}, {method}"))
+        for what, path in MIDDLE.get(kind, ()):
+            # A process of its own can live on where the doctor dies; what the doctor does itself cannot.
+            both = "run" in acts and ".part" not in path
+            where = path.replace(ENV, env)
+            points += [Point(number, kind, "when", tree, where, what) for tree in ((True, False) if both else (True,))]
+    return points
+
+
+def parameters(points: list[Point], family: str) -> list[Any]:
+    """As parameters; the points of a kind of step are a family."""
+    return [pytest.param(point, id=point.id, marks=pytest.mark.rotates(f"{family}: {point.kind}", member=point.id)) for point in points]
 
 
 @dataclass(frozen=True)
@@ -112,13 +148,21 @@ class Bench:
     start: State
     end: State
     acts: list[dict[str, Any]]
-    after: dict[int, Frozen]
-    """The root as a kill at the end of step N leaves it; 0: the root before the run."""
     done: Frozen
     """The root after the undisturbed run."""
     first: int = 1
     """The first step that was not already done."""
-    env: str = ENV
+    reached: dict[int, Frozen] = field(default_factory=dict)
+
+    def before(self, number: int) -> Frozen:
+        """The root as a kill at the end of the step before leaves it; made when somebody asks for it."""
+        if number <= self.first:
+            return self.base
+        if number not in self.reached:
+            root = self.shop.root(self.before(number - 1))
+            self.killed(root, Point(number - 1, self.steps[number - 2], "after-finish"))
+            self.reached[number] = self.shop.freeze(root)
+        return self.reached[number]
 
     def killed(self, root: LayeredRoot, point: Point) -> None:
         """Goes on from the state after the step before, and dies at the point."""
@@ -168,7 +212,7 @@ class Bench:
 
     def _reached(self, point: Point, tries: int = 3) -> LayeredRoot:
         """A root in which a run died there. What is waited for from outside may be over too soon: then once more."""
-        root = self.shop.root(self.after[point.step - 1])
+        root = self.shop.root(self.before(point.step))
         try:
             self.killed(root, point)
         except AssertionError:
@@ -178,53 +222,15 @@ class Bench:
             return self._reached(point, tries - 1)
         return root
 
-    def try_all(self, points: list[Point]) -> None:
-        with ThreadPoolExecutor(WORKERS) as pool:
-            problems = list(pool.map(self.try_point, points))
-        for point, found in zip(points, problems, strict=True):
-            print(("FAILED  " if found else "ok      ") + str(point))  # noqa: T201 - pytest shows it with -s, and where the test fails
-        assert not any(problems), "\n".join(line for found in problems for line in found[:8])
 
-    def boundaries(self) -> list[Point]:
-        return [Point(number, kind, point) for number, kind in self._open() for point in BOUNDARIES]
-
-    def _open(self) -> list[tuple[int, str]]:
-        return list(enumerate(self.steps, 1))[self.first - 1 :]
-
-    def middles(self) -> list[Point]:
-        """After each act but the last of each step, in the middle of each process that a step starts, and what MIDDLE names."""
-        points = []
-        for number, kind in self._open():
-            acts = [act for act in self.acts if act["step"] == number]
-            if any(act["method"] == "snapshot_tree" for act in acts):
-                points.append(Point(number, kind, "keep-4", what="the snapshot is half"))
-            for act in acts:
-                title = f"{act['method']} {act['what'][:60]}"
-                if act["method"] == "run":
-                    points += [Point(number, kind, f"run-{act['act']}", tree, what=f"in {title}") for tree in (True, False)]
-                if act is not acts[-1]:
-                    points.append(Point(number, kind, f"act-{act['act']}", what=f"after {title}"))
-            for what, path in MIDDLE.get(kind, ()):
-                # A process of its own can live on where the doctor dies; what the doctor does itself cannot.
-                both = any(act["method"] == "run" for act in acts) and ".part" not in path
-                where = path.replace(ENV, self.env)
-                points += [Point(number, kind, "when", tree, where, what) for tree in ((True, False) if both else (True,))]
-        return points
-
-
-def bench_of(shop: Workshop, base: Frozen, begin: tuple[str, ...], steps: tuple[str, ...], first: int = 1, env: str = ENV) -> Bench:
-    """The undisturbed run, and one that is killed at the end of each step and goes on."""
+def bench_of(shop: Workshop, base: Frozen, begin: tuple[str, ...], steps: tuple[str, ...], first: int = 1) -> Bench:
+    """The undisturbed run."""
     root = shop.root(base)
     start = state_of(root)
     rc, output = drive(root, {"verify": True}, *begin)
     assert rc == 0, output
     end, acts = state_of(root), report_of(root)
-    bench = Bench(shop, base, begin, steps, start, end, acts, dict.fromkeys(range(first), base), shop.freeze(root), first, env)
-    for number, kind in list(enumerate(steps, 1))[first - 1 : -1]:
-        root = shop.root(bench.after[number - 1])
-        bench.killed(root, Point(number, kind, "after-finish"))
-        bench.after[number] = shop.freeze(root)
-    return bench
+    return Bench(shop, base, begin, steps, start, end, acts, shop.freeze(root), first)
 
 
 @pytest.fixture(scope="module")
@@ -243,62 +249,70 @@ def bench(site: tuple[Workshop, Frozen]) -> Bench:
     return bench_of(*site, ("setup", "cpu", "--yes"), STEPS)
 
 
+@pytest.fixture(scope="module")
+def theirs(site: tuple[Workshop, Frozen]) -> Bench:
+    return bench_of(*site, ("setup", "jax", "--yes", "--env", OLD_ENV), THEIRS, first=2)
+
+
+def acts_of(report: list[dict[str, Any]]) -> list[tuple[int, str]]:
+    return [(act["step"], act["method"]) for act in report if act["act"]]
+
+
 def test_the_recipe_has_every_kind_that_debian_can_try(bench: Bench) -> None:
     from gpudoctor.model.recipe import KINDS
 
     elsewhere = {"dnf.repository", "dnf.install", "pacman.install", "reboot", "person"}
     assert set(STEPS) == set(KINDS) - elsewhere
     assert set(MIDDLE) <= set(STEPS)
-    assert {act["step"] for act in bench.acts if act["act"]} == set(range(1, len(STEPS) + 1))
+    assert acts_of(bench.acts) == [(number, method) for number, kind in enumerate(STEPS, 1) for method in ACTS[kind]]
 
 
-def test_killed_at_every_boundary(bench: Bench) -> None:
-    bench.try_all(bench.boundaries())
+@pytest.mark.parametrize("point", parameters(boundaries(STEPS) + middles(STEPS), "killed"))
+def test_killed_then_resumed_or_undone(bench: Bench, point: Point) -> None:
+    assert bench.try_point(point) == []
 
 
-def test_killed_in_the_middle_of_every_kind(bench: Bench) -> None:
-    points = bench.middles()
-    assert {point.kind for point in points} >= set(MIDDLE)
-    bench.try_all(points)
+@pytest.mark.rotates(f"{IN_THEIRS}: pip", member="its acts")
+def test_the_steps_in_an_environment_of_the_person(theirs: Bench) -> None:
+    assert acts_of(theirs.acts) == [(2, method) for method in ACTS["pip of theirs"]]
+    with theirs.shop.lent(theirs.done) as root:
+        assert journal_of(root)[1] == ["skipped", "done"]
 
 
-def test_killed_while_an_environment_of_the_person_is_changed(site: tuple[Workshop, Frozen]) -> None:
+@pytest.mark.parametrize("point", parameters(boundaries(THEIRS, 2) + middles(THEIRS, 2, OLD_ENV), IN_THEIRS))
+def test_killed_while_an_environment_of_the_person_is_changed(theirs: Bench, point: Point) -> None:
     """Its packages come back byte for byte, wherever the run was cut off."""
-    bench = bench_of(*site, ("setup", "jax", "--yes", "--env", OLD_ENV), ("venv", "pip"), first=2, env=OLD_ENV)
-    assert journal_steps(bench) == ["skipped", "done"]
-    bench.try_all(bench.boundaries() + bench.middles())
+    assert theirs.try_point(point) == []
 
 
-def journal_steps(bench: Bench) -> list[str]:
-    with bench.shop.lent(bench.done) as root:
-        return journal_of(root)[1]
-
-
+@pytest.mark.rotates("an undo is killed", member="at every boundary")
 def test_an_undo_that_is_killed_at_every_boundary_goes_on_as_an_undo(bench: Bench) -> None:
     """One undo, killed as often as it has boundaries; `--resume` and `--undo` both go on with it."""
-    boundaries = (("undoing", "--undo"), ("undone", "--resume"))
     with bench.shop.lent(bench.done) as root:
         for number, kind in reversed(list(enumerate(bench.steps, 1))):
-            for point, again in boundaries:
+            for point, again in (("undoing", "--undo"), ("undone", "--resume")):
                 rc, output = drive(root, {"step": number, "point": point, "tree": True}, "setup", again)
                 assert rc == -signal.SIGKILL, f"step {number} {kind}, {point}: {rc}\n{output}"
         assert bench.undone(root, Point(0, "all", "undone"), ("setup", "--resume")) == []
 
 
-def test_an_undo_that_is_killed_in_the_middle_of_what_it_runs_goes_on(bench: Bench) -> None:
+@pytest.mark.rotates("an undo is killed", member="never")
+def test_an_undo_that_nobody_disturbs_restores_the_start(bench: Bench) -> None:
     with bench.shop.lent(bench.done) as root:
         rc, output = drive(root, {}, "setup", "--undo")
         assert rc == 0, output
         assert state_of(root).differences(bench.start, exact=True) == []
         runs = [act for act in report_of(root)[len(bench.acts) :] if act["method"] == "run"]
-    assert {bench.steps[act["step"] - 1] for act in runs} >= {"apt.install", "apt.remove", "group", "edit", "file"}
+    assert [(act["step"], act["act"]) for act in runs] == list(UNDO_RUNS)
+    assert {bench.steps[step - 1] for step, _ in UNDO_RUNS} == {"apt.install", "apt.remove", "group", "edit", "file"}
 
-    def try_act(act: dict[str, Any]) -> list[str]:
-        point = Point(act["step"], bench.steps[act["step"] - 1], f"run-{act['act']}", what=f"undo of {act['what'][:60]}")
-        with bench.shop.lent(bench.done) as root:
-            rc, output = drive(root, {"step": point.step, "point": point.point, "tree": True}, "setup", "--undo")
-            return bench.undone(root, point) if rc == -signal.SIGKILL else [f"{point}: not reached, {rc}\n{output}"]
 
-    with ThreadPoolExecutor(WORKERS) as pool:
-        problems = list(pool.map(try_act, runs))
-    assert not any(problems), "\n".join(line for found in problems for line in found[:8])
+@pytest.mark.rotates("an undo is killed", by="step_and_act")
+@pytest.mark.parametrize("step_and_act", UNDO_RUNS, ids=lambda pair: f"{STEPS[pair[0] - 1]}-{pair[0]}-run-{pair[1]}")
+def test_an_undo_that_is_killed_in_the_middle_of_what_it_runs_goes_on(bench: Bench, step_and_act: tuple[int, int]) -> None:
+    step, act = step_and_act
+    point = Point(step, bench.steps[step - 1], f"run-{act}", what=f"undo, process {act}")
+    with bench.shop.lent(bench.done) as root:
+        rc, output = drive(root, {"step": point.step, "point": point.point, "tree": True}, "setup", "--undo")
+        assert rc == -signal.SIGKILL, f"{point}: not reached, {rc}\n{output}"
+        assert bench.undone(root, point) == []

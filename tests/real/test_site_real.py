@@ -19,7 +19,7 @@ from gpudoctor.services import checking, setup_planning
 ROOT = Path(__file__).resolve().parents[2]
 LOADS = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src", "video": "src", "audio": "src", "object": "data"}
 NOT_LOADED = {"canonical", "next", "prev", "search", "index", "author", "copyright"}
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.timeout(900), pytest.mark.rotates("slow", member="the site")]
 
 
 class Page(HTMLParser):

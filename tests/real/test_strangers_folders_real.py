@@ -55,6 +55,7 @@ def folder() -> Iterator[Path]:
     shutil.rmtree(top)
 
 
+@pytest.mark.rotates("a command in a stranger's folder")
 @pytest.mark.timeout(200)
 @pytest.mark.parametrize("words", COMMANDS, ids=[" ".join(words) or "alone" for words in COMMANDS])
 def test_nothing_of_it_is_run(words: list[str], folder: Path, tmp_path: Path) -> None:

@@ -134,6 +134,7 @@ def is_set_up(root: LayeredRoot, user: str) -> bool:
     return True
 
 
+@pytest.mark.rotates("a system file")
 def test_applied_and_taken_back(able: Machine) -> None:
     rc, output = able.setup("cpu", "--yes")
     who = "carl" if able.user == "root" else able.user
@@ -147,6 +148,7 @@ def test_applied_and_taken_back(able: Machine) -> None:
         assert groups(able.root, "carl") == {"carl", "audio", "video"}  # that one was there before
 
 
+@pytest.mark.rotates("a system file that a person changed")
 def test_what_a_person_changed_meanwhile_is_kept_and_named(able: Machine) -> None:
     assert able.setup("cpu", "--yes")[0] == 0
     able.root.here(GRUB).write_bytes(able.root.here(GRUB).read_bytes() + b"GRUB_THEME=x\n")
@@ -210,6 +212,7 @@ def test_resumed_before_anybody_did_it_the_same_is_told_again(bert: Machine) -> 
     assert bert.mine() == []
 
 
+@pytest.mark.rotates("sudo")
 def test_sudo_that_refuses_is_as_good_as_none(able: Machine) -> None:
     """carl is not in sudoers, and there is no terminal to ask for a password at."""
     able.root.run(["install", "-d", "-o", "carl", "/var/tmp/carl"])

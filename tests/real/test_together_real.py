@@ -40,6 +40,7 @@ def disturbed(own: Path, number: signal.Signals, seconds: float) -> threading.Th
     return thread
 
 
+@pytest.mark.rotates("several processes at once")
 @pytest.mark.alone
 @pytest.mark.timeout(300)
 def test_two_replicas_share_batches_from_image_to_result(environment: Callable[[str], Path], tmp_path: Path) -> None:
@@ -60,6 +61,7 @@ def test_two_replicas_share_batches_from_image_to_result(environment: Callable[[
     assert not workers(tmp_path) and not list(tmp_path.iterdir())
 
 
+@pytest.mark.rotates("several processes at once")
 @pytest.mark.timeout(300)
 def test_a_replica_that_somebody_kills_is_one_failure_and_takes_the_other_along(environment: Callable[[str], Path], tmp_path: Path) -> None:
     thread = disturbed(tmp_path, signal.SIGKILL, 6.0)
@@ -72,6 +74,7 @@ def test_a_replica_that_somebody_kills_is_one_failure_and_takes_the_other_along(
     assert not workers(tmp_path) and not list(tmp_path.iterdir())
 
 
+@pytest.mark.rotates("several processes at once")
 @pytest.mark.alone
 @pytest.mark.timeout(300)
 def test_two_processes_add_up_by_gloo_at_every_message_size(environment: Callable[[str], Path], tmp_path: Path) -> None:
@@ -89,6 +92,7 @@ def test_two_processes_add_up_by_gloo_at_every_message_size(environment: Callabl
     assert not workers(tmp_path) and not list(tmp_path.iterdir())
 
 
+@pytest.mark.rotates("several processes at once")
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
 def test_a_rank_that_dies_or_hangs_is_a_failure_and_nothing_waits_for_it(
@@ -104,6 +108,7 @@ def test_a_rank_that_dies_or_hangs_is_a_failure_and_nothing_waits_for_it(
     assert not workers(tmp_path) and not list(tmp_path.iterdir())
 
 
+@pytest.mark.rotates("several processes at once")
 @pytest.mark.timeout(300)
 def test_the_end_of_the_doctor_is_that_of_all_replicas(environment: Callable[[str], Path], tmp_path: Path) -> None:
     argv = [sys.executable, "-m", "gpudoctor", "validate", "--python", str(environment("torch-cpu")), *REPLICAS, "--duration", "60"]
@@ -120,6 +125,7 @@ def test_the_end_of_the_doctor_is_that_of_all_replicas(environment: Callable[[st
     assert not workers(tmp_path) and not list(tmp_path.iterdir())
 
 
+@pytest.mark.rotates("several processes at once")
 @pytest.mark.timeout(300)
 def test_fine_tuning_in_mixed_precision_learns_as_float64_does(environment: Callable[[str], Path], tmp_path: Path) -> None:
     words = ("--workload", "classifier_finetuning", "--batch", "1", "--duration", "0.5", "--optimizer", "adam")
@@ -130,6 +136,7 @@ def test_fine_tuning_in_mixed_precision_learns_as_float64_does(environment: Call
     assert found["correctness"]["passed"] and found["input"] == [3, 224, 224]
 
 
+@pytest.mark.rotates("several processes at once")
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
 def test_the_head_learns_faster_than_the_rest_in_every_precision(environment: Callable[[str], Path], dtype: str) -> None:
@@ -165,6 +172,7 @@ def test_images_are_prepared_alike_with_numpy_and_torch(environment: Callable[[s
     assert ran.stdout == "same\n", ran.stderr
 
 
+@pytest.mark.rotates("environment", by="name")
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     ("framework", "name", "device"),

@@ -31,6 +31,7 @@ def facts(host: LocalHost) -> Facts:
     return known_fixes.facts_of_run(Facts({"cpu.flags": Known(flags.partition(":")[2].split())}), SMALL, "cpu", host)
 
 
+@pytest.mark.rotates("a measured difference")
 def test_at_least_four_known_fixes_run_on_this_processor() -> None:
     host = LocalHost()
     known = facts(host)
@@ -57,6 +58,7 @@ def need_vectors(known: Facts) -> None:
         pytest.skip("a processor without AVX2 has nothing to lose")
 
 
+@pytest.mark.rotates("a measured difference")
 def test_a_setting_that_makes_it_slower_is_told() -> None:
     host = LocalHost()
     known = facts(host)
@@ -65,6 +67,7 @@ def test_a_setting_that_makes_it_slower_is_told() -> None:
     assert found.speed_up is not None and found.speed_up < 0.8 and found.outcome in ("harms", "unclear") and not found.recommended
 
 
+@pytest.mark.rotates("a measured difference")
 def test_a_fix_that_certainly_helps_is_recommended_with_its_interval() -> None:
     """A machine where somebody once switched the vector units off, and a fix that gives them back."""
     host = LocalHost()
@@ -84,6 +87,7 @@ def test_a_fix_that_certainly_helps_is_recommended_with_its_interval() -> None:
     assert found.speed_up is not None and found.low is not None and found.speed_up > 1.5 and found.low > 1.1
 
 
+@pytest.mark.rotates("a measured difference")
 def test_a_fix_that_changes_nothing_is_not_recommended() -> None:
     host = LocalHost()
     nothing = row(environment={"A_VARIABLE_THAT_NOBODY_READS": "1"})
@@ -92,6 +96,7 @@ def test_a_fix_that_changes_nothing_is_not_recommended() -> None:
     assert found.low is not None and found.high is not None and found.low < 1.1 and found.high > 0.9
 
 
+@pytest.mark.rotates("a measured difference")
 def test_the_end_of_memory_is_found_without_a_swap_or_a_kill() -> None:
     host = LocalHost()
 

@@ -21,6 +21,8 @@ from gpudoctor.setup.steps._step import Look, PlanError
 from gpudoctor.system.live_changes import ActingHost
 from gpudoctor.system.writable_host import ActFailed
 
+pytestmark = pytest.mark.rotates("uv", by="home")
+
 HERE = f"=={MINOR}.*"
 NOWHERE = "http://127.0.0.1:9"
 """A port where nothing listens."""

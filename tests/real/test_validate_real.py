@@ -21,6 +21,7 @@ SLACK = 6.0
 """Seconds that a machine with other work on its two cores may take more."""
 
 
+@pytest.mark.rotates("slow", member="a minute")
 @pytest.mark.timeout(300)
 def test_quick_is_a_minute_and_right(environment: Callable[[str], Path], tmp_path: Path) -> None:
     ran, document, took = validate(environment("torch-cpu"), tmp_path, "--quick")
@@ -62,6 +63,7 @@ def test_a_worker_that_somebody_kills_is_one_failure_and_the_rest_goes_on(enviro
     assert mine and not workers(tmp_path) and not list(tmp_path.iterdir())
 
 
+@pytest.mark.rotates("the end of the doctor")
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_the_end_of_the_doctor_is_that_of_its_workers(environment: Callable[[str], Path], tmp_path: Path, number: signal.Signals) -> None:

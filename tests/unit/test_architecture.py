@@ -4,6 +4,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.starts_processes("a Python that imports the package alone")
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -66,6 +66,7 @@ def test_a_path_does_not_take_the_quote_behind_it() -> None:
     assert fill_command("ls {cwd.path}", Facts({"cwd.path": Known("/a b")})) == "ls '/a b'"
 
 
+@pytest.mark.starts_processes("bash and shellcheck read the commands of checks")
 def test_the_commands_are_sound_shell(tmp_path) -> None:  # type: ignore[no-untyped-def]
     """Those for a POSIX shell: shellcheck reads them all at once."""
     scripts = {}

@@ -19,6 +19,7 @@ LINK = re.compile(r"!?\[[^\[\]]*\]\(([^()\s#]+)(?:#[^()\s]*)?\)")
 FENCE = re.compile(r"^```bash\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
+@pytest.mark.starts_processes("the screens of the documents come from the command line")
 def test_the_screen_of_the_readme_is_what_check_prints() -> None:
     import terminal
 
@@ -26,6 +27,7 @@ def test_the_screen_of_the_readme_is_what_check_prints() -> None:
     assert shown and shown[2] == terminal.plain(), "run: python docs/screenshots/terminal.py"
 
 
+@pytest.mark.starts_processes("the screens of the documents come from the command line")
 def test_the_picture_holds_that_screen_and_loads_nothing() -> None:
     import terminal
 

@@ -16,6 +16,7 @@ SEED = 20261122
 CASES = 28
 
 
+@pytest.mark.starts_processes("time and memory of each case are limited in a fresh Python")
 @pytest.mark.skipif(sys.platform != "linux", reason="counts memory and time of a child as Linux does")
 @pytest.mark.timeout(300)
 def test_hostile_files_end_in_time_and_memory_with_a_status_that_says_so() -> None:

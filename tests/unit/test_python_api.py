@@ -12,6 +12,8 @@ from rich.console import Console
 import gpudoctor
 from gpudoctor.reporters.shared import schema
 
+pytestmark = pytest.mark.starts_processes("a Python that imports the package alone")
+
 MACHINES = Path(__file__).parents[1] / "machines"
 BROKEN, HEALTHY = MACHINES / "arc-a750-old-kernel", MACHINES / "rtx4090-healthy"
 

@@ -24,6 +24,8 @@ from gpudoctor.model.measurement import FAILED, OK, SKIPPED
 from gpudoctor.services import validating
 from gpudoctor.system.local_host import LocalHost
 
+pytestmark = pytest.mark.starts_processes("replicas are processes of their own; these are small scripts")
+
 CPU = MeasurementTarget(framework="torch", device="cpu", python="/p", backend="cpu")
 CARDS = [MeasurementTarget(framework="torch", device=f"xpu:{number}", python="/p", backend="xpu") for number in range(3)]
 OTHER = MeasurementTarget(framework="openvino", device="openvino:GPU.0", python="/p", backend="gpu")

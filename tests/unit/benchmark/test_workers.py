@@ -26,7 +26,10 @@ from gpudoctor.system.framework_child import Caches
 from gpudoctor.system.host import Text
 from gpudoctor.system.local_host import LocalHost
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="signals, /proc and memory limits")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="signals, /proc and memory limits"),
+    pytest.mark.starts_processes("workers are processes of their own; these are small scripts"),
+]
 TARGET = MeasurementTarget(framework="torch", device="cpu", python=sys.executable, backend="cpu", name="A Processor", version="2.13")
 JOB = plan(TARGET, ValidateOptions(workloads=("resnet18",), tasks=("inference",)))[0]
 GOOD: dict[str, Any] = {

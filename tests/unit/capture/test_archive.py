@@ -75,6 +75,7 @@ def replay(host: RecordingHost, path: Path, name: str, **more: Any) -> RecordedH
     return open_recorded(target)
 
 
+@pytest.mark.starts_processes("stand-ins of tools are recorded, and replayed")
 @pytest.mark.parametrize("name", ["m.tar.gz", "m.zip", "m/"])
 def test_everything_replays(box: Path, tmp_path: Path, name: str) -> None:
     host = RecordingHost(LocalHost())

@@ -19,6 +19,8 @@ from gpudoctor.cli.assistant_tools import Allowed, names_of
 from gpudoctor.cli.mcp import answer, answer_apart, looks_here, refusal
 from gpudoctor.system import isolated_calls
 
+pytestmark = pytest.mark.starts_processes("each call of an assistant is answered by a process of its own")
+
 MACHINES = Path(__file__).parents[2] / "machines"
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 

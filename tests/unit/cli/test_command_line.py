@@ -11,6 +11,10 @@ import pytest
 from gpudoctor import cli
 from gpudoctor.reporters.shared import schema
 
+pytestmark = pytest.mark.starts_processes(
+    "gpudoctor itself, in a child: what a terminal, a pipe or a signal does cannot be tried in this process"
+)
+
 COMMANDS = [[], *([name] for name in cli.COMMANDS)]
 
 

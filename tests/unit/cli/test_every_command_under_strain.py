@@ -29,6 +29,7 @@ def line_of(words: list[str], tmp_path: Path) -> list[str]:
     return [str(tmp_path / "requirements.txt") if word == "REQUIREMENTS" else word for word in words]
 
 
+@pytest.mark.starts_processes("gpudoctor itself, as a person starts it: with terminals, pipes and signals")
 @EVERY
 def test_a_dumb_terminal_gets_no_escape(words: list[str], tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
@@ -49,6 +50,7 @@ def test_a_dumb_terminal_gets_no_escape(words: list[str], tmp_path: Path) -> Non
     assert said and b"\x1b" not in said and b"Traceback" not in said
 
 
+@pytest.mark.starts_processes("gpudoctor itself, as a person starts it: with terminals, pipes and signals")
 @EVERY
 def test_a_pipe_that_nobody_reads_is_no_bug(words: list[str], tmp_path: Path) -> None:
     reading, writing = os.pipe()
@@ -62,6 +64,7 @@ def test_a_pipe_that_nobody_reads_is_no_bug(words: list[str], tmp_path: Path) ->
     assert "Traceback" not in done.stderr and "Broken pipe" not in done.stderr and "bug" not in done.stderr
 
 
+@pytest.mark.starts_processes("gpudoctor itself, as a person starts it: with terminals, pipes and signals")
 @EVERY
 def test_ctrl_c_in_the_first_tenth_of_a_second(words: list[str], tmp_path: Path) -> None:
     begun = f"""

@@ -6,6 +6,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 COUNTED = """
 import json, re, sys
 compiled = 0
@@ -34,6 +36,7 @@ print(json.dumps({"compiled": compiled, "built": of_message, "modules": sorted(s
 """
 
 
+@pytest.mark.starts_processes("what is imported at the start is counted in a fresh Python")
 def test_a_short_text_builds_and_imports_only_what_it_needs() -> None:
     run = subprocess.run([sys.executable, "-c", COUNTED], capture_output=True, text=True, check=True, timeout=120)
     told = json.loads(run.stdout)

@@ -16,6 +16,10 @@ import pytest
 
 from gpudoctor.cli import run
 
+pytestmark = pytest.mark.starts_processes(
+    "gpudoctor itself, in a child: what a terminal, a pipe or a signal does cannot be tried in this process"
+)
+
 MACHINES = Path(__file__).parents[2] / "machines"
 BROKEN = [path.parent for path in sorted(MACHINES.glob("*/expect.toml")) if "errors = []" not in path.read_text()]
 NO_GPU = str(MACHINES / "vm-virtio-only")

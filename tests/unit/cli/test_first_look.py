@@ -68,6 +68,7 @@ def on_a_terminal(*words: str) -> tuple[str, int]:
     return said.decode().replace("\r\n", "\n"), ran.returncode
 
 
+@pytest.mark.starts_processes("gpudoctor itself, as a person starts it: with terminals, pipes and signals")
 def test_alone_on_a_terminal_it_looks_and_asks_nothing() -> None:
     said, status = on_a_terminal()
     plain = re.sub(r"\x1b\[[0-9;]*m", "", said)
@@ -78,6 +79,7 @@ def test_alone_on_a_terminal_it_looks_and_asks_nothing() -> None:
     assert status == 0 and "intel-kernel-too-old" in recorded
 
 
+@pytest.mark.starts_processes("gpudoctor itself, as a person starts it: with terminals, pipes and signals")
 def test_alone_in_a_pipe_it_is_the_help_and_says_nothing_of_the_hidden_option() -> None:
     done = subprocess.run([sys.executable, "-m", "gpudoctor"], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
     assert (done.returncode, done.stderr) == (0, "")

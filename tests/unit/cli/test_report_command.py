@@ -90,6 +90,7 @@ def test_refusals_are_one_line(words: list[str], hint: str, capsys: pytest.Captu
     assert said.out == "" and len(said.err.splitlines()) == 1 and hint in said.err
 
 
+@pytest.mark.starts_processes("reports on this machine, whose tools are asked")
 def test_this_machine(state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Twice: pseudonyms stay, the mapping is private, and shown on a terminal alone."""
     work = tmp_path / "looking-glass/venv"
@@ -121,6 +122,7 @@ def test_this_machine(state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert f"{user} " in shown and "mockturtle" in shown and "looking-glass" in shown
 
 
+@pytest.mark.starts_processes("reports on this machine, whose tools are asked")
 def test_raw_keeps_everything(tmp_path: Path, state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_CACHE_PATH", "/home/mockturtle/cache")
     assert run(["report", "--raw", "-o", "raw.json", "--budget", "20"]) == 0
@@ -129,6 +131,7 @@ def test_raw_keeps_everything(tmp_path: Path, state: Path, monkeypatch: pytest.M
     assert not (state / "pseudonyms.json").exists()
 
 
+@pytest.mark.starts_processes("reports on this machine, whose tools are asked")
 def test_a_state_folder_that_cannot_be_written_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -66,6 +66,7 @@ def test_in_a_pipe_nothing_is_posted_unasked(tracker: TrackerServer, monkeypatch
     assert "add --yes" in capsys.readouterr().err and tracker.comments == []
 
 
+@pytest.mark.starts_processes("gpudoctor itself, as a person starts it: with terminals, pipes and signals")
 @pytest.mark.parametrize(("word", "posted"), [("y", 1), ("", 0)])
 def test_on_a_terminal_it_asks(tracker: TrackerServer, word: str, posted: int, tmp_path: Path) -> None:
     master, slave = pty.openpty()
@@ -155,6 +156,7 @@ def test_a_text_that_is_too_long_for_an_address_goes_into_a_file_of_its_own(
     assert FINDING in (tmp_path / "gpudoctor-issue-2.md").read_text() and (tmp_path / "gpudoctor-issue.md").read_text() == "mine"
 
 
+@pytest.mark.starts_processes("gpudoctor itself, as a person starts it: with terminals, pipes and signals")
 def test_a_browser_gets_the_address_as_one_word(tracker: TrackerServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen, browser = tmp_path / "seen", tmp_path / "firefox-like"
     browser.write_text(f'#!/bin/sh\nprintf "%s\\n" "$#" "$1" > {seen}\n')

@@ -16,6 +16,10 @@ from gpudoctor.cli import BadInput
 from gpudoctor.knowledge.paths import PACKAGE
 from gpudoctor.setup.journal import Journal
 
+pytestmark = pytest.mark.starts_processes(
+    "gpudoctor itself, in a child: what a terminal, a pipe or a signal does cannot be tried in this process"
+)
+
 SCHEMA = json.loads((PACKAGE / "data" / "plan.schema.json").read_text(encoding="utf-8"))
 
 

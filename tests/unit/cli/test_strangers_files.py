@@ -156,6 +156,7 @@ def _file(folder: Path, name: str, content: str) -> str:
     return str(folder / name)
 
 
+@pytest.mark.starts_processes("memory is limited and measured in a fresh Python")
 @pytest.mark.skipif(sys.platform != "linux", reason="no other system has this limit")
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("make", BOMBS)
@@ -165,6 +166,7 @@ def test_reading_takes_at_most_300_megabytes(make: Callable[[Path], list[str]], 
     assert most <= MOST, f"{most >> 20} MiB"
 
 
+@pytest.mark.starts_processes("memory is limited and measured in a fresh Python")
 @pytest.mark.skipif(sys.platform != "linux", reason="no other system has this limit")
 def test_the_limit_holds_and_ends_with_its_block() -> None:
     code = (

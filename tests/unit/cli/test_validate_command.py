@@ -60,6 +60,7 @@ def test_what_cannot_be_is_one_line_and_status_2(words: tuple[str, ...], said: s
     assert said in shown.err and shown.err.count("\n") == 1 and shown.out == ""
 
 
+@pytest.mark.starts_processes("looks at an environment without packages")
 def test_an_environment_without_frameworks_cannot_be_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     venv.create(tmp_path / "env", with_pip=False, symlinks=True)
     assert cli.run(["validate", "--python", str(tmp_path / "env")]) == 4

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
 
 from gpudoctor.model.batch_sweep import MEMORY, Sweep, SweepPoint
 from gpudoctor.model.change import Change, Diff, FindingChange, Side, VerdictChange
@@ -63,3 +64,16 @@ DIFF = Diff(
     verdicts=(VerdictChange(stack="torch-xpu", title="PyTorch on Intel GPUs", before="ok", after="broken"),),
     one_sided=("a.b",), followed=2,
 )  # fmt: skip
+
+
+def poisoned(value: Any, text: str) -> Any:
+    """`value` with every string in it replaced."""
+    if isinstance(value, str):
+        return text
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{each.name: poisoned(getattr(value, each.name), text) for each in fields(value)})
+    if isinstance(value, dict):
+        return {text + str(number): poisoned(inner, text) for number, inner in enumerate(value.values())}
+    if isinstance(value, list | tuple):
+        return type(value)(poisoned(inner, text) for inner in value)
+    return value

@@ -128,6 +128,7 @@ def test_a_reviewer_sees_every_character(plan: Plan) -> None:
 # Words of a shell
 
 
+@pytest.mark.starts_processes("bash reads what was quoted for it")
 @given(texts)
 def test_a_word_is_one_argument_in_both_forms(text: str) -> None:
     for form in (word(text), flat(text)):
@@ -136,6 +137,7 @@ def test_a_word_is_one_argument_in_both_forms(text: str) -> None:
     assert "\n" not in flat(text)
 
 
+@pytest.mark.starts_processes("bash reads what was quoted for it")
 @given(texts)
 def test_a_heredoc_gives_the_content_and_nothing_else(text: str) -> None:
     said = subprocess.run(["bash", "-c", heredoc("cat", text)], capture_output=True)

@@ -125,6 +125,7 @@ VERSIONS = [
 ]
 
 
+@pytest.mark.starts_processes("dpkg compares versions as we do")
 def test_versions_are_ordered_as_dpkg_orders_them() -> None:
     for left in VERSIONS:
         for right in VERSIONS:

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from gpudoctor.setup.first_computation import STAGES, Computed, compute, parse
 from gpudoctor.system.host import PAYLOAD_MARK, Ran
 
+pytestmark = pytest.mark.starts_processes("the computation is a child that crashes, hangs or floods")
+
 GOOD = (
     {"stage": "import"},
     {"stage": "import", "version": "2.8.0"},

@@ -14,6 +14,8 @@ import pytest
 from gpudoctor.facts.probes.frameworks import payload
 from gpudoctor.setup.first_computation import Computed, compute
 
+pytestmark = pytest.mark.starts_processes("the payload is run as an interpreter of the machine runs it")
+
 
 def load(path: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location("loaded_" + Path(path).stem, path)

@@ -73,6 +73,7 @@ def test_a_child_is_open_until_its_end_was_seen(tmp_path: Path):
     assert journal.open_children(run) == [JournaledProcess(41, 7, True, "apt-get")]
 
 
+@pytest.mark.starts_processes("a second doctor holds the journal")
 def test_no_password_of_a_proxy_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """pip is given the proxy as an argument; neither the journal nor the log of the run keeps its password."""
     monkeypatch.setenv("PIP_PROXY", "http://anna:ple@se-not@127.0.0.1:9")
@@ -90,6 +91,7 @@ def test_no_password_of_a_proxy_is_kept(tmp_path: Path, monkeypatch: pytest.Monk
     assert b"/bin/true" in kept and b"not@" not in kept and b"anna" not in kept
 
 
+@pytest.mark.starts_processes("a second doctor holds the journal")
 def test_a_second_run_is_told_who_is_at_work_and_let_in_when_the_first_dies(tmp_path: Path):
     holder = subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path)], stdout=subprocess.PIPE, text=True)
     assert holder.stdout is not None

@@ -23,6 +23,7 @@ WHEEL = Wheel("sdk", "1.0", padding=100_000)
 DIGEST = hashlib.sha256(WHEEL.content()).hexdigest()
 
 
+@pytest.mark.starts_processes("the downloads of a step are processes of their own")
 def test_downloaded_checked_and_removed(tmp_path: Path) -> None:
     acting, home = machine(tmp_path), tmp_path / "home"
     home.mkdir()
@@ -39,6 +40,7 @@ def test_downloaded_checked_and_removed(tmp_path: Path) -> None:
         assert wrong.undo(acting) == () and listing(home) == {}
 
 
+@pytest.mark.starts_processes("the downloads of a step are processes of their own")
 def test_a_file_of_the_same_name_is_not_overwritten(tmp_path: Path) -> None:
     acting, to = machine(tmp_path), tmp_path / "sdk.whl"
     to.write_text("mine")
@@ -49,6 +51,7 @@ def test_a_file_of_the_same_name_is_not_overwritten(tmp_path: Path) -> None:
     assert step.undo(acting) == () and to.read_text() == "mine"
 
 
+@pytest.mark.starts_processes("the downloads of a step are processes of their own")
 def test_from_a_bundle(tmp_path: Path) -> None:
     acting, to = machine(tmp_path, offline=True), tmp_path / "sdk.whl"
     seen = look("/e", {"vendor": "https://example.org"}, bundle=str(tmp_path / "bundle"))

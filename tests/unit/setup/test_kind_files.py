@@ -88,6 +88,7 @@ def test_an_unknown_trigger(etc: Path) -> None:
         plan("file", look("/e"), path="/etc/x", content="x", after=["udevd"])
 
 
+@pytest.mark.starts_processes("a shell reads the variables; triggers are commands")
 def test_triggers_run_after_and_again_after_undo(acting: ActingHost, etc: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[tuple[str, ...]] = []
     real = acting.run
@@ -184,6 +185,7 @@ def shell(env: Path, command: str) -> str:
     return subprocess.run(["sh", "-euc", script], capture_output=True, text=True, check=True, cwd="/").stdout
 
 
+@pytest.mark.starts_processes("a shell reads the variables; triggers are commands")
 def test_variables_hold_while_it_is_active(acting: ActingHost, env: Path, tmp_path: Path) -> None:
     before = listing(env)
     (tmp_path / "enable it.sh").write_text("export FROM_SCRIPT=yes\n")
@@ -204,6 +206,7 @@ def test_variables_hold_while_it_is_active(acting: ActingHost, env: Path, tmp_pa
     assert step.undo(acting) == ()
 
 
+@pytest.mark.starts_processes("a shell reads the variables; triggers are commands")
 def test_what_a_person_wrote_beside_stays(acting: ActingHost, env: Path) -> None:
     step = carry_out("environment", look(env), acting, variables={"A": "1"})
     for path in (env / "bin" / "activate", env / "gpudoctor-env.sh"):

@@ -115,6 +115,7 @@ def test_hostile_bytes_never_do_more_than_be_refused(data, armored):
         assert all(len(one) in (40, 64) for one in found)
 
 
+@pytest.mark.starts_processes("gpg says which fingerprint a key has")
 @pytest.mark.parametrize("kind", ["rsa3072", "ed25519"])
 def test_a_key_of_gpg_has_the_fingerprint_that_gpg_says(tmp_path: Path, kind: str):
     home = tmp_path / "gnupg"

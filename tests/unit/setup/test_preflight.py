@@ -28,6 +28,8 @@ from gpudoctor.setup.steps._step import Look
 from gpudoctor.system.http import HttpClient
 from gpudoctor.system.local_host import LocalHost
 
+pytestmark = pytest.mark.starts_processes("preflight asks gpgv and sudo")
+
 LINUX = ["manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "linux_x86_64"]
 
 

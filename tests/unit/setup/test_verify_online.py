@@ -107,7 +107,7 @@ def test_the_command_fails_where_something_is_gone(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    monkeypatch.setattr("gpudoctor.setup.availability.Places.get", _only_loopback(tree))
+    monkeypatch.setattr("gpudoctor.setup.availability.ReachedServers.get", _only_loopback(tree))
     mirror_all(tmp_path, tree.url)
     assert run(["list", "recipes", "--verify-online", "--format", "json"]) == 1
     told = json.loads(capsys.readouterr().out)["rows"]

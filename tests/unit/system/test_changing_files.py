@@ -23,6 +23,7 @@ def machine(tmp_path: Path) -> ActingHost:
     return ActingHost(LocalHost(), log=tmp_path / "state" / "log")
 
 
+@pytest.mark.starts_processes("a doctor is killed while it writes")
 def test_a_kill_leaves_the_old_or_the_new_content_and_nothing_else(tmp_path: Path) -> None:
     folder = tmp_path / "etc"
     folder.mkdir()
@@ -132,6 +133,7 @@ def test_a_tree_goes_without_what_its_links_point_to(tmp_path: Path, machine: Ac
     assert (tmp_path / "kept" / "file").exists()
 
 
+@pytest.mark.starts_processes("a doctor is killed while it writes")
 def test_a_tree_with_folders_that_may_not_be_written_goes_too() -> None:
     script = """if True:
         import os, shutil, tempfile

@@ -14,7 +14,10 @@ from gpudoctor.setup import openpgp
 from gpudoctor.system import gpg
 from gpudoctor.system.gpg import KeyRefused, checked_key, key_for_apt
 
-pytestmark = pytest.mark.skipif(not all(map(shutil.which, ("gpg", "gpgv"))), reason="needs gpg and gpgv")
+pytestmark = [
+    pytest.mark.skipif(not all(map(shutil.which, ("gpg", "gpgv"))), reason="needs gpg and gpgv"),
+    pytest.mark.starts_processes("gpg makes the keys and judges them"),
+]
 Gpg = Callable[..., bytes]
 
 

@@ -14,7 +14,10 @@ import pytest
 
 from gpudoctor.system.local_host import LocalHost
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="process groups and /proc")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="process groups and /proc"),
+    pytest.mark.starts_processes("small scripts stand for tools that hang, flood and fork"),
+]
 
 
 @pytest.fixture

@@ -20,6 +20,8 @@ from gpudoctor.system.live_changes import ActingHost
 from gpudoctor.system.local_host import LocalHost
 from gpudoctor.system.writable_host import ActFailed, NeedsRoot, WritableHost
 
+pytestmark = pytest.mark.starts_processes("commands of a setup are journaled processes")
+
 ROOT = Path(__file__).resolve().parents[3]
 
 

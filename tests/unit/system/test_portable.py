@@ -45,6 +45,7 @@ def run(system: str, lacks: list[str], arguments: list[str], folder: Path) -> su
     return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, cwd=folder)
 
 
+@pytest.mark.starts_processes("a Python without the names that another system lacks")
 @pytest.mark.parametrize(("system", "lacks"), [("win32", WINDOWS_LACKS), ("darwin", MACOS_LACKS)], ids=["windows", "macos"])
 @pytest.mark.parametrize(
     "arguments",

@@ -177,6 +177,7 @@ def tool(folder: Path, name: str, body: str) -> None:
     path.chmod(0o755)
 
 
+@pytest.mark.starts_processes("stand-ins of vendors' tools, which run beside a measurement")
 def test_tools_run_beside_it_and_end_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     query = "while :; do echo '2520, 61, 300, 0x4, 99, 50'; sleep 0.1; done"
     body = f"echo $$ > {tmp_path}/$1.pid\nif [ \"$1\" = pmon ]; then printf '{PMON}'; sleep 100; fi\n{query}"
@@ -195,6 +196,7 @@ def test_tools_run_beside_it_and_end_with_it(tmp_path: Path, monkeypatch: pytest
         assert len(pids) == 2 and not [pid for pid in pids if Path(f"/proc/{pid}").exists()]
 
 
+@pytest.mark.starts_processes("stand-ins of vendors' tools, which run beside a measurement")
 def test_a_tool_without_a_loop_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tool(tmp_path, "gc-inventory", f"cat <<'E'\n{inventory()}\nE")
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")

@@ -96,6 +96,7 @@ def test_remedy_fits_the_package_manager() -> None:
     assert failures({"torch": Unknown("not inspected"), "jax": {"error": None}}, "apt", "python") == []
 
 
+@pytest.mark.starts_processes("the payload is run as the examined interpreter runs it")
 def test_payload_says_its_stages_whatever_the_framework_prints(tmp_path: Path) -> None:
     (tmp_path / "jax.py").write_text(
         "import os\nprint('noise')\nos.write(1, b'more noise')\n__version__ = '0.9'\ndef devices(): return []\n"

@@ -115,6 +115,7 @@ def test_no_text_of_a_plan_drives_the_terminal(plan: Plan) -> None:
         assert not {char for char in screen if not char.isprintable()} - {"\n"}
 
 
+@pytest.mark.starts_processes("bash reads what was quoted for it")
 @given(texts)
 def test_a_command_on_the_screen_stays_on_one_line_and_says_its_arguments(text: str) -> None:
     step = replace(ARC.steps[5], acts=(Command(argv=("true", text)),))

@@ -3,7 +3,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pages import COMPARISON, DIFF, MEASURED, SWEEP
+from pages import COMPARISON, DIFF, MEASURED, SWEEP, poisoned
 from reports import FOLLOWS, HINT, KERNEL, report, stack
 
 from gpudoctor.model.check import Advice
@@ -267,19 +267,6 @@ HOSTILE = (
     "\x1b[31m", "\x00", "\ud800", "a\nb",
     "<user-1>", "https://x.example/\"><script>", "x" * 3000,
 )  # fmt: skip
-
-
-def poisoned(value: Any, text: str) -> Any:
-    """`value` with every string in it replaced."""
-    if isinstance(value, str):
-        return text
-    if is_dataclass(value) and not isinstance(value, type):
-        return replace(value, **{each.name: poisoned(getattr(value, each.name), text) for each in fields(value)})
-    if isinstance(value, dict):
-        return {text + str(number): poisoned(inner, text) for number, inner in enumerate(value.values())}
-    if isinstance(value, list | tuple):
-        return type(value)(poisoned(inner, text) for inner in value)
-    return value
 
 
 def shown_with(text: str) -> Page:

@@ -12,8 +12,6 @@ from wheel_index import Wheel, WheelIndex
 
 from gpudoctor.model.plan import DONE, Command
 from gpudoctor.setup.environment_snapshot import MANIFEST
-from gpudoctor.setup.steps._step import PlanError
-from gpudoctor.system.writable_host import ActFailed
 
 HERE = f"=={MINOR}.*"
 
@@ -26,6 +24,7 @@ def bare(path: Path) -> Path:
     return path
 
 
+@pytest.mark.rotates("a step that makes an environment")
 def test_made_used_and_deleted(tmp_path: Path) -> None:
     acting, env = machine(tmp_path), tmp_path / "home" / "gpudoctor" / "torch"
     (tmp_path / "home").mkdir()
@@ -39,6 +38,7 @@ def test_made_used_and_deleted(tmp_path: Path) -> None:
     assert step.undo(acting) == ()
 
 
+@pytest.mark.rotates("a step that makes an environment")
 def test_compiled_files_are_nobodys(tmp_path: Path) -> None:
     acting, env = machine(tmp_path), tmp_path / "env"
     step = carry_out("venv", look(env), acting, python=HERE)
@@ -47,6 +47,7 @@ def test_compiled_files_are_nobodys(tmp_path: Path) -> None:
     assert not env.exists()
 
 
+@pytest.mark.rotates("a step that makes an environment")
 def test_what_came_since_keeps_it(tmp_path: Path) -> None:
     acting, env = machine(tmp_path), tmp_path / "made" / "env"
     step = carry_out("venv", look(env), acting, python=HERE)
@@ -62,6 +63,7 @@ def test_what_came_since_keeps_it(tmp_path: Path) -> None:
     assert not env.parent.exists()
 
 
+@pytest.mark.rotates("a step that makes an environment")
 def test_an_empty_folder_stays_an_empty_folder(tmp_path: Path) -> None:
     acting, env = machine(tmp_path), tmp_path / "env"
     env.mkdir(0o750)
@@ -70,37 +72,7 @@ def test_an_empty_folder_stays_an_empty_folder(tmp_path: Path) -> None:
     assert listing(env) == {} and stat.S_IMODE(env.stat().st_mode) == 0o750
 
 
-def test_an_environment_that_serves_is_used(tmp_path: Path) -> None:
-    env = bare(tmp_path / "env")
-    draft = plan("venv", look(env), python=HERE).draft
-    assert (draft.state, draft.acts) == (DONE, ())
-    assert f"Python {MINOR}" in draft.note
-    with pytest.raises(PlanError, match=f"is of Python {MINOR}, not ==2.7"):
-        plan("venv", look(env), python="==2.7.*")
-
-
-def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "thesis.tex").write_text("x")
-    with pytest.raises(PlanError, match="no Python environment; name another folder"):
-        plan("venv", look(tmp_path), python=HERE)
-
-
-def test_a_managed_python_is_no_target(tmp_path: Path) -> None:
-    env = bare(tmp_path / "env")
-    (env / "lib" / f"python{MINOR}" / "EXTERNALLY-MANAGED").write_text("[externally-managed]\n")
-    with pytest.raises(PlanError, match="belongs to a package manager"):
-        plan("venv", look(env), python=HERE)
-
-
-def test_filled_between_plan_and_act(tmp_path: Path) -> None:
-    acting, env = machine(tmp_path), tmp_path / "env"
-    step = plan("venv", look(env), python=HERE).begin(acting)
-    env.mkdir()
-    (env / "mine").write_text("x")
-    with pytest.raises(ActFailed, match="has been filled"):
-        step.apply(acting)
-
-
+@pytest.mark.rotates("a step that makes an environment")
 @pytest.mark.parametrize("left", ["nothing", "half an environment", "all but the list"])
 def test_cut_off_then_resumed_or_undone(tmp_path: Path, left: str) -> None:
     acting, env = machine(tmp_path), tmp_path / "a" / "b" / "env"
@@ -123,19 +95,7 @@ def test_cut_off_then_resumed_or_undone(tmp_path: Path, left: str) -> None:
     assert not (tmp_path / "a").exists()
 
 
-def test_what_came_before_our_environment_is_nobody_s_to_delete(tmp_path: Path) -> None:
-    """The run was cut off before the first act, and a person filled the folder before it went on, or was taken back."""
-    acting, env = machine(tmp_path), tmp_path / "env"
-    step = plan("venv", look(env), python=HERE).begin(acting)
-    env.mkdir()
-    (env / "mine").write_text("x")
-    with pytest.raises(ActFailed, match="has been filled"):
-        step.recover(acting).apply(acting)
-    step.after = None
-    assert len(step.undo(acting)) == 1
-    assert (env / "mine").read_text() == "x"
-
-
+@pytest.mark.rotates("a step that makes an environment")
 def test_undo_cut_off_in_the_middle_is_finished(tmp_path: Path) -> None:
     acting, env = machine(tmp_path), tmp_path / "env"
     step = carry_out("venv", look(env), acting, python=HERE)
@@ -145,18 +105,7 @@ def test_undo_cut_off_in_the_middle_is_finished(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("env*"))
 
 
-def test_a_python_without_ensurepip_is_said_so(tmp_path: Path) -> None:
-    fake = tmp_path / "python3"
-    fake.write_text("#!/bin/sh\necho 'The virtual environment was not created: ensurepip is not available.'; exit 1\n")
-    fake.chmod(0o755)
-    known = facts(python__interpreters=[{"path": str(fake), "minor": MINOR, "venv": True}])
-    acting = machine(tmp_path)
-    step = plan("venv", look(tmp_path / "env", known=known), python=HERE).begin(acting)
-    with pytest.raises(ActFailed, match="cannot make environments") as failed:
-        step.apply(acting)
-    assert "python3-venv" in failed.value.advice
-
-
+@pytest.mark.rotates("a step that makes an environment")
 def test_uv_fetches_a_python_beside_the_environment_and_undo_removes_it(tmp_path: Path) -> None:
     uv, env = tmp_path / "uv", tmp_path / "env"
     uv.write_text(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -10,14 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from stepping import MINOR, Step, carry_out, facts, listing, look, machine, plan
+from stepping import MINOR, Step, carry_out, listing, look, machine, plan
 from wheel_index import Wheel, WheelIndex
 
 from gpudoctor.model.plan import DONE, Command
 from gpudoctor.setup.environment_snapshot import write_manifest
-from gpudoctor.setup.packages import pip_lock
-from gpudoctor.setup.packages.pip_reports import installed_from
-from gpudoctor.setup.steps._step import PlanError
 from gpudoctor.setup.target_environment import at
 from gpudoctor.system.live_changes import ActingHost
 from gpudoctor.system.writable_host import ActFailed
@@ -83,6 +79,7 @@ def installed(env: Path, acting: ActingHost) -> dict[str, str]:
     return {name: version for name, version in at(acting.look, str(env)).distributions.items() if name not in ("pip", "setuptools")}
 
 
+@pytest.mark.rotates("a step of pip")
 def test_into_an_environment_of_ours(env: Path, acting: ActingHost, index: WheelIndex) -> None:
     step = xpu(env, index, "torch==2.8.0", fresh=True).begin(acting).apply(acting)
     assert installed(env, acting) == {"torch": "2.8.0+xpu", "numpy": "2.1.0"}
@@ -92,6 +89,7 @@ def test_into_an_environment_of_ours(env: Path, acting: ActingHost, index: Wheel
     assert step.undo(acting) == ()  # the venv step deletes it as a whole
 
 
+@pytest.mark.rotates("a step of pip")
 def test_the_list_of_what_is_ours_grows(tmp_path: Path, acting: ActingHost, index: WheelIndex) -> None:
     env = tmp_path / "env"
     made = carry_out("venv", look(env), acting, python=f"=={MINOR}.*")
@@ -100,32 +98,14 @@ def test_the_list_of_what_is_ours_grows(tmp_path: Path, acting: ActingHost, inde
     assert not env.exists()
 
 
+@pytest.mark.rotates("a step of pip")
 def test_done_already(theirs: Path, index: WheelIndex) -> None:
     assert xpu(theirs, index, "torch==2.7.0", "numpy<2").draft.state == DONE
     assert xpu(theirs, index, "torch==2.8.0").draft.state != DONE
     assert xpu(theirs, index, "torch==2.7.0", "absent; python_version < '3'").draft.state == DONE
 
 
-def test_done_already_by_the_facts_of_a_recording() -> None:
-    known = facts(
-        python__prefix="/home/u/env",
-        python__version="3.11.4",
-        python__kind="venv",
-        python__distributions={"torch": "2.8.0+xpu", "numpy": "2"},
-    )
-    seen = look("/home/u/env", {"pytorch": "https://download.pytorch.org/whl"}, known=known)
-    assert plan("pip", seen, packages=["torch>=2.8"], index="pytorch/xpu").draft.state == DONE
-    other = plan("pip", seen, packages=["torch>=2.8"], index="pytorch/cu128")
-    assert "replaces torch 2.8.0+xpu there; gpudoctor setup --undo puts back exactly what was" in other.draft.changes
-    assert other.draft.acts == (
-        Command(argv=("/home/u/env/bin/python", "-m", "pip", "uninstall", "--yes", "torch")),
-        Command(
-            argv=("/home/u/env/bin/python", "-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--no-cache-dir",
-                  "--index-url", "https://download.pytorch.org/whl/cu128", "torch>=2.8"),
-        ),
-    )  # fmt: skip
-
-
+@pytest.mark.rotates("a step of pip")
 def test_a_stack_in_use_comes_back_as_it_was(theirs: Path, acting: ActingHost, index: WheelIndex) -> None:
     before = listing(theirs)
     step = xpu(theirs, index, "torch==2.8.0", "numpy>=2")
@@ -138,6 +118,7 @@ def test_a_stack_in_use_comes_back_as_it_was(theirs: Path, acting: ActingHost, i
     assert step.undo(acting) == ()
 
 
+@pytest.mark.rotates("a step of pip")
 def test_another_build_is_replaced_although_its_version_fits(theirs: Path, acting: ActingHost, index: WheelIndex) -> None:
     index.add([Wheel("torch", "2.7.0+cpu", requires=["numpy>=1"])])
     before = listing(theirs)
@@ -149,6 +130,7 @@ def test_another_build_is_replaced_although_its_version_fits(theirs: Path, actin
     assert listing(theirs) == before
 
 
+@pytest.mark.rotates("a step of pip")
 def test_what_a_person_changed_since_is_kept_and_named(theirs: Path, acting: ActingHost, index: WheelIndex) -> None:
     index.add({"flask": "3.1.0"})
     step = xpu(theirs, index, "torch==2.8.0").begin(acting).apply(acting)
@@ -159,6 +141,7 @@ def test_what_a_person_changed_since_is_kept_and_named(theirs: Path, acting: Act
     assert installed(theirs, acting) == {"torch": "2.7.0+xpu", "numpy": "1.26.4", "flask": "3.1.0"}
 
 
+@pytest.mark.rotates("a step of pip")
 @pytest.mark.parametrize("fresh", [True, False])
 def test_cut_off_in_the_middle(theirs: Path, acting: ActingHost, index: WheelIndex, fresh: bool) -> None:
     before = listing(theirs)
@@ -179,6 +162,7 @@ def test_cut_off_in_the_middle(theirs: Path, acting: ActingHost, index: WheelInd
         assert listing(theirs) == before
 
 
+@pytest.mark.rotates("a step of pip")
 def test_done_but_the_journal_does_not_know(env: Path, acting: ActingHost, index: WheelIndex) -> None:
     step = xpu(env, index, "torch==2.8.0", fresh=True).begin(acting).apply(acting)
     after = listing(env, without=(".gpudoctor-files",))
@@ -186,6 +170,7 @@ def test_done_but_the_journal_does_not_know(env: Path, acting: ActingHost, index
     assert listing(env, without=(".gpudoctor-files",)) == after
 
 
+@pytest.mark.rotates("a step of pip")
 def test_a_wrong_checksum_is_refused(theirs: Path, acting: ActingHost, index: WheelIndex) -> None:
     before = listing(theirs)
     index.wrong_hash = {"torch"}
@@ -196,6 +181,7 @@ def test_a_wrong_checksum_is_refused(theirs: Path, acting: ActingHost, index: Wh
     assert listing(theirs) == before
 
 
+@pytest.mark.rotates("a step of pip")
 def test_an_index_that_dies_once_is_survived(env: Path, acting: ActingHost, index: WheelIndex) -> None:
     index.add([Wheel("torch", "2.9.0+xpu", padding=400_000)])
     index.dies = {"torch": 1}
@@ -203,6 +189,7 @@ def test_an_index_that_dies_once_is_survived(env: Path, acting: ActingHost, inde
     assert installed(env, acting)["torch"] == "2.9.0+xpu"
 
 
+@pytest.mark.rotates("a step of pip")
 def test_an_index_that_is_not_there(env: Path, acting: ActingHost) -> None:
     seen = look(env, {"pypi": "http://127.0.0.1:9/simple"})
     step = plan("pip", seen, packages=["torch"]).begin(acting)
@@ -210,12 +197,14 @@ def test_an_index_that_is_not_there(env: Path, acting: ActingHost) -> None:
         step.apply(acting)
 
 
+@pytest.mark.rotates("a step of pip")
 def test_no_such_release(env: Path, acting: ActingHost, index: WheelIndex) -> None:
     with pytest.raises(ActFailed, match=r"no release of torch==9\.9 is offered") as failed:
         xpu(env, index, "torch==9.9").begin(acting).apply(acting)
     assert "--torch" in failed.value.advice
 
 
+@pytest.mark.rotates("a step of pip")
 def test_the_persons_settings_do_not_leak_in(
     env: Path, acting: ActingHost, index: WheelIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -235,6 +224,7 @@ def test_the_persons_settings_do_not_leak_in(
     assert listing(home) == before
 
 
+@pytest.mark.rotates("a step of pip")
 def test_constraints_options_and_hashes(env: Path, acting: ActingHost, index: WheelIndex, tmp_path: Path) -> None:
     file = Wheel("poptorch", "3.4.0", requires=["absent"]).write(tmp_path / "sdk")
     xpu(env, index, "torch", constraints=["numpy<2"]).begin(acting).apply(acting)
@@ -247,26 +237,7 @@ def test_constraints_options_and_hashes(env: Path, acting: ActingHost, index: Wh
         step.begin(acting).apply(acting)
 
 
-def test_an_address_needs_a_checksum_and_https(env: Path, index: WheelIndex) -> None:
-    for text, said in (
-        ("torch @ https://example.org/torch-2.8.0-py3-none-any.whl", "has no SHA-256"),
-        (f"http://example.org/torch-2.8.0-py3-none-any.whl#sha256={'0' * 64}", "not fetched over https"),
-        ("torch=2.8", "no requirement"),
-        ("/nowhere/poptorch-*.whl", "no file in /nowhere"),
-    ):
-        with pytest.raises(PlanError, match=said):
-            xpu(env, index, text)
-
-
-def test_plain_http_only_for_a_mirror_that_was_asked_for(env: Path) -> None:
-    addresses = {"pypi": "http://mirror.site/simple"}
-    with pytest.raises(PlanError, match="not fetched over https"):
-        plan("pip", look(env, addresses), packages=["torch"])
-    step = plan("pip", look(env, addresses, insecure=["pypi"]), packages=["torch"])
-    (act,) = step.draft.acts
-    assert isinstance(act, Command) and act.argv[-3:] == ("--trusted-host", "mirror.site", "torch")
-
-
+@pytest.mark.rotates("a step of pip")
 def test_a_bundle_needs_no_network(env: Path, tmp_path: Path) -> None:
     offline = machine(tmp_path, offline=True)
     for wheel in STACK:
@@ -278,15 +249,7 @@ def test_a_bundle_needs_no_network(env: Path, tmp_path: Path) -> None:
         carry_out("pip", look(env, {"pypi": "https://pypi.org/simple"}), offline, packages=["flask"])
 
 
-def test_never_into_the_system(tmp_path: Path, acting: ActingHost, index: WheelIndex) -> None:
-    with pytest.raises(PlanError, match="no environment of its own"):
-        xpu(Path("/usr"), index, "torch")
-    step = xpu(tmp_path / "absent", index, "torch").begin(acting)
-    (tmp_path / "absent").mkdir()
-    with pytest.raises(ActFailed, match="no environment of its own"):
-        step.apply(acting)
-
-
+@pytest.mark.rotates("a step of pip")
 def test_each_package_comes_from_one_index_and_the_journal_says_from_which(env: Path, acting: ActingHost) -> None:
     """An archived index whose owner changed offers a newer release of everything; it is asked for its own packages alone."""
     vendor = [
@@ -308,6 +271,7 @@ def test_each_package_comes_from_one_index_and_the_journal_says_from_which(env: 
     assert all(re.fullmatch("[0-9a-f]{64}", row["sha256"]) for row in origins.values())
 
 
+@pytest.mark.rotates("a step of pip")
 def test_nothing_is_installed_but_what_was_resolved_with_its_checksum(
     env: Path, acting: ActingHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -322,6 +286,7 @@ def test_nothing_is_installed_but_what_was_resolved_with_its_checksum(
     assert {"--require-hashes", "--no-deps", "--requirement"} <= set(installing) and "vision" not in installing
 
 
+@pytest.mark.rotates("a step of pip")
 def test_an_index_that_changes_its_mind_between_is_refused(env: Path, acting: ActingHost, monkeypatch: pytest.MonkeyPatch) -> None:
     """It serves another wheel under the same name, with a checksum that fits it, once everything is resolved."""
     with WheelIndex({"numpy": "1.26.4"}) as index:
@@ -338,32 +303,3 @@ def test_an_index_that_changes_its_mind_between_is_refused(env: Path, acting: Ac
         with pytest.raises(ActFailed, match="another checksum"):
             step.apply(acting)
     assert "numpy" not in installed(env, acting)
-
-
-def test_a_package_without_a_checksum_is_said() -> None:
-    row = {"metadata": {"name": "torch", "version": "2.8.0+xpu"}, "download_info": {"url": "https://h/t.whl", "archive_info": {}}}
-    with pytest.raises(pip_lock.NoChecksum, match="torch"):
-        pip_lock.lock([row])
-    hashed = {**row, "download_info": {"url": "https://h/t.whl", "archive_info": {"hashes": {"sha256": "a" * 64}}}}
-    assert pip_lock.lock([hashed]) == f"torch==2.8.0+xpu --hash=sha256:{'a' * 64}\n"
-    assert pip_lock.lock([{**hashed, "is_direct": True}]) == f"torch @ https://h/t.whl --hash=sha256:{'a' * 64}\n"
-
-
-@pytest.mark.parametrize("name", ["x --index-url https://evil.example", "-r /etc/passwd", "a\nb==1"])
-def test_no_name_becomes_a_line_of_its_own(name: str) -> None:
-    archive = {"url": "https://h/t.whl", "archive_info": {"hashes": {"sha256": "a" * 64}}}
-    with pytest.raises(pip_lock.NoChecksum):
-        pip_lock.lock([{"metadata": {"name": name, "version": "1"}, "download_info": archive}])
-
-
-def test_an_index_for_nothing_is_a_mistake_of_the_recipe(env: Path, index: WheelIndex) -> None:
-    with pytest.raises(PlanError, match="belong together"):
-        plan("pip", look(env, {"ipex": index.url, "pypi": index.url}), packages=["torch"], first_index="ipex")
-
-
-def test_what_pip_says_is_not_believed_to_be_what_it_should_be(tmp_path: Path, acting: ActingHost) -> None:
-    download = {"url": "https://u:p@h/x.whl?token=t", "archive_info": 3}
-    rows = [5, {"metadata": []}, {"metadata": {"name": "x", "version": "1"}, "download_info": download}]
-    for number, text in enumerate(("[", "[]", '{"install": 5}', json.dumps({"install": rows}))):
-        (tmp_path / f"{number}.json").write_text(text)
-    assert installed_from(str(tmp_path), acting) == [{"name": "x", "version": "1", "sha256": "", "from": "https://h/x.whl"}]

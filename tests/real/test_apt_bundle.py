@@ -14,8 +14,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[3] / "real"))
 from apt_repository import AptRepository, Deb, SigningKey
 
 from gpudoctor.model.facts import Facts, Known
