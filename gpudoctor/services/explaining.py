@@ -9,7 +9,8 @@ from functools import cache, partial
 from itertools import chain
 from typing import Any
 
-from gpudoctor.diagnosis.messages import concerned, hits_in, may_show, speaks_without_a_message
+from gpudoctor.diagnosis.messages import concerned, hits_in, may_show, may_speak_by_facts
+from gpudoctor.facts import vocabulary
 from gpudoctor.facts.collect import gather
 from gpudoctor.facts.text import large
 from gpudoctor.facts.text.cleaning import unquoted
@@ -72,8 +73,8 @@ def explain(
         around = [] if start.lstrip()[:1] == b"{" else _around_the_report(unquoted(large.read(chunks, wanted, progress)), told)
         deadline = Deadline()
         text = SearchedText(around, Roles(around), deadline)
-        knowledge = _knowledge(request, asked, text, signatures)
         looked = checking.gather_report(told)
+        knowledge = _knowledge(request, asked, text, looked.gathered.facts, signatures)
         knowledge, said = checking.match_tool_messages(looked.gathered.facts, knowledge, deadline)
         report = checking.report_from_facts(looked.gathered, knowledge, asked, "text", hits={**said, **hits_in(text, knowledge.checks)})
         late = (*report.incomplete, *_unread(deadline))
@@ -84,7 +85,6 @@ def explain(
         lines = [replace(line, source=place(line.number)) for line in lines]
     deadline = Deadline()
     text = SearchedText(lines, Roles(lines), deadline)
-    knowledge = _knowledge(request, asked, text, signatures)
     evidence, sheet = take(lines, deadline)
     host = machine_of(evidence)
 
@@ -92,6 +92,7 @@ def explain(
         settle(evidence, sheet, facts)
 
     gathered = gather(host, settle=settled, deadline=deadline)
+    knowledge = _knowledge(request, asked, text, gathered.facts, signatures)
     hits = hits_in(text, concerned(knowledge.checks, knowledge.stacks, gathered.facts), knowledge.stacks, gathered.facts)
     report = checking.report_from_facts(gathered, knowledge, asked, "text", hits=hits)
     return Explanation(
@@ -168,15 +169,17 @@ def _texts(extra: Sequence[str]) -> _Texts:
     return texts + [signature.text for check in further.checks for signature in check.signatures]
 
 
-def _knowledge(request: ExplainRequest, asked: checking.CheckRequest, text: SearchedText, signatures: Callable[[], _Texts]) -> Catalogue:
-    """The checks that can have a finding: those of which only a message tells are not built where the text lacks its literals."""
+def _knowledge(
+    request: ExplainRequest, asked: checking.CheckRequest, text: SearchedText, facts: Facts, signatures: Callable[[], _Texts]
+) -> Catalogue:
+    """The checks that can have a finding: those whose literals the text holds, and those whose facts are known."""
     if text.long:
         text.look_for(literal for choices in signatures() for choice in choices for literal in choice)
-    wanted = None if request.why or request.ignore else partial(_may_tell, text)
+    wanted = None if request.why or request.ignore else partial(_may_tell, text, facts, vocabulary.items())
     knowledge = checking.catalogue(request.checks, wanted)
     checking.refuse_unknown_names(asked, knowledge)
     return knowledge
 
 
-def _may_tell(text: SearchedText, head: Mapping[str, Any]) -> bool:
-    return speaks_without_a_message(head) or may_show(text, head)
+def _may_tell(text: SearchedText, facts: Facts, items: Mapping[str, str], head: Mapping[str, Any]) -> bool:
+    return may_speak_by_facts(facts, items, head) or ("signature" in head and may_show(text, head))
