@@ -11,7 +11,10 @@ import pytest
 
 from gpudoctor.system import process_reaper
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="orphans are adopted on Linux alone")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="orphans are adopted on Linux alone"),
+    pytest.mark.starts_processes("what is found and ended is a process"),
+]
 
 
 @pytest.fixture
