@@ -118,9 +118,9 @@ def expressions() -> list[tuple[str, int]]:
     found = [
         (signature.pattern, re.IGNORECASE) for check in checking.catalogue().checks for signature in check.signatures if signature.pattern
     ]
-    for folder in ("readers", "probes", "host"):
-        for path in sorted((ROOT / "gpudoctor" / folder).glob("[!_]*.py")):
-            values = vars(import_module(f"gpudoctor.{folder}.{path.stem}")).values()
+    for folder in ("facts", "capture", "privacy", "system"):
+        for path in sorted((ROOT / "gpudoctor" / folder).rglob("[!_]*.py")):
+            values = vars(import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))).values()
             ours = [each for each in values if isinstance(each, (re.Pattern, LazyPattern)) and isinstance(each.pattern, str)]
             found += [(each.pattern, each.flags & ~re.UNICODE) for each in ours]
     return found

@@ -18,7 +18,7 @@ from gpudoctor.setup.steps._step import Draft, Look
 from gpudoctor.system.host import Host
 from gpudoctor.system.live_changes import ActingHost
 from gpudoctor.system.local_host import LocalHost
-from gpudoctor.system.writable_host import Machine
+from gpudoctor.system.writable_host import WritableHost
 
 PYTHON = os.path.realpath(sys.executable)
 MINOR = f"{sys.version_info[0]}.{sys.version_info[1]}"
@@ -53,24 +53,24 @@ class Step:
     before: Mapping[str, Any] = field(default_factory=dict)
     after: Mapping[str, Any] | None = None
 
-    def begin(self, machine: Machine) -> Step:
+    def begin(self, machine: WritableHost) -> Step:
         self.before = _journaled(kind_named(self.do).before(self.settings, machine))
         return self
 
-    def apply(self, machine: Machine) -> Step:
+    def apply(self, machine: WritableHost) -> Step:
         kind_named(self.do).apply(self.settings, self.before, machine)
         assert kind_named(self.do).missing(self.settings, machine) == ""
         self.after = _journaled(kind_named(self.do).after(self.settings, self.before, machine))
         return self
 
-    def recover(self, machine: Machine) -> Step:
+    def recover(self, machine: WritableHost) -> Step:
         kind_named(self.do).recover(self.settings, self.before, machine)
         return self
 
-    def undo(self, machine: Machine) -> tuple[str, ...]:
+    def undo(self, machine: WritableHost) -> tuple[str, ...]:
         return kind_named(self.do).undo(self.settings, self.before, self.after, machine)
 
-    def missing(self, machine: Machine) -> str:
+    def missing(self, machine: WritableHost) -> str:
         return kind_named(self.do).missing(self.settings, machine)
 
 
@@ -79,7 +79,7 @@ def plan(do: str, look: Look, /, **given: Any) -> Step:
     return Step(do, draft, _journaled(draft.settings))
 
 
-def carry_out(do: str, look: Look, machine: Machine, /, **given: Any) -> Step:
+def carry_out(do: str, look: Look, machine: WritableHost, /, **given: Any) -> Step:
     return plan(do, look, **given).begin(machine).apply(machine)
 
 

@@ -63,7 +63,7 @@ def findings(text: str) -> tuple[Finding, ...]:
     evidence, sheet = take(lines)
     gathered = gather(machine_of(evidence), settle=lambda facts: settle(evidence, sheet, facts))
     hits = hits_in(searched, concerned(asked, everything.stacks, gathered.facts), everything.stacks, gathered.facts)
-    return checking.judge(
+    return checking.report_from_facts(
         gathered, Catalogue(checks=tuple(asked), stacks=everything.stacks), checking.CheckRequest(), "text", hits=hits
     ).findings
 

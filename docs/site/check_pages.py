@@ -10,7 +10,7 @@ from knowledge import Knowledge, outline
 from markup import address, block, bullets, code, container, heading, label, link, prose, template
 
 from gpudoctor.model.check import Check, Source, Step
-from gpudoctor.model.condition import Condition, Some
+from gpudoctor.model.condition import AnyItem, Condition
 from gpudoctor.rules.conditions import english
 from gpudoctor.rules.message_words import is_always, message
 from gpudoctor.rules.templates import readable
@@ -44,7 +44,7 @@ def _parts(check: Check, known: Knowledge) -> Iterator[str]:
     yield from _advice(asdict(check.advice), check.advice.steps, known)
     for variant in check.variants:
         short = english(variant.when)
-        if len(short) <= SHORT and not isinstance(variant.when, Some):
+        if len(short) <= SHORT and not isinstance(variant.when, AnyItem):
             yield heading(3, f"Where {prose(short)}")
         else:
             yield heading(3, "Instead, where")

@@ -10,7 +10,7 @@ from markup import code, label, link, prose
 
 from gpudoctor.facts import vocabulary
 from gpudoctor.model.check import SEVERITIES, Check, Stack
-from gpudoctor.model.condition import Condition, Leaf, Some
+from gpudoctor.model.condition import AnyItem, Condition, Leaf
 from gpudoctor.model.facts import FactSpec
 from gpudoctor.model.recipe import Recipe
 from gpudoctor.rules.conditions import english
@@ -61,7 +61,7 @@ class Knowledge:
 
 
 def gathered() -> Knowledge:
-    """Raises what app.BAD_INPUT names, for a file that cannot be used."""
+    """Raises what services.checking.BAD_INPUT names, for a file that cannot be used."""
     catalogue, book = checking.catalogue(), setup_planning.book()
     return Knowledge(catalogue.checks, catalogue.stacks, book.recipes, vocabulary.specs(), catalogue.version)
 
@@ -78,7 +78,7 @@ def outline(condition: Condition, known: Knowledge, depth: int = 0) -> list[str]
     indent = "  " * depth
     if isinstance(condition, Leaf):
         return [f"{indent}- {known.fact(condition.fact)} {_says(condition, known)}"]
-    if isinstance(condition, Some):
+    if isinstance(condition, AnyItem):
         return [f"{indent}- for one at least of {known.fact(condition.of)}:", *outline(condition.where, known, depth + 1)]
     if condition.kind != "not" and len(condition.parts) == 1:
         return outline(condition.parts[0], known, depth)

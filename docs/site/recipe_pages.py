@@ -9,7 +9,7 @@ from check_pages import layer_words, recipe_links, sources
 from knowledge import Knowledge, outline
 from markup import bullets, code, container, heading, label, link, prose, template
 
-from gpudoctor.model.condition import Condition, Group
+from gpudoctor.model.condition import Combination, Condition
 from gpudoctor.model.recipe import PARTS, Include, Recipe
 from gpudoctor.rules.templates import readable
 
@@ -45,9 +45,9 @@ def _parts(recipe: Recipe, known: Knowledge) -> Iterator[str]:
     for gate in recipe.gates:
         said = f"{template(gate.title)}: {template(gate.advice)}" if gate.advice else template(gate.title)
         yield f"**{'Refuses' if gate.level == 'refuse' else 'Warns'}:** {said}"
-        denied = isinstance(gate.holds, Group) and gate.holds.kind == "not"
+        denied = isinstance(gate.holds, Combination) and gate.holds.kind == "not"
         yield "This is so where" if denied else "This is so unless"
-        yield _condition(gate.holds.parts[0] if denied and isinstance(gate.holds, Group) else gate.holds, known)
+        yield _condition(gate.holds.parts[0] if denied and isinstance(gate.holds, Combination) else gate.holds, known)
     if recipe.steps:
         yield heading(2, "Steps")
     for number, step in enumerate(recipe.steps, 1):

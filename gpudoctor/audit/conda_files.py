@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
-from gpudoctor.audit.entries import named, without_secret
+from gpudoctor.audit import yaml_values
+from gpudoctor.audit.entries import MOST, named, without_secret
 from gpudoctor.audit.requirements_txt import take
-from gpudoctor.audit.yaml_lines import Row, flow_list, rows
+from gpudoctor.audit.yaml_values import Value
 from gpudoctor.model.audit import FormatError, Manifest
 
 _MATCH = re.compile(
@@ -18,35 +20,37 @@ NAMES = {"pytorch": "torch", "pytorch-gpu": "torch", "pytorch-cpu": "torch", "te
 
 
 def environment(text: str, file: str) -> Manifest:
-    """Raises FormatError where `dependencies` is written in a way that is not read."""
-    found = Manifest(file=file, kind="environment")
-    seen = False
-    for row in rows(text, file):
-        listed = flow_list(row.value) if row.key in ("channels", "dependencies", "pip") else None
-        if row.key == "dependencies" and not row.path:
-            seen = True
-        if listed is not None:
-            for value in listed:
-                _entry(Row(row.line, (*row.path, row.key), True, "", value), found)
-        elif row.key in ("dependencies", "pip") and row.value:
-            raise FormatError(f"{file}:{row.line}: '{row.key}: {row.value[:40]}' is not read; write one '- package' a line")
-        elif row.key == "" or row.path[-1:] == ("dependencies",) or row.path[-2:] == ("dependencies", "pip"):
-            _entry(row, found)
-    if not seen:
+    """Raises FormatError where there are no `dependencies`, or no list of them."""
+    found, top = Manifest(file=file, kind="environment"), yaml_values.read(text, file)
+    for channel in _listed(top, "channels", found):
+        found.indexes.append(without_secret(channel.line_of_text()))
+    if top.get("dependencies") is None:
         raise FormatError(f"{file}: no 'dependencies:'; expected an environment file of conda")
+    for each in _listed(top, "dependencies", found):
+        if each.text is not None:
+            conda(each.line_of_text(), each.line, found, form=each.quote)
+        elif each.get("pip") is not None:
+            found.tables.append("- pip:")
+            for entry in _listed(each, "pip", found):
+                take(entry.line_of_text(), entry.line, found, form=entry.quote)
+        else:
+            found.notes.append(f"{file}:{each.line}: this entry was not read; expected '- package' or '- pip:'")
     return found
 
 
-def _entry(row: Row, found: Manifest) -> None:
-    value = row.value if not row.key else f"{row.key}:{row.value}"
-    if row.path == ("channels",):
-        found.indexes.append(without_secret(value))
-    elif row.path[:2] == ("dependencies", "pip"):
-        found.tables.append("- pip:")
-        take(value if not row.key else f"{row.key}: {row.value}", row.line, found, form=row.quote)
-    elif row.path == ("dependencies",) and row.key != "pip":
-        if not row.key:
-            conda(value, row.line, found, form=row.quote)
+def _listed(table: Value, key: str, found: Manifest) -> Iterator[Value]:
+    """The entries of a list; each of texts, or for `dependencies` tables too. Nothing where the key is empty or missing."""
+    value = table.get(key)
+    if value is None or value.text == "":
+        return
+    if value.items is None:
+        raise FormatError(f"{found.file}:{value.line}: '{key}' is no list; write one '- package' a line")
+    for each in value.items:
+        if each.text is None and (key != "dependencies" or each.entries is None):
+            raise FormatError(f"{found.file}:{each.line}: an entry of '{key}' is no text; write one '- package' a line")
+        if len(found.wanted) + len(found.notes) + len(found.includes) + len(found.indexes) > MOST:  # an alias may repeat a list many times
+            raise FormatError(f"{found.file}:{each.line}: more than {MOST} entries; no environment has so many")
+        yield each
 
 
 def conda(said: str, line: int, found: Manifest, *, form: str = "") -> None:
@@ -78,36 +82,27 @@ def conda(said: str, line: int, found: Manifest, *, form: str = "") -> None:
 
 def lock(text: str, file: str) -> Manifest:
     """conda-lock.yml: `package:` with one entry a package and platform; a package of several platforms counts once."""
-    found = Manifest(file=file, kind="conda-lock")
-    entry: dict[str, tuple[str, int]] = {}
+    found, top = Manifest(file=file, kind="conda-lock"), yaml_values.read(text, file)
+    packages, metadata = top.get("package"), top.get("metadata")
+    if packages is None:
+        raise FormatError(f"{file}: no 'package:'; expected a lock file of conda-lock")
+    channels = metadata.get("channels") if metadata is not None else None
+    for channel in (channels.items or ()) if channels is not None else ():
+        if url := channel.line_of_text("url"):
+            found.indexes.append(without_secret(url))
     done: set[tuple[str, str, str]] = set()
-    seen = False
-
-    def close() -> None:
-        name, version, manager = (entry.get(key, ("", 0))[0] for key in ("name", "version", "manager"))
+    for entry in packages.items or ():
+        name, version, manager = (entry.line_of_text(key) for key in ("name", "version", "manager"))
         if not name or not version or (name, version, manager) in done:
-            return
+            continue
         done.add((name, version, manager))
-        line, from_conda = entry["name"][1], manager != "pip"
+        from_conda = manager != "pip"
         if name == "python" and from_conda:
             found.python = f"=={version}"
-            return
-        address = without_secret(entry.get("url", ("", 0))[0])
-        found.wanted.append(named(
-            NAMES.get(name, name) if from_conda else name, f"=={version}", file, line, index=address, conda=from_conda, locked=True,
-        ))  # fmt: skip
-
-    for row in rows(text, file):
-        seen = seen or (not row.path and row.key == "package")
-        if row.path == ("metadata", "channels") and row.key == "url":
-            found.indexes.append(without_secret(row.value))
-        if row.path != ("package",):
             continue
-        if row.item:
-            close()
-            entry = {}
-        entry.setdefault(row.key, (row.value, row.line))
-    close()
-    if not seen:
-        raise FormatError(f"{file}: no 'package:'; expected a lock file of conda-lock")
+        said = entry.get("name")
+        found.wanted.append(named(
+            NAMES.get(name, name) if from_conda else name, f"=={version}", file, said.line if said is not None else entry.line,
+            index=without_secret(entry.line_of_text("url")), conda=from_conda, locked=True,
+        ))  # fmt: skip
     return found

@@ -6,10 +6,10 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 
+from gpudoctor.audit import yaml_values
 from gpudoctor.audit.conda_files import conda
 from gpudoctor.audit.entries import without_secret
 from gpudoctor.audit.requirements_txt import take
-from gpudoctor.audit.yaml_lines import rows
 from gpudoctor.model.audit import FormatError, Image, Manifest
 
 _FROM = re.compile(r"FROM\s+(?:--platform=\S+\s+)?(\S+)(?:\s+AS\s+(\S+))?", re.I)
@@ -139,15 +139,14 @@ def _conda(words: Sequence[str], number: int, found: Manifest) -> None:
 
 def compose(text: str, file: str) -> Manifest:
     """The images of the services; what a service builds is in the Dockerfile that it names, to be given too."""
-    found, seen = Manifest(file=file, kind="compose"), False
-    for row in rows(text, file):
-        seen = seen or row.key == "services"
-        if row.path[:1] != ("services",):
-            continue
-        if row.key == "image" and len(row.path) == 2 and row.value:
-            found.images.append(Image(name=_VARIABLE.sub(lambda match: match[2] or "", row.value), file=file, line=row.line))
-        elif row.key == "build" and len(row.path) == 2:
-            found.notes.append(f"{file}:{row.line}: the Dockerfile that {row.path[1][:60]} is built from was not read; give it too")
-    if not seen:
+    found, services = Manifest(file=file, kind="compose"), yaml_values.read(text, file).get("services")
+    if services is None:
         raise FormatError(f"{file}: no 'services:'; expected a compose file")
+    for key, service in (services.entries or {}).values():
+        image, build = service.get("image"), service.get("build")
+        if image is not None and (name := image.line_of_text()):
+            found.images.append(Image(name=_VARIABLE.sub(lambda match: match[2] or "", name), file=file, line=image.line))
+        if build is not None:
+            name = key.line_of_text()[:60]
+            found.notes.append(f"{file}:{build.line}: the Dockerfile that {name} is built from was not read; give it too")
     return found

@@ -10,7 +10,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import InvalidSdistFilename, InvalidWheelFilename, canonicalize_name, parse_sdist_filename, parse_wheel_filename
 
-from gpudoctor.model.audit import FormatError, Wanted
+from gpudoctor.model.audit import AskedPackage, FormatError
 
 MOST = 10_000
 """Packages of one file; a reader stops behind them, and the file is refused."""
@@ -20,7 +20,7 @@ _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,98}[A-Za-z0-9])?")
 _CARET = re.compile(r"[\^~]\s*(\d+(?:\.\d+){0,5})$")
 
 
-def requirement(text: str, file: str, line: int | None, **more: Any) -> Wanted:
+def requirement(text: str, file: str, line: int | None, **more: Any) -> AskedPackage:
     """PEP 508. Raises FormatError."""
     where = f"{file}:{line}" if line else file
     if len(text) > LONGEST:
@@ -33,18 +33,18 @@ def requirement(text: str, file: str, line: int | None, **more: Any) -> Wanted:
     specifier = str(said.specifier)
     if said.url:
         specifier = of_address(said.url)[1] or specifier
-    return Wanted(
+    return AskedPackage(
         name=canonicalize_name(said.name), file=file, line=line, text=without_secret(text), specifier=specifier,
         marker=str(said.marker) if said.marker else "", **{"index": without_secret(said.url or ""), **more},
     )  # fmt: skip
 
 
-def named(name: str, specifier: str, file: str, line: int | None, **more: Any) -> Wanted:
+def named(name: str, specifier: str, file: str, line: int | None, **more: Any) -> AskedPackage:
     """A name and a version as Poetry, Pipfile, conda and lock files write them; a version that is no PEP 440 stays open."""
     if not _NAME.fullmatch(name):
         raise FormatError(f"{f'{file}:{line}' if line else file}: '{name[:80]}' is no name of a package")
     text = f"{name} {specifier}".strip()
-    return Wanted(name=canonicalize_name(name), file=file, line=line, text=text, specifier=pep440(specifier), **more)
+    return AskedPackage(name=canonicalize_name(name), file=file, line=line, text=text, specifier=pep440(specifier), **more)
 
 
 def pep440(said: str) -> str:

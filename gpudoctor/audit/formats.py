@@ -8,8 +8,9 @@ from typing import Any
 
 from gpudoctor.audit import conda_files, container_files, requirements_txt, setup_files, toml_files
 from gpudoctor.audit.entries import MOST, named
+from gpudoctor.model import toml_text
 from gpudoctor.model.audit import FormatError, Manifest
-from gpudoctor.system import json_text, toml_text
+from gpudoctor.system import json_text
 
 KNOWN = (
     "requirements*.txt", "pyproject.toml", "setup.cfg", "setup.py", "Pipfile", "Pipfile.lock", "uv.lock", "poetry.lock", "pdm.lock",

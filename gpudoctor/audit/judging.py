@@ -16,7 +16,7 @@ from gpudoctor.audit.packages import fate, image_of, row_of, with_index
 from gpudoctor.audit.replacing import from_index, in_words, instead
 from gpudoctor.audit.wording import written
 from gpudoctor.facts.derive._tables import table
-from gpudoctor.model.audit import Image, Judged, Manifest, Wanted
+from gpudoctor.model.audit import AskedPackage, Image, Judged, Manifest
 
 TITLES = {
     "cuda": "CUDA", "rocm": "ROCm", "xpu": "Intel GPUs (xpu)", "directml": "DirectML", "opencl": "OpenCL", "ipu": "IPUs",
@@ -34,7 +34,7 @@ _BARE = {"torch", "torchvision", "torchaudio"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class AuditTarget:
     """What it shall run on. `python`: '3.11', empty where nobody knows."""
 
     backend: str
@@ -78,7 +78,7 @@ def admits(specifier: str, version: str) -> bool:
         return True
 
 
-def applies(wanted: Wanted, target: Target) -> bool:
+def applies(wanted: AskedPackage, target: AuditTarget) -> bool:
     """Whether its marker holds on the target."""
     if not wanted.marker:
         return True
@@ -88,7 +88,7 @@ def applies(wanted: Wanted, target: Target) -> bool:
         return True
 
 
-def judge(wanted: Wanted, manifest: Manifest, target: Target, names: Collection[str]) -> Judged:
+def judge(wanted: AskedPackage, manifest: Manifest, target: AuditTarget, names: Collection[str]) -> Judged:
     """`names`: all packages that are audited together."""
     if not applies(wanted, target):
         return _row(wanted, "skipped", f"its marker is false here: {wanted.marker}")
@@ -108,14 +108,14 @@ def judge(wanted: Wanted, manifest: Manifest, target: Target, names: Collection[
     return found
 
 
-def _row(wanted: Wanted, verdict: str, says: str = "", use: Sequence[str] = (), sources: Sequence[str] = (), id: str = "") -> Judged:
+def _row(wanted: AskedPackage, verdict: str, says: str = "", use: Sequence[str] = (), sources: Sequence[str] = (), id: str = "") -> Judged:
     return Judged(
         package=wanted.name, file=wanted.file, line=wanted.line, text=wanted.text, verdict=verdict, says=says, use=tuple(use),
         sources=tuple(sources), id=id,
     )  # fmt: skip
 
 
-def _judged(wanted: Wanted, manifest: Manifest, target: Target, known: Mapping[str, Any], names: Collection[str]) -> Judged:
+def _judged(wanted: AskedPackage, manifest: Manifest, target: AuditTarget, known: Mapping[str, Any], names: Collection[str]) -> Judged:
     status, note, use, sources = known["status"], known.get("note", ""), known.get("use", []), [known["source"]]
     if _before(wanted, known.get("until")):
         return _row(wanted, "ok", "", (), sources)
@@ -174,14 +174,14 @@ def _judged(wanted: Wanted, manifest: Manifest, target: Target, known: Mapping[s
     return old or _row(wanted, "ok", note, (), sources)
 
 
-def _built(wanted: Wanted, note: str, use: Sequence[str], sources: Sequence[str]) -> Judged:
+def _built(wanted: AskedPackage, note: str, use: Sequence[str], sources: Sequence[str]) -> Judged:
     """A package that is compiled on the machine, unless the line names where its build comes from."""
     if _addressed(wanted):
         return _row(wanted, "ok", "from an address of its own", (), sources)
     return _row(wanted, "warning", note or "built on the machine, with this backend chosen", use, sources, "build")
 
 
-def _extra(wanted: Wanted, target: Target) -> str | None:
+def _extra(wanted: AskedPackage, target: AuditTarget) -> str | None:
     """What is wrong with an extra that brings a backend: '' where it is the target's; None where the line has no such extra."""
     extra = _EXTRA.match(wanted.text)
     brings = next((backend for name, backend in _OF_EXTRA.items() if extra and name in extra[1].lower()), "")
@@ -196,18 +196,18 @@ def _name(requirement: str) -> str:
     return canonicalize_name(found[0]) if found else ""
 
 
-def _before(wanted: Wanted, until: str | None) -> bool:
+def _before(wanted: AskedPackage, until: str | None) -> bool:
     """Whether one version is pinned, and it is older than `until`."""
     version = pinned(wanted.specifier)
     return bool(until and version is not None and version < Version(until))
 
 
-def _addressed(wanted: Wanted) -> bool:
+def _addressed(wanted: AskedPackage) -> bool:
     """Whether it comes from its own repository or file, not from PyPI."""
     return bool(re.search(r"git\+|\.git\b|\.whl|\.zip|\.tar\.gz", wanted.index))
 
 
-def _flavour(wanted: Wanted, manifest: Manifest) -> str:
+def _flavour(wanted: AskedPackage, manifest: Manifest) -> str:
     """cu, rocm, xpu or cpu of the local version, of conda's build, or of the index that this package is taken from."""
     version = pinned(wanted.specifier)
     local = version.local or "" if version else ""
@@ -220,7 +220,7 @@ def _flavour(wanted: Wanted, manifest: Manifest) -> str:
     return found or (of_index.pop() if len(of_index) == 1 else "")
 
 
-def _index(wanted: Wanted, manifest: Manifest, target: Target, known: Mapping[str, Any]) -> Judged:
+def _index(wanted: AskedPackage, manifest: Manifest, target: AuditTarget, known: Mapping[str, Any]) -> Judged:
     flavour, mine, note = _flavour(wanted, manifest), known["flavour"], known.get("note", "")
     sources, own = [known["source"]], list(known["indexes"])
     if wanted.conda and not _old(wanted, manifest, target, known):
@@ -248,7 +248,7 @@ def _index(wanted: Wanted, manifest: Manifest, target: Target, known: Mapping[st
     return _row(wanted, "error", f"{says}; it must come from another index", use, sources, "other-index")
 
 
-def _of_ipex(wanted: Wanted, manifest: Manifest, target: Target, known: Mapping[str, Any]) -> list[str]:
+def _of_ipex(wanted: AskedPackage, manifest: Manifest, target: AuditTarget, known: Mapping[str, Any]) -> list[str]:
     """Before PyTorch had builds for Intel GPUs, Intel's index had the torch that a release of IPEX was built for."""
     version, since = pinned(wanted.specifier), known.get("since")
     if target.backend != "xpu" or not since or version is None or version >= Version(since):
@@ -262,7 +262,7 @@ def _of_ipex(wanted: Wanted, manifest: Manifest, target: Target, known: Mapping[
     return in_words(exact[wanted.name], option, index, wanted, manifest)
 
 
-def _elsewhere(wanted: Wanted, own: Sequence[str]) -> bool:
+def _elsewhere(wanted: AskedPackage, own: Sequence[str]) -> bool:
     """Whether it is taken from an address of its own, so that the file's indexes do not count."""
     return bool(wanted.index) and not any(_holds(part, wanted.index) for part in own)
 
@@ -272,7 +272,7 @@ def _holds(part: str, address: str) -> bool:
     return all(piece in address for piece in part.split("*"))
 
 
-def _old(wanted: Wanted, manifest: Manifest, target: Target, known: Mapping[str, Any]) -> Judged | None:
+def _old(wanted: AskedPackage, manifest: Manifest, target: AuditTarget, known: Mapping[str, Any]) -> Judged | None:
     """A version before the first one with this backend."""
     since = known.get("since")
     if not since or not wanted.specifier or _patched(wanted, manifest):
@@ -288,7 +288,7 @@ def _old(wanted: Wanted, manifest: Manifest, target: Target, known: Mapping[str,
     return _row(wanted, "error", f"too old for {target.title}: {since} is the first with it", use, [known["source"]], "too-old")
 
 
-def _patched(wanted: Wanted, manifest: Manifest) -> bool:
+def _patched(wanted: AskedPackage, manifest: Manifest) -> bool:
     """The old torch of IPEX, from Intel's index, is right beside an IPEX for GPUs."""
     return wanted.name in _BARE and any(each.name == _IPEX and _flavour(each, manifest) == "xpu" for each in manifest.wanted)
 
@@ -308,7 +308,7 @@ def _ends_before(specifier: str, since: Version) -> bool:
     return False
 
 
-def judge_image(image: Image, target: Target) -> Judged:
+def judge_image(image: Image, target: AuditTarget) -> Judged:
     known = image_of(image.name)
     if known is None:
         return _of_image(image, "unlisted", "")

@@ -10,11 +10,11 @@ from typing import Any
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import Version
 
-from gpudoctor.audit.judging import Target, admits, pinned
+from gpudoctor.audit.judging import AuditTarget, admits, pinned
 from gpudoctor.audit.packages import fate, row_of
 from gpudoctor.facts.derive._tables import table
 from gpudoctor.facts.derive.python_mix import FAMILIES, PARTNERS, fits, flavour, numbers, torch_row
-from gpudoctor.model.audit import BACKENDS, Judged, Wanted
+from gpudoctor.model.audit import BACKENDS, AskedPackage, Judged
 
 _SOURCE = "https://github.com/pytorch/vision#installation"
 _RIGHT: dict[str, dict[str, tuple[str, ...]]] = {
@@ -27,9 +27,9 @@ _RIGHT: dict[str, dict[str, tuple[str, ...]]] = {
 _SAME_FILES = ("onnxruntime_family", "tensorflow_family", "triton_family", "torch_family", "bitsandbytes_family")
 
 
-def conflicts(wanted: Sequence[Wanted], python: str, target: Target) -> Iterator[Judged]:
+def conflicts(wanted: Sequence[AskedPackage], python: str, target: AuditTarget) -> Iterator[Judged]:
     """`wanted`: of files that are installed together, those whose markers hold. `python`: a specifier, or '' where nothing is demanded."""
-    by_name: dict[str, list[Wanted]] = {}
+    by_name: dict[str, list[AskedPackage]] = {}
     for each in wanted:
         by_name.setdefault(each.name, []).append(each)
     one = {name: min(group, key=lambda each: not pinned(each.specifier)) for name, group in by_name.items()}
@@ -50,7 +50,7 @@ def conflicts(wanted: Sequence[Wanted], python: str, target: Target) -> Iterator
     yield from _cuda_majors(one)
 
 
-def _as_demanded(torch: Wanted, demands: Sequence[Judged]) -> Wanted:
+def _as_demanded(torch: AskedPackage, demands: Sequence[Judged]) -> AskedPackage:
     """torch in the release that is proposed in its place: that is what its partners must fit."""
     for row in demands:
         for line in row.use:
@@ -59,19 +59,19 @@ def _as_demanded(torch: Wanted, demands: Sequence[Judged]) -> Wanted:
     return torch
 
 
-def _said(wanted: Wanted, says: str, kind: str, source: str, use: Sequence[str] = (), verdict: str = "error") -> Judged:
+def _said(wanted: AskedPackage, says: str, kind: str, source: str, use: Sequence[str] = (), verdict: str = "error") -> Judged:
     return Judged(
         package=wanted.name, file=wanted.file, line=wanted.line, text=wanted.text, verdict=verdict, says=says, use=tuple(use),
         sources=(source,), id=kind,
     )  # fmt: skip
 
 
-def _place(wanted: Wanted) -> str:
+def _place(wanted: AskedPackage) -> str:
     """Where it stands, to follow a name; nothing for what is installed."""
     return f" ({wanted.file}:{wanted.line})" if wanted.line else ""
 
 
-def _twice(by_name: dict[str, list[Wanted]]) -> Iterator[Judged]:
+def _twice(by_name: dict[str, list[AskedPackage]]) -> Iterator[Judged]:
     """Two releases of torch or what belongs to it in files that are installed together: what is installed last replaces the other."""
     for name in ("torch", *PARTNERS):
         held = [each for each in by_name.get(name, ()) if pinned(each.specifier)]
@@ -83,19 +83,19 @@ def _twice(by_name: dict[str, list[Wanted]]) -> Iterator[Judged]:
                 yield _said(each, says, "conflict", "https://pip.pypa.io/en/stable/topics/dependency-resolution/", [right])
 
 
-def _by_hand(wanted: Wanted) -> bool:
+def _by_hand(wanted: AskedPackage) -> bool:
     """Whether it stands in a command of a Dockerfile: the requirements are what the project means."""
     return "dockerfile" in wanted.file.rpartition("/")[2].lower()
 
 
-def _serves(name: str, target: Target) -> bool:
+def _serves(name: str, target: AuditTarget) -> bool:
     """Whether a package is known to run on the backend: what has to go anyway demands nothing."""
     row = row_of(name)
     known = fate(row, target.backend, target.platform) if row else None
     return known is not None and known["status"] not in ("none", "replace", "unverified")
 
 
-def _demanded(torch: Wanted, one: dict[str, Wanted], target: Target) -> Iterator[Judged]:
+def _demanded(torch: AskedPackage, one: dict[str, AskedPackage], target: AuditTarget) -> Iterator[Judged]:
     """Programs whose releases each demand exactly one torch (Requires-Dist)."""
     for name, rows in table("audit-packages")["demands_torch"].items():
         program, version = one.get(name) if _serves(name, target) else None, pinned(torch.specifier)
@@ -107,7 +107,7 @@ def _demanded(torch: Wanted, one: dict[str, Wanted], target: Target) -> Iterator
             yield _said(torch, says, "conflict", f"https://pypi.org/project/{name}/", [f"torch=={wants}{local}"])
 
 
-def _partners(by_name: dict[str, list[Wanted]], one: dict[str, Wanted]) -> Iterator[Judged]:
+def _partners(by_name: dict[str, list[AskedPackage]], one: dict[str, AskedPackage]) -> Iterator[Judged]:
     rows = table("python-partners")["torch"]
     for name in PARTNERS:
         partner = one.get(name)
@@ -146,7 +146,7 @@ def _partners(by_name: dict[str, list[Wanted]], one: dict[str, Wanted]) -> Itera
             yield _said(partner, says, "conflict", _SOURCE, [f"{name}=={right[-1]}"] if right else [])
 
 
-def _triton(torch: Wanted, one: dict[str, Wanted]) -> Iterator[Judged]:
+def _triton(torch: AskedPackage, one: dict[str, AskedPackage]) -> Iterator[Judged]:
     version, triton = pinned(torch.specifier), one.get("triton")
     right = table("audit-packages")["triton"].get(version.base_version) if version else None
     if triton is None or right is None or not triton.specifier or (version and (version.local or "").startswith(("rocm", "xpu", "cpu"))):
@@ -161,7 +161,7 @@ def _triton(torch: Wanted, one: dict[str, Wanted]) -> Iterator[Judged]:
         )
 
 
-def _built_for(torch: Wanted, one: dict[str, Wanted], target: Target) -> Iterator[Judged]:
+def _built_for(torch: AskedPackage, one: dict[str, AskedPackage], target: AuditTarget) -> Iterator[Judged]:
     """Extensions that demand exactly one torch: IPEX, torch-directml, PopTorch. On another backend the last two have to go."""
     for name, data, key, backends in (
         ("intel-extension-for-pytorch", "ipex-torch", "ipex", BACKENDS),
@@ -193,7 +193,7 @@ def _built_for(torch: Wanted, one: dict[str, Wanted], target: Target) -> Iterato
         yield _said(extension, f"is {version}, built for torch {' or '.join(wants)}, {wrong}", "conflict", source, use)
 
 
-def _any_of(extension: Wanted, torch: Wanted, rows: Sequence[dict[str, Any]]) -> Iterator[Judged]:
+def _any_of(extension: AskedPackage, torch: AskedPackage, rows: Sequence[dict[str, Any]]) -> Iterator[Judged]:
     """Of an extension any release may come, and each demands exactly one torch: a pinned torch that none of them demands."""
     wants = [each for row in rows for each in (row["torch"] if isinstance(row["torch"], list) else [row["torch"]])]
     if wants and not any(_same_release(torch.specifier, each) for each in wants):
@@ -231,7 +231,7 @@ def _same_release(specifier: str, wants: str) -> bool:
     )
 
 
-def _python(torch: Wanted, python: str, target: Target) -> Iterator[Judged]:
+def _python(torch: AskedPackage, python: str, target: AuditTarget) -> Iterator[Judged]:
     """A pinned torch without wheels for any Python that the project admits."""
     version = pinned(torch.specifier)
     row = torch_row(version.public) if version else None
@@ -261,7 +261,7 @@ def _python(torch: Wanted, python: str, target: Target) -> Iterator[Judged]:
         )
 
 
-def _numpy(one: dict[str, Wanted]) -> Iterator[Judged]:
+def _numpy(one: dict[str, AskedPackage]) -> Iterator[Judged]:
     numpy = one.get("numpy")
     for row in table("audit-packages")["numpy2"]:
         other = one.get(row["package"])
@@ -288,7 +288,7 @@ def _numpy(one: dict[str, Wanted]) -> Iterator[Judged]:
             yield _said(numpy, f"{says}; this line admits NumPy 2", "conflict", row["source"], ["numpy<2"], "warning")
 
 
-def _same_files(one: dict[str, Wanted], target: Target) -> Iterator[Judged]:
+def _same_files(one: dict[str, AskedPackage], target: AuditTarget) -> Iterator[Judged]:
     for family in _SAME_FILES:
         found = [name for name in FAMILIES[family] if name in one]
         if family == "tensorflow_family":
@@ -311,8 +311,8 @@ def _same_files(one: dict[str, Wanted], target: Target) -> Iterator[Judged]:
                 yield _said(one[name], says, "same-files", source, use)
 
 
-def _cuda_majors(one: dict[str, Wanted]) -> Iterator[Judged]:
-    majors: dict[str, list[Wanted]] = {}
+def _cuda_majors(one: dict[str, AskedPackage]) -> Iterator[Judged]:
+    majors: dict[str, list[AskedPackage]] = {}
     for name, wanted in one.items():
         stem, _, major = name.rpartition("-cu")
         if stem in ("nvidia-cublas", "nvidia-cuda-runtime", "nvidia-cudnn", "nvidia-cufft") and major.isdigit():

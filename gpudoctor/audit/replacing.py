@@ -12,12 +12,12 @@ from packaging.version import InvalidVersion, Version
 from gpudoctor.audit.wording import AGAIN, IN_ENVIRONMENT, IN_PYPROJECT, TOOLS, quoted, written
 from gpudoctor.facts.derive._indexes import ROOT, newest
 from gpudoctor.facts.derive._tables import table
-from gpudoctor.model.audit import Manifest, Wanted
+from gpudoctor.model.audit import AskedPackage, Manifest
 
 _FAMILY = ("torch", "torchvision", "torchaudio")
 
 
-def instead(wanted: Wanted, manifest: Manifest, use: Sequence[str], backend: str, *, keep: bool = False) -> list[str]:
+def instead(wanted: AskedPackage, manifest: Manifest, use: Sequence[str], backend: str, *, keep: bool = False) -> list[str]:
     """Other packages in place of this one, or beside it with `keep`. torch comes from the index of the backend where it has its own."""
     remove = [] if keep else _removed(wanted, manifest)
     if not use:
@@ -27,7 +27,7 @@ def instead(wanted: Wanted, manifest: Manifest, use: Sequence[str], backend: str
     return [*remove, *written(use, wanted, manifest)]
 
 
-def _removed(wanted: Wanted, manifest: Manifest) -> list[str]:
+def _removed(wanted: AskedPackage, manifest: Manifest) -> list[str]:
     """The command that takes a package away, where there is no line that could be written over."""
     if manifest.kind == "installed":
         return [f"pip uninstall -y {wanted.name}"]
@@ -35,7 +35,9 @@ def _removed(wanted: Wanted, manifest: Manifest) -> list[str]:
     return [f"{tool} {'uninstall' if tool == 'pipenv' else 'remove'} {wanted.name}  # or what asks for it"] if tool else []
 
 
-def from_index(wanted: Wanted, manifest: Manifest, backend: str, known: Mapping[str, Any] | None = None, specifier: str = "") -> list[str]:
+def from_index(
+    wanted: AskedPackage, manifest: Manifest, backend: str, known: Mapping[str, Any] | None = None, specifier: str = ""
+) -> list[str]:
     """The same package from the index of the backend."""
     version = _version(wanted)
     index = _index_of(wanted, backend, known, version)
@@ -73,7 +75,7 @@ def from_index(wanted: Wanted, manifest: Manifest, backend: str, known: Mapping[
     return [f"--extra-index-url {index}", full]
 
 
-def _uv_source(what: str, wanted: Wanted, manifest: Manifest, backend: str, index: str) -> list[str]:
+def _uv_source(what: str, wanted: AskedPackage, manifest: Manifest, backend: str, index: str) -> list[str]:
     short = f"{wanted.name if wanted.name not in _FAMILY else 'pytorch'}-{_local(index) or backend}"
     locked = manifest.kind == "uv.lock"
     quote = wanted.form or '"'
@@ -85,7 +87,7 @@ def _uv_source(what: str, wanted: Wanted, manifest: Manifest, backend: str, inde
     ]  # fmt: skip
 
 
-def _poetry_source(what: str, wanted: Wanted, backend: str, index: str) -> list[str]:
+def _poetry_source(what: str, wanted: AskedPackage, backend: str, index: str) -> list[str]:
     version = what.removeprefix(wanted.name) or "*"
     return [
         f'{wanted.name} = {{ version = "{version}", source = "pytorch-{backend}" }}',
@@ -93,7 +95,7 @@ def _poetry_source(what: str, wanted: Wanted, backend: str, index: str) -> list[
     ]  # fmt: skip
 
 
-def _pdm_source(what: str, wanted: Wanted, backend: str, index: str) -> list[str]:
+def _pdm_source(what: str, wanted: AskedPackage, backend: str, index: str) -> list[str]:
     names = (*_FAMILY, "*triton*") if wanted.name in _FAMILY else (wanted.name,)
     listed = ", ".join(f'"{name}"' for name in names)
     return [
@@ -102,7 +104,7 @@ def _pdm_source(what: str, wanted: Wanted, backend: str, index: str) -> list[str
     ]  # fmt: skip
 
 
-def in_words(requirement: str, option: str, index: str, wanted: Wanted, manifest: Manifest) -> list[str]:
+def in_words(requirement: str, option: str, index: str, wanted: AskedPackage, manifest: Manifest) -> list[str]:
     """One exact requirement from an index of its own (`option`: -f or --extra-index-url), as this kind of file says it."""
     if manifest.kind == "requirements":
         return [f"{option} {index}", requirement]
@@ -149,7 +151,7 @@ def _once(lines: list[str], at: int, length: int, name: str, tables: list[str]) 
         tables.append(name)
 
 
-def _version(wanted: Wanted) -> Version | None:
+def _version(wanted: AskedPackage) -> Version | None:
     match = re.fullmatch(r"===?\s*([^,*\s]+)", wanted.specifier)
     try:
         return Version(match[1]) if match else None
@@ -157,7 +159,7 @@ def _version(wanted: Wanted) -> Version | None:
         return None
 
 
-def _index_of(wanted: Wanted, backend: str, known: Mapping[str, Any] | None, version: Version | None) -> str:
+def _index_of(wanted: AskedPackage, backend: str, known: Mapping[str, Any] | None, version: Version | None) -> str:
     base = newest().get(f"index.{backend}", f"{ROOT}{backend}")
     if known and str((known.get("use") or [""])[0]).startswith("http"):
         base = str(known["use"][0])
@@ -169,7 +171,7 @@ def _index_of(wanted: Wanted, backend: str, known: Mapping[str, Any] | None, ver
     return base
 
 
-def _line_of_releases(wanted: Wanted) -> Version | None:
+def _line_of_releases(wanted: AskedPackage) -> Version | None:
     """2.3 of '==2.3.*' and '~=2.3.0': all that they admit came out on the same indexes."""
     match = re.fullmatch(r"==\s*(\d{1,4}\.\d{1,4})(?:\.\d{1,4})?\.\*|~=\s*(\d{1,4}\.\d{1,4})\.\d{1,4}", wanted.specifier)
     return Version(match[1] or match[2]) if match else None

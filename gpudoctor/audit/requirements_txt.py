@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor.audit.entries import MOST, named, of_address, requirement, without_secret
-from gpudoctor.model.audit import Manifest, Wanted
+from gpudoctor.model.audit import AskedPackage, Manifest
 
 _COMMENT = re.compile(r"(^|\s)#.*$")
 _OPTION = re.compile(r"(--?[A-Za-z][A-Za-z-]*)(?:[= ]\s*(.*))?$")
@@ -72,7 +72,7 @@ def _is_address(line: str) -> bool:
     return path or "://" in word or word.endswith((".whl", ".tar.gz", ".zip"))
 
 
-def _address(text: str, number: int, found: Manifest) -> Iterator[Wanted]:
+def _address(text: str, number: int, found: Manifest) -> Iterator[AskedPackage]:
     word, _, marker = text.partition(" ;")
     name, specifier = of_address(word.partition("#")[0])
     egg = _EGG.search(word)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from gpudoctor.audit.judging import Target, applies
+from gpudoctor.audit.judging import AuditTarget, applies
 from gpudoctor.model.audit import Judged, Manifest
 
 _INDEX = {"--index-url": "--index-url", "-i": "--index-url", "--extra-index-url": "--extra-index-url", "-f": "-f", "--find-links": "-f"}
@@ -27,14 +27,14 @@ PIP = (
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class InstallerRequest:
     """What proposed lines would have an installer fetch."""
 
     requirements: tuple[str, ...]
     options: tuple[str, ...] = ()
 
 
-def asked(lines: Sequence[str]) -> Asked:
+def asked(lines: Sequence[str]) -> InstallerRequest:
     """Comments and commands that fetch nothing ask for nothing."""
     requirements: list[str] = []
     options: list[str] = []
@@ -53,7 +53,7 @@ def asked(lines: Sequence[str]) -> Asked:
                 options += ["--extra-index-url", line.rpartition(" ")[2]]
             else:
                 _words(line, requirements, options)
-    return Asked(tuple(dict.fromkeys(requirements)), tuple(options))
+    return InstallerRequest(tuple(dict.fromkeys(requirements)), tuple(options))
 
 
 def _words(line: str, requirements: list[str], options: list[str]) -> None:
@@ -78,7 +78,7 @@ _GONE = ("needs-another-backend", "needs-another-package", "same-files")
 """Kinds of trouble whose package has to go."""
 
 
-def corrected(manifests: Sequence[Manifest], rows: Sequence[Judged], target: Target) -> Asked:
+def corrected(manifests: Sequence[Manifest], rows: Sequence[Judged], target: AuditTarget) -> InstallerRequest:
     """The files with every proposed line in its place: what an installer would be given."""
     mine = {manifest.file for manifest in manifests}
     errors = {(row.file, row.line, row.package) for row in rows if row.verdict == "error" and (row.use or row.id in _GONE)}
@@ -95,7 +95,7 @@ def corrected(manifests: Sequence[Manifest], rows: Sequence[Judged], target: Tar
                 options += ["--extra-index-url", wanted.index] if "://" in wanted.index else []
     options += [word for each in proposed for word in each.options]
     pairs = dict.fromkeys(zip(options[::2], options[1::2], strict=True))
-    return Asked(tuple(dict.fromkeys(requirements)), tuple(word for pair in pairs for word in pair))
+    return InstallerRequest(tuple(dict.fromkeys(requirements)), tuple(word for pair in pairs for word in pair))
 
 
 _FILE = re.compile(r"git\+|\.git\b|\.whl|\.zip|\.tar\.gz|^file:|^[./]")
@@ -113,12 +113,12 @@ Run = Callable[[Sequence[str]], tuple[int | None, str]]
 """Words behind `python` to pip's exit status and what it said."""
 
 
-def run_pip(given: Asked, python: str, folder: str, run: Run) -> tuple[int | None, str]:
+def run_pip(given: InstallerRequest, python: str, folder: str, run: Run) -> tuple[int | None, str]:
     target = ["--target", folder, *(["--python-version", python] if python else [])]
     return run([*PIP, *target, *given.options, *given.requirements])
 
 
-def refusal(given: Asked, python: str, folder: str, run: Run) -> str | None:
+def refusal(given: InstallerRequest, python: str, folder: str, run: Run) -> str | None:
     """'' where pip resolves it, why not where it says so, None where nothing was learnt (no network, no pip)."""
     status, said = run_pip(given, python, folder, run)
     return "" if status == 0 else reason(said)

@@ -10,7 +10,7 @@ from typing import Any
 from packaging.utils import canonicalize_name
 
 from gpudoctor.audit.entries import MOST, named, of_address, pep440, requirement, without_secret
-from gpudoctor.model.audit import FormatError, Manifest, Wanted
+from gpudoctor.model.audit import AskedPackage, FormatError, Manifest
 
 _OF_UV = ("dev-dependencies", "constraint-dependencies", "override-dependencies")
 _HEADER = re.compile(r"\s*\[\[?\s*([^\]#]{1,200}?)\s*\]\]?\s*(?:#.*)?$")
@@ -112,7 +112,7 @@ def pyproject(data: Mapping[str, Any], text: str, file: str) -> Manifest:
     return found
 
 
-def _from(one: Wanted, sources: Mapping[str, str]) -> Wanted:
+def _from(one: AskedPackage, sources: Mapping[str, str]) -> AskedPackage:
     index = sources.get(one.name)
     if not index or one.index:
         return one
@@ -160,7 +160,7 @@ def _poetry(poetry: Mapping[str, Any], found: Manifest, lines: Lines) -> None:
             found.wanted += _keyed(name, said, found, lines.of_key(name, section), urls)
 
 
-def _keyed(name: str, said: Any, found: Manifest, line: int | None, urls: Mapping[str, str]) -> Iterator[Wanted]:
+def _keyed(name: str, said: Any, found: Manifest, line: int | None, urls: Mapping[str, str]) -> Iterator[AskedPackage]:
     """name = "^2" | {version = …, source = …, url = …, markers = …} | a list of those."""
     for each in said if isinstance(said, list) else [said]:
         if isinstance(each, str):

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from packaging.requirements import InvalidRequirement, Requirement
 
 from gpudoctor.facts.derive._indexes import ROOT
-from gpudoctor.model.audit import Manifest, Wanted
+from gpudoctor.model.audit import AskedPackage, Manifest
 
 TOOLS = {"uv.lock": "uv", "poetry.lock": "poetry", "pdm.lock": "pdm", "Pipfile.lock": "pipenv"}
 """Lock files, and the program that writes them and the file that they are made of."""
@@ -20,7 +20,7 @@ AGAIN = {"conda-lock": "# then: conda-lock", "uv.lock": "# then: uv lock", "pdm.
 _PLAIN = re.compile(r"[A-Za-z0-9][\w.-]*(\[[\w,.-]+\])?([=<>~!]=?[^\s;#]+)?")
 
 
-def written(requirements: Sequence[str], wanted: Wanted, manifest: Manifest) -> list[str]:
+def written(requirements: Sequence[str], wanted: AskedPackage, manifest: Manifest) -> list[str]:
     """What takes the place of the line of `wanted`."""
     kind, quote = manifest.kind, wanted.form if wanted.form in ("'", '"') else ""
     if wanted.form == "table":
@@ -41,7 +41,7 @@ def written(requirements: Sequence[str], wanted: Wanted, manifest: Manifest) -> 
     return list(requirements)
 
 
-def worded(use: Sequence[str], wanted: Wanted, manifest: Manifest) -> list[str]:
+def worded(use: Sequence[str], wanted: AskedPackage, manifest: Manifest) -> list[str]:
     """Bare requirements among the lines as this file writes them; everything else is as it shall be already."""
     lines: list[str] = []
     for each in use:
@@ -62,7 +62,7 @@ def _keyed(requirement: str) -> str:
     return f'{said.name} = "{version}"'
 
 
-def _of_conda(requirement: str, wanted: Wanted, quote: str) -> list[str]:
+def _of_conda(requirement: str, wanted: AskedPackage, quote: str) -> list[str]:
     """A line of `dependencies`, or of the list `pip` in it, whichever the package stands in."""
     if not wanted.conda and not wanted.locked:
         return [f"- {quote}{requirement}{quote}"]

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpudoctor.benchmark.job_plan import Job
-from gpudoctor.benchmark.monitors.energy import Reader, hwmon, number
+from gpudoctor.benchmark.monitors.energy import CounterHost, hwmon, number
 from gpudoctor.benchmark.monitors.monitor import Link, Seen
 from gpudoctor.benchmark.monitors.pci_link import gpu_address
-from gpudoctor.benchmark.workers import one_line
 from gpudoctor.facts.probes.filesystems import mount_of
 from gpudoctor.model.facts import Facts
 from gpudoctor.model.measurement import Conditions
+from gpudoctor.system.framework_child import one_line
 
 LIMITS = (("power1_cap", "power1_cap_default"), ("power1_max", "power1_rated_max"))
 """hwmon: amdgpu's limit and its default, i915's and xe's, in microwatts."""
@@ -21,7 +21,7 @@ _OPERATOR = re.compile(r"[A-Za-z_][\w.:]{1,80}")
 _MOST = 40
 
 
-def conditions(host: Reader, facts: Facts, job: Job, gpu: Mapping[str, Any] | None, seen: Seen, said: Mapping[str, Any]) -> Conditions:
+def conditions(host: CounterHost, facts: Facts, job: Job, gpu: Mapping[str, Any] | None, seen: Seen, said: Mapping[str, Any]) -> Conditions:
     """`gpu`: the record of `gpus` that was measured; `said`: what the worker answered, believed only where it can be."""
     threads, link = said.get("threads"), seen.link or Link()
     filesystem, windows = folder_of(facts, job.dataset) if job.workload.id == "files" else (None, None)
@@ -37,7 +37,7 @@ def conditions(host: Reader, facts: Facts, job: Job, gpu: Mapping[str, Any] | No
     )  # fmt: skip
 
 
-def power_limit_share(host: Reader, facts: Facts, gpu: Mapping[str, Any] | None) -> float | None:
+def power_limit_share(host: CounterHost, facts: Facts, gpu: Mapping[str, Any] | None) -> float | None:
     """The limit of the card's power by the one that it left the factory with."""
     if gpu is None:
         return None

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gpudoctor.facts.probes.frameworks import refused
+from gpudoctor.knowledge.stack_names import device_of, suggestion
 from gpudoctor.model.facts import Facts, Known, Unknown
-from gpudoctor.model.stack_names import device_of, suggestion
 
 FORMS = (
     "cpu", "cuda:0", "xpu:0", "mps", "ocl:0", "dml:0", "ipu:0", "opencl:0.0", "openvino:GPU.0", "ort:CUDAExecutionProvider", "tf:GPU:0",
@@ -42,7 +42,7 @@ class DeviceError(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class MeasurementTarget:
     """One thing to measure on. `device` as --device takes it; `framework` as a worker's request does."""
 
     framework: str
@@ -76,7 +76,7 @@ def canonical(text: str) -> str:
     return f"{asked}:0" if head in ("tf", "jax") and asked.count(":") == 1 else asked
 
 
-def targets(facts: Facts, interpreter: str | None = None) -> list[Target]:
+def targets(facts: Facts, interpreter: str | None = None) -> list[MeasurementTarget]:
     """Everything that `check` found usable, accelerators first."""
     python = "" if refused(facts) else str(facts.value("python.executable") or "")
     found = [
@@ -87,13 +87,13 @@ def targets(facts: Facts, interpreter: str | None = None) -> list[Target]:
     return sorted(found, key=lambda target: target.on_processor)
 
 
-def choose(facts: Facts, asked: Sequence[str] = (), interpreter: str | None = None) -> list[Target]:
+def choose(facts: Facts, asked: Sequence[str] = (), interpreter: str | None = None) -> list[MeasurementTarget]:
     """Those that --device named; else all accelerators; else the processor of each framework. Raises DeviceError."""
     there = targets(facts, interpreter)
     if not asked:
         accelerators = [target for target in there if not target.on_processor]
         return accelerators or [target for target in there if target.framework != "opencl"]
-    chosen: list[Target] = []
+    chosen: list[MeasurementTarget] = []
     for text in asked:
         wanted = canonical(text)
         fitting = [target for target in there if _is(target, wanted)]
@@ -108,11 +108,11 @@ def choose(facts: Facts, asked: Sequence[str] = (), interpreter: str | None = No
     return chosen
 
 
-def _is(target: Target, wanted: str) -> bool:
+def _is(target: MeasurementTarget, wanted: str) -> bool:
     return target.device == wanted or (wanted == "cpu" and target.backend == "cpu" and target.framework != "opencl")
 
 
-def _why_not(facts: Facts, wanted: str, there: Sequence[Target]) -> str:
+def _why_not(facts: Facts, wanted: str, there: Sequence[MeasurementTarget]) -> str:
     not_run = facts.get("python.not_run")
     if refused(facts) and isinstance(not_run, Unknown):
         return not_run.reason.partition(": ")[2].replace("gpudoctor check", "gpudoctor validate")
@@ -137,17 +137,19 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
-def _torch(facts: Facts, python: str) -> Iterator[Target]:
+def _torch(facts: Facts, python: str) -> Iterator[MeasurementTarget]:
     version = _version(facts, "torch")
     build = str(facts.value("torch.build") or "")
     if _works(facts, "torch"):
         for device in _listed(facts, "torch"):
             kind = str(device["id"]).partition(":")[0]
             backend = "rocm" if kind == "cuda" and build == "rocm" else kind
-            yield Target(framework="torch", device=str(device["id"]), python=python, backend=backend, name=_name(device), version=version)
+            yield MeasurementTarget(
+                framework="torch", device=str(device["id"]), python=python, backend=backend, name=_name(device), version=version
+            )
         if build == "directml":  # the fork of torch 1.8 has its device itself
-            yield Target(framework="torch", device="dml:0", python=python, backend="directml", version=version)
-        yield Target(
+            yield MeasurementTarget(framework="torch", device="dml:0", python=python, backend="directml", version=version)
+        yield MeasurementTarget(
             framework="torch", device="cpu", python=python, backend="cpu", name=str(facts.value("cpu.model") or ""), version=version
         )
     for module, framework, prefix, backend in (
@@ -156,20 +158,20 @@ def _torch(facts: Facts, python: str) -> Iterator[Target]:
     ):  # fmt: skip
         for device in _listed(facts, module) if _works(facts, module) else ():
             if str(device["id"]).partition(":")[0] == prefix:
-                yield Target(
+                yield MeasurementTarget(
                     framework=framework, device=str(device["id"]), python=python, backend=backend, name=_name(device), version=version
                 )
     if _works(facts, "pytorch_ocl"):  # it numbers the devices of all platforms, and lists none itself
         everything = [device for device in facts.value("opencl.devices") or [] if isinstance(device, Mapping)]
         for number, device in enumerate(everything):
             if device.get("type") == "gpu" or all(other.get("type") != "gpu" for other in everything):
-                yield Target(
+                yield MeasurementTarget(
                     framework="torch-opencl", device=f"ocl:{number}", python=python, backend="ocl", name=_opencl_name(device),
                     version=version, host=device.get("type") == "cpu",
                 )  # fmt: skip
 
 
-def _others(facts: Facts, python: str) -> Iterator[Target]:
+def _others(facts: Facts, python: str) -> Iterator[MeasurementTarget]:
     processor = str(facts.value("cpu.model") or "")
     for module in ("openvino", "onnxruntime", "tensorflow", "jax"):
         if not _works(facts, module):
@@ -181,7 +183,7 @@ def _others(facts: Facts, python: str) -> Iterator[Target]:
             if identity.partition(":")[2] in NO_DEVICE or not backend:
                 continue
             seen = seen or backend == "cpu"
-            yield Target(framework=module, device=identity, python=python, backend=backend, name=_name(device), version=version)
+            yield MeasurementTarget(framework=module, device=identity, python=python, backend=backend, name=_name(device), version=version)
         if not seen:
             device_id = {
                 "openvino": "openvino:CPU",
@@ -189,7 +191,7 @@ def _others(facts: Facts, python: str) -> Iterator[Target]:
                 "tensorflow": "tf:CPU:0",
                 "jax": "jax:cpu:0",
             }[module]
-            yield Target(framework=module, device=device_id, python=python, backend="cpu", name=processor, version=version)
+            yield MeasurementTarget(framework=module, device=device_id, python=python, backend="cpu", name=processor, version=version)
 
 
 def _backend(facts: Facts, identity: str) -> str:
@@ -205,7 +207,7 @@ def _backend(facts: Facts, identity: str) -> str:
     return "rocm" if "amd" in vendors and "nvidia" not in vendors else "cuda"
 
 
-def _opencl(facts: Facts, python: str) -> Iterator[Target]:
+def _opencl(facts: Facts, python: str) -> Iterator[MeasurementTarget]:
     """Raw OpenCL needs no framework, only an interpreter."""
     for place, platform in enumerate(facts.value("opencl.platforms") or []):
         devices = platform.get("devices") if isinstance(platform, Mapping) else None
@@ -213,7 +215,7 @@ def _opencl(facts: Facts, python: str) -> Iterator[Target]:
             if isinstance(device, Mapping):
                 backend = "cpu" if device.get("type") == "cpu" else "opencl"
                 said = str(device.get("driver_version") or "")
-                yield Target(
+                yield MeasurementTarget(
                     framework="opencl", device=f"opencl:{place}.{number}", python=python, backend=backend, name=_name(device), version=said
                 )
 

@@ -16,6 +16,7 @@ from gpudoctor.benchmark.job_plan import ABILITIES
 from gpudoctor.benchmark.results import judged
 from gpudoctor.benchmark.workload_list import BY_ID
 from gpudoctor.model.measurement import FAILED, OK
+from gpudoctor.system.framework_child import Caches
 from gpudoctor.system.local_host import LocalHost
 
 LIMIT = 60.0
@@ -30,37 +31,39 @@ FRAMEWORKS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class NetworkTrial:
     """wrong: results differ, or it crashed, and `text` says how; else `text` is what was found right, why nothing was tried, or ''."""
 
     text: str = ""
     wrong: bool = False
 
 
-def try_network(framework: str, device: str, python: str, *, variables: Mapping[str, str] | None = None, limit: float = LIMIT) -> Tried:
+def try_network(
+    framework: str, device: str, python: str, *, variables: Mapping[str, str] | None = None, limit: float = LIMIT
+) -> NetworkTrial:
     """`framework` and `device` as the first computation named them ('torch-xpu', 'xpu:0'); `python`: of the target environment."""
     worker = FRAMEWORKS.get(framework.partition(":")[0])
     if worker is None or not device or not python:
-        return Tried()
+        return NetworkTrial()
     task = "training" if "training" in ABILITIES.get(worker, ("training",)) else "inference"
     request = {
         "framework": worker, "device": device, "workload": NETWORK.name, "task": task, "dtype": "float32",
         "options": {**NETWORK.options, "batch": 2}, "optimizer": "sgd", "compile": "none", "verify": True, "job": "verify",
     }  # fmt: skip
-    with workers.Caches() as caches:
+    with Caches() as caches:
         answer = workers.ask(LocalHost(budget=limit + 5), python, request, limit=limit, caches=caches, variables=variables)
     return _told(answer, f"{NETWORK.id} {task}")
 
 
-def _told(answer: workers.Answer, what: str) -> Tried:
+def _told(answer: workers.WorkerAnswer, what: str) -> NetworkTrial:
     if answer.status == OK:
         correctness, wrong = judged(answer.result.get("outputs"))
         if wrong:
-            return Tried(f"{what} gives wrong results: {wrong}", wrong=True)
+            return NetworkTrial(f"{what} gives wrong results: {wrong}", wrong=True)
         if correctness is None or correctness.tolerance is None:
-            return Tried()
-        return Tried(f"{what} right, within {correctness.tolerance:g} of float64")
+            return NetworkTrial()
+        return NetworkTrial(f"{what} right, within {correctness.tolerance:g} of float64")
     crashed = answer.status == FAILED and not answer.late and not answer.out_of_memory and answer.stage not in ("", "import")
     if crashed:
-        return Tried(f"{what} fails: {answer.reason}", wrong=True)
-    return Tried(f"{what} not tried: {'no end within a minute' if answer.late else answer.reason}")
+        return NetworkTrial(f"{what} fails: {answer.reason}", wrong=True)
+    return NetworkTrial(f"{what} not tried: {'no end within a minute' if answer.late else answer.reason}")

@@ -21,7 +21,7 @@ _lock = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class StepCost:
     """One step over the whole batch. `bytes`: to and from memory at the least; None in training, where it is not counted."""
 
     flop: float
@@ -34,20 +34,20 @@ class Step:
         return Costs(flops=self.flop / self.batch, bytes=None if self.bytes is None else self.bytes / self.batch)
 
 
-def step(network: str, task: str, options: Mapping[str, int], dtype: str = "float32") -> Step | None:
+def step(network: str, task: str, options: Mapping[str, int], dtype: str = "float32") -> StepCost | None:
     """None where there is no such network."""
     return _step(network, task, tuple(sorted(options.items())), WIDTHS.get(dtype, 4))
 
 
 @lru_cache(maxsize=256)
-def _step(network: str, task: str, options: tuple[tuple[str, int], ...], width: int) -> Step | None:
+def _step(network: str, task: str, options: tuple[tuple[str, int], ...], width: int) -> StepCost | None:
     networks, work_counts = _modules()
     if network not in networks.NETWORKS:
         return None
     work = work_counts.work(networks.draw(network, **dict(options)), width)
     training = task == "training"
     flop = work.training_flop if training else work.forward_flop
-    return Step(float(flop), None if training else float(work.fused_bytes), int(work.parameters), int(work.batch))
+    return StepCost(float(flop), None if training else float(work.fused_bytes), int(work.parameters), int(work.batch))
 
 
 @lru_cache(maxsize=1)

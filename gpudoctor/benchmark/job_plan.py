@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpudoctor.benchmark import flop_model
-from gpudoctor.benchmark.devices import Target
+from gpudoctor.benchmark.devices import MeasurementTarget
 from gpudoctor.benchmark.workload_list import BY_ID, TASKS, WORKLOADS, Options, Workload, items_per_step
 from gpudoctor.rules.conditions import did_you_mean
 
@@ -26,12 +26,12 @@ ABILITIES = {
 """Frameworks that do not everything."""
 
 
-class RequestError(ValueError):
+class MeasurementRequestError(ValueError):
     """One line: what cannot be measured, and what can."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ValidateOptions:
     """The options of `validate`. Nothing named and not `full` is --quick."""
 
     workloads: tuple[str, ...] = ()
@@ -62,7 +62,7 @@ class Asked:
 class Job:
     """One measurement to make."""
 
-    target: Target
+    target: MeasurementTarget
     workload: Workload
     task: str
     dtype: str
@@ -74,7 +74,7 @@ class Job:
     copies: bool = False
     preprocess: bool = False
     dataset: str = ""
-    peers: tuple[Target, ...] = ()
+    peers: tuple[MeasurementTarget, ...] = ()
     """A place for each of several processes that run at once, `target` being the first; () is one that is alone."""
     messages: tuple[int, ...] = ()
     """Bytes: the sizes of a collective's messages."""
@@ -96,7 +96,7 @@ class Job:
         """Units of the workload in one item of the worker (an image of the batch, one byte ...)."""
         return items_per_step(self.workload, self.options) / (self.batch or 1) if self.network else 1.0
 
-    def cost(self) -> flop_model.Step | None:
+    def cost(self) -> flop_model.StepCost | None:
         return flop_model.step(self.workload.name, self.task, self.options, self.dtype) if self.network else None
 
     def request(self) -> dict[str, Any]:
@@ -130,11 +130,13 @@ class Job:
         return f"{self.workload.id} {self.task} {self.dtype}{batch}{size} on {self.devices}{several}"
 
 
-def check(asked: Asked) -> None:
+def check(asked: ValidateOptions) -> None:
     """Raises RequestError for what does not exist."""
     for name in asked.workloads:
         if name not in BY_ID:
-            raise RequestError(f"--workload {name}: no such workload{did_you_mean(name, BY_ID)}; gpudoctor list workloads names them")
+            raise MeasurementRequestError(
+                f"--workload {name}: no such workload{did_you_mean(name, BY_ID)}; gpudoctor list workloads names them"
+            )
     choices = (
         ("task", asked.tasks, TASKS), ("dtype", asked.dtypes, DTYPES), ("compile", (asked.compile,), COMPILES),
         ("optimizer", (asked.optimizer,), OPTIMIZERS),
@@ -142,24 +144,26 @@ def check(asked: Asked) -> None:
     for option, given, known in choices:
         for name in given:
             if name not in known:
-                raise RequestError(f"--{option} {name}: there is no such choice{did_you_mean(name, known)}; one of {', '.join(known)}")
+                raise MeasurementRequestError(
+                    f"--{option} {name}: there is no such choice{did_you_mean(name, known)}; one of {', '.join(known)}"
+                )
     if asked.quick and asked.full:
-        raise RequestError("--quick and --full exclude each other; give one of them")
+        raise MeasurementRequestError("--quick and --full exclude each other; give one of them")
     if any(size < 1 for size in asked.batches):
-        raise RequestError("--batch: a batch holds at least one; expected such as 2,4,6")
+        raise MeasurementRequestError("--batch: a batch holds at least one; expected such as 2,4,6")
     if asked.duration is not None and not 0.1 <= asked.duration <= 86400:
-        raise RequestError(f"--duration {asked.duration:g}: expected seconds from 0.1 to 86400")
+        raise MeasurementRequestError(f"--duration {asked.duration:g}: expected seconds from 0.1 to 86400")
     if asked.replicas is not None and not 1 <= asked.replicas <= MOST_REPLICAS:
-        raise RequestError(f"--replicas {asked.replicas}: expected a number of processes from 1 to {MOST_REPLICAS}")
+        raise MeasurementRequestError(f"--replicas {asked.replicas}: expected a number of processes from 1 to {MOST_REPLICAS}")
     if "files" in asked.workloads and not asked.dataset:
-        raise RequestError("--workload files reads a folder; add --dataset DIR")
+        raise MeasurementRequestError("--workload files reads a folder; add --dataset DIR")
     named = [BY_ID[name] for name in asked.workloads]
     if named and asked.tasks and not any(set(each.tasks) & set(asked.tasks) for each in named):
         has = "; ".join(f"{each.id} has {' and '.join(each.tasks)}" for each in named)
-        raise RequestError(f"--task {','.join(asked.tasks)}: nothing to measure, {has}")
+        raise MeasurementRequestError(f"--task {','.join(asked.tasks)}: nothing to measure, {has}")
 
 
-def plan(target: Target, asked: Asked) -> list[Job]:
+def plan(target: MeasurementTarget, asked: ValidateOptions) -> list[Job]:
     """What to measure on this target, what is worth most first. `asked` is one that `check` let pass."""
     named = [BY_ID[name] for name in dict.fromkeys(asked.workloads)]
     if named:
@@ -177,7 +181,7 @@ def plan(target: Target, asked: Asked) -> list[Job]:
     return jobs
 
 
-def _sensible(workload: Workload, target: Target, asked: Asked) -> bool:
+def _sensible(workload: Workload, target: MeasurementTarget, asked: ValidateOptions) -> bool:
     """What a person did not name is left out where it has no meaning. What several do together is planned elsewhere (teams)."""
     if workload.together:
         return False
@@ -188,7 +192,7 @@ def _sensible(workload: Workload, target: Target, asked: Asked) -> bool:
     return not (target.on_processor and workload.id in ("host_to_device", "device_to_host"))
 
 
-def _jobs(target: Target, workload: Workload, task: str, asked: Asked) -> Iterator[Job]:
+def _jobs(target: MeasurementTarget, workload: Workload, task: str, asked: ValidateOptions) -> Iterator[Job]:
     quick = asked.within_budget
     duration = asked.duration if asked.duration is not None else 1.5 if quick else 10.0 if asked.full else 3.0
     warm_up = 1.5 if quick else 20.0 if asked.full else 10.0
@@ -201,7 +205,7 @@ def _jobs(target: Target, workload: Workload, task: str, asked: Asked) -> Iterat
             )  # fmt: skip
 
 
-def _conditions(target: Target, workload: Workload, task: str, asked: Asked) -> Iterable[Options]:
+def _conditions(target: MeasurementTarget, workload: Workload, task: str, asked: ValidateOptions) -> Iterable[Options]:
     if task == "micro":
         return [{}]
     usual = dict(workload.options)
@@ -212,7 +216,7 @@ def _conditions(target: Target, workload: Workload, task: str, asked: Asked) -> 
     return [usual, *({**usual, **variant} for variant in workload.variants)] if asked.full else [usual]
 
 
-def _dtypes(target: Target, workload: Workload, asked: Asked) -> Sequence[str]:
+def _dtypes(target: MeasurementTarget, workload: Workload, asked: ValidateOptions) -> Sequence[str]:
     if asked.dtypes:
         return asked.dtypes if workload.id != "files" else asked.dtypes[:1]
     if target.on_processor and workload.processor_dtype:
@@ -301,5 +305,5 @@ class Budget:
             self.flops = {**self.flops, key: flops}
 
 
-def _key(target: Target) -> str:
+def _key(target: MeasurementTarget) -> str:
     return f"{target.framework} {target.device}"

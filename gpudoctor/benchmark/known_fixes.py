@@ -38,7 +38,7 @@ Progress = Callable[[str, int, int], None]
 """(id of the trial, runs that are done, all runs of it)"""
 
 
-class Machine(Protocol):
+class TrialHost(Protocol):
     """What is asked of a host here."""
 
     def exists(self, path: str) -> bool: ...
@@ -47,7 +47,7 @@ class Machine(Protocol):
 
 @lru_cache(maxsize=1)
 def trials() -> tuple[Trial, ...]:
-    """All rows. Raises lang.conditions.ConditionError with the place of a malformed condition."""
+    """All rows. Raises rules.conditions.ConditionError with the place of a malformed condition."""
     found = []
     for row in table("trials")["trial"]:
         condition = parse(row["applies"], f"trials.toml {row['id']}.applies", {})
@@ -55,7 +55,7 @@ def trials() -> tuple[Trial, ...]:
     return tuple(found)
 
 
-def facts_of_run(facts: Facts, request: Line, backend: str, host: Machine, prefix: str = "") -> Facts:
+def facts_of_run(facts: Facts, request: Line, backend: str, host: TrialHost, prefix: str = "") -> Facts:
     """The facts of the machine, and those of the run that trials ask for. `prefix`: folder of the target environment."""
     found = Facts(dict(facts.items()))
     cores, processors = _cores(host)
@@ -71,7 +71,7 @@ def facts_of_run(facts: Facts, request: Line, backend: str, host: Machine, prefi
     return found
 
 
-def _cores(host: Machine) -> tuple[int | None, int | None]:
+def _cores(host: TrialHost) -> tuple[int | None, int | None]:
     """(physical, logical) of this machine, as /proc/cpuinfo says."""
     cores, processors, package = set(), 0, "0"
     for line in host.read("/proc/cpuinfo").text.splitlines():
@@ -90,7 +90,7 @@ def _chosen(text: str) -> str | None:
     return next((word.strip("[]") for word in text.split() if word.startswith("[")), None)
 
 
-def _library(host: Machine, names: Sequence[str], prefix: str) -> str | None:
+def _library(host: TrialHost, names: Sequence[str], prefix: str) -> str | None:
     folders = ([f"{prefix}/lib"] if prefix else []) + list(FOLDERS)
     return next((path for folder in folders for name in names if host.exists(path := f"{folder}/{name}")), None)
 

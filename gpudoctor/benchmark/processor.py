@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from gpudoctor.benchmark.cpu_ceiling import estimate
-from gpudoctor.benchmark.monitors.energy import Reader, number
+from gpudoctor.benchmark.monitors.energy import CounterHost, number
 from gpudoctor.benchmark.reference_rows import DeviceRow
 
 
-def peaks(host: Reader, memory_gbs: float | None = None) -> DeviceRow | None:
+def peaks(host: CounterHost, memory_gbs: float | None = None) -> DeviceRow | None:
     """None where the system does not tell cores, clock and width. `memory_gbs`: as it was measured."""
     cores: set[tuple[str, str]] = set()
     flags: set[str] = set()

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gpudoctor.benchmark.devices import Target
-from gpudoctor.benchmark.job_plan import Asked, Job, RequestError, plan
+from gpudoctor.benchmark.devices import MeasurementTarget
+from gpudoctor.benchmark.job_plan import Job, MeasurementRequestError, ValidateOptions, plan
 from gpudoctor.benchmark.workload_list import BY_ID, MESSAGES, WORKLOADS, Options
 
 DEFAULT = "resnext101_32x4d"
@@ -23,21 +23,23 @@ MOST_ON_PROCESSOR = 32 << 20
 """Bytes of the largest message between processes of one processor: beyond, it is its memory that is measured."""
 
 
-def check(asked: Asked) -> None:
+def check(asked: ValidateOptions) -> None:
     """Raises RequestError for what replicas cannot do."""
     together = [name for name in asked.workloads if BY_ID[name].together]
     if asked.replicas is None:
         if asked.max_latency is not None:
-            raise RequestError("--max-latency: goes with --sweep-batch or --replicas, which measure the batches to pick from")
+            raise MeasurementRequestError("--max-latency: goes with --sweep-batch or --replicas, which measure the batches to pick from")
         return
     if asked.tasks and "inference" not in asked.tasks and not together:
-        raise RequestError(f"--replicas measures inference; --task {','.join(asked.tasks)} leaves nothing to do")
+        raise MeasurementRequestError(f"--replicas measures inference; --task {','.join(asked.tasks)} leaves nothing to do")
     for name in asked.workloads:
         if name not in together and "inference" not in BY_ID[name].tasks:
-            raise RequestError(f"--replicas measures inference, which {name} has not; gpudoctor list workloads names those that have it")
+            raise MeasurementRequestError(
+                f"--replicas measures inference, which {name} has not; gpudoctor list workloads names those that have it"
+            )
 
 
-def plans(targets: Sequence[Target], asked: Asked) -> list[tuple[Target, list[Job]]]:
+def plans(targets: Sequence[MeasurementTarget], asked: ValidateOptions) -> list[tuple[MeasurementTarget, list[Job]]]:
     """What to measure on which target. Devices of one framework and kind are one team where several are asked for."""
     teams = list(_by_kind(targets))
     if asked.replicas is None:
@@ -49,14 +51,14 @@ def plans(targets: Sequence[Target], asked: Asked) -> list[tuple[Target, list[Jo
     return [(devices[0], [*_replicas(devices, asked), *_collectives(devices, asked)]) for devices in teams]
 
 
-def _by_kind(targets: Sequence[Target]) -> Iterable[list[Target]]:
-    groups: dict[tuple[str, str, str], list[Target]] = {}
+def _by_kind(targets: Sequence[MeasurementTarget]) -> Iterable[list[MeasurementTarget]]:
+    groups: dict[tuple[str, str, str], list[MeasurementTarget]] = {}
     for target in targets:
         groups.setdefault((target.framework, target.backend, target.python), []).append(target)
     return groups.values()
 
 
-def _replicas(devices: Sequence[Target], asked: Asked) -> Iterable[Job]:
+def _replicas(devices: Sequence[MeasurementTarget], asked: ValidateOptions) -> Iterable[Job]:
     """One process for each device, round and round; fewer processes than devices leave the last devices out."""
     assert asked.replicas is not None
     peers = tuple(devices[number % len(devices)] for number in range(asked.replicas))
@@ -69,7 +71,7 @@ def _replicas(devices: Sequence[Target], asked: Asked) -> Iterable[Job]:
                 yield replace(job, peers=peers, duration=duration, preprocess=images)
 
 
-def _batches(asked: Asked) -> list[tuple[str, tuple[int, ...]]]:
+def _batches(asked: ValidateOptions) -> list[tuple[str, tuple[int, ...]]]:
     """Networks for replicas, each with its batches: those that were named, else the workload's own where nothing is."""
     if not asked.workloads:
         known = (BY_ID[DEFAULT].options, *BY_ID[DEFAULT].variants)
@@ -78,7 +80,7 @@ def _batches(asked: Asked) -> list[tuple[str, tuple[int, ...]]]:
     return [(name, asked.batches or (BY_ID[name].options["batch"],)) for name in networks]
 
 
-def left_out(targets: Sequence[Target], asked: Asked) -> list[str]:
+def left_out(targets: Sequence[MeasurementTarget], asked: ValidateOptions) -> list[str]:
     """What was asked for and cannot be divided, a line each."""
     if asked.replicas is None:
         return []
@@ -94,7 +96,7 @@ def left_out(targets: Sequence[Target], asked: Asked) -> list[str]:
     return found
 
 
-def _collectives(devices: Sequence[Target], asked: Asked) -> Iterable[Job]:
+def _collectives(devices: Sequence[MeasurementTarget], asked: ValidateOptions) -> Iterable[Job]:
     """For devices that are several, for processes of a processor, and where it is named: then it says itself why it cannot be."""
     first = devices[0]
     ranks = asked.replicas or (2 if first.on_processor else len(devices))
@@ -128,7 +130,7 @@ def members(job: Job, folder: str) -> list[dict[str, Any]]:
         one = {
             **request, "device": peer.device, "options": {**options, "sizes": list(job.messages)} if job.messages else options,
             "verify": peer.device not in seen,
-            "crew": {
+            "worker_group": {
                 "rank": rank, "size": size, "folder": folder, "same": alike if alike > 1 else 0,
                 "patience": PATIENCE[job.target.on_processor],
             },

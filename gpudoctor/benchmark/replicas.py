@@ -13,7 +13,7 @@ from typing import Any
 
 from gpudoctor.benchmark import flop_model
 from gpudoctor.benchmark.worker_group import OTHER, SILENT_FOR
-from gpudoctor.benchmark.workers import Answer
+from gpudoctor.benchmark.workers import WorkerAnswer
 from gpudoctor.model.measurement import FAILED, OK
 
 MOST = 100_000
@@ -24,7 +24,7 @@ MOST = 100_000
 class Together:
     """One measurement of several workers. `rate`: items of the worker in a second, of all; None where it failed."""
 
-    answer: Answer
+    answer: WorkerAnswer
     rate: float | None = None
     each: tuple[float, ...] = ()
     """Of the rate, by replica."""
@@ -32,7 +32,7 @@ class Together:
     """Bytes, of a collective."""
 
 
-def failure(answers: Sequence[Answer], name: str = "replica") -> Answer | None:
+def failure(answers: Sequence[WorkerAnswer], name: str = "replica") -> WorkerAnswer | None:
     """The worker that failed or had to pass, as the answer of all; None where all are well. Who was ended because of it is not blamed,
     but where it had been silent that is said: a rank that hangs is seen by those that wait for it."""
     bad = [(rank, answer) for rank, answer in enumerate(answers) if answer.status != OK]
@@ -51,7 +51,7 @@ def failure(answers: Sequence[Answer], name: str = "replica") -> Answer | None:
     )  # fmt: skip
 
 
-def of_batches(answers: Sequence[Answer]) -> Together:
+def of_batches(answers: Sequence[WorkerAnswer]) -> Together:
     """The measurement of replicas."""
     bad = failure(answers)
     if bad is not None:
@@ -76,7 +76,7 @@ def of_batches(answers: Sequence[Answer]) -> Together:
     return Together(replace(_slowest(answers), result=result), sum(known), known)
 
 
-def of_messages(answers: Sequence[Answer], messages: Sequence[int]) -> list[Together]:
+def of_messages(answers: Sequence[WorkerAnswer], messages: Sequence[int]) -> list[Together]:
     """The measurements of a collective, one for each message size: an operation is done when the last rank has its result."""
     bad = failure(answers, "rank")
     if bad is not None:
@@ -125,7 +125,7 @@ def _rate(table: Mapping[str, Any]) -> float | None:
     return steps * items / seconds
 
 
-def _outputs(answers: Sequence[Answer]) -> list[Any]:
+def _outputs(answers: Sequence[WorkerAnswer]) -> list[Any]:
     found: list[Any] = []
     for answer in answers:
         rows = answer.result.get("outputs")
@@ -133,11 +133,11 @@ def _outputs(answers: Sequence[Answer]) -> list[Any]:
     return found
 
 
-def _slowest(answers: Sequence[Answer]) -> Answer:
+def _slowest(answers: Sequence[WorkerAnswer]) -> WorkerAnswer:
     return max(answers, key=lambda answer: answer.seconds)
 
 
-def _no_numbers(answers: Sequence[Answer]) -> Answer:
+def _no_numbers(answers: Sequence[WorkerAnswer]) -> WorkerAnswer:
     return replace(answers[0], status=FAILED, reason="measure: the times of the workers are no numbers", stage="measure", result={})
 
 

@@ -14,9 +14,10 @@ from gpudoctor.benchmark.monitors.monitor import Seen
 from gpudoctor.benchmark.reference_rows import DeviceRow, references
 from gpudoctor.benchmark.references import ceiling, nearest
 from gpudoctor.benchmark.replicas import Together
-from gpudoctor.benchmark.workers import Answer, one_line
+from gpudoctor.benchmark.workers import WorkerAnswer
 from gpudoctor.benchmark.workload_list import input_shape
 from gpudoctor.model.measurement import FAILED, OK, Conditions, Correctness, Energy, Latency, Measurement, Throughput
+from gpudoctor.system.framework_child import one_line
 
 SCALED = {"FLOP/s": (1e12, "TFLOP/s"), "B/s": (1e9, "GB/s")}
 CONTRACT_PARTS = ("preprocess", "host_to_device", "compute", "device_to_host")
@@ -34,7 +35,7 @@ NARROW = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Device:
+class MeasuredDevice:
     """What a target can do at most (rows of the table, or the estimate of a processor), and what it was like meanwhile."""
 
     rows: tuple[DeviceRow, ...] = ()
@@ -44,8 +45,8 @@ class Device:
 
 
 def measurement(
-    job: Job, answer: Answer, seen: Seen, joules: Joules | None, no_energy: str, device: Device, environment: Mapping[str, str],
-    together: Together | None = None,
+    job: Job, answer: WorkerAnswer, seen: Seen, joules: Joules | None, no_energy: str, device: MeasuredDevice,
+    environment: Mapping[str, str], together: Together | None = None,
 ) -> Measurement:  # fmt: skip
     """The whole of one. `environment`: variables of MATTERS that are set here. `together`: where several workers gave the answer."""
     result = answer.result
@@ -65,7 +66,7 @@ def measurement(
 
 
 def _measured(
-    base: Measurement, job: Job, answer: Answer, seen: Seen, joules: Joules | None, no_energy: str, device: Device,
+    base: Measurement, job: Job, answer: WorkerAnswer, seen: Seen, joules: Joules | None, no_energy: str, device: MeasuredDevice,
     together: Together | None,
 ) -> Measurement:  # fmt: skip
     result = answer.result

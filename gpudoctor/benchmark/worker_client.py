@@ -10,6 +10,7 @@ from typing import Any
 from gpudoctor.benchmark import workers
 from gpudoctor.benchmark.monitors.main_memory import free_memory
 from gpudoctor.model.measurement import FAILED, OK, SKIPPED
+from gpudoctor.system.framework_child import Caches
 
 Line = Mapping[str, Any]
 
@@ -36,9 +37,7 @@ Ask = Callable[[Line, Mapping[str, str]], Said]
 """(request, variables that are added to the environment)"""
 
 
-def through(
-    host: workers.WorkerHost, python: str, limit: float, caches: workers.Caches | None = None, *, on_processor: bool = False
-) -> Ask:
+def through(host: workers.WorkerHost, python: str, limit: float, caches: Caches | None = None, *, on_processor: bool = False) -> Ask:
     """`limit`: seconds for one worker. `on_processor`: it may take no more addresses than there is memory left, so that a request for
     too much is refused before anything is written."""
 
@@ -46,7 +45,7 @@ def through(
         lines: list[Line] = []
         heard = time.monotonic()
 
-        def hear(stage: str, table: Line) -> None:
+        def on_stage(stage: str, table: Line) -> None:
             nonlocal heard
             heard = time.monotonic()
             if stage != "progress":
@@ -56,7 +55,7 @@ def through(
         if on_processor:
             free, _ = free_memory(host)
             space = None if free is None else free + RESERVED
-        answer = workers.ask(host, python, request, limit=limit, caches=caches, variables=variables, hear=hear, address_space=space)
+        answer = workers.ask(host, python, request, limit=limit, caches=caches, variables=variables, on_stage=on_stage, address_space=space)
         return Said(
             status=answer.status, lines=tuple(lines), result=answer.result, reason=answer.reason, out_of_memory=answer.out_of_memory,
             silent=time.monotonic() - heard,

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpudoctor.benchmark import workers
-from gpudoctor.benchmark.workers import Answer, Caches, Hear, WorkerHost
+from gpudoctor.benchmark.workers import OnStage, WorkerAnswer, WorkerHost
 from gpudoctor.model.measurement import FAILED, OK
+from gpudoctor.system.framework_child import Caches, one_line
 
 START = "start"
 """The file that workers wait for (gpudoctor/target/workloads/barrier.py)."""
@@ -25,35 +26,35 @@ Members = Callable[[str], Sequence[Mapping[str, Any]]]
 
 @dataclass(slots=True)
 class _Watch:
-    """What the threads of one crew share."""
+    """What the threads of one worker group share."""
 
     size: int
     start: str
-    hear: Hear | None
+    on_stage: OnStage | None
     lock: threading.Lock
     ready: set[int]
     words: dict[int, float]
-    """When each was last heard."""
+    """By rank: when its last line came."""
     ended: str = ""
 
-    def heard(self, rank: int, stage: str, table: Mapping[str, Any]) -> None:
-        """Of what all say, the listener gets what the first says, and that all are ready as `measure`."""
+    def receive(self, rank: int, stage: str, table: Mapping[str, Any]) -> None:
+        """Of what all workers say, the listener gets the lines of the first, and `measure` when all are ready."""
         with self.lock:
             self.words[rank] = time.monotonic()
             if stage == "ready":
                 self.ready.add(rank)
                 if len(self.ready) == self.size:
-                    self._tell("measure", table)  # the watch of the device begins before they do
+                    self._pass_on("measure", table)  # the watch of the device begins before they do
                     with open(self.start, "x", encoding="ascii"):
                         pass
             elif stage in ("skipped", "failed", "result") or (rank == 0 and stage != "measure"):
-                self._tell(stage, table)
+                self._pass_on(stage, table)
 
-    def _tell(self, stage: str, table: Mapping[str, Any]) -> None:
-        if self.hear is not None:
-            self.hear(stage, table)
+    def _pass_on(self, stage: str, table: Mapping[str, Any]) -> None:
+        if self.on_stage is not None:
+            self.on_stage(stage, table)
 
-    def fell(self, answer: Answer) -> None:
+    def fell(self, answer: WorkerAnswer) -> None:
         if answer.status != OK:
             self.ended = self.ended or OTHER
 
@@ -65,26 +66,26 @@ class _Watch:
 
 def run(
     host: WorkerHost, python: str, members: Members, *, limit: float, caches: Caches | None = None,
-    variables: Mapping[str, str] | None = None, hear: Hear | None = None, on_start: Callable[[int], None] | None = None,
+    variables: Mapping[str, str] | None = None, on_stage: OnStage | None = None, on_start: Callable[[int], None] | None = None,
     address_space: int | None = None,
-) -> list[Answer]:  # fmt: skip
+) -> list[WorkerAnswer]:  # fmt: skip
     """An answer for each member, in their order. `limit`: seconds for all. Nothing of it runs on when this returns or raises."""
     with tempfile.TemporaryDirectory(
         prefix="gpudoctor-together-", dir=caches.path if caches is not None else None, ignore_cleanup_errors=True
     ) as folder:
         requests = members(folder)
-        answers: list[Answer | None] = [None] * len(requests)
-        watch = _Watch(len(requests), os.path.join(folder, START), hear, threading.Lock(), set(), {})
+        answers: list[WorkerAnswer | None] = [None] * len(requests)
+        watch = _Watch(len(requests), os.path.join(folder, START), on_stage, threading.Lock(), set(), {})
 
         def one(rank: int) -> None:
             try:
                 answer = workers.ask(
                     host, python, requests[rank], limit=limit, caches=caches, variables=variables,
-                    hear=lambda stage, table: watch.heard(rank, stage, table), on_start=on_start, address_space=address_space,
+                    on_stage=lambda stage, table: watch.receive(rank, stage, table), on_start=on_start, address_space=address_space,
                     stop=lambda: watch.stop(rank),
                 )  # fmt: skip
             except Exception as error:
-                answer = Answer(status=FAILED, reason=workers.one_line(f"start: {type(error).__name__}: {error}"))
+                answer = WorkerAnswer(status=FAILED, reason=one_line(f"start: {type(error).__name__}: {error}"))
             answers[rank] = answer
             watch.fell(answer)
 
@@ -99,4 +100,4 @@ def run(
             watch.ended = watch.ended or "interrupted"
             for thread in threads:
                 thread.join(10.0)
-    return [answer if answer is not None else Answer(status=FAILED, reason="start: it never ran") for answer in answers]
+    return [answer if answer is not None else WorkerAnswer(status=FAILED, reason="start: it never ran") for answer in answers]

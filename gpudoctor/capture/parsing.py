@@ -28,7 +28,7 @@ def read_toml(store: Store, name: str, required: bool = False) -> dict[str, Any]
     content = _bytes(store, name, required)
     if content is None:
         return {}
-    from gpudoctor.system.toml_text import loads
+    from gpudoctor.model.toml_text import loads
 
     try:
         return loads(content.decode("utf-8", "replace"))

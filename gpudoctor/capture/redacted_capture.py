@@ -11,9 +11,9 @@ from typing import Any
 from gpudoctor.capture.capture_store import Store
 from gpudoctor.capture.recording_host import CHILD
 from gpudoctor.capture.tables import json_line, json_table, toml
+from gpudoctor.model.toml_text import loads
 from gpudoctor.privacy.redactor import Redactor
 from gpudoctor.system.system_names import Names, of_recording
-from gpudoctor.system.toml_text import loads
 
 _MACHINE = ("format", "complete", "recorder", "title", "platform", "host", "target", "synthetic")
 _PUBLIC_FILES = frozenset({"files/proc/cpuinfo", "files/proc/modules", "files/proc/meminfo"})

@@ -69,8 +69,8 @@ def command(files: Sequence[str], **given: Any) -> int:
 
 
 def _backend(name: str | None) -> str | None:
+    from gpudoctor.knowledge.stack_names import backend_of, suggestion
     from gpudoctor.model.audit import BACKENDS
-    from gpudoctor.model.stack_names import backend_of, suggestion
 
     if name is None or backend_of(name, BACKENDS) in BACKENDS:
         return name

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gpudoctor.cli import FINDINGS, OK, UNKNOWN, BadInput
-from gpudoctor.cli.check import no_such_stack, status, unanswered
+from gpudoctor.cli.exit_status import no_such_stack, status, unanswered
 from gpudoctor.diagnosis.policy_demands import ID as POLICY
 from gpudoctor.reporters.shared.escape import visible
 from gpudoctor.reporters.shared.phrases import bus_seen, no_gpu

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gpudoctor.cli import FINDINGS, OK, BadInput
-from gpudoctor.cli.check import status
+from gpudoctor.cli.exit_status import status
 from gpudoctor.cli.output import deliver, terminal
 from gpudoctor.cli.progress import StatusLine
 

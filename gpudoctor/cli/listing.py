@@ -145,13 +145,13 @@ def _verify_online(book: RecipeBook, form: str, output: str | None) -> int:
     from gpudoctor.cli.project import mirrors
     from gpudoctor.setup.mirrors import MirrorError, apply_mirrors
     from gpudoctor.setup.verify_online import summary, verify_online
-    from gpudoctor.system.http import Network
+    from gpudoctor.system.http import HttpClient
 
     try:
         book = replace(book, addresses=apply_mirrors(book.addresses, {}, mirrors()))
     except MirrorError as error:
         raise BadInput(str(error)) from error
-    rows = list(verify_online(book, Network(online=True)))
+    rows = list(verify_online(book, HttpClient(online=True)))
     _show("rows", [asdict(row) for row in rows], ("status", "recipe", "what", "detail"), form, output)
     click.echo(summary(rows), err=True)
     if any(row.status == "problem" for row in rows):

@@ -56,7 +56,7 @@ def _table(path: str, keys: tuple[str, ...] = ("ignore",)) -> dict[str, Any]:
     """The content of a file, empty where there is none."""
     if not os.path.isfile(path):
         return {}
-    from gpudoctor.system import toml_text
+    from gpudoctor.model import toml_text
 
     try:
         with open(path, "rb") as file:

@@ -16,7 +16,7 @@ from gpudoctor.cli import OK, UNKNOWN, BadInput
 if TYPE_CHECKING:
     from gpudoctor.model.report import Report
     from gpudoctor.services.reporting import Made
-    from gpudoctor.trackers.address import Place
+    from gpudoctor.trackers.address import TrackerPlace
 
 _ROOM = 200
 """Characters of a comment that the marker may take."""
@@ -31,14 +31,14 @@ class NotKnown(click.ClickException):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class Destination:
     """Where the report goes. `token` is '' where none belongs to the host."""
 
-    place: Place
+    place: TrackerPlace
     token: str
 
 
-def target(given: Mapping[str, Any]) -> Target | None:
+def target(given: Mapping[str, Any]) -> Destination | None:
     """Of --attach or --to, looked at before this machine is: a minute of looking is not lost for a typing error. Raises BadInput."""
     if not given["attach"] and not given["to"]:
         for name in ("dry_run", "yes"):
@@ -70,10 +70,10 @@ def target(given: Mapping[str, Any]) -> Target | None:
             raise BadInput(f"there is no token for {place.host}: {advice(place)}")
         if not given["yes"] and not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise BadInput("nothing is posted unasked where nobody can be asked: add --yes, or --dry-run to see it")
-    return Target(place=place, token=token)
+    return Destination(place=place, token=token)
 
 
-def send(made: Made, to: Target, given: Mapping[str, Any]) -> int:
+def send(made: Made, to: Destination, given: Mapping[str, Any]) -> int:
     from gpudoctor.trackers.address import TrackerError, Uncertain
 
     try:
@@ -84,7 +84,7 @@ def send(made: Made, to: Target, given: Mapping[str, Any]) -> int:
         raise BadInput(str(error)) from error
 
 
-def _attach(made: Made, to: Target, given: Mapping[str, Any]) -> int:
+def _attach(made: Made, to: Destination, given: Mapping[str, Any]) -> int:
     from gpudoctor.reporters.report.markdown_report import LIMIT, markdown
     from gpudoctor.reporters.shared.escape import visible
     from gpudoctor.trackers import posting
@@ -111,7 +111,7 @@ def _attach(made: Made, to: Target, given: Mapping[str, Any]) -> int:
     return OK
 
 
-def _open(made: Made, to: Target, given: Mapping[str, Any]) -> int:
+def _open(made: Made, to: Destination, given: Mapping[str, Any]) -> int:
     from gpudoctor.cli.output import write
     from gpudoctor.reporters.shared.escape import visible
     from gpudoctor.system.browser import open_page
@@ -168,7 +168,7 @@ def _about(report: Report) -> str:
     return json.dumps([sorted(report.headline.items()), findings, stacks, measured, report.tool_version], default=str)
 
 
-def _token(place: Place) -> str:
+def _token(place: TrackerPlace) -> str:
     """From the environment, else from the person's login of gh or glab."""
     from gpudoctor.system.local_host import LocalHost
     from gpudoctor.trackers import tokens
@@ -183,9 +183,9 @@ def _token(place: Place) -> str:
 
 
 def _network() -> Any:
-    from gpudoctor.system.http import Network
+    from gpudoctor.system.http import HttpClient
 
-    return Network(online=True)
+    return HttpClient(online=True)
 
 
 def _closed() -> bool:

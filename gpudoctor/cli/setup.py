@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gpudoctor.services.setup_running import Outcome
 
 ENDS = {"done": "verified", "unverified": "not-verified", "kept": "undone"}
-"""States of setup_runs.Outcome by the words of reporters.run_text."""
+"""States of setup_runs.Outcome by the words of reporters.plan.run_text."""
 EXPORTS = ("sh", "dockerfile", "ansible")
 FORMATS = ("text", "json", *EXPORTS)
 
@@ -68,7 +68,7 @@ def command(**given: Any) -> int:
     chosen = [name for name in ("resume", "undo", "history") if given[name]]
     if len(chosen) > 1 or (chosen and given["name"]):
         raise BadInput(f"--{chosen[0]} stands alone; a STACK or a second of --resume, --undo, --history does not go with it")
-    screen = Screen(given)
+    screen = RunScreen(given)
     try:
         if given["history"]:
             return _history(given)
@@ -105,7 +105,7 @@ def _request(given: Mapping[str, Any]) -> SetupRequest:
     )  # fmt: skip
 
 
-def _set_up(given: Mapping[str, Any], screen: Screen) -> int:
+def _set_up(given: Mapping[str, Any], screen: RunScreen) -> int:
     from gpudoctor.services import setup_planning
 
     if given["capture"] and not (given["only_plan"] or given["form"] != "text"):
@@ -130,7 +130,7 @@ def _set_up(given: Mapping[str, Any], screen: Screen) -> int:
     return _apply(planned, request, given, screen)
 
 
-def _apply(planned: Planned, request: SetupRequest, given: Mapping[str, Any], screen: Screen) -> int:
+def _apply(planned: Planned, request: SetupRequest, given: Mapping[str, Any], screen: RunScreen) -> int:
     from gpudoctor.services import setup_planning, setup_running
 
     ahead = setup_planning.look_ahead(planned, request, screen.says)
@@ -148,7 +148,7 @@ def _apply(planned: Planned, request: SetupRequest, given: Mapping[str, Any], sc
     return screen.end(setup_running.apply(planned.plan, screen, offline=bool(request.bundle)))
 
 
-def _write_plan(planned: Planned, given: Mapping[str, Any], screen: Screen) -> int:
+def _write_plan(planned: Planned, given: Mapping[str, Any], screen: RunScreen) -> int:
     from gpudoctor import __version__
     from gpudoctor.cli.output import deliver
 
@@ -169,20 +169,20 @@ def _write_plan(planned: Planned, given: Mapping[str, Any], screen: Screen) -> i
             raise BadInput(f"--format {form} does not serve {title}, which this plan is for; use --format json, or --plan")
         name = {"sh": "plan_shell", "dockerfile": "plan_dockerfile", "ansible": "plan_ansible"}[form]
         try:
-            text = import_module(f"gpudoctor.reporters.{name}").render(plan, version=__version__, date=today)
+            text = import_module(f"gpudoctor.reporters.plan.{name}").render(plan, version=__version__, date=today)
         except ValueError as error:  # shell_text.Unwritable: an act that no script can hold
             raise BadInput(f"the plan cannot be written as {form}: {error}; --format json holds all of it") from error
     deliver(text, given["output"])
     return FINDINGS if plan.refusals else OK
 
 
-def _resume(screen: Screen) -> int:
+def _resume(screen: RunScreen) -> int:
     from gpudoctor.services import setup_running
 
     return screen.end(setup_running.resume(screen))
 
 
-def _undo(given: Mapping[str, Any], screen: Screen) -> int:
+def _undo(given: Mapping[str, Any], screen: RunScreen) -> int:
     from gpudoctor.services import setup_running
 
     if given["undo"] != "last" and not given["undo"].isdigit():
@@ -212,7 +212,7 @@ def _history(given: Mapping[str, Any]) -> int:
     return OK
 
 
-def _recommend(given: Mapping[str, Any], screen: Screen) -> int:
+def _recommend(given: Mapping[str, Any], screen: RunScreen) -> int:
     from gpudoctor.cli.output import deliver, terminal
     from gpudoctor.reporters.plan import recommendation_text
     from gpudoctor.reporters.report.json_report import dumps
@@ -249,8 +249,8 @@ def _typed(given: Mapping[str, Any]) -> str:
     return shlex.join(words)
 
 
-class Screen:
-    """What the person sees while something runs (install.runner.Watcher): one moving line on a terminal, nothing of it in a pipe."""
+class RunScreen:
+    """What the person sees while something runs (setup.runner.RunListener): one moving line on a terminal, nothing of it in a pipe."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
         from gpudoctor.cli.output import terminal

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any, Protocol
 
 from gpudoctor.model.check import Check, Stack, Step
-from gpudoctor.model.condition import Condition, Group, Leaf
+from gpudoctor.model.condition import Combination, Condition, Leaf
 from gpudoctor.rules.condition_words import in_words
 from gpudoctor.rules.conditions import english, facts_of
 from gpudoctor.rules.message_words import is_always, message, parts_of
@@ -149,7 +149,7 @@ def _placeholders(check: Check, block: Block) -> Iterator[str]:
 
 def _systems(applies: Condition | None) -> tuple[bool, bool]:
     """Whether the check can speak on Windows, and on another system."""
-    parts = applies.parts if isinstance(applies, Group) and applies.kind == "all" else (applies,)
+    parts = applies.parts if isinstance(applies, Combination) and applies.kind == "all" else (applies,)
     for part in parts:
         if isinstance(part, Leaf) and part.fact == "platform.kind" and part.operator in ("is", "in"):
             kinds = part.value if isinstance(part.value, list) else [part.value]

@@ -14,6 +14,8 @@ from gpudoctor.cli.formats import MEASURED
 from gpudoctor.cli.given_python import check_python
 
 if TYPE_CHECKING:
+    from rich.live import Live
+
     from gpudoctor.benchmark.job_plan import Job
     from gpudoctor.model.measurement import Measurement
     from gpudoctor.model.report import Report
@@ -79,7 +81,7 @@ def command(**given: Any) -> int:
         except checking.BAD_INPUT as error:
             raise BadInput(str(error)) from error
     other = validate_more.other(given)
-    screen = Screen(given)
+    screen = MeasurementScreen(given)
     try:
         done = validating.validate(request, screen.looking, screen)
     except checking.BAD_INPUT as error:
@@ -101,7 +103,7 @@ def _end_as_interrupted() -> None:
 
 
 def _request(given: Mapping[str, Any]) -> ValidateRequest:
-    from gpudoctor.benchmark.job_plan import Asked
+    from gpudoctor.benchmark.job_plan import ValidateOptions
     from gpudoctor.cli.project import ignored
     from gpudoctor.services.validating import ValidateRequest
 
@@ -109,7 +111,7 @@ def _request(given: Mapping[str, Any]) -> ValidateRequest:
     dataset = os.path.abspath(os.path.expanduser(given["dataset"])) if given["dataset"] else ""
     if dataset and not os.path.isdir(dataset):
         raise BadInput(f"--dataset {given['dataset']}: no such folder; give one with the files to read")
-    asked = Asked(
+    asked = ValidateOptions(
         workloads=_words(given["workloads"]), tasks=_words(given["tasks"]), batches=_sizes(given["batches"]), duration=given["duration"],
         dtypes=_words(given["dtypes"]), full=given["full"], quick=given["quick"], compile=given["compiler"], optimizer=given["optimizer"],
         copies=given["copies"], preprocess=given["preprocess"], replicas=given["replicas"], max_latency=_max_latency(given),
@@ -173,8 +175,8 @@ def status(done: Validated) -> int:
     return OK if any(each.status == "ok" for each in done.report.measurements) else UNKNOWN
 
 
-class Screen:
-    """The moving table (validating.Watcher): redrawn in place on a terminal, silent in a pipe."""
+class MeasurementScreen:
+    """The moving table (validating.MeasurementListener): redrawn in place on a terminal, silent in a pipe."""
 
     MOST = 24
     """Lines: older ones scroll out of it."""
@@ -188,7 +190,8 @@ class Screen:
         self._on = sys.stderr.isatty() and not given["quiet"] and os.environ.get("TERM") != "dumb"
         self._rows: list[Running] = []
         self._waiting = 0
-        self._drawn = 0
+        self._no_colour = given["no_color"]
+        self._live: Live | None = None
 
     def looking(self, name: str) -> None:
         self._line.looking(name)
@@ -224,18 +227,19 @@ class Screen:
     def _draw(self) -> None:
         from gpudoctor.reporters.measurement.validation_text import moving
 
-        text = moving(self._rows[-self.MOST :], self._waiting, self._place)
-        sys.stderr.write(f"\r{self._up()}\x1b[J{text}")
-        sys.stderr.flush()
-        self._drawn = text.count("\n")
+        table = moving(self._rows[-self.MOST :], self._waiting, self._place)
+        if self._live is None:
+            from rich.console import Console
+            from rich.live import Live
 
-    def _up(self) -> str:
-        return f"\x1b[{self._drawn}A" if self._drawn else ""
+            console = Console(file=sys.stderr, color_system=None if self._no_colour else "auto")
+            self._live = Live(table, console=console, auto_refresh=False, transient=True, redirect_stdout=False, redirect_stderr=False)
+            self._live.start()
+        self._live.update(table, refresh=True)
 
     def clear(self) -> None:
         """The final table takes its place."""
         self._line.wipe()
-        if self._on:
-            sys.stderr.write(f"\r{self._up()}\x1b[J")
-            sys.stderr.flush()
-            self._drawn = 0
+        if self._live is not None:
+            self._live.stop()
+            self._live = None

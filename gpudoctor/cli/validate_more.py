@@ -40,7 +40,7 @@ def wanted(given: Mapping[str, Any]) -> bool:
 
 
 def carry_out(given: Mapping[str, Any], request: ValidateRequest | None) -> int:
-    """`request`: None where nothing is to be measured. Raises app.BAD_INPUT."""
+    """`request`: None where nothing is to be measured. Raises services.checking.BAD_INPUT."""
     from gpudoctor.cli.progress import StatusLine
 
     if len(given["compare"]) == 2:

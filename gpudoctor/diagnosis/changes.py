@@ -141,7 +141,7 @@ def _brief(item: Mapping[str, Any]) -> str:
 
 
 def _at(facts: Any, name: str, specs: Mapping[str, FactSpec]) -> Any:
-    """The value in the tree of a report (engine.summary.fact_tree); _MISSING where it is not known."""
+    """The value in the tree of a report (diagnosis.summary.fact_tree); _MISSING where it is not known."""
     value = facts
     for part in name.split("."):
         if not isinstance(value, Mapping) or part not in value:

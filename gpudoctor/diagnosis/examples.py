@@ -15,20 +15,20 @@ _WEIGHT = ("problem", "undetermined", "ok", "not-applicable")
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedExample:
     """Facts, and a text that may be searched by many checks; None where there is no text."""
 
     facts: Facts
     text: SearchedText | None
 
 
-def prepared(facts: Facts, text: str = "") -> Prepared:
+def prepared(facts: Facts, text: str = "") -> PreparedExample:
     """`text`: what a person pasted."""
     lines = lines_of(text)
-    return Prepared(facts, SearchedText(lines, Roles(lines)) if text else None)
+    return PreparedExample(facts, SearchedText(lines, Roles(lines)) if text else None)
 
 
-def outcome_of(check: Check, example: Prepared) -> str:
+def outcome_of(check: Check, example: PreparedExample) -> str:
     """The weightiest outcome over all items; no item at all is 'not-applicable'."""
     hits = [hit for signature in check.signatures for hit in example.text.hits(signature)] if example.text else []
     seen = {trace.outcome for trace, _ in outcomes(check, example.facts, hits)}

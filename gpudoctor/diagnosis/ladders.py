@@ -15,9 +15,6 @@ from gpudoctor.rules.templates import fill_known
 
 MEASURED = ("compute", "performance")
 """Rungs that validate fills."""
-TORCH_ON_GPU = frozenset(
-    {"torch-cuda", "torch-rocm", "torch-xpu", "ipex", "torch-directml", "pytorch-directml", "torch-opencl", "torch-mps"}
-)
 
 
 def used_stacks(stacks: Iterable[Stack], facts: Facts) -> frozenset[str]:
@@ -25,20 +22,21 @@ def used_stacks(stacks: Iterable[Stack], facts: Facts) -> frozenset[str]:
     return frozenset(stack.stack for stack in stacks if stack.used is not None and evaluate(stack.used, facts).truth == "true")
 
 
-def quieten(findings: Iterable[Finding], used: frozenset[str], asked: str | None = None) -> list[Finding]:
+def demote_unused(findings: Iterable[Finding], stacks: Sequence[Stack], used: frozenset[str], asked: str | None = None) -> list[Finding]:
     """A fault of a stack that nobody uses beside one that somebody does is a note: no red cross for what nobody asked for.
 
     A stack given by `--stack` counts as used.
     """
     wanted = used | {asked} if asked else used
-    torch_in_use = bool(wanted & TORCH_ON_GPU)
+    torch_on_device = {stack.stack for stack in stacks if "torch" in stack.names.frameworks and "training" in stack.names.serves}
+    torch_in_use = bool(wanted & torch_on_device)
     other_in_use = bool(wanted - {"torch-cpu"})
 
     def unasked(finding: Finding) -> bool:
-        stacks = set(finding.stacks)
-        if not stacks or stacks & wanted or finding.said_at:
+        concerned = set(finding.stacks)
+        if not concerned or concerned & wanted or finding.said_at:
             return False
-        return torch_in_use or (other_in_use and not stacks & TORCH_ON_GPU)
+        return torch_in_use or (other_in_use and not concerned & torch_on_device)
 
     return [replace(f, severity="info") if f.severity != "info" and unasked(f) else f for f in findings]
 
@@ -67,7 +65,7 @@ def ladder(
             verdict = _verdict(verdict, result.status, layer)
     if applicable == "unknown" and verdict == "incomplete":
         verdict = "unknown"
-    return StackResult(stack=stack.stack, title=stack.title, verdict=verdict, used=used, layers=tuple(layers))
+    return _result(stack, verdict, used, layers)
 
 
 def _has_device(stack: Stack, facts: Facts) -> bool:
@@ -77,12 +75,19 @@ def _has_device(stack: Stack, facts: Facts) -> bool:
 def _nothing_for(stack: Stack, facts: Facts, used: bool) -> StackResult:
     """A stack without a device of its kind. One that serves the processor too is only not installed."""
     if not stack.processor:
-        return StackResult(stack=stack.stack, title=stack.title, verdict="not-applicable", used=used, layers=())
+        return _result(stack, "not-applicable", used, ())
     missing = tuple(
         LayerResult(layer=rung.layer, status="not-reached", detail=fill_known(rung.missing, facts) if number == 0 else "")
         for number, rung in enumerate(stack.rungs)
     )
-    return StackResult(stack=stack.stack, title=stack.title, verdict="incomplete", used=used, layers=missing)
+    return _result(stack, "incomplete", used, missing)
+
+
+def _result(stack: Stack, verdict: str, used: bool, layers: Sequence[LayerResult]) -> StackResult:
+    names = stack.names
+    return StackResult(
+        stack=stack.stack, title=stack.title, verdict=verdict, used=used, layers=tuple(layers), recipe=names.recipe, serves=names.serves
+    )
 
 
 def _rung(layer: str, rung: Rung | None, facts: Facts, findings: Sequence[Finding], so_far: str, origin: str) -> LayerResult:

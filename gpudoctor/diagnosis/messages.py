@@ -10,7 +10,6 @@ from typing import Any
 
 from gpudoctor.facts.text.line_heads import other_program
 from gpudoctor.facts.text.topics import VENDORS as VENDOR_WORDS
-from gpudoctor.facts.text.topics import WORDS as STACK_WORDS
 from gpudoctor.model.check import Check, Stack
 from gpudoctor.model.facts import Facts
 from gpudoctor.model.signature import FAILURE, LOG, Hit, Signature
@@ -26,7 +25,7 @@ MOST_HITS = 12
 
 
 def speaks_without_a_message(head: Mapping[str, Any]) -> bool:
-    """Whether a check can have a finding where no text is at hand. `head`: as catalog.loader describes it."""
+    """Whether a check can have a finding where no text is at hand. `head`: as knowledge.loader describes it."""
     return "signature" not in head or bool(head["proactive"])
 
 
@@ -48,6 +47,7 @@ class _Shown:
         self._stacks = set(facts.value("text.stacks") or ())
         self._vendors = set(facts.value("text.vendors") or ())
         self._served = {stack.stack: set(stack.vendors) for stack in stacks}
+        self._words = {stack.stack: "|".join(stack.names.words) for stack in stacks if stack.names.words}
 
     def nothing_else_than(self, check: Check) -> bool:
         named = {stack for stack in check.stacks if stack in self._served}
@@ -55,7 +55,7 @@ class _Shown:
             return True  # A stack of every vendor: its signatures name the program.
         if self._vendors:
             return bool(self._vendors & self._vendors_of(named))
-        return not self._stacks or bool(self._stacks & named) or not named <= set(STACK_WORDS)
+        return not self._stacks or bool(self._stacks & named) or not named <= set(self._words)
 
     def stack_of(self, check: Check) -> bool:
         """Whether words of a stack or vendor of the check stand in the text."""
@@ -67,8 +67,8 @@ class _Shown:
         named = {stack for stack in check.stacks if stack in self._served}
         vendors = self._vendors_of(named)
         if not vendors:
-            return [*STACK_WORDS.values(), *VENDOR_WORDS.values()]
-        of_stacks = [pattern for name, pattern in STACK_WORDS.items() if name in named]
+            return [*self._words.values(), *VENDOR_WORDS.values()]
+        of_stacks = [pattern for name, pattern in self._words.items() if name in named]
         return of_stacks + [pattern for name, pattern in VENDOR_WORDS.items() if name in vendors]
 
     def _vendors_of(self, stacks: set[str]) -> set[str]:

@@ -19,7 +19,7 @@ ID = "demand-not-met"
 _OUTCOMES = {"true": "ok", "false": "problem", "unknown": "undetermined"}
 
 
-def weigh(demands: Iterable[Demand], facts: Facts) -> tuple[list[Finding], list[str], list[Trace]]:
+def unmet_demands(demands: Iterable[Demand], facts: Facts) -> tuple[list[Finding], list[str], list[Trace]]:
     """(a finding per demand that does not hold, the names of those that cannot be told and why, how each came to that)."""
     unmet: list[Finding] = []
     open_ones: list[str] = []

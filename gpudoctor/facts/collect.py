@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 from gpudoctor.facts import vocabulary
@@ -28,16 +28,20 @@ def gather(
     given: Mapping[str, Fact] | None = None,
     settle: Callable[[Facts], None] | None = None,
     deadline: Deadline | None = None,
+    only: Collection[str] | None = None,
 ) -> Gathered:
     """Probes in order; slow ones (processes, frameworks) each in a thread of their own from their place in the order on.
 
     The slow ones see the facts known when they start. What is not there at the deadline is `unknown: out of time`.
     `given`: facts that nobody probes, such as what a person asked of `setup`. `settle` has the last word before anything is derived.
     `deadline`: of a text or a recording that somebody sent; what was not read by then is unknown as well.
+    `only`: names of probes; the others are not asked, and their facts are unknown.
     """
     gathered = Gathered(Facts(given))
     running: list[tuple[Probe, threading.Thread, Gathered]] = []
     for probe in vocabulary.all_probes():
+        if only is not None and probe.name not in only:
+            continue
         if probe.slow and host.quick:
             _leave_out(probe, gathered, "not inspected")
         elif probe.slow and host.origin == "live":

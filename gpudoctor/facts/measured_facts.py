@@ -5,21 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from gpudoctor.knowledge.stack_names import stack_that_measured
 from gpudoctor.model.facts import Unknown
 from gpudoctor.model.measurement import FAILED, OK, SKIPPED, Conditions, Measurement
 
-STACKS = {
-    "torch": {
-        "cuda": "torch-cuda", "rocm": "torch-rocm", "xpu": "torch-xpu", "mps": "torch-mps", "directml": "pytorch-directml",
-        "cpu": "torch-cpu",
-    },
-    "tensorflow": {"directml": "tensorflow-directml", "ipu": "poplar"},
-}  # fmt: skip
-"""By framework and backend; of other frameworks the stack is STACK_OF, whatever computes."""
-STACK_OF = {
-    "ipex": "ipex", "torch-directml": "torch-directml", "torch-opencl": "torch-opencl", "poptorch": "poplar", "popart": "poplar",
-    "openvino": "openvino", "onnxruntime": "onnxruntime", "tensorflow": "tensorflow", "jax": "jax", "opencl": "opencl",
-}  # fmt: skip
 FULL = (
     "out of memory", "outofmemory", "memoryerror", "memory was full", "memory is full", "memory was nearly full", "out_of_device_memory",
     "out_of_host_memory", "allocation_failure", "resource_exhausted", "out_of_resources", "not enough memory", "enough gpu video memory",
@@ -47,7 +36,7 @@ def _short(value: float) -> float:
 
 def stack_of(measurement: Measurement) -> str | None:
     """The stack whose upper rungs a measurement fills."""
-    return STACKS.get(measurement.framework, {}).get(measurement.backend) or STACK_OF.get(measurement.framework)
+    return stack_that_measured(measurement.framework, measurement.backend)
 
 
 def _record(each: Measurement, all_of_them: Sequence[Measurement], date: str, recalled: bool) -> dict[str, Any]:

@@ -15,7 +15,7 @@ ERRORS = {
     "xpu_smi.error": "xpu-smi", "poplar.gc_info.error": "gc-info", "poplar.vipu.error": "vipu",
 }  # fmt: skip
 APART = 30
-"""Empty lines between two speakers: no signature reaches over them (catalog.structure allows that many lines)."""
+"""Empty lines between two speakers: no signature reaches over them (knowledge.structure allows that many lines)."""
 
 
 def said(facts: Facts) -> list[Numbered]:

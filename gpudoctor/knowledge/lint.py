@@ -10,7 +10,7 @@ from typing import Any
 from gpudoctor.knowledge.slow_patterns import slow_pattern
 from gpudoctor.knowledge.text_lint import wrong_texts
 from gpudoctor.model.check import Check, Stack, Step
-from gpudoctor.model.condition import Condition, Leaf, Some
+from gpudoctor.model.condition import AnyItem, Condition, Leaf
 from gpudoctor.model.facts import Absent, Facts, FactSpec, Known, Unknown
 from gpudoctor.rules.conditions import did_you_mean, facts_of
 from gpudoctor.rules.operators import LONGEST
@@ -168,12 +168,12 @@ def _example_inner(value: Any) -> Any:
 def _patterns(condition: Condition) -> list[str]:
     if isinstance(condition, Leaf):
         return [condition.value] if condition.operator == "matches" else []
-    parts = (condition.where,) if isinstance(condition, Some) else condition.parts
+    parts = (condition.where,) if isinstance(condition, AnyItem) else condition.parts
     return [pattern for part in parts for pattern in _patterns(part)]
 
 
-def somes(condition: Condition) -> list[Some]:
-    if isinstance(condition, Some):
+def somes(condition: Condition) -> list[AnyItem]:
+    if isinstance(condition, AnyItem):
         return [condition, *somes(condition.where)]
     return [some for part in getattr(condition, "parts", ()) for some in somes(part)]
 

@@ -8,12 +8,12 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from gpudoctor.knowledge import paths
 from gpudoctor.knowledge.structure import DataError, check_from, choices_in, dates_as_text, stack_from
-from gpudoctor.model.bounds import TooComplex, check_toml
 from gpudoctor.model.check import Catalogue, Check, Stack
 
 FORMAT = 7
@@ -78,15 +78,11 @@ def read_tables(folder: Path) -> list[dict[str, Any]]:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
+    from gpudoctor.model.toml_text import loads  # late: the compiled catalogue needs no reader of TOML
+
     try:
-        import tomllib
-    except ModuleNotFoundError:  # Python 3.10
-        import tomli as tomllib  # type: ignore[import-not-found,no-redef]
-    try:
-        text = path.read_text(encoding="utf-8")
-        check_toml(text)
-        return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, TooComplex, UnicodeDecodeError) as error:
+        return loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
         raise DataError(f"{path.parent.name}/{path.name}: no TOML: {error}") from error
     except OSError as error:
         raise DataError(f"{path}: {error.strerror}") from error
@@ -139,22 +135,44 @@ def _head(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _tables(items: Mapping[str, str]) -> dict[str, Any]:
+    ready = our_bundle()
+    if ready is not None:
+        return ready
     folder = paths.checkout_checks()
-    if folder is None:
-        return _read_bundle(paths.BUNDLE)
-    key = _key_of(folder)
-    cache = paths.cached_bundle(folder)
-    try:
-        bundle = json.loads(cache.read_text(encoding="utf-8"))
-        if isinstance(bundle, dict) and bundle.get("key") == key:
-            return bundle
-    except (OSError, ValueError):
-        pass
+    assert folder is not None  # else there is a bundle
     entries = read_tables(folder)
     _built(entries, items)  # raises before anything wrong is kept
-    bundle = {**_bundle_of(entries, read_redirects(folder)), "key": key}
-    _write_cache(cache, bundle)
+    made = {**_bundle_of(entries, read_redirects(folder)), "key": _key_of(folder)}
+    _write_cache(paths.cached_bundle(folder), made)
+    return made
+
+
+def our_bundle() -> dict[str, Any] | None:
+    """The compiled catalogue: of the wheel, or the one that a checkout keeps while its files are the same. None: still to be made.
+    Raises DataError for the bundle of a wheel that cannot be read."""
+    folder = paths.checkout_checks()
+    return _of_wheel(paths.BUNDLE) if folder is None else _of_checkout(paths.cached_bundle(folder), _key_of(folder))
+
+
+@lru_cache(maxsize=1)
+def _of_wheel(bundle: Path) -> dict[str, Any]:
+    return _read_bundle(bundle)
+
+
+@lru_cache(maxsize=1)
+def _kept(cache: Path, key: str) -> dict[str, Any]:
+    """Raises OSError or ValueError where there is none, or one of other files."""
+    bundle = json.loads(cache.read_text(encoding="utf-8"))
+    if not isinstance(bundle, dict) or bundle.get("key") != key:
+        raise ValueError("made of other files")
     return bundle
+
+
+def _of_checkout(cache: Path, key: str) -> dict[str, Any] | None:
+    try:
+        return _kept(cache, key)
+    except (OSError, ValueError):
+        return None
 
 
 def _read_bundle(path: Path) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from typing import Any
 
 from gpudoctor.knowledge.lint import somes, unknown_facts
 from gpudoctor.knowledge.loader import read_toml
-from gpudoctor.knowledge.structure import DataError, Reader
+from gpudoctor.knowledge.structure import DataError, TableReader
 from gpudoctor.model.check import LAYERS
-from gpudoctor.model.condition import Condition, Group, Leaf
+from gpudoctor.model.condition import Combination, Condition, Leaf
 from gpudoctor.model.facts import FactSpec
 from gpudoctor.model.policy import SCHEMA, Count, Demand, Reached
 from gpudoctor.rules.conditions import did_you_mean, facts_of
@@ -64,7 +64,7 @@ def demands_of(table: Mapping[str, Any], file: str, specs: Mapping[str, FactSpec
 class _Policy:
     def __init__(self, file: str, specs: Mapping[str, FactSpec], text: str) -> None:
         self._file, self._specs, self._lines = file, specs, text.splitlines()
-        self.read = Reader(file, {name: spec.item for name, spec in specs.items() if spec.kind == "records" and spec.item})
+        self.read = TableReader(file, {name: spec.item for name, spec in specs.items() if spec.kind == "records" and spec.item})
 
     def each(self, table: Mapping[str, Any], kind: str, make: Callable[[Any, str, str], Demand]) -> Iterator[Demand]:
         for number, entry in enumerate(table.get(kind, ())):
@@ -88,7 +88,7 @@ class _Policy:
             words.append(f"with {table['memory_gib']} GiB")
         what = " ".join(words) or "GPU of any kind"
         return Demand(
-            name=f"{count} x {what}", that=Count("gpus", "gpu", Group("all", tuple(tests)), count), place=place, layer="device",
+            name=f"{count} x {what}", that=Count("gpus", "gpu", Combination("all", tuple(tests)), count), place=place, layer="device",
             advice=self._advice(table) or "Seat, enable or replace what is missing, or change the policy.",
         )  # fmt: skip
 
@@ -124,7 +124,7 @@ class _Policy:
         options = "".join(f" --{key} {table[key]}" for key in ("workload", "task", "batch", "dtype", "device") if key in table)
         return Demand(
             name=f"{said}: at least {least:g} {unit}".rstrip(), place=place, layer="performance",
-            that=Reached(Group("all", tests), float(least), unit, measure=f"gpudoctor validate{options}"),
+            that=Reached(Combination("all", tests), float(least), unit, measure=f"gpudoctor validate{options}"),
             advice=self._advice(table) or f"Measure again, on a quiet machine: gpudoctor validate{options}. --try-fixes tries what helps.",
         )  # fmt: skip
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from gpudoctor.knowledge import paths
 from gpudoctor.knowledge.loader import read_toml
-from gpudoctor.knowledge.structure import DataError, Reader, source_from
+from gpudoctor.knowledge.structure import DataError, TableReader, source_from
 from gpudoctor.model.check import LAYERS, RECIPES
 from gpudoctor.model.recipe import (  # fmt: skip
     ADDRESS_KINDS,
@@ -90,11 +90,11 @@ def _book(tables: Mapping[str, Any], items: Mapping[str, str]) -> RecipeBook:
     ids = [recipe.id for recipe in recipes]
     for twice in sorted({one for one in ids if ids.count(one) > 1}):
         raise DataError(f"recipe '{twice}' exists twice; ids are unique")
-    read = Reader(ADDRESSES, items)
+    read = TableReader(ADDRESSES, items)
     return RecipeBook(recipes=recipes, addresses={name: _address(read, name, table) for name, table in tables["addresses"].items()})
 
 
-def _address(read: Reader, name: str, table: Any) -> Address:
+def _address(read: TableReader, name: str, table: Any) -> Address:
     read.keys(table, _ADDRESS_KEYS, name, ("kind", "url", "date", "ref"))
     read.one_of(table["kind"], ADDRESS_KINDS, f"{name}.kind")
     address = Address(name=name, **table)
@@ -107,7 +107,7 @@ def _address(read: Reader, name: str, table: Any) -> Address:
 
 
 def recipe_from(table: Mapping[str, Any], file: str, items: Mapping[str, str]) -> Recipe:
-    read = Reader(file, items)
+    read = TableReader(file, items)
     read.keys(table, _RECIPE_KEYS, "", ("id", "name", "title", "platform", "applies", "step", "source"))
     read.one_of(table["name"], RECIPES + PARTS, "name")
     return Recipe(
@@ -122,7 +122,7 @@ def recipe_from(table: Mapping[str, Any], file: str, items: Mapping[str, str]) -
     )  # fmt: skip
 
 
-def _step(read: Reader, table: Any, where: str) -> StepTemplate | Include:
+def _step(read: TableReader, table: Any, where: str) -> StepTemplate | Include:
     if not isinstance(table, Mapping) or not isinstance(table.get("do"), str):
         raise read.fail(f"{where}.do", f"expected recipe or one of {', '.join(KINDS)}")
     when = read.condition(table["when"], f"{where}.when") if "when" in table else None
@@ -143,7 +143,7 @@ def _step(read: Reader, table: Any, where: str) -> StepTemplate | Include:
     )
 
 
-def _gate(read: Reader, table: Any, where: str) -> Gate:
+def _gate(read: TableReader, table: Any, where: str) -> Gate:
     read.keys(table, {"holds": dict, "level": str, "title": str, "advice": str}, where, ("holds", "title", "advice"))
     return Gate(
         holds=read.condition(table["holds"], f"{where}.holds"),
@@ -153,12 +153,12 @@ def _gate(read: Reader, table: Any, where: str) -> Gate:
     )
 
 
-def _remark(read: Reader, table: Any, where: str) -> Remark:
+def _remark(read: TableReader, table: Any, where: str) -> Remark:
     read.keys(table, {"text": str, "when": dict}, where, ("text",))
     when = read.condition(table["when"], f"{where}.when") if "when" in table else None
     return Remark(text=" ".join(table["text"].split()), when=when)
 
 
-def _example(read: Reader, table: Any, where: str) -> PlanExample:
+def _example(read: TableReader, table: Any, where: str) -> PlanExample:
     read.keys(table, {"name": str, "facts": dict, "steps": list}, where, ("name", "facts", "steps"))
     return PlanExample(name=table["name"], facts=table["facts"], steps=read.words(table, "steps", f"{where}."))

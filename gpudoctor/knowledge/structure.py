@@ -25,6 +25,7 @@ from gpudoctor.model.check import (  # fmt: skip
 )
 from gpudoctor.model.condition import ALWAYS, Condition
 from gpudoctor.model.signature import ROLES, TROUBLE, Literals, Signature
+from gpudoctor.model.stack_names import StackNames
 from gpudoctor.rules.conditions import ConditionError, did_you_mean, parse
 from gpudoctor.rules.synonyms import GROUPS, PREFIX
 
@@ -44,8 +45,8 @@ _DATES = ("on", "read", "published")
 _NAMES: dict[Any, str] = {str: "a text", list: "a list", dict: "a table", bool: "true or false"}
 
 
-class Reader:
-    """Reads the tables of one file; `items` maps records facts to the name of an item; `trusted` as in lang.conditions."""
+class TableReader:
+    """Reads the tables of one file; `items` maps records facts to the name of an item; `trusted` as in rules.conditions."""
 
     def __init__(self, file: str, items: Mapping[str, str], trusted: bool = False) -> None:
         self.file, self.items, self.trusted = file, items, trusted
@@ -89,7 +90,7 @@ class Reader:
 
 
 def check_from(table: Mapping[str, Any], file: str, topic: str, items: Mapping[str, str], trusted: bool = False) -> Check:
-    read = Reader(file, items, trusted)
+    read = TableReader(file, items, trusted)
     required = ("id", "title", "severity", "layer", "stacks", "explanation", "advice")
     read.keys(table, _CHECK_KEYS, "", (*required, *(() if table.get("signature") else ("problem",))))
     for_each = table.get("for_each")
@@ -116,12 +117,12 @@ def check_from(table: Mapping[str, Any], file: str, topic: str, items: Mapping[s
     )  # fmt: skip
 
 
-def _advice(read: Reader, table: Any) -> AdviceTemplate:
+def _advice(read: TableReader, table: Any) -> AdviceTemplate:
     read.keys(table, _ADVICE_KEYS, "advice", ("do",))
     return AdviceTemplate(**_advice_values(read, table, "advice."))
 
 
-def _advice_values(read: Reader, table: Mapping[str, Any], where: str) -> dict[str, Any]:
+def _advice_values(read: TableReader, table: Mapping[str, Any], where: str) -> dict[str, Any]:
     values: dict[str, Any] = dict(table)
     if "do" in table:
         values["do"] = " ".join(table["do"].split())
@@ -136,7 +137,7 @@ def _advice_values(read: Reader, table: Mapping[str, Any], where: str) -> dict[s
     return values
 
 
-def _step(read: Reader, entry: Any, where: str) -> Step:
+def _step(read: TableReader, entry: Any, where: str) -> Step:
     """A command, or a table of the command and the condition under which it is shown."""
     if isinstance(entry, str):
         return Step(run=entry)
@@ -144,7 +145,7 @@ def _step(read: Reader, entry: Any, where: str) -> Step:
     return Step(run=entry["run"], when=read.condition(entry["when"], f"{where}.when") if "when" in entry else None)
 
 
-def _variant(read: Reader, table: Any, number: int) -> Variant:
+def _variant(read: TableReader, table: Any, number: int) -> Variant:
     where = f"variant[{number}]"
     read.keys(table, {**_ADVICE_KEYS, "when": dict}, where, ("when",))
     replaces = _advice_values(read, {key: value for key, value in table.items() if key != "when"}, f"{where}.")
@@ -156,12 +157,12 @@ def dates_as_text(table: Any) -> Any:
     return {key: str(value) if key in _DATES else value for key, value in table.items()} if isinstance(table, Mapping) else table
 
 
-def _verified(read: Reader, table: Any) -> Verified:
+def _verified(read: TableReader, table: Any) -> Verified:
     table = read.keys(dates_as_text(table), {"on": str, "how": str, "against": str}, "verified", ("on", "how"))
     return Verified(on=table["on"], how=read.one_of(table["how"], VERIFIED_HOW, "verified.how"), against=table.get("against", ""))
 
 
-def source_from(read: Reader, table: Any, number: int) -> Source:
+def source_from(read: TableReader, table: Any, number: int) -> Source:
     where = f"source[{number}]"
     keys = {"ref": str, "read": str, "published": str, "supports": list, "literal": str, "says": str}
     table = read.keys(dates_as_text(table), keys, where, ("ref", "read"))
@@ -169,7 +170,7 @@ def source_from(read: Reader, table: Any, number: int) -> Source:
     return Source(**{**table, "supports": supports})
 
 
-def _examples(read: Reader, table: Any, number: int) -> list[Example]:
+def _examples(read: TableReader, table: Any, number: int) -> list[Example]:
     """One example, or one of each of its `texts`."""
     where = f"example[{number}]"
     keys = {"name": str, "expect": str, "facts": dict, "text": str, "texts": list, "answered_by": list}
@@ -186,7 +187,7 @@ def _examples(read: Reader, table: Any, number: int) -> list[Example]:
     ]  # fmt: skip
 
 
-def _signature(read: Reader, table: Any, number: int) -> Signature:
+def _signature(read: TableReader, table: Any, number: int) -> Signature:
     where = f"signature[{number}]"
     keys = {"text": list, "none_of": list, "context": list, "pattern": str, "within": int, "roles": list}
     read.keys(table, keys, where, ("text",))
@@ -201,7 +202,7 @@ def _signature(read: Reader, table: Any, number: int) -> Signature:
     )  # fmt: skip
 
 
-def _literals(read: Reader, entries: list[Any], where: str) -> Literals:
+def _literals(read: TableReader, entries: list[Any], where: str) -> Literals:
     """A list of texts (all of them) or of lists of texts (any of them)."""
     choices = [entry if isinstance(entry, list) else [entry] for entry in entries]
     if not all(choice and all(isinstance(word, str) and word.strip("* ") for word in choice) for choice in choices):
@@ -220,9 +221,10 @@ def choices_in(entries: Sequence[str | Sequence[str]]) -> list[list[str]]:
 
 
 def stack_from(table: Mapping[str, Any], file: str, items: Mapping[str, str], trusted: bool = False) -> Stack:
-    read = Reader(file, items, trusted)
+    read = TableReader(file, items, trusted)
     read.keys(
-        table, {"stack": str, "title": str, "applicable": dict, "used": dict, "vendors": list, "processor": bool, "rung": list}, "",
+        table, {"stack": str, "title": str, "applicable": dict, "used": dict, "vendors": list, "processor": bool, "names": dict,
+                "rung": list}, "",
         ("stack", "title", "applicable", "rung"),
     )  # fmt: skip
     rungs = tuple(_rung(read, entry, number) for number, entry in enumerate(table["rung"]))
@@ -231,10 +233,24 @@ def stack_from(table: Mapping[str, Any], file: str, items: Mapping[str, str], tr
         raise read.fail("rung", f"layers must come once each, in the order {', '.join(LAYERS)}")
     return Stack(stack=table["stack"], title=table["title"], applicable=read.condition(table["applicable"], "applicable"),
                  used=read.optional_condition(table, "used"), rungs=rungs, vendors=read.words(table, "vendors"),
-                 processor=table.get("processor", False))  # fmt: skip
+                 processor=table.get("processor", False), names=_names(read, table))  # fmt: skip
 
 
-def _rung(read: Reader, table: Any, number: int) -> Rung:
+def stack_names_from(table: Mapping[str, Any], file: str) -> StackNames:
+    """The table [names] alone of a stack's file. Raises DataError."""
+    return _names(TableReader(file, {}), table)
+
+
+def _names(read: TableReader, table: Mapping[str, Any]) -> StackNames:
+    given = table.get("names", {})
+    lists = ("aliases", "serves", "frameworks", "measured_as", "words")
+    words = ("recipe", "set_up_instead", "backend", "device", "kin")
+    read.keys(given, {**dict.fromkeys(lists, list), **dict.fromkeys(words, str)}, "names", ())
+    found: dict[str, Any] = {name: read.words(given, name, "names.") for name in lists}
+    return StackNames(**found, **{name: given.get(name, "") for name in words})
+
+
+def _rung(read: TableReader, table: Any, number: int) -> Rung:
     where = f"rung[{number}]"
     read.keys(table, {"layer": str, "only": dict, "ok": dict, "detail": str, "missing": str}, where, ("layer", "ok"))
     return Rung(layer=read.one_of(table["layer"], LAYERS, f"{where}.layer"), ok=read.condition(table["ok"], f"{where}.ok"),

@@ -15,7 +15,7 @@ class FormatError(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class AskedPackage:
     """One package that a file asks for."""
 
     name: str
@@ -51,7 +51,7 @@ class Manifest:
 
     file: str
     kind: str
-    wanted: list[Wanted] = field(default_factory=list)
+    wanted: list[AskedPackage] = field(default_factory=list)
     images: list[Image] = field(default_factory=list)
     indexes: list[str] = field(default_factory=list)
     """All that pip would look at: --index-url, --extra-index-url, -f, [[tool.uv.index]], [[source]], conda channels."""

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from gpudoctor.model.condition import Condition
 from gpudoctor.model.signature import Signature
+from gpudoctor.model.stack_names import StackNames
 
 LAYERS = (
     "device", "firmware", "kernel-driver", "device-node", "user-driver", "runtime", "framework", "visible", "compute", "performance",
@@ -169,6 +170,7 @@ class Stack:
     used: Condition | None = None
     vendors: tuple[str, ...] = ()
     processor: bool = False
+    names: StackNames = field(default_factory=StackNames)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,7 @@ class Leaf:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class Combination:
     """all, any or not (one part)."""
 
     kind: Literal["all", "any", "not"]
@@ -27,7 +27,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Some:
+class AnyItem:
     """True where one item of the records fact `of` satisfies `where`, whose leaves name `item.field`."""
 
     of: str
@@ -35,8 +35,8 @@ class Some:
     where: Condition
 
 
-Condition = Leaf | Group | Some
-ALWAYS = Group("all", ())
+Condition = Leaf | Combination | AnyItem
+ALWAYS = Combination("all", ())
 """Holds whatever the facts are: the condition of a check whose signature says everything."""
 
 

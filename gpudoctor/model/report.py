@@ -58,6 +58,10 @@ class StackResult:
     """ok, broken, incomplete, unknown or not-applicable"""
     used: bool
     layers: tuple[LayerResult, ...]
+    recipe: str = ""
+    """The recipe of `setup` that sets it up; empty where none does."""
+    serves: tuple[str, ...] = ()
+    """Purposes (`setup --for`) for which it does."""
 
     @property
     def broken_layer(self) -> str | None:

@@ -42,7 +42,7 @@ _STEMS = ("-by", "owner", "l name", "y name", ".name", "_name", "] name", "name:
           "wandb", "slurm", "prompt")  # fmt: skip
 
 
-class Namer(Protocol):
+class LabelNamer(Protocol):
     def stand_in(self, kind: str, original: str, counted: str = "") -> str: ...
     def user_of_context(self, user: str) -> str: ...
 
@@ -50,7 +50,7 @@ class Namer(Protocol):
 class Labels:
     """`stays(word)`: whether it is a technical word, as which nobody's account is known."""
 
-    def __init__(self, namer: Namer, stays: Callable[[str], bool]) -> None:
+    def __init__(self, namer: LabelNamer, stays: Callable[[str], bool]) -> None:
         self._namer, self._stays = namer, stays
 
     def in_line(self, line: str, lowered: str) -> str:

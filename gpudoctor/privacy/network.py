@@ -25,7 +25,7 @@ class Namer(Protocol):
     def short(self, host: str) -> str: ...
 
 
-class Network:
+class ServerNames:
     """`protected`: words that stay in the address of a repository (pytorch/vision)."""
 
     def __init__(self, namer: Namer, paths: Paths, protected: Collection[str], known: Callable[[str], bool]) -> None:

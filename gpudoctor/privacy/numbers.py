@@ -84,7 +84,7 @@ _BY_LABEL = (
 """What a number is called in a line in lower case, and the expression that finds it there."""
 
 
-class Namer(Protocol):
+class NumberNamer(Protocol):
     def stand_in(self, kind: str, original: str, counted: str = "") -> str: ...
     def address(self, address: str) -> str: ...
 
@@ -92,7 +92,7 @@ class Namer(Protocol):
 class Numbers:
     """`installed`: names of packages, after which a version stands."""
 
-    def __init__(self, namer: Namer, installed: Collection[str], learn: Callable[[str], None]) -> None:
+    def __init__(self, namer: NumberNamer, installed: Collection[str], learn: Callable[[str], None]) -> None:
         self._namer, self._installed, self._learn = namer, installed, learn
 
     def uuids(self, text: str) -> str:

@@ -39,7 +39,7 @@ _TO_HOST = re.compile(
 )
 
 
-class Namer(Protocol):
+class PlaceNamer(Protocol):
     def stand_in(self, kind: str, original: str, counted: str = "") -> str: ...
     def user_of_context(self, user: str) -> str: ...
     def host_of_context(self, host: str) -> str: ...
@@ -48,10 +48,10 @@ class Namer(Protocol):
     def group(self, group: str) -> str: ...
 
 
-class Places:
+class NamePlaces:
     """`users` and `hosts` are those that are known so far; `technical(word)`: whether it is a word that everybody knows."""
 
-    def __init__(self, namer: Namer, users: set[str], hosts: Mapping[str, str], technical: Callable[[str], bool]) -> None:
+    def __init__(self, namer: PlaceNamer, users: set[str], hosts: Mapping[str, str], technical: Callable[[str], bool]) -> None:
         self._namer, self._users, self._hosts, self._technical = namer, users, hosts, technical
 
     def in_line(self, line: str, lowered: str) -> str:

@@ -16,15 +16,15 @@ from gpudoctor.model.deadline import Deadline
 from gpudoctor.privacy import patterns
 from gpudoctor.privacy.known_words import Words
 from gpudoctor.privacy.labels import Labels
-from gpudoctor.privacy.network import Network
+from gpudoctor.privacy.network import ServerNames
 from gpudoctor.privacy.numbers import Numbers
 from gpudoctor.privacy.paths import Paths
-from gpudoctor.privacy.places import Places
+from gpudoctor.privacy.places import NamePlaces
 from gpudoctor.privacy.pseudonyms import Pseudonyms, is_ours
 from gpudoctor.privacy.secrets_found import Secrets
 from gpudoctor.privacy.structure import in_json, in_xml, is_json, is_xml
 from gpudoctor.privacy.technical_words import GROUPS, TECHNICAL
-from gpudoctor.privacy.unknown_words import Unknown
+from gpudoctor.privacy.unknown_words import UnknownWords
 from gpudoctor.privacy.visible_text import clean, decoded, folded
 from gpudoctor.system.system_names import HOST_VARIABLES, USER_VARIABLES, WORD_VARIABLES, Names
 
@@ -70,13 +70,13 @@ class Redactor:
         self._hosts: dict[str, str] = {}
         self._users: set[str] = set()
         self._words = Words(protected)
-        self._unknown = Unknown(protected)
+        self._unknown = UnknownWords(protected)
         self._paths = Paths(self.stand_in, self._is_technical, protected, self._users, self._unknown.stays)
-        self._network = Network(self, self._paths, protected, self._unknown.stays)
+        self._network = ServerNames(self, self._paths, protected, self._unknown.stays)
         self._numbers_in = Numbers(self, protected, self._learn_serial)
         self._secrets = Secrets(self.secret)
         self._labels = Labels(self, self._is_technical)
-        self._places = Places(self, self._users, self._hosts, self._unknown.stays)
+        self._places = NamePlaces(self, self._users, self._hosts, self._unknown.stays)
         self._literal_paths: dict[str, str] = {}
         self._path_pattern: re.Pattern[str] | None = None
         self._seen: dict[tuple[str, bool], tuple[str, dict[str, int]]] = {}

@@ -44,7 +44,7 @@ def vocabulary() -> frozenset[str]:
     return frozenset(text.split()) | TECHNICAL | GROUPS | _OURS
 
 
-class Unknown:
+class UnknownWords:
     """`protected`: further words that stay, of the catalogue and of what is installed. `named(word)`: whether it is a known name."""
 
     def __init__(self, protected: Collection[str]) -> None:

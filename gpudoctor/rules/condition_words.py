@@ -1,10 +1,10 @@
-"""A condition in a reader's words: 'on Windows' instead of 'platform.kind is windows'. Authors read lang.conditions.english."""
+"""A condition in a reader's words: 'on Windows' instead of 'platform.kind is windows'. Authors read rules.conditions.english."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from gpudoctor.model.condition import Condition, Group, Leaf, Some
+from gpudoctor.model.condition import AnyItem, Combination, Condition, Leaf
 from gpudoctor.rules.operators import OPERATORS, STATES
 
 Meaning = Callable[[str], str]
@@ -26,7 +26,7 @@ def in_words(condition: Condition, meaning: Meaning) -> str:
     """`meaning`: what the vocabulary says of a fact, '' where it does not know the name."""
     if isinstance(condition, Leaf):
         return _leaf(condition, meaning)
-    if isinstance(condition, Some):
+    if isinstance(condition, AnyItem):
         return f"one of the {_noun(condition.of, lambda _: '')}: {in_words(condition.where, meaning)}"
     if condition.kind == "not":
         return _negated(in_words(condition.parts[0], meaning))
@@ -39,7 +39,7 @@ def in_words(condition: Condition, meaning: Meaning) -> str:
 
 def _inner(part: Condition, meaning: Meaning, siblings: int) -> str:
     words = in_words(part, meaning)
-    joins = isinstance(part, Group) and part.kind != "not" and (" and " in words or " or " in words)
+    joins = isinstance(part, Combination) and part.kind != "not" and (" and " in words or " or " in words)
     return f"({words})" if joins and siblings > 1 else words
 
 

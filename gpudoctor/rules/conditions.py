@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from gpudoctor.model.condition import Condition, Group, Leaf, Some
+from gpudoctor.model.condition import AnyItem, Combination, Condition, Leaf
 from gpudoctor.rules.operators import OPERATORS, STATES, WITH_FACT, compiled
 from gpudoctor.rules.versions import dotted, in_release
 
@@ -45,18 +45,18 @@ def parse(table: Any, path: str, items: Mapping[str, str], trusted: bool = False
 def _group(kind: str, inner: Any, path: str, items: Mapping[str, str], trusted: bool) -> Condition:
     here = f"{path}.{kind}"
     if kind == "not":
-        return Group("not", (parse(inner, here, items, trusted),))
+        return Combination("not", (parse(inner, here, items, trusted),))
     if kind == "some":
         if not isinstance(inner, Mapping) or set(inner) != {"of", "where"}:
             raise ConditionError(here, "takes of = 'a records fact' and where = { condition }")
         of = inner["of"]
         if of not in items:
             raise ConditionError(f"{here}.of", f"'{of}' is no records fact{did_you_mean(str(of), items)}")
-        return Some(of, items[of], parse(inner["where"], f"{here}.where", items, trusted))
+        return AnyItem(of, items[of], parse(inner["where"], f"{here}.where", items, trusted))
     if not isinstance(inner, list):
         raise ConditionError(here, "takes a list of conditions")
     parts = tuple(parse(part, f"{here}[{number}]", items, trusted) for number, part in enumerate(inner))
-    return Group("all", parts) if kind == "all" else Group("any", parts)
+    return Combination("all", parts) if kind == "all" else Combination("any", parts)
 
 
 def _leaf(table: Mapping[str, Any], path: str, trusted: bool) -> Leaf:
@@ -105,7 +105,7 @@ def facts_of(condition: Condition) -> set[str]:
     """Names of all facts that a condition reads."""
     if isinstance(condition, Leaf):
         return {condition.fact} | ({condition.other} if condition.other else set())
-    if isinstance(condition, Some):
+    if isinstance(condition, AnyItem):
         return {condition.of} | facts_of(condition.where)
     return {name for part in condition.parts for name in facts_of(part)}
 
@@ -118,12 +118,12 @@ def english(condition: Condition) -> str:
         value = condition.other or (", ".join(map(str, condition.value)) if isinstance(condition.value, list) else condition.value)
         value = str(value).lower() if isinstance(value, bool) else value
         return f"{condition.fact} {OPERATORS[condition.operator].phrase.replace('{value}', str(value))}"
-    if isinstance(condition, Some):
+    if isinstance(condition, AnyItem):
         return f"some of {condition.of}: {english(condition.where)}"
     if condition.kind == "not":
         return f"not ({english(condition.parts[0])})"
     joined = (" and " if condition.kind == "all" else " or ").join(
-        f"({english(part)})" if (isinstance(part, Group) and part.kind != "not") or isinstance(part, Some) else english(part)
+        f"({english(part)})" if (isinstance(part, Combination) and part.kind != "not") or isinstance(part, AnyItem) else english(part)
         for part in condition.parts
     )
     return joined or ("always" if condition.kind == "all" else "never")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gpudoctor.model.condition import Condition, Group, Leaf, Some, Truth, Verdict
+from gpudoctor.model.condition import AnyItem, Combination, Condition, Leaf, Truth, Verdict
 from gpudoctor.model.facts import Absent, Fact, Facts, Known, Unknown
 from gpudoctor.rules.conditions import english
 from gpudoctor.rules.operators import OPERATORS, plain
@@ -14,13 +14,13 @@ from gpudoctor.rules.operators import OPERATORS, plain
 def evaluate(condition: Condition, facts: Facts) -> Verdict:
     if isinstance(condition, Leaf):
         return _leaf(condition, facts)
-    if isinstance(condition, Some):
+    if isinstance(condition, AnyItem):
         return _some(condition, facts)
     parts = tuple(evaluate(part, facts) for part in condition.parts)
     return Verdict(_combine(condition, [part.truth for part in parts]), condition.kind, parts=parts)
 
 
-def _combine(group: Group, truths: list[Truth]) -> Truth:
+def _combine(group: Combination, truths: list[Truth]) -> Truth:
     if group.kind == "not":
         return {"true": "false", "false": "true", "unknown": "unknown"}[truths[0]]  # type: ignore[return-value]
     decides: Truth = "false" if group.kind == "all" else "true"
@@ -31,7 +31,7 @@ def _combine(group: Group, truths: list[Truth]) -> Truth:
     return "true" if group.kind == "all" else "false"
 
 
-def _some(condition: Some, facts: Facts) -> Verdict:
+def _some(condition: AnyItem, facts: Facts) -> Verdict:
     fact = facts.get(condition.of)
     if isinstance(fact, Unknown):
         return Verdict("unknown", english(condition), f"unknown: {fact.reason}")
@@ -39,7 +39,7 @@ def _some(condition: Some, facts: Facts) -> Verdict:
     parts = tuple(evaluate(condition.where, facts.with_item(condition.item, item)) for item in items if isinstance(item, Mapping))
     if not parts:
         return Verdict("false", english(condition), "none")
-    return Verdict(_combine(Group("any", ()), [part.truth for part in parts]), f"some of {condition.of}", parts=parts)
+    return Verdict(_combine(Combination("any", ()), [part.truth for part in parts]), f"some of {condition.of}", parts=parts)
 
 
 def _leaf(leaf: Leaf, facts: Facts) -> Verdict:

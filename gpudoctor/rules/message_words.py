@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gpudoctor.model.condition import ALWAYS, Condition, Group, Leaf
+from gpudoctor.model.condition import ALWAYS, Combination, Condition, Leaf
 from gpudoctor.model.signature import Literals, Signature
 from gpudoctor.rules.operators import STATES
 from gpudoctor.rules.synonyms import PREFIX
@@ -32,7 +32,7 @@ def is_always(condition: Condition | None) -> bool:
 
 def parts_of(condition: Condition) -> tuple[str, tuple[Condition, ...]]:
     """The outermost list of a condition as a heading and its parts; one part without a heading where there is no list."""
-    if isinstance(condition, Group) and condition.kind != "not" and len(condition.parts) > 1:
+    if isinstance(condition, Combination) and condition.kind != "not" and len(condition.parts) > 1:
         return ("all of these hold" if condition.kind == "all" else "one of these holds"), condition.parts
     return "", (condition,)
 

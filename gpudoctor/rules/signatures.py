@@ -1,7 +1,7 @@
 """Finds signatures in a text: literals first, and only where all of them stand an expression on those few lines.
 
 The work is linear in the text: of a short one each literal is searched once by the runtime's own search, of a long one all of them in one
-pass; windows are bounded in number and size, and expressions take linear time for them (catalog.slow_patterns measures each).
+pass; windows are bounded in number and size, and expressions take linear time for them (knowledge.slow_patterns measures each).
 """
 
 from __future__ import annotations

@@ -16,15 +16,15 @@ from packaging.utils import canonicalize_name
 from gpudoctor import __version__
 from gpudoctor.audit import formats, requirements_txt
 from gpudoctor.audit.entries import named
-from gpudoctor.audit.judging import Target, applies, judge, judge_image
+from gpudoctor.audit.judging import AuditTarget, applies, judge, judge_image
 from gpudoctor.audit.pairs import conflicts
 from gpudoctor.audit.replacing import from_index, without_tables
 from gpudoctor.audit.resolving import asked, clash, corrected, reason, refusal, run_pip
 from gpudoctor.audit.wording import TOOLS, worded
 from gpudoctor.facts.derive.torch_build import one_version
-from gpudoctor.model.audit import BACKENDS, VERDICTS, Audit, Backend, FormatError, Judged, Manifest, Wanted
+from gpudoctor.knowledge.stack_names import backend_of
+from gpudoctor.model.audit import BACKENDS, VERDICTS, AskedPackage, Audit, Backend, FormatError, Judged, Manifest
 from gpudoctor.model.facts import Facts
-from gpudoctor.model.stack_names import backend_of
 from gpudoctor.services import checking
 from gpudoctor.system.local_host import LocalHost
 from gpudoctor.system.memory_limit import limited_memory
@@ -52,7 +52,7 @@ class AuditRequest:
 
 
 def audit(request: AuditRequest, progress: Callable[[str], None] | None = None) -> Audit:
-    """Raises app.BAD_INPUT and FormatError for what cannot be read, BackendUnknown where the machine does not say what it has."""
+    """Raises checking.BAD_INPUT and FormatError for what cannot be read, BackendUnknown where the machine does not say what it has."""
     with limited_memory():
         manifests = read_all(request.files)
     facts = None
@@ -73,7 +73,7 @@ def audit(request: AuditRequest, progress: Callable[[str], None] | None = None) 
         manifests = [_installed(facts)]
     platform = _platform(backend.name, facts)
     python = str(facts.value("python.version") or "") if facts is not None and (not request.files or request.python) else ""
-    target = Target(backend=backend.name, platform=platform, python=python)
+    target = AuditTarget(backend=backend.name, platform=platform, python=python)
     with limited_memory():
         rows = tuple(_rows(manifests, target))
     resolution: list[str] = []
@@ -123,8 +123,8 @@ def _facts(request: AuditRequest, progress: Callable[[str], None] | None, *, qui
     with limited_memory() if request.capture else contextlib.nullcontext():
         told = read_report(request.capture) if request.capture else None
         if told is not None:
-            return checking.look_into(told).gathered.facts
-        return checking.look(checking.open_for(check), "audit", progress, live=False).gathered.facts
+            return checking.gather_report(told).gathered.facts
+        return checking.gather_machine(checking.open_for(check), "audit", progress, live=False).gathered.facts
 
 
 def choose(facts: Facts | None) -> Backend:
@@ -179,7 +179,7 @@ def _installed(facts: Facts) -> Manifest:
     return found
 
 
-def _rows(manifests: Sequence[Manifest], target: Target) -> list[Judged]:
+def _rows(manifests: Sequence[Manifest], target: AuditTarget) -> list[Judged]:
     """All packages, then what excludes each other, in reading order within each file."""
     rows: list[Judged] = []
     names = {wanted.name for manifest in manifests for wanted in manifest.wanted}
@@ -193,7 +193,7 @@ def _rows(manifests: Sequence[Manifest], target: Target) -> list[Judged]:
         rows += [judge_image(image, target) for image in manifest.images]
     for group in _together(manifests):
         python = next((manifest.python for manifest in group if manifest.python), "")
-        wanted: list[Wanted] = [each for manifest in group for each in manifest.wanted if applies(each, target)]
+        wanted: list[AskedPackage] = [each for manifest in group for each in manifest.wanted if applies(each, target)]
         rows = _merged(rows, list(conflicts(wanted, python, target)), target, manifests)
     written = {(wanted.file, wanted.line, wanted.name): (wanted, manifest) for manifest in manifests for wanted in manifest.wanted}
     rows = [replace(row, use=tuple(worded(row.use, *written[_key(row)]))) if row.use and _key(row) in written else row for row in rows]
@@ -211,7 +211,7 @@ def _together(manifests: Sequence[Manifest]) -> list[list[Manifest]]:
     return [*([pip] if pip else []), *([manifest] for manifest in manifests if manifest not in pip)]
 
 
-def _merged(rows: list[Judged], found: Sequence[Judged], target: Target, manifests: Sequence[Manifest]) -> list[Judged]:
+def _merged(rows: list[Judged], found: Sequence[Judged], target: AuditTarget, manifests: Sequence[Manifest]) -> list[Judged]:
     """A conflict takes the place of an 'ok' row of its line; it is moot where the package has to go, and one with a wrong index."""
     at = {_key(row): place for place, row in enumerate(rows)}
     merged: list[Judged | None] = list(rows)
@@ -247,7 +247,7 @@ def _has_index(row: Judged) -> bool:
 
 
 def _resolved(
-    rows: Sequence[Judged], manifests: Sequence[Manifest], target: Target, result: list[str], progress: Callable[[str], None] | None
+    rows: Sequence[Judged], manifests: Sequence[Manifest], target: AuditTarget, result: list[str], progress: Callable[[str], None] | None
 ) -> tuple[Judged, ...]:
     """Lines that pip cannot resolve are not proposed; those that it cannot resolve with the rest of their file are not certain."""
     host, good, open_, kept = LocalHost(budget=1800.0), 0, 0, list(rows)

@@ -31,7 +31,7 @@ from gpudoctor.system.null_host import NoHost
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class ExampleResult:
     """One example of a check: what it says must come out, and what does."""
 
     example: str
@@ -96,9 +96,9 @@ def lint_folders(extra: Sequence[str], only: str | None = None) -> list[str]:
     return [line for line in problems if f"/{only}.toml:" in line or line.startswith(f"stacks/{only}/stack.toml:")]
 
 
-def run_examples(check: Check) -> list[Tried]:
+def run_examples(check: Check) -> list[ExampleResult]:
     return [
-        Tried(example.name, example.expect, outcome_of(check, prepared(example_facts(example.facts), example.text)))
+        ExampleResult(example.name, example.expect, outcome_of(check, prepared(example_facts(example.facts), example.text)))
         for example in check.examples
     ]
 
@@ -210,7 +210,7 @@ def compare_machines(machines: str, base: str, extra: Sequence[str]) -> Iterator
     for path in recorded:
         request = checking.CheckRequest(capture=str(path))
         gathered = gather(checking.open_for(request))
-        before, now = (checking.judge(gathered, knowledge, request, "capture") for knowledge in (old, new))
+        before, now = (checking.report_from_facts(gathered, knowledge, request, "capture") for knowledge in (old, new))
         was, is_now = ({finding.key for finding in report.findings} for report in (before, now))
         yield Changed(
             str(path.relative_to(root)),

@@ -18,12 +18,12 @@ from gpudoctor.facts.probes.environment import PREFIXES, RELEVANT
 from gpudoctor.model.check import Catalogue
 from gpudoctor.model.deadline import Deadline
 from gpudoctor.model.facts import Facts
+from gpudoctor.model.toml_text import loads
 from gpudoctor.privacy.pseudonyms import FILE, Pseudonyms
 from gpudoctor.privacy.redactor import Redactor
 from gpudoctor.privacy.technical_vocabulary import technical_words
 from gpudoctor.system.state_folder import state_folder
 from gpudoctor.system.system_names import of_this_machine
-from gpudoctor.system.toml_text import loads
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Recorded:
 
 
 def record(python: str | None, budget: float, quick: bool = False, progress: Progress | None = None) -> Recorded:
-    """Raises host.base.CaptureError."""
+    """Raises system.host.CaptureError."""
     host = RecordingHost(open_host(None, budget, quick, python))
     gathered = gather(host, progress)
     host.run(["id"])

@@ -12,9 +12,9 @@ from gpudoctor import __version__
 from gpudoctor.capture.open_host import open_host
 from gpudoctor.capture.recorded_host import RecordedHost
 from gpudoctor.diagnosis.diagnose import Hits, diagnose, in_reading_order
-from gpudoctor.diagnosis.ladders import first_broken, ladder, quieten, used_stacks
+from gpudoctor.diagnosis.ladders import demote_unused, first_broken, ladder, used_stacks
 from gpudoctor.diagnosis.messages import hits_in, may_show, speaks_without_a_message
-from gpudoctor.diagnosis.policy_demands import weigh
+from gpudoctor.diagnosis.policy_demands import unmet_demands
 from gpudoctor.diagnosis.summary import fact_tree, headline, not_looked_at, unknown_facts
 from gpudoctor.facts import vocabulary
 from gpudoctor.facts.collect import Gathered, gather
@@ -24,6 +24,7 @@ from gpudoctor.facts.measurement_store import LastRun, last_measurements, measur
 from gpudoctor.facts.report_facts import told as told_facts
 from gpudoctor.facts.tool_messages import said
 from gpudoctor.knowledge.loader import load_catalogue
+from gpudoctor.knowledge.stack_names import every_name, stack_of, suggestion
 from gpudoctor.knowledge.structure import DataError
 from gpudoctor.model.bounds import TooComplex, check_toml
 from gpudoctor.model.check import Catalogue
@@ -32,7 +33,6 @@ from gpudoctor.model.facts import Facts, Known
 from gpudoctor.model.measurement import Measurement
 from gpudoctor.model.policy import Demand
 from gpudoctor.model.report import Finding, Report, StackResult
-from gpudoctor.model.stack_names import every_name, stack_of, suggestion
 from gpudoctor.rules.conditions import did_you_mean
 from gpudoctor.rules.signatures import SearchedText
 from gpudoctor.system.host import CaptureError, Host
@@ -69,12 +69,12 @@ class CheckRequest:
 
 
 def catalogue(extra: Sequence[str] = (), wanted: Callable[[Mapping[str, Any]], bool] | None = None) -> Catalogue:
-    """All stacks, and all checks or those of `wanted` heads. Raises catalog.structure.DataError."""
+    """All stacks, and all checks or those of `wanted` heads. Raises knowledge.structure.DataError."""
     return load_catalogue(vocabulary.items(), extra, wanted)
 
 
 def open_for(request: CheckRequest) -> Host:
-    """The machine to look at. Raises host.base.CaptureError for a recording that cannot be read."""
+    """The machine to look at. Raises system.host.CaptureError for a recording that cannot be read."""
     budget = request.budget if request.budget is not None else (3.0 if request.quick else 30.0)
     return open_host(request.capture, budget, request.quick, request.python)
 
@@ -88,11 +88,11 @@ def check(request: CheckRequest, progress: Callable[[str], None] | None = None) 
     refuse_unknown_names(request, knowledge)
     demands = _demands(request.expect) if request.expect else ()
     if told is not None:
-        looked = look_into(told)
+        looked = gather_report(told)
     else:
         assert host is not None
-        looked = look(host, "capture" if request.capture else host.origin, progress, live=request.capture is None)
-    report = report_of(looked, knowledge, request, demands)
+        looked = gather_machine(host, "capture" if request.capture else host.origin, progress, live=request.capture is None)
+    report = diagnosed_report(looked, knowledge, request, demands)
     return replace(narrowed(report, request.stack) if request.stack else report, seconds=time.monotonic() - began)
 
 
@@ -104,38 +104,42 @@ def narrowed(report: Report, stack: str) -> Report:
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class GatheredMachine:
     gathered: Gathered
     origin: str
     measurements: tuple[Measurement, ...] = ()
 
 
-def report_of(looked: Looked, knowledge: Catalogue, request: CheckRequest, demands: Sequence[Demand] = ()) -> Report:
+def diagnosed_report(looked: GatheredMachine, knowledge: Catalogue, request: CheckRequest, demands: Sequence[Demand] = ()) -> Report:
     """The one way from what was seen to what is said of it: `check`, `report`, `diff` and the assistant's tools all come here."""
     deadline = Deadline()
-    knowledge, hits = hear(looked.gathered.facts, knowledge, deadline)
+    knowledge, hits = match_tool_messages(looked.gathered.facts, knowledge, deadline)
     if deadline.passed:
         looked.gathered.incidents.append("the output of failing programs was not read to the end: it takes too long")
-    return replace(judge(looked.gathered, knowledge, request, looked.origin, demands, hits), measurements=looked.measurements)
+    return replace(report_from_facts(looked.gathered, knowledge, request, looked.origin, demands, hits), measurements=looked.measurements)
 
 
-def look_into(document: Mapping[str, Any]) -> Looked:
+def gather_report(document: Mapping[str, Any]) -> GatheredMachine:
     """What a report of ours says, in place of a machine."""
     tool, unknown = document.get("tool"), document.get("unknown")
     of_today = isinstance(tool, Mapping) and tool.get("version") == __version__
     facts = told_facts(document["facts"], unknown if isinstance(unknown, Mapping) else {}, of_today=of_today)
-    return Looked(facts, "capture", measurements_of(document))
+    return GatheredMachine(facts, "capture", measurements_of(document))
 
 
-def look(host: Host, origin: str, progress: Callable[[str], None] | None = None, *, live: bool) -> Looked:
+def gather_machine(host: Host, origin: str, progress: Callable[[str], None] | None = None, *, live: bool) -> GatheredMachine:
     """All facts of a machine, and what was measured on it before: by the last `validate` here, or kept in its recording."""
     gathered = gather(host, progress, deadline=None if live else Deadline())
     if live:
-        return Looked(gathered, origin, recall(gathered, last_measurements(gathered.facts)) if host.origin == "live" else ())
-    return Looked(gathered, origin, recall(gathered, recorded_runs(host.measurements() if isinstance(host, RecordedHost) else None)))
+        return GatheredMachine(
+            gathered, origin, recall_measurements(gathered, last_measurements(gathered.facts)) if host.origin == "live" else ()
+        )
+    return GatheredMachine(
+        gathered, origin, recall_measurements(gathered, recorded_runs(host.measurements() if isinstance(host, RecordedHost) else None))
+    )
 
 
-def recall(gathered: Gathered, runs: Sequence[LastRun]) -> tuple[Measurement, ...]:
+def recall_measurements(gathered: Gathered, runs: Sequence[LastRun]) -> tuple[Measurement, ...]:
     """What was measured in this environment, as facts too, where nothing has changed since that it depends on."""
     runs = [run for run in runs if not run.stale]
     if not runs:
@@ -147,7 +151,7 @@ def recall(gathered: Gathered, runs: Sequence[LastRun]) -> tuple[Measurement, ..
     return tuple(replace(each, notes=(f"measured {run.date}", *each.notes)) for run in runs for each in run.measurements)
 
 
-def hear(facts: Facts, knowledge: Catalogue, deadline: Deadline) -> tuple[Catalogue, Hits]:
+def match_tool_messages(facts: Facts, knowledge: Catalogue, deadline: Deadline) -> tuple[Catalogue, Hits]:
     """What the machine's own tools said when they failed is looked through for messages, as a pasted text is."""
     lines = said(facts)
     if not lines:
@@ -184,7 +188,7 @@ def refuse_unknown_names(request: CheckRequest, knowledge: Catalogue) -> None:
             raise RequestError(f"there is no check '{name}' to ignore{did_you_mean(name, checks)}; gpudoctor list checks names them")
 
 
-def judge(
+def report_from_facts(
     gathered: Gathered, knowledge: Catalogue, request: CheckRequest, origin: str, demands: Sequence[Demand] = (), hits: Hits | None = None
 ) -> Report:
     """Facts and catalogue to a report: pure but for the clock. `hits`: the messages that a text shows, or a machine's own tools."""
@@ -192,12 +196,12 @@ def judge(
     used = used_stacks(knowledge.stacks, facts)
     ignored = frozenset(knowledge.redirects.get(name) or name for name in request.ignore)
     found, traces = diagnose(knowledge.checks, facts, ignored, hits)
-    unmet, undetermined, weighed = weigh(demands, facts)
+    unmet, undetermined, weighed = unmet_demands(demands, facts)
     wanted = used | {request.stack} if request.stack else used
     manager = str(facts.value("packages.manager") or "")
     # The interpreter that a pasted text names is somebody else's.
     python = pip_commands.examined(facts) if origin != "text" else None
-    told = [_for_this_system(finding, manager, python) for finding in quieten(found, used, request.stack)]
+    told = [_for_this_system(finding, manager, python) for finding in demote_unused(found, knowledge.stacks, used, request.stack)]
     findings = in_reading_order(told + unmet, wanted)
     ladders = [
         ladder(stack, facts, findings, stack.stack in used, origin, asked=stack.stack == request.stack) for stack in knowledge.stacks
@@ -219,8 +223,8 @@ def _for_this_system(finding: Finding, manager: str, python: pip_commands.Interp
     before = package_commands.here(finding.advice.commands, manager)
     commands = pip_commands.here(before, python)
     text = pip_commands.in_words(finding.advice.text, before, commands)
-    look = pip_commands.here((finding.look,), python)[0]
-    return replace(finding, look=look, advice=replace(finding.advice, text=text, commands=commands))
+    gather_machine = pip_commands.here((finding.look,), python)[0]
+    return replace(finding, look=gather_machine, advice=replace(finding.advice, text=text, commands=commands))
 
 
 def _in_order(ladders: Sequence[StackResult], findings: Sequence[Finding]) -> list[StackResult]:

@@ -15,7 +15,7 @@ from gpudoctor.facts import vocabulary
 from gpudoctor.facts.report_facts import told
 from gpudoctor.model.change import Diff
 from gpudoctor.model.check import Catalogue, Check
-from gpudoctor.model.condition import Condition, Leaf, Some
+from gpudoctor.model.condition import AnyItem, Condition, Leaf
 from gpudoctor.model.report import SCHEMA, Report
 from gpudoctor.reporters.report import json_report
 from gpudoctor.rules.templates import fields_of
@@ -38,7 +38,7 @@ class Loaded:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class HistoryRow:
     """A line of the history. `number` counts from 1, the newest."""
 
     number: int
@@ -49,14 +49,14 @@ class Row:
 
 
 def diff(before: Loaded, after: Loaded, extra: tuple[str, ...] = ()) -> Diff:
-    """What an earlier gpudoctor said is judged again by what is known today, where its report says enough. Raises app.BAD_INPUT."""
+    """What an earlier gpudoctor said is judged again by what is known today, where its report says enough. Raises checking.BAD_INPUT."""
     catalogue = checking.catalogue(extra)
     ours, theirs = (_of_today(each.document, catalogue) for each in (before, after))
     return compare(ours, theirs, _knowledge(catalogue), (before.name, after.name))
 
 
 def load(path: str, request: checking.CheckRequest, progress: Progress | None = None) -> Loaded:
-    """A report (JSON), an archive that `gpudoctor report` made, a capture, or @N of the history. Raises app.BAD_INPUT."""
+    """A report (JSON), an archive that `gpudoctor report` made, a capture, or @N of the history. Raises services.checking.BAD_INPUT."""
     if re.fullmatch(r"@\d{1,4}", path):
         return _from_history(int(path[1:]))
     if not os.path.exists(path):
@@ -80,7 +80,7 @@ def now(request: checking.CheckRequest, progress: Progress | None = None) -> tup
 
 
 def last_healthy(report: Report) -> Loaded:
-    """The last run of the same environment that found no error. Raises app.RequestError where there is none."""
+    """The last run of the same environment that found no error. Raises services.checking.RequestError where there is none."""
     found = History().last_healthy(target_of(_executable(report.facts)))
     if found is None:
         why = " (GPUDOCTOR_HISTORY=0 keeps none)" if switched_off() else ""
@@ -100,7 +100,7 @@ def remember(report: Report, ignored: Mapping[str, str] | None = None) -> None:
     History().keep(document, target=target_of(_executable(report.facts)), healthy=healthy)
 
 
-def history() -> list[Row]:
+def history() -> list[HistoryRow]:
     """Newest first; files that cannot be read are left out."""
     store = History()
     return [row for number, kept in enumerate(store.list(), 1) if (row := _row(store, number, kept)) is not None]
@@ -110,7 +110,7 @@ def history_folder() -> str:
     return str(History().folder)
 
 
-def _row(store: History, number: int, kept: Kept) -> Row | None:
+def _row(store: History, number: int, kept: Kept) -> HistoryRow | None:
     report = store.read(kept)
     if report is None:
         return None
@@ -118,7 +118,7 @@ def _row(store: History, number: int, kept: Kept) -> Row | None:
     counts = [summary.get(key) if isinstance(summary, Mapping) else None for key in ("errors", "warnings")]
     errors, warnings = (count if isinstance(count, int) else 0 for count in counts)
     facts = report.get("facts")
-    return Row(number, kept, _executable(facts if isinstance(facts, Mapping) else {}), errors, warnings)
+    return HistoryRow(number, kept, _executable(facts if isinstance(facts, Mapping) else {}), errors, warnings)
 
 
 def _from_history(number: int) -> Loaded:
@@ -202,7 +202,7 @@ def _of_today(document: Mapping[str, Any], catalogue: Catalogue) -> Mapping[str,
     left_out = frozenset(map(str, ignored)) if isinstance(ignored, Mapping) else frozenset()
     try:
         gathered = told(document["facts"], document["unknown"])
-        report = checking.report_of(checking.Looked(gathered, "capture"), catalogue, checking.CheckRequest(ignore=left_out))
+        report = checking.diagnosed_report(checking.GatheredMachine(gathered, "capture"), catalogue, checking.CheckRequest(ignore=left_out))
     except (TypeError, ValueError, KeyError, AttributeError):
         return document
     return {**json_report.document(report), "created": document.get("created"), "tool": document.get("tool")}
@@ -225,11 +225,11 @@ def _reads(check: Check) -> Iterator[str]:
 
 
 def _named(condition: Condition) -> Iterator[str]:
-    """lang.conditions.facts_of without the table that `some` goes through: not every field of it is read."""
+    """rules.conditions.facts_of without the table that `some` goes through: not every field of it is read."""
     if isinstance(condition, Leaf):
         yield condition.fact
         if condition.other:
             yield condition.other
         return
-    for part in (condition.where,) if isinstance(condition, Some) else condition.parts:
+    for part in (condition.where,) if isinstance(condition, AnyItem) else condition.parts:
         yield from _named(part)

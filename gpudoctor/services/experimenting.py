@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gpudoctor.benchmark import comparison, devices, job_plan, known_fixes, operators, sweep, worker_client, workers
-from gpudoctor.benchmark.devices import Target
+from gpudoctor.benchmark import comparison, devices, job_plan, known_fixes, operators, sweep, worker_client
+from gpudoctor.benchmark.devices import MeasurementTarget
 from gpudoctor.benchmark.job_plan import Job
 from gpudoctor.benchmark.workload_list import BY_ID
 from gpudoctor.facts.collect import gather
@@ -22,6 +22,7 @@ from gpudoctor.model.trials import TrialResult
 from gpudoctor.services import checking
 from gpudoctor.services.validating import ValidateRequest
 from gpudoctor.system import json_text
+from gpudoctor.system.framework_child import Caches
 from gpudoctor.system.local_host import LocalHost
 from gpudoctor.system.memory_limit import limited_memory
 
@@ -35,16 +36,16 @@ LARGEST = 200_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Looked:
+class MeasurementSetting:
     """Where to measure, and with what."""
 
     facts: Facts
-    targets: tuple[Target, ...]
+    targets: tuple[MeasurementTarget, ...]
     host: LocalHost
 
 
-def look(request: ValidateRequest, progress: Progress | None = None) -> Looked:
-    """Raises app.RequestError for what cannot be measured as asked."""
+def look(request: ValidateRequest, progress: Progress | None = None) -> MeasurementSetting:
+    """Raises services.checking.RequestError for what cannot be measured as asked."""
     try:
         job_plan.check(request.asked)
         for name in request.devices:
@@ -52,14 +53,14 @@ def look(request: ValidateRequest, progress: Progress | None = None) -> Looked:
         host = checking.open_for(checking.CheckRequest(python=request.python, ignore=request.ignore))
         facts = gather(host, progress).facts
         found = devices.choose(facts, request.devices, sys.executable)
-    except (devices.DeviceError, job_plan.RequestError) as error:
+    except (devices.DeviceError, job_plan.MeasurementRequestError) as error:
         raise checking.RequestError(str(error)) from error
-    return Looked(facts=facts, targets=tuple(found), host=LocalHost(budget=0.0))
+    return MeasurementSetting(facts=facts, targets=tuple(found), host=LocalHost(budget=0.0))
 
 
 @contextmanager
-def _asking(looked: Looked, target: Target, limit: float = RUN_LIMIT) -> Iterator[worker_client.Ask]:
-    with workers.Caches() as caches:
+def _asking(looked: MeasurementSetting, target: MeasurementTarget, limit: float = RUN_LIMIT) -> Iterator[worker_client.Ask]:
+    with Caches() as caches:
         yield worker_client.through(looked.host, target.python, limit, caches, on_processor=target.on_processor)
 
 
@@ -127,13 +128,13 @@ def sweep_batches(
 
 
 def _batched(request: ValidateRequest) -> None:
-    """Raises app.RequestError where nothing that was named has a batch."""
+    """Raises services.checking.RequestError where nothing that was named has a batch."""
     named = request.asked.workloads
     if named and all(name in BY_ID and set(BY_ID[name].tasks) == {"micro"} for name in named):
         raise checking.RequestError(f"--sweep-batch: {', '.join(named)} has no batch; name a network (gpudoctor list workloads)")
 
 
-def _networks(target: Target, request: ValidateRequest) -> list[Job]:
+def _networks(target: MeasurementTarget, request: ValidateRequest) -> list[Job]:
     """One batch of each: those that were named, else the first."""
     jobs = [job for job in job_plan.plan(target, replace(request.asked, batches=request.asked.batches[:1])) if job.network]
     unlike = {(job.workload.id, job.task, job.dtype): job for job in reversed(jobs)}
@@ -141,7 +142,7 @@ def _networks(target: Target, request: ValidateRequest) -> list[Job]:
     return kept if request.asked.workloads else kept[:1]
 
 
-def _capacity(facts: Facts, target: Target) -> int | None:
+def _capacity(facts: Facts, target: MeasurementTarget) -> int | None:
     """Bytes of the device's memory, where they are known."""
     if target.on_processor:
         value = facts.value("memory.total_bytes")
@@ -152,7 +153,7 @@ def _capacity(facts: Facts, target: Target) -> int | None:
 
 
 def read_report(path: str) -> dict[str, Any]:
-    """Raises app.RequestError with the file and what was expected. A device or a pipe is not opened: it may never end."""
+    """Raises services.checking.RequestError with the file and what was expected. A device or a pipe is not opened: it may never end."""
     text = LocalHost(budget=0.0).read(path, limit=LARGEST)
     if not text.ok:
         raise checking.RequestError(f"--compare {path}: {PROBLEMS.get(text.problem, text.problem)}")
@@ -173,7 +174,7 @@ PROBLEMS = {
 
 
 def beside(here: Mapping[str, Any], there: Mapping[str, Any], names: tuple[str, str]) -> Comparison:
-    """Two reports as JSON has them. Raises app.RequestError."""
+    """Two reports as JSON has them. Raises services.checking.RequestError."""
     try:
         return comparison.compare(here, there, names=names)
     except comparison.ComparisonError as error:

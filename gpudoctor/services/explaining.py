@@ -61,7 +61,7 @@ def explain(
     place: Callable[[int], str] | None = None,
 ) -> Explanation:
     """One text, of any size. `progress` is told the bytes read of a long one; `place` names a line of a text that was several files.
-    Raises app.BAD_INPUT for a catalogue that cannot be used."""
+    Raises services.checking.BAD_INPUT for a catalogue that cannot be used."""
     began = time.monotonic()
     asked = checking.CheckRequest(stack=request.stack, checks=request.checks, ignore=request.ignore)
     signatures = cache(partial(_texts, request.checks))
@@ -73,9 +73,9 @@ def explain(
         deadline = Deadline()
         text = SearchedText(around, Roles(around), deadline)
         knowledge = _knowledge(request, asked, text, signatures)
-        looked = checking.look_into(told)
-        knowledge, said = checking.hear(looked.gathered.facts, knowledge, deadline)
-        report = checking.judge(looked.gathered, knowledge, asked, "text", hits={**said, **hits_in(text, knowledge.checks)})
+        looked = checking.gather_report(told)
+        knowledge, said = checking.match_tool_messages(looked.gathered.facts, knowledge, deadline)
+        report = checking.report_from_facts(looked.gathered, knowledge, asked, "text", hits={**said, **hits_in(text, knowledge.checks)})
         late = (*report.incomplete, *_unread(deadline))
         report = replace(report, seconds=time.monotonic() - began, measurements=looked.measurements, incomplete=late)
         return Explanation(report=report, recognised=("a report of gpudoctor",))
@@ -93,7 +93,7 @@ def explain(
 
     gathered = gather(host, settle=settled, deadline=deadline)
     hits = hits_in(text, concerned(knowledge.checks, knowledge.stacks, gathered.facts), knowledge.stacks, gathered.facts)
-    report = checking.judge(gathered, knowledge, asked, "text", hits=hits)
+    report = checking.report_from_facts(gathered, knowledge, asked, "text", hits=hits)
     return Explanation(
         report=replace(report, seconds=time.monotonic() - began, not_looked_at=(), incomplete=_unread(deadline)),
         recognised=tuple(evidence.recognised),

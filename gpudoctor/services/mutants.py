@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from gpudoctor.diagnosis.examples import Prepared, outcome_of, prepared
+from gpudoctor.diagnosis.examples import PreparedExample, outcome_of, prepared
 from gpudoctor.knowledge.lint import example_facts
 from gpudoctor.model.check import Check
-from gpudoctor.model.condition import Condition, Group
+from gpudoctor.model.condition import Combination, Condition
 from gpudoctor.model.signature import Literals, Signature
 
 _Part = TypeVar("_Part")
@@ -31,7 +31,7 @@ def survivors(check: Check) -> tuple[int, list[str]]:
     return len(mutants), [mutant.without for mutant in mutants if not _killed(mutant.check, examples)]
 
 
-def _killed(mutant: Check, examples: Sequence[tuple[str, Prepared]]) -> bool:
+def _killed(mutant: Check, examples: Sequence[tuple[str, PreparedExample]]) -> bool:
     return any(outcome_of(mutant, ready) != expect for expect, ready in examples)
 
 
@@ -74,15 +74,15 @@ def _of_literals(key: str, literals: Literals) -> Iterator[tuple[str, Literals]]
 
 def _of_condition(condition: Condition) -> Iterator[tuple[str, Condition]]:
     """Without one part of an outer list, or of a list in it."""
-    if not isinstance(condition, Group) or condition.kind == "not":
+    if not isinstance(condition, Combination) or condition.kind == "not":
         return
     for number, part in enumerate(condition.parts):
         if len(condition.parts) > 1:
-            yield f".{condition.kind}[{number}]", Group(condition.kind, _without(condition.parts, number))
+            yield f".{condition.kind}[{number}]", Combination(condition.kind, _without(condition.parts, number))
         for inner, less in _of_condition(part):
             parts = list(condition.parts)
             parts[number] = less
-            yield f".{condition.kind}[{number}]{inner}", Group(condition.kind, tuple(parts))
+            yield f".{condition.kind}[{number}]{inner}", Combination(condition.kind, tuple(parts))
 
 
 def _without(values: Sequence[_Part], number: int) -> tuple[_Part, ...]:

@@ -24,11 +24,11 @@ class FirstLook:
 
 
 def look(capture: str | None = None) -> FirstLook:
-    """Raises app.BAD_INPUT for a recording that cannot be read."""
+    """Raises services.checking.BAD_INPUT for a recording that cannot be read."""
     request = checking.CheckRequest(capture=capture, quick=True)
     host = checking.open_for(request)
     gathered = gather(host, given=_asked())
-    report = checking.judge(gathered, checking.catalogue(), request, "capture" if capture else host.origin)
+    report = checking.report_from_facts(gathered, checking.catalogue(), request, "capture" if capture else host.origin)
     return FirstLook(report, recommend(gathered.facts, report.stacks, None, RECIPES))
 
 

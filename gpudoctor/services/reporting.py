@@ -48,7 +48,7 @@ class Made:
 
 
 def make(request: ReportRequest, progress: Progress | None = None) -> Made:
-    """Raises app.BAD_INPUT."""
+    """Raises services.checking.BAD_INPUT."""
     check = request.check
     knowledge = checking.catalogue(check.checks)
     checking.refuse_unknown_names(check, knowledge)
@@ -57,16 +57,16 @@ def make(request: ReportRequest, progress: Progress | None = None) -> Made:
         return _of_document(document, request, knowledge)
     if check.capture:
         store = open_store(check.capture)
-        looked = checking.look(checking.open_for(check), "capture", live=False)
+        looked = checking.gather_machine(checking.open_for(check), "capture", live=False)
         entries = entries_of(store)
         keep = capturing.variables_of(entries)
     else:
         recorded = capturing.record(check.python, check.budget or 60.0, check.quick, progress)
         gathered = recorded.gathered
         runs = last_measurements(gathered.facts)
-        looked = checking.Looked(gathered, "live", checking.recall(gathered, runs))
+        looked = checking.GatheredMachine(gathered, "live", checking.recall_measurements(gathered, runs))
         entries, keep = capturing.with_measurements(recorded.entries, [run for run in runs if not run.stale]), recorded.variables
-    whole = checking.report_of(looked, knowledge, check)
+    whole = checking.diagnosed_report(looked, knowledge, check)
     if request.raw:
         return Made(report=whole, capture=entries, ignored=request.ignored)
     facts = looked.gathered.facts
@@ -98,7 +98,7 @@ def _judged_again(
     Where that finds something else than the machine itself, the report is the machine's, redacted text by text, and that is said.
     """
     host = RecordedHost(MemoryStore("the redacted recording", dict(entries), {}), budget=30.0)
-    again = checking.report_of(checking.look(host, whole.origin, live=False), knowledge, request.check)
+    again = checking.diagnosed_report(checking.gather_machine(host, whole.origin, live=False), knowledge, request.check)
     if _said(again) == _said(whole):
         return redact_report(again, hide), ""
     differing = ", ".join(sorted(_said(again) ^ _said(whole)))
@@ -113,8 +113,8 @@ def _said(report: Report) -> set[str]:
 
 def _of_document(document: Mapping[str, Any], request: ReportRequest, knowledge: Catalogue) -> Made:
     """A report of a report (JSON): judged again by what is known today."""
-    looked = checking.look_into(document)
-    report = checking.report_of(looked, knowledge, request.check)
+    looked = checking.gather_report(document)
+    report = checking.diagnosed_report(looked, knowledge, request.check)
     if request.raw:
         return Made(report=report, capture={}, ignored=request.ignored)
     hide = capturing.redactor_of({}, looked.gathered.facts, knowledge)

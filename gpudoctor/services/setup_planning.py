@@ -15,14 +15,14 @@ from gpudoctor.diagnosis.advice.recommendation import recommend
 from gpudoctor.facts import vocabulary
 from gpudoctor.facts.collect import Gathered, gather
 from gpudoctor.knowledge.recipes import load_book
+from gpudoctor.knowledge.stack_names import every_name, named, setup_of, suggestion
 from gpudoctor.model.check import RECIPES
 from gpudoctor.model.facts import Absent, Fact, Facts, Known
 from gpudoctor.model.plan import Plan, Recommendation, Refusal
 from gpudoctor.model.recipe import Address, Recipe, RecipeBook
 from gpudoctor.model.report import Report
-from gpudoctor.model.stack_names import every_name, named, setup_of, suggestion
 from gpudoctor.services import checking
-from gpudoctor.setup.export_lock import NOT_LOCKED, Target, locked
+from gpudoctor.setup.export_lock import NOT_LOCKED, LockPlatform, locked
 from gpudoctor.setup.fresh_machine import ENV, fresh, owned_by_root
 from gpudoctor.setup.mirrors import MirrorError, apply_mirrors, given_mirrors, mirror_notes, unauthenticated
 from gpudoctor.setup.packages.pip_command import alone, surroundings
@@ -31,7 +31,7 @@ from gpudoctor.setup.preflight import Preflight, preflight
 from gpudoctor.setup.steps._step import Look
 from gpudoctor.setup.steps.venv import python_in
 from gpudoctor.system.host import Host
-from gpudoctor.system.http import Network
+from gpudoctor.system.http import HttpClient
 from gpudoctor.system.local_host import LocalHost
 
 Progress = Callable[[str], None]
@@ -65,8 +65,7 @@ class SetupRequest:
 
     def __post_init__(self) -> None:
         """`nvidia`, `torch-cuda` and `cuda` are one recipe; the stack of TensorFlow on DirectML is a purpose of another."""
-        row = named(self.name)
-        if row is not None and row.stack == "tensorflow-directml" and self.purpose is None:
+        if named(self.name) == "tensorflow-directml" and self.purpose is None:
             object.__setattr__(self, "purpose", "tensorflow")
         object.__setattr__(self, "name", setup_of(self.name, RECIPES))
 
@@ -83,12 +82,12 @@ class Planned:
 
 
 def book() -> RecipeBook:
-    """All recipes and addresses. Raises catalog.structure.DataError."""
+    """All recipes and addresses. Raises knowledge.structure.DataError."""
     return load_book(vocabulary.items())
 
 
 def plan_setup(request: SetupRequest, progress: Progress | None = None) -> Planned:
-    """Looks at the machine and plans; changes nothing. Raises app.BAD_INPUT."""
+    """Looks at the machine and plans; changes nothing. Raises services.checking.BAD_INPUT."""
     recipes = book()
     if request.name not in RECIPES:
         near = suggestion(request.name, (*RECIPES, *every_name()))
@@ -109,7 +108,7 @@ def _with_checksums(request: SetupRequest, planned: Planned, progress: Progress 
     if progress:
         progress("the packages on the index")
     system = "macos" if planned.look.host.platform == "macos" else "linux"
-    target = Target(system, str(facts.value("platform.machine") or "x86_64"))
+    target = LockPlatform(system, str(facts.value("platform.machine") or "x86_64"))
     return replace(planned, plan=locked(plan, target, _uv_compile))
 
 
@@ -125,7 +124,7 @@ def _uv_compile(words: Sequence[str], text: str) -> tuple[int | None, str, str]:
 
 def plan_from(request: SetupRequest, recipes: RecipeBook, gathered: Gathered, host: Host, env: str) -> Planned:
     """The same from facts at hand, with the check of the present state: pure but for what kinds read from the host."""
-    report = checking.judge(gathered, checking.catalogue(), checking.CheckRequest(capture=request.capture), host.origin)
+    report = checking.report_from_facts(gathered, checking.catalogue(), checking.CheckRequest(capture=request.capture), host.origin)
     plan, look = draw(request, recipes, gathered.facts, host, env, _machine_line(report))
     open_ones = unauthenticated(recipes.addresses, look.addresses)
     cautions = [*_foreign(plan, look), *(() if request.fresh else _cautions(plan, report, look))]
@@ -258,7 +257,7 @@ def look_ahead(planned: Planned, request: SetupRequest, progress: Progress | Non
     """Room, rights, Python, and whether addresses and versions still exist, before the first act. Opens sockets unless a bundle is used."""
     if progress:
         progress("asking whether everything is still where it was")
-    return preflight(planned.plan, planned.look, None if request.bundle else Network(online=True))
+    return preflight(planned.plan, planned.look, None if request.bundle else HttpClient(online=True))
 
 
 def recommend_for(capture: str | None, purpose: str | None, progress: Progress | None = None) -> tuple[Recommendation, str]:
@@ -266,7 +265,7 @@ def recommend_for(capture: str | None, purpose: str | None, progress: Progress |
     recipes = book()
     host = open_host(capture, 60.0, False, None)
     gathered = gather(host, progress, {"setup.name": Known("any", "command line"), **_asked(SetupRequest(name="any"), host, "")})
-    report = checking.judge(gathered, checking.catalogue(), checking.CheckRequest(capture=capture), host.origin)
+    report = checking.report_from_facts(gathered, checking.catalogue(), checking.CheckRequest(capture=capture), host.origin)
     return recommend(gathered.facts, report.stacks, purpose, recipes.names()), _machine_line(report)
 
 

@@ -16,8 +16,8 @@ from gpudoctor.model.recipe import Address
 from gpudoctor.model.report import Report
 from gpudoctor.services import checking
 from gpudoctor.setup.first_computation import compute
-from gpudoctor.setup.journal import UNFINISHED, Child, Journal, JournalError, RunRow
-from gpudoctor.setup.runner import Stopped, Watcher, carry_out, take_back
+from gpudoctor.setup.journal import UNFINISHED, Journal, JournaledProcess, JournalError, RunRow
+from gpudoctor.setup.runner import RunListener, Stopped, carry_out, take_back
 from gpudoctor.system import children
 from gpudoctor.system.live_changes import ActingHost
 from gpudoctor.system.local_host import LocalHost, find_program
@@ -45,14 +45,14 @@ class Outcome:
 
 
 def open_journal() -> Journal:
-    """Raises app.RequestError where it cannot be used."""
+    """Raises services.checking.RequestError where it cannot be used."""
     try:
         return Journal(state_folder())
     except JournalError as error:
         raise checking.RequestError(str(error)) from error
 
 
-def apply(plan: Plan, watcher: Watcher, *, offline: bool = False) -> Outcome:
+def apply(plan: Plan, watcher: RunListener, *, offline: bool = False) -> Outcome:
     """Journals the plan and carries it out. The person was asked before."""
     with _alone(open_journal()) as journal:
         left = journal.unfinished()
@@ -65,7 +65,7 @@ def apply(plan: Plan, watcher: Watcher, *, offline: bool = False) -> Outcome:
         return _go_on(run, plan, journal, watcher, offline)
 
 
-def resume(watcher: Watcher) -> Outcome:
+def resume(watcher: RunListener) -> Outcome:
     """Goes on with the last run that is not finished; an undo that was cut off goes on as an undo."""
     with _alone(open_journal()) as journal:
         left = journal.unfinished()
@@ -77,7 +77,7 @@ def resume(watcher: Watcher) -> Outcome:
         return _go_on(left.id, left.plan, journal, watcher, _from_bundle(left.plan))
 
 
-def undo(number: int | None, watcher: Watcher) -> Outcome:
+def undo(number: int | None, watcher: RunListener) -> Outcome:
     """Takes back run `number`, or the last one that changed something and was not taken back."""
     with _alone(open_journal()) as journal:
         rows = [row for row in journal.runs() if row.id == number] if number is not None else [
@@ -118,8 +118,8 @@ def _alone(journal: Journal) -> Iterator[Journal]:
         journal.close()
 
 
-def _settle(run: int, journal: Journal, watcher: Watcher) -> None:
-    """What a dead doctor left running is waited for or ended. Raises app.RequestError where it does not go away."""
+def _settle(run: int, journal: Journal, watcher: RunListener) -> None:
+    """What a dead doctor left running is waited for or ended. Raises services.checking.RequestError where it does not go away."""
     for child in journal.open_children(run):
         if children.living([(child.pid, child.began)]):
             gone = _wait_or_end(child, watcher)
@@ -132,7 +132,7 @@ def _settle(run: int, journal: Journal, watcher: Watcher) -> None:
         raise checking.RequestError("another program holds the lock of dpkg; wait for it, then try again")
 
 
-def _wait_or_end(child: Child, watcher: Watcher) -> bool:
+def _wait_or_end(child: JournaledProcess, watcher: RunListener) -> bool:
     if child.finish:
         watcher.says(f"waiting for {child.program} (process {child.pid}), which an earlier run left at work")
         return children.wait_for(child.pid, child.began, watcher.says)
@@ -140,12 +140,12 @@ def _wait_or_end(child: Child, watcher: Watcher) -> bool:
 
 
 @contextlib.contextmanager
-def _machine(run: int, journal: Journal, watcher: Watcher, offline: bool) -> Iterator[tuple[ActingHost, Callable[[int], None]]]:
+def _machine(run: int, journal: Journal, watcher: RunListener, offline: bool) -> Iterator[tuple[ActingHost, Callable[[int], None]]]:
     """The machine, whose children are journaled under the step that was entered last."""
     current = [0]
 
     def starts(pid: int, began: int, finish: bool, argv: Sequence[str]) -> None:
-        journal.child_starts(run, current[0], Child(pid, began, finish, argv[0]))
+        journal.child_starts(run, current[0], JournaledProcess(pid, began, finish, argv[0]))
 
     machine = ActingHost(
         LocalHost(budget=86_400.0), log=journal.folder / f"run-{run}.log", offline=offline, progress=watcher.says,
@@ -161,7 +161,7 @@ def _machine(run: int, journal: Journal, watcher: Watcher, offline: bool) -> Ite
         raise
 
 
-def _go_on(run: int, plan: Plan, journal: Journal, watcher: Watcher, offline: bool) -> Outcome:
+def _go_on(run: int, plan: Plan, journal: Journal, watcher: RunListener, offline: bool) -> Outcome:
     with _machine(run, journal, watcher, offline) as (machine, enter):
         stopped = carry_out(run, plan, journal, machine, watcher, enter)
         if stopped is not None:
@@ -171,7 +171,7 @@ def _go_on(run: int, plan: Plan, journal: Journal, watcher: Watcher, offline: bo
     return outcome
 
 
-def _verify(run: int, plan: Plan, watcher: Watcher) -> Outcome:
+def _verify(run: int, plan: Plan, watcher: RunListener) -> Outcome:
     """The check of the stack again, then a first computation on the device, in the target environment, then a whole network there."""
     watcher.says("checking what is there now")
     report = checking.check(checking.CheckRequest(python=plan.env or None, stack=plan.stack or None, budget=90.0), watcher.says)
@@ -226,7 +226,7 @@ def _from_bundle(plan: Plan) -> bool:
     return any(step.settings.get("bundle") for step in plan.steps)
 
 
-def _take_back(row: RunRow, journal: Journal, watcher: Watcher) -> Outcome:
+def _take_back(row: RunRow, journal: Journal, watcher: RunListener) -> Outcome:
     with _machine(row.id, journal, watcher, _from_bundle(row.plan)) as (machine, enter):
         result = take_back(row.id, row.plan, journal, machine, watcher, enter)
     if isinstance(result, Stopped):
@@ -236,7 +236,7 @@ def _take_back(row: RunRow, journal: Journal, watcher: Watcher) -> Outcome:
     return Outcome(row.id, "undone", f"run {row.id} ({row.name}) is undone", plan=row.plan)
 
 
-def fill_bundle(plan: Plan, addresses: Mapping[str, Address], folder: str, watcher: Watcher) -> str:
+def fill_bundle(plan: Plan, addresses: Mapping[str, Address], folder: str, watcher: RunListener) -> str:
     """Downloads what the plan needs into `folder`, for a machine without a network; says what is in it. Changes nothing else."""
     from gpudoctor.setup.offline.bundle import BundleError, manifest_sha256
     from gpudoctor.setup.offline.bundle_making import make_bundle

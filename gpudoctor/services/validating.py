@@ -12,14 +12,14 @@ from typing import Any, Protocol
 
 from gpudoctor.benchmark import batch_choice, devices, job_plan, replica_jobs, replicas, worker_group, workers
 from gpudoctor.benchmark.conditions import conditions
-from gpudoctor.benchmark.devices import Target
-from gpudoctor.benchmark.job_plan import Asked, Budget, Job
+from gpudoctor.benchmark.devices import MeasurementTarget
+from gpudoctor.benchmark.job_plan import Budget, Job, ValidateOptions
 from gpudoctor.benchmark.monitors.main_memory import free_memory
 from gpudoctor.benchmark.monitors.monitor import Seen, Watching
 from gpudoctor.benchmark.monitors.monitor_choice import gpu_of, peaks_of, watching_for
 from gpudoctor.benchmark.monitors.several_devices import TeamWatching
-from gpudoctor.benchmark.results import MATTERS, Device, measurement
-from gpudoctor.benchmark.workers import Answer
+from gpudoctor.benchmark.results import MATTERS, MeasuredDevice, measurement
+from gpudoctor.benchmark.workers import WorkerAnswer
 from gpudoctor.facts import measurement_store
 from gpudoctor.facts.collect import Gathered, derive, gather
 from gpudoctor.facts.measured_facts import records
@@ -29,6 +29,7 @@ from gpudoctor.model.facts import Facts, Known
 from gpudoctor.model.measurement import FAILED, OK, SKIPPED, Measurement
 from gpudoctor.model.report import Report
 from gpudoctor.services import checking
+from gpudoctor.system.framework_child import Caches
 from gpudoctor.system.local_host import LocalHost
 
 RESERVE = 2.0
@@ -42,7 +43,7 @@ OUT_OF_TIME = "out of time; --full measures all, --workload NAME a single one"
 Progress = Callable[[str], None]
 
 
-class Watcher(Protocol):
+class MeasurementListener(Protocol):
     """Somebody who sees it happen."""
 
     def planned(self, jobs: Sequence[Job]) -> None: ...
@@ -55,14 +56,14 @@ class Watcher(Protocol):
 class ValidateRequest:
     python: str | None = None
     devices: tuple[str, ...] = ()
-    asked: Asked = field(default_factory=Asked)
+    asked: ValidateOptions = field(default_factory=ValidateOptions)
     ignore: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Validated:
     report: Report
-    targets: tuple[Target, ...]
+    targets: tuple[MeasurementTarget, ...]
     left_out: tuple[str, ...] = ()
     """What was not measured, and why: a line each."""
     picks: tuple[BatchPick, ...] = ()
@@ -76,8 +77,8 @@ class Validated:
         return any(each.status == FAILED for each in self.report.measurements)
 
 
-def validate(request: ValidateRequest, progress: Progress | None = None, watcher: Watcher | None = None) -> Validated:
-    """Raises app.BAD_INPUT for what cannot be measured as asked."""
+def validate(request: ValidateRequest, progress: Progress | None = None, watcher: MeasurementListener | None = None) -> Validated:
+    """Raises services.checking.BAD_INPUT for what cannot be measured as asked."""
     began = time.monotonic()
     try:
         job_plan.check(request.asked)
@@ -89,7 +90,7 @@ def validate(request: ValidateRequest, progress: Progress | None = None, watcher
         knowledge, crowded = _timed(checking.catalogue)
         gathered = gather(host, progress)
         targets = devices.choose(gathered.facts, request.devices, sys.executable)
-    except (devices.DeviceError, job_plan.RequestError) as error:
+    except (devices.DeviceError, job_plan.MeasurementRequestError) as error:
         raise checking.RequestError(str(error)) from error
     reserve = min(RESERVE + OWN_WORK * crowded, LONGEST_RESERVE)
     left = job_plan.QUICK_BUDGET - reserve - (time.monotonic() - began) if request.asked.within_budget else None
@@ -117,13 +118,15 @@ def judged(
     """The report of `check` once more, with the measurements as facts."""
     gathered.facts.set("measurements", Known(records(measurements), "gpudoctor validate"))
     derive(gathered)
-    return replace(checking.report_of(checking.Looked(gathered, origin), knowledge, check), measurements=tuple(measurements))
+    return replace(
+        checking.diagnosed_report(checking.GatheredMachine(gathered, origin), knowledge, check), measurements=tuple(measurements)
+    )
 
 
 class Run:
     """Measurements, one after another: two at once would measure each other."""
 
-    def __init__(self, host: LocalHost, facts: Facts, watcher: Watcher | None) -> None:
+    def __init__(self, host: LocalHost, facts: Facts, watcher: MeasurementListener | None) -> None:
         self._host, self._facts, self._watcher = host, facts, watcher
         self.measurements: list[Measurement] = []
         self._budget = Budget()
@@ -132,14 +135,14 @@ class Run:
         self._bandwidth: dict[str, float] = {}
         self._environment = {name: value for name in MATTERS if (value := host.env(name)) is not None}
 
-    def all(self, targets: Sequence[Target], asked: Asked, seconds: float | None) -> list[str]:
+    def all(self, targets: Sequence[MeasurementTarget], asked: ValidateOptions, seconds: float | None) -> list[str]:
         """Within `seconds`, shared fairly between targets; says what was left out."""
         plans = replica_jobs.plans(targets, asked)
         if self._watcher is not None:
             self._watcher.planned([job for _, jobs in plans for job in jobs])
         end = None if seconds is None else time.monotonic() + seconds
         left_out = replica_jobs.left_out(targets, asked)
-        with workers.Caches() as caches:
+        with Caches() as caches:
             for place, (_, jobs) in enumerate(plans):
                 share = None
                 if end is not None:
@@ -148,12 +151,12 @@ class Run:
                 self._target(jobs, share, caches)
         return left_out
 
-    def _target(self, jobs: Sequence[Job], end: float | None, caches: workers.Caches) -> None:
+    def _target(self, jobs: Sequence[Job], end: float | None, caches: Caches) -> None:
         """What does not fit into the time is skipped by name: the report holds what was planned."""
         for number, job in enumerate(jobs):
             left = None if end is None else end - time.monotonic()
             if number and not self._budget.fits(job, left):  # the first tells how fast this is, whatever it takes
-                skipped = measurement(job, Answer(status=SKIPPED, reason=OUT_OF_TIME), Seen(), None, "", Device(), {})
+                skipped = measurement(job, WorkerAnswer(status=SKIPPED, reason=OUT_OF_TIME), Seen(), None, "", MeasuredDevice(), {})
                 self.measurements.append(replace(skipped, notes=(f"would take about {self._budget.expected(job):.0f} s",)))
                 continue
             began = time.monotonic()
@@ -164,16 +167,16 @@ class Run:
             if measured.status != FAILED:  # how fast something failed tells nothing
                 self._budget.learn(job, time.monotonic() - began, reached, begun)
 
-    def one(self, job: Job, caches: workers.Caches, variables: Mapping[str, str] | None = None, limit: float | None = None) -> Measurement:
+    def one(self, job: Job, caches: Caches, variables: Mapping[str, str] | None = None, limit: float | None = None) -> Measurement:
         """One worker, watched from its first measured step to its result. `limit`: seconds after which it is stopped, without blame:
         it did not hang."""
         pids: list[int | str] = [os.getpid()]
         watching = watching_for(self._host, self._facts, job.target, pids)
-        hear, patience = self._attended(job, watching), job_plan.hang_limit(job)
+        on_stage, patience = self._attended(job, watching), job_plan.hang_limit(job)
         try:
             answer = workers.ask(
                 self._host, job.target.python, {**job.request(), "within": limit}, caches=caches,
-                limit=patience if limit is None else min(patience, limit), variables=variables, hear=hear,
+                limit=patience if limit is None else min(patience, limit), variables=variables, on_stage=on_stage,
                 on_start=pids.append, address_space=self._most_addresses(job),
             )  # fmt: skip
         finally:
@@ -181,7 +184,7 @@ class Run:
         answer = _without_blame(answer, limit is not None and limit < patience)
         joules = watching.meter.total() if answer.status == OK else None
         seen, said = watching.seen(), {**answer.device, **answer.result}
-        device = Device(
+        device = MeasuredDevice(
             peaks_of(self._host, self._facts, job.target, self._bandwidth.get(job.target.device)),
             1,
             conditions(self._host, self._facts, job, gpu_of(self._facts, job.target), seen, said),
@@ -195,15 +198,15 @@ class Run:
             self._watcher.ends(job, measured)
         return measured
 
-    def together(self, job: Job, caches: workers.Caches, limit: float | None = None) -> Measurement:
+    def together(self, job: Job, caches: Caches, limit: float | None = None) -> Measurement:
         """Several workers that begin at once; the last of the measurements that come of it."""
         pids: list[int | str] = [os.getpid()]
         watching = TeamWatching(self._host, self._facts, job.peers, pids)
-        hear, patience = self._attended(job, watching), job_plan.hang_limit(job)
+        on_stage, patience = self._attended(job, watching), job_plan.hang_limit(job)
         try:
             answers = worker_group.run(
                 self._host, job.target.python, lambda folder: replica_jobs.members(job, folder), caches=caches,
-                limit=patience if limit is None else min(patience, limit), hear=hear, on_start=pids.append,
+                limit=patience if limit is None else min(patience, limit), on_stage=on_stage, on_start=pids.append,
                 address_space=self._most_addresses(job),
             )  # fmt: skip
         finally:
@@ -218,7 +221,7 @@ class Run:
     def _attended(self, job: Job, watching: Watching | TeamWatching) -> Callable[[str, Mapping[str, Any]], None]:
         """Tells the watcher that `job` begins; what comes back hears its stages, and watches the device while it measures."""
 
-        def hear(stage: str, table: Mapping[str, Any]) -> None:
+        def on_stage(stage: str, table: Mapping[str, Any]) -> None:
             if stage == "device":
                 self._begun = time.monotonic()
             elif stage == "measure":
@@ -230,13 +233,13 @@ class Run:
 
         if self._watcher is not None:
             self._watcher.begins(job)
-        return hear
+        return on_stage
 
     def _of_team(self, job: Job, each: replicas.Together, watching: TeamWatching, short: bool) -> Measurement:
         answer = _without_blame(each.answer, short)
         joules, why_not = watching.total(replica_jobs.ENERGY_SECONDS) if answer.status == OK and not job.messages else (None, "")
         seen, said = watching.seen(), {**answer.device, **answer.result}
-        device = Device(
+        device = MeasuredDevice(
             peaks_of(self._host, self._facts, job.target, self._bandwidth.get(job.target.device)), len({peer.device for peer in job.peers}),
             conditions(self._host, self._facts, job, gpu_of(self._facts, job.target), seen, said),
         )  # fmt: skip
@@ -251,7 +254,7 @@ class Run:
         return None if free is None else free + (8 << 30) + (os.cpu_count() or 1) * (1 << 29)
 
 
-def _without_blame(answer: Answer, short: bool) -> Answer:
+def _without_blame(answer: WorkerAnswer, short: bool) -> WorkerAnswer:
     """An answer that is late only because its time was `short` did not hang."""
     if not (answer.late and short):
         return answer

@@ -16,10 +16,10 @@ from packaging.utils import canonicalize_name
 from gpudoctor.model.recipe import Address
 from gpudoctor.setup import openpgp
 from gpudoctor.setup.packages import apt_index, python_index
-from gpudoctor.setup.packages.apt import Wanted, parse_wanted
+from gpudoctor.setup.packages.apt import AptAlternative, parse_wanted
 from gpudoctor.setup.packages.apt_index import BrokenIndex, Release
 from gpudoctor.setup.packages.debian_versions import compare
-from gpudoctor.system.http import Fetched, Network
+from gpudoctor.system.http import Answer, HttpClient
 
 OK, PROBLEM, UNKNOWN, UNREACHED = "ok", "problem", "unknown", "unreached"
 _UNREACHABLE = ("unreachable", "timeout", "tls", "offline", "insecure")
@@ -29,7 +29,7 @@ _KEY_LIMIT = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class AvailabilityRow:
     """One thing that was looked at. status: ok, problem, unknown or unreached (no answer); `advice` is the next step of a problem."""
 
     what: str
@@ -41,31 +41,31 @@ class Row:
 
 
 @dataclass(slots=True)
-class Places:
+class ReachedServers:
     """The network as far as it was asked. `dead`: host to why it did not answer."""
 
-    network: Network
+    network: HttpClient
     dead: dict[str, str] = field(default_factory=dict)
-    _asked: dict[tuple[str, str], Fetched] = field(default_factory=dict)
+    _asked: dict[tuple[str, str], Answer] = field(default_factory=dict)
 
-    def get(self, url: str, limit: int, timeout: float = 60.0) -> Fetched:
+    def get(self, url: str, limit: int, timeout: float = 60.0) -> Answer:
         return self._once("GET", url, limit, timeout)
 
-    def is_there(self, url: str) -> Fetched:
+    def is_there(self, url: str) -> Answer:
         """By its head; a server that answers heads with an error is asked for the beginning."""
         head = self._once("HEAD", url, 0, 30.0)
         if head.problem or head.ok or head.status in (404, 410):
             return head
         found = self._once("GET", url, 1, 30.0)
-        return Fetched(url, 200) if found.problem == "too-large" and found.status in (200, None) else found
+        return Answer(url, 200) if found.problem == "too-large" and found.status in (200, None) else found
 
-    def _once(self, method: str, url: str, limit: int, timeout: float) -> Fetched:
+    def _once(self, method: str, url: str, limit: int, timeout: float) -> Answer:
         try:
             host = urlsplit(url).netloc
         except ValueError:
-            return Fetched(url, problem="bad-address")
+            return Answer(url, problem="bad-address")
         if host in self.dead:
-            return Fetched(url, problem=self.dead[host])
+            return Answer(url, problem=self.dead[host])
         if (method, url) not in self._asked:
             ask = self.network.head(url, timeout=timeout) if method == "HEAD" else self.network.get(url, timeout=timeout, limit=limit)
             if ask.problem in _UNREACHABLE and ask.status is None:
@@ -74,7 +74,7 @@ class Places:
         return self._asked[method, url]
 
 
-def failed(answer: Fetched) -> tuple[str, str]:
+def failed(answer: Answer) -> tuple[str, str]:
     """Status and detail for an answer that is none."""
     if answer.status in (404, 410):
         return PROBLEM, f"{answer.url} does not exist any more"
@@ -104,7 +104,7 @@ class Packages:
     """The name that a person types, for the advice."""
 
 
-def python_packages(places: Places, asked: Packages) -> Iterator[Row]:
+def python_packages(places: ReachedServers, asked: Packages) -> Iterator[AvailabilityRow]:
     """One row for each requirement that this Python needs; a file on this machine has none."""
     for text in asked.requirements:
         try:
@@ -121,9 +121,9 @@ def python_packages(places: Places, asked: Packages) -> Iterator[Row]:
             yield _package(places, requirement, asked)
 
 
-def _at_address(places: Places, url: str) -> Row:
+def _at_address(places: ReachedServers, url: str) -> AvailabilityRow:
     url = url.partition("#")[0]
-    row = Row(what=url.rpartition("/")[2], status=OK, address="")
+    row = AvailabilityRow(what=url.rpartition("/")[2], status=OK, address="")
     answer = places.is_there(url)
     return _but(row, OK, url) if answer.ok else _but(row, *failed(answer))
 
@@ -135,19 +135,19 @@ def _applies(requirement: Requirement, python: python_index.Minor | None) -> boo
     return requirement.marker.evaluate(minor)
 
 
-def _package(places: Places, requirement: Requirement, asked: Packages) -> Row:
+def _package(places: ReachedServers, requirement: Requirement, asked: Packages) -> AvailabilityRow:
     project = canonicalize_name(requirement.name)
     files: list[python_index.IndexFile] = []
     unread: tuple[str, str] | None = None
     for page in [*(python_index.page_url(url, project) for _, url in asked.indexes), *asked.links]:
         answer = places.get(page, python_index.PAGE_LIMIT)
-        if answer.ok and not answer.problem:
+        if answer.ok:
             files += python_index.read_page(answer.content, project)
         elif answer.status not in (403, 404, 410):  # some servers say 403 for what they do not have
             unread = failed(answer)
     where = " and ".join([*(name for name, _ in asked.indexes), *asked.links])
     name = asked.indexes[0][0].partition("/")[0] if asked.indexes else ""
-    row = Row(what=f"{requirement.name}{requirement.specifier} on {where}", status=OK, address=name)
+    row = AvailabilityRow(what=f"{requirement.name}{requirement.specifier} on {where}", status=OK, address=name)
     fit = python_index.choose(files, requirement, asked.python, asked.platforms, asked.pre)
     if fit.version is not None:
         return _but(row, OK, str(fit.version))
@@ -164,7 +164,7 @@ def _package(places: Places, requirement: Requirement, asked: Packages) -> Row:
     return _but(row, PROBLEM, f"{requirement.name} {wanted} is not there any more; nearest: {fit.nearest}", advice)
 
 
-def _not_for_this_python(row: Row, requirement: Requirement, asked: Packages, fit: python_index.Fit) -> Row:
+def _not_for_this_python(row: AvailabilityRow, requirement: Requirement, asked: Packages, fit: python_index.Fit) -> AvailabilityRow:
     here = "{}.{}".format(*asked.python) if asked.python else "any Python"
     pythons = [f"{major}.{minor}" for major, minor in fit.pythons]
     problem = f"{requirement.name} {fit.matching} has no wheel for Python {here} on this machine"
@@ -185,9 +185,11 @@ def _other_release(recipe: str, project: str, public: str, base: str) -> str:
 _REPORT = "the recipe is older than the index: take a newer gpudoctor, or report it; a mirror may still have it (--mirror NAME=URL)"
 
 
-def repository(places: Places, address: Address, suite: str, components: Sequence[str], architecture: str) -> Iterator[Row]:
+def repository(
+    places: ReachedServers, address: Address, suite: str, components: Sequence[str], architecture: str
+) -> Iterator[AvailabilityRow]:
     """Whether suite, signature, components, architecture and the pinned key are there."""
-    row = Row(what=f"{address.name} {suite}", status=OK, address=address.name)
+    row = AvailabilityRow(what=f"{address.name} {suite}", status=OK, address=address.name)
     release, problem = release_of(places, address.url, suite)
     if release is None:
         yield _but(row, *problem)
@@ -208,17 +210,17 @@ def repository(places: Places, address: Address, suite: str, components: Sequenc
         yield key(places, address)
 
 
-def release_of(places: Places, url: str, suite: str) -> tuple[Release | None, tuple[str, str]]:
+def release_of(places: ReachedServers, url: str, suite: str) -> tuple[Release | None, tuple[str, str]]:
     """The Release file, or (status, detail) of why there is none."""
     folder = apt_index.suite_url(url, suite)
     answer = places.get(f"{folder}/InRelease", apt_index.RELEASE_LIMIT)
-    if answer.ok and not answer.problem:
+    if answer.ok:
         release = apt_index.read_release(answer.text)
         return release, ("", "") if release else (PROBLEM, f"{folder}/InRelease is no Release file")
     if answer.status not in (403, 404, 410):
         return None, failed(answer)
     plain = places.get(f"{folder}/Release", apt_index.RELEASE_LIMIT)
-    release = apt_index.read_release(plain.text) if plain.ok and not plain.problem else None
+    release = apt_index.read_release(plain.text) if plain.ok else None
     if release is None:
         return None, (PROBLEM, f"{folder} does not exist any more") if plain.status in (404, 410) else failed(plain)
     detached = places.get(f"{folder}/Release.gpg", apt_index.RELEASE_LIMIT)
@@ -226,10 +228,10 @@ def release_of(places: Places, url: str, suite: str) -> tuple[Release | None, tu
     return Release(signed, release.architectures, release.components, release.files), ("", "")
 
 
-def key(places: Places, address: Address) -> Row:
-    row = Row(what=f"{address.name} key", status=OK, address=address.name)
+def key(places: ReachedServers, address: Address) -> AvailabilityRow:
+    row = AvailabilityRow(what=f"{address.name} key", status=OK, address=address.name)
     answer = places.get(address.key_url, _KEY_LIMIT)
-    if not answer.ok or answer.problem:
+    if not answer.ok:
         return _but(row, *failed(answer))
     try:
         openpgp.pinned_key(answer.content, address.fingerprint)
@@ -242,8 +244,8 @@ def key(places: Places, address: Address) -> Row:
 
 
 def pinned_packages(
-    places: Places, pins: Sequence[str], repositories: Sequence[tuple[Address, str, Sequence[str]]], architecture: str
-) -> Iterator[Row]:
+    places: ReachedServers, pins: Sequence[str], repositories: Sequence[tuple[Address, str, Sequence[str]]], architecture: str
+) -> Iterator[AvailabilityRow]:
     """`pins`: entries of apt.install with a version, looked for in (address, suite, components) of the plan.
 
     A package that none of them has is of the distribution: apt's own simulation judges it.
@@ -264,7 +266,7 @@ def pinned_packages(
                 source.setdefault(package, address.name)
     for pin, alternatives in entries:
         known = [(one, one.name.partition(":")[0]) for one in alternatives if one.name.partition(":")[0] in offered]
-        row = Row(what=pin, status=OK, address=source[known[0][1]] if known else "")
+        row = AvailabilityRow(what=pin, status=OK, address=source[known[0][1]] if known else "")
         if any(one.matches(version) for one, name in known for version in offered[name]):
             yield _but(row, OK, f"on {row.address}")
         elif known and not unread:
@@ -275,7 +277,7 @@ def pinned_packages(
             yield _but(row, *unread)
 
 
-def _alternatives(entry: str) -> tuple[Wanted, ...]:
+def _alternatives(entry: str) -> tuple[AptAlternative, ...]:
     try:
         return parse_wanted(entry)
     except ValueError:
@@ -283,7 +285,7 @@ def _alternatives(entry: str) -> tuple[Wanted, ...]:
 
 
 def _indexes(
-    places: Places, url: str, suite: str, components: Sequence[str], architecture: str, names: Collection[str]
+    places: ReachedServers, url: str, suite: str, components: Sequence[str], architecture: str, names: Collection[str]
 ) -> Iterator[tuple[dict[str, set[str]], tuple[str, str] | None]]:
     """What each component offers, or (status, detail) of why that cannot be told."""
     release, problem = release_of(places, url, suite)
@@ -291,10 +293,10 @@ def _indexes(
         yield {}, problem
         return
     for component in components or ("",):
-        answer = Fetched(url)
+        answer = Answer(url)
         for path in apt_index.index_paths(release, suite, component, architecture):
             answer = places.get(f"{apt_index.suite_url(url, suite)}/{path}", apt_index.INDEX_LIMIT, 180.0)
-            if answer.ok and not answer.problem:
+            if answer.ok:
                 try:
                     yield apt_index.versions(answer.content, path, names), None
                 except BrokenIndex as error:
@@ -304,15 +306,15 @@ def _indexes(
             yield {}, failed(answer)
 
 
-def download(places: Places, address: Address, path: str) -> Row:
+def download(places: ReachedServers, address: Address, path: str) -> AvailabilityRow:
     url = f"{address.url}/{path}" if path else address.url
-    row = Row(what=path or url.rpartition("/")[2], status=OK, address=address.name)
+    row = AvailabilityRow(what=path or url.rpartition("/")[2], status=OK, address=address.name)
     answer = places.is_there(url)
-    if answer.ok and not answer.problem:
+    if answer.ok:
         return _but(row, OK, url)
     status, detail = failed(answer)
     return _but(row, status, detail, _REPORT if status == PROBLEM else "")
 
 
-def _but(row: Row, status: str, detail: str = "", advice: str = "") -> Row:
-    return Row(what=row.what, status=status, detail=detail, advice=advice, address=row.address)
+def _but(row: AvailabilityRow, status: str, detail: str = "", advice: str = "") -> AvailabilityRow:
+    return AvailabilityRow(what=row.what, status=status, detail=detail, advice=advice, address=row.address)

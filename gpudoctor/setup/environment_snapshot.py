@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterable, Mapping
 
 from gpudoctor.facts.probes import dist_info
-from gpudoctor.system.writable_host import Machine
+from gpudoctor.system.writable_host import WritableHost
 
 MANIFEST = ".gpudoctor-files"
 """In an environment that a venv step made: everything in it as the last step of ours left it."""
@@ -31,11 +31,11 @@ def unpacked(text: str) -> dict[str, str]:
     return {str(path): str(mark) for path, mark in said.items()}
 
 
-def write_manifest(env: str, machine: Machine) -> None:
+def write_manifest(env: str, machine: WritableHost) -> None:
     machine.write(f"{env}/{MANIFEST}", packed(machine.list_tree(env)).encode())
 
 
-def read_manifest(env: str, machine: Machine) -> dict[str, str] | None:
+def read_manifest(env: str, machine: WritableHost) -> dict[str, str] | None:
     """None where there is none that can be read."""
     content = machine.read(f"{env}/{MANIFEST}")
     try:

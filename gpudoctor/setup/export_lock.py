@@ -13,9 +13,9 @@ from typing import Any
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
+from gpudoctor.model import toml_text
 from gpudoctor.model.plan import Act, Command, FileChange, Plan, PlannedStep
-from gpudoctor.setup.packages.pip_command import Places, pip_install, uv_install
-from gpudoctor.system import toml_text
+from gpudoctor.setup.packages.pip_command import PackageSources, pip_install, uv_install
 
 NOT_LOCKED = "the packages are pinned by release, not by checksum, since no index was asked: --online writes every package with its SHA-256"
 MOST = 2_000
@@ -32,7 +32,7 @@ class LockError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class LockPlatform:
     """`machine` as uname says it; `system`: linux or macos."""
 
     system: str
@@ -43,7 +43,7 @@ class Target:
         return _PLATFORMS.get(self.system, _PLATFORMS["linux"]).format(_MACHINES.get(self.machine.lower(), "x86_64"))
 
 
-def locked(plan: Plan, target: Target, run: Compile) -> Plan:
+def locked(plan: Plan, target: LockPlatform, run: Compile) -> Plan:
     """The plan with lists of checksums in its pip steps; why one has none stands among the remarks."""
     python = next((str(step.settings.get("minor") or "") for step in plan.steps if step.kind == "venv"), "")
     steps, remarks = list(plan.steps), list(plan.remarks)
@@ -57,7 +57,7 @@ def locked(plan: Plan, target: Target, run: Compile) -> Plan:
     return replace(plan, steps=tuple(steps), remarks=tuple(remarks))
 
 
-def _locked(step: PlannedStep, python: str, target: Target, run: Compile) -> PlannedStep:
+def _locked(step: PlannedStep, python: str, target: LockPlatform, run: Compile) -> PlannedStep:
     settings = step.settings
     if settings.get("first"):
         raise LockError("they come from two indexes, each for its own packages, and uv resolves from one")
@@ -65,7 +65,7 @@ def _locked(step: PlannedStep, python: str, target: Target, run: Compile) -> Pla
         raise LockError("it has constraints of its own")
     if not python:
         raise LockError("the Python of the environment is not known")
-    where = Places(settings["index"], tuple(settings["find_links"]), tuple(settings["trusted"]))
+    where = PackageSources(settings["index"], tuple(settings["find_links"]), tuple(settings["trusted"]))
     options = ["--prerelease=allow" if option == "--pre" else option for option in settings["options"]]
     words = [
         "--python-version", python, "--python-platform", target.platform, "--only-binary", ":all:", "--format", "pylock.toml",
@@ -83,7 +83,7 @@ def _locked(step: PlannedStep, python: str, target: Target, run: Compile) -> Pla
     return replace(step, acts=tuple(acts))
 
 
-def _install(step: PlannedStep, where: Places, path: str, root: bool) -> Command:
+def _install(step: PlannedStep, where: PackageSources, path: str, root: bool) -> Command:
     settings = step.settings
     exact = ["--no-deps", "--require-hashes", "--requirement", path]
     if settings["uv"]:

@@ -17,13 +17,13 @@ from gpudoctor.setup import triggers
 from gpudoctor.setup.steps._step import Look, PlanError, Settings
 from gpudoctor.setup.sudo_batch import together
 from gpudoctor.system.host import Host
-from gpudoctor.system.writable_host import Machine, NeedsRoot
+from gpudoctor.system.writable_host import NeedsRoot, WritableHost
 
 ContentOf = Callable[[Settings, bytes | None], bytes | None]
 """The content that a file shall have, from what it has; None: no file."""
 
 
-def kept(path: str, machine: Machine, root: bool) -> dict[str, Any]:
+def kept(path: str, machine: WritableHost, root: bool) -> dict[str, Any]:
     """Content, mode and owner of a file, and which folders above it are missing. JSON."""
     content = machine.read(path, root=root)
     mode = machine.look.mode(path) if content is not None else None
@@ -52,12 +52,12 @@ def bits(mode: str) -> int:
     return value
 
 
-def put(path: str, content: bytes, before: Settings, machine: Machine, *, mode: int, root: bool) -> None:
+def put(path: str, content: bytes, before: Settings, machine: WritableHost, *, mode: int, root: bool) -> None:
     folders = [partial(machine.make_folder, folder, root=root) for folder in before["folders"]]
     together([*folders, lambda: machine.write(path, content, mode=mode, root=root)])
 
 
-def put_back(path: str, before: Settings, machine: Machine, *, root: bool) -> None:
+def put_back(path: str, before: Settings, machine: WritableHost, *, root: bool) -> None:
     was = original(before)
     if was is not None:
         owner = before["owner"] if before["owner"] and (root or machine.is_root) else None
@@ -73,10 +73,10 @@ class OneFile:
     def __init__(self, content_of: ContentOf) -> None:
         self._content_of = content_of
 
-    def before(self, settings: Settings, machine: Machine) -> dict[str, Any]:
+    def before(self, settings: Settings, machine: WritableHost) -> dict[str, Any]:
         return kept(settings["path"], machine, settings["root"])
 
-    def apply(self, settings: Settings, before: Settings, machine: Machine) -> None:
+    def apply(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
         path, root, was = settings["path"], settings["root"], original(before)
         wanted = self._content_of(settings, was)
         acts: list[Callable[[], object]] = [lambda: triggers.pull(settings["after"], machine)]
@@ -85,13 +85,13 @@ class OneFile:
             acts.insert(0, lambda: put(path, wanted, before, machine, mode=mode, root=root))
         together(acts)
 
-    def recover(self, settings: Settings, before: Settings, machine: Machine) -> None:
+    def recover(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
         """Files are replaced as a whole, and the triggers may be run again: nothing is in the way."""
 
-    def after(self, settings: Settings, before: Settings, machine: Machine) -> dict[str, Any]:
+    def after(self, settings: Settings, before: Settings, machine: WritableHost) -> dict[str, Any]:
         return {}
 
-    def missing(self, settings: Settings, machine: Machine) -> str:
+    def missing(self, settings: Settings, machine: WritableHost) -> str:
         path = settings["path"]
         now = machine.read(path, root=settings["root"])
         wanted = self._content_of(settings, now)
@@ -99,7 +99,7 @@ class OneFile:
             return ""
         return f"{path} is not there" if now is None else f"{path} is not as it should be"
 
-    def undo(self, settings: Settings, before: Settings, after: Settings | None, machine: Machine) -> tuple[str, ...]:
+    def undo(self, settings: Settings, before: Settings, after: Settings | None, machine: WritableHost) -> tuple[str, ...]:
         path, root, was = settings["path"], settings["root"], original(before)
         now, ours = machine.read(path, root=root), self._content_of(settings, was)
         if now not in (was, ours):

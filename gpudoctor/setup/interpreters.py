@@ -18,7 +18,7 @@ _DEBIAN = ("debian", "ubuntu", "linuxmint", "pop")
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class InterpreterChoice:
     """`path` is empty where uv is to fetch the interpreter. `uv` is the path of uv, or empty."""
 
     path: str
@@ -64,7 +64,7 @@ def system_minor(look: Look) -> str:
     return ""
 
 
-def choose(specifier: str, look: Look) -> Choice:
+def choose(specifier: str, look: Look) -> InterpreterChoice:
     """Raises PlanError where no Python fits and uv is not here."""
     narrowed, uv = wanted(specifier, look), uv_path(look)
     ranked = sorted(
@@ -73,11 +73,11 @@ def choose(specifier: str, look: Look) -> Choice:
     )  # fmt: skip
     if ranked:
         _, _, path, minor, assumed = ranked[0]
-        return Choice(path, minor, uv, assumed)
+        return InterpreterChoice(path, minor, uv, assumed)
     if uv and not look.options.get("bundle"):
         minor = next((minor for minor in _MINORS if fits(minor, narrowed)), "")
         if minor:
-            return Choice("", minor, uv)
+            return InterpreterChoice("", minor, uv)
     left_out = [str(path) for path in look.facts.value("python.interpreters_left_out") or ()]
     others = f"; not used, since another user could change it: {', '.join(left_out)}" if left_out else ""
     here = ", ".join(sorted({found["minor"] for found in _known(look)}, key=lambda minor: int(minor.partition(".")[2]))) or "none"

@@ -56,7 +56,7 @@ class RunRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Child:
+class JournaledProcess:
     """A process that a run started: `began` is its start time in ticks since boot, which with the pid names it for good.
 
     Its arguments are not kept: the address of a proxy among them may hold a password.
@@ -191,7 +191,7 @@ class Journal:
 
     # children
 
-    def child_starts(self, run: int, step: int, child: Child) -> None:
+    def child_starts(self, run: int, step: int, child: JournaledProcess) -> None:
         self._database.execute(
             "INSERT INTO child (run, step, pid, began, finish, argv) VALUES (?, ?, ?, ?, ?, ?)",
             (run, step, child.pid, child.began, int(child.finish), json.dumps([child.program])),
@@ -200,10 +200,10 @@ class Journal:
     def child_ends(self, run: int, pid: int) -> None:
         self._database.execute("UPDATE child SET ended=1 WHERE run=? AND pid=?", (run, pid))
 
-    def open_children(self, run: int) -> list[Child]:
+    def open_children(self, run: int) -> list[JournaledProcess]:
         """Those of which nobody saw the end."""
         rows = self._database.execute("SELECT pid, began, finish, argv FROM child WHERE run=? AND ended=0 ORDER BY rowid", (run,))
-        return [Child(pid, began, bool(finish), json.loads(argv)[0]) for pid, began, finish, argv in rows.fetchall()]
+        return [JournaledProcess(pid, began, bool(finish), json.loads(argv)[0]) for pid, began, finish, argv in rows.fetchall()]
 
 
 def _now() -> str:

@@ -1,4 +1,4 @@
-"""Public keys of repositories: out of armour, and which primary keys are in them. No signature is checked here: host.gpg does that.
+"""Public keys of repositories: out of armour, and which primary keys are in them. No signature is checked here: system.gpg does that.
 
 What comes in was fetched from somewhere, so every length is checked before it is believed.
 """

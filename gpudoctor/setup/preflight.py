@@ -18,8 +18,8 @@ from gpudoctor.setup.packages.apt_index import DEB_ARCHITECTURES
 from gpudoctor.setup.steps._step import Look, Settings
 
 if TYPE_CHECKING:
-    from gpudoctor.setup.availability import Packages, Places, Row
-    from gpudoctor.system.http import Network
+    from gpudoctor.setup.availability import AvailabilityRow, Packages, ReachedServers
+    from gpudoctor.system.http import HttpClient
 
 _GB = 10**9
 _PACKAGES = ("apt.install", "dnf.install", "pacman.install")
@@ -33,40 +33,40 @@ _SERVED = ("x86_64", "amd64", "aarch64", "arm64")
 class Preflight:
     """`problems` stop the run; `notes` are lines for the person. `rows` is all that was looked at."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[AvailabilityRow, ...]
     notes: tuple[str, ...] = ()
 
     @property
-    def problems(self) -> tuple[Row, ...]:
+    def problems(self) -> tuple[AvailabilityRow, ...]:
         return tuple(row for row in self.rows if row.status == "problem")
 
     @property
-    def unknown(self) -> tuple[Row, ...]:
+    def unknown(self) -> tuple[AvailabilityRow, ...]:
         return tuple(row for row in self.rows if row.status == "unknown")
 
 
-def preflight(plan: Plan, look: Look, network: Network | None, platforms: Sequence[str] | None = None) -> Preflight:
+def preflight(plan: Plan, look: Look, network: HttpClient | None, platforms: Sequence[str] | None = None) -> Preflight:
     """`network` None, or an offline bundle in look.options: nothing is asked. `platforms`: of wheels, those of this machine by default."""
-    from gpudoctor.setup.availability import Places
+    from gpudoctor.setup.availability import ReachedServers
 
     rows = [*_disk(plan, look), *_architecture(plan, look), *_write_permission(plan, look), *_python(plan, look)]
     notes = list(_root(plan, look))
     if look.options.get("bundle"):
         notes.append(f"everything comes from {look.options['bundle']}; no network is used")
     elif network is not None:
-        places = Places(network)
+        places = ReachedServers(network)
         asked = list(_still_there(plan, look, places, list(platform_tags()) if platforms is None else list(platforms)))
         rows += _without_network(asked, places)
     return Preflight(tuple(rows), tuple(notes))
 
 
-def _row(what: str, status: str, detail: str, advice: str = "") -> Row:
-    from gpudoctor.setup.availability import Row
+def _row(what: str, status: str, detail: str, advice: str = "") -> AvailabilityRow:
+    from gpudoctor.setup.availability import AvailabilityRow
 
-    return Row(what=what, status=status, detail=detail, advice=advice)
+    return AvailabilityRow(what=what, status=status, detail=detail, advice=advice)
 
 
-def _disk(plan: Plan, look: Look) -> Iterator[Row]:
+def _disk(plan: Plan, look: Look) -> Iterator[AvailabilityRow]:
     kinds = {step.kind for step in plan.todo}
     in_env, packages = bool(kinds & set(_INTO_ENV)) and bool(plan.env), bool(kinds & set(_PACKAGES))
     places = [(nearest_folder(plan.env, look), plan.disk_gb)] if in_env else []
@@ -99,7 +99,7 @@ def nearest_folder(path: str, look: Look) -> str:
     return path or "/"
 
 
-def _architecture(plan: Plan, look: Look) -> Iterator[Row]:
+def _architecture(plan: Plan, look: Look) -> Iterator[AvailabilityRow]:
     machine = str(look.facts.value("platform.machine", "")).lower()
     if not machine:
         yield _row("processor", "unknown", "its architecture is not known")
@@ -110,7 +110,7 @@ def _architecture(plan: Plan, look: Look) -> Iterator[Row]:
         yield _row("processor", "ok", machine)
 
 
-def _write_permission(plan: Plan, look: Look) -> Iterator[Row]:
+def _write_permission(plan: Plan, look: Look) -> Iterator[AvailabilityRow]:
     if not plan.env or not any(step.kind in _INTO_ENV for step in plan.todo):
         return
     folder = nearest_folder(plan.env, look)
@@ -121,7 +121,7 @@ def _write_permission(plan: Plan, look: Look) -> Iterator[Row]:
         yield _row(f"writing to {folder}", "ok" if may else "unknown", "" if may else "the permissions could not be read")
 
 
-def _python(plan: Plan, look: Look) -> Iterator[Row]:
+def _python(plan: Plan, look: Look) -> Iterator[AvailabilityRow]:
     for step in plan.todo:
         if step.kind != "venv":
             continue
@@ -148,7 +148,7 @@ def _root(plan: Plan, look: Look) -> Iterator[str]:
         yield f"root rights are needed for step {numbers}, and sudo is not installed: the commands are shown, to be run as root"
 
 
-def _still_there(plan: Plan, look: Look, places: Places, platforms: Sequence[str]) -> Iterator[Row]:
+def _still_there(plan: Plan, look: Look, places: ReachedServers, platforms: Sequence[str]) -> Iterator[AvailabilityRow]:
     from gpudoctor.setup import availability
 
     python = _minor(plan, look)
@@ -204,7 +204,7 @@ def _minor(plan: Plan, look: Look) -> tuple[int, int] | None:
     return (int(parts[0]), int(parts[1])) if len(parts) > 1 and parts[0].isdigit() and parts[1].isdigit() else None
 
 
-def _without_network(rows: Sequence[Row], places: Places) -> Iterator[Row]:
+def _without_network(rows: Sequence[AvailabilityRow], places: ReachedServers) -> Iterator[AvailabilityRow]:
     """Rows of hosts that did not answer become one."""
     dead = places.dead
     yield from (row for row in rows if row.status != "unreached")

@@ -11,10 +11,10 @@ from gpudoctor.model.plan import Plan, PlannedStep
 from gpudoctor.setup.journal import Journal, StepRow
 from gpudoctor.setup.steps import kind_named
 from gpudoctor.setup.steps._step import Kind, Waiting
-from gpudoctor.system.writable_host import ActFailed, Machine, NeedsRoot
+from gpudoctor.system.writable_host import ActFailed, NeedsRoot, WritableHost
 
 
-class Watcher(Protocol):
+class RunListener(Protocol):
     """Who is told what happens: a screen, or nobody."""
 
     def begins(self, step: PlannedStep, total: int) -> None: ...
@@ -37,7 +37,9 @@ class Stopped:
     commands: tuple[tuple[str, ...], ...] = ()
 
 
-def carry_out(run: int, plan: Plan, journal: Journal, machine: Machine, watcher: Watcher, enter: Callable[[int], None]) -> Stopped | None:
+def carry_out(
+    run: int, plan: Plan, journal: Journal, machine: WritableHost, watcher: RunListener, enter: Callable[[int], None]
+) -> Stopped | None:
     """Every step that is not done yet. `enter(number)` is called before each, so that its children are journaled under it."""
     rows = journal.steps(run)
     journal.set_run(run, "running")
@@ -57,7 +59,7 @@ def carry_out(run: int, plan: Plan, journal: Journal, machine: Machine, watcher:
     return None
 
 
-def _one(run: int, step: PlannedStep, row: StepRow, journal: Journal, machine: Machine) -> Stopped | None:
+def _one(run: int, step: PlannedStep, row: StepRow, journal: Journal, machine: WritableHost) -> Stopped | None:
     kind = kind_named(step.kind)
     try:
         before = row.before
@@ -86,7 +88,7 @@ def _one(run: int, step: PlannedStep, row: StepRow, journal: Journal, machine: M
 
 
 def take_back(
-    run: int, plan: Plan, journal: Journal, machine: Machine, watcher: Watcher, enter: Callable[[int], None]
+    run: int, plan: Plan, journal: Journal, machine: WritableHost, watcher: RunListener, enter: Callable[[int], None]
 ) -> Stopped | list[str]:
     """Undo, last step first, whatever state each was left in. Returns what was kept because a person changed it since."""
     rows = journal.steps(run)
@@ -109,7 +111,7 @@ def take_back(
     return kept
 
 
-def _undo_one(step: PlannedStep, row: StepRow, kind: Kind, machine: Machine) -> Stopped | tuple[str, ...]:
+def _undo_one(step: PlannedStep, row: StepRow, kind: Kind, machine: WritableHost) -> Stopped | tuple[str, ...]:
     assert row.before is not None
     try:
         return kind.undo(step.settings, row.before, row.after, machine)

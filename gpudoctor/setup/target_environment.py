@@ -17,7 +17,7 @@ _LIBRARY = re.compile(r"^python(3\.\d+)t?$")
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class TargetFolder:
     """`kind`: '' (nothing there), empty (a folder without content), venv, conda, or other (a folder that is no environment)."""
 
     path: str
@@ -33,7 +33,7 @@ class Target:
         return self.kind in ("venv", "conda")
 
 
-def at(host: Host, path: str) -> Target:
+def at(host: Host, path: str) -> TargetFolder:
     """By reading the folder."""
     marker = host.read(f"{path}/pyvenv.cfg", limit=20_000)
     libraries = [name for name in host.listdir(f"{path}/lib") if _LIBRARY.match(name)]
@@ -41,8 +41,8 @@ def at(host: Host, path: str) -> Target:
     if not kind:
         names = host.listdir(path)
         if not names and not host.exists(path) and host.readlink(path) is None:
-            return Target(path, "")
-        return Target(path, "other" if names or not host.exists(f"{path}/.") else "empty")
+            return TargetFolder(path, "")
+        return TargetFolder(path, "other" if names or not host.exists(f"{path}/.") else "empty")
     said = parse_pyvenv(marker.text) if marker.ok else {}
     version = short_version(said.get("version_info") or said.get("version", ""))
     minor = ".".join(version.split(".")[:2]) if version else libraries[0].removeprefix("python") if len(libraries) == 1 else ""
@@ -50,17 +50,17 @@ def at(host: Host, path: str) -> Target:
     managed = host.exists(f"{path}/lib/{library}/EXTERNALLY-MANAGED") or (kind == "conda" and bool(host.listdir(f"{path}/condabin")))
     folder = f"{path}/lib/{library}/site-packages"
     found, _ = dist_info.from_names(folder, host.listdir(folder))
-    return Target(path, kind, minor, managed, dist_info.versions(found))
+    return TargetFolder(path, kind, minor, managed, dist_info.versions(found))
 
 
-def of(look: Look) -> Target:
+def of(look: Look) -> TargetFolder:
     """The folder of the plan, by the facts where they are of that environment, else by reading it."""
     facts = look.facts
     prefix = facts.value("python.prefix")
     if prefix and posixpath.normpath(str(prefix)) == posixpath.normpath(look.env) and facts.known("python.distributions"):
         kind = str(facts.value("python.kind", ""))
         version = str(facts.value("python.version", ""))
-        return Target(
+        return TargetFolder(
             look.env, "conda" if kind == "conda" else "other" if kind in ("system", "pyenv") else "venv", ".".join(version.split(".")[:2]),
             bool(facts.value("python.externally_managed", False)), dict(facts.value("python.distributions")),
         )  # fmt: skip

@@ -7,7 +7,7 @@ from functools import partial
 
 from gpudoctor.setup.sudo_batch import together
 from gpudoctor.system.host import Host
-from gpudoctor.system.writable_host import Machine
+from gpudoctor.system.writable_host import WritableHost
 
 NAMES = ("ldconfig", "udev", "initramfs", "grub")
 _WAYS: dict[str, tuple[tuple[tuple[str, ...], ...], ...]] = {
@@ -37,7 +37,7 @@ def commands(names: Iterable[str], host: Host) -> list[tuple[str, tuple[str, ...
     return found
 
 
-def pull(names: Iterable[str], machine: Machine) -> None:
+def pull(names: Iterable[str], machine: WritableHost) -> None:
     """Raises ActFailed."""
 
     def run(name: str, command: tuple[str, ...]) -> None:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from gpudoctor.model.recipe import Address, Recipe, RecipeBook, StepTemplate
 from gpudoctor.setup import availability
-from gpudoctor.setup.availability import OK, PROBLEM, UNKNOWN, UNREACHED, Packages, Places, Row
-from gpudoctor.system.http import Network
+from gpudoctor.setup.availability import OK, PROBLEM, UNKNOWN, UNREACHED, AvailabilityRow, Packages, ReachedServers
+from gpudoctor.system.http import HttpClient
 
 _PROJECT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _ARCHITECTURE = "amd64"
@@ -31,9 +31,9 @@ class OnlineRow:
     detail: str
 
 
-def verify_online(book: RecipeBook, network: Network) -> Iterator[OnlineRow]:
+def verify_online(book: RecipeBook, network: HttpClient) -> Iterator[OnlineRow]:
     """One row for each thing that a recipe names, as soon as it is known."""
-    places = Places(network)
+    places = ReachedServers(network)
     used: set[str] = set()
     for recipe in sorted(book.recipes, key=lambda one: one.id):
         for row in _recipe(recipe, book, places):
@@ -54,11 +54,11 @@ def summary(rows: Sequence[OnlineRow]) -> str:
     )
 
 
-def _detail(row: Row) -> str:
+def _detail(row: AvailabilityRow) -> str:
     return f"{row.detail}; {row.advice}" if row.advice and row.status == PROBLEM else row.detail
 
 
-def _recipe(recipe: Recipe, book: RecipeBook, places: Places) -> Iterator[Row]:
+def _recipe(recipe: Recipe, book: RecipeBook, places: ReachedServers) -> Iterator[AvailabilityRow]:
     steps = [step for step in recipe.steps if isinstance(step, StepTemplate)]
     repositories: list[tuple[Address, str, Sequence[str]]] = []
     for step in steps:
@@ -73,13 +73,13 @@ def _recipe(recipe: Recipe, book: RecipeBook, places: Places) -> Iterator[Row]:
             yield _download(step, book, places)
 
 
-def _pip(step: StepTemplate, recipe: Recipe, book: RecipeBook, places: Places) -> Iterator[Row]:
+def _pip(step: StepTemplate, recipe: Recipe, book: RecipeBook, places: ReachedServers) -> Iterator[AvailabilityRow]:
     named = [str(step.settings.get("index") or "pypi"), *filter(None, [str(step.settings.get("first_index") or "")])]
     links = [str(one) for one in step.settings.get("find_links", ()) if not str(one).startswith("/")]
     packages = [str(text) for text in step.settings["packages"]]
     chosen = [text for text in (*named, *links) if "{" in text]
     if chosen:
-        yield Row(what=", ".join(packages), status=UNKNOWN, detail=f"the facts of a machine choose the index: {chosen[0]}")
+        yield AvailabilityRow(what=", ".join(packages), status=UNKNOWN, detail=f"the facts of a machine choose the index: {chosen[0]}")
         return
     requirements = []
     for text in packages:
@@ -89,7 +89,7 @@ def _pip(step: StepTemplate, recipe: Recipe, book: RecipeBook, places: Places) -
         elif project:
             requirements.append(project[0])  # that the project is there can be told; its version is chosen by facts
         else:
-            yield Row(what=text, status=UNKNOWN, detail="the facts of a machine choose it", address=named[0].partition("/")[0])
+            yield AvailabilityRow(what=text, status=UNKNOWN, detail="the facts of a machine choose it", address=named[0].partition("/")[0])
     asked = Packages(
         requirements=requirements, indexes=[(name, _url(name, book)) for name in named], links=[_url(name, book) for name in links],
         recipe=recipe.name,
@@ -103,17 +103,19 @@ def _url(name: str, book: RecipeBook) -> str:
 
 
 def _repository(
-    step: StepTemplate, book: RecipeBook, places: Places, repositories: list[tuple[Address, str, Sequence[str]]]
-) -> Iterator[Row]:
+    step: StepTemplate, book: RecipeBook, places: ReachedServers, repositories: list[tuple[Address, str, Sequence[str]]]
+) -> Iterator[AvailabilityRow]:
     first, _, below = str(step.settings.get("repository", "")).partition("/")
     known = book.addresses.get(first)
     if known is None:
-        yield Row(what=first, status=UNKNOWN, detail="the facts of a machine choose the repository")
+        yield AvailabilityRow(what=first, status=UNKNOWN, detail="the facts of a machine choose the repository")
         return
     suite, components = str(step.settings.get("suite", "")), [str(one) for one in step.settings.get("components", ())]
     chosen = next((text for text in (below, suite, *components) if "{" in text), "")
     if chosen or step.do == "dnf.repository":
-        yield Row(what=f"{first} {suite}".strip(), status=UNKNOWN, detail=f"the facts of a machine choose {chosen or 'it'}", address=first)
+        yield AvailabilityRow(
+            what=f"{first} {suite}".strip(), status=UNKNOWN, detail=f"the facts of a machine choose {chosen or 'it'}", address=first
+        )
         if known.key_url:
             yield availability.key(places, known)
         return
@@ -124,19 +126,21 @@ def _repository(
     yield from availability.repository(places, address, suite, components, "")
 
 
-def _download(step: StepTemplate, book: RecipeBook, places: Places) -> Row:
+def _download(step: StepTemplate, book: RecipeBook, places: ReachedServers) -> AvailabilityRow:
     name, path = str(step.settings.get("address", "")), str(step.settings.get("path", ""))
     first, _, below = name.partition("/")
     if first not in book.addresses or "{" in name + path:
-        return Row(what=path, status=UNKNOWN, detail="the facts of a machine choose it", address=first if first in book.addresses else "")
+        return AvailabilityRow(
+            what=path, status=UNKNOWN, detail="the facts of a machine choose it", address=first if first in book.addresses else ""
+        )
     return availability.download(places, book.addresses[first], "/".join(filter(None, (below, path))))
 
 
-def _address(places: Places, address: Address) -> Iterator[Row]:
+def _address(places: ReachedServers, address: Address) -> Iterator[AvailabilityRow]:
     if address.key_url:
         yield availability.key(places, address)
         return
     row = availability.download(places, address, "")
     # The top of some servers is closed although what lies below is not.
     closed = row.status == PROBLEM and "is refused" in row.detail
-    yield Row(what=address.url, status=UNKNOWN if closed else row.status, detail=row.detail, address=address.name)
+    yield AvailabilityRow(what=address.url, status=UNKNOWN if closed else row.status, detail=row.detail, address=address.name)

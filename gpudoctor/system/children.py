@@ -12,11 +12,12 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gpudoctor.system.local_host import find_program
 from gpudoctor.system.portable import WINDOWS, has_ended
+from gpudoctor.system.process_reaper import born
 
 if TYPE_CHECKING:
     import subprocess
@@ -165,25 +166,15 @@ def wait_for_lock(path: str = "/var/lib/dpkg/lock-frontend", progress: Callable[
 
 
 def start_of(pid: int) -> int | None:
-    """When a process began, in ticks since boot (field 22 of /proc/PID/stat); None where there is none, or only a zombie."""
-    if sys.platform == "linux":
-        found = _stat(pid)
-        return None if found is None else found[2]
+    """When a process began, in ticks since boot; None where there is none, or only a zombie."""
+    import psutil
+
     try:
-        import psutil
-
-        return int(psutil.Process(pid).create_time() * 100)
-    except Exception:
-        return None
-
-
-def _stat(pid: int) -> tuple[int, int, int] | None:
-    """Parent, process group and start time of a process that lives."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as handle:
-            fields = handle.read().rpartition(b")")[2].split()
-        return None if fields[0] in (b"Z", b"X") else (int(fields[1]), int(fields[2]), int(fields[19]))
-    except (OSError, ValueError, IndexError):
+        process = psutil.Process(pid)
+        if process.status() in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD):
+            return None
+        return born(pid) if sys.platform == "linux" else int(process.create_time() * 100)
+    except (psutil.Error, OSError):
         return None
 
 
@@ -197,7 +188,16 @@ def _family(pid: int, start: int) -> list[int]:
 
 
 def _group(group: int) -> list[int]:
-    return [pid for pid in _processes() if (found := _stat(pid)) is not None and found[1] == group]
+    return [pid for pid in _processes() if _group_of(pid) == group and start_of(pid) is not None]
+
+
+def _group_of(pid: int) -> int | None:
+    if sys.platform == "win32":
+        return None
+    try:
+        return os.getpgid(pid)
+    except OSError:
+        return None
 
 
 def _marked(pid: int, start: int) -> list[int]:
@@ -206,26 +206,26 @@ def _marked(pid: int, start: int) -> list[int]:
 
 def _has_mark(other: int, pid: int, start: int) -> bool:
     """False too where the environment of another user's process may not be read."""
+    import psutil
+
     try:
-        with open(f"/proc/{other}/environ", "rb") as handle:
-            return f"{CHILD}={pid}.{start}".encode() in handle.read(1 << 20).split(b"\0") and _stat(other) is not None
-    except OSError:
+        return psutil.Process(other).environ().get(CHILD) == f"{pid}.{start}" and start_of(other) is not None
+    except (psutil.Error, OSError):
         return False
 
 
-def _processes() -> Iterator[int]:
-    try:
-        names = os.listdir("/proc")
-    except OSError:
-        return
-    yield from (int(name) for name in names if name.isdigit() and int(name) != os.getpid())
+def _processes() -> list[int]:
+    import psutil
+
+    return [pid for pid in psutil.pids() if pid != os.getpid()]
 
 
 def _name(pid: int) -> str:
+    import psutil
+
     try:
-        with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as handle:
-            return "".join(letter for letter in handle.read(64) if letter.isprintable())
-    except OSError:
+        return "".join(letter for letter in psutil.Process(pid).name()[:64] if letter.isprintable())
+    except (psutil.Error, OSError):
         return "a process"
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from gpudoctor.system import safe_files
-from gpudoctor.system.http import Network
+from gpudoctor.system.http import HttpClient
 from gpudoctor.system.writable_host import ActFailed
 
 PART = ".gpudoctor-part"
@@ -34,7 +34,7 @@ _HOPELESS = ("offline", "bad-address", "insecure", "tls", "too-large")
 
 def fetch(url: str, *, offline: bool, limit: int) -> bytes:
     """A small document. Raises ActFailed."""
-    answer = Network(online=not offline).get(url, timeout=120.0, limit=limit)
+    answer = HttpClient(online=not offline).get(url, timeout=120.0, limit=limit)
     if answer.problem or not answer.ok:
         raise ActFailed(_reason(url, answer.status, answer.problem), _advice(answer.problem))
     return answer.content
@@ -67,7 +67,7 @@ def download(url: str, path: str, *, offline: bool, sha256: str, size: int | Non
 
 
 def _get_whole(url: str, part: str, offline: bool, size: int | None, say: Callable[[str], None]) -> None:
-    network, until, fruitless = Network(online=not offline), time.monotonic() + LONGEST, 0
+    network, until, fruitless = HttpClient(online=not offline), time.monotonic() + LONGEST, 0
     name = os.path.basename(urlsplit(url).path) or url
     shown = 0.0
 

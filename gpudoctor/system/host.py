@@ -147,7 +147,7 @@ class Host(Protocol):
         ...
 
     def distrust(self, path: str, *, lies_here: bool = False) -> str:
-        """'' where it may be run without being asked for by name, else why not (host.trust), in words for a program.
+        """'' where it may be run without being asked for by name, else why not (system.trust), in words for a program.
 
         `lies_here`: it is an environment that was only found in the current folder. Recorded machines say what the live one said.
         """

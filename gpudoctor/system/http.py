@@ -7,7 +7,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -18,88 +18,69 @@ _STALL = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
-    """An answer of a server, or the problem: offline, timeout, too-large, tls, unreachable, bad-address, insecure.
+class Answer:
+    """What a server said, or the problem: offline, timeout, too-large, tls, unreachable, bad-address, insecure.
 
-    insecure: the server led from https to an address without it; that was not followed.
+    insecure: the server led from https to an address without it; that was not followed. `headers` have lower-case names.
     """
 
     url: str
     status: int | None = None
     content: bytes = b""
     problem: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def ok(self) -> bool:
-        return self.status is not None and 200 <= self.status < 300
+        """The whole of it is here."""
+        return not self.problem and self.status is not None and 200 <= self.status < 300
 
     @property
     def text(self) -> str:
         return self.content.decode("utf-8", "replace")
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a server said to a question with headers of its own; redirections are answers too. `problem` as in Fetched.
-
-    `headers` have lower-case names.
-    """
-
-    url: str
-    status: int | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
-    content: bytes = b""
-    problem: str = ""
-
-
-class Network:
+class HttpClient:
     """Fetches whole documents within a time and a size; never raises for what a server or cable does."""
 
     def __init__(self, online: bool) -> None:
         self.online = online
 
-    def get(self, url: str, *, timeout: float = 10.0, limit: int = 5_000_000) -> Fetched:
+    def get(self, url: str, *, timeout: float = 10.0, limit: int = 5_000_000) -> Answer:
         return self._ask("GET", url, timeout, limit)
 
-    def head(self, url: str, *, timeout: float = 10.0) -> Fetched:
+    def head(self, url: str, *, timeout: float = 10.0) -> Answer:
         return self._ask("HEAD", url, timeout, 0)
 
     def send(
         self, method: str, url: str, *, headers: Mapping[str, str], body: bytes | None = None, timeout: float = 30.0, limit: int = 5_000_000
     ) -> Answer:
         """One question, no redirection followed, no password of ~/.netrc added: a token must go nowhere but to `url`."""
-        deadline, status = time.monotonic() + timeout, None
         if any(name.lower() in _SECRET_HEADERS for name in headers) and not _is_private(url):
             return Answer(url, problem="insecure")
-        try:
-            with self._answer(method, url, timeout, dict(headers), body=body, alone=True) as answer:
-                status, content = answer.status_code, bytearray()
-                named = {name.lower(): value for name, value in answer.headers.items()}
-                for chunk in _chunks(answer):
-                    content += chunk
-                    if len(content) > limit:
-                        return Answer(url, status, named, problem="too-large")
-                    if time.monotonic() > deadline:
-                        return Answer(url, status, named, problem="timeout")
-                return Answer(url, status, named, bytes(content))
-        except _Trouble as trouble:
-            return Answer(url, status, problem=trouble.problem)
+        return self._ask(method, url, timeout, limit, headers=headers, body=body, alone=True)
 
-    def _ask(self, method: str, url: str, timeout: float, limit: int) -> Fetched:
-        deadline, status = time.monotonic() + timeout, None
+    def _ask(
+        self, method: str, url: str, timeout: float, limit: int, *, headers: Mapping[str, str] | None = None, body: bytes | None = None,
+        alone: bool = False,
+    ) -> Answer:  # fmt: skip
+        """`limit` 0: the body is not read. `alone`: the status stays known where the answer breaks off, since the question may have
+        changed something there; elsewhere a server that breaks off has not answered."""
+        deadline = time.monotonic() + timeout
+        found = Answer(url)
         try:
-            with self._answer(method, url, timeout, {}) as answer:
-                status = answer.status_code
+            with self._answer(method, url, timeout, dict(headers or {}), body=body, alone=alone) as answer:
+                found = Answer(url, answer.status_code, headers={name.lower(): value for name, value in answer.headers.items()})
                 content = bytearray()
                 for chunk in _chunks(answer) if limit else ():
                     content += chunk
                     if len(content) > limit:
-                        return Fetched(url, status, problem="too-large")
+                        return replace(found, problem="too-large")
                     if time.monotonic() > deadline:  # a server that drips would keep a per-read limit happy for ever
-                        return Fetched(url, status, problem="timeout")
-                return Fetched(url, status, bytes(content))
+                        return replace(found, problem="timeout")
+                return replace(found, content=bytes(content))
         except _Trouble as trouble:
-            return Fetched(url, problem=trouble.problem)
+            return replace(found if alone else Answer(url), problem=trouble.problem)
 
     def download(
         self, url: str, path: str, *, limit: int, timeout: float, progress: Callable[[int, int | None], None] = lambda got, whole: None
@@ -157,7 +138,7 @@ class Network:
 
 
 class _Trouble(Exception):
-    """What a server or cable did; a problem of Fetched."""
+    """What a server or cable did; a problem of an Answer."""
 
     def __init__(self, problem: str) -> None:
         super().__init__(problem)

@@ -194,6 +194,16 @@ class LocalHost:
 
     # environment
 
+    def main_memory(self) -> tuple[int, int] | None:
+        """(bytes that programs can still get, bytes in all) of the machine; None where the system does not say."""
+        import psutil
+
+        try:
+            memory = psutil.virtual_memory()
+        except (psutil.Error, OSError, RuntimeError, ValueError):
+            return None
+        return (int(memory.available), int(memory.total)) if memory.total else None
+
     def env(self, name: str) -> str | None:
         value = os.environ.get(name)
         return None if value is None else _printable(value)

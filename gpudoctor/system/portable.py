@@ -83,14 +83,6 @@ def kill_group(leader: int) -> None:
         os.killpg(leader, signal.SIGKILL)
 
 
-def collect(pid: int, *, wait: bool = False) -> None:
-    """Takes the status of a child that has ended, so that no zombie stays; nothing on Windows, which has none."""
-    if sys.platform == "win32":
-        return
-    with contextlib.suppress(OSError):
-        os.waitpid(pid, 0 if wait else os.WNOHANG)
-
-
 def has_ended(process: subprocess.Popen[bytes]) -> bool:
     """Whether a child is dead. Where the system can say so without reaping it, it stays a zombie, whose number nobody else can get."""
     if sys.platform == "win32" or not hasattr(os, "waitid"):

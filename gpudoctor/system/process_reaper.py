@@ -1,6 +1,6 @@
 """Processes that outlive the one that was started: found again because orphans become our children, and by a marker that they inherit.
 
-Linux alone; elsewhere nothing is found.
+A process is remembered with its start time, as psutil does it: what got the number of one that has ended is never killed.
 """
 
 from __future__ import annotations
@@ -9,13 +9,16 @@ import contextlib
 import os
 import sys
 import threading
-import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import TYPE_CHECKING
 
-from gpudoctor.system.portable import collect, kill
+if TYPE_CHECKING:
+    import psutil
 
 MARKER = "GPUDOCTOR_RUN"
 """The variable that each process of ours carries."""
+_PATIENCE = 0.1
+"""Seconds that killed processes get to be gone."""
 _lock = threading.Lock()
 _reaper: bool | None = None
 
@@ -36,41 +39,18 @@ def become_reaper() -> None:
 
 def kill_marked(marker: str, everywhere: bool) -> bool:
     """Kill what still carries the marker; True where something did. Without force only adopted orphans are looked at."""
-    wanted = f"{MARKER}={marker}".encode()
-    killed = False
-    for pid in _all_processes() if everywhere or not _reaper else _adopted():
-        try:
-            with open(f"/proc/{pid}/environ", "rb") as handle:
-                ours = wanted in handle.read(1 << 20).split(b"\0")
-        except OSError:
-            continue
-        if ours:
-            killed = True
-            kill(pid)
-            collect(pid, wait=_is_child(pid))
-    return killed
+    found = _with_marker(None if everywhere or not _reaper else _adopted(), lambda value: value == marker)
+    _kill_all(found)
+    return bool(found)
 
 
 def kill_started_by(doctor: int) -> None:
     """Kill what a process of ours that was itself killed had started: its marks begin with its number."""
-    wanted = f"{MARKER}={doctor}.".encode()
     for _ in range(5):
-        found = [pid for pid in _all_processes() if _carries(pid, wanted)]
+        found = _with_marker(None, lambda value: value.startswith(f"{doctor}."))
         if not found:
             return
-        for pid in found:
-            kill(pid)
-        time.sleep(0.02)
-        for pid in found:
-            collect(pid)
-
-
-def _carries(pid: int, wanted: bytes) -> bool:
-    try:
-        with open(f"/proc/{pid}/environ", "rb") as handle:
-            return any(word.startswith(wanted) for word in handle.read(1 << 20).split(b"\0"))
-    except OSError:
-        return False
+        _kill_all(found)
 
 
 def kill_unmarked(since: int | None, running: Collection[int]) -> None:
@@ -82,17 +62,65 @@ def kill_unmarked(since: int | None, running: Collection[int]) -> None:
     if not _reaper or since is None or os.getpid() == 1:
         return
     for _ in range(5):
-        found = [pid for pid in _adopted() if pid not in running and _foreign(pid) and (born(pid) or 0) >= since and not _marked(pid)]
+        candidates = [pid for pid in _adopted() if pid not in running and _is_of_another_session(pid) and (born(pid) or 0) >= since]
+        found = [each for each in _processes(candidates) if _marker_of(each) == ""]
         if not found:
             return
-        for pid in found:
-            kill(pid)
-        time.sleep(0.02)  # one in uninterruptible sleep does not even die of SIGKILL: it is not waited for
-        for pid in found:
-            collect(pid)
+        _kill_all(found)
 
 
-def _foreign(pid: int) -> bool:
+def born(pid: int) -> int | None:
+    """When a process began, in clock ticks since the machine did (Linux); None where nobody can tell.
+
+    The create_time of psutil is a time of day, which moves with the clock: it could not be compared with one of before.
+    """
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as handle:
+            return int(handle.read().rpartition(b")")[2].split()[19])
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _with_marker(pids: Iterable[int] | None, wanted: Callable[[str], bool]) -> list[psutil.Process]:
+    """Of these processes, or of all but this one, those whose marker is wanted."""
+    return [each for each in _processes(pids) if (marker := _marker_of(each)) and wanted(marker)]
+
+
+def _marker_of(process: psutil.Process) -> str | None:
+    """'' where it carries none; None where nobody can tell."""
+    import psutil
+
+    try:
+        return process.environ().get(MARKER, "")
+    except (psutil.Error, OSError):
+        return None
+
+
+def _kill_all(processes: Collection[psutil.Process]) -> None:
+    """Without waiting long: a process in uninterruptible sleep does not even die of SIGKILL."""
+    import psutil
+
+    for process in processes:
+        with contextlib.suppress(psutil.Error, OSError):
+            process.kill()
+    psutil.wait_procs(processes, timeout=_PATIENCE)
+
+
+def _processes(pids: Iterable[int] | None) -> Iterator[psutil.Process]:
+    """Those of `pids` that live; None: all but this one. psutil is loaded once there is one."""
+    if pids is None:
+        import psutil
+
+        pids = psutil.pids()
+    for pid in pids:
+        import psutil
+
+        if pid != os.getpid():
+            with contextlib.suppress(psutil.Error, OSError):
+                yield psutil.Process(pid)
+
+
+def _is_of_another_session(pid: int) -> bool:
     if sys.platform == "win32":
         return False
     try:
@@ -101,45 +129,15 @@ def _foreign(pid: int) -> bool:
         return False
 
 
-def _marked(pid: int) -> bool:
-    try:
-        with open(f"/proc/{pid}/environ", "rb") as handle:
-            return any(word.startswith(f"{MARKER}=".encode()) for word in handle.read(1 << 20).split(b"\0"))
-    except OSError:
-        return True  # nobody can tell
-
-
-def born(pid: int) -> int | None:
-    """When a process began, in clock ticks since the machine did; None where nobody can tell."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as handle:
-            return int(handle.read().rpartition(b")")[2].split()[19])
-    except (OSError, ValueError, IndexError):
-        return None
-
-
-def _is_child(pid: int) -> bool:
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as handle:
-            return int(handle.read().rpartition(b")")[2].split()[1]) == os.getpid()
-    except (OSError, ValueError, IndexError):
-        return False
-
-
-def _all_processes() -> Iterator[int]:
-    with contextlib.suppress(OSError):
-        for name in os.listdir("/proc"):
-            if name.isdigit() and int(name) != os.getpid():
-                yield int(name)
-
-
 def _adopted() -> list[int]:
-    """Our children, of every thread."""
+    """Our children, of every thread. Where the kernel lists them psutil is not asked: it reads every process of the machine for that."""
     found: list[int] = []
     try:
         for thread in os.listdir("/proc/self/task"):
             with open(f"/proc/self/task/{thread}/children", encoding="ascii") as handle:
                 found += [int(pid) for pid in handle.read().split()]
     except (OSError, ValueError):
-        return list(_all_processes())
+        import psutil
+
+        return [child.pid for child in psutil.Process().children()]
     return found

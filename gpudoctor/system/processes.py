@@ -17,11 +17,13 @@ from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
 from gpudoctor.system.host import Ran, bounded
-from gpudoctor.system.portable import WINDOWS, has_ended, kill, kill_group, lower_priority
+from gpudoctor.system.portable import WINDOWS, has_ended, kill_group, lower_priority
 from gpudoctor.system.process_reaper import MARKER, become_reaper, born, kill_marked, kill_unmarked
 
 if TYPE_CHECKING:
     import subprocess
+
+    import psutil
 
 _CHUNK = 65536
 _DRAIN = 0.2
@@ -255,14 +257,14 @@ def _restrain(pid: int, guard: Guard) -> None:
 def _end(process: subprocess.Popen[bytes], marker: str, forced: bool) -> None:
     """Kill the group and every descendant that left it, reap, and close the pipes."""
     if WINDOWS:
-        _kill_tree(process.pid)
+        _kill_all(_tree(process.pid))
         with contextlib.suppress(OSError):
             process.kill()
     else:
         found = [] if sys.platform == "linux" or not forced else _tree(process.pid)
         kill_group(process.pid)
-        for other in found:
-            kill(other)
+        if found:
+            _kill_all(found)
     import subprocess
 
     with contextlib.suppress(subprocess.TimeoutExpired):
@@ -277,15 +279,19 @@ def _end(process: subprocess.Popen[bytes], marker: str, forced: bool) -> None:
                 pipe.close()
 
 
-def _tree(pid: int) -> list[int]:
-    try:
-        import psutil
+def _tree(pid: int) -> list[psutil.Process]:
+    """Its descendants."""
+    import psutil
 
-        return [child.pid for child in psutil.Process(pid).children(recursive=True)]
-    except Exception:
+    try:
+        return psutil.Process(pid).children(recursive=True)
+    except (psutil.Error, OSError):
         return []
 
 
-def _kill_tree(pid: int) -> None:
-    for child in _tree(pid):
-        kill(child)
+def _kill_all(processes: Sequence[psutil.Process]) -> None:
+    import psutil
+
+    for process in processes:
+        with contextlib.suppress(psutil.Error, OSError):
+            process.kill()  # not what has got the number of one that ended

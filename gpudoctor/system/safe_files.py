@@ -30,7 +30,7 @@ def read(path: str) -> bytes | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class FileAttributes:
     """Permission bits of a file, and its owner as numbers ('0:0') and as names ('root:root'; '' where they have none)."""
 
     mode: int
@@ -38,7 +38,7 @@ class Facts:
     names: str
 
 
-def facts(path: str) -> Facts | None:
+def facts(path: str) -> FileAttributes | None:
     """None where there is nothing, or it cannot be looked at."""
     try:
         found = os.stat(path)
@@ -46,7 +46,7 @@ def facts(path: str) -> Facts | None:
         return None
     user, of_group = user_name(found.st_uid), group(found.st_gid)
     names = f"{user}:{of_group[0]}" if user and of_group else ""
-    return Facts(stat.S_IMODE(found.st_mode), f"{found.st_uid}:{found.st_gid}", names)
+    return FileAttributes(stat.S_IMODE(found.st_mode), f"{found.st_uid}:{found.st_gid}", names)
 
 
 def holds(path: str, content: bytes) -> bool:

@@ -22,7 +22,7 @@ Listing = dict[str, str]
 
 
 class Trees:
-    """The part of host.acting.Machine that keeps and restores folders."""
+    """The part of system.writable_host.Machine that keeps and restores folders."""
 
     def list_tree(self, path: str) -> Listing:
         """Everything in a folder; empty where there is none. Compiled Python files and what holds only them are left out."""
@@ -52,7 +52,7 @@ class Trees:
             raise ActFailed(f"{target} cannot be restored: {error.strerror or error}", f"what it was is kept in {snapshot}") from error
 
     def unpack(self, archive: str, target: str) -> None:
-        """A tar or zip into a folder that is there only once all of it is. Raises ActFailed (see host.unpacking)."""
+        """A tar or zip into a folder that is there only once all of it is. Raises ActFailed (see system.unpacking)."""
         from gpudoctor.system.unpacking import unpack
 
         unpack(archive, target)

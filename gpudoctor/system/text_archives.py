@@ -36,7 +36,7 @@ class Member:
 
 
 @dataclass(slots=True)
-class Machine:
+class MachineTexts:
     """The texts of one machine, one behind the other, and in which of them a line stands."""
 
     name: str
@@ -56,13 +56,13 @@ class Machine:
 
 
 @dataclass(slots=True)
-class Bundle:
-    machines: list[Machine]
+class TextArchive:
+    machines: list[MachineTexts]
     whole: bool
     """Whether there was room for all of it."""
 
 
-def read(name: str, part: str = "") -> Bundle | None:
+def read(name: str, part: str = "") -> TextArchive | None:
     """The texts of an archive; None for a file that is no archive. Raises texts.NotText and OSError.
 
     `part`: only those that have this in their path, or come from the host of this name.
@@ -83,12 +83,12 @@ def read(name: str, part: str = "") -> Bundle | None:
             break
         kept.append((member, host))
     hosts = _by_folder(kept)
-    machines: dict[str, Machine] = {}
+    machines: dict[str, MachineTexts] = {}
     several = len({host for host in hosts if host}) > 1
     for (member, _), host in zip(kept, hosts, strict=True):
         name = (host or OTHERS) if several else ""
-        machines.setdefault(name, Machine(name)).members.append(member)
-    return Bundle(sorted(machines.values(), key=lambda machine: machine.name == OTHERS), whole)
+        machines.setdefault(name, MachineTexts(name)).members.append(member)
+    return TextArchive(sorted(machines.values(), key=lambda machine: machine.name == OTHERS), whole)
 
 
 def _host(path: str, text: bytes) -> str:

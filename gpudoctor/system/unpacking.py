@@ -58,7 +58,7 @@ def _unpack_into(archive: str, part: str, most_bytes: int, most_members: int) ->
             _all(_zip_members(packed), part, most_bytes, most_members)
     else:
         with tarfile.open(archive, "r:*") as tar:
-            _all(_tar_members(tar), part, most_bytes, most_members)
+            _all(_tar_members(tar, part), part, most_bytes, most_members)
 
 
 def _zip_members(packed: zipfile.ZipFile) -> Iterator[_Member]:
@@ -78,18 +78,32 @@ def _link_target(packed: zipfile.ZipFile, info: zipfile.ZipInfo) -> str:
         return said.read(4096).decode("utf-8", "surrogateescape")
 
 
-def _tar_members(tar: tarfile.TarFile) -> Iterator[_Member]:
+def _tar_members(tar: tarfile.TarFile, part: str) -> Iterator[_Member]:
     for info in tar:
+        if not (info.issym() or info.islnk() or info.isdir() or info.isreg()):
+            raise ValueError(f"{info.name!r} is no file, folder or link")
+        _filter(info, part)
         if info.issym():
             yield _Member(info.name, link=info.linkname)
         elif info.islnk():
             yield _Member(info.name, same_as=info.linkname)
         elif info.isdir():
             yield _Member(info.name, folder=True)
-        elif info.isreg():
-            yield _Member(info.name, mode=info.mode & 0o755 | 0o600, size=info.size, open=tar.extractfile(info))
         else:
-            raise ValueError(f"{info.name!r} is no file, folder or link")
+            yield _Member(info.name, mode=info.mode & 0o755 | 0o600, size=info.size, open=tar.extractfile(info))
+
+
+def _filter(info: tarfile.TarInfo, part: str) -> None:
+    """What Python itself refuses to unpack. It comes beside the checks of this module, which hold for .zip and for older Pythons too."""
+    _name(info.name)  # Python would make an absolute name a relative one
+    if not hasattr(tarfile, "data_filter"):  # 3.10 and 3.11 have it in their later releases
+        return
+    try:
+        tarfile.data_filter(info, part)
+    except (tarfile.AbsoluteLinkError, tarfile.LinkOutsideDestinationError):
+        raise ValueError(f"{info.name!r} is a link that leads out of it") from None
+    except tarfile.FilterError as error:
+        raise ValueError(f"{info.name!r} is not safe to unpack ({type(error).__name__})") from None
 
 
 def _all(members: Iterator[_Member], part: str, most_bytes: int, most_members: int) -> None:

@@ -34,7 +34,7 @@ class Done:
     output: str
 
 
-class Machine(Protocol):
+class WritableHost(Protocol):
     """The machine that a run changes. Everything a kind does goes through here."""
 
     @property
@@ -95,7 +95,7 @@ class Machine(Protocol):
 
     def rename(self, source: str, target: str) -> None: ...
     def list_tree(self, path: str) -> dict[str, str]:
-        """Paths below a folder to what each is (host.snapshots): two looks compare equal where nothing changed."""
+        """Paths below a folder to what each is (system.snapshots): two looks compare equal where nothing changed."""
         ...
 
     def snapshot_tree(self, source: str, target: str) -> None:

@@ -25,7 +25,7 @@ class Uncertain(TrackerError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class TrackerPlace:
     """A project of a tracker, or one issue of it. `kind` is '' where the address does not tell (`settled` fills it in)."""
 
     kind: str
@@ -54,12 +54,12 @@ class Place:
         return f"{self.web}/{self.path}{issue}"
 
 
-def place_of(text: str, variables: Mapping[str, str], *, issue: bool) -> Place:
+def place_of(text: str, variables: Mapping[str, str], *, issue: bool) -> TrackerPlace:
     """`text` as a person wrote it. `variables`: the environment, which may name another GitHub. Raises TrackerError."""
     wanted = "OWNER/REPO#NUMBER, or the address of an issue" if issue else "OWNER/REPO, or the address of a project"
     short = _SHORT.fullmatch(text)
     if short:
-        place = Place(kind="github", web=_usual_github(variables), path=f"{short[1]}/{short[2]}", number=_number(short[3]))
+        place = TrackerPlace(kind="github", web=_usual_github(variables), path=f"{short[1]}/{short[2]}", number=_number(short[3]))
     elif text.startswith(("https://", "http://")):
         place = _from_url(text)
     else:
@@ -73,7 +73,7 @@ def place_of(text: str, variables: Mapping[str, str], *, issue: bool) -> Place:
     return settled(place, place.kind, variables) if place.kind else place
 
 
-def settled(place: Place, kind: str, variables: Mapping[str, str]) -> Place:
+def settled(place: TrackerPlace, kind: str, variables: Mapping[str, str]) -> TrackerPlace:
     """With its kind, and so with the address of its interface."""
     if kind == "github":
         given = variables.get("GITHUB_API_URL", "").rstrip("/")
@@ -89,7 +89,7 @@ def settled(place: Place, kind: str, variables: Mapping[str, str]) -> Place:
     return replace(place, kind=kind, api=api)
 
 
-def _own_api(given: str, place: Place) -> str:
+def _own_api(given: str, place: TrackerPlace) -> str:
     """An address of the interface that the environment names. Raises TrackerError where a token would leave its host or go in the clear."""
     try:
         parts = urlsplit(given)
@@ -105,7 +105,7 @@ def _own_api(given: str, place: Place) -> str:
     return given
 
 
-def project_path(place: Place) -> str:
+def project_path(place: TrackerPlace) -> str:
     """The project within its interface."""
     return f"projects/{quote(place.path, safe='')}" if place.kind == "gitlab" else f"repos/{quote(place.path)}"
 
@@ -120,7 +120,7 @@ def same_origin(one: str, other: str) -> bool:
     return ours == theirs
 
 
-def _from_url(text: str) -> Place:
+def _from_url(text: str) -> TrackerPlace:
     try:
         parts = urlsplit(text)
         host, _ = parts.hostname or "", parts.port
@@ -132,14 +132,14 @@ def _from_url(text: str) -> Place:
     if ".." in parts.path.split("/"):
         raise TrackerError(f"{_shown(text)}: no project has '..' in its path")
     if found := _GITLAB.fullmatch(parts.path):
-        return Place(kind="gitlab", web=web, path=found[1], number=_number(found[2]))
+        return TrackerPlace(kind="gitlab", web=web, path=found[1], number=_number(found[2]))
     kind = _kind(host)
     if kind == "gitlab":
         found = _GROUPS.fullmatch(parts.path)
         if found:
-            return Place(kind=kind, web=web, path=found[1])
+            return TrackerPlace(kind=kind, web=web, path=found[1])
     elif found := _PLAIN.fullmatch(parts.path):
-        return Place(kind=kind, web=web, path=found[1], number=_number(found[2]))
+        return TrackerPlace(kind=kind, web=web, path=found[1], number=_number(found[2]))
     raise TrackerError(f"{_shown(text)}: no project or issue of GitHub, GitLab, Gitea or Forgejo has such an address")
 
 

@@ -7,7 +7,7 @@ import time
 
 from gpudoctor.system.http import Answer
 from gpudoctor.trackers import tokens
-from gpudoctor.trackers.address import Place
+from gpudoctor.trackers.address import TrackerPlace
 from gpudoctor.trackers.calls import LONGEST, message_of
 
 _PROBLEMS = {
@@ -22,7 +22,7 @@ _PROBLEMS = {
 _RIGHT = {"github": "Issues: write, or repo", "gitlab": "api", "gitea": "write:issue"}
 
 
-def complaint(place: Place, answer: Answer, now: float, *, has_token: bool, writing: bool = False) -> str:
+def complaint(place: TrackerPlace, answer: Answer, now: float, *, has_token: bool, writing: bool = False) -> str:
     """`now`: seconds since 1970, to say when a limit ends."""
     if answer.problem:
         return f"{place.host}: {_PROBLEMS.get(answer.problem, answer.problem)}"
@@ -59,7 +59,7 @@ def complaint(place: Place, answer: Answer, now: float, *, has_token: bool, writ
     return f"{place.host} answers with status {status}{quoted}; is {place.page} the right address?"
 
 
-def no_json(place: Place, answer: Answer) -> str:
+def no_json(place: TrackerPlace, answer: Answer) -> str:
     kind = answer.headers.get("content-type", "nothing named")[:60]
     return f"{place.host} answers with something else than JSON ({kind}): a login page or a proxy? Open {place.page} in a browser"
 

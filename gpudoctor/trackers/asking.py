@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from urllib.parse import urljoin
 
-from gpudoctor.system.http import Answer, Network
-from gpudoctor.trackers.address import Place, same_origin
+from gpudoctor.system.http import Answer, HttpClient
+from gpudoctor.trackers.address import TrackerPlace, same_origin
 from gpudoctor.trackers.calls import Call
 
 MOVES = 3
@@ -14,7 +14,7 @@ TIMEOUT = 30.0
 """Seconds for one answer."""
 
 
-def send(network: Network, place: Place, call: Call) -> Answer:
+def send(network: HttpClient, place: TrackerPlace, call: Call) -> Answer:
     """The answer, or the redirection that leads away. The question stays what it was: a 303 of a POST is not followed."""
     url = call.url
     for _ in range(MOVES + 1):

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 from gpudoctor.system import json_text
-from gpudoctor.trackers.address import Place, project_path
+from gpudoctor.trackers.address import TrackerPlace, project_path
 
 LONGEST = {"github": 65_536, "gitlab": 1_000_000, "gitea": 65_535}
 """Characters of one comment. GitHub's and GitLab's are theirs; of Gitea what its databases hold in every version."""
@@ -36,11 +36,11 @@ def marked(body: str, about: str = "") -> tuple[str, str]:
     return f"{body.rstrip()}\n\n{mark}\n", mark
 
 
-def issue(place: Place, token: str) -> Call:
+def issue(place: TrackerPlace, token: str) -> Call:
     return Call(method="GET", url=f"{place.api}/{project_path(place)}/issues/{place.number}", headers=headers(place, token))
 
 
-def comments(place: Place, token: str, address: str, page: int, since: str) -> Call:
+def comments(place: TrackerPlace, token: str, address: str, page: int, since: str) -> Call:
     """Newest first where the tracker can. `since`: UTC, 2026-11-20T10:00:00Z; older ones are of no interest."""
     if place.kind == "gitlab":
         query = f"order_by=created_at&sort=desc&per_page={PAGE}&page={page}"
@@ -51,19 +51,19 @@ def comments(place: Place, token: str, address: str, page: int, since: str) -> C
     return Call(method="GET", url=f"{comments_of(place, address)}?{query}", headers=headers(place, token))
 
 
-def comment(place: Place, token: str, address: str, body: str) -> Call:
+def comment(place: TrackerPlace, token: str, address: str, body: str) -> Call:
     return Call(
         method="POST", url=comments_of(place, address), body=json.dumps({"body": body}).encode(),
         headers={**headers(place, token), "Content-Type": "application/json"},
     )  # fmt: skip
 
 
-def comments_of(place: Place, address: str) -> str:
+def comments_of(place: TrackerPlace, address: str) -> str:
     """Below the address of the issue in the interface (which may have moved)."""
     return f"{address}/{'notes' if place.kind == 'gitlab' else 'comments'}"
 
 
-def headers(place: Place, token: str) -> dict[str, str]:
+def headers(place: TrackerPlace, token: str) -> dict[str, str]:
     """`token` '' asks as anybody."""
     found = {"Accept": "application/vnd.github+json" if place.kind == "github" else "application/json"}
     if place.kind == "github":
@@ -73,7 +73,7 @@ def headers(place: Place, token: str) -> dict[str, str]:
     return found
 
 
-def page_of(place: Place, row: Any) -> str:
+def page_of(place: TrackerPlace, row: Any) -> str:
     """The address of a comment in a browser; of the issue where the answer names none of this host."""
     if isinstance(row, Mapping):
         url = row.get("html_url")

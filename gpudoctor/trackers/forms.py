@@ -53,7 +53,7 @@ class Form:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Template:
+class IssueTemplate:
     name: str
     file: str
     title: str
@@ -83,8 +83,8 @@ def bug_first(names: Sequence[str]) -> list[str]:
 
 
 def parse_form(text: str, file: str) -> Form:
-    """A form of GitHub. Raises FormError; ModuleNotFoundError where PyYAML is not installed."""
-    import yaml  # type: ignore[import-untyped, unused-ignore]
+    """A form of GitHub. Raises FormError."""
+    import yaml
 
     try:
         table = yaml.safe_load(text[:LARGEST])
@@ -109,13 +109,13 @@ def _field(row: Any) -> Field | None:
     )  # fmt: skip
 
 
-def parse_template(text: str, file: str) -> Template:
+def parse_template(text: str, file: str) -> IssueTemplate:
     """Markdown, with or without a front matter. Only `name` and `title` of it are read, as one line each."""
     text = text[:LARGEST].replace("\r\n", "\n")
     front = FRONT.match(text)
     values = dict(re.findall(r"^(name|title):[ \t]*(.*)$", front[1], re.MULTILINE)) if front else {}
     cleaned = {key: _line(value.strip().strip("'\"")) for key, value in values.items()}
-    return Template(
+    return IssueTemplate(
         name=cleaned.get("name") or file, file=file, title=cleaned.get("title", ""), body=text[front.end() :] if front else text
     )
 
@@ -141,7 +141,7 @@ def fill_form(form: Form, parts: Parts) -> tuple[dict[str, str], list[str]]:
     return values, left
 
 
-def fill_template(template: Template, parts: Parts) -> str:
+def fill_template(template: IssueTemplate, parts: Parts) -> str:
     """The text of the project with the report below its headings; what has no heading of its own comes at the end."""
     used: set[str] = set()
     lines: list[str] = []

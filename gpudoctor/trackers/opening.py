@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import quote, urlencode
 
 from gpudoctor.system import json_text
-from gpudoctor.system.http import Network
+from gpudoctor.system.http import HttpClient
 from gpudoctor.trackers import calls
-from gpudoctor.trackers.address import Place, project_path
+from gpudoctor.trackers.address import TrackerPlace, project_path
 from gpudoctor.trackers.asking import send
 from gpudoctor.trackers.calls import Call
-from gpudoctor.trackers.forms import LARGEST, FormError, Parts, Template, bug_first, fill_form, fill_template, parse_form, parse_template
+from gpudoctor.trackers.forms import (
+    LARGEST,
+    FormError,
+    IssueTemplate,
+    Parts,
+    bug_first,
+    fill_form,
+    fill_template,
+    parse_form,
+    parse_template,
+)
 
 LONGEST = 8_000
 """Characters of an address: servers and programs that open one refuse longer ones."""
@@ -22,7 +31,7 @@ FILES = (".github/ISSUE_TEMPLATE.md", "ISSUE_TEMPLATE.md", "docs/ISSUE_TEMPLATE.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
+class PreparedIssue:
     """`url` opens the page, as much filled in as an address can hold; `body` is the whole text, to be pasted where `whole` is false."""
 
     url: str
@@ -34,7 +43,7 @@ class Prepared:
     note: str = ""
 
 
-def prepare(network: Network, place: Place, token: str, parts: Parts) -> Prepared:
+def prepare(network: HttpClient, place: TrackerPlace, token: str, parts: Parts) -> PreparedIssue:
     """Never raises for what the server does: without a template the page opens with the plain text."""
     plain = parts.whole
     if place.kind != "github":
@@ -50,14 +59,12 @@ def prepare(network: Network, place: Place, token: str, parts: Parts) -> Prepare
         return _from_template(place, parts, parse_template(text, name))
     try:
         return _from_form(place, parts, text, name, plain)
-    except ModuleNotFoundError:
-        why = f"{place.path} asks for {name}, and its form cannot be read without PyYAML: {sys.executable} -m pip install pyyaml"
     except FormError as error:
-        why = str(error)
-    return Prepared(url=_new(place, {"template": name, "title": parts.title}), body=plain, whole=False, template=name, note=why)
+        address = _new(place, {"template": name, "title": parts.title})
+        return PreparedIssue(url=address, body=plain, whole=False, template=name, note=str(error))
 
 
-def _from_form(place: Place, parts: Parts, text: str, name: str, plain: str) -> Prepared:
+def _from_form(place: TrackerPlace, parts: Parts, text: str, name: str, plain: str) -> PreparedIssue:
     form = parse_form(text, name)
     values, left = fill_form(form, parts)
     fixed = {"template": name, "title": f"{form.title} {parts.title}".strip()}
@@ -65,27 +72,27 @@ def _from_form(place: Place, parts: Parts, text: str, name: str, plain: str) -> 
     for number in range(len(values) + 1):  # the longest are left to the file that is pasted
         url = _new(place, {**fixed, **{key: value for key, value in values.items() if key not in longest_first[:number]}})
         if len(url) <= LONGEST:
-            return Prepared(url=url, body=plain, whole=number == 0, template=name, left=tuple(left))
-    return Prepared(url=_fitting(place, fixed), body=plain, whole=False, template=name, left=tuple(left))
+            return PreparedIssue(url=url, body=plain, whole=number == 0, template=name, left=tuple(left))
+    return PreparedIssue(url=_fitting(place, fixed), body=plain, whole=False, template=name, left=tuple(left))
 
 
-def _from_template(place: Place, parts: Parts, template: Template) -> Prepared:
+def _from_template(place: TrackerPlace, parts: Parts, template: IssueTemplate) -> PreparedIssue:
     body = fill_template(template, parts)
     return replace(_plain(place, f"{template.title} {parts.title}".strip(), body, {"template": template.file}), template=template.file)
 
 
-def _plain(place: Place, title: str, body: str, more: dict[str, str] | None = None) -> Prepared:
+def _plain(place: TrackerPlace, title: str, body: str, more: dict[str, str] | None = None) -> PreparedIssue:
     fixed = {**(more or {}), "title": title}
     url = _new(place, {**fixed, "body": body})
     whole = len(url) <= LONGEST
-    return Prepared(url=url if whole else _fitting(place, fixed), body=body, whole=whole)
+    return PreparedIssue(url=url if whole else _fitting(place, fixed), body=body, whole=whole)
 
 
-def _fitting(place: Place, fixed: dict[str, str]) -> str:
+def _fitting(place: TrackerPlace, fixed: dict[str, str]) -> str:
     return _new(place, {**fixed, "title": fixed["title"][:200]})
 
 
-def _new(place: Place, values: dict[str, str]) -> str:
+def _new(place: TrackerPlace, values: dict[str, str]) -> str:
     """The page of a new issue. A tracker takes spaces as %20 everywhere, as + not always."""
     base = f"{place.web}/{place.path}"
     if place.kind == "gitlab":
@@ -94,7 +101,7 @@ def _new(place: Place, values: dict[str, str]) -> str:
     return f"{base}/issues/new?{urlencode(values, quote_via=quote)}"
 
 
-def _templates(network: Network, place: Place, token: str) -> tuple[list[tuple[str, str]], str]:
+def _templates(network: HttpClient, place: TrackerPlace, token: str) -> tuple[list[tuple[str, str]], str]:
     """(name, address in the interface) of the project's templates, else of those that its owner keeps for all; and what went wrong."""
     owner = place.path.split("/")[0]
     note = ""
@@ -118,7 +125,7 @@ def _templates(network: Network, place: Place, token: str) -> tuple[list[tuple[s
     return [], note
 
 
-def _answered(network: Network, place: Place, token: str, path: str) -> Sequence[object] | str:
+def _answered(network: HttpClient, place: TrackerPlace, token: str, path: str) -> Sequence[object] | str:
     """The files of a folder: [] where there is none, a text where nothing can be learnt."""
     answer = send(network, place, Call(method="GET", url=_contents(place, path), headers=calls.headers(place, token)))
     if answer.status == 404:
@@ -132,11 +139,11 @@ def _answered(network: Network, place: Place, token: str, path: str) -> Sequence
     return f"the forms of {place.path} could not be asked for ({answer.problem or f'status {answer.status}'}): the plain text is given"
 
 
-def _text(network: Network, place: Place, token: str, address: str) -> str | None:
+def _text(network: HttpClient, place: TrackerPlace, token: str, address: str) -> str | None:
     wanted = {**calls.headers(place, token), "Accept": "application/vnd.github.raw+json"}
     answer = send(network, place, Call(method="GET", url=address, headers=wanted))
     return answer.content.decode("utf-8", "replace") if answer.status == 200 and not answer.problem else None
 
 
-def _contents(place: Place, path: str) -> str:
+def _contents(place: TrackerPlace, path: str) -> str:
     return f"{place.api}/{project_path(place)}/contents/{quote(path)}"

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpudoctor.system import json_text
-from gpudoctor.system.http import Answer, Network
+from gpudoctor.system.http import Answer, HttpClient
 from gpudoctor.trackers import calls
-from gpudoctor.trackers.address import Place, TrackerError, Uncertain, settled
+from gpudoctor.trackers.address import TrackerError, TrackerPlace, Uncertain, settled
 from gpudoctor.trackers.answers import complaint, no_json
 from gpudoctor.trackers.asking import send
 from gpudoctor.trackers.calls import Call
@@ -31,14 +31,14 @@ _PERHAPS = (500, 502, 503, 504)
 class Issue:
     """What there is to comment on. `address` is that of its interface, `already`: where this very report is a comment of it."""
 
-    place: Place
+    place: TrackerPlace
     address: str
     title: str
     state: str
     already: str = ""
 
 
-def kind_of(network: Network, place: Place, variables: Mapping[str, str]) -> Place:
+def kind_of(network: HttpClient, place: TrackerPlace, variables: Mapping[str, str]) -> TrackerPlace:
     """The place with its kind, asked of the server without a token. Raises TrackerError."""
     if place.kind:
         return place
@@ -52,7 +52,7 @@ def kind_of(network: Network, place: Place, variables: Mapping[str, str]) -> Pla
     raise TrackerError(f"{place.web}: is this GitHub Enterprise, GitLab, Gitea or Forgejo? None of their interfaces answers there")
 
 
-def look(network: Network, place: Place, token: str, mark: str) -> Issue:
+def look(network: HttpClient, place: TrackerPlace, token: str, mark: str) -> Issue:
     """The issue, and whether the comment with this mark is there already. Raises TrackerError."""
     answer = _ask(network, place, calls.issue(place, token), token)
     table = _answered(answer)
@@ -63,7 +63,7 @@ def look(network: Network, place: Place, token: str, mark: str) -> Issue:
     return Issue(place=place, address=answer.url, title=title, state=state, already=found)
 
 
-def write(network: Network, issue: Issue, token: str, body: str, mark: str, wait: Callable[[float], None] = time.sleep) -> str:
+def write(network: HttpClient, issue: Issue, token: str, body: str, mark: str, wait: Callable[[float], None] = time.sleep) -> str:
     """Posts it, and gives its address in a browser. Never twice: after a lost answer the comment is looked for. Raises TrackerError."""
     place = issue.place
     longest = calls.LONGEST[place.kind]
@@ -89,7 +89,7 @@ def write(network: Network, issue: Issue, token: str, body: str, mark: str, wait
     )
 
 
-def _find(network: Network, place: Place, token: str, address: str, mark: str) -> str:
+def _find(network: HttpClient, place: TrackerPlace, token: str, address: str, mark: str) -> str:
     """Where a comment with the mark is; '' where none is."""
     since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - LOOK_BACK))
     for page in range(1, PAGES + 1):
@@ -105,7 +105,7 @@ def _find(network: Network, place: Place, token: str, address: str, mark: str) -
     return ""
 
 
-def _ask(network: Network, place: Place, call: Call, token: str) -> Answer:
+def _ask(network: HttpClient, place: TrackerPlace, call: Call, token: str) -> Answer:
     """A success, after redirections on the same host. Raises TrackerError."""
     answer = send(network, place, call)
     if answer.problem or answer.status != 200:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from gpudoctor.trackers.address import Place
+from gpudoctor.trackers.address import TrackerPlace
 
 
-def from_environment(place: Place, variables: Mapping[str, str]) -> str:
+def from_environment(place: TrackerPlace, variables: Mapping[str, str]) -> str:
     """'' where none belongs to this host."""
     for name in _names(place, variables):
         token = variables.get(name, "").strip()
@@ -17,7 +17,7 @@ def from_environment(place: Place, variables: Mapping[str, str]) -> str:
     return ""
 
 
-def login_command(place: Place) -> list[str]:
+def login_command(place: TrackerPlace) -> list[str]:
     """The program that keeps the person's login of this host, asked for its token; [] where there is none."""
     if place.kind == "github":
         return ["gh", "auth", "token", "--hostname", place.host]
@@ -30,7 +30,7 @@ UNSET = dict.fromkeys(
 """For that program: it must tell what it keeps for the host, not a variable that is meant for another."""
 
 
-def advice(place: Place) -> str:
+def advice(place: TrackerPlace) -> str:
     """How to give one."""
     if place.kind == "github":
         usual = place.host == "github.com" or place.host.endswith(".ghe.com")
@@ -42,7 +42,7 @@ def advice(place: Place) -> str:
     return f"set GITEA_TOKEN (or FORGEJO_TOKEN) to a token with write:issue, and GITEA_SERVER_URL={place.web}"
 
 
-def _names(place: Place, variables: Mapping[str, str]) -> tuple[str, ...]:
+def _names(place: TrackerPlace, variables: Mapping[str, str]) -> tuple[str, ...]:
     """Variables that belong to this host, the first that is set counts."""
     if place.kind == "github":
         if place.host == (_host(variables.get("GITHUB_SERVER_URL", "")) or "github.com"):

@@ -1,4 +1,4 @@
-"""host.acting.Machine over a DebianRoot, with a way to be killed in the middle of a command.
+"""system.writable_host.Machine over a DebianRoot, with a way to be killed in the middle of a command.
 
 machine = RootMachine(root)
 machine.kill_when = lambda: root.here("/tmp/begun").exists()   # then everything in the root is killed, and Killed is raised
@@ -25,7 +25,7 @@ class Killed(BaseException):
 
 
 class RootHost:
-    """The reads of host.base.Host that kinds use, of a root."""
+    """The reads of system.host.Host that kinds use, of a root."""
 
     origin, platform, complete, quick, target_python = "live", "linux", True, False, None
 

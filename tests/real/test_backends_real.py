@@ -68,7 +68,7 @@ def python_of(environment: Environment, name: str) -> Path:
 
 PROOF = """
 import json, sys
-import correctness, networks, numpy, reference_numpy, torch, torch_networks
+import correctness, network_ir, networks, numpy, reference_numpy, torch, torch_networks
 found = {}
 for name in networks.NETWORKS:
     network, classes = correctness.small({"workload": name})
@@ -78,7 +78,7 @@ for name in networks.NETWORKS:
         right = module(*given)
         right = right if isinstance(right, tuple) else (right,)
         off = [numpy.linalg.norm(a - b.numpy()) / numpy.linalg.norm(b.numpy()) for a, b in zip(reference_numpy.evaluate(network), right)]
-        if correctness.has_labels(network, classes):
+        if network_ir.has_labels(network, classes):
             loss = torch.nn.functional.cross_entropy(module.train()(*given), torch_networks.labels(2, classes))
             off.append(abs(reference_numpy.loss(network, classes) / float(loss) - 1))
     found[name] = float(max(off))

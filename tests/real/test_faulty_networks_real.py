@@ -15,7 +15,7 @@ from gpudoctor.system.local_host import LocalHost
 FAULTY = Path(__file__).with_name("faulty_device")
 
 
-def verified(faults: str, workload: str, task: str, device: str = "ocl:0", dtype: str = "float32") -> tuple[workers.Answer, str]:
+def verified(faults: str, workload: str, task: str, device: str = "ocl:0", dtype: str = "float32") -> tuple[workers.WorkerAnswer, str]:
     """What the worker answered, and what is wrong with it ('' : nothing)."""
     framework = "torch" if device == "cpu" else "torch-opencl"
     request: dict[str, Any] = {

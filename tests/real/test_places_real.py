@@ -17,7 +17,7 @@ FAULTY = Path(__file__).with_name("faulty_device")
 SMALL = {"batch": 1, "height": 64, "width": 64}
 
 
-def measured(python: Path, faults: str, **changes: Any) -> workers.Answer:
+def measured(python: Path, faults: str, **changes: Any) -> workers.WorkerAnswer:
     request = {
         "framework": "torch-opencl", "device": "ocl:0", "workload": "yolox_tiny", "task": "inference", "dtype": "float32", "options": SMALL,
         "verify": False, "duration": 0.3, "warm_up": 0.3, **changes,

@@ -14,7 +14,7 @@ from debian_root import RootState, _listing
 from layered_root import Frozen, LayeredRoot, Workshop
 from root_machine import RootMachine
 
-from gpudoctor.setup.steps.group import Group as GroupKind
+from gpudoctor.setup.steps.group import GroupMembership as GroupKind
 
 DRIVER = "/opt/gpudoctor/tests/real/killing_driver.py"
 RECIPES = "/opt/recipes"

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.benchmark.workers import Caches, ask
+from gpudoctor.benchmark.workers import ask
+from gpudoctor.system.framework_child import Caches
 from gpudoctor.system.local_host import LocalHost
 
 EATER = """

@@ -16,6 +16,6 @@ OF_FACTS = [check for check in catalogue().checks if not check.signatures]
 @pytest.mark.parametrize("check", OF_FACTS, ids=[check.id for check in OF_FACTS])
 def test_a_machine_with_these_facts_gets_this_finding(check: Check) -> None:
     for example in check.examples:
-        report = checking.judge(Gathered(example_facts(example.facts)), catalogue(), checking.CheckRequest(), "capture")
+        report = checking.report_from_facts(Gathered(example_facts(example.facts)), catalogue(), checking.CheckRequest(), "capture")
         found = {finding.id for finding in report.findings}
         assert (check.id in found) == (example.expect == "problem"), f"{example.name}: {named(report.findings)}"

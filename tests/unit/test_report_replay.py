@@ -77,7 +77,7 @@ def test_a_report_of_a_report(tmp_path: Path) -> None:
 
 def test_what_is_redacted_twice_is_what_is_redacted_once() -> None:
     made = make(ROOT / "wsl2-b580")
-    looked = checking.look(checking.open_for(checking.CheckRequest(capture=str(ROOT / "wsl2-b580"))), "capture", live=False)
+    looked = checking.gather_machine(checking.open_for(checking.CheckRequest(capture=str(ROOT / "wsl2-b580"))), "capture", live=False)
     hide = capturing.redactor_of(made.capture, looked.gathered.facts)
     assert redact_entries(made.capture, hide) == made.capture
 

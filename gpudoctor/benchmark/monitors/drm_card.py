@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpudoctor.benchmark.monitors.energy import Reader, hwmon, number
+from gpudoctor.benchmark.monitors.energy import CounterHost, hwmon, number
 from gpudoctor.benchmark.monitors.monitor import Seen, middle, sagged
 
 
@@ -14,7 +14,7 @@ from gpudoctor.benchmark.monitors.monitor import Seen, middle, sagged
 class CardWatch:
     """`gpu` is a record of the fact `gpus`."""
 
-    host: Reader
+    host: CounterHost
     gpu: Mapping[str, Any]
     _clocks: list[float] = field(default_factory=list)
     _heat: list[float] = field(default_factory=list)

@@ -16,7 +16,7 @@ WRAP_32 = 2**32
 """i915's counter of microjoules had 32 bits in old kernels."""
 
 
-class Reader(Protocol):
+class CounterHost(Protocol):
     """What is needed of a host."""
 
     def read(self, path: str, *, limit: int = 1_000_000) -> Text: ...
@@ -47,7 +47,7 @@ class Counter:
     last: int | None = None
     total: int = 0
 
-    def read(self, host: Reader) -> bool:
+    def read(self, host: CounterHost) -> bool:
         value = number(host, self.path)
         if value is None:
             return False
@@ -76,7 +76,7 @@ class Meter:
     _last: float | None = None
     _watts: list[tuple[float, float]] = field(default_factory=list)
 
-    def sample(self, host: Reader, now: float) -> None:
+    def sample(self, host: CounterHost, now: float) -> None:
         if self.counters:
             read = [counter.read(host) for counter in self.counters]
             if not all(read):
@@ -119,7 +119,7 @@ class Meter:
         return Joules(joules, seconds, self.boundary, self.source)
 
 
-def of_processor(host: Reader) -> Meter:
+def of_processor(host: CounterHost) -> Meter:
     """RAPL: all packages. The memory's own domain is another boundary and is left out."""
     names = [name for name in host.listdir(POWERCAP) if re.fullmatch(r"(intel-rapl|amd-rapl):\d+", name)]
     if not names:
@@ -141,7 +141,7 @@ def of_processor(host: Reader) -> Meter:
     )
 
 
-def of_card(host: Reader, gpu: Mapping[str, Any]) -> Meter:
+def of_card(host: CounterHost, gpu: Mapping[str, Any]) -> Meter:
     """The card's own sensors: a counter of energy where the driver has one (xe, i915), else power (amdgpu)."""
     folder = hwmon(host, gpu)
     driver = str(gpu.get("driver") or "its driver")
@@ -155,12 +155,12 @@ def of_card(host: Reader, gpu: Mapping[str, Any]) -> Meter:
     return Meter("hwmon", "card", why_not=f"no energy counter: {folder} has neither energy1_input nor power1_average")
 
 
-def hwmon(host: Reader, gpu: Mapping[str, Any]) -> str:
+def hwmon(host: CounterHost, gpu: Mapping[str, Any]) -> str:
     """The folder of a card's sensors; '' where there is none."""
     base = f"/sys/bus/pci/devices/{gpu.get('address')}/hwmon"
     return next((f"{base}/{name}" for name in host.listdir(base) if name.startswith("hwmon")), "")
 
 
-def number(host: Reader, path: str) -> int | None:
+def number(host: CounterHost, path: str) -> int | None:
     text = host.read(path, limit=100).text.strip()
     return int(text) if text.isascii() and text.isdigit() else None

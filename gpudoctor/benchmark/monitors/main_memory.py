@@ -16,6 +16,7 @@ class MemoryHost(Protocol):
     """What is needed of a host."""
 
     def read(self, path: str, *, limit: int = 1_000_000) -> Text: ...
+    def main_memory(self) -> tuple[int, int] | None: ...
 
 
 def memory_is_short(host: MemoryHost) -> str:
@@ -28,19 +29,11 @@ def memory_is_short(host: MemoryHost) -> str:
 
 def free_memory(host: MemoryHost) -> tuple[int | None, int | None]:
     """(bytes that programs can still get, bytes in all), of the machine or of the group with the least left; None where nobody says."""
-    found = host.read("/proc/meminfo", limit=100_000)
-    numbers = {}
-    for line in found.text.splitlines() if found.ok else ():
-        name, _, rest = line.partition(":")
-        if name in ("MemTotal", "MemAvailable") and rest.split() and rest.split()[0].isdigit():
-            numbers[name] = int(rest.split()[0]) * 1024
-    free, total = numbers.get("MemAvailable"), numbers.get("MemTotal")
-    if not total:
-        return free, total
-    choices = [(left, most) for left, most in _groups(host) if most < total]
-    if free is not None:
-        choices.append((free, total))
-    return min(choices, default=(free, total), key=lambda pair: pair[0] if pair[0] is not None else 0)
+    found = host.main_memory()
+    if found is None:
+        return None, None
+    _, total = found
+    return min([found, *((left, most) for left, most in _groups(host) if most < total)])
 
 
 def _groups(host: MemoryHost) -> Iterator[tuple[int, int]]:

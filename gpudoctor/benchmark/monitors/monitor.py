@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Protocol, TypeVar
 
-from gpudoctor.benchmark.monitors.energy import Meter, Reader
+from gpudoctor.benchmark.monitors.energy import CounterHost, Meter
 from gpudoctor.system.host import Ran, Text
 from gpudoctor.system.processes import Guard
 
@@ -63,13 +63,13 @@ class Seen:
         return tuple(text for text in (self.others, self.throttled) if text)
 
 
-class Watcher(Protocol):
+class Monitor(Protocol):
     def sample(self, now: float) -> None: ...
     def seen(self) -> Seen: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class MonitoringTool:
     """A program that runs beside a measurement. `again`: seconds after which one that ends by itself is started once more; 0: never."""
 
     argv: tuple[str, ...]
@@ -89,7 +89,7 @@ def sagged(clocks: Sequence[float]) -> bool:
     return third >= 1 and median(clocks[-third:]) < (1 - SAG) * median(clocks[:third])
 
 
-def ours(host: Reader, pid: int, own: Sequence[int | str]) -> bool:
+def ours(host: CounterHost, pid: int, own: Sequence[int | str]) -> bool:
     """Whether a process is one of `own` or descends from one of them."""
     known = {str(each) for each in own}
     for _ in range(32):
@@ -118,7 +118,7 @@ class Watching:
     """Samples watchers and the meter from `begin` to `end`, in a thread; each tool runs beside it in one of its own."""
 
     def __init__(
-        self, host: ToolHost, watchers: Sequence[Watcher], meter: Meter, *, tools: Sequence[Tool] = (), interval: float = 1.0
+        self, host: ToolHost, watchers: Sequence[Monitor], meter: Meter, *, tools: Sequence[MonitoringTool] = (), interval: float = 1.0
     ) -> None:
         self._host, self._watchers, self.meter = host, watchers, meter
         self._tools, self._interval = tuple(tools), interval
@@ -149,7 +149,7 @@ class Watching:
                 watcher.sample(now)
             self.meter.sample(self._host, now)
 
-    def _run(self, tool: Tool) -> None:
+    def _run(self, tool: MonitoringTool) -> None:
         on_line = None if tool.on_line is None else _safely(tool.on_line)
         guard = Guard(watch=lambda: "the measurement is over" if self._over.is_set() else "", on_line=on_line)
         while not self._over.is_set():

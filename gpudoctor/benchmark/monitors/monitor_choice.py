@@ -7,12 +7,12 @@ from typing import Any
 
 from gpudoctor.benchmark import processor
 from gpudoctor.benchmark.device_names import identify, plain
-from gpudoctor.benchmark.devices import Target
+from gpudoctor.benchmark.devices import MeasurementTarget
 from gpudoctor.benchmark.monitors import energy
 from gpudoctor.benchmark.monitors.drm_card import CardWatch
 from gpudoctor.benchmark.monitors.drm_clients import ClientsWatch, KfdWatch
 from gpudoctor.benchmark.monitors.energy import Meter
-from gpudoctor.benchmark.monitors.monitor import Tool, ToolHost, Watcher, Watching
+from gpudoctor.benchmark.monitors.monitor import Monitor, MonitoringTool, ToolHost, Watching
 from gpudoctor.benchmark.monitors.pci_link import LinkWatch, gpu_address
 from gpudoctor.benchmark.monitors.processor_load import ProcessorWatch
 from gpudoctor.benchmark.monitors.vendor_tools import IntelTopWatch, IpuWatch, NvidiaWatch, XpuSmiWatch
@@ -23,7 +23,7 @@ VENDORS = {"cuda": "nvidia", "rocm": "amd", "xpu": "intel", "ipu": "graphcore", 
 """Of backends that serve one maker; OpenVINO's gpu is Intel's too, and is found by its framework."""
 
 
-def gpu_of(facts: Facts, target: Target) -> Mapping[str, Any] | None:
+def gpu_of(facts: Facts, target: MeasurementTarget) -> Mapping[str, Any] | None:
     """The record of `gpus` that this target is: by name, else by its number among those of its maker, else the only one there."""
     if target.on_processor:
         return None
@@ -41,7 +41,7 @@ def gpu_of(facts: Facts, target: Target) -> Mapping[str, Any] | None:
     return ours[index] if vendor and index < len(ours) else None
 
 
-def peaks_of(host: ToolHost, facts: Facts, target: Target, memory_gbs: float | None = None) -> tuple[DeviceRow, ...]:
+def peaks_of(host: ToolHost, facts: Facts, target: MeasurementTarget, memory_gbs: float | None = None) -> tuple[DeviceRow, ...]:
     if target.on_processor:
         row = processor.peaks(host, memory_gbs)
         return (row,) if row is not None else ()
@@ -49,7 +49,7 @@ def peaks_of(host: ToolHost, facts: Facts, target: Target, memory_gbs: float | N
     return identify(gpu, target.name, devices()) if gpu is not None else ()
 
 
-def watching_for(host: ToolHost, facts: Facts, target: Target, pids: Sequence[int | str]) -> Watching:
+def watching_for(host: ToolHost, facts: Facts, target: MeasurementTarget, pids: Sequence[int | str]) -> Watching:
     """`pids`: the processes whose load is the measurement itself; may still grow until the watch begins."""
     gpu = gpu_of(facts, target)
     if target.on_processor:
@@ -60,7 +60,7 @@ def watching_for(host: ToolHost, facts: Facts, target: Target, pids: Sequence[in
     if gpu is None:
         return Watching(host, [], Meter("", "card", why_not="no energy counter: the card was not identified"))
     address = gpu_address(gpu)
-    link: list[Watcher] = [LinkWatch(host, address)] if address is not None else []
+    link: list[Monitor] = [LinkWatch(host, address)] if address is not None else []
     if gpu.get("vendor") == "nvidia":
         nvidia = NvidiaWatch(Meter("nvidia-smi", "board"), host, pids, foreign=_busy_with(host, _number(target)))
         return Watching(host, [*link, nvidia], nvidia.meter, tools=nvidia.tools(_number(target)))
@@ -75,11 +75,13 @@ def _busy_with(host: ToolHost, index: str) -> str:
     return f"other programs compute on the card: {', '.join(names[:3])}" if listed.ok and names else ""
 
 
-def _card(host: ToolHost, gpu: Mapping[str, Any], target: Target, pids: Sequence[int | str], link: Sequence[Watcher]) -> Watching:
+def _card(
+    host: ToolHost, gpu: Mapping[str, Any], target: MeasurementTarget, pids: Sequence[int | str], link: Sequence[Monitor]
+) -> Watching:
     """What sysfs and /proc show of a card; a tool of its maker besides, for what they do not show, where it is installed."""
     meter, address, vendor = energy.of_card(host, gpu), str(gpu.get("address") or ""), gpu.get("vendor")
-    watchers: list[Watcher] = [*link, CardWatch(host, gpu)]
-    tools: list[Tool] = []
+    watchers: list[Monitor] = [*link, CardWatch(host, gpu)]
+    tools: list[MonitoringTool] = []
     if vendor == "intel" and gpu.get("driver") == "i915":
         top = IntelTopWatch()
         watchers.append(top)
@@ -96,6 +98,6 @@ def _card(host: ToolHost, gpu: Mapping[str, Any], target: Target, pids: Sequence
     return Watching(host, watchers, meter, tools=tools)
 
 
-def _number(target: Target) -> str:
+def _number(target: MeasurementTarget) -> str:
     digits = target.device.rpartition(":")[2]
     return digits if digits.isdigit() else "0"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
-from gpudoctor.benchmark.monitors.energy import Reader, number
+from gpudoctor.benchmark.monitors.energy import CounterHost, number
 from gpudoctor.benchmark.monitors.monitor import OTHERS, Seen, sagged
 
 CPUS = "/sys/devices/system/cpu"
@@ -20,7 +20,7 @@ _MOST_CPUS = 8
 class ProcessorWatch:
     """The processor: load of others from /proc, clocks and throttling from sysfs. `own`: processes whose load is the measurement."""
 
-    host: Reader
+    host: CounterHost
     own: Sequence[int | str] = ()
     _loads: list[tuple[float, float, float, float]] = field(default_factory=list)
     """(all ticks, busy ones, stolen ones, own ones)"""
@@ -71,7 +71,7 @@ class ProcessorWatch:
         return Seen(throttled=throttled, others=others, clock_mhz=median(self._clocks) if self._clocks else None, busy_percent=share)
 
 
-def ticks_of(host: Reader, process: int | str) -> float | None:
+def ticks_of(host: CounterHost, process: int | str) -> float | None:
     """User and system time of a process and of its children that ended, in clock ticks; None where it is gone."""
     fields = host.read(f"/proc/{process}/stat", limit=10_000).text.rpartition(")")[2].split()
     return (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gpudoctor.benchmark.devices import Target
+from gpudoctor.benchmark.devices import MeasurementTarget
 from gpudoctor.benchmark.monitors.energy import Joules
 from gpudoctor.benchmark.monitors.monitor import Seen, ToolHost, Watching
 from gpudoctor.benchmark.monitors.monitor_choice import watching_for
@@ -15,7 +15,7 @@ from gpudoctor.model.facts import Facts
 class TeamWatching:
     """As a Watching, of the devices of `peers`. `pids`: the processes whose load is the measurement; may grow until it begins."""
 
-    def __init__(self, host: ToolHost, facts: Facts, peers: Sequence[Target], pids: Sequence[int | str]) -> None:
+    def __init__(self, host: ToolHost, facts: Facts, peers: Sequence[MeasurementTarget], pids: Sequence[int | str]) -> None:
         places = {peer.device: peer for peer in peers}
         self._boards_unknown = len(places) > 1 and peers[0].backend == "ipu"
         self._all: list[Watching] = [watching_for(host, facts, peer, pids) for peer in places.values()]

@@ -11,7 +11,7 @@ from typing import Any
 
 from gpudoctor.benchmark.monitors.drm_clients import ClientHost, strangers
 from gpudoctor.benchmark.monitors.energy import Meter
-from gpudoctor.benchmark.monitors.monitor import OTHERS, Seen, Tool, middle
+from gpudoctor.benchmark.monitors.monitor import OTHERS, MonitoringTool, Seen, middle
 from gpudoctor.system.host import Ran
 
 NVIDIA_FIELDS = (
@@ -55,10 +55,10 @@ class NvidiaWatch:
         query = ",".join(NVIDIA_FIELDS)
         return "nvidia-smi", f"--query-gpu={query}", "--format=csv,noheader,nounits", "-lms", "500", "-i", index
 
-    def tools(self, index: str) -> tuple[Tool, ...]:
+    def tools(self, index: str) -> tuple[MonitoringTool, ...]:
         return (
-            Tool(self.command(index), self.line, lambda ran: no_reading(self.meter, ran)),
-            Tool(("nvidia-smi", "pmon", "-i", index, "-s", "u", "-d", "1"), self.process),
+            MonitoringTool(self.command(index), self.line, lambda ran: no_reading(self.meter, ran)),
+            MonitoringTool(("nvidia-smi", "pmon", "-i", index, "-s", "u", "-d", "1"), self.process),
         )
 
     def line(self, text: str) -> None:
@@ -112,10 +112,10 @@ class XpuSmiWatch:
     _values: dict[str, list[float]] = field(default_factory=dict)
     _reasons: dict[str, None] = field(default_factory=dict)
 
-    def tools(self, device: str) -> tuple[Tool, ...]:
+    def tools(self, device: str) -> tuple[MonitoringTool, ...]:
         """`device`: PCI address, or number. --metrics is understood by 1.x and by 2.x, -m by the older alone."""
         argv = "xpu-smi", "dump", "-d", device, "--metrics", XPU_METRICS
-        return (Tool(argv, self.line, lambda ran: no_reading(self.meter, ran)),)
+        return (MonitoringTool(argv, self.line, lambda ran: no_reading(self.meter, ran)),)
 
     def line(self, text: str) -> None:
         words = [word.strip() for word in text.split(",")]
@@ -166,9 +166,9 @@ class IntelTopWatch:
     _clocks: list[float] = field(default_factory=list)
     _note: str = ""
 
-    def tools(self, node: str) -> tuple[Tool, ...]:
+    def tools(self, node: str) -> tuple[MonitoringTool, ...]:
         """`node`: /dev/dri/card0."""
-        return (Tool(("intel_gpu_top", "-J", "-s", "1000", "-d", f"drm:{node}", "-o", "-"), self.line, self.ended),)
+        return (MonitoringTool(("intel_gpu_top", "-J", "-s", "1000", "-d", f"drm:{node}", "-o", "-"), self.line, self.ended),)
 
     def line(self, text: str) -> None:
         """Braces are counted outside of strings; what stands between objects is left out."""
@@ -243,8 +243,8 @@ class IpuWatch:
     _values: dict[str, list[float]] = field(default_factory=dict)
     _users: set[int] = field(default_factory=set)
 
-    def tools(self) -> tuple[Tool, ...]:
-        return (Tool(("gc-inventory", "--json"), None, self.take, IPU_EVERY),)
+    def tools(self) -> tuple[MonitoringTool, ...]:
+        return (MonitoringTool(("gc-inventory", "--json"), None, self.take, IPU_EVERY),)
 
     def take(self, ran: Ran) -> None:
         no_reading(self.meter, ran)

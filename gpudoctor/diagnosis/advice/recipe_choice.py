@@ -12,14 +12,14 @@ from gpudoctor.rules.templates import fill
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class RecipeChoice:
     """`recipe` is None where none serves; `others` say why not, one line each."""
 
     recipe: Recipe | None
     others: tuple[str, ...]
 
 
-def choose(book: RecipeBook, name: str, facts: Facts) -> Choice:
+def choose(book: RecipeBook, name: str, facts: Facts) -> RecipeChoice:
     """The applicable recipe with the lowest rank; one whose `applies` cannot be told only where none is certain."""
     judged = [(evaluate(recipe.applies, facts), recipe) for recipe in book.recipes if recipe.name == name]
     certain = [recipe for verdict, recipe in judged if verdict.truth == "true"]
@@ -27,7 +27,7 @@ def choose(book: RecipeBook, name: str, facts: Facts) -> Choice:
     chosen = min(certain or perhaps, key=lambda recipe: (recipe.rank, recipe.id), default=None)
     left = [(verdict, recipe) for verdict, recipe in judged if recipe is not chosen and verdict.truth != "true"]
     others = tuple(f"{fill(recipe.title, facts)}: {why_not(verdict)}" for verdict, recipe in left)
-    return Choice(chosen, others)
+    return RecipeChoice(chosen, others)
 
 
 def why_not(verdict: Verdict) -> str:

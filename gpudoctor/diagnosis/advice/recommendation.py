@@ -4,23 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from gpudoctor.diagnosis.advice.candidates import ANY, INFERENCE, ONNX, TENSORFLOW, TRAINING, Against, Idea, ideas
+from gpudoctor.diagnosis.advice.candidates import ANY, ONNX, TENSORFLOW, TRAINING, Against, Idea, ideas
 from gpudoctor.model.facts import Facts
 from gpudoctor.model.plan import Option, Recommendation
 from gpudoctor.model.report import StackResult
 
-STACKS = {
-    "cuda": "torch-cuda", "rocm": "torch-rocm", "torch-xpu": "torch-xpu", "ipex": "ipex", "directml": "torch-directml", "mps": "torch-mps",
-    "torch-opencl": "torch-opencl", "poplar": "poplar", "openvino": "openvino", "onnxruntime": "onnxruntime", "tensorflow": "tensorflow",
-    "jax": "jax", "opencl": "opencl", "cpu": "torch-cpu",
-}  # fmt: skip
-"""Name of a recipe to the stack that it sets up."""
-_TORCH = ("torch-cuda", "torch-rocm", "torch-xpu", "ipex", "torch-directml", "pytorch-directml", "torch-mps", "torch-opencl", "poplar")
-_SERVES = {
-    ANY: _TORCH, TRAINING: _TORCH, INFERENCE: (*_TORCH, "openvino", "onnxruntime"), TENSORFLOW: ("tensorflow", "tensorflow-directml"),
-    ONNX: ("onnxruntime",),
-}  # fmt: skip
-"""Stacks with a device that do for a purpose."""
 _ONLY = {TENSORFLOW: ("tensorflow",), ONNX: ("onnxruntime", "openvino")}
 """Purposes that name a framework: nothing else is offered."""
 _OBSERVED = ("compute", "performance")
@@ -66,7 +54,7 @@ def _best_of_each(found: Iterator[Idea]) -> list[Idea]:
 
 def _working(results: dict[str, StackResult], purpose: str) -> StackResult | None:
     """A stack in use that works; else one in use of which nothing wrong was seen."""
-    mine = [results[name] for name in _SERVES.get(purpose, ()) if name in results]
+    mine = [result for result in results.values() if (purpose or TRAINING) in result.serves]
     return next((one for one in mine if works(one)), None) or next((one for one in mine if seems_sound(one)), None)
 
 
@@ -94,7 +82,7 @@ class _Options:
         return self._option(idea, (*idea.reasons, *self._state(idea.name), *([f"second, because {why}"] if why else [])))
 
     def works(self, result: StackResult, offered: Sequence[Idea]) -> Option:
-        name = next((recipe for recipe, stack in STACKS.items() if stack == result.stack), result.stack)
+        name = result.recipe or result.stack
         idea = next((one for one in offered if one.name == name), None)
         said = [f"{result.title} works here already{self._where()}: nothing needs to be set up, and it is better left as it is"]
         if not works(result):
@@ -108,7 +96,7 @@ class _Options:
         return Option(name=name, title=result.title, reasons=tuple(said), device=device, command=f"gpudoctor check --stack {result.stack}")
 
     def _option(self, idea: Idea, reasons: Sequence[str]) -> Option:
-        stack = self._results.get(STACKS.get(idea.name, ""))
+        stack = self._set_up_by(idea.name)
         return Option(
             name=idea.name, title=stack.title if stack else idea.name, reasons=tuple(dict.fromkeys(reasons)), device=idea.device,
             command=f"gpudoctor setup {idea.name}{self._for}",
@@ -116,11 +104,14 @@ class _Options:
 
     def _state(self, name: str) -> Iterator[str]:
         """What is there of it already."""
-        result = self._results.get(STACKS.get(name, ""))
+        result = self._set_up_by(name)
         if result is not None and result.used and result.verdict == "broken":
             yield f"it is installed{self._where()}, and broken at {str(result.broken_layer).replace('-', ' ')}: gpudoctor check says why"
         elif result is not None and result.used:
             yield f"it is installed{self._where()}{' and works' if works(result) else ''}"
+
+    def _set_up_by(self, recipe: str) -> StackResult | None:
+        return next((result for result in self._results.values() if result.recipe == recipe), None)
 
     def _where(self) -> str:
         torch, place = self._facts.value("torch.version"), self._facts.value("python.prefix")

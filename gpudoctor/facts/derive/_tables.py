@@ -6,7 +6,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
-from gpudoctor.system.toml_text import loads_ours
+from gpudoctor.model.toml_text import loads_ours
 
 
 @lru_cache(maxsize=64)

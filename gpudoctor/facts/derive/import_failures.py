@@ -8,6 +8,7 @@ from typing import Any
 
 from gpudoctor.facts.derive import missing
 from gpudoctor.facts.derive._tables import table
+from gpudoctor.knowledge.stack_names import stacks_on
 
 FAMILIES = (
     # the first that matches wins; the group 'what' is the library, symbol or version
@@ -63,16 +64,6 @@ def remedy(library: str, manager: str, executable: str) -> str:
     return known[1].replace('pip install "', f'{executable or "python"} -m pip install "')
 
 
-STACKS = {
-    "torch": ("torch-cuda", "torch-rocm", "torch-xpu", "ipex", "torch-mps", "torch-cpu",
-              "torch-directml", "pytorch-directml", "torch-opencl", "poplar"),
-    "intel_extension_for_pytorch": ("ipex",), "torch_directml": ("torch-directml",), "pytorch_ocl": ("torch-opencl",),
-    "poptorch": ("poplar",), "tensorflow": ("tensorflow", "tensorflow-directml"), "onnxruntime": ("onnxruntime",),
-    "openvino": ("openvino",), "jax": ("jax",), "bitsandbytes": (), "xformers": (),
-}  # fmt: skip
-"""Which stacks stand on a framework: a failing torch_directml breaks no other one."""
-
-
 def failures(frameworks: Mapping[str, Any], manager: str, executable: str) -> list[dict[str, Any]]:
     """One record per framework that did not import."""
     found = []
@@ -83,7 +74,7 @@ def failures(frameworks: Mapping[str, Any], manager: str, executable: str) -> li
         family, what = classify(error)
         message = str(error.get("message") or "").strip()
         found.append({
-            "framework": name, "stacks": list(STACKS.get(name, ())), "kind": str(error.get("kind") or ""),
+            "framework": name, "stacks": stacks_on(name), "kind": str(error.get("kind") or ""),
             "name": str(error.get("name") or ""), "family": family,
             "what": what or "unknown", "message": message[:2000], "first_line": message.split("\n")[0][:200],
             "imported": bool(said.get("imported")),

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gpudoctor.facts.derive._derivation import Derivation
+from gpudoctor.knowledge.stack_names import all_names
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 
 TASKS = ("training", "inference", "micro")
@@ -22,11 +23,6 @@ FIELDS = {
     "gpu_address": "text", "gpu_kind": "text", "bar_share": "float", "threads": "int", "computed_on": "text", "fallbacks": "list",
     "python_debug": "bool", "filesystem": "text", "on_windows_drive": "bool",
 }  # fmt: skip
-STACKS = (
-    "torch-cuda", "torch-rocm", "torch-xpu", "ipex", "torch-directml", "pytorch-directml", "tensorflow-directml", "torch-opencl", "opencl",
-    "poplar", "openvino", "onnxruntime", "tensorflow", "jax", "torch-mps", "torch-cpu",
-)  # fmt: skip
-"""Whose rungs 'compute' and 'performance' are filled here."""
 SPEEDS = {
     "matmul": ("measured.matmul.tflops", "best matrix product of an accelerator, else of the processor, in TFLOP/s"),
     "memory_bandwidth": ("measured.memory.gbs", "memory bandwidth reached, in GB/s"),
@@ -66,7 +62,7 @@ def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
     dates = [row["date"] for row in rows if isinstance(row.get("date"), str)]
     yield "measured.date", Known(min(dates), SOURCE) if dates else Absent(SOURCE)
     yield "measured.cards_left_out", _left_out(facts, done)
-    yield "measured.stacks", Known({stack: _rungs(stack, rows, bool(facts.value("gpus"))) for stack in STACKS}, SOURCE)
+    yield "measured.stacks", Known({stack: _rungs(stack, rows, bool(facts.value("gpus"))) for stack in all_names()}, SOURCE)
 
 
 def _rungs(stack: str, rows: Sequence[Mapping[str, Any]], gpus: bool) -> dict[str, Any] | Unknown:

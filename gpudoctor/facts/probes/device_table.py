@@ -9,14 +9,14 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
-from gpudoctor.system.toml_text import loads_ours
+from gpudoctor.model.toml_text import loads_ours
 
 VENDORS = {"8086": "intel", "10de": "nvidia", "1002": "amd", "1d95": "graphcore", "106b": "apple", "1414": "microsoft"}
 _TABLES = {"8086": "devices-intel", "10de": "devices-nvidia", "1002": "devices-amd", "1d95": "devices-graphcore"}
 
 
 @dataclass(frozen=True, slots=True)
-class Device:
+class DeviceRow:
     """Fields are None where the table does not say."""
 
     name: str | None = None
@@ -30,7 +30,7 @@ class Device:
     drivers: tuple[str, ...] = ()
 
 
-def lookup(vendor_id: str, device_id: str) -> Device | None:
+def lookup(vendor_id: str, device_id: str) -> DeviceRow | None:
     """The device; None for an id that no row covers."""
     table = _TABLES.get(vendor_id.lower())
     if table is None:
@@ -49,13 +49,13 @@ def lookup(vendor_id: str, device_id: str) -> Device | None:
     return None
 
 
-def lookup_name(vendor: str, name: str) -> Device | None:
+def lookup_name(vendor: str, name: str) -> DeviceRow | None:
     """The device that a driver calls by this name: 'Intel(R) Arc(TM) A770 Graphics'. The longest fitting name of the table counts."""
     table = next((_TABLES[vendor_id] for vendor_id, known in VENDORS.items() if known == vendor and vendor_id in _TABLES), None)
     if table is None:
         return None
     wanted = _plain(name)
-    best: tuple[int, Device] | None = None
+    best: tuple[int, DeviceRow] | None = None
     for plain, device in _spellings(table):
         if len(plain) < 3 and plain != wanted:  # 'T4' and 'L4' are names where nothing else stands beside them
             continue
@@ -65,9 +65,9 @@ def lookup_name(vendor: str, name: str) -> Device | None:
 
 
 @lru_cache(maxsize=8)
-def _spellings(table: str) -> tuple[tuple[str, Device], ...]:
+def _spellings(table: str) -> tuple[tuple[str, DeviceRow], ...]:
     """Plain names; 'RX 7900 XT/XTX/GRE' and 'RX 9070 / 9070 XT' are several."""
-    found: list[tuple[str, Device]] = []
+    found: list[tuple[str, DeviceRow]] = []
     for device in _index(table)[0].values():
         first, *others = re.split(r"\s{0,4}/\s{0,4}", _plain(device.name or ""))
         stem = first.rpartition(" ")[0] if not re.match(r"\d", others[0] if others else "") else first.split(" ")[0]
@@ -95,16 +95,16 @@ def _rows(table: str) -> tuple[dict[str, Any], ...]:
     return tuple(data.get("family", ()))
 
 
-def _common(family: Mapping[str, Any]) -> Device:
+def _common(family: Mapping[str, Any]) -> DeviceRow:
     """What all devices of a family share. `also` of a family: further names that its chips are sold by."""
     said = {key: family[key] for key in ("generation", "arch", "kind", "compute_capability", "gfx", "min_kernel") if key in family}
-    return Device(drivers=tuple(family.get("drivers", ())), **said)
+    return DeviceRow(drivers=tuple(family.get("drivers", ())), **said)
 
 
 @lru_cache(maxsize=8)
-def _index(table: str) -> tuple[dict[int, Device], tuple[tuple[int, int, Device], ...]]:
-    exact: dict[int, Device] = {}
-    ranges: list[tuple[int, int, Device]] = []
+def _index(table: str) -> tuple[dict[int, DeviceRow], tuple[tuple[int, int, DeviceRow], ...]]:
+    exact: dict[int, DeviceRow] = {}
+    ranges: list[tuple[int, int, DeviceRow]] = []
     for family in _rows(table):
         common = _common(family)
         for device_id, name in family.get("devices", {}).items():

@@ -8,8 +8,8 @@ from typing import Any
 
 from gpudoctor.facts.probes._probe import Probe
 from gpudoctor.model.facts import Fact, Facts, FactSpec, Known, Unknown
-from gpudoctor.system import json_text
-from gpudoctor.system.host import PAYLOAD_MARK, Host, Ran
+from gpudoctor.system.framework_child import QUIET, SIGNALS, SILENT, signal_of, table_of
+from gpudoctor.system.host import Host, Ran
 
 OWN_LIMIT = 60.0
 MEMORY_PER_CHILD = 1_500_000_000
@@ -32,17 +32,6 @@ FRAMEWORKS: Mapping[str, tuple[str, ...]] = {
     "bitsandbytes": ("bitsandbytes",),
     "xformers": ("xformers",),
 }  # fmt: skip
-QUIET = {
-    "TF_FORCE_GPU_ALLOW_GROWTH": "true",
-    "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
-    "TF_CPP_MIN_LOG_LEVEL": "1",
-    "PYTHONDONTWRITEBYTECODE": "1",
-    "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
-}
-SILENT = {"CI": "true", "KERAS_HOME": "/dev/null/none"}
-"""Whatever the person set. `import openvino` tells a statistics server that it was imported, and leaves files in the home folder,
-unless on a build server; `import tensorflow` makes ~/.keras."""
-SIGNALS = {4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM", 31: "SIGSYS"}
 
 
 def present(distributions: Iterable[str]) -> list[str]:
@@ -93,20 +82,16 @@ def _stages(stdout: str) -> tuple[dict[str, Any], list[str]]:
     said: dict[str, Any] = {}
     stages: list[str] = []
     for line in stdout.splitlines():
-        if line.startswith(PAYLOAD_MARK):
-            try:
-                part = json_text.loads(line[len(PAYLOAD_MARK) :])
-            except ValueError:
-                continue
-            if isinstance(part, dict):
-                stages.append(str(part.pop("stage", "")))
-                said.update(part)
+        part = table_of(line)
+        if part is not None:
+            stages.append(str(part.pop("stage", "")))
+            said.update(part)
     return said, stages
 
 
 def _how_it_died(ran: Ran, name: str, last_stage: str) -> dict[str, str] | None:
     """The error of a child that ended in the middle; None where the interpreter did not even start."""
-    signal = ran.signal if ran.signal is not None else ran.rc - 128 if ran.rc is not None and 128 < ran.rc < 160 else None
+    signal = signal_of(ran)
     if not last_stage and signal is None:
         return None
     where = f"import {name}" if last_stage in ("import", "") else f"{name} after its import"

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from gpudoctor.facts.probes._probe import Collected, Probe
-from gpudoctor.facts.probes.device_table import VENDORS, Device, lookup, lookup_name
+from gpudoctor.facts.probes.device_table import VENDORS, DeviceRow, lookup, lookup_name
 from gpudoctor.facts.probes.pci import DEVICES, is_device_of_interest, parse_regions, parse_resource
 from gpudoctor.facts.probes.pci_link import link_fields
 from gpudoctor.facts.probes.presence import there
@@ -94,7 +94,7 @@ def _number(host: Host, path: str) -> Any:
     return int(text) if re.fullmatch(r"-?\d+", text) else UNSEEN
 
 
-def candidates(modules: list[str], device: Device | None) -> list[str]:
+def candidates(modules: list[str], device: DeviceRow | None) -> list[str]:
     """Kernel drivers that could take the device: what lspci names, then what the table names."""
     names = [*modules, *(device.drivers if device else ())]
     return [name for number, name in enumerate(names) if name not in names[:number]]
@@ -160,12 +160,12 @@ def describe(vendor_id: str, device_id: str, said: str = "") -> dict[str, Any]:
     """What the tables say of a device, with the name that the machine gave where it is a better one."""
     said = "" if re.fullmatch(r"Device(?: [0-9a-f]{4})?", said) else short_name(said)
     vendor = VENDORS.get(vendor_id, "other")
-    gpu = described(lookup(vendor_id, device_id) or Device(), vendor)
+    gpu = described(lookup(vendor_id, device_id) or DeviceRow(), vendor)
     gpu.update(pci_id=f"{vendor_id}:{device_id}", name=gpu["name"] or said or f"{vendor} device {device_id}")
     return gpu
 
 
-def described(device: Device, vendor: str) -> dict[str, Any]:
+def described(device: DeviceRow, vendor: str) -> dict[str, Any]:
     """The fields that follow from a row of the tables."""
     unknown = Unknown("newer than this table")
     return {

@@ -76,7 +76,7 @@ def collect(host: Host, facts: Facts) -> Collected:
 
 
 def _path_not_used(host: Host) -> Fact:
-    """Folders of root's PATH in which others could put a program: nothing in them is started (host.local.find_program)."""
+    """Folders of root's PATH in which others could put a program: nothing in them is started (system.local_host.find_program)."""
     folders = [folder for folder in dict.fromkeys((host.env("PATH") or "").split(":")) if folder.startswith("/")]
     found = [(folder, why) for folder in folders if (why := host.distrust(folder))]
     if not found:

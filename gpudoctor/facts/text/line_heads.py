@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 
 from gpudoctor.model.lazy_pattern import lazy
-from gpudoctor.system.toml_text import loads_ours
+from gpudoctor.model.toml_text import loads_ours
 
 LONGEST = 400
 """Letters of a line in which its head stands."""

@@ -14,7 +14,7 @@ from gpudoctor.model.signature import Numbered
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class ToolOutput:
     """Output begins at a line that `first` matches and holds while lines match `goes_on` (None: to the end of the section)."""
 
     name: str
@@ -35,35 +35,37 @@ def _p(pattern: str) -> re.Pattern[str]:
 
 
 TOOLS = (
-    Tool("nvidia-smi", ("nvidia-smi",), _p(r"^\+-{20,}|^\| NVIDIA-SMI \d"), _p(r"^\s*[|+]|^\s*$"), gaps=2,
+    ToolOutput("nvidia-smi", ("nvidia-smi",), _p(r"^\+-{20,}|^\| NVIDIA-SMI \d"), _p(r"^\s*[|+]|^\s*$"), gaps=2,
          holds=("NVIDIA-SMI", "Bus-Id", "GPU-Util", "MiB /", "GPU Memory")),
-    Tool("nvidia-smi", ("nvidia-smi",), _p(r"^NVIDIA-SMI has failed|^Failed to initialize NVML|^No devices were found")),
-    Tool("nvidia-smi -q", ("nvidia-smi", "-q"), _p(r"^=+NVSMI LOG=+")),
-    Tool("nvidia-smi -q -x", ("nvidia-smi", "-q", "-x"), _p(r"^\s*<(?:\?xml|nvidia_smi_log)\b"), None, holds=("<nvidia_smi_log",)),
-    Tool("nvidia-smi -L", ("nvidia-smi", "-L"), _p(r"^GPU \d+: .+\(UUID: "), _p(r"^(?:GPU \d+: |\s+MIG )")),
-    Tool("nvcc", ("nvcc", "--version"), _p(r"^nvcc: NVIDIA \(R\) Cuda compiler driver"), gaps=0),
-    Tool("clinfo --json", ("clinfo", "--json"), _p(r'^\s*\{.*"platforms"'), None),
-    Tool("clinfo --raw", ("clinfo", "--raw"), _p(r"^\s*#PLATFORMS\s+\d"), None),
-    Tool("clinfo -l", ("clinfo", "-l"), _p(r"^\s*Platform #\d+: "), _p(r"^\s*(?:Platform #\d+: |[`|+][-` |]*-+ Device #\d+)|^\s*$")),
-    Tool("clinfo", ("clinfo",), _p(r"^\s*Number of platforms(?: is|:)?\s+\d"), None),
-    Tool("clinfo", ("clinfo",), _p(r"^\s+Platform Name:?\s{2,}\S"), None),
-    Tool("sycl-ls", ("sycl-ls",), _p(r"^\[(?:opencl|ext_oneapi_level_zero|level_zero|cuda|hip|native_cpu)[:\]]"),
+    ToolOutput("nvidia-smi", ("nvidia-smi",), _p(r"^NVIDIA-SMI has failed|^Failed to initialize NVML|^No devices were found")),
+    ToolOutput("nvidia-smi -q", ("nvidia-smi", "-q"), _p(r"^=+NVSMI LOG=+")),
+    ToolOutput("nvidia-smi -q -x", ("nvidia-smi", "-q", "-x"), _p(r"^\s*<(?:\?xml|nvidia_smi_log)\b"), None, holds=("<nvidia_smi_log",)),
+    ToolOutput("nvidia-smi -L", ("nvidia-smi", "-L"), _p(r"^GPU \d+: .+\(UUID: "), _p(r"^(?:GPU \d+: |\s+MIG )")),
+    ToolOutput("nvcc", ("nvcc", "--version"), _p(r"^nvcc: NVIDIA \(R\) Cuda compiler driver"), gaps=0),
+    ToolOutput("clinfo --json", ("clinfo", "--json"), _p(r'^\s*\{.*"platforms"'), None),
+    ToolOutput("clinfo --raw", ("clinfo", "--raw"), _p(r"^\s*#PLATFORMS\s+\d"), None),
+    ToolOutput("clinfo -l", ("clinfo", "-l"), _p(r"^\s*Platform #\d+: "), _p(r"^\s*(?:Platform #\d+: |[`|+][-` |]*-+ Device #\d+)|^\s*$")),
+    ToolOutput("clinfo", ("clinfo",), _p(r"^\s*Number of platforms(?: is|:)?\s+\d"), None),
+    ToolOutput("clinfo", ("clinfo",), _p(r"^\s+Platform Name:?\s{2,}\S"), None),
+    ToolOutput("sycl-ls", ("sycl-ls",), _p(r"^\[(?:opencl|ext_oneapi_level_zero|level_zero|cuda|hip|native_cpu)[:\]]"),
          _p(r"^\[(?:opencl|ext_oneapi_level_zero|level_zero|cuda|hip|native_cpu)[:\]]|^\s*$|^Warning|^INFO"), gaps=2),
-    Tool("rocminfo", ("rocminfo",),
+    ToolOutput("rocminfo", ("rocminfo",),
          _p(r"^(?:ROCk module (?:version |is )|Unable to open /dev/kfd|HSA System Attributes|\s*Marketing Name:)"), None),
-    Tool("lspci", ("lspci", "-nnk"), _p(r"^(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7] .+\[[0-9a-f]{4}:[0-9a-f]{4}\]"),
+    ToolOutput("lspci", ("lspci", "-nnk"), _p(r"^(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7] .+\[[0-9a-f]{4}:[0-9a-f]{4}\]"),
          _p(r"^(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7] |^\s+\S|^\s*$"), gaps=0),
-    Tool("lsmod", ("lsmod",), _p(r"^Module\s+Size\s+Used by"), _p(r"^\w+\s+\d+\s+\d+|^Module\s|^\s*$"),
+    ToolOutput("lsmod", ("lsmod",), _p(r"^Module\s+Size\s+Used by"), _p(r"^\w+\s+\d+\s+\d+|^Module\s|^\s*$"),
          fewest=20),
-    Tool("uname", ("uname", "-a"), _p(r"^Linux \S+ \d+\.\d+\S* #\d+"), _p(r"^Linux \S+ \d+\.\d+\S* #\d+")),
-    Tool("dkms status", ("dkms", "status"), _p(r"^[\w\-]+[/,] ?[\w.\-]+(?:, [\w.\-]+)+, \w+: \w+"), _p(r"^[\w\-]+[/,] ?[\w.\-]+.*: \w+")),
-    Tool("mokutil", ("mokutil", "--sb-state"), _p(r"^SecureBoot (?:en|dis)abled"), _p(r"^SecureBoot ")),
-    Tool("id", ("id",), _p(r"^uid=\d+\("), _p(r"^uid=")),
-    Tool("gc-info", ("gc-info", "-l"), _p(r"^\s*(?:Graphcore device listing|-\+- Id:|No Graphcore device)"), None),
-    Tool("vipu", ("vipu", "list", "partitions"), _p(r"^\s*Partition\s+\|\s*Cluster|^\s*Partition\s+\|"), None),
-    Tool("xpu-smi", ("xpu-smi", "discovery", "-j"), _p(r'^\s*\{\s*$|^\{.*"device_list"'), None, holds=('"device_list"',)),
-    Tool("ls -l /dev/dri", ("ls", "-l", "/dev/dri"), _p(r"^[cdl][rwx\-]{9}.*\b(?:card|renderD)\d+$"), _p(r"^[cdl][rwx\-]{9}|^total|^\s*$")),
-    Tool("sw_vers", ("sw_vers",), _p(r"^ProductName:\s+(?:Mac OS X|macOS)"), _p(r"^(?:Product|Build)\w+:")),
+    ToolOutput("uname", ("uname", "-a"), _p(r"^Linux \S+ \d+\.\d+\S* #\d+"), _p(r"^Linux \S+ \d+\.\d+\S* #\d+")),
+    ToolOutput("dkms status", ("dkms", "status"),
+               _p(r"^[\w\-]+[/,] ?[\w.\-]+(?:, [\w.\-]+)+, \w+: \w+"), _p(r"^[\w\-]+[/,] ?[\w.\-]+.*: \w+")),
+    ToolOutput("mokutil", ("mokutil", "--sb-state"), _p(r"^SecureBoot (?:en|dis)abled"), _p(r"^SecureBoot ")),
+    ToolOutput("id", ("id",), _p(r"^uid=\d+\("), _p(r"^uid=")),
+    ToolOutput("gc-info", ("gc-info", "-l"), _p(r"^\s*(?:Graphcore device listing|-\+- Id:|No Graphcore device)"), None),
+    ToolOutput("vipu", ("vipu", "list", "partitions"), _p(r"^\s*Partition\s+\|\s*Cluster|^\s*Partition\s+\|"), None),
+    ToolOutput("xpu-smi", ("xpu-smi", "discovery", "-j"), _p(r'^\s*\{\s*$|^\{.*"device_list"'), None, holds=('"device_list"',)),
+    ToolOutput("ls -l /dev/dri", ("ls", "-l", "/dev/dri"),
+               _p(r"^[cdl][rwx\-]{9}.*\b(?:card|renderD)\d+$"), _p(r"^[cdl][rwx\-]{9}|^total|^\s*$")),
+    ToolOutput("sw_vers", ("sw_vers",), _p(r"^ProductName:\s+(?:Mac OS X|macOS)"), _p(r"^(?:Product|Build)\w+:")),
 )  # fmt: skip
 _OF_KERNEL = lazy(r"^\s*NVRM: |^\[\s*\d+\.\d{3,6}\]|\bkernel: ", re.IGNORECASE)
 _OF_DEVICES = lazy(
@@ -95,7 +97,7 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
     _os_release(sheet, evidence)
 
 
-def extent(section: Section, tool: Tool) -> list[Numbered]:
+def extent(section: Section, tool: ToolOutput) -> list[Numbered]:
     """The first output of a tool in a section."""
     start = next((number for number, line in enumerate(section.lines) if tool.first.search(line.text)), None)
     if start is None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 
 from gpudoctor.facts.text.evidence import Evidence
+from gpudoctor.knowledge.stack_names import all_names
 from gpudoctor.model.facts import Facts
 
 
@@ -15,29 +16,6 @@ def _any(*words: str) -> str:
 
 _APPLES_MPS = r"(?<!cuda )(?<!nvidia[- ])(?<!cuda[-_])\bmps\b(?![ -](?:client|server|daemon|control|sharing|pipe))"
 """Metal Performance Shaders, not NVIDIA's Multi-Process Service."""
-WORDS: Mapping[str, str] = {
-    "torch-xpu": _any(r"\bxpu\b", r"\+xpu\b", "libsycl", "intel-sycl-rt", "torch-xpu-ops", "pytorch-triton-xpu", "native api failed"),
-    "ipex": _any(r"\bipex\b", "intel_extension_for_pytorch", "intel-extension-for-pytorch", "intel-ext-pt", "ipex-llm", "ipex_llm", "bigdl",
-                 "oneccl", "torch[-_]ccl"),
-    "torch-cuda": _any(r"\bcuda\b", r"\+cu1\d\d", "nvidia", "nvcc", r"\bsm_\d\d", "cublas", "cudnn", r"\bnccl", r"\bgeforce", r"\brtx\b",
-                       r"\bgtx\b", "bitsandbytes", "flash_attn", "xformers", "multi-process service",
-                       r"\bmig (?:device|mode|instance|slice)"),
-    "torch-rocm": _any(r"\brocm", r"\bhip\b", "amdgpu", r"\bgfx\d{3,4}", r"\bhsa_", "hipblas", "miopen", "rocblas", "/dev/kfd", r"\bkfd\b",
-                       r"\bradeon\b", r"\binstinct\b"),
-    "torch-directml": _any("torch[-_]directml", "privateuseone", "directml", r"\bdml\b"),
-    "pytorch-directml": _any("pytorch-directml", "pytorch_directml", r"\bdml\b"),
-    "tensorflow-directml": _any("tensorflow-directml", "tfdml", "tensorflow_directml", r"\bdml\b"),
-    "torch-opencl": _any("pytorch_ocl", "dlprimitives", "pytorch_dlprim", r"\bocl:\d"),
-    "opencl": _any(r"\bopencl\b", "clinfo", "clgetplatformids", r"\bpocl\b", "rusticl", "pyopencl", r"\.icd\b",
-                   "cl_[a-z_]+_(?:failure|error|found)", "plaidml", "clblast", "clbuildprogram"),
-    "poplar": _any(r"\bpoptorch", r"\bpopart", r"\bpoplar\b", r"\bipu\b", r"\bipus\b", "graphcore", "gc-info", "popdist", r"\bipuof",
-    r"\+gc\d"),
-    "openvino": _any("openvino", r"\binference engine\b", r"\bov::"),
-    "onnxruntime": _any("onnxruntime", "onnx runtime", "execution[-_ ]?provider", r"\bort\b"),
-    "tensorflow": _any(r"\btensorflow\b", r"\btf\.", r"\bkeras\b"),
-    "jax": _any(r"\bjax\b", r"\bjaxlib\b", "pjrt", "xlaruntimeerror", "xla_extension", "xla_bridge", "xla_python_client"),
-    "torch-mps": _any(_APPLES_MPS, "apple silicon", r"\bmetal\b"),
-}  # fmt: skip
 _XLA = r"\bxla\b"
 """The compiler of JAX, TensorFlow and torch_xla: of JAX where no other of them is named."""
 VENDORS: Mapping[str, str] = {
@@ -87,7 +65,7 @@ def vendors_of(lower: str, evidence: Evidence) -> list[str]:
 def stacks_of(lower: str, evidence: Evidence, facts: Facts) -> list[str]:
     """By how often their words occur; none for a text that speaks of none."""
     text = _of_one_mps(lower[:LOOKED_AT])
-    counts = {stack: sum(1 for _ in re.finditer(pattern, text)) for stack, pattern in WORDS.items()}
+    counts = {stack: sum(1 for _ in re.finditer(_any(*names.words), text)) for stack, names in all_names().items() if names.words}
     if not counts["tensorflow"] and "torch_xla" not in text:
         counts["jax"] += len(re.findall(_XLA, text))
     return sorted((stack for stack, count in counts.items() if count), key=lambda stack: -counts[stack])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gpudoctor.model.audit import SCHEMA, Audit, Judged
-from gpudoctor.reporters.report.finding_places import Place
+from gpudoctor.reporters.report.finding_places import FindingPlace
 from gpudoctor.reporters.report.finding_text import address
 from gpudoctor.reporters.report.github_report import annotation
 from gpudoctor.reporters.report.json_report import dumps
@@ -75,7 +75,7 @@ def render(audit: Audit) -> str:
 def github(audit: Audit) -> str:
     """One line a trouble, at its file and line."""
     said = [
-        annotation(_COMMANDS[row.verdict], Place(row.file, row.line), f"{row.package}: {row.says}", "\n".join(row.use))
+        annotation(_COMMANDS[row.verdict], FindingPlace(row.file, row.line), f"{row.package}: {row.says}", "\n".join(row.use))
         for row in audit.rows if row.verdict in _COMMANDS
     ]  # fmt: skip
     return "".join(said) or annotation("notice", None, "gpudoctor audit", f"Nothing is known to fail on {audit.backend.name}.")
@@ -103,7 +103,7 @@ def _rule_id(row: Judged) -> str:
 def _result(row: Judged, ids: list[str]) -> dict[str, Any]:
     links = [link for source in row.sources if (link := address(source))]
     text = "\n".join([f"{row.package}: {row.says}", *(f"  {each}" for each in row.use), *links])
-    region = {"artifactLocation": {"uri": Place(row.file).uri}, "region": {"startLine": row.line or 1}}
+    region = {"artifactLocation": {"uri": FindingPlace(row.file).uri}, "region": {"startLine": row.line or 1}}
     return {
         "ruleId": f"audit/{_rule_id(row)}", "ruleIndex": ids.index(_rule_id(row)), "level": _LEVELS[row.verdict],
         "message": {"text": visible(text, multiline=True)}, "locations": [{"physicalLocation": region}],

@@ -121,7 +121,7 @@ def panel(points: Sequence[Point], marks: Sequence[tuple[int, str]], top_words: 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ratio:
+class RatioMark:
     """A ratio with its interval."""
 
     label: str
@@ -132,7 +132,7 @@ class Ratio:
     kind: str
 
 
-def spans(rows: Sequence[Ratio], slower: str, faster: str) -> tuple[int, list[Element]]:
+def spans(rows: Sequence[RatioMark], slower: str, faster: str) -> tuple[int, list[Element]]:
     """(height, shapes): ratios on a logarithmic axis around 1, which is the upright line in the middle."""
     ends = [abs(math.log(each)) for row in rows for each in (row.ratio, row.low, row.high) if each is not None and each > 0]
     reach = max([*ends, math.log(1.25)]) * 1.08

@@ -39,7 +39,7 @@ def section(found: Comparison) -> Element:
 
 def _figure(found: Comparison) -> Element:
     rows = [
-        charts.Ratio(label=_name(row), value=f"{row.speed:.2f} ×, {SAID.get(row.verdict, row.verdict)}", ratio=row.speed,
+        charts.RatioMark(label=_name(row), value=f"{row.speed:.2f} ×, {SAID.get(row.verdict, row.verdict)}", ratio=row.speed,
                      low=row.low, high=row.high, kind=LOOKS.get(row.verdict, "doubt"))
         for row in found.rows
     ]  # fmt: skip

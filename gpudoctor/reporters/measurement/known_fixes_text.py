@@ -11,7 +11,7 @@ STYLES = {"helps": "good", "harms": "bad", "wrong": "bad", "failed": "warn", "no
 
 
 def render(results: Sequence[TrialResult], terminal: Terminal | None = None) -> str:
-    """`results` as validate.trials.best_first orders them."""
+    """`results` as benchmark.known_fixes.best_first orders them."""
     terminal = terminal or Terminal()
     width = min(max(terminal.width, 60), 110)
     if not results:

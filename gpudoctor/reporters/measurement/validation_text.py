@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from gpudoctor.model.batch_pick import BatchPick
 from gpudoctor.model.measurement import FAILED, OK, SKIPPED, Measurement
@@ -12,6 +13,9 @@ from gpudoctor.reporters.measurement import replicas_text
 from gpudoctor.reporters.shared.advice_lines import command_lines
 from gpudoctor.reporters.shared.escape import visible
 from gpudoctor.reporters.shared.layout import Line, Span, Terminal, hanging
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 HEAD = ("workload", "task", "dtype", "batch", "median", "throughput", "spread", "result")
 SHORT = {"training": "train", "inference": "infer", "micro": "micro"}
@@ -25,6 +29,7 @@ CLOCK = {
     "device_to_host": "copies to the host",
 }  # fmt: skip
 LAYERS = ("compute", "performance")
+RICH = {"": "", "good": "green", "bad": "bold red", "warn": "yellow", "dim": "dim"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,28 +42,34 @@ class Running:
     measured: Measurement | None = None
 
 
-def moving(rows: Sequence[Running], waiting: int, terminal: Terminal) -> str:
-    """The lines while it runs: what is done, what is at work, how many come."""
-    width = max(terminal.width - 1, 40)
-    lines: list[Line] = [_one_moving(row, width) for row in rows]
+def moving(rows: Sequence[Running], waiting: int, terminal: Terminal) -> Table:
+    """The table while it runs: what is done, what is at work, how many come. A line each, cut where the terminal ends."""
+    from rich.table import Table
+    from rich.text import Text
+
+    def cell(text: str, style: str = "") -> Text:
+        return Text(terminal.shown(" ".join(visible(text).split())), RICH[style], no_wrap=True, overflow="ellipsis")
+
+    table = Table.grid(padding=(0, 1), pad_edge=True)
+    table.add_column(width=7, no_wrap=True)
+    table.add_column(overflow="ellipsis", min_width=20)
+    table.add_column(overflow="ellipsis")
+    for row in rows:
+        mark, style, text = _state(row)
+        table.add_row(cell(mark, style), cell(row.words), cell(text, "dim" if row.measured is None else ""))
     if waiting:
-        lines.append((Span(f"  and up to {waiting} more", "dim"),))
-    return terminal.draw(lines)
+        table.add_row(cell(""), cell(f"and up to {waiting} more", "dim"), cell(""))
+    return table
 
 
-def _one_moving(row: Running, width: int) -> Line:
-    words = visible(row.words)[: width - 24]
+def _state(row: Running) -> tuple[str, str, str]:
+    """Mark, its style, and what there is to say."""
     if row.measured is None:
-        detail = f"{row.stage} {row.detail}".strip()
-        return Span("  … "), Span(words), Span(f"  {visible(detail)}"[: max(width - len(words) - 4, 0)], "dim")
+        return "…", "", f"{row.stage} {row.detail}".strip()
     said = row.measured
     if said.status == OK:
-        text = f"{time_text(said)}  {rate_text(said)}"
-        mark = Span("noisy " if said.noisy else "ok    ", "warn" if said.noisy else "good")
-    else:
-        text, mark = said.reason or "", Span("FAILED" if said.status == FAILED else "skipped", "bad" if said.status == FAILED else "dim")
-    rest = f"  {visible(' '.join(text.split()))}"
-    return Span("  "), mark, Span(" "), Span(words), Span(rest[: max(width - len(words) - 11, 0)])
+        return "noisy" if said.noisy else "ok", "warn" if said.noisy else "good", f"{time_text(said)}  {rate_text(said)}"
+    return ("FAILED", "bad", said.reason or "") if said.status == FAILED else ("skipped", "dim", said.reason or "")
 
 
 def render(

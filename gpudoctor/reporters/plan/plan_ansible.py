@@ -23,13 +23,13 @@ _PRIMARY = "'(?m)^pub:[^\\n]*\\n(?:(?!fpr:|pub:)[^\\n]*\\n)*fpr:::::::::([0-9A-F
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class JinjaText:
     """Jinja of ours; every other text is data, and is never looked at as a template."""
 
     text: str
 
 
-_HOSTS = Template("{{ target | default('localhost') }}")
+_HOSTS = JinjaText("{{ target | default('localhost') }}")
 
 
 @dataclass(slots=True)
@@ -112,11 +112,11 @@ def _groups(step: PlannedStep, joined: str, play: _Play) -> Iterator[Task]:
     """Whoever the playbook connects as; root may open every device already."""
     label, result = _label(f"{step.number}. {step.title}"), play.name()
     play.since.append(result)
-    user, asked = Template("{{ ansible_facts.user_id }}"), ["!all", "!min", "user"]
+    user, asked = JinjaText("{{ ansible_facts.user_id }}"), ["!all", "!min", "user"]
     yield {"name": f"{label}: who that is", "ansible.builtin.setup": {"gather_subset": asked}}
     yield {
         "name": label, "ansible.builtin.user": {"name": user, "groups": joined.split(","), "append": True},
-        "when": Template("ansible_facts.user_id != 'root'"), "become": True, "register": result,
+        "when": JinjaText("ansible_facts.user_id != 'root'"), "become": True, "register": result,
     }  # fmt: skip
 
 
@@ -130,7 +130,7 @@ def _unless_there(tasks: list[Task], url: str, own: str, label: str, result: str
     }  # fmt: skip
     for task in tasks:
         more = f" and ({task['when'].text})" if "when" in task else ""
-        yield {**task, "when": Template(f"{result}.rc != 0{more}")}
+        yield {**task, "when": JinjaText(f"{result}.rc != 0{more}")}
 
 
 def _said(step: PlannedStep) -> Iterator[str]:
@@ -179,7 +179,7 @@ def _acts(plan: Plan, step: PlannedStep, play: _Play) -> Iterator[Task]:
         else:
             task = {"name": label, **_command(plan, step, act, result), "register": result}
             if changed and step.kind in _FOLLOW_UPS:
-                task["when"] = Template(_any_changed(changed))
+                task["when"] = JinjaText(_any_changed(changed))
             yield _rooted(task, act.root)
 
 
@@ -217,7 +217,7 @@ def _command(plan: Plan, step: PlannedStep, command: Command, result: str) -> Ta
         task["environment"] = dict(command.env)
     truth = _tells(argv, name, result)
     if truth or "creates" not in task["ansible.builtin.command"]:
-        task["changed_when"] = Template(truth) if truth else True
+        task["changed_when"] = JinjaText(truth) if truth else True
     return task
 
 
@@ -273,8 +273,8 @@ def _file(change: FileChange, label: str, result: str) -> Iterator[Task]:
 def _key(change: FileChange, label: str, result: str, mode: str) -> Iterator[Task]:
     """Fetched to a folder of its own, compared, and only then put where apt reads it."""
     place, shown = f"{result}_place", f"{result}_shown"
-    fetched, alone = (Template("{{ " + place + ".path }}/" + name) for name in ("fetched", "alone"))
-    home = Template("{{ " + place + ".path }}")
+    fetched, alone = (JinjaText("{{ " + place + ".path }}/" + name) for name in ("fetched", "alone"))
+    home = JinjaText("{{ " + place + ".path }}")
     gpg = ["gpg", "--homedir", home, "--batch", "--quiet", "--yes"]
     digits = acts.fingerprint(change)
     armour = "--armor" if change.path.endswith(".asc") else "--no-armor"
@@ -288,7 +288,7 @@ def _key(change: FileChange, label: str, result: str, mode: str) -> Iterator[Tas
     yield {"name": f"{label}: read", **ran("--import", fetched)}
     yield {"name": f"{label}: of its keys this one alone", **ran(armour, "--output", alone, "--export", digits)}
     yield {"name": f"{label}: its fingerprint", **ran("--show-keys", "--with-colons", alone), "register": shown, "failed_when": False}
-    that = Template(f"{shown}.stdout | regex_findall({_PRIMARY}) == ['{digits}']")
+    that = JinjaText(f"{shown}.stdout | regex_findall({_PRIMARY}) == ['{digits}']")
     asserted = {"that": [that], "fail_msg": f"What was fetched has no key with the fingerprint {digits}: nothing was installed."}
     yield {"name": f"{label}: compared", "ansible.builtin.assert": asserted}
     copied = {"src": alone, "dest": change.path, "mode": mode, "remote_src": True}
@@ -307,7 +307,7 @@ def _person(step: PlannedStep, play: _Play) -> Iterator[Task]:
     if path and _literal_path(path):
         result = play.name()
         yield {"name": f"{label}: is it done?", "ansible.builtin.stat": {"path": path}, "register": result}
-        yield {**_fail(label, f"{text} Then run this playbook again."), "when": Template(f"not {result}.stat.exists")}
+        yield {**_fail(label, f"{text} Then run this playbook again."), "when": JinjaText(f"not {result}.stat.exists")}
         return
     yield _asked(label, text, str(step.number))
 
@@ -315,7 +315,7 @@ def _person(step: PlannedStep, play: _Play) -> Iterator[Task]:
 def _asked(label: str, text: str, number: str) -> Task:
     """Stops until the person says that it was done: nothing on the machine tells."""
     told = f"{text} Then run this playbook again, with -e by_hand={number} (several: -e by_hand=1,2)."
-    return {**_fail(label, told), "when": Template(f"'{number}' not in (by_hand | default('') | string).split(',')")}
+    return {**_fail(label, told), "when": JinjaText(f"'{number}' not in (by_hand | default('') | string).split(',')")}
 
 
 def _restart(step: PlannedStep, play: _Play) -> Iterator[Task]:
@@ -334,10 +334,10 @@ def _restart(step: PlannedStep, play: _Play) -> Iterator[Task]:
         return
     local, moved = "ansible_connection | default('ssh') == 'local'", _any_changed(changed)
     if what == "reboot":
-        remote = Template(f"({moved}) and not ({local})")
+        remote = JinjaText(f"({moved}) and not ({local})")
         yield {"name": f"{label}: reboot", "ansible.builtin.reboot": {}, "when": remote, "become": True}
         moved = f"({moved}) and {local}"
-    yield {**_fail(f"{label}: by you", f"{text} Then run this playbook again."), "when": Template(moved)}
+    yield {**_fail(f"{label}: by you", f"{text} Then run this playbook again."), "when": JinjaText(moved)}
 
 
 def scalar(value: Any) -> str:
@@ -346,7 +346,7 @@ def scalar(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, int):
         return str(value)
-    if isinstance(value, Template):
+    if isinstance(value, JinjaText):
         return _quoted(value.text)
     text = str(value)
     if any("\ud800" <= char <= "\udfff" for char in text):
@@ -371,7 +371,7 @@ def _escaped(char: str) -> str:
 def _item(task: Task, indent: int) -> list[str]:
     lines = _mapping(task, indent + 2)
     when = task.get("when")
-    if isinstance(when, Template) and when.text.endswith(" is changed"):
+    if isinstance(when, JinjaText) and when.text.endswith(" is changed"):
         lines[0] += "  # noqa: no-handler"  # a handler would run behind the steps that need it
     return [" " * indent + "- " + lines[0].lstrip(), *lines[1:]]
 

@@ -19,7 +19,7 @@ _POLICY = "demand-not-met"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FindingPlace:
     path: str
     """As it was given: a policy's may be relative to the working folder."""
     line: int | None = None
@@ -33,14 +33,14 @@ class Place:
         return "file:///" + path[:2] + quote(path[2:]) if _DRIVE.match(path) else quote(str(PurePosixPath(path)))
 
 
-def places(finding: Finding, report: Report) -> list[Place]:
+def places(finding: Finding, report: Report) -> list[FindingPlace]:
     """Each once, in the order of the evidence; empty where no file is to blame."""
     if finding.id == _POLICY:
         return [place for source in finding.sources[:1] if (place := _of_policy(source))]
     return list(dict.fromkeys(_of_traces(finding, report)))
 
 
-def open_demands(report: Report) -> list[tuple[str, Place | None]]:
+def open_demands(report: Report) -> list[tuple[str, FindingPlace | None]]:
     """What a policy demands and could not be told, with why, and where it stands."""
     traces = [trace for trace in report.traces if trace.check == _POLICY and trace.outcome == "undetermined"]
     found = []
@@ -50,18 +50,18 @@ def open_demands(report: Report) -> list[tuple[str, Place | None]]:
     return found
 
 
-def _of_policy(source: str) -> Place | None:
+def _of_policy(source: str) -> FindingPlace | None:
     at = _LINE.match(source)
-    return Place(at[1], int(at[2])) if at else Place(source) if source else None
+    return FindingPlace(at[1], int(at[2])) if at else FindingPlace(source) if source else None
 
 
-def _of_traces(finding: Finding, report: Report) -> Iterator[Place]:
+def _of_traces(finding: Finding, report: Report) -> Iterator[FindingPlace]:
     for trace in report.traces:
         if trace.check == finding.id and trace.outcome == "problem" and trace.subject in finding.subjects:
             for verdict in (trace.problem, trace.suspect, trace.applies):
                 for leaf in verdict.leaves() if verdict else ():
                     if leaf.truth == "true" and _is_file(leaf.source):
-                        yield Place(leaf.source)
+                        yield FindingPlace(leaf.source)
 
 
 def _is_file(source: str) -> bool:

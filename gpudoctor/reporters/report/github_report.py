@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.model.report import Finding, Report
-from gpudoctor.reporters.report.finding_places import Place, open_demands, places
+from gpudoctor.reporters.report.finding_places import FindingPlace, open_demands, places
 from gpudoctor.reporters.report.finding_text import address, lines
 from gpudoctor.reporters.shared.advice_lines import command_lines, sentence
 from gpudoctor.reporters.shared.escape import visible
@@ -33,12 +33,12 @@ def _annotation(finding: Finding, report: Report) -> str:
     return _line(COMMANDS[finding.severity], properties, "\n".join((*lines(finding), f"gpudoctor show {finding.id}")))
 
 
-def annotation(command: str, place: Place | None, title: str, message: str) -> str:
+def annotation(command: str, place: FindingPlace | None, title: str, message: str) -> str:
     """One line for the runner. `command`: error, warning or notice."""
     return _line(command, {**_file(place), "title": title}, message)
 
 
-def _file(place: Place | None) -> dict[str, str]:
+def _file(place: FindingPlace | None) -> dict[str, str]:
     if place is None:
         return {}
     return {"file": place.path} if place.line is None else {"file": place.path, "line": str(place.line)}

@@ -10,7 +10,7 @@ from typing import Any
 
 from gpudoctor.model.check import Check
 from gpudoctor.model.report import Finding, Report
-from gpudoctor.reporters.report.finding_places import Place, open_demands, places
+from gpudoctor.reporters.report.finding_places import FindingPlace, open_demands, places
 from gpudoctor.reporters.report.finding_text import address, lines
 from gpudoctor.reporters.shared.escape import plain, visible
 
@@ -130,12 +130,12 @@ def _locations(finding: Finding, report: Report) -> Iterator[Mapping[str, Any]]:
     logical = [
         {"name": subject, "fullyQualifiedName": f"{finding.layer}/{subject}", "kind": "resource"} for subject in finding.subjects[:50]
     ]
-    first, *more = places(finding, report)[:10] or [Place(f"machine/{finding.layer}")]
+    first, *more = places(finding, report)[:10] or [FindingPlace(f"machine/{finding.layer}")]
     yield {"physicalLocation": _physical(first), "logicalLocations": logical}
     yield from ({"physicalLocation": _physical(place)} for place in more)
 
 
-def _physical(place: Place) -> dict[str, Any]:
+def _physical(place: FindingPlace) -> dict[str, Any]:
     return {"artifactLocation": {"uri": place.uri}, "region": {"startLine": place.line or 1}}
 
 
@@ -145,5 +145,5 @@ def _open(report: Report, ids: Sequence[str]) -> Iterator[dict[str, Any]]:
         yield {
             "ruleId": DEMAND, "ruleIndex": ids.index(DEMAND), "kind": "open", "level": "none",
             "message": {"text": f"Not determined: {visible(said)}"},
-            "locations": [{"physicalLocation": _physical(place or Place("machine/policy"))}],
+            "locations": [{"physicalLocation": _physical(place or FindingPlace("machine/policy"))}],
         }  # fmt: skip

@@ -33,8 +33,11 @@ class Terminal:
     def draw(self, lines: Iterable[Line]) -> str:
         return "".join("".join(self._span(span) for span in _inert(line)).rstrip() + "\n" for line in lines)
 
+    def shown(self, text: str) -> str:
+        return text if self.unicode else text.translate(_ASCII).encode("ascii", "replace").decode()
+
     def _span(self, span: Span) -> str:
-        text = span.text if self.unicode else span.text.translate(_ASCII).encode("ascii", "replace").decode()
+        text = self.shown(span.text)
         return f"\x1b[{SGR[span.style]}m{text}\x1b[0m" if self.colour and span.style and text.strip() else text
 
 

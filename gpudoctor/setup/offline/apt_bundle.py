@@ -15,7 +15,7 @@ from gpudoctor.setup.offline.bundle import BundleError, read_manifest
 from gpudoctor.setup.packages import apt, apt_sources
 from gpudoctor.setup.steps._step import Look, PlanError, Settings
 from gpudoctor.system.gpg import KeyRefused, key_for_apt
-from gpudoctor.system.writable_host import ActFailed, Done, Machine
+from gpudoctor.system.writable_host import ActFailed, Done, WritableHost
 
 FOLDER = "/var/lib/gpudoctor/apt-bundle"
 """Lists, keys and sources while a step is at work; gone afterwards. It is root's, like the rest of apt."""
@@ -77,7 +77,7 @@ def text(given: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join(stanzas)
 
 
-def opened(machine: Machine, settings: Settings) -> Machine:
+def opened(machine: WritableHost, settings: Settings) -> WritableHost:
     """A machine whose apt sees the bundle and nothing else, once all of it is verified. Raises ActFailed."""
     closed(machine)
     machine.make_folder("/var/lib/gpudoctor", mode=0o700, root=True)
@@ -87,7 +87,7 @@ def opened(machine: Machine, settings: Settings) -> Machine:
         if source["name"]:
             machine.write(f"{FOLDER}/keys/{source['name']}.gpg", _key(source, machine), root=True)
     machine.write(f"{FOLDER}/bundle.sources", text(settings["sources"]).encode(), root=True)
-    inside = cast(Machine, _Inside(machine))
+    inside = cast(WritableHost, _Inside(machine))
     done = inside.run((*apt.GET, "update", "-o", "APT::Update::Error-Mode=any"), root=True, env=apt.ENV, check=False)
     if done.rc != 0:
         closed(machine)
@@ -97,11 +97,11 @@ def opened(machine: Machine, settings: Settings) -> Machine:
     return inside
 
 
-def closed(machine: Machine) -> None:
+def closed(machine: WritableHost) -> None:
     machine.run(("rm", "-rf", FOLDER), root=True)
 
 
-def _key(source: Mapping[str, Any], machine: Machine) -> bytes:
+def _key(source: Mapping[str, Any], machine: WritableHost) -> bytes:
     try:
         return key_for_apt(openpgp.pinned_key(machine.read(source["key"]) or b"", source["fingerprint"]), source["fingerprint"])
     except (openpgp.WrongKey, openpgp.KeyUnreadable) as error:
@@ -113,7 +113,7 @@ def _key(source: Mapping[str, Any], machine: Machine) -> bytes:
 class _Inside:
     """A Machine: every apt that is asked or run gets the options of the bundle."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: WritableHost) -> None:
         self._machine = machine
 
     def __getattr__(self, name: str) -> Any:

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from gpudoctor.setup.offline.bundle import BundleSource
 from gpudoctor.setup.packages import apt, apt_sources
-from gpudoctor.system.writable_host import ActFailed, Machine
+from gpudoctor.system.writable_host import ActFailed, WritableHost
 
 _FORMAT = "$(FILENAME)|$(METAKEY)|$(REPO_URI)|$(RELEASE)|$(SOURCESENTRY)"
 _PACKED = (".xz", ".gz", ".bz2")
@@ -26,7 +26,7 @@ class _List:
 
 
 def copy_repositories(
-    machine: Machine, options: Sequence[str], folder: str, lists: str, packages: Mapping[str, str], noted: Callable[[str, str], None]
+    machine: WritableHost, options: Sequence[str], folder: str, lists: str, packages: Mapping[str, str], noted: Callable[[str, str], None]
 ) -> tuple[BundleSource, ...]:
     """Into `folder`/repos. `packages`: address of each package to the file that was downloaded. Raises ActFailed."""
     listed = [entry for entry in _lists(machine, options) if any(uri.startswith(entry.uri) for uri in packages)]
@@ -60,13 +60,13 @@ def copy_repositories(
     return tuple(found.values())
 
 
-def _lists(machine: Machine, options: Sequence[str]) -> list[_List]:
+def _lists(machine: WritableHost, options: Sequence[str]) -> list[_List]:
     words = ["apt-get", *options[2:], "indextargets", "--format", _FORMAT, "Created-By: Packages"]
     rows = [line.split("|") for line in machine.ask(words, env=dict(apt.ENV)).output.splitlines()]
     return [_List(*row) for row in rows if len(row) == 5]
 
 
-def _put_list(machine: Machine, entry: _List, signed: bytes, target: str) -> None:
+def _put_list(machine: WritableHost, entry: _List, signed: bytes, target: str) -> None:
     """The list under a name that the repository has signed: as apt keeps it, or as the server has it where only that is signed."""
     words = set(signed.split())
     content = machine.read(entry.file)
@@ -79,17 +79,17 @@ def _put_list(machine: Machine, entry: _List, signed: bytes, target: str) -> Non
         _put(machine, f"{target}/{entry.key}{ending}", machine.fetch(f"{top}{entry.key}{ending}", limit=500_000_000))
 
 
-def _put(machine: Machine, path: str, content: bytes) -> None:
+def _put(machine: WritableHost, path: str, content: bytes) -> None:
     _folders(machine, posixpath.dirname(path))
     machine.write(path, content)
 
 
-def _move(machine: Machine, source: str, target: str) -> None:
+def _move(machine: WritableHost, source: str, target: str) -> None:
     _folders(machine, posixpath.dirname(target))
     machine.rename(source, target)
 
 
-def _folders(machine: Machine, path: str) -> None:
+def _folders(machine: WritableHost, path: str) -> None:
     missing = []
     while not machine.look.exists(path):
         missing.append(path)

@@ -23,7 +23,7 @@ from gpudoctor.setup.packages.repository_files import fetched_key
 from gpudoctor.setup.steps._step import Settings
 from gpudoctor.setup.steps.venv import python_in
 from gpudoctor.system.hashed_tree import plain_files, sha256
-from gpudoctor.system.writable_host import ActFailed, Machine
+from gpudoctor.system.writable_host import ActFailed, WritableHost
 
 _WORK = ".work"
 """Of the making only; gone at the end."""
@@ -36,7 +36,7 @@ class _Making:
     plan: Plan
     addresses: Mapping[str, Address]
     folder: str
-    machine: Machine
+    machine: WritableHost
     sources: dict[str, str]
     """Path in the bundle to where it came from."""
     repositories: tuple[BundleSource, ...] = ()
@@ -46,8 +46,8 @@ class _Making:
         return f"{self.folder}/{_WORK}"
 
 
-def make_bundle(plan: Plan, addresses: Mapping[str, Address], folder: str, machine: Machine, *, date: str = "") -> Bundle:
-    """`plan`: of this machine, whatever of it is already done. Raises BundleError and host.acting.ActFailed.
+def make_bundle(plan: Plan, addresses: Mapping[str, Address], folder: str, machine: WritableHost, *, date: str = "") -> Bundle:
+    """`plan`: of this machine, whatever of it is already done. Raises BundleError and system.writable_host.ActFailed.
 
     What was downloaded by an earlier try that was cut off is used again; the manifest is written last.
     """
@@ -277,7 +277,7 @@ def _chosen(making: _Making, options: Sequence[str], step: PlannedStep) -> list[
     return chosen
 
 
-def _can_be_had(one: apt.Wanted, known: Mapping[str, tuple[str, tuple[str, ...]]]) -> bool:
+def _can_be_had(one: apt.AptAlternative, known: Mapping[str, tuple[str, tuple[str, ...]]]) -> bool:
     candidate, versions = known.get(one.name, ("", ()))
     return any(map(one.matches, versions)) if one.relation == "=" else bool(candidate) and one.matches(candidate)
 

@@ -52,7 +52,7 @@ Listing = Mapping[str, Package]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class AptAlternative:
     """One alternative of an entry of `packages`. `relation` is '', '=' (a trailing * stands for anything) or '>='."""
 
     name: str
@@ -92,14 +92,14 @@ def is_name(text: str) -> bool:
     return _NAME.fullmatch(text) is not None
 
 
-def parse_wanted(entry: str) -> tuple[Wanted, ...]:
+def parse_wanted(entry: str) -> tuple[AptAlternative, ...]:
     """'a|b=1.2*|c>=3': the alternatives, in their order. Raises ValueError naming what is no package."""
     found = []
     for part in entry.split("|"):
         name, relation, version = re.fullmatch(r"([^=<>]*)(>=|=|)(.*)", part.strip(), re.S).groups()  # type: ignore[union-attr]
         if not _NAME.fullmatch(name) or (relation and not _VERSION.fullmatch(version)) or (not relation and version):
             raise ValueError(f"'{part.strip()}' is no Debian package: name, name=version or name>=version")
-        found.append(Wanted(name, relation, version))
+        found.append(AptAlternative(name, relation, version))
     return tuple(found)
 
 

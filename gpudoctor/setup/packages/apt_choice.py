@@ -6,18 +6,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gpudoctor.setup.packages import apt, apt_state
-from gpudoctor.system.writable_host import ActFailed, Machine
+from gpudoctor.system.writable_host import ActFailed, WritableHost
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class AptChoice:
     """`arguments` for apt-get install; `names` of the packages that are asked for by name and get the manual mark."""
 
     arguments: tuple[str, ...]
     names: tuple[str, ...]
 
 
-def choose(machine: Machine, entries: Sequence[str], there: apt.Listing) -> Choice:
+def choose(machine: WritableHost, entries: Sequence[str], there: apt.Listing) -> AptChoice:
     """For each entry the alternative that is there, else the first that can be had. Raises ActFailed naming what cannot."""
     wanted = [apt.parse_wanted(entry) for entry in entries]
     open_ = [alternatives for alternatives in wanted if not any(satisfied(one, there) for one in alternatives)]
@@ -30,10 +30,10 @@ def choose(machine: Machine, entries: Sequence[str], there: apt.Listing) -> Choi
             continue
         argument, name = _first_to_be_had(machine, alternatives, known)
         arguments[argument], names[name] = None, None
-    return Choice(tuple(arguments), tuple(names))
+    return AptChoice(tuple(arguments), tuple(names))
 
 
-def satisfied(one: apt.Wanted, there: apt.Listing) -> bool:
+def satisfied(one: apt.AptAlternative, there: apt.Listing) -> bool:
     package = there.get(one.name)
     return package is not None and package.sound and one.matches(package.version)
 
@@ -48,20 +48,20 @@ def unsatisfied(entries: Iterable[str], there: apt.Listing, providers: Iterable[
     ]
 
 
-def providers_now(machine: Machine) -> set[str]:
+def providers_now(machine: WritableHost) -> set[str]:
     """Names that the packages which are there provide."""
     graph = apt.parse_graph(apt_state.answer(machine, apt.GRAPH), apt_state.native(machine))
     return set().union(*(node.gives for node in graph.values())) if graph else set()
 
 
-def _installed_providers(machine: Machine, there: apt.Listing) -> set[str]:
+def _installed_providers(machine: WritableHost, there: apt.Listing) -> set[str]:
     """As `providers_now`, of the packages in `there` alone: what an interrupted try has brought since does not count."""
     graph = apt.parse_graph(apt_state.answer(machine, apt.GRAPH), apt_state.native(machine))
     return set().union(*(node.gives - {name} for name, node in graph.items() if name in there and there[name].sound), set())
 
 
 def _first_to_be_had(
-    machine: Machine, alternatives: Sequence[apt.Wanted], known: Mapping[str, tuple[str, tuple[str, ...]]]
+    machine: WritableHost, alternatives: Sequence[apt.AptAlternative], known: Mapping[str, tuple[str, tuple[str, ...]]]
 ) -> tuple[str, str]:
     for one in alternatives:
         candidate, versions = known.get(one.name, ("", ()))
@@ -79,7 +79,7 @@ def _first_to_be_had(
     raise ActFailed(_cannot_be_had(alternatives, known), "apt-get update, then apt-cache policy with the name, shows what is offered here")
 
 
-def _cannot_be_had(alternatives: Sequence[apt.Wanted], known: Mapping[str, tuple[str, tuple[str, ...]]]) -> str:
+def _cannot_be_had(alternatives: Sequence[apt.AptAlternative], known: Mapping[str, tuple[str, tuple[str, ...]]]) -> str:
     offered = [f"{one.name} {', '.join(known[one.name][1])}" for one in alternatives if one.name in known and known[one.name][1]]
     names = " or ".join(map(str, alternatives))
     return f"no repository of this machine offers {names}" + (f" (there is {'; '.join(offered)})" if offered else "")

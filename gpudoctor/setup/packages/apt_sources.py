@@ -20,7 +20,7 @@ _UNREACHABLE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class AptSource:
     """One repository as a machine has it: `where` is the file that says so."""
 
     where: str
@@ -58,7 +58,7 @@ def own_lists(names: Iterable[str], url: str, suite: str) -> list[str]:
     return sorted(name for name in names if name.startswith(prefix) and shape.fullmatch(name[len(prefix) :]))
 
 
-def parse_sources(where: str, text: str) -> Iterator[Source]:
+def parse_sources(where: str, text: str) -> Iterator[AptSource]:
     """One-line style (*.list) or deb822 (*.sources); what is disabled or for source packages alone is left out."""
     if where.endswith(".sources"):
         for stanza in re.split(r"\n(?:[ \t]*\n)+", "\n" + re.sub(r"(?m)^#.*\n?", "", text)):
@@ -67,10 +67,10 @@ def parse_sources(where: str, text: str) -> Iterator[Source]:
     for line in text.splitlines():
         found = re.match(r"\s*deb\s+(?:\[[^]]*\]\s*)?(\S+)\s+(\S+)\s*([^#]*)", line)
         if found:
-            yield Source(where, found[1], found[2], tuple(found[3].split()))
+            yield AptSource(where, found[1], found[2], tuple(found[3].split()))
 
 
-def _stanza(where: str, stanza: str) -> Iterator[Source]:
+def _stanza(where: str, stanza: str) -> Iterator[AptSource]:
     fields: dict[str, list[str]] = {}
     name = ""
     for line in stanza.splitlines():
@@ -84,7 +84,7 @@ def _stanza(where: str, stanza: str) -> Iterator[Source]:
         return
     for url in fields.get("uris", ()):
         for suite in fields.get("suites", ()):
-            yield Source(where, url, suite, tuple(fields.get("components", ())))
+            yield AptSource(where, url, suite, tuple(fields.get("components", ())))
 
 
 def same_place(one: str, other: str) -> bool:

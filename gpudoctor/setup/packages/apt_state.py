@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Sequence
 
 from gpudoctor.setup.packages import apt
-from gpudoctor.system.writable_host import ActFailed, Done, Machine
+from gpudoctor.system.writable_host import ActFailed, Done, WritableHost
 
 _FRESH = 86400.0
 """Seconds for which package lists are taken as they are."""
@@ -17,27 +17,27 @@ _MOST = 200
 """Names on one command line that only asks."""
 
 
-def listing(machine: Machine) -> dict[str, apt.Package]:
+def listing(machine: WritableHost) -> dict[str, apt.Package]:
     return apt.parse_listing(answer(machine, apt.LISTING), native(machine))
 
 
-def native(machine: Machine) -> str:
+def native(machine: WritableHost) -> str:
     return answer(machine, ("dpkg", "--print-architecture")).strip()
 
 
-def marked(machine: Machine, which: str) -> set[str]:
+def marked(machine: WritableHost, which: str) -> set[str]:
     """`which`: showauto, showmanual or showhold."""
     return set(answer(machine, ("apt-mark", which)).split())
 
 
-def answer(machine: Machine, argv: Sequence[str]) -> str:
+def answer(machine: WritableHost, argv: Sequence[str]) -> str:
     done = machine.ask(argv)
     if done.rc != 0:
         raise ActFailed(f"{argv[0]} ended with status {done.rc}", f"run {' '.join(argv[:2])} to see why")
     return done.output
 
 
-def simulate(machine: Machine, *words: str) -> apt.Simulation:
+def simulate(machine: WritableHost, *words: str) -> apt.Simulation:
     """What `apt-get WORDS` would do. Raises ActFailed with apt's reason."""
     done = machine.ask((*apt.SIMULATE, *words), env=apt.ENV)
     if done.rc != 0:
@@ -48,7 +48,7 @@ def simulate(machine: Machine, *words: str) -> apt.Simulation:
     return apt.parse_simulation(done.output)
 
 
-def policy(machine: Machine, names: Iterable[str]) -> dict[str, tuple[str, tuple[str, ...]]]:
+def policy(machine: WritableHost, names: Iterable[str]) -> dict[str, tuple[str, tuple[str, ...]]]:
     """Name to (candidate or '', versions); names that apt has never heard of are not in it."""
     wanted = sorted(set(names))
     found: dict[str, tuple[str, tuple[str, ...]]] = {}
@@ -57,13 +57,13 @@ def policy(machine: Machine, names: Iterable[str]) -> dict[str, tuple[str, tuple
     return found
 
 
-def refresh(machine: Machine) -> None:
+def refresh(machine: WritableHost) -> None:
     """All lists anew. A repository of the person's that is broken does not stop us: what is missing shows when it is asked for."""
     machine.say("apt-get update")
     machine.run((*apt.GET, "update"), root=True, env=apt.ENV, check=False)
 
 
-def refresh_if_old(machine: Machine) -> bool:
+def refresh_if_old(machine: WritableHost) -> bool:
     """Where a list is missing, or they are older than a day. True where that was done."""
     if machine.offline or not (_missing_list(machine) or _age(machine) > _FRESH):
         return False
@@ -71,7 +71,7 @@ def refresh_if_old(machine: Machine) -> bool:
     return True
 
 
-def _missing_list(machine: Machine) -> bool:
+def _missing_list(machine: WritableHost) -> bool:
     done = machine.ask(("apt-get", "indextargets", "--format", "$(FILENAME)", "Created-By: Packages"))
     there = set(machine.look.listdir(_LISTS))
     names = [line.rpartition("/")[2] for line in done.output.split("\n") if line.strip()]
@@ -79,14 +79,14 @@ def _missing_list(machine: Machine) -> bool:
     return done.rc != 0 or not names or any(not there & {name, f"{name}.lz4", f"{name}.gz", f"{name}.xz", f"{name}.zst"} for name in names)
 
 
-def _age(machine: Machine) -> float:
+def _age(machine: WritableHost) -> float:
     """Seconds since apt last looked; apt touches this folder with each update, even when nothing was new."""
     done = machine.ask(("stat", "-c", "%Y", f"{_LISTS}/partial"))
     text = done.output.strip()
     return time.time() - int(text) if done.rc == 0 and text.isdigit() else float("inf")
 
 
-def get(machine: Machine, *words: str, advice: str = "") -> Done:
+def get(machine: WritableHost, *words: str, advice: str = "") -> Done:
     """`apt-get WORDS` as root, to its end. Raises ActFailed; a network that failed is told as such."""
     done = machine.run((*apt.GET, *words), root=True, env=apt.ENV, finish=True, check=False)
     if done.rc != 0:
@@ -114,27 +114,27 @@ def _reason(output: str) -> str:
     return f": {found[1][:300]}" if found else ""
 
 
-def set_marks(machine: Machine, names: Iterable[str], *, auto: bool) -> None:
+def set_marks(machine: WritableHost, names: Iterable[str], *, auto: bool) -> None:
     """Sets those that are marked otherwise."""
     wrong = sorted(set(names) & marked(machine, "showmanual" if auto else "showauto"))
     if wrong:
         machine.run(("apt-mark", "auto" if auto else "manual", *wrong), root=True)
 
 
-def set_holds(machine: Machine, names: Iterable[str], *, hold: bool) -> None:
+def set_holds(machine: WritableHost, names: Iterable[str], *, hold: bool) -> None:
     held = marked(machine, "showhold")
     wrong = sorted(set(names) - held if hold else set(names) & held)
     if wrong:
         machine.run(("apt-mark", "hold" if hold else "unhold", *wrong), root=True)
 
 
-def repair(machine: Machine) -> None:
+def repair(machine: WritableHost) -> None:
     """What a killed dpkg left: packages that are unpacked are configured; what was cut off while it was unpacked waits for `reinstall`."""
     if any(package.present and not package.sound for package in listing(machine).values()) or machine.look.listdir("/var/lib/dpkg/updates"):
         machine.run(("dpkg", "--configure", "-a", "--force-confold"), root=True, env=apt.ENV, finish=True, check=False)
 
 
-def broken(machine: Machine) -> list[str]:
+def broken(machine: WritableHost) -> list[str]:
     """Packages whose files may be there in part only."""
     return sorted(
         name

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gpudoctor.setup.packages import apt, apt_state
-from gpudoctor.system.writable_host import ActFailed, Machine
+from gpudoctor.system.writable_host import ActFailed, WritableHost
 
 Recorded = Mapping[str, Any]
 _OFFER = re.compile(r"\.dpkg-(dist|new|old|tmp)$")
 
 
-def snapshot(machine: Machine, names: Iterable[str]) -> dict[str, Any]:
+def snapshot(machine: WritableHost, names: Iterable[str]) -> dict[str, Any]:
     """Version, mark and hold of these packages as they are now."""
     wanted = set(names)
     return {
@@ -24,7 +24,7 @@ def snapshot(machine: Machine, names: Iterable[str]) -> dict[str, Any]:
     }
 
 
-def take_back(before: Recorded, after: Recorded | None, machine: Machine) -> tuple[str, ...]:
+def take_back(before: Recorded, after: Recorded | None, machine: WritableHost) -> tuple[str, ...]:
     """`before` has packages, auto, hold, names, new, changed, removed, as apt.install and apt.remove record them; `after` a snapshot.
 
     Returns a line for each thing that stays. Raises ActFailed where apt or dpkg do not do what they must.
@@ -39,7 +39,7 @@ def take_back(before: Recorded, after: Recorded | None, machine: Machine) -> tup
     return tuple(lines)
 
 
-def _stop_removals(before: Recorded, machine: Machine) -> None:
+def _stop_removals(before: Recorded, machine: WritableHost) -> None:
     """Packages whose removal was cut off early are whole, and yet `dpkg --configure -a` passes them by."""
     leaving = {
         name: package
@@ -53,13 +53,13 @@ def _stop_removals(before: Recorded, machine: Machine) -> None:
         machine.run(("dpkg", "--configure", "--force-confold", *open_), root=True, env=apt.ENV, finish=True, check=False)
 
 
-def offers(machine: Machine) -> list[str]:
+def offers(machine: WritableHost) -> list[str]:
     """Configuration files that dpkg laid beside those which a person had changed, such as /etc/x.conf.dpkg-dist."""
     done = machine.ask(("find", "/etc", "-xdev", "-name", "*.dpkg-*", "-type", "f"))
     return sorted(line for line in done.output.splitlines() if _OFFER.search(line))
 
 
-def _remove_offers(before: Recorded, machine: Machine) -> None:
+def _remove_offers(before: Recorded, machine: WritableHost) -> None:
     """Those that came with versions which are gone again. With purged packages dpkg takes them away itself."""
     new = set(offers(machine)) - set(before["offers"])
     if not new:
@@ -72,7 +72,7 @@ def _remove_offers(before: Recorded, machine: Machine) -> None:
             machine.remove(path, root=True)
 
 
-def drop_cut_off(machine: Machine, names: Iterable[str]) -> None:
+def drop_cut_off(machine: WritableHost, names: Iterable[str]) -> None:
     """Packages that were not there before and were cut off while they were unpacked: away with what there is of them."""
     wanted = sorted(names)
     if wanted:
@@ -85,7 +85,7 @@ def drop_cut_off(machine: Machine, names: Iterable[str]) -> None:
         machine.run(("dpkg", "--remove", *force, *wanted), root=True, env=apt.ENV, finish=True)
 
 
-def _archives(machine: Machine, names: Iterable[str]) -> list[str]:
+def _archives(machine: WritableHost, names: Iterable[str]) -> list[str]:
     """What apt has fetched of these packages, and keeps until they are installed."""
     folder, there = "/var/cache/apt/archives", apt_state.listing(machine)
     beginnings = [f"{name.partition(':')[0]}_{there[name].version.replace(':', '%3a')}_" for name in names if name in there]
@@ -93,7 +93,7 @@ def _archives(machine: Machine, names: Iterable[str]) -> list[str]:
             if file.endswith(".deb") and any(file.startswith(begin) for begin in beginnings)]  # fmt: skip
 
 
-def _remove_new(before: Recorded, after: Recorded | None, machine: Machine) -> list[str]:
+def _remove_new(before: Recorded, after: Recorded | None, machine: WritableHost) -> list[str]:
     was, now = _recorded(before), apt_state.listing(machine)
     ours = {name for name in before["new"] if name in now and not (name in was and now[name].status == "config-files")}
     wanted_since = _asked_for_since(before, after, machine) & {name for name in ours if now[name].present}
@@ -121,7 +121,7 @@ def _remove_new(before: Recorded, after: Recorded | None, machine: Machine) -> l
     return lines
 
 
-def _remove(machine: Machine, names: list[str]) -> None:
+def _remove(machine: WritableHost, names: list[str]) -> None:
     """With dpkg: it removes nothing else, and leaves the marks alone, so that an undo that was cut off decides the same again.
 
     apt forgets that a package came as a dependency before it begins to remove it.
@@ -130,14 +130,14 @@ def _remove(machine: Machine, names: list[str]) -> None:
     machine.run(argv, root=True, env=apt.ENV, finish=True, advice="gpudoctor setup --undo goes on where it stopped")
 
 
-def _asked_for_since(before: Recorded, after: Recorded | None, machine: Machine) -> set[str]:
+def _asked_for_since(before: Recorded, after: Recorded | None, machine: WritableHost) -> set[str]:
     """Packages that came as dependencies, and that a person has asked for by name since."""
     if after is None:
         return set()
     return (set(before["new"]) & set(after["auto"])) - apt_state.marked(machine, "showauto")
 
 
-def _changed_conffiles(machine: Machine, name: str) -> list[str]:
+def _changed_conffiles(machine: WritableHost, name: str) -> list[str]:
     """Configuration files of a package that are not as they came."""
     found = []
     for path, checksum in _conffiles(machine, name):
@@ -147,14 +147,14 @@ def _changed_conffiles(machine: Machine, name: str) -> list[str]:
     return found
 
 
-def _conffiles(machine: Machine, name: str) -> list[tuple[str, str]]:
+def _conffiles(machine: WritableHost, name: str) -> list[tuple[str, str]]:
     """(path, checksum as it came)."""
     done = machine.ask(("dpkg-query", "-W", "-f=${Conffiles}\\n", name))
     rows = (line.split() for line in done.output.splitlines())
     return [(row[0], row[1]) for row in rows if len(row) == 2 and row[0].startswith("/") and len(row[1]) == 32]
 
 
-def _restore_versions(before: Recorded, after: Recorded | None, machine: Machine) -> list[str]:
+def _restore_versions(before: Recorded, after: Recorded | None, machine: WritableHost) -> list[str]:
     """Packages that were upgraded or removed get the version back that they had, where it can still be had."""
     now = apt_state.listing(machine)
     lines: list[str] = []
@@ -193,7 +193,7 @@ def _can_be_had(name: str, version: str, offered: Mapping[str, tuple[str, tuple[
     return version in offered.get(name, ("", ()))[1] and not (there is not None and there.version == version and there.sound)
 
 
-def _install_versions(wanted: dict[str, str], before: Recorded, machine: Machine) -> list[str]:
+def _install_versions(wanted: dict[str, str], before: Recorded, machine: WritableHost) -> list[str]:
     if not wanted:
         return []
     arguments = [f"{name}={version}" for name, version in sorted(wanted.items())]
@@ -211,7 +211,7 @@ def _install_versions(wanted: dict[str, str], before: Recorded, machine: Machine
     return []
 
 
-def _restore_marks(before: Recorded, after: Recorded | None, machine: Machine) -> None:
+def _restore_marks(before: Recorded, after: Recorded | None, machine: WritableHost) -> None:
     """Of packages that were there before; a mark that is not as this step left it is a person's."""
     was, now = _recorded(before), apt_state.listing(machine)
     touched = {*before["changed"], *before["removed"], *before["names"]}

@@ -17,7 +17,7 @@ _UV_KEPT = ("UV_HTTP_TIMEOUT", "UV_NATIVE_TLS", "UV_SYSTEM_CERTS", "UV_PYTHON_IN
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class PackageSources:
     """Where packages come from: one index, since of two whoever owns the other one decides what a name means.
 
     `trusted`: hosts of mirrors that the person gave with http.
@@ -45,16 +45,16 @@ class _Trust:
     hosts: list[str] = field(default_factory=list)
 
 
-def places(given: Mapping[str, Any], look: Look) -> Places:
+def places(given: Mapping[str, Any], look: Look) -> PackageSources:
     """From the keys index and find_links of a step, with mirrors applied. Raises PlanError."""
     bundle = look.options.get("bundle")
     if bundle:
         local = [place for place in given.get("find_links", ()) if str(place).startswith("/")]
-        return Places(find_links=(f"{str(bundle).rstrip('/')}/wheels", *local))
+        return PackageSources(find_links=(f"{str(bundle).rstrip('/')}/wheels", *local))
     trust = _Trust()
     index = address(str(given.get("index") or "pypi"), look, trust)
     links = tuple(str(name) if str(name).startswith("/") else address(str(name), look, trust) for name in given.get("find_links", ()))
-    return Places(index, links, tuple(dict.fromkeys(trust.hosts)))
+    return PackageSources(index, links, tuple(dict.fromkeys(trust.hosts)))
 
 
 def address(name: str, look: Look, trust: _Trust | None = None, *, checksum: bool = False) -> str:

@@ -10,7 +10,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from gpudoctor.system import json_text
-from gpudoctor.system.writable_host import Machine
+from gpudoctor.system.writable_host import WritableHost
 
 MOST = 2_000
 LARGEST = 50_000_000
@@ -22,7 +22,7 @@ class NoChecksum(Exception):
     """A package of which nobody said a checksum; the message is its name."""
 
 
-def rows(path: str, machine: Machine) -> list[Mapping[str, Any]]:
+def rows(path: str, machine: WritableHost) -> list[Mapping[str, Any]]:
     """The packages of a report of pip; [] where there is none."""
     try:
         said = json_text.loads((machine.read(path) or b"")[:LARGEST].decode("utf-8", "replace"))

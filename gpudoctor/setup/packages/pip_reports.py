@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from packaging.version import InvalidVersion, Version
 
 from gpudoctor.setup.packages.pip_lock import rows
-from gpudoctor.system.writable_host import Machine
+from gpudoctor.system.writable_host import WritableHost
 
 
 def reports(distributions: Mapping[str, Any]) -> bool:
@@ -20,7 +20,7 @@ def reports(distributions: Mapping[str, Any]) -> bool:
         return False
 
 
-def installed_from(folder: str, machine: Machine) -> list[dict[str, str]]:
+def installed_from(folder: str, machine: WritableHost) -> list[dict[str, str]]:
     """name, version, sha256 and the address without its query, of every package in the reports of a folder; [] without any."""
     names = (name for name in sorted(machine.look.listdir(folder)) if name.endswith(".json"))
     return [origin for name in names for row in rows(f"{folder}/{name}", machine) if (origin := _origin(row))]

@@ -8,7 +8,7 @@ from gpudoctor.model.recipe import Address
 from gpudoctor.setup import openpgp
 from gpudoctor.setup.steps._step import Look, PlanError
 from gpudoctor.system.gpg import KeyRefused, checked_key, key_for_apt
-from gpudoctor.system.writable_host import ActFailed, Machine
+from gpudoctor.system.writable_host import ActFailed, WritableHost
 
 LARGEST_KEY = 1_000_000
 """Bytes."""
@@ -25,7 +25,7 @@ def repository_address(repository: str, kind: str, look: Look) -> tuple[Address,
     return address, "/".join(filter(None, (address.url.rstrip("/"), below)))
 
 
-def fetched_key(url: str, fingerprint: str, machine: Machine, *, for_apt: bool) -> bytes:
+def fetched_key(url: str, fingerprint: str, machine: WritableHost, *, for_apt: bool) -> bytes:
     """The pinned key and no other, as packets, checked by GnuPG; `for_apt`: by apt itself where gpg is not installed. Raises ActFailed."""
     data = machine.fetch(url, limit=LARGEST_KEY)
     check = key_for_apt if for_apt else checked_key
@@ -42,7 +42,7 @@ def fetched_key(url: str, fingerprint: str, machine: Machine, *, for_apt: bool) 
         raise ActFailed(f"{url} is no usable key: {unreadable}", "check the address, a proxy may answer for it") from None
 
 
-def key_missing(path: str, fingerprint: str, machine: Machine) -> str:
+def key_missing(path: str, fingerprint: str, machine: WritableHost) -> str:
     """'' where the file holds the pinned key, else what is wrong."""
     try:
         found = openpgp.primary_fingerprints(machine.read(path, root=True) or b"")
@@ -61,7 +61,7 @@ def unpacked(text: str | None) -> bytes | None:
     return None if text is None else base64.b64decode(text)
 
 
-def put_back(path: str, old: bytes | None, machine: Machine) -> None:
+def put_back(path: str, old: bytes | None, machine: WritableHost) -> None:
     """The content that was there before, or no file."""
     if old is None:
         machine.remove(path, root=True)

@@ -27,7 +27,7 @@ _SHA256 = re.compile(r"sha256=([0-9a-f]{64})")
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class PipRequirement:
     """`name` is normalised, and empty for a file whose name does not tell. `text` is what the installer is given."""
 
     text: str
@@ -48,7 +48,7 @@ class Wanted:
             return True
 
 
-def parse(text: str, hashes: Mapping[str, str], plain: bool = False) -> Wanted:
+def parse(text: str, hashes: Mapping[str, str], plain: bool = False) -> PipRequirement:
     """`hashes`: name of a file, or the requirement as written, to its SHA-256. `plain`: http is allowed. Raises PlanError."""
     text = text.strip()
     if _PATH.match(text):
@@ -64,7 +64,7 @@ def parse(text: str, hashes: Mapping[str, str], plain: bool = False) -> Wanted:
     if text in hashes:
         raise PlanError(f"'{text}': a checksum can be given for files and addresses; name the wheel itself, with its address")
     marker = str(requirement.marker) if requirement.marker else ""
-    return Wanted(text, canonicalize_name(requirement.name), requirement.specifier, marker)
+    return PipRequirement(text, canonicalize_name(requirement.name), requirement.specifier, marker)
 
 
 def _named(filename: str) -> tuple[str, SpecifierSet]:
@@ -76,7 +76,7 @@ def _named(filename: str) -> tuple[str, SpecifierSet]:
     return name, SpecifierSet(f"==={version}")
 
 
-def _file(text: str, hashes: Mapping[str, str]) -> Wanted:
+def _file(text: str, hashes: Mapping[str, str]) -> PipRequirement:
     path, bracket, extras = text.partition("[")
     filename = posixpath.basename(path)
     name, specifier = _named(filename)
@@ -84,10 +84,10 @@ def _file(text: str, hashes: Mapping[str, str]) -> Wanted:
     given = f"file://{'' if path.startswith('/') else '/'}{quote(path, safe='/:')}#sha256={digest}" if digest else text
     if digest and name:
         given = f"{name}{bracket}{extras} @ {given}"  # uv takes a file with a checksum only by its name
-    return Wanted(given, name, specifier, file=path)
+    return PipRequirement(given, name, specifier, file=path)
 
 
-def _address(url: str, name: str, hashes: Mapping[str, str], text: str, plain: bool) -> Wanted:
+def _address(url: str, name: str, hashes: Mapping[str, str], text: str, plain: bool) -> PipRequirement:
     parts = urlsplit(url)
     filename = posixpath.basename(unquote(parts.path))
     found = _SHA256.search(parts.fragment)
@@ -99,7 +99,7 @@ def _address(url: str, name: str, hashes: Mapping[str, str], text: str, plain: b
     told, specifier = _named(filename)
     bare = url.partition("#")[0]
     given = f"{bare}#sha256={digest}"
-    return Wanted(f"{name} @ {given}" if name else given, name or told, specifier, url=bare)
+    return PipRequirement(f"{name} @ {given}" if name else given, name or told, specifier, url=bare)
 
 
 def is_loopback(host: str) -> bool:
@@ -112,7 +112,7 @@ def build_of(index: str) -> str:
     return last if BUILD.match(last) else ""
 
 
-def lack(wanted: Wanted, distributions: Mapping[str, Any], build: str = "") -> str:
+def lack(wanted: PipRequirement, distributions: Mapping[str, Any], build: str = "") -> str:
     """'' where it is installed as asked; else what is wrong: 'torch is not installed', 'torch is 2.7.0, not ==2.8.0'.
 
     `build`: the build that the index holds; torch of another one does not do, although its version fits.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from gpudoctor.system.writable_host import ActFailed, Machine
+from gpudoctor.system.writable_host import ActFailed, WritableHost
 
 _QUERY = ("rpm", "-qa", "--qf", "%{NAME}\\t%{EPOCHNUM}:%{VERSION}-%{RELEASE}.%{ARCH}\\n")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9+._\-]*")
@@ -40,7 +40,7 @@ def parse_listing(text: str) -> dict[str, list[str]]:
     return found
 
 
-def listing(machine: Machine) -> dict[str, list[str]]:
+def listing(machine: WritableHost) -> dict[str, list[str]]:
     done = machine.ask(_QUERY)
     if done.rc != 0:
         raise ActFailed(f"rpm ended with status {done.rc}", "run rpm -qa to see why")
@@ -67,7 +67,7 @@ def doubled(now: Mapping[str, Sequence[str]], before: Mapping[str, Sequence[str]
     return found
 
 
-def needed_by_others(machine: Machine, names: Iterable[str]) -> tuple[list[str], dict[str, str]]:
+def needed_by_others(machine: WritableHost, names: Iterable[str]) -> tuple[list[str], dict[str, str]]:
     """Those that can go without anything else, and those that cannot: to who needs them. Nothing is removed."""
     going = sorted(names)
     kept: dict[str, str] = {}

@@ -10,7 +10,7 @@ from gpudoctor.model.facts import Facts
 from gpudoctor.model.plan import TODO, Act
 from gpudoctor.model.recipe import Address
 from gpudoctor.system.host import Host
-from gpudoctor.system.writable_host import Machine
+from gpudoctor.system.writable_host import WritableHost
 
 Settings = Mapping[str, Any]
 """Plain JSON: texts, numbers, booleans, lists, tables."""
@@ -58,27 +58,27 @@ class Kind(Protocol):
         """Templates in `given` are filled already. Raises PlanError where the recipe cannot be planned here."""
         ...
 
-    def before(self, settings: Settings, machine: Machine) -> dict[str, Any]:
+    def before(self, settings: Settings, machine: WritableHost) -> dict[str, Any]:
         """What undo needs, taken and journaled before the first act. JSON."""
         ...
 
-    def apply(self, settings: Settings, before: Settings, machine: Machine) -> None:
-        """Raises host.acting.ActFailed; may be called again after an interruption, once `recover` was."""
+    def apply(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
+        """Raises system.writable_host.ActFailed; may be called again after an interruption, once `recover` was."""
         ...
 
-    def recover(self, settings: Settings, before: Settings, machine: Machine) -> None:
+    def recover(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
         """After an interruption anywhere in apply, or before it: makes the machine such that apply can be called (again)."""
         ...
 
-    def after(self, settings: Settings, before: Settings, machine: Machine) -> dict[str, Any]:
+    def after(self, settings: Settings, before: Settings, machine: WritableHost) -> dict[str, Any]:
         """What undo compares with, to see what a person changed since. Journaled when the step is done. JSON."""
         ...
 
-    def missing(self, settings: Settings, machine: Machine) -> str:
+    def missing(self, settings: Settings, machine: WritableHost) -> str:
         """Verification by what is on the machine: '' where the step holds, else one line that says what does not."""
         ...
 
-    def undo(self, settings: Settings, before: Settings, after: Settings | None, machine: Machine) -> tuple[str, ...]:
+    def undo(self, settings: Settings, before: Settings, after: Settings | None, machine: WritableHost) -> tuple[str, ...]:
         """Restores what was; idempotent, from any state in which the step can be left. `after` is None where it never finished.
 
         Returns one line for each thing that was kept because a person changed it since.

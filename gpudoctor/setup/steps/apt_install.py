@@ -10,7 +10,7 @@ from gpudoctor.model.plan import DONE, TODO, Act, Command, FileChange
 from gpudoctor.setup.offline import apt_bundle
 from gpudoctor.setup.packages import apt, apt_choice, apt_state, apt_undo
 from gpudoctor.setup.steps._step import Draft, Look, PlanError, Settings
-from gpudoctor.system.writable_host import ActFailed, Machine
+from gpudoctor.system.writable_host import ActFailed, WritableHost
 
 _STATUS = "/var/lib/dpkg/status"
 
@@ -50,7 +50,7 @@ class _AptInstall:
         )
         return Draft(settings=settings, state=TODO, changes=changes, acts=tuple(acts), root=True)
 
-    def before(self, settings: Settings, machine: Machine) -> dict[str, Any]:
+    def before(self, settings: Settings, machine: WritableHost) -> dict[str, Any]:
         """Everything that is installed, its marks, and what apt would do. Lists that are missing or old are fetched first."""
         if settings["bundle"]:
             machine = apt_bundle.opened(machine, settings)
@@ -74,7 +74,7 @@ class _AptInstall:
             "new": simulated.new, "changed": simulated.changed, "removed": dict(sorted(simulated.removes.items())),
         }  # fmt: skip
 
-    def apply(self, settings: Settings, before: Settings, machine: Machine) -> None:
+    def apply(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
         if before["arguments"]:
             self._install(settings, before, apt_bundle.opened(machine, settings) if settings["bundle"] else machine)
             if settings["bundle"]:
@@ -87,7 +87,7 @@ class _AptInstall:
         if settings["hold"]:
             apt_state.set_holds(machine, _hold_names(settings, apt_state.listing(machine)), hold=True)
 
-    def _install(self, settings: Settings, before: Settings, machine: Machine) -> None:
+    def _install(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
         words = _words(settings, machine, before["arguments"])
         try:
             self._check_again(words, settings, before, machine)
@@ -100,7 +100,7 @@ class _AptInstall:
             apt_state.get(machine, *words)
 
     @staticmethod
-    def _check_again(words: tuple[str, ...], settings: Settings, before: Settings, machine: Machine) -> None:
+    def _check_again(words: tuple[str, ...], settings: Settings, before: Settings, machine: WritableHost) -> None:
         """Only what `before` foresaw may be touched: undo knows of nothing else."""
         simulated = apt_state.simulate(machine, *words)
         _refuse_removals(settings, simulated)
@@ -112,15 +112,15 @@ class _AptInstall:
                 "gpudoctor setup --undo, then set up again",
             )
 
-    def recover(self, settings: Settings, before: Settings, machine: Machine) -> None:
+    def recover(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
         apt_state.repair(machine)
         cut_off = set(apt_state.broken(machine)) & {*before["new"], *before["changed"]}
         apt_undo.drop_cut_off(machine, cut_off & set(before["new"]))
 
-    def after(self, settings: Settings, before: Settings, machine: Machine) -> dict[str, Any]:
+    def after(self, settings: Settings, before: Settings, machine: WritableHost) -> dict[str, Any]:
         return apt_undo.snapshot(machine, {*before["new"], *before["changed"], *before["removed"], *before["names"]})
 
-    def missing(self, settings: Settings, machine: Machine) -> str:
+    def missing(self, settings: Settings, machine: WritableHost) -> str:
         there = apt_state.listing(machine)
         lacking = apt_choice.unsatisfied(settings["packages"], there, apt_choice.providers_now(machine))
         if lacking:
@@ -128,7 +128,7 @@ class _AptInstall:
         loose = _hold_names(settings, there) - apt_state.marked(machine, "showhold") if settings["hold"] else set()
         return f"{', '.join(sorted(loose))} is not held" if loose else ""
 
-    def undo(self, settings: Settings, before: Settings, after: Settings | None, machine: Machine) -> tuple[str, ...]:
+    def undo(self, settings: Settings, before: Settings, after: Settings | None, machine: WritableHost) -> tuple[str, ...]:
         if settings["hold"]:
             there = apt_state.listing(machine)
             apt_state.set_holds(machine, _hold_names(settings, there) - set(before["hold"]), hold=False)
@@ -161,14 +161,14 @@ def _lists_are_there(look: Look) -> bool:
     return any(name.endswith("Release") for name in look.host.listdir("/var/lib/apt/lists"))
 
 
-def _simulated(settings: Settings, there: apt.Listing, machine: Machine) -> tuple[apt_choice.Choice, apt.Simulation]:
+def _simulated(settings: Settings, there: apt.Listing, machine: WritableHost) -> tuple[apt_choice.AptChoice, apt.Simulation]:
     choice = apt_choice.choose(machine, settings["packages"], there)
     if not choice.arguments:
         return choice, apt.Simulation({}, {})
     return choice, apt_state.simulate(machine, *_words(settings, machine, choice.arguments))
 
 
-def _words(settings: Settings, machine: Machine, arguments: list[str] | tuple[str, ...]) -> tuple[str, ...]:
+def _words(settings: Settings, machine: WritableHost, arguments: list[str] | tuple[str, ...]) -> tuple[str, ...]:
     options = ["--install-recommends" if settings["recommends"] else "--no-install-recommends"]
     if any("=" in argument for argument in arguments):
         options.append("--allow-downgrades")  # a version that the recipe names is meant, also where a newer one is there

@@ -9,7 +9,7 @@ from gpudoctor.model.facts import Known
 from gpudoctor.model.plan import DONE, TODO, Command
 from gpudoctor.setup.packages import apt, apt_state, apt_undo
 from gpudoctor.setup.steps._step import Draft, Look, PlanError, Settings
-from gpudoctor.system.writable_host import ActFailed, Machine
+from gpudoctor.system.writable_host import ActFailed, WritableHost
 
 
 class _AptRemove:
@@ -32,7 +32,7 @@ class _AptRemove:
         act = Command(argv=("apt-get", "remove", "-y", *there), root=True, env={"DEBIAN_FRONTEND": "noninteractive"})
         return Draft(settings=settings, state=TODO, changes=tuple(f"package {name} is removed" for name in there), acts=(act,), root=True)
 
-    def before(self, settings: Settings, machine: Machine) -> dict[str, Any]:
+    def before(self, settings: Settings, machine: WritableHost) -> dict[str, Any]:
         there = apt_state.listing(machine)
         names = [name for name in settings["packages"] if name in there and there[name].present]
         simulated = apt_state.simulate(machine, *_words(names)) if names else apt.Simulation({}, {})
@@ -45,7 +45,7 @@ class _AptRemove:
             "names": [], "new": simulated.new, "changed": simulated.changed, "removed": dict(sorted(simulated.removes.items())),
         }  # fmt: skip
 
-    def apply(self, settings: Settings, before: Settings, machine: Machine) -> None:
+    def apply(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
         there = apt_state.listing(machine)
         names = sorted(name for name in before["removed"] if name in there and there[name].present)
         if not names:
@@ -56,18 +56,18 @@ class _AptRemove:
             raise ActFailed(f"this would now remove {', '.join(sorted(further))} too", "gpudoctor setup --undo, then set up again")
         apt_state.get(machine, *_words(names))
 
-    def recover(self, settings: Settings, before: Settings, machine: Machine) -> None:
+    def recover(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
         apt_state.repair(machine)
 
-    def after(self, settings: Settings, before: Settings, machine: Machine) -> dict[str, Any]:
+    def after(self, settings: Settings, before: Settings, machine: WritableHost) -> dict[str, Any]:
         return apt_undo.snapshot(machine, {*before["new"], *before["changed"], *before["removed"]})
 
-    def missing(self, settings: Settings, machine: Machine) -> str:
+    def missing(self, settings: Settings, machine: WritableHost) -> str:
         there = apt_state.listing(machine)
         left = [name for name in settings["packages"] if name in there and there[name].present]
         return f"{', '.join(left)} is still installed" if left else ""
 
-    def undo(self, settings: Settings, before: Settings, after: Settings | None, machine: Machine) -> tuple[str, ...]:
+    def undo(self, settings: Settings, before: Settings, after: Settings | None, machine: WritableHost) -> tuple[str, ...]:
         return apt_undo.take_back(before, after, machine)
 
 

@@ -12,7 +12,7 @@ from gpudoctor.setup.packages import apt, apt_sources
 from gpudoctor.setup.packages.repository_files import fetched_key, key_missing, packed, put_back, repository_address, unpacked
 from gpudoctor.setup.steps._step import Draft, Look, PlanError, Settings
 from gpudoctor.system.host import Host
-from gpudoctor.system.writable_host import ActFailed, Machine
+from gpudoctor.system.writable_host import ActFailed, WritableHost
 
 _LISTS = "/var/lib/apt/lists"
 _KEYRINGS = "/usr/share/keyrings"
@@ -52,7 +52,7 @@ class _AptRepository:
         acts = (key, source_file, Command(argv=_update(settings), root=True))
         return Draft(settings=settings, state=TODO, changes=changes, acts=acts, root=True)
 
-    def before(self, settings: Settings, machine: Machine) -> dict[str, Any]:
+    def before(self, settings: Settings, machine: WritableHost) -> dict[str, Any]:
         clash = [one.where for one in _sources_of(machine.look) if one.where != settings["sources"] and _same(one, settings)]
         if clash:
             raise ActFailed(f"{clash[0]} has this repository by now, and apt takes no source twice", "gpudoctor setup again plans with it")
@@ -63,7 +63,7 @@ class _AptRepository:
             "lists": _own_lists(settings, machine),
         }
 
-    def apply(self, settings: Settings, before: Settings, machine: Machine) -> None:
+    def apply(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
         key = fetched_key(settings["key_url"], settings["fingerprint"], machine, for_apt=True)
         if not before["folder"]:
             machine.make_folder(_KEYRINGS, root=True)
@@ -75,13 +75,13 @@ class _AptRepository:
             self._restore(settings, before, machine)
             raise apt_sources.refusal(done.output, settings["title"], settings["url"], settings["suite"])
 
-    def recover(self, settings: Settings, before: Settings, machine: Machine) -> None:
+    def recover(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
         """Nothing is half: each file is whole or absent, and apply writes both again."""
 
-    def after(self, settings: Settings, before: Settings, machine: Machine) -> dict[str, Any]:
+    def after(self, settings: Settings, before: Settings, machine: WritableHost) -> dict[str, Any]:
         return {"keyring": packed(machine.read(settings["keyring"], root=True))}
 
-    def missing(self, settings: Settings, machine: Machine) -> str:
+    def missing(self, settings: Settings, machine: WritableHost) -> str:
         if machine.read(settings["sources"], root=True) != settings["text"].encode():
             return f"{settings['sources']} is not there as it should be"
         missing = key_missing(settings["keyring"], settings["fingerprint"], machine)
@@ -89,7 +89,7 @@ class _AptRepository:
             return missing
         return "" if _has_release(settings, machine) else f"apt has no lists of {settings['url']}"
 
-    def undo(self, settings: Settings, before: Settings, after: Settings | None, machine: Machine) -> tuple[str, ...]:
+    def undo(self, settings: Settings, before: Settings, after: Settings | None, machine: WritableHost) -> tuple[str, ...]:
         source, keyring = settings["sources"], settings["keyring"]
         now = machine.read(source, root=True)
         if now not in (None, settings["text"].encode(), unpacked(before["sources"])):
@@ -99,7 +99,7 @@ class _AptRepository:
         return lines
 
     @staticmethod
-    def _kept_keyring(settings: Settings, before: Settings, after: Settings | None, machine: Machine) -> tuple[str, ...]:
+    def _kept_keyring(settings: Settings, before: Settings, after: Settings | None, machine: WritableHost) -> tuple[str, ...]:
         path = settings["keyring"]
         for name in machine.look.listdir("/etc/apt/sources.list.d"):
             where = f"/etc/apt/sources.list.d/{name}"
@@ -111,7 +111,7 @@ class _AptRepository:
         return (f"{path} stays: it was changed since (rm {path} removes it)",)
 
     @staticmethod
-    def _restore(settings: Settings, before: Settings, machine: Machine, *, keep_keyring: bool = False) -> None:
+    def _restore(settings: Settings, before: Settings, machine: WritableHost, *, keep_keyring: bool = False) -> None:
         """The source first, so that at no moment it stands there without its key."""
         names = [("sources", settings["sources"])] + ([] if keep_keyring else [("keyring", settings["keyring"])])
         for what, path in names:
@@ -140,13 +140,13 @@ def _settled(given: Settings, look: Look) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _sources_of(host: Host) -> list[apt_sources.Source]:
+def _sources_of(host: Host) -> list[apt_sources.AptSource]:
     folder = "/etc/apt/sources.list.d"
     paths = ["/etc/apt/sources.list", *(f"{folder}/{name}" for name in host.listdir(folder) if name.endswith((".list", ".sources")))]
     return [source for path in paths for source in apt_sources.parse_sources(path, host.read(path).text)]
 
 
-def _same(source: apt_sources.Source, settings: Settings) -> bool:
+def _same(source: apt_sources.AptSource, settings: Settings) -> bool:
     return apt_sources.same_place(source.url, settings["url"]) and source.suite == settings["suite"]
 
 
@@ -158,14 +158,14 @@ def _update(settings: Settings) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def _own_lists(settings: Settings, machine: Machine) -> list[str]:
+def _own_lists(settings: Settings, machine: WritableHost) -> list[str]:
     """Relative to /var/lib/apt/lists; what an update that broke off left in partial/ too."""
     found = apt_sources.own_lists(machine.look.listdir(_LISTS), settings["url"], settings["suite"])
     partial = apt_sources.own_lists(machine.look.listdir(f"{_LISTS}/partial"), settings["url"], settings["suite"])
     return found + [f"partial/{name}" for name in partial]
 
 
-def _has_release(settings: Settings, machine: Machine) -> bool:
+def _has_release(settings: Settings, machine: WritableHost) -> bool:
     return any(name.endswith("Release") and "/" not in name for name in _own_lists(settings, machine))
 
 

@@ -9,7 +9,7 @@ from gpudoctor.model.facts import Known
 from gpudoctor.model.plan import DONE, Command
 from gpudoctor.setup.packages import rpm
 from gpudoctor.setup.steps._step import Draft, Look, PlanError, Settings
-from gpudoctor.system.writable_host import ActFailed, Machine
+from gpudoctor.system.writable_host import ActFailed, WritableHost
 
 
 class _DnfInstall:
@@ -35,7 +35,7 @@ class _DnfInstall:
         act = Command(argv=("dnf", "install", "-y", f"--setopt=install_weak_deps={settings['recommends']}", *words), root=True)
         return Draft(settings=settings, changes=tuple(f"package {word}, with what it needs" for word in words), acts=(act,), root=True)
 
-    def before(self, settings: Settings, machine: Machine) -> dict[str, Any]:
+    def before(self, settings: Settings, machine: WritableHost) -> dict[str, Any]:
         packages = rpm.listing(machine)
         wanted = []
         for entry in settings["packages"]:
@@ -45,7 +45,7 @@ class _DnfInstall:
             wanted.append(_first_to_be_had(machine, alternatives) if len(alternatives) > 1 else _argument(*alternatives[0]))
         return {"packages": packages, "wanted": wanted}
 
-    def apply(self, settings: Settings, before: Settings, machine: Machine) -> None:
+    def apply(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
         if not before["wanted"]:
             return
         dnf = rpm.DNF_WEAK if settings["recommends"] else rpm.DNF
@@ -56,16 +56,16 @@ class _DnfInstall:
             advice="gpudoctor setup --resume tries again; --undo takes it back",
         )
 
-    def recover(self, settings: Settings, before: Settings, machine: Machine) -> None:
+    def recover(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
         """An upgrade that was cut off leaves the old version beside the new one in rpm's database."""
         for name, versions in rpm.doubled(rpm.listing(machine), before["packages"]).items():
             old = [rpm.nevra(name, version) for version in versions]
             machine.run(("rpm", "-e", "--nodeps", *old), root=True, finish=True, check=False)
 
-    def after(self, settings: Settings, before: Settings, machine: Machine) -> dict[str, Any]:
+    def after(self, settings: Settings, before: Settings, machine: WritableHost) -> dict[str, Any]:
         return {"packages": rpm.listing(machine)}
 
-    def missing(self, settings: Settings, machine: Machine) -> str:
+    def missing(self, settings: Settings, machine: WritableHost) -> str:
         lacking = []
         for entry in settings["packages"]:
             words = [_argument(*one) for one in rpm.parse_entry(entry)]
@@ -76,7 +76,7 @@ class _DnfInstall:
                 lacking.append(entry)
         return f"{', '.join(lacking)} {'is' if len(lacking) == 1 else 'are'} not installed" if lacking else ""
 
-    def undo(self, settings: Settings, before: Settings, after: Settings | None, machine: Machine) -> tuple[str, ...]:
+    def undo(self, settings: Settings, before: Settings, after: Settings | None, machine: WritableHost) -> tuple[str, ...]:
         self.recover(settings, before, machine)
         now = rpm.listing(machine)
         ours = {name: versions for name, versions in now.items() if after is None or name in after["packages"]}
@@ -92,7 +92,7 @@ class _DnfInstall:
         return tuple(lines)
 
     @staticmethod
-    def _downgrade(before: Settings, after: Settings | None, now: Mapping[str, list[str]], machine: Machine) -> list[str]:
+    def _downgrade(before: Settings, after: Settings | None, now: Mapping[str, list[str]], machine: WritableHost) -> list[str]:
         lines = []
         for name, versions in sorted(before["packages"].items()):
             is_now = now.get(name, [])
@@ -115,11 +115,11 @@ def _argument(name: str, version: str) -> str:
     return f"{name}-{version}" if version else name
 
 
-def _matches(machine: Machine, word: str) -> bool:
+def _matches(machine: WritableHost, word: str) -> bool:
     return word.endswith("*") and bool(machine.ask(("rpm", "-qa", word)).output.strip())
 
 
-def _first_to_be_had(machine: Machine, alternatives: list[tuple[str, str]]) -> str:
+def _first_to_be_had(machine: WritableHost, alternatives: list[tuple[str, str]]) -> str:
     for name, version in alternatives:
         word = _argument(name, version)
         if machine.ask(("dnf", "-q", "repoquery", word), limit=600.0).output.strip():

@@ -10,7 +10,7 @@ from gpudoctor.model.plan import DONE, Command, FileChange
 from gpudoctor.setup import openpgp
 from gpudoctor.setup.packages.repository_files import fetched_key, key_missing, packed, put_back, repository_address, unpacked
 from gpudoctor.setup.steps._step import Draft, Look, PlanError, Settings
-from gpudoctor.system.writable_host import ActFailed, Machine
+from gpudoctor.system.writable_host import ActFailed, WritableHost
 
 _KEYS = "/etc/pki/rpm-gpg"
 
@@ -36,14 +36,14 @@ class _DnfRepository:
         acts = (key, FileChange(path=settings["file"], content=settings["text"], root=True), Command(argv=_makecache(settings), root=True))
         return Draft(settings=settings, changes=changes, acts=acts, root=True)
 
-    def before(self, settings: Settings, machine: Machine) -> dict[str, Any]:
+    def before(self, settings: Settings, machine: WritableHost) -> dict[str, Any]:
         return {
             "file": packed(machine.read(settings["file"], root=True)),
             "key": packed(machine.read(settings["key"], root=True)),
             "folder": machine.look.exists(_KEYS),
         }
 
-    def apply(self, settings: Settings, before: Settings, machine: Machine) -> None:
+    def apply(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
         key = openpgp.armored(fetched_key(settings["key_url"], settings["fingerprint"], machine, for_apt=False))
         if not before["folder"]:
             machine.make_folder(_KEYS, root=True)
@@ -57,18 +57,18 @@ class _DnfRepository:
                 "nothing was changed; when it can be reached: gpudoctor setup --resume", done.output[-4000:],
             )  # fmt: skip
 
-    def recover(self, settings: Settings, before: Settings, machine: Machine) -> None:
+    def recover(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
         """Nothing is half: each file is whole or absent, and apply writes both again."""
 
-    def after(self, settings: Settings, before: Settings, machine: Machine) -> dict[str, Any]:
+    def after(self, settings: Settings, before: Settings, machine: WritableHost) -> dict[str, Any]:
         return {"key": packed(machine.read(settings["key"], root=True))}
 
-    def missing(self, settings: Settings, machine: Machine) -> str:
+    def missing(self, settings: Settings, machine: WritableHost) -> str:
         if machine.read(settings["file"], root=True) != settings["text"].encode():
             return f"{settings['file']} is not there as it should be"
         return key_missing(settings["key"], settings["fingerprint"], machine)
 
-    def undo(self, settings: Settings, before: Settings, after: Settings | None, machine: Machine) -> tuple[str, ...]:
+    def undo(self, settings: Settings, before: Settings, after: Settings | None, machine: WritableHost) -> tuple[str, ...]:
         now = machine.read(settings["file"], root=True)
         if now not in (None, settings["text"].encode(), unpacked(before["file"])):
             return (f"{settings['file']} stays, with its key {settings['key']}: it was changed since (remove both)",)
@@ -76,7 +76,7 @@ class _DnfRepository:
         return ()
 
     @staticmethod
-    def _restore(settings: Settings, before: Settings, machine: Machine) -> None:
+    def _restore(settings: Settings, before: Settings, machine: WritableHost) -> None:
         for what in ("file", "key"):
             put_back(settings[what], unpacked(before[what]), machine)
         if not before["folder"]:

@@ -11,7 +11,7 @@ from gpudoctor.model.plan import FileChange
 from gpudoctor.setup.file_change import checked_path
 from gpudoctor.setup.packages.pip_command import address
 from gpudoctor.setup.steps._step import Draft, Kind, Look, PlanError, Settings
-from gpudoctor.system.writable_host import ActFailed, Machine
+from gpudoctor.system.writable_host import ActFailed, WritableHost
 
 
 class Download:
@@ -33,14 +33,14 @@ class Download:
         act = FileChange(path=to, fetched_from=settings["file"] or url, sha256=digest)
         return Draft(settings=settings, changes=(f"downloads {posixpath.basename(below)} as {to}",), acts=(act,))
 
-    def before(self, settings: Settings, machine: Machine) -> dict[str, Any]:
+    def before(self, settings: Settings, machine: WritableHost) -> dict[str, Any]:
         missing, folder = [], posixpath.dirname(settings["to"])
         while folder not in ("", "/") and not machine.look.exists(folder):
             missing.append(folder)
             folder = posixpath.dirname(folder)
         return {"sha256": _digest(settings["to"], machine), "folders": missing[::-1]}
 
-    def apply(self, settings: Settings, before: Settings, machine: Machine) -> None:
+    def apply(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
         to = settings["to"]
         there = _digest(to, machine)
         if there == settings["sha256"]:
@@ -58,21 +58,21 @@ class Download:
             raise ActFailed(f"{settings['file']} has another checksum than it must have", "make the bundle again")
         machine.run(["cp", "--", settings["file"], to])
 
-    def recover(self, settings: Settings, before: Settings, machine: Machine) -> None:
+    def recover(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
         """A download goes on where it stopped; a half copied file is removed."""
         if settings["file"] and not before["sha256"] and _digest(settings["to"], machine) != settings["sha256"]:
             machine.remove(settings["to"])
 
-    def after(self, settings: Settings, before: Settings, machine: Machine) -> dict[str, Any]:
+    def after(self, settings: Settings, before: Settings, machine: WritableHost) -> dict[str, Any]:
         return {}
 
-    def missing(self, settings: Settings, machine: Machine) -> str:
+    def missing(self, settings: Settings, machine: WritableHost) -> str:
         there = _digest(settings["to"], machine)
         if there == settings["sha256"]:
             return ""
         return f"{settings['to']} has another checksum than it must have" if there else f"{settings['to']} is not there"
 
-    def undo(self, settings: Settings, before: Settings, after: Settings | None, machine: Machine) -> tuple[str, ...]:
+    def undo(self, settings: Settings, before: Settings, after: Settings | None, machine: WritableHost) -> tuple[str, ...]:
         to = settings["to"]
         if before["sha256"]:
             return ()
@@ -85,7 +85,7 @@ class Download:
         return ()
 
 
-def _digest(path: str, machine: Machine) -> str:
+def _digest(path: str, machine: WritableHost) -> str:
     """SHA-256 of a file; empty where there is none."""
     if not machine.look.exists(path):
         return ""

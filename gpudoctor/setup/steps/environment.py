@@ -12,7 +12,7 @@ from typing import Any
 from gpudoctor.model.plan import DONE, Act, FileChange
 from gpudoctor.setup.file_change import bits, content_at, kept, original, put_back
 from gpudoctor.setup.steps._step import Draft, Kind, Look, PlanError, Settings
-from gpudoctor.system.writable_host import Machine
+from gpudoctor.system.writable_host import WritableHost
 
 FILE = "gpudoctor-env.sh"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -44,10 +44,10 @@ class EnvironmentKind:
         act: Act = FileChange(path=path, content=with_block(now or "", _block(settings)))
         return Draft(settings=settings, changes=tuple(changes), acts=(act, *_activation(look, look.env)))
 
-    def before(self, settings: Settings, machine: Machine) -> dict[str, Any]:
+    def before(self, settings: Settings, machine: WritableHost) -> dict[str, Any]:
         return {path: kept(path, machine, False) for path in _paths(settings)}
 
-    def apply(self, settings: Settings, before: Settings, machine: Machine) -> None:
+    def apply(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
         for path, block in _blocks(settings).items():
             now = machine.read(path)
             if now is None and path.endswith("/activate"):
@@ -56,17 +56,17 @@ class EnvironmentKind:
             if wanted != _text(now) or now is None:
                 machine.write(path, wanted.encode("utf-8", "surrogateescape"), mode=before[path]["mode"])
 
-    def recover(self, settings: Settings, before: Settings, machine: Machine) -> None:
+    def recover(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
         """Each file is replaced as a whole, and a block that is in it already stays."""
 
-    def after(self, settings: Settings, before: Settings, machine: Machine) -> dict[str, Any]:
+    def after(self, settings: Settings, before: Settings, machine: WritableHost) -> dict[str, Any]:
         return {}
 
-    def missing(self, settings: Settings, machine: Machine) -> str:
+    def missing(self, settings: Settings, machine: WritableHost) -> str:
         path = f"{settings['env']}/{FILE}"
         return "" if _block(settings) in _text(machine.read(path)) else f"{path} does not set what it should"
 
-    def undo(self, settings: Settings, before: Settings, after: Settings | None, machine: Machine) -> tuple[str, ...]:
+    def undo(self, settings: Settings, before: Settings, after: Settings | None, machine: WritableHost) -> tuple[str, ...]:
         lines = []
         for path, block in _blocks(settings).items():
             was, now = original(before[path]), machine.read(path)

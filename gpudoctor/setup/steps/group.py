@@ -10,12 +10,12 @@ from gpudoctor.facts.probes.user import parse_groups
 from gpudoctor.model.plan import DONE, Command
 from gpudoctor.setup.steps._step import Draft, Kind, Look, PlanError, Settings
 from gpudoctor.system.host import Host
-from gpudoctor.system.writable_host import ActFailed, Machine
+from gpudoctor.system.writable_host import ActFailed, WritableHost
 
 _DATABASES = ("passwd", "group", "shadow", "gshadow", "subuid", "subgid")
 
 
-class Group:
+class GroupMembership:
     name = "group"
     keys: Mapping[str, type | tuple[type, ...]] = {"groups": list}
     required: tuple[str, ...] = ("groups",)
@@ -45,11 +45,11 @@ class Group:
             acts=(Command(argv=("usermod", "-aG", ",".join(lacking), user), root=True),),
         )  # fmt: skip
 
-    def before(self, settings: Settings, machine: Machine) -> dict[str, Any]:
+    def before(self, settings: Settings, machine: WritableHost) -> dict[str, Any]:
         listed = memberships(machine.look)
         return {"had": [group for group in settings["groups"] if settings["user"] in listed.get(group, ())]}
 
-    def apply(self, settings: Settings, before: Settings, machine: Machine) -> None:
+    def apply(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
         user, listed = settings["user"], memberships(machine.look)
         gone = [group for group in settings["groups"] if group not in listed]
         if gone:
@@ -59,20 +59,20 @@ class Group:
             advice = f"where users come from a directory (LDAP, SSSD), ask its keeper to put {user} into {', '.join(lacking)}"
             machine.run(["usermod", "-aG", ",".join(lacking), user], root=True, finish=True, advice=advice)
 
-    def recover(self, settings: Settings, before: Settings, machine: Machine) -> None:
+    def recover(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
         """usermod writes one file after the other: killed between two of them it has to run again, though /etc/group looks right."""
         _drop_dead_locks(machine)
         _add(settings["user"], settings["groups"], machine)
 
-    def after(self, settings: Settings, before: Settings, machine: Machine) -> dict[str, Any]:
+    def after(self, settings: Settings, before: Settings, machine: WritableHost) -> dict[str, Any]:
         return {}
 
-    def missing(self, settings: Settings, machine: Machine) -> str:
+    def missing(self, settings: Settings, machine: WritableHost) -> str:
         listed = memberships(machine.look)
         lacking = [group for group in settings["groups"] if settings["user"] not in listed.get(group, ())]
         return f"{settings['user']} is not in {', '.join(lacking)}" if lacking else ""
 
-    def undo(self, settings: Settings, before: Settings, after: Settings | None, machine: Machine) -> tuple[str, ...]:
+    def undo(self, settings: Settings, before: Settings, after: Settings | None, machine: WritableHost) -> tuple[str, ...]:
         user = settings["user"]
         if _drop_dead_locks(machine):
             # A tool died here. Only a whole write makes the files agree with each other again.
@@ -84,13 +84,13 @@ class Group:
         return ()
 
 
-def _add(user: str, groups: list[str], machine: Machine) -> None:
+def _add(user: str, groups: list[str], machine: WritableHost) -> None:
     there = [group for group in groups if group in memberships(machine.look)]
     if there:
         machine.run(["usermod", "-aG", ",".join(there), user], root=True, finish=True)
 
 
-def _drop_dead_locks(machine: Machine) -> bool:
+def _drop_dead_locks(machine: WritableHost) -> bool:
     """True where a killed usermod or gpasswd had left one of its locks behind.
 
     The tools take over the lock of a process that is gone, but not that of a dead one which nobody waits for (a container whose first
@@ -108,7 +108,7 @@ def _drop_dead_locks(machine: Machine) -> bool:
     return dropped
 
 
-def _as_root_sees(path: str, machine: Machine) -> str:
+def _as_root_sees(path: str, machine: WritableHost) -> str:
     """Empty where it is not there, or where nobody here may read it."""
     try:
         return (machine.read(path, root=True) or b"").decode("utf-8", "replace")
@@ -116,13 +116,13 @@ def _as_root_sees(path: str, machine: Machine) -> str:
         return ""
 
 
-def _runs(pid: str, machine: Machine) -> bool:
+def _runs(pid: str, machine: WritableHost) -> bool:
     """A process that still does something: not gone, and no zombie."""
     status = machine.look.read(f"/proc/{pid}/stat").text
     return bool(status) and status.rpartition(")")[2].split()[:1] != ["Z"]
 
 
-def _shadowed_groups(user: str, machine: Machine) -> set[str]:
+def _shadowed_groups(user: str, machine: WritableHost) -> set[str]:
     """Groups whose member a user is according to /etc/gshadow; a killed gpasswd may have written only one of the two files."""
     rows = [line.split(":") for line in _as_root_sees("/etc/gshadow", machine).splitlines()]
     return {row[0] for row in rows if len(row) == 4 and user in row[3].split(",")}
@@ -133,4 +133,4 @@ def memberships(host: Host) -> dict[str, list[str]]:
     return dict(parse_groups(host.read("/etc/group").text).values())
 
 
-KIND: Kind = Group()
+KIND: Kind = GroupMembership()

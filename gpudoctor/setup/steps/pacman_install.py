@@ -9,7 +9,7 @@ from typing import Any
 from gpudoctor.model.facts import Known
 from gpudoctor.model.plan import DONE, Command
 from gpudoctor.setup.steps._step import Draft, Look, PlanError, Settings
-from gpudoctor.system.writable_host import ActFailed, Machine
+from gpudoctor.system.writable_host import ActFailed, WritableHost
 
 _LOCK = "/var/lib/pacman/db.lck"
 _NAME = re.compile(r"[a-z0-9@_+][a-z0-9@._+\-]*")
@@ -36,10 +36,10 @@ class _PacmanInstall:
         act = Command(argv=("pacman", "-S", "--needed", "--noconfirm", *open_), root=True)
         return Draft(settings=settings, changes=tuple(f"package {name}, with what it needs" for name in open_), acts=(act,), root=True)
 
-    def before(self, settings: Settings, machine: Machine) -> dict[str, Any]:
+    def before(self, settings: Settings, machine: WritableHost) -> dict[str, Any]:
         return {"packages": _listing(machine, "-Q"), "explicit": sorted(_listing(machine, "-Qe"))}
 
-    def apply(self, settings: Settings, before: Settings, machine: Machine) -> None:
+    def apply(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
         names = [name for name in settings["packages"] if name not in before["packages"]]
         if not names:
             return
@@ -54,22 +54,22 @@ class _PacmanInstall:
         if set(names) & _listing(machine, "-Qd").keys():
             machine.run(("pacman", "-D", "--asexplicit", *names), root=True, finish=True)
 
-    def recover(self, settings: Settings, before: Settings, machine: Machine) -> None:
+    def recover(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
         """A lock without a pacman is what a killed one leaves."""
         if machine.look.exists(_LOCK):
             if _at_work(machine):
                 raise ActFailed("another pacman is at work", "wait for it to end, then gpudoctor setup --resume")
             machine.remove(_LOCK, root=True)
 
-    def after(self, settings: Settings, before: Settings, machine: Machine) -> dict[str, Any]:
+    def after(self, settings: Settings, before: Settings, machine: WritableHost) -> dict[str, Any]:
         return {"packages": _listing(machine, "-Q")}
 
-    def missing(self, settings: Settings, machine: Machine) -> str:
+    def missing(self, settings: Settings, machine: WritableHost) -> str:
         # -T prints what nothing installed satisfies, so a provider counts
         lacking = machine.ask(("pacman", "-T", *settings["packages"])).output.split()
         return f"{', '.join(lacking)} {'is' if len(lacking) == 1 else 'are'} not installed" if lacking else ""
 
-    def undo(self, settings: Settings, before: Settings, after: Settings | None, machine: Machine) -> tuple[str, ...]:
+    def undo(self, settings: Settings, before: Settings, after: Settings | None, machine: WritableHost) -> tuple[str, ...]:
         self.recover(settings, before, machine)
         now = _listing(machine, "-Q")
         going = sorted(name for name in now if name not in before["packages"] and (after is None or name in after["packages"]))
@@ -94,11 +94,11 @@ class _PacmanInstall:
         return tuple(lines)
 
 
-def _at_work(machine: Machine) -> bool:
+def _at_work(machine: WritableHost) -> bool:
     return any(machine.look.read(f"/proc/{name}/comm").text.strip() == "pacman" for name in machine.look.listdir("/proc") if name.isdigit())
 
 
-def _listing(machine: Machine, which: str) -> dict[str, str]:
+def _listing(machine: WritableHost, which: str) -> dict[str, str]:
     """`which`: -Q all, -Qe asked for by name, -Qd as dependencies; name to version."""
     done = machine.ask(("pacman", which))
     return {parts[0]: parts[1] for parts in map(str.split, done.output.splitlines()) if len(parts) == 2}

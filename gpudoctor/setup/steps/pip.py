@@ -16,15 +16,15 @@ from gpudoctor.model.plan import DONE, Act, Command, FileChange
 from gpudoctor.setup import environment_snapshot as kept
 from gpudoctor.setup.interpreters import uv_path
 from gpudoctor.setup.packages import pip_lock
-from gpudoctor.setup.packages.pip_command import Places, alone, of_address, pip_install, places, surroundings, uv_install
+from gpudoctor.setup.packages.pip_command import PackageSources, alone, of_address, pip_install, places, surroundings, uv_install
 from gpudoctor.setup.packages.pip_messages import CHECKSUM, NETWORK, explain
 from gpudoctor.setup.packages.pip_reports import installed_from, reports
-from gpudoctor.setup.packages.requirements import Wanted, build_of, lack, other_build, parse
+from gpudoctor.setup.packages.requirements import PipRequirement, build_of, lack, other_build, parse
 from gpudoctor.setup.steps._step import Draft, Kind, Look, PlanError, Settings
 from gpudoctor.setup.steps.venv import python_in
-from gpudoctor.setup.target_environment import Target, at, of
+from gpudoctor.setup.target_environment import TargetFolder, at, of
 from gpudoctor.system.host import Host
-from gpudoctor.system.writable_host import ActFailed, Done, Machine
+from gpudoctor.system.writable_host import ActFailed, Done, WritableHost
 
 TRIES = 3
 """Runs of an installer whose network failed: pip does not go on with a download that was cut off."""
@@ -65,11 +65,11 @@ class Pip:
         ]  # fmt: skip
         return Draft(settings=settings, changes=tuple(_changes(asked, target, build, look.env)), acts=tuple(_acts(settings)))
 
-    def before(self, settings: Settings, machine: Machine) -> dict[str, Any]:
+    def before(self, settings: Settings, machine: WritableHost) -> dict[str, Any]:
         beside = f"{settings['env']}.gpudoctor-{secrets.token_hex(4)}"
         return {"snapshot": beside, "temporary": f"{beside}.tmp"}
 
-    def apply(self, settings: Settings, before: Settings, machine: Machine) -> None:
+    def apply(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
         env = settings["env"]
         target = at(machine.look, env)
         if not target.is_environment or target.managed:
@@ -80,7 +80,7 @@ class Pip:
         machine.make_folder(before["temporary"], mode=0o700)
         self._install(settings, before, machine, target)
 
-    def _install(self, settings: Settings, before: Settings, machine: Machine, target: Target) -> None:
+    def _install(self, settings: Settings, before: Settings, machine: WritableHost, target: TargetFolder) -> None:
         env, constraints = settings["env"], f"{before['temporary']}/constraints.txt"
         if settings["constraints"]:
             machine.write(constraints, _lines(settings["constraints"]))
@@ -112,7 +112,7 @@ class Pip:
                 raise ActFailed(failure.reason, failure.advice, done.output[-2000:])
             machine.say(f"{failure.reason}: once more")
 
-    def _locked(self, command: _Command, number: int, before: Settings, machine: Machine) -> Done:
+    def _locked(self, command: _Command, number: int, before: Settings, machine: WritableHost) -> Done:
         """Resolves once, then installs nothing but what was resolved, each package with its checksum: in further tries too."""
         report, listed = (f"{before['temporary']}/{number}.{suffix}" for suffix in ("json", "txt"))
         if machine.read(listed) is not None:
@@ -128,16 +128,16 @@ class Pip:
             return self._run([*command.argv, "--report", report], before, machine)
         return self._run(command.from_lock(listed), before, machine)
 
-    def _run(self, argv: list[str], before: Settings, machine: Machine) -> Done:
+    def _run(self, argv: list[str], before: Settings, machine: WritableHost) -> Done:
         return machine.run(alone(argv, machine.look), env=surroundings(before["temporary"], machine.look), check=False)
 
-    def recover(self, settings: Settings, before: Settings, machine: Machine) -> None:
+    def recover(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
         """Without a snapshot nothing has begun, or all of it was done and only the journal does not know."""
         if machine.look.exists(before["snapshot"]):
             machine.restore_tree(before["snapshot"], settings["env"])
         machine.remove_tree(before["temporary"])
 
-    def after(self, settings: Settings, before: Settings, machine: Machine) -> dict[str, Any]:
+    def after(self, settings: Settings, before: Settings, machine: WritableHost) -> dict[str, Any]:
         env = settings["env"]
         origins = installed_from(before["temporary"], machine)
         machine.remove_tree(before["temporary"])
@@ -147,13 +147,13 @@ class Pip:
             return {"origins": origins}
         return {"files": kept.packed(machine.list_tree(env)), "origins": origins}
 
-    def missing(self, settings: Settings, machine: Machine) -> str:
+    def missing(self, settings: Settings, machine: WritableHost) -> str:
         target = at(machine.look, settings["env"])
         if not target.is_environment:
             return f"{settings['env']} is no environment"
         return next(_lacks(settings, target), "")
 
-    def undo(self, settings: Settings, before: Settings, after: Settings | None, machine: Machine) -> tuple[str, ...]:
+    def undo(self, settings: Settings, before: Settings, after: Settings | None, machine: WritableHost) -> tuple[str, ...]:
         env, snapshot = settings["env"], before["snapshot"]
         machine.remove_tree(before["temporary"])
         if settings["fresh"] and after is not None:
@@ -189,7 +189,7 @@ def _found(text: str, host: Host, minor: str) -> str:
     return f"{folder}/{names[0]}{text.partition('[')[1]}{text.partition('[')[2]}"
 
 
-def _lacks(settings: Settings, target: Target) -> Iterator[str]:
+def _lacks(settings: Settings, target: TargetFolder) -> Iterator[str]:
     for text in settings["asked"]:
         wanted = parse(text, settings["hashes"], plain=True)
         said = lack(wanted, target.distributions, settings["build"]) if wanted.applies(target.minor) else ""
@@ -197,7 +197,7 @@ def _lacks(settings: Settings, target: Target) -> Iterator[str]:
             yield said
 
 
-def _changes(asked: list[Wanted], target: Target, build: str, env: str) -> Iterator[str]:
+def _changes(asked: list[PipRequirement], target: TargetFolder, build: str, env: str) -> Iterator[str]:
     yield f"installs {', '.join(one.name or one.text for one in asked)} and what {'they need' if len(asked) > 1 else 'it needs'} into {env}"
     replaced = [f"{one.name} {target.distributions[one.name]}" for one in asked
                 if one.name in target.distributions and lack(one, target.distributions, build)]  # fmt: skip
@@ -227,7 +227,7 @@ def _lines(constraints: list[str]) -> bytes:
     return ("\n".join(constraints) + "\n").encode()
 
 
-def _first(given: Settings, look: Look) -> Places | None:
+def _first(given: Settings, look: Look) -> PackageSources | None:
     """Where the packages of `first` come from, alone and without what they depend on; None in a bundle, which is one place."""
     named = str(given.get("first_index") or "")
     if bool(named) != bool(given.get("first")):
@@ -238,7 +238,7 @@ def _first(given: Settings, look: Look) -> Places | None:
 @dataclass(frozen=True, slots=True)
 class _Command:
     argv: list[str]
-    where: Places
+    where: PackageSources
     python: str
     options: list[str]
 
@@ -252,13 +252,13 @@ def _commands(settings: Settings, constraints: str, uv: str) -> Iterator[_Comman
     """One command for each index, so that every package has but one index that may bring it."""
     limits = ["--constraint", constraints] if settings["constraints"] else []
     if settings.get("first"):
-        place = Places(settings["first_index"], (), tuple(settings["first_trusted"]))
+        place = PackageSources(settings["first_index"], (), tuple(settings["first_trusted"]))
         yield _command(settings, place, uv, ["--no-deps"], [*limits, *settings["first"]])
-    place = Places(settings["index"], tuple(settings["find_links"]), tuple(settings["trusted"]))
+    place = PackageSources(settings["index"], tuple(settings["find_links"]), tuple(settings["trusted"]))
     yield _command(settings, place, uv, settings["options"], [*limits, *settings["packages"]])
 
 
-def _command(settings: Settings, where: Places, uv: str, options: list[str], tail: list[str]) -> _Command:
+def _command(settings: Settings, where: PackageSources, uv: str, options: list[str], tail: list[str]) -> _Command:
     if not uv:
         return _Command(pip_install(settings["python"], [*where.for_pip(), *options, *tail]), where, settings["python"], options)
     options = ["--prerelease=allow" if option == "--pre" else option for option in options]

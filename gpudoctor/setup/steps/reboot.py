@@ -12,7 +12,7 @@ from gpudoctor.rules.evaluate import evaluate
 from gpudoctor.setup.present_facts import items, truth_of
 from gpudoctor.setup.steps._step import Draft, Kind, Look, PlanError, Settings, Waiting
 from gpudoctor.system.host import Host
-from gpudoctor.system.writable_host import Machine
+from gpudoctor.system.writable_host import WritableHost
 
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 _SAID = {
@@ -41,10 +41,10 @@ class Reboot:
             settings=settings, changes=(_SAID[what],), acts=(Word(text=f"{_SAID[what]}, then: gpudoctor setup --resume"),), restart=what
         )
 
-    def before(self, settings: Settings, machine: Machine) -> dict[str, Any]:
+    def before(self, settings: Settings, machine: WritableHost) -> dict[str, Any]:
         return {"boot_id": boot_id(machine.look)}
 
-    def apply(self, settings: Settings, before: Settings, machine: Machine) -> None:
+    def apply(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
         ready = settings["ready"]
         if ready is not None and truth_of(ready, machine.look) == "true":
             return
@@ -55,18 +55,18 @@ class Reboot:
         elif boot_id(machine.look) == before["boot_id"] != "":
             raise Waiting(_SAID[settings["what"]])
 
-    def recover(self, settings: Settings, before: Settings, machine: Machine) -> None:
+    def recover(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
         """Nothing was done."""
 
-    def after(self, settings: Settings, before: Settings, machine: Machine) -> dict[str, Any]:
+    def after(self, settings: Settings, before: Settings, machine: WritableHost) -> dict[str, Any]:
         return {}
 
-    def missing(self, settings: Settings, machine: Machine) -> str:
+    def missing(self, settings: Settings, machine: WritableHost) -> str:
         """Whether the machine has been restarted since only `apply` can tell, from what was noted before."""
         groups = pending(machine.look) if settings["what"] == "login" and not machine.is_root else []
         return f"this session is not in {', '.join(groups)} yet" if groups else ""
 
-    def undo(self, settings: Settings, before: Settings, after: Settings | None, machine: Machine) -> tuple[str, ...]:
+    def undo(self, settings: Settings, before: Settings, after: Settings | None, machine: WritableHost) -> tuple[str, ...]:
         return ()
 
 

@@ -10,8 +10,8 @@ from gpudoctor.model.plan import Command
 from gpudoctor.setup import environment_snapshot as listed
 from gpudoctor.setup.file_change import checked_path
 from gpudoctor.setup.steps._step import Draft, Kind, Look, Settings
-from gpudoctor.setup.steps.manual import matches
-from gpudoctor.system.writable_host import ActFailed, Machine
+from gpudoctor.setup.steps.person import matches
+from gpudoctor.system.writable_host import ActFailed, WritableHost
 
 
 class Unpack:
@@ -25,7 +25,7 @@ class Unpack:
         acts = (Command(argv=("mkdir", "-p", to)), Command(argv=argv))
         return Draft(settings={"archive": archive, "to": to}, changes=(f"unpacks {posixpath.basename(archive)} into {to}",), acts=acts)
 
-    def before(self, settings: Settings, machine: Machine) -> dict[str, Any]:
+    def before(self, settings: Settings, machine: WritableHost) -> dict[str, Any]:
         to = settings["to"]
         missing, folder = [], posixpath.dirname(to)
         while folder not in ("", "/") and not machine.look.exists(folder):
@@ -35,7 +35,7 @@ class Unpack:
             raise ActFailed(f"{to} is there and is not empty", "move it away, then gpudoctor setup --resume")
         return {"folders": missing[::-1], "there": machine.look.exists(to)}
 
-    def apply(self, settings: Settings, before: Settings, machine: Machine) -> None:
+    def apply(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
         if machine.look.listdir(settings["to"]):
             return  # it appears as a whole
         found = matches(settings["archive"], machine.look)
@@ -47,16 +47,16 @@ class Unpack:
             machine.make_folder(folder)
         machine.unpack(found[0], settings["to"])
 
-    def recover(self, settings: Settings, before: Settings, machine: Machine) -> None:
+    def recover(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
         machine.remove_tree(f"{settings['to']}.part")
 
-    def after(self, settings: Settings, before: Settings, machine: Machine) -> dict[str, Any]:
+    def after(self, settings: Settings, before: Settings, machine: WritableHost) -> dict[str, Any]:
         return {"files": listed.packed(machine.list_tree(settings["to"]))}
 
-    def missing(self, settings: Settings, machine: Machine) -> str:
+    def missing(self, settings: Settings, machine: WritableHost) -> str:
         return "" if machine.look.listdir(settings["to"]) else f"{settings['to']} is not there"
 
-    def undo(self, settings: Settings, before: Settings, after: Settings | None, machine: Machine) -> tuple[str, ...]:
+    def undo(self, settings: Settings, before: Settings, after: Settings | None, machine: WritableHost) -> tuple[str, ...]:
         to = settings["to"]
         machine.remove_tree(f"{to}.part")
         ours = listed.unpacked(after["files"]) if after else None

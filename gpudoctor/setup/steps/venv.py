@@ -8,14 +8,14 @@ from typing import Any
 
 from gpudoctor.model.plan import DONE, Command
 from gpudoctor.setup import environment_snapshot as kept
-from gpudoctor.setup.interpreters import Choice, choose, fits, uv_path, wanted
+from gpudoctor.setup.interpreters import InterpreterChoice, choose, fits, uv_path, wanted
 from gpudoctor.setup.packages.pip_command import alone, surroundings
 from gpudoctor.setup.packages.pip_messages import explain, explain_interpreter
 from gpudoctor.setup.steps._step import Draft, Kind, Look, PlanError, Settings
 from gpudoctor.setup.target_environment import at, of
 from gpudoctor.system.host import Host
 from gpudoctor.system.trust import phrase
-from gpudoctor.system.writable_host import ActFailed, Machine
+from gpudoctor.system.writable_host import ActFailed, WritableHost
 
 
 def python_in(env: str, host: Host) -> str:
@@ -53,7 +53,7 @@ class Venv:
             changes.append(f"uv downloads Python {choice.minor} into {_fetched(env)}")
         return Draft(settings=settings, changes=tuple(changes), acts=(_command(env, choice),))
 
-    def before(self, settings: Settings, machine: Machine) -> dict[str, Any]:
+    def before(self, settings: Settings, machine: WritableHost) -> dict[str, Any]:
         env = settings["path"]
         _refuse_filled(env, machine)
         missing, folder = [], posixpath.dirname(env)
@@ -62,7 +62,7 @@ class Venv:
             folder = posixpath.dirname(folder)
         return {"parents": missing[::-1], "empty": machine.look.exists(env), "python": machine.look.exists(_fetched(env))}
 
-    def apply(self, settings: Settings, before: Settings, machine: Machine) -> None:
+    def apply(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
         env = settings["path"]
         if kept.read_manifest(env, machine) is not None:
             return
@@ -70,7 +70,7 @@ class Venv:
         for folder in before["parents"]:
             machine.make_folder(folder)
         machine.write(_making(env), b"")
-        choice = Choice(settings["python"], settings["minor"], settings.get("uv", ""))
+        choice = InterpreterChoice(settings["python"], settings["minor"], settings.get("uv", ""))
         command = _command(env, choice)
         variables = {**command.env, **{name: value for name, value in surroundings("", machine.look).items() if name != "TMPDIR"}}
         argv = alone(command.argv, machine.look, command.env) if choice.uv else command.argv
@@ -85,17 +85,17 @@ class Venv:
         kept.write_manifest(env, machine)
         machine.remove(_making(env))
 
-    def recover(self, settings: Settings, before: Settings, machine: Machine) -> None:
+    def recover(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
         """What stands there without our note beside it is somebody else's."""
         env = settings["path"]
         if kept.read_manifest(env, machine) is None and machine.look.exists(_making(env)):
             self._delete(settings, before, machine)
         machine.remove(_making(env))
 
-    def after(self, settings: Settings, before: Settings, machine: Machine) -> dict[str, Any]:
+    def after(self, settings: Settings, before: Settings, machine: WritableHost) -> dict[str, Any]:
         return {}
 
-    def missing(self, settings: Settings, machine: Machine) -> str:
+    def missing(self, settings: Settings, machine: WritableHost) -> str:
         env = settings["path"]
         target = at(machine.look, env)
         if not target.is_environment:
@@ -106,7 +106,7 @@ class Venv:
             return f"{env} is of Python {target.minor}, not {settings['specifier']}"
         return ""
 
-    def undo(self, settings: Settings, before: Settings, after: Settings | None, machine: Machine) -> tuple[str, ...]:
+    def undo(self, settings: Settings, before: Settings, after: Settings | None, machine: WritableHost) -> tuple[str, ...]:
         env = settings["path"]
         ours = kept.read_manifest(env, machine)
         if machine.look.listdir(env):
@@ -123,7 +123,7 @@ class Venv:
             machine.remove_empty_folder(folder)
         return ()
 
-    def _delete(self, settings: Settings, before: Settings, machine: Machine) -> None:
+    def _delete(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
         """Cut off in the middle, it leaves nothing that could be taken for an environment of somebody else."""
         env = settings["path"]
         if not before["empty"] and machine.look.exists(env):
@@ -138,14 +138,14 @@ class Venv:
             machine.remove_tree(_fetched(env))
 
 
-def _remove(path: str, machine: Machine) -> None:
+def _remove(path: str, machine: WritableHost) -> None:
     if machine.look.readlink(path) is None and machine.look.exists(f"{path}/."):
         machine.remove_tree(path)
     else:
         machine.remove(path)
 
 
-def _refuse_filled(env: str, machine: Machine) -> None:
+def _refuse_filled(env: str, machine: WritableHost) -> None:
     if machine.look.listdir(env) and kept.read_manifest(env, machine) is None:
         raise ActFailed(f"{env} has been filled since the plan was made", "move that away, or name another folder with --env")
 
@@ -164,7 +164,7 @@ def _fetched(env: str) -> str:
     return f"{env}.python"
 
 
-def _command(env: str, choice: Choice) -> Command:
+def _command(env: str, choice: InterpreterChoice) -> Command:
     if not choice.uv:
         return Command(argv=(choice.path, "-m", "venv", env))
     if choice.path:

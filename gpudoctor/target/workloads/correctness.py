@@ -57,13 +57,6 @@ def classes_of(request):
     return request.get("options", {}).get("classes", networks.NETWORKS[request["workload"]].options.get("classes"))
 
 
-def has_labels(network, classes):
-    """Whether its loss is cross entropy: one output N x classes. Any other loss is the mean square of what comes out."""
-    if not classes or len(network.outputs) != 1:
-        return False
-    return shapes(network)[network.outputs[0]] == (network.inputs[0].shape[0], classes)
-
-
 def compared(name, got, right, tolerance, note=REFERENCE):
     """One row of two numpy arrays: NaN, Inf, emptiness and constants where there should be none fail whatever the numbers."""
     import numpy

@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy
 import weights
 from array_layers import Layers
-from correctness import has_labels
 from jax import lax
+from network_ir import has_labels
 from network_ir import parameters as listed
 
 

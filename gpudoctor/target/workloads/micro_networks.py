@@ -1,6 +1,6 @@
 """Small measurements as networks of one layer, for runtimes that compute networks only: OpenVINO, ONNX Runtime, PopART."""
 
-from network_ir import Drawing
+from network_ir import GraphBuilder
 
 SIDE, ELEMENTS, FEW = 1024, 1 << 26, 16
 
@@ -9,15 +9,15 @@ def draw(name, options):
     """(network, items of one step, unit), or None where no network measures that."""
     if name == "matmul":
         side = int(options.get("side") or SIDE)
-        d = Drawing(name)
+        d = GraphBuilder(name)
         return d.finish(d("linear", "product", d.input("left", (side, side)), out=side, bias=False)), 2 * side**3, "FLOP/s"
     if name in ("memory_bandwidth", "bandwidth"):
         count = int(options.get("bytes") or 4 * ELEMENTS) // 4
-        d = Drawing(name)
+        d = GraphBuilder(name)
         network = d.finish(d("add", "sum", d.input("left", (1, count)), d.input("right", (1, count))))
         return network, 3 * count, "B/s"  # times the bytes of a number
     if name == "launch":
-        d = Drawing(name)
+        d = GraphBuilder(name)
         return d.finish(d("add", "sum", d.input("left", (1, FEW)), d.input("right", (1, FEW)))), 1, "launches/s"
     return None
 

@@ -1,13 +1,13 @@
 """Image classifiers as torchvision builds them, layers named as in its state dictionaries."""
 
-from network_ir import Drawing
+from network_ir import GraphBuilder
 
 HEAD_GAIN = 0.2  # the first loss is near that of a guess
 HIDDEN_GAIN = 0.25  # without batch norm, 4096 features of full size would make a step of SGD at a rate of 0.01 overshoot
 
 
 def alexnet(batch, height, width, classes):
-    d = Drawing("alexnet")
+    d = GraphBuilder("alexnet")
     x = d.input("image", (batch, 3, height, width))
     for place, out, kernel, stride, padding, pooled in (
         (0, 64, 11, 4, 2, True), (3, 192, 5, 1, 2, True), (6, 384, 3, 1, 1, False), (8, 256, 3, 1, 1, False), (10, 256, 3, 1, 1, True),
@@ -24,7 +24,7 @@ def alexnet(batch, height, width, classes):
 
 
 def vgg16(batch, height, width, classes):
-    d = Drawing("vgg16")
+    d = GraphBuilder("vgg16")
     x = d.input("image", (batch, 3, height, width))
     place = 0
     for out, times in ((64, 2), (128, 2), (256, 3), (512, 3), (512, 3)):
@@ -56,7 +56,7 @@ def resnext101_32x4d(batch, height, width, classes):
 
 
 def _resnet(name, block, counts, batch, height, width, classes, groups=1, group_width=64):
-    d = Drawing(name)
+    d = GraphBuilder(name)
     x = d.input("image", (batch, 3, height, width))
     x = d("relu", "relu", _conv_norm(d, "conv1", "bn1", x, 64, 7, 2, 3))
     x = d("max_pool", "maxpool", x, kernel=3, stride=2, padding=1)
@@ -95,7 +95,7 @@ def _joined(d, at, x, y, out, stride):
 
 
 def mobilenet_v2(batch, height, width, classes):
-    d = Drawing("mobilenet_v2")
+    d = GraphBuilder("mobilenet_v2")
     x = d.input("image", (batch, 3, height, width))
     x = d("relu6", "features.0.2", _conv_norm(d, "features.0.0", "features.0.1", x, 32, 3, 2, 1))
     place = 1

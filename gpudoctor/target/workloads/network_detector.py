@@ -3,7 +3,7 @@
 The result is that of its ONNX export without decoding: N x boxes x (4 + 1 + classes), scores after the sigmoid, boxes still in grid units.
 """
 
-from network_ir import Drawing
+from network_ir import GraphBuilder
 
 SILU_GAIN = 1.45  # keeps the mean square through the SiLUs of this network; 1.6 overflows float16
 WIDTHS = (24, 48, 96, 192, 384)
@@ -11,7 +11,7 @@ WIDTHS = (24, 48, 96, 192, 384)
 
 def yolox_tiny(batch, height, width, classes):
     """Height and width must be multiples of 32."""
-    d = Drawing("yolox_tiny")
+    d = GraphBuilder("yolox_tiny")
     x = d.input("image", (batch, 3, height, width))
     small, middle, large = _pyramid(d, *_backbone(d, x))
     boxes = [_head(d, level, value, classes) for level, value in enumerate((small, middle, large))]

@@ -4,7 +4,7 @@ Inputs: latents N x 4 x h x w (64 x 64 for a 512 x 512 image), timesteps N (floa
 With classifier-free guidance one iteration is a step at batch 2.
 """
 
-from network_ir import Drawing
+from network_ir import GraphBuilder
 
 
 def unet_sd15(batch, height, width, words, base):
@@ -26,7 +26,7 @@ class _Parts:
 def _unet(name, batch, height, width, words, base, context_width, heads, projection):
     """Height and width of the latents must be multiples of 8, base of 64."""
     widths = (base, 2 * base, 4 * base, 4 * base)
-    d = Drawing(name)
+    d = GraphBuilder(name)
     x = d.input("latents", (batch, 4, height, width))
     timestep = d.input("timestep", (batch,), "timestep")
     u = _Parts(d, projection, d.input("context", (batch, words, context_width)))

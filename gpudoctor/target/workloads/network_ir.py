@@ -49,7 +49,7 @@ KINDS = {
 NORMS = ("batch_norm", "group_norm", "instance_norm", "layer_norm")
 
 
-class Drawing:
+class GraphBuilder:
     """Collects a network layer by layer and says at once which layer does not fit."""
 
     def __init__(self, name):
@@ -257,3 +257,10 @@ def until(network, *outputs):
     if unknown:
         raise ValueError("{} has no layer {}".format(network.name, ", ".join(sorted(unknown))))
     return Network(network.name, tuple(each for each in network.inputs if each.name in wanted), tuple(reversed(kept)), outputs)
+
+
+def has_labels(network, classes):
+    """Whether its loss is cross entropy: one output N x classes. Any other loss is the mean square of what comes out."""
+    if not classes or len(network.outputs) != 1:
+        return False
+    return shapes(network)[network.outputs[0]] == (network.inputs[0].shape[0], classes)

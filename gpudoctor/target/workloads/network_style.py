@@ -3,12 +3,12 @@
 Reflection padding, instance norm, residual blocks, nearest upsampling; no tanh at the end.
 """
 
-from network_ir import Drawing
+from network_ir import GraphBuilder
 
 
 def transformer_net(batch, height, width):
     """Height and width must be multiples of 4, or the image that comes out has another size."""
-    d = Drawing("style_transfer")
+    d = GraphBuilder("style_transfer")
     x = d.input("image", (batch, 3, height, width))
     for number, out, kernel, stride in ((1, 32, 9, 1), (2, 64, 3, 2), (3, 128, 3, 2)):
         x = _conv(d, f"conv{number}", x, out, kernel, stride)

@@ -3,7 +3,7 @@
 Cached keys and values are N x tokens x 768, the heads side by side. Only the last token's scores are computed, as generation does.
 """
 
-from network_ir import Drawing
+from network_ir import GraphBuilder
 
 LAYERS, WIDTH, HEADS, VOCABULARY, POSITIONS = 12, 768, 12, 50257, 1024
 
@@ -21,7 +21,7 @@ def gpt2_decode(batch, past):
 def _gpt2(name, batch, tokens, past):
     if tokens + past > POSITIONS:
         raise ValueError(f"{name}: {tokens + past} tokens, but GPT-2 knows {POSITIONS} positions")
-    d = Drawing(name)
+    d = GraphBuilder(name)
     words = d.input("tokens", (batch, tokens), "index", VOCABULARY)
     places = d.input("positions", (1, tokens), "positions", past)
     old = [(d.input(f"past.{number}.key", (batch, past, WIDTH)), d.input(f"past.{number}.value", (batch, past, WIDTH)))

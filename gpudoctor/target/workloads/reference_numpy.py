@@ -5,7 +5,7 @@ import math
 import numpy
 import weights
 from array_layers import Layers
-from network_ir import parameters
+from network_ir import has_labels, parameters
 
 
 class Reference(Layers):
@@ -16,7 +16,7 @@ class Reference(Layers):
         self.known = {each.name: each for each in parameters(network)}
 
     def _made(self, name):
-        """In float64, from the float32 numbers that all backends have; made anew each time, so that a large network needs little memory."""
+        """In float64, from the float32 numbers that all backends have; made each time, so that a large network needs little memory."""
         found = self.known[name]
         return weights.values(found.name, found.shape, found.centre, found.spread).astype(numpy.float64)
 
@@ -52,8 +52,6 @@ def evaluate(network, training=False):
 
 def loss(network, classes):
     """The first loss of a training: cross entropy, or the mean square of all outputs."""
-    from correctness import has_labels
-
     found = evaluate(network, training=True)
     if not has_labels(network, classes):
         return sum(float((part**2).mean()) for part in found)

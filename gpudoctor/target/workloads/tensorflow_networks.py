@@ -8,7 +8,7 @@ import math
 import numpy
 import tensorflow as tf
 import weights
-from correctness import has_labels
+from network_ir import has_labels
 from network_ir import parameters as listed
 from onnx_operators import HIDDEN, window_shares
 

@@ -95,11 +95,11 @@ def carry_out(request, backend):
     """What one request of any kind gives: a table for the result line."""
     import timing
 
-    crew = request.get("crew")
-    if crew and crew.get("same"):
+    worker_group = request.get("worker_group")
+    if worker_group and worker_group.get("same"):
         import barrier
 
-        request.setdefault("threads", barrier.share_of_cores(crew["same"]))
+        request.setdefault("threads", barrier.share_of_cores(worker_group["same"]))
     session = backend.open_session(request)
     say("device", **session.about())
     if request.get("job") == "operators":
@@ -121,7 +121,7 @@ def carry_out(request, backend):
         return found
     say("first")
     first, warm, steps, steady = timing.warm_up(work.step, work.sync, within(request, request.get("warm_up", 10.0), 0.4))
-    if crew:
+    if worker_group:
         return dict(found, **beside_others(work, request, first, warm, steady))
     say("measure", first_ms=first * 1e3, warm_ms=warm * 1e3, steps=steps, steady=steady)
     samples, repeat = timing.sample(
@@ -142,7 +142,7 @@ def beside_others(work, request, first, warm, steady):
     import barrier
 
     say("ready", first_ms=first * 1e3, warm_ms=warm * 1e3, steady=steady)
-    barrier.wait_for_start(request["crew"]["folder"])
+    barrier.wait_for_start(request["worker_group"]["folder"])
     say("measure")
     times, seconds = barrier.window(
         work.step, work.sync, request.get("duration", 3.0),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -137,6 +140,68 @@ def test_dockerfile_and_compose() -> None:
         "services:\n  a:\n    image: rocm/pytorch:latest\n    command: |\n      image: no\n  b:\n    build: .\n", "compose.yaml"
     )
     assert [(image.name, image.line) for image in found.images] == [("rocm/pytorch:latest", 3)] and "b" in found.notes[0]
+
+
+def test_yaml_as_people_write_it() -> None:
+    """Flow lists over several lines, anchors and merged tables, quotes, and words that YAML would make numbers of."""
+    text = """name: x
+channels: [pytorch, "https://user:secret@conda.example/",
+           conda-forge]
+dependencies: [python=3.10,
+  "pytorch=2.1",
+  {pip: [torchvision, 'bitsandbytes==0.41']}]
+"""
+    found = formats.read(text, "environment.yml")
+    assert rows(found) == [(5, "torch", "==2.1.*"), (6, "torchvision", ""), (6, "bitsandbytes", "==0.41")]
+    assert [each.form for each in found.wanted] == ['"', "", "'"] and found.python == "==3.10.*"
+    assert found.indexes == ["pytorch", "https://conda.example/", "conda-forge"]
+    text = """x-gpu: &gpu
+  image: "rocm/pytorch:${TAG:-latest}"
+  build: !reset null
+services:
+  train:
+    <<: *gpu
+    image: intel/pytorch:2.8
+  serve:
+    <<: [*gpu]
+"""
+    found = formats.read(text, "compose.yaml")
+    assert [(image.name, image.line) for image in found.images] == [("intel/pytorch:2.8", 7), ("rocm/pytorch:latest", 2)]
+    text = "package:\n- {name: pytorch, version: 2.10, manager: conda}\n---\n: not read\n"
+    assert rows(formats.read(text, "conda-lock.yml")) == [(2, "torch", "==2.10")]
+
+
+LAUGHS = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 50))
+REPEATED = "x: &p [" + "pkg, " * 3000 + "pkg]\ndependencies: [" + "{pip: *p}, " * 300 + "python]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (LAUGHS + "dependencies: *a49\n", "environment.yml:.*aliases included"),
+        (REPEATED, "environment.yml:1: more than 10000 entries"),
+        ("dependencies: " + "[" * 5000, "environment.yml:1: nested more than 60 levels"),
+        ("- " * 5000, "environment.yml:1: nested more than 60 levels"),
+        ("dependencies: &a [*a]\n", r"environment.yml:1: the alias '\*a' stands for something that it is part of"),
+        ("dependencies: *b\n", r"environment.yml:1: the alias '\*b' stands for nothing"),
+        ("dependencies:\n- torch\n- [a]\n", "environment.yml:3: an entry of 'dependencies' is no text"),
+        ("dependencies:\n- 'torch\n", "environment.yml:2: no YAML.*quoted scalar found unexpected end"),
+    ],
+    ids=["laughs", "repeated", "flow", "block", "itself", "nothing", "list", "quote"],
+)  # fmt: skip
+def test_yaml_that_means_harm_is_refused_at_once(text: str, said: str) -> None:
+    began = time.process_time()
+    with pytest.raises(FormatError, match=said) as caught:
+        formats.read(text, "environment.yml")
+    assert time.process_time() - began < 2 and "\n" not in str(caught.value)
+
+
+def test_a_tag_calls_nothing(tmp_path: Path) -> None:
+    trap = tmp_path / "ran"
+    text = f"dependencies:\n- !!python/object/apply:os.mkdir ['{trap}']\n"
+    with pytest.raises(FormatError, match=r"environment\.yml:2"):
+        formats.read(text, "environment.yml")
+    assert not trap.exists()
 
 
 @pytest.mark.parametrize(

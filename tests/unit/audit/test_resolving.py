@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpudoctor.audit.resolving import Asked, asked, refusal
+from gpudoctor.audit.resolving import InstallerRequest, asked, refusal
 
 XPU = "https://download.pytorch.org/whl/xpu"
 
@@ -12,18 +12,19 @@ XPU = "https://download.pytorch.org/whl/xpu"
 @pytest.mark.parametrize(
     ("lines", "found"),
     [
-        (["xformers==0.0.29.post3"], Asked(("xformers==0.0.29.post3",))),
-        ([f"--extra-index-url {XPU}", "torch==2.8.0+xpu"], Asked(("torch==2.8.0+xpu",), ("--extra-index-url", XPU))),
-        ([f'RUN pip install "torch>=2.5" --index-url {XPU}'], Asked(("torch>=2.5",), ("--index-url", XPU))),
+        (["xformers==0.0.29.post3"], InstallerRequest(("xformers==0.0.29.post3",))),
+        ([f"--extra-index-url {XPU}", "torch==2.8.0+xpu"], InstallerRequest(("torch==2.8.0+xpu",), ("--extra-index-url", XPU))),
+        ([f'RUN pip install "torch>=2.5" --index-url {XPU}'], InstallerRequest(("torch>=2.5",), ("--index-url", XPU))),
         (['"torch==2.8.0",', "[tool.uv.sources]", 'torch = { index = "pytorch-xpu" }', "[[tool.uv.index]]", 'name = "pytorch-xpu"',
-          f'url = "{XPU}"', "explicit = true"], Asked(("torch==2.8.0",), ("--extra-index-url", XPU))),
-        (["- pip:", f"  - --extra-index-url {XPU}", "  - torch==2.8.0+xpu"], Asked(("torch==2.8.0+xpu",), ("--extra-index-url", XPU))),
-        (["onnxruntime-openvino"], Asked(("onnxruntime-openvino",))),
-        (["pip uninstall -y triton"], Asked(())),
-        (["# no release is on an index"], Asked(())),
+          f'url = "{XPU}"', "explicit = true"], InstallerRequest(("torch==2.8.0",), ("--extra-index-url", XPU))),
+        (["- pip:", f"  - --extra-index-url {XPU}", "  - torch==2.8.0+xpu"],
+          InstallerRequest(("torch==2.8.0+xpu",), ("--extra-index-url", XPU))),
+        (["onnxruntime-openvino"], InstallerRequest(("onnxruntime-openvino",))),
+        (["pip uninstall -y triton"], InstallerRequest(())),
+        (["# no release is on an index"], InstallerRequest(())),
     ],
 )  # fmt: skip
-def test_what_lines_ask_for(lines: list[str], found: Asked) -> None:
+def test_what_lines_ask_for(lines: list[str], found: InstallerRequest) -> None:
     assert asked(lines) == found
 
 
@@ -38,19 +39,19 @@ def test_what_lines_ask_for(lines: list[str], found: Asked) -> None:
     ],
 )
 def test_only_an_answer_counts(status: int | None, said: str, why: str | None) -> None:
-    assert refusal(Asked(("torch==2.1.0+xpu",)), "3.12", "/tmp/x", lambda words: (status, said)) == why
+    assert refusal(InstallerRequest(("torch==2.1.0+xpu",)), "3.12", "/tmp/x", lambda words: (status, said)) == why
 
 
 @pytest.mark.parametrize(
     ("lines", "found"),
     [
         (['torch = { version = "==2.6.0", source = "pytorch-xpu" }', "[[tool.poetry.source]]", 'name = "pytorch-xpu"', f'url = "{XPU}"',
-          'priority = "explicit"'], Asked(("torch==2.6.0",), ("--extra-index-url", XPU))),
-        (['jax = { version = "*", extras = ["cuda13"] }'], Asked(("jax[cuda13]",))),
+          'priority = "explicit"'], InstallerRequest(("torch==2.6.0",), ("--extra-index-url", XPU))),
+        (['jax = { version = "*", extras = ["cuda13"] }'], InstallerRequest(("jax[cuda13]",))),
         ([f"poetry source add --priority explicit pytorch-xpu {XPU}", "poetry add --source pytorch-xpu torch==2.6.0"],
-         Asked(("torch==2.6.0",), ("--extra-index-url", XPU))),
-        ([f"pipenv install --index {XPU} torch==2.6.0+xpu"], Asked(("torch==2.6.0+xpu",), ("--extra-index-url", XPU))),
+         InstallerRequest(("torch==2.6.0",), ("--extra-index-url", XPU))),
+        ([f"pipenv install --index {XPU} torch==2.6.0+xpu"], InstallerRequest(("torch==2.6.0+xpu",), ("--extra-index-url", XPU))),
     ],
 )  # fmt: skip
-def test_what_lines_of_poetry_and_pipenv_ask_for(lines: list[str], found: Asked) -> None:
+def test_what_lines_of_poetry_and_pipenv_ask_for(lines: list[str], found: InstallerRequest) -> None:
     assert asked(lines) == found

@@ -9,7 +9,7 @@ import pytest
 from recorded_trees import machine, write
 
 from gpudoctor.benchmark.conditions import conditions, folder_of, power_limit_share
-from gpudoctor.benchmark.devices import Target
+from gpudoctor.benchmark.devices import MeasurementTarget
 from gpudoctor.benchmark.job_plan import Job
 from gpudoctor.benchmark.monitors.monitor import Link, Seen
 from gpudoctor.benchmark.monitors.pci_link import LinkWatch, gpu_address, slot_side
@@ -18,7 +18,7 @@ from gpudoctor.model.facts import Facts, Known
 
 ARC = "0000:03:00.0"
 ROOT = "/sys/devices/pci0000:00/0000:00:01.0"
-TARGET = Target(framework="torch", device="xpu:0", python="/p", backend="xpu")
+TARGET = MeasurementTarget(framework="torch", device="xpu:0", python="/p", backend="xpu")
 JOB = Job(target=TARGET, workload=BY_ID["resnet50"], task="training", dtype="float32")
 GPU = {"address": ARC, "kind": "discrete", "bar_bytes": 256 << 20, "memory_bytes": 16 << 30}
 

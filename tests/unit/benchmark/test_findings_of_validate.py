@@ -62,7 +62,7 @@ def ids(report: Report) -> list[str]:
 def test_before_a_measurement_the_upper_rungs_are_unknown_and_decide_nothing() -> None:
     gathered = Gathered(machine())
     derive(gathered)
-    report = checking.judge(gathered, checking.catalogue(), checking.CheckRequest(), "live")
+    report = checking.report_from_facts(gathered, checking.catalogue(), checking.CheckRequest(), "live")
     assert rungs(report)["compute"] == ("unknown", "") and rungs(report)["performance"] == ("unknown", "")
     assert next(each for each in report.stacks if each.stack == "torch-cpu").verdict != "broken" and report.summary["unknown"] == sum(
         rung.status == "unknown" and rung.layer not in ("compute", "performance")

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from gpudoctor.benchmark import flop_model, workload_list
-from gpudoctor.benchmark.devices import DeviceError, Target, canonical, choose, targets
-from gpudoctor.benchmark.job_plan import Asked, Budget, RequestError, check, hang_limit, plan, seconds
+from gpudoctor.benchmark.devices import DeviceError, MeasurementTarget, canonical, choose, targets
+from gpudoctor.benchmark.job_plan import Budget, MeasurementRequestError, ValidateOptions, check, hang_limit, plan, seconds
 from gpudoctor.benchmark.monitors.monitor_choice import gpu_of
 from gpudoctor.model.facts import Facts, Known, Unknown
 
-CPU = Target(framework="torch", device="cpu", python="/p", backend="cpu")
-XPU = Target(framework="torch", device="xpu:0", python="/p", backend="xpu", name="Intel(R) Arc(TM) A770 Graphics")
+CPU = MeasurementTarget(framework="torch", device="cpu", python="/p", backend="cpu")
+XPU = MeasurementTarget(framework="torch", device="xpu:0", python="/p", backend="xpu", name="Intel(R) Arc(TM) A770 Graphics")
 
 
 def facts(frameworks: dict[str, Any] | None = None, **more: Any) -> Facts:
@@ -26,7 +26,7 @@ def framework(*devices: str, version: str = "1.0", **more: Any) -> dict[str, Any
     return {"imported": True, "version": version, "error": None, "devices": listed, **more}
 
 
-def names(found: list[Target]) -> list[tuple[str, str, str]]:
+def names(found: list[MeasurementTarget]) -> list[tuple[str, str, str]]:
     return [(target.framework, target.device, target.backend) for target in found]
 
 
@@ -140,7 +140,7 @@ def test_which_card_a_device_is() -> None:
     gpus = [{"vendor": "intel", "name": "UHD Graphics 770"}, {"vendor": "nvidia", "name": "T4"}, {"vendor": "intel", "name": "Arc A770"}]
     found = gpu_of(facts({}, gpus=gpus), XPU)
     assert found is not None and found["name"] == "Arc A770"
-    cuda = Target(framework="torch", device="cuda:0", python="/p", backend="cuda")
+    cuda = MeasurementTarget(framework="torch", device="cuda:0", python="/p", backend="cuda")
     found = gpu_of(facts({}, gpus=gpus), cuda)
     assert found is not None and found["name"] == "T4"
     assert gpu_of(facts({}, gpus=gpus), CPU) is None
@@ -159,7 +159,7 @@ def test_each_workload_can_be_drawn_or_is_small_and_costs_are_known() -> None:
 
 
 def test_quick_begins_with_what_says_most_and_keeps_a_processor_small() -> None:
-    jobs = plan(CPU, Asked())
+    jobs = plan(CPU, ValidateOptions())
     assert [(job.workload.id, job.task) for job in jobs[:3]] == [
         ("matmul", "micro"),
         ("memory_bandwidth", "micro"),
@@ -167,24 +167,24 @@ def test_quick_begins_with_what_says_most_and_keeps_a_processor_small() -> None:
     ]
     assert {job.batch for job in jobs if job.workload.options.get("batch") == 16} == {4}
     assert not [job for job in jobs if "device" in job.workload.id]
-    there = plan(XPU, Asked())
+    there = plan(XPU, ValidateOptions())
     assert {job.batch for job in there if job.workload.options.get("batch") == 16} == {16}
     assert {"host_to_device", "device_to_host"} <= {job.workload.id for job in there}
 
 
 def test_full_holds_all_that_the_framework_does() -> None:
-    done = {(job.workload.id, job.task) for job in plan(XPU, Asked(full=True))}
+    done = {(job.workload.id, job.task) for job in plan(XPU, ValidateOptions(full=True))}
     assert done == {(each.id, task) for each in workload_list.WORKLOADS for task in each.tasks} - {
         ("files", "micro"),
         ("all_reduce", "micro"),
     }
-    assert {job.batch for job in plan(XPU, Asked(full=True)) if job.workload.id == "resnext101_32x4d"} == {2, 4, 6, 8, 10, 12}
-    openvino = Target(framework="openvino", device="openvino:GPU.0", python="/p", backend="gpu")
-    assert "training" not in {job.task for job in plan(openvino, Asked(full=True))}
+    assert {job.batch for job in plan(XPU, ValidateOptions(full=True)) if job.workload.id == "resnext101_32x4d"} == {2, 4, 6, 8, 10, 12}
+    openvino = MeasurementTarget(framework="openvino", device="openvino:GPU.0", python="/p", backend="gpu")
+    assert "training" not in {job.task for job in plan(openvino, ValidateOptions(full=True))}
 
 
 def test_options_make_one_measurement_each() -> None:
-    asked = Asked(
+    asked = ValidateOptions(
         workloads=("resnet50",), tasks=("inference",), batches=(2, 4, 6), dtypes=("float32", "bfloat16"), duration=7.0, compile="default"
     )
     jobs = plan(CPU, asked)
@@ -195,23 +195,23 @@ def test_options_make_one_measurement_each() -> None:
 
 
 def test_the_folder_goes_to_the_workload_that_reads_it() -> None:
-    (job,) = plan(CPU, Asked(workloads=("files",), dataset="/data"))
+    (job,) = plan(CPU, ValidateOptions(workloads=("files",), dataset="/data"))
     assert job.request()["options"] == {"folder": "/data"}
 
 
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        (Asked(workloads=("resnet5",)), "did you mean 'resnet50'|did you mean 'resnet18'"),
-        (Asked(tasks=("train",)), "did you mean 'training'"),
-        (Asked(dtypes=("fp32",)), "one of float32"), (Asked(quick=True, full=True), "exclude each other"),
-        (Asked(batches=(0,)), "at least one"),
-        (Asked(duration=0.0), "from 0.1"), (Asked(workloads=("files",)), "--dataset"),
-        (Asked(workloads=("unet_sd15",), tasks=("training",)), "unet_sd15 has inference"),
+        (ValidateOptions(workloads=("resnet5",)), "did you mean 'resnet50'|did you mean 'resnet18'"),
+        (ValidateOptions(tasks=("train",)), "did you mean 'training'"),
+        (ValidateOptions(dtypes=("fp32",)), "one of float32"), (ValidateOptions(quick=True, full=True), "exclude each other"),
+        (ValidateOptions(batches=(0,)), "at least one"),
+        (ValidateOptions(duration=0.0), "from 0.1"), (ValidateOptions(workloads=("files",)), "--dataset"),
+        (ValidateOptions(workloads=("unet_sd15",), tasks=("training",)), "unet_sd15 has inference"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_measured_is_refused_with_what_can(asked: Asked, said: str) -> None:
-    with pytest.raises(RequestError, match=said):
+def test_what_cannot_be_measured_is_refused_with_what_can(asked: ValidateOptions, said: str) -> None:
+    with pytest.raises(MeasurementRequestError, match=said):
         check(asked)
 
 
@@ -219,13 +219,16 @@ def test_what_cannot_be_measured_is_refused_with_what_can(asked: Asked, said: st
 
 
 def test_faster_devices_take_less_and_more_work_takes_longer() -> None:
-    resnet18, resnet50 = (plan(CPU, Asked(workloads=(name,), tasks=("training",)))[0] for name in ("resnet18", "resnet50"))
+    resnet18, resnet50 = (plan(CPU, ValidateOptions(workloads=(name,), tasks=("training",)))[0] for name in ("resnet18", "resnet50"))
     assert seconds(resnet50, 1e11) > seconds(resnet18, 1e11) > seconds(resnet18, 1e12)
     assert hang_limit(resnet18) > 2 * seconds(resnet18)
 
 
 def test_a_matrix_product_sets_the_pace_and_a_slow_machine_is_learnt() -> None:
-    matmul, network = plan(CPU, Asked(workloads=("matmul",)))[0], plan(CPU, Asked(workloads=("resnet50",), tasks=("inference",)))[0]
+    matmul, network = (
+        plan(CPU, ValidateOptions(workloads=("matmul",)))[0],
+        plan(CPU, ValidateOptions(workloads=("resnet50",), tasks=("inference",)))[0],
+    )
     budget = Budget()
     before = budget.expected(network)
     budget.learn(matmul, seconds(matmul), 1e12)
@@ -238,17 +241,20 @@ def test_a_matrix_product_sets_the_pace_and_a_slow_machine_is_learnt() -> None:
 
 
 def test_the_first_worker_tells_how_long_a_start_takes() -> None:
-    matmul, network = plan(CPU, Asked(workloads=("matmul",)))[0], plan(CPU, Asked(workloads=("resnet50",), tasks=("inference",)))[0]
+    matmul, network = (
+        plan(CPU, ValidateOptions(workloads=("matmul",)))[0],
+        plan(CPU, ValidateOptions(workloads=("resnet50",), tasks=("inference",)))[0],
+    )
     budget = Budget()
     before = budget.expected(network)
     budget.learn(matmul, 20.0, begun=17.5)
     assert budget.expected(network) == pytest.approx(before + 15.0) and budget.expected(matmul) == pytest.approx(seconds(matmul) + 15.0)
-    other = plan(XPU, Asked(workloads=("matmul",)))[0]
+    other = plan(XPU, ValidateOptions(workloads=("matmul",)))[0]
     assert budget.expected(other) == seconds(other)
 
 
 def test_a_network_that_was_slow_once_is_no_reason_to_try_nothing_more() -> None:
-    network = plan(CPU, Asked(workloads=("resnet50",), tasks=("inference",)))[0]
+    network = plan(CPU, ValidateOptions(workloads=("resnet50",), tasks=("inference",)))[0]
     budget = Budget()
     budget.learn(network, 1e9)
     assert budget.expected(network) < 21 * seconds(network)
@@ -257,7 +263,7 @@ def test_a_network_that_was_slow_once_is_no_reason_to_try_nothing_more() -> None
 def test_quick_is_within_a_minute_on_a_processor_of_two_cores() -> None:
     budget, taken = Budget({"torch cpu": 1.2e11}), 0.0
     done = []
-    for job in plan(CPU, Asked()):
+    for job in plan(CPU, ValidateOptions()):
         if budget.fits(job, 50 - taken):
             taken += seconds(job, 1.2e11)
             done.append((job.workload.id, job.task))

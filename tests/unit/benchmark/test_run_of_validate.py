@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from gpudoctor.benchmark import workers
-from gpudoctor.benchmark.devices import Target
-from gpudoctor.benchmark.job_plan import Asked, plan
-from gpudoctor.benchmark.workers import Answer
+from gpudoctor.benchmark.devices import MeasurementTarget
+from gpudoctor.benchmark.job_plan import ValidateOptions, plan
+from gpudoctor.benchmark.workers import WorkerAnswer
 from gpudoctor.facts.collect import Gathered
 from gpudoctor.model.facts import Facts, Known
 from gpudoctor.model.measurement import FAILED, OK, SKIPPED, Measurement
@@ -20,8 +20,8 @@ from gpudoctor.reporters.shared.schema import complaints
 from gpudoctor.services import checking, validating
 from gpudoctor.system.local_host import LocalHost
 
-CPU = Target(framework="torch", device="cpu", python="/p", backend="cpu", version="2.13")
-XPU = Target(framework="torch", device="xpu:0", python="/p", backend="xpu")
+CPU = MeasurementTarget(framework="torch", device="cpu", python="/p", backend="cpu", version="2.13")
+XPU = MeasurementTarget(framework="torch", device="xpu:0", python="/p", backend="xpu")
 GOOD = {"items_per_step": 2 * 1024**3, "latency_ms": {"median": 20.0, "ci95_percent": 1.0}, "iterations": 100, "steady": True}
 
 
@@ -42,13 +42,13 @@ def play(monkeypatch: pytest.MonkeyPatch) -> Any:
     clock = Clock()
     monkeypatch.setattr(validating, "time", clock)
 
-    def set_up(answers: Mapping[str, Answer], seconds: float) -> list[tuple[str, float]]:
-        def ask(host: Any, python: str, request: Mapping[str, Any], *, limit: float, **_: Any) -> Answer:
+    def set_up(answers: Mapping[str, WorkerAnswer], seconds: float) -> list[tuple[str, float]]:
+        def ask(host: Any, python: str, request: Mapping[str, Any], *, limit: float, **_: Any) -> WorkerAnswer:
             asked.append((request["workload"], limit))
             clock.now += min(seconds, limit)
             if seconds > limit:
-                return Answer(status=FAILED, stage="correctness", reason="correctness: no end", late=True, seconds=limit)
-            return answers.get(request["workload"], Answer(status=OK, stage="measure", result=GOOD, seconds=seconds))
+                return WorkerAnswer(status=FAILED, stage="correctness", reason="correctness: no end", late=True, seconds=limit)
+            return answers.get(request["workload"], WorkerAnswer(status=OK, stage="measure", result=GOOD, seconds=seconds))
 
         monkeypatch.setattr(workers, "ask", ask)
         return asked
@@ -56,33 +56,33 @@ def play(monkeypatch: pytest.MonkeyPatch) -> Any:
     return set_up
 
 
-def run(targets: list[Target], asked: Asked, seconds: float | None) -> tuple[list[Measurement], list[str]]:
+def run(targets: list[MeasurementTarget], asked: ValidateOptions, seconds: float | None) -> tuple[list[Measurement], list[str]]:
     made = validating.Run(LocalHost(budget=0.0), Facts({"gpus": Known([])}), None)
     left_out = made.all(targets, asked, seconds)
     return made.measurements, left_out
 
 
 def test_a_crash_costs_one_measurement(play: Any) -> None:
-    play({"launch": Answer(status=FAILED, stage="measure", reason="measure: died of SIGSEGV")}, 3.0)
-    found, left_out = run([CPU], Asked(workloads=("matmul", "launch", "memory_bandwidth")), None)
+    play({"launch": WorkerAnswer(status=FAILED, stage="measure", reason="measure: died of SIGSEGV")}, 3.0)
+    found, left_out = run([CPU], ValidateOptions(workloads=("matmul", "launch", "memory_bandwidth")), None)
     assert [(each.workload, each.status) for each in found] == [("matmul", OK), ("launch", FAILED), ("memory_bandwidth", OK)]
     assert found[1].reason == "measure: died of SIGSEGV" and found[1].stage == "measure" and left_out == []
 
 
 def test_what_does_not_fit_is_named_with_what_it_would_take(play: Any) -> None:
     asked = play({}, 4.0)
-    found, left_out = run([CPU], Asked(), 20.0)
+    found, left_out = run([CPU], ValidateOptions(), 20.0)
     done = [each for each in found if each.status == OK]
     assert 2 <= len(done) <= 5 and len(done) == len(asked) and left_out == []
     skipped = {f"{each.workload} {each.task}": each for each in found if each.status == SKIPPED}
     assert str(skipped["resnet50 training"].reason).startswith("out of time; --full measures all")
     assert skipped["resnet50 training"].notes[0].startswith("would take about ")
-    assert len(found) == len(plan(CPU, Asked()))
+    assert len(found) == len(plan(CPU, ValidateOptions()))
 
 
 def test_a_worker_is_stopped_when_the_minute_is_over_and_that_is_no_failure(play: Any) -> None:
     asked = play({}, 300.0)
-    found, left_out = run([CPU], Asked(), 50.0)
+    found, left_out = run([CPU], ValidateOptions(), 50.0)
     assert asked == [("matmul", 50.0)]
     assert found[0].status == SKIPPED and str(found[0].reason).endswith("it was stopped at 'correctness'")
     assert left_out == [] and all(str(each.reason).startswith("out of time") for each in found)
@@ -90,20 +90,20 @@ def test_a_worker_is_stopped_when_the_minute_is_over_and_that_is_no_failure(play
 
 def test_a_hang_without_a_minute_is_a_failure(play: Any) -> None:
     play({}, 1e6)
-    (found,), _ = run([CPU], Asked(workloads=("matmul",)), None)
+    (found,), _ = run([CPU], ValidateOptions(workloads=("matmul",)), None)
     assert found.status == FAILED
 
 
 def test_devices_share_the_time(play: Any) -> None:
     asked = play({}, 5.0)
-    found, _ = run([XPU, CPU], Asked(), 50.0)
+    found, _ = run([XPU, CPU], ValidateOptions(), 50.0)
     assert {each.device for each in found} == {"xpu:0", "cpu"}
     assert 5.0 * len(asked) <= 50.0
 
 
 def test_the_report_holds_measurements_and_their_facts(play: Any) -> None:
-    play({"launch": Answer(status=FAILED, stage="build", reason="build: x\x1b[0m")}, 1.0)
-    found, _ = run([CPU], Asked(workloads=("matmul", "launch")), None)
+    play({"launch": WorkerAnswer(status=FAILED, stage="build", reason="build: x\x1b[0m")}, 1.0)
+    found, _ = run([CPU], ValidateOptions(workloads=("matmul", "launch")), None)
     report = validating.judged(Gathered(Facts({"gpus": Known([])})), found, checking.catalogue(), checking.CheckRequest(), "live")
     document = json.loads(json_report.render(report))
     assert complaints(document) == [] and [each["workload"] for each in document["measurements"]] == ["matmul", "launch"]

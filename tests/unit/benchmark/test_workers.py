@@ -16,12 +16,13 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.benchmark.devices import Target
-from gpudoctor.benchmark.job_plan import Asked, plan
+from gpudoctor.benchmark.devices import MeasurementTarget
+from gpudoctor.benchmark.job_plan import ValidateOptions, plan
 from gpudoctor.benchmark.monitors.monitor import Seen
-from gpudoctor.benchmark.results import Device, judged, measurement
-from gpudoctor.benchmark.workers import Answer, Caches, ask
+from gpudoctor.benchmark.results import MeasuredDevice, judged, measurement
+from gpudoctor.benchmark.workers import WorkerAnswer, ask
 from gpudoctor.model.measurement import FAILED, OK, SKIPPED
+from gpudoctor.system.framework_child import Caches
 from gpudoctor.system.host import Text
 from gpudoctor.system.local_host import LocalHost
 
@@ -29,8 +30,8 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="signals, /proc and memory limits"),
     pytest.mark.starts_processes("workers are processes of their own; these are small scripts"),
 ]
-TARGET = Target(framework="torch", device="cpu", python=sys.executable, backend="cpu", name="A Processor", version="2.13")
-JOB = plan(TARGET, Asked(workloads=("resnet18",), tasks=("inference",)))[0]
+TARGET = MeasurementTarget(framework="torch", device="cpu", python=sys.executable, backend="cpu", name="A Processor", version="2.13")
+JOB = plan(TARGET, ValidateOptions(workloads=("resnet18",), tasks=("inference",)))[0]
 GOOD: dict[str, Any] = {
     "framework_version": "2.13", "device": "cpu", "device_name": "cpu", "iterations": 40, "items_per_step": 16, "includes": ["compute"],
     "latency_ms": {"median": 20.0, "p50": 20.0, "p95": 21.0, "p99": 22.0, "mean": 20.1, "stdev": 0.2, "ci95_percent": 0.5}, "steady": True,
@@ -38,7 +39,7 @@ GOOD: dict[str, Any] = {
 }  # fmt: skip
 
 
-def run(folder: Path, body: str, host: LocalHost | None = None, limit: float = 20.0, **more: Any) -> Answer:
+def run(folder: Path, body: str, host: LocalHost | None = None, limit: float = 20.0, **more: Any) -> WorkerAnswer:
     """A worker of these lines: `say(stage, **table)` is there."""
     script = folder / "worker.py"
     before = (
@@ -60,8 +61,8 @@ def gone(pid: int) -> bool:
     return False
 
 
-def told(answer: Answer, seen: Seen = Seen(), no_energy: str = "") -> Any:  # noqa: B008
-    return measurement(JOB, answer, seen, None, no_energy, Device(), {})
+def told(answer: WorkerAnswer, seen: Seen = Seen(), no_energy: str = "") -> Any:  # noqa: B008
+    return measurement(JOB, answer, seen, None, no_energy, MeasuredDevice(), {})
 
 
 def test_a_result_is_heard_stage_by_stage(tmp_path: Path) -> None:
@@ -69,7 +70,7 @@ def test_a_result_is_heard_stage_by_stage(tmp_path: Path) -> None:
     answer = run(
         tmp_path,
         f"say('device', threads=2)\nsay('measure')\nsay('progress')\nsay('result', **{GOOD!r})",
-        hear=lambda stage, _: heard.append(stage),
+        on_stage=lambda stage, _: heard.append(stage),
     )
     assert heard == ["import", "device", "measure", "progress", "result"]
     assert (answer.status, answer.stage, answer.device) == (OK, "measure", {"threads": 2})
@@ -80,7 +81,7 @@ def test_a_result_is_heard_stage_by_stage(tmp_path: Path) -> None:
 
 def test_lines_are_heard_while_it_runs(tmp_path: Path) -> None:
     began, times = time.monotonic(), []
-    run(tmp_path, "time.sleep(1)\nsay('skipped', reason='x')", hear=lambda *_: times.append(time.monotonic() - began))
+    run(tmp_path, "time.sleep(1)\nsay('skipped', reason='x')", on_stage=lambda *_: times.append(time.monotonic() - began))
     assert times[1] - times[0] > 0.8
 
 
@@ -247,19 +248,17 @@ class Short(LocalHost):
         super().__init__()
         self.full = False
 
-    def read(self, path: str, *, limit: int = 1_000_000) -> Text:
-        if path == "/proc/meminfo":
-            return Text(f"MemTotal: 1000000 kB\nMemAvailable: {40000 if self.full else 900000} kB\n")
-        return super().read(path, limit=limit)
+    def main_memory(self) -> tuple[int, int]:
+        return (40_000 if self.full else 900_000) * 1024, 1_000_000 * 1024
 
 
 def test_a_worker_that_eats_the_memory_is_ended_before_the_machine_is(tmp_path: Path) -> None:
     host = Short()
 
-    def hear(stage: str, _: Mapping[str, Any]) -> None:
+    def on_stage(stage: str, _: Mapping[str, Any]) -> None:
         host.full = host.full or stage == "first"
 
-    answer = run(tmp_path, "say('first'); time.sleep(60)", host=host, hear=hear)
+    answer = run(tmp_path, "say('first'); time.sleep(60)", host=host, on_stage=on_stage)
     assert answer.status == FAILED and answer.out_of_memory and answer.seconds < 10
     assert answer.reason.startswith("first: ended because main memory was nearly full (39 MiB of 1.0 GiB left)")
 
@@ -309,7 +308,7 @@ def test_killed_from_outside_while_it_measures(tmp_path: Path) -> None:
     "latency", [None, {}, {"median": float("nan")}, {"median": -1}, {"median": "20"}, {"median": True}, [1], {"median": 10**400}]
 )
 def test_times_that_are_no_numbers_fail(latency: Any) -> None:
-    said = told(Answer(status=OK, stage="measure", result={**GOOD, "latency_ms": latency}))
+    said = told(WorkerAnswer(status=OK, stage="measure", result={**GOOD, "latency_ms": latency}))
     assert (said.status, said.reason, said.stage) == (FAILED, "measure: the worker's times are no numbers", "measure")
 
 
@@ -324,7 +323,7 @@ def test_times_that_are_no_numbers_fail(latency: Any) -> None:
 )  # fmt: skip
 def test_a_wrong_result_fails_whatever_its_speed(row: dict[str, Any], reason: str) -> None:
     outputs = [GOOD["outputs"][0], {**GOOD["outputs"][0], **row}]
-    said = told(Answer(status=OK, stage="measure", result={**GOOD, "outputs": outputs}))
+    said = told(WorkerAnswer(status=OK, stage="measure", result={**GOOD, "outputs": outputs}))
     assert said.status == FAILED and said.reason.startswith("wrong result: ") and reason in said.reason
     assert not said.correctness.passed and said.throughput is None
 
@@ -351,7 +350,7 @@ def test_what_may_not_differ_at_all_is_right_when_it_does_not() -> None:
 
 def test_noise_is_told_with_its_cause() -> None:
     wide = {**GOOD, "latency_ms": {**GOOD["latency_ms"], "ci95_percent": 12.0}, "steady": False}
-    said = told(Answer(status=OK, result=wide), Seen(others="other processes took 40 % of the processor"), "needs root")
+    said = told(WorkerAnswer(status=OK, result=wide), Seen(others="other processes took 40 % of the processor"), "needs root")
     assert said.noisy == (
         "other processes took 40 % of the processor; the median is known within 12 % only; not steady when the warm-up was over"
     )

@@ -12,7 +12,7 @@ import pytest
 
 from gpudoctor import cli
 from gpudoctor.cli import BadInput
-from gpudoctor.cli.assistant_tools import MOST, TOOLS, Allowed, Cancelled, Tool, bounded, names_of
+from gpudoctor.cli.assistant_tools import MOST, TOOLS, Allowed, AssistantTool, Cancelled, bounded, names_of
 from gpudoctor.cli.mcp import answer
 
 MACHINES = Path(__file__).parents[2] / "machines"
@@ -89,7 +89,7 @@ def test_a_bug_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> dict[str, Any]:
         raise RuntimeError("two\nlines \x1b[31m")
 
-    tool = Tool(name="broken", title="", description="", properties={}, run=broken)
+    tool = AssistantTool(name="broken", title="", description="", properties={}, run=broken)
     monkeypatch.setattr("gpudoctor.cli.assistant_tools.TOOLS", (tool,))
     text, failed = ask("broken")
     assert failed and text.endswith("RuntimeError: two lines") and "\n" not in text

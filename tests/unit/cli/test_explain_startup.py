@@ -18,7 +18,7 @@ def counting(*given):
     compiled += 1
     return genuine(*given)
 compiler.compile = counting
-from gpudoctor import app, explaining
+from gpudoctor.services import checking, explaining
 of_message = []
 from gpudoctor.knowledge import loader
 build = loader.check_from
@@ -26,7 +26,7 @@ def building(table, *given, **more):
     if table.get("signature") and not table.get("proactive"):
         of_message.append(table["id"])
     return build(table, *given, **more)
-loader._tables(app.vocabulary.items())  # the bundle of this checkout is fresh from here on
+loader._tables(checking.vocabulary.items())  # the bundle of this checkout is fresh from here on
 loader.check_from = building
 before = set(sys.modules)
 compiled = 0

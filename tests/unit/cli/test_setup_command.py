@@ -120,9 +120,9 @@ def test_a_second_run_while_one_acts_says_so(tmp_path: Path):
 
 
 def test_a_mirror_that_nothing_authenticates_is_asked_for_even_with_yes(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gpudoctor.cli.setup import Screen
+    from gpudoctor.cli.setup import RunScreen
 
-    screen = Screen({"quiet": False, "no_color": True, "output": None})
+    screen = RunScreen({"quiet": False, "no_color": True, "output": None})
     said = "pypi comes from http://mirror.example/simple over http, unauthenticated"
     monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
     with pytest.raises(BadInput, match="--allow-http"):
@@ -133,7 +133,7 @@ def test_a_mirror_that_nothing_authenticates_is_asked_for_even_with_yes(monkeypa
 
 def test_the_question_comes_after_the_whole_commands_also_with_quiet(capsys: pytest.CaptureFixture[str]):
     """The short screen cuts commands; what is agreed to is shown whole."""
-    from gpudoctor.cli.setup import Screen
+    from gpudoctor.cli.setup import RunScreen
     from gpudoctor.model.plan import Command, Plan, PlannedStep
 
     argv = ("apt-get", "install", "-y", "--no-install-recommends", "-o", "DPkg::Lock::Timeout=600", *(f"package-{n}" for n in range(12)))
@@ -143,7 +143,7 @@ def test_the_question_comes_after_the_whole_commands_also_with_quiet(capsys: pyt
     )  # fmt: skip
     plan = Plan(name="cpu", recipe="r", title="t", stack="", compute="", machine="m", env="", steps=(step,))
     given = dict.fromkeys(("output", "torch", "python_version", "purpose", "env", "folder", "offline_bundle", "bundle_sha256"))
-    screen = Screen({**given, "quiet": True, "verbose": False, "no_color": True, "name": "cpu", "mirror": (), "allow_removal": False})
+    screen = RunScreen({**given, "quiet": True, "verbose": False, "no_color": True, "name": "cpu", "mirror": (), "allow_removal": False})
     screen.show_plan(plan, whole=True)
     assert f"$ sudo {' '.join(argv)}\n" in capsys.readouterr().out
 

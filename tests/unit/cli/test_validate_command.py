@@ -14,13 +14,13 @@ import pytest
 from reports import report
 
 from gpudoctor import cli
-from gpudoctor.benchmark.devices import Target
-from gpudoctor.benchmark.job_plan import Asked, plan
+from gpudoctor.benchmark.devices import MeasurementTarget
+from gpudoctor.benchmark.job_plan import ValidateOptions, plan
 from gpudoctor.model.measurement import Latency, Measurement, Throughput
 from gpudoctor.reporters.shared.schema import complaints
 from gpudoctor.services import validating
 
-TARGET = Target(framework="torch", device="cpu", python="/p", backend="cpu")
+TARGET = MeasurementTarget(framework="torch", device="cpu", python="/p", backend="cpu")
 GOOD = Measurement(
     workload="resnet50", task="training", framework="torch", backend="cpu", device="cpu", dtype="float32", batch=4, input=(3, 224, 224),
     iterations=20, latency_ms=Latency(median=100.0, ci95_percent=1.0), throughput=Throughput(value=40.0, unit="images/s"), noisy="others",
@@ -33,7 +33,7 @@ def answer(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Lets `validate` find these measurements; returns the requests it got."""
     got: list[validating.ValidateRequest] = []
 
-    def canned(*measurements: Measurement, targets: tuple[Target, ...] = (TARGET,), left_out: tuple[str, ...] = ()) -> list[Any]:
+    def canned(*measurements: Measurement, targets: tuple[MeasurementTarget, ...] = (TARGET,), left_out: tuple[str, ...] = ()) -> list[Any]:
         def validate(request: Any, progress: Any = None, watcher: Any = None) -> validating.Validated:
             got.append(request)
             found = replace(report(), findings=(), measurements=measurements)
@@ -78,7 +78,7 @@ def test_options_arrive(answer: Any, tmp_path: Path) -> None:
     assert cli.run(["validate", *words]) == 0
     (request,) = got
     assert request.devices == ("xpu:0", "cpu", "ocl:1")
-    assert request.asked == Asked(
+    assert request.asked == ValidateOptions(
         workloads=("resnet50", "matmul"), tasks=("training",), batches=(2, 4), dtypes=("float32", "bfloat16"), duration=5.0,
         compile="default", optimizer="adam", copies=True, dataset=str(tmp_path),
     )  # fmt: skip
@@ -123,32 +123,31 @@ class Tty(io.StringIO):
 
 
 def lines_left(text: str) -> list[str]:
-    """What a terminal shows after `text`: cursor up, erase below, carriage return."""
+    """What a terminal shows after `text`: cursor up, line erased, carriage return; colours and the cursor's look are left out."""
     import re
 
     screen, row = [""], 0
-    for part in re.split(r"(\x1b\[\d*[A-Za-z]|\n|\r)", text):
+    for part in re.split(r"(\x1b\[[?\d;]*[A-Za-z]|\n|\r)", text):
         if part == "\n":
             row += 1
             screen += [""] * (row + 1 - len(screen))
-        elif part == "\x1b[J":
-            screen[row:] = [""]
-        elif part == "\x1b[K" or part == "\r":
-            pass
+        elif part == "\x1b[2K":
+            screen[row] = ""
         elif part.endswith("A") and part.startswith("\x1b["):
             row = max(row - int(part[2:-1]), 0)
-        else:
+        elif part != "\r" and not part.startswith("\x1b["):
             screen[row] += part
-    return [line for line in screen if line]
+    return [line for line in screen if line.strip()]
 
 
 def test_the_moving_table_is_redrawn_in_place_and_wiped(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gpudoctor.cli.validate import Screen
+    from gpudoctor.cli.validate import MeasurementScreen
 
     out = Tty()
+    monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(sys, "stderr", out)
-    screen = Screen({"no_color": True, "quiet": False})
-    jobs = plan(TARGET, Asked(workloads=("resnet50", "matmul")))
+    screen = MeasurementScreen({"no_color": True, "quiet": False})
+    jobs = plan(TARGET, ValidateOptions(workloads=("resnet50", "matmul")))
     screen.planned(jobs)
     for job in jobs[:2]:
         screen.begins(job)
@@ -159,16 +158,16 @@ def test_the_moving_table_is_redrawn_in_place_and_wiped(monkeypatch: pytest.Monk
     assert [line.split()[:2] for line in shown[:2]] == [["noisy", "resnet50"], ["noisy", "resnet50"]] and len(shown) == 3
     assert "7 steps, 12.5 ms" in out.getvalue()
     screen.clear()
-    assert lines_left(out.getvalue()) == []
+    assert lines_left(out.getvalue()) == [] and out.getvalue().count("\x1b[?25l") == out.getvalue().count("\x1b[?25h") == 1
 
 
 def test_a_pipe_gets_no_moving_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gpudoctor.cli.validate import Screen
+    from gpudoctor.cli.validate import MeasurementScreen
 
     out = io.StringIO()
     monkeypatch.setattr(sys, "stderr", out)
-    screen = Screen({"no_color": False, "quiet": False})
-    job = plan(TARGET, Asked())[0]
+    screen = MeasurementScreen({"no_color": False, "quiet": False})
+    job = plan(TARGET, ValidateOptions())[0]
     screen.planned([job])
     screen.begins(job)
     screen.stage(job, "progress", {"median_ms": 1.0})

@@ -1,8 +1,11 @@
 from gpudoctor.diagnosis.diagnose import diagnose, in_reading_order
-from gpudoctor.diagnosis.ladders import first_broken, ladder, quieten, used_stacks
+from gpudoctor.diagnosis.ladders import demote_unused, first_broken, ladder, used_stacks
 from gpudoctor.knowledge.structure import check_from, stack_from
+from gpudoctor.model.check import Stack
+from gpudoctor.model.condition import ALWAYS
 from gpudoctor.model.facts import Facts, Known, Unknown
 from gpudoctor.model.signature import COMPLAINT, FAILURE, Hit
+from gpudoctor.model.stack_names import StackNames
 
 ITEMS = {"gpus": "gpu"}
 
@@ -174,11 +177,17 @@ def test_a_fault_on_a_layer_that_the_stack_does_not_declare_is_still_a_rung():
     assert climb(found, has=True, driver=True, torch=True)[1] == ["ok", "broken", "ok", "not-reached", "not-reached"]
 
 
+TORCH_STACKS = [
+    Stack(stack=name, title=name, applicable=ALWAYS, rungs=(), names=StackNames(frameworks=("torch",), serves=purposes))
+    for name, purposes in (("torch-xpu", ("training",)), ("torch-rocm", ("training",)), ("torch-cpu", ()))
+]
+
+
 def test_nobody_asked_for_the_stack_beside_the_one_in_use():
     found = diagnose([make("intel"), make("rocm", stacks=["torch-rocm"])], facts())[0]
-    assert {f.id: f.severity for f in quieten(found, frozenset({"torch-xpu"}))} == {"intel": "error", "rocm": "info"}
-    assert {f.severity for f in quieten(found, frozenset({"torch-cpu"}))} == {"error"}
-    assert {f.severity for f in quieten(found, frozenset({"torch-xpu"}), "torch-rocm")} == {"error"}
+    assert {f.id: f.severity for f in demote_unused(found, TORCH_STACKS, frozenset({"torch-xpu"}))} == {"intel": "error", "rocm": "info"}
+    assert {f.severity for f in demote_unused(found, TORCH_STACKS, frozenset({"torch-cpu"}))} == {"error"}
+    assert {f.severity for f in demote_unused(found, TORCH_STACKS, frozenset({"torch-xpu"}), "torch-rocm")} == {"error"}
 
 
 def test_first_broken_names_the_stack_in_use():

@@ -16,7 +16,10 @@ RUNG = {"layer": "framework", "ok": {"fact": "x", "is": 1}}
 
 
 def stack(name: str, vendor: str) -> Stack:
-    table = {"stack": name, "title": "PyTorch", "vendors": [vendor], "applicable": {"fact": "x", "is": 1}, "rung": [RUNG]}
+    table = {
+        "stack": name, "title": "PyTorch", "vendors": [vendor], "applicable": {"fact": "x", "is": 1}, "rung": [RUNG],
+        "names": {"words": [rf"\b{name.removeprefix('torch-')}\b"]},
+    }  # fmt: skip
     return stack_from(table, f"{name}/stack.toml", {})
 
 

@@ -118,7 +118,7 @@ def test_a_later_check_knows_them_without_what_was_so_for_a_moment(tmp_path: Pat
     monkeypatch.setenv("GPUDOCTOR_HISTORY", "1")
     known = facts()
     keep([GOOD], known)
-    kept = checking.recall(Gathered(known), last_measurements(known))
+    kept = checking.recall_measurements(Gathered(known), last_measurements(known))
     assert [each.workload for each in kept] == ["resnet50"] and kept[0].notes[0].startswith("measured 20")
     assert known.value("measured.stacks.torch-xpu.right") is True and str(known.value("measured.date")).startswith("20")
     scoped = known.with_item("measurement", known.value("measurements")[0])
@@ -130,7 +130,7 @@ def test_stale_ones_are_no_facts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("GPUDOCTOR_HISTORY", "1")
     keep([GOOD], facts())
     now = facts(**{"kernel.release": "6.11.0"})
-    assert checking.recall(Gathered(now), last_measurements(now)) == () and not now.known("measurements")
+    assert checking.recall_measurements(Gathered(now), last_measurements(now)) == () and not now.known("measurements")
 
 
 @pytest.mark.parametrize(

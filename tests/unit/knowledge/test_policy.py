@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.diagnosis.policy_demands import weigh
+from gpudoctor.diagnosis.policy_demands import unmet_demands
 from gpudoctor.facts import vocabulary
 from gpudoctor.knowledge.policy import VERSIONS, read_policy
 from gpudoctor.knowledge.structure import DataError
@@ -28,7 +28,7 @@ def policy(tmp_path: Path, text: str) -> tuple[Demand, ...]:
 def outcome(tmp_path: Path, text: str, **facts: Any) -> str:
     """met, unmet or open, of the one demand in the text; facts with __ for a dot."""
     given = {name.replace("__", "."): fact if isinstance(fact, (Absent, Unknown)) else Known(fact) for name, fact in facts.items()}
-    unmet, open_ones, traces = weigh(policy(tmp_path, text), Facts(given))
+    unmet, open_ones, traces = unmet_demands(policy(tmp_path, text), Facts(given))
     assert len(traces) == 1
     return "unmet" if unmet else "open" if open_ones else "met"
 
@@ -101,7 +101,7 @@ def test_throughput_of_the_last_validate(tmp_path: Path, rows: Any, expected: st
 
 def test_what_cannot_be_told_says_how_to_learn_it(tmp_path: Path) -> None:
     demands = policy(tmp_path, '[[throughput]]\nworkload = "resnet50"\ndtype = "float16"\nat_least = 200\n')
-    _, (line,), _ = weigh(demands, Facts())
+    _, (line,), _ = unmet_demands(demands, Facts())
     assert "gpudoctor validate --workload resnet50 --dtype float16" in line
 
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 
 import pytest
-import tomllib
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpudoctor.model import toml_text
 from gpudoctor.model.bounds import DEEPEST, LONGEST_KEY, TooComplex, check_json, check_path, check_toml
 from gpudoctor.model.facts import Facts, Known, Unknown
-from gpudoctor.system import json_text, toml_text
+from gpudoctor.system import json_text
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 TOO_MUCH: list[tuple[Callable[[str], object], str, str]] = [
     (check_toml, "a" + ".a" * 60_000 + " = 1\n", "a key has 60001 parts"),

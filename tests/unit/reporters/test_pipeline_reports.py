@@ -14,7 +14,7 @@ from gpudoctor.model.condition import Verdict
 from gpudoctor.model.measurement import Correctness, Latency, Measurement, Throughput
 from gpudoctor.model.report import Finding, Report, Trace
 from gpudoctor.reporters.report import github_report, junit_report, notebook_html, prometheus_report, sarif_report
-from gpudoctor.reporters.report.finding_places import Place
+from gpudoctor.reporters.report.finding_places import FindingPlace
 from gpudoctor.reporters.report.finding_text import address
 
 EVIL = "\x1b]0;x\x07A<script>&]]>\"'\\{}\u202e|%0A::error::x\ud800\ufffe\x00,:"
@@ -73,7 +73,7 @@ def test_junit_has_a_case_for_each_check_demand_stack_and_measurement() -> None:
 @pytest.mark.parametrize("fail_on", ["error", "warning", "unknown", "never"])
 @pytest.mark.parametrize("severity", ["error", "warning", "info"])
 def test_junit_fails_where_the_command_does(fail_on: str, severity: str) -> None:
-    from gpudoctor.cli.check import status, unanswered
+    from gpudoctor.cli.exit_status import status, unanswered
 
     for open_ones in ((), ("speed (why)",)):
         found = report(findings=(replace(KERNEL, severity=severity),), undetermined=open_ones, stacks=())
@@ -235,5 +235,5 @@ def test_addresses_of_sources() -> None:
 
 
 def test_places_have_addresses() -> None:
-    assert Place("C:\\Users\\a b\\x.toml").uri == "file:///C:/Users/a%20b/x.toml"
-    assert Place("a#b.toml").uri == "a%23b.toml"
+    assert FindingPlace("C:\\Users\\a b\\x.toml").uri == "file:///C:/Users/a%20b/x.toml"
+    assert FindingPlace("a#b.toml").uri == "a%23b.toml"

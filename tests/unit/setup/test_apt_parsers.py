@@ -153,13 +153,13 @@ def test_parsers_take_any_text(text: str) -> None:
 def test_sources_of_both_styles() -> None:
     one_line = "# deb http://no x y\n deb [arch=amd64 signed-by=/k] https://h/p/ stable main extra # c\ndeb-src http://h s m\n"
     assert list(apt_sources.parse_sources("f.list", one_line)) == [
-        apt_sources.Source("f.list", "https://h/p/", "stable", ("main", "extra"))
+        apt_sources.AptSource("f.list", "https://h/p/", "stable", ("main", "extra"))
     ]
     stanzas = "# c\nTypes: deb deb-src\nURIs: http://a\n http://b\nSuites: s t\nComponents: main\n\nTypes: deb\nURIs: http://c\nSuites: ./\nEnabled: no\n"  # noqa: E501
     found = list(apt_sources.parse_sources("f.sources", stanzas))
     assert [(one.url, one.suite) for one in found] == [("http://a", "s"), ("http://a", "t"), ("http://b", "s"), ("http://b", "t")]
     written = apt_sources.source_text("https://h/p", "noble", ["main"], ["amd64"], "/usr/share/keyrings/k.gpg")
-    assert list(apt_sources.parse_sources("f.sources", written)) == [apt_sources.Source("f.sources", "https://h/p", "noble", ("main",))]
+    assert list(apt_sources.parse_sources("f.sources", written)) == [apt_sources.AptSource("f.sources", "https://h/p", "noble", ("main",))]
 
 
 def test_lists_of_a_source_are_told_from_its_neighbours() -> None:

@@ -11,7 +11,7 @@ import pytest
 from gpudoctor.model.plan import Command, FileChange, Plan
 from gpudoctor.reporters.plan import plan_ansible, plan_dockerfile, plan_shell
 from gpudoctor.services.setup_planning import SetupRequest, plan_setup
-from gpudoctor.setup.export_lock import NOT_LOCKED, LockError, Target, locked, requirements
+from gpudoctor.setup.export_lock import NOT_LOCKED, LockError, LockPlatform, locked, requirements
 
 MACHINES = Path(__file__).parents[2] / "machines"
 EXPORTS = {"sh": plan_shell, "dockerfile": plan_dockerfile, "ansible": plan_ansible}
@@ -28,7 +28,7 @@ version = "1.0+xpu"
 wheels = [{{ url = "https://files.example/x-1.0.whl", hashes = {{ sha256 = "{B}" }} }}]
 """
 LINES = f"openvino==2026.4.1 --hash=sha256:{A}\nopen-vino-extra==1.0+xpu --hash=sha256:{B}\n"
-HERE = Target("linux", "x86_64")
+HERE = LockPlatform("linux", "x86_64")
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def test_an_export_installs_from_the_list_and_from_nothing_else(plan: Plan) -> N
         asked.append((list(words), text))
         return 0, ANSWER, ""
 
-    made = locked(plan, Target("linux", "aarch64"), run)
+    made = locked(plan, LockPlatform("linux", "aarch64"), run)
     ((words, text),) = asked
     assert text == "openvino==2026.4.1\n" and words[words.index("--python-platform") + 1] == "aarch64-manylinux_2_28"
     venv = next(step for step in plan.steps if step.kind == "venv")

@@ -8,7 +8,7 @@ import pytest
 from stepping import facts, look
 
 from gpudoctor.model.facts import Facts, Unknown
-from gpudoctor.setup.interpreters import Choice, choose, system_minor
+from gpudoctor.setup.interpreters import InterpreterChoice, choose, system_minor
 from gpudoctor.setup.steps._step import PlanError
 
 UBUNTU = {"os__id": "ubuntu", "os__version": "24.04"}
@@ -45,14 +45,14 @@ def test_the_systems_own_first(found: list[dict[str, Any]], specifier: str, path
 def test_what_nobody_recorded_is_taken_from_the_table() -> None:
     known = facts(**UBUNTU)
     known.set("python.interpreters", Unknown("not recorded"))
-    assert choose(">=3.10", look("/e", known=known)) == Choice("/usr/bin/python3.12", "3.12", assumed=True)
+    assert choose(">=3.10", look("/e", known=known)) == InterpreterChoice("/usr/bin/python3.12", "3.12", assumed=True)
     assert system_minor(look("/e", known=Facts())) == ""
 
 
 def test_uv_fetches_what_is_not_here() -> None:
     known = facts(python__interpreters=[SYSTEM], tools__uv="/u/uv", **UBUNTU)
-    assert choose("<3.9", look("/e", known=known)) == Choice("", "3.8", "/u/uv")
-    assert choose(">=3.10", look("/e", known=known)) == Choice("/usr/bin/python3.12", "3.12", "/u/uv")
+    assert choose("<3.9", look("/e", known=known)) == InterpreterChoice("", "3.8", "/u/uv")
+    assert choose(">=3.10", look("/e", known=known)) == InterpreterChoice("/usr/bin/python3.12", "3.12", "/u/uv")
     with pytest.raises(PlanError, match="install uv"):
         choose("<3.9", look("/e", known=known, uv=False))
     with pytest.raises(PlanError):  # a bundle holds no interpreters

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.model.plan import DONE, Command, FileChange, Plan, PlannedStep, Refusal, Word
-from gpudoctor.setup.journal import Child, Journal, JournalError
+from gpudoctor.setup.journal import Journal, JournaledProcess, JournalError
 from gpudoctor.setup.packages.pip_command import alone
 from gpudoctor.setup.plan_store import plan_from_json, plan_to_json
 from gpudoctor.system.live_changes import ActingHost
@@ -67,10 +67,10 @@ def test_what_was_begun_is_there_for_another_process(tmp_path: Path):
 def test_a_child_is_open_until_its_end_was_seen(tmp_path: Path):
     journal = Journal(tmp_path)
     run = journal.start(PLAN, "1")
-    journal.child_starts(run, 1, Child(41, 7, True, "apt-get"))
-    journal.child_starts(run, 1, Child(42, 8, False, "pip"))
+    journal.child_starts(run, 1, JournaledProcess(41, 7, True, "apt-get"))
+    journal.child_starts(run, 1, JournaledProcess(42, 8, False, "pip"))
     journal.child_ends(run, 42)
-    assert journal.open_children(run) == [Child(41, 7, True, "apt-get")]
+    assert journal.open_children(run) == [JournaledProcess(41, 7, True, "apt-get")]
 
 
 @pytest.mark.starts_processes("a second doctor holds the journal")
@@ -83,7 +83,7 @@ def test_no_password_of_a_proxy_is_kept(tmp_path: Path, monkeypatch: pytest.Monk
     run = journal.start(PLAN, "1")
 
     def starts(pid: int, began: int, finish: bool, words: Sequence[str]) -> None:
-        journal.child_starts(run, 1, Child(pid, began, finish, words[0]))
+        journal.child_starts(run, 1, JournaledProcess(pid, began, finish, words[0]))
 
     ActingHost(LocalHost(), log=tmp_path / "run-1.log", on_child=starts).run(argv)
     journal.close()

@@ -119,6 +119,7 @@ def test_unpacked_and_taken_back(tmp_path: Path) -> None:
     assert step.undo(acting) == () and listing(tmp_path / "home") == {}
 
 
+@pytest.mark.parametrize("older", [False, True], ids=["with the filter of Python", "without it"])
 @pytest.mark.parametrize(
     "members",
     [
@@ -135,12 +136,31 @@ def test_unpacked_and_taken_back(tmp_path: Path) -> None:
         [file("twice"), file("twice")],
     ],
 )
-def test_an_archive_that_reaches_out_is_refused_whole(tmp_path: Path, members: list[Fill]) -> None:
+def test_an_archive_that_reaches_out_is_refused_whole(
+    tmp_path: Path, members: list[Fill], older: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if older:
+        monkeypatch.delattr(tarfile, "data_filter", raising=False)
     (tmp_path / "in").mkdir()
     bad = archive(tmp_path / "bad.tar.gz", file("good"), *members)
     with pytest.raises(ActFailed, match="cannot be unpacked"):
         unpack(str(bad), str(tmp_path / "in" / "to"))
     assert listing(tmp_path, without=("bad",)) == {"in": listing(tmp_path)["in"]}
+
+
+@pytest.mark.skipif(not hasattr(tarfile, "data_filter"), reason="this Python has no filter for archives")
+def test_what_python_itself_refuses_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A later Python may know of dangers that are not ours."""
+
+    def refuse(info: tarfile.TarInfo, folder: str) -> tarfile.TarInfo:
+        if info.name == "odd":
+            raise tarfile.OutsideDestinationError(info, folder)
+        return info
+
+    monkeypatch.setattr(tarfile, "data_filter", refuse)
+    with pytest.raises(ActFailed, match=r"'odd' is not safe to unpack \(OutsideDestinationError\)"):
+        unpack(str(archive(tmp_path / "bad.tar.gz", file("good"), file("odd"))), str(tmp_path / "to"))
+    assert not (tmp_path / "to").exists()
 
 
 def test_zip_archives_too(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -99,3 +100,19 @@ def test_only_groups_that_exist_and_are_lacking() -> None:
 def test_no_group_is_needed(groups: list[str], user: str | None, note: str) -> None:
     draft = plan("group", look("/e", known=facts(**PERSON), user=user), groups=groups).draft
     assert (draft.state, draft.note) == (DONE, note)
+
+
+def test_a_probe_that_crashes_leaves_a_condition_open_and_the_rest_to_be_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of the machine that cannot be read ends a run."""
+    from gpudoctor.facts import vocabulary
+    from gpudoctor.setup.present_facts import truth_of
+
+    def crash(host: object, known: object) -> object:
+        raise RuntimeError("odd machine")
+
+    probes = [replace(probe, collect=crash) if probe.name == "kernel" else probe for probe in vocabulary.all_probes()]
+    monkeypatch.setattr(vocabulary, "all_probes", lambda: iter(probes))
+    monkeypatch.setenv("CUDA_TEST_SWITCH", "on")
+    host = machine(tmp_path).look
+    kernel, switch = {"fact": "kernel.release", "at_least": "1.0"}, {"fact": "env.CUDA_TEST_SWITCH", "is": "on"}
+    assert truth_of(kernel, host) == "unknown" and truth_of({"any": [kernel, switch]}, host) == "true"

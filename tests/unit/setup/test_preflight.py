@@ -25,7 +25,7 @@ from gpudoctor.model.recipe import Address
 from gpudoctor.setup.packages import apt_index, python_index
 from gpudoctor.setup.preflight import Preflight, preflight
 from gpudoctor.setup.steps._step import Look
-from gpudoctor.system.http import Network
+from gpudoctor.system.http import HttpClient
 from gpudoctor.system.local_host import LocalHost
 
 pytestmark = pytest.mark.starts_processes("preflight asks gpgv and sudo")
@@ -58,7 +58,7 @@ def run(made: Plan, addresses: Mapping[str, Address] = {}, facts: Mapping[str, A
         facts=Facts({name: Known(value) for name, value in known.items()}), host=LocalHost(budget=60.0), addresses=addresses, env=made.env,
         options=options,
     )  # fmt: skip
-    return preflight(made, look, Network(online=True) if online else None, LINUX)
+    return preflight(made, look, HttpClient(online=True) if online else None, LINUX)
 
 
 def pip(index: str, *packages: str, minor: str = "3.11", **settings: Any) -> tuple[PlannedStep, ...]:

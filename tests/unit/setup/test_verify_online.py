@@ -21,7 +21,7 @@ from gpudoctor.model.recipe import Address, Recipe, RecipeBook, StepTemplate
 from gpudoctor.rules.templates import fields_of
 from gpudoctor.services import setup_planning
 from gpudoctor.setup.verify_online import OnlineRow, summary, verify_online
-from gpudoctor.system.http import Network
+from gpudoctor.system.http import HttpClient
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +42,7 @@ def book(addresses: dict[str, Address], *steps: tuple[str, dict[str, Any]]) -> R
 
 
 def rows(known: RecipeBook) -> dict[str, OnlineRow]:
-    return {row.what: row for row in verify_online(known, Network(online=True))}
+    return {row.what: row for row in verify_online(known, HttpClient(online=True))}
 
 
 def test_versions_are_asked_of_their_own_index() -> None:
@@ -107,7 +107,7 @@ def test_the_command_fails_where_something_is_gone(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    monkeypatch.setattr("gpudoctor.setup.availability.Places.get", _only_loopback(tree))
+    monkeypatch.setattr("gpudoctor.setup.availability.ReachedServers.get", _only_loopback(tree))
     mirror_all(tmp_path, tree.url)
     assert run(["list", "recipes", "--verify-online", "--format", "json"]) == 1
     told = json.loads(capsys.readouterr().out)["rows"]
@@ -121,13 +121,13 @@ def test_the_command_fails_where_something_is_gone(
 
 def _only_loopback(tree: Tree) -> Any:
     """Keys that lie elsewhere than their repository would be asked of the vendor: a unit test asks nobody."""
-    from gpudoctor.setup.availability import Places
-    from gpudoctor.system.http import Fetched
+    from gpudoctor.setup.availability import ReachedServers
+    from gpudoctor.system.http import Answer
 
-    real = Places.get
+    real = ReachedServers.get
 
-    def get(self: Places, url: str, limit: int, timeout: float = 60.0) -> Fetched:
-        return real(self, url, limit, timeout) if "127.0.0.1" in url else Fetched(url, problem="unreachable")
+    def get(self: ReachedServers, url: str, limit: int, timeout: float = 60.0) -> Answer:
+        return real(self, url, limit, timeout) if "127.0.0.1" in url else Answer(url, problem="unreachable")
 
     return get
 

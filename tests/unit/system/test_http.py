@@ -12,12 +12,14 @@ from typing import ClassVar
 
 import pytest
 
-from gpudoctor.system.http import Network
+from gpudoctor.system.http import HttpClient
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.send_response(404 if self.path == "/none" else 200)
+        if self.path == "/cut":
+            self.send_header("Content-Length", "100")
         self.end_headers()
         try:
             for _ in range(100 if self.path == "/drip" else 1):
@@ -41,10 +43,11 @@ def address() -> Iterator[str]:
 
 def test_answers(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    network = Network(online=True)
+    network = HttpClient(online=True)
     assert network.get(f"{address}/").text == "x" and network.get(f"{address}/").ok
     assert network.get(f"{address}/none").status == 404
-    assert network.get(f"{address}/big", limit=1000).problem == "too-large"
+    big = network.get(f"{address}/big", limit=1000)
+    assert (big.problem, big.status, big.ok, big.content) == ("too-large", 200, False, b"")
     began = time.monotonic()
     assert network.get(f"{address}/drip", timeout=0.3).problem in ("timeout", "unreachable")
     assert time.monotonic() - began < 3
@@ -53,13 +56,21 @@ def test_answers(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert network.get("http://[broken/").problem in ("bad-address", "unreachable")
 
 
+def test_an_answer_that_breaks_off_is_none_but_a_question_may_have_done_something(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    network = HttpClient(online=True)
+    got, sent = network.get(f"{address}/cut"), network.send("GET", f"{address}/cut", headers={})
+    assert (got.problem, got.status) == ("unreachable", None) and (sent.problem, sent.status) == ("unreachable", 200)
+    assert not got.ok and not sent.ok and sent.headers["content-length"] == "100"
+
+
 def test_offline_opens_no_socket(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("a socket was opened")
 
     monkeypatch.setattr(socket, "socket", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    assert Network(online=False).get("https://example.org/").problem == "offline"
+    assert HttpClient(online=False).get("https://example.org/").problem == "offline"
 
 
 def test_a_token_is_not_sent_in_the_clear(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,7 +79,7 @@ def test_a_token_is_not_sent_in_the_clear(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
     for name in ("Authorization", "PRIVATE-TOKEN"):
-        answer = Network(online=True).send("GET", "http://tracker.example/api", headers={name: "secret"})
+        answer = HttpClient(online=True).send("GET", "http://tracker.example/api", headers={name: "secret"})
         assert answer.problem == "insecure" and answer.status is None
 
 
@@ -96,9 +107,9 @@ def test_passwords_of_netrc_go_nowhere_but_where_they_belong(tmp_path: Path, mon
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Telling)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
-        assert Network(online=True).get(f"http://127.0.0.1:{server.server_port}/away").ok
+        assert HttpClient(online=True).get(f"http://127.0.0.1:{server.server_port}/away").ok
         monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{server.server_port}")
-        assert Network(online=True).get("http://plain.example/index").ok
+        assert HttpClient(online=True).get("http://plain.example/index").ok
     finally:
         server.shutdown()
     assert [path for path, _ in Telling.seen] == ["/away", "/there", "http://plain.example/index"]

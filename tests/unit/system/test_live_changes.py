@@ -18,7 +18,7 @@ from gpudoctor.system import children, live_changes
 from gpudoctor.system import sudo as sudo_module
 from gpudoctor.system.live_changes import ActingHost
 from gpudoctor.system.local_host import LocalHost
-from gpudoctor.system.writable_host import ActFailed, Machine, NeedsRoot
+from gpudoctor.system.writable_host import ActFailed, NeedsRoot, WritableHost
 
 pytestmark = pytest.mark.starts_processes("commands of a setup are journaled processes")
 
@@ -79,7 +79,7 @@ def test_the_journal_has_the_child_before_it_begins(tmp_path: Path) -> None:
         seen.append((children.start_of(pid) == start, finish, tuple(argv), (tmp_path / "ran").exists()))
 
     ended: list[int] = []
-    machine: Machine = host(tmp_path, on_child=on_child, on_child_end=ended.append)
+    machine: WritableHost = host(tmp_path, on_child=on_child, on_child_end=ended.append)
     argv = ("sh", "-c", f"echo $$ > {tmp_path}/ran")
     machine.run(argv, finish=True)
     assert seen == [(True, True, argv, False)]

@@ -89,7 +89,7 @@ def test_an_image_batch_moves_what_the_benchmark_copied() -> None:
 
 
 def test_bytes_of_a_few_layers_counted_by_hand() -> None:
-    d = network_ir.Drawing("few")
+    d = network_ir.GraphBuilder("few")
     x = d.input("image", (1, 4, 6, 6))
     y = d("relu", "relu", d("batch_norm", "norm", d("conv", "conv", x, out=8, kernel=3, padding=1)))
     d("flatten", "flat", d("add", "add", y, d.input("beside", (1, 8, 6, 6))))
@@ -116,7 +116,7 @@ def test_making_a_token_is_bound_by_reading_the_weights() -> None:
     ],
 )
 def test_a_layer_that_does_not_fit_is_named(kind: str, settings: dict[str, int], told: str) -> None:
-    d = network_ir.Drawing("wrong")
+    d = network_ir.GraphBuilder("wrong")
     d.input("image", (1, 3, 4, 4))
     with pytest.raises(ValueError) as caught:
         d(kind, "bad", "image", **settings)
@@ -223,7 +223,7 @@ def test_numbers_are_encoded_as_protocol_buffers_say() -> None:
 
 
 def test_matrices_are_turned_without_numpy() -> None:
-    d = network_ir.Drawing("turned")
+    d = network_ir.GraphBuilder("turned")
     y = d("linear", "line", d.input("words", (1, 2, 3)), out=2, bias=False)
     (graph,) = inner(onnx_networks.model_bytes(d.finish(y)), 7)
     (tensor,) = inner(graph, 5)

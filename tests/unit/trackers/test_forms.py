@@ -8,11 +8,11 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from tracker_server import TrackerServer
 
-from gpudoctor.system.http import Network
+from gpudoctor.system.http import HttpClient
 from gpudoctor.trackers import opening
-from gpudoctor.trackers.address import Place, place_of, settled
+from gpudoctor.trackers.address import TrackerPlace, place_of, settled
 from gpudoctor.trackers.forms import FormError, Parts, bug_first, fill_form, fill_template, parse_form, parse_template
-from gpudoctor.trackers.opening import Prepared, prepare
+from gpudoctor.trackers.opening import PreparedIssue, prepare
 
 FORM = """
 name: Bug Report
@@ -70,12 +70,12 @@ def tracker() -> Iterator[TrackerServer]:
         yield server
 
 
-def project(tracker: TrackerServer) -> Place:
+def project(tracker: TrackerServer) -> TrackerPlace:
     return settled(place_of(f"{tracker.url}/owner/repo", {}, issue=False), "github", {})
 
 
-def prepared(tracker: TrackerServer, parts: Parts = PARTS) -> tuple[Prepared, dict[str, str]]:
-    found = prepare(Network(online=True), project(tracker), "", parts)
+def prepared(tracker: TrackerServer, parts: Parts = PARTS) -> tuple[PreparedIssue, dict[str, str]]:
+    found = prepare(HttpClient(online=True), project(tracker), "", parts)
     return found, {key: values[0] for key, values in parse_qs(urlsplit(found.url).query).items()}
 
 
@@ -129,14 +129,14 @@ def test_a_server_that_refuses_still_gives_the_plain_text(tracker: TrackerServer
     tracker.error, tracker.error_on_read = (403, {"message": "API rate limit exceeded"}, {}), True
     found, query = prepared(tracker)
     assert "could not be asked for (status 403)" in found.note and PARTS.whole in query["body"]
-    offline = prepare(Network(online=False), project(tracker), "", PARTS)
+    offline = prepare(HttpClient(online=False), project(tracker), "", PARTS)
     assert "offline" in offline.note and offline.whole
 
 
 def test_pages_of_other_trackers() -> None:
-    gitlab = prepare(Network(online=False), place_of("https://gitlab.com/a/b/c", {}, issue=False), "", PARTS)
+    gitlab = prepare(HttpClient(online=False), place_of("https://gitlab.com/a/b/c", {}, issue=False), "", PARTS)
     assert gitlab.url.startswith("https://gitlab.com/a/b/c/-/issues/new?issue%5Btitle%5D=The%20kernel")
-    gitea = prepare(Network(online=False), place_of("https://codeberg.org/a/b", {}, issue=False), "", PARTS)
+    gitea = prepare(HttpClient(online=False), place_of("https://codeberg.org/a/b", {}, issue=False), "", PARTS)
     assert gitea.url.startswith("https://codeberg.org/a/b/issues/new?title=")
 
 
@@ -154,12 +154,3 @@ def test_a_hostile_form_does_no_harm() -> None:
     assert parse_form(bomb, "bug.yml").fields == ()
     odd = "body:\n  - {type: input, id: 'a&title=x', attributes: {label: [1]}}\n  - {type: input, id: 3}\n  - 5\n  - {type: [1]}\n"
     assert fill_form(parse_form(odd, "b.yml"), PARTS) == ({}, [])
-
-
-def test_a_form_without_pyyaml_still_opens_its_page(tracker: TrackerServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-
-    monkeypatch.setitem(sys.modules, "yaml", None)
-    tracker.files = {".github/ISSUE_TEMPLATE/bug.yml": FORM.encode()}
-    found, query = prepared(tracker)
-    assert "-m pip install pyyaml" in found.note and query == {"template": "bug.yml", "title": PARTS.title} and not found.whole

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from tracker_server import GITHUB_ERRORS, TOKEN, TrackerServer
 
-from gpudoctor.system.http import Network
+from gpudoctor.system.http import HttpClient
 from gpudoctor.trackers import asking, calls, posting
-from gpudoctor.trackers.address import Place, TrackerError, place_of
+from gpudoctor.trackers.address import TrackerError, TrackerPlace, place_of
 
 BODY, MARK = calls.marked("# Report\n\nwhat is broken")
-NETWORK = Network(online=True)
+NETWORK = HttpClient(online=True)
 
 
 @pytest.fixture
@@ -24,13 +24,13 @@ def tracker() -> Iterator[TrackerServer]:
         yield server
 
 
-def place(tracker: TrackerServer, kind: str = "github", path: str = "owner/repo") -> Place:
+def place(tracker: TrackerServer, kind: str = "github", path: str = "owner/repo") -> TrackerPlace:
     tracker.kind = kind
     page = f"{tracker.url}/{path}{'/-' if kind == 'gitlab' else ''}/issues/5"
     return posting.kind_of(NETWORK, place_of(page, {}, issue=True), {})
 
 
-def attach(tracker: TrackerServer, where: Place | None = None, token: str = TOKEN, body: str = BODY) -> str:
+def attach(tracker: TrackerServer, where: TrackerPlace | None = None, token: str = TOKEN, body: str = BODY) -> str:
     issue = posting.look(NETWORK, where or place(tracker), token, MARK)
     return issue.already or posting.write(NETWORK, issue, token, body, MARK, lambda seconds: None)
 

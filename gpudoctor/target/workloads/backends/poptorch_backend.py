@@ -7,6 +7,7 @@ and back to it, and its first compiles, which takes minutes.
 import os
 
 import correctness
+import network_ir
 import networks
 import poptorch
 import preprocessing
@@ -114,7 +115,7 @@ class Training(_Network):
     def attached(self, network, classes=None, dropout=True):
         classes = classes or correctness.classes_of(self.request)
         module = torch_networks.build(network, dtype=self.dtype, dropout=dropout, fused_attention=False)
-        labelled = correctness.has_labels(network, classes)
+        labelled = network_ir.has_labels(network, classes)
         whole = WithLoss(network, module, labelled).train()
         given = torch_networks.inputs(network, dtype=self.dtype)
         if labelled:
@@ -133,7 +134,7 @@ class Training(_Network):
         model, given = self.attached(network, classes, dropout=False)
         got = [float(model(*given)) for _ in range(correctness.STEPS)]
         self.left(model)
-        labelled = correctness.has_labels(network, classes)
+        labelled = network_ir.has_labels(network, classes)
         whole = WithLoss64(network, _reference(network, "train"), labelled)
         steps, right = self._optimizer(torch.optim, whole), []
         doubled = _doubled(network) + (given[-1:] if labelled else [])

@@ -9,7 +9,7 @@ import torch_correctness
 import torch_fallback
 import torch_micro
 import torch_networks
-from correctness import has_labels
+from network_ir import has_labels
 from torch_devices import Device, peak_of_process
 from torch_training import Trainer
 from worker import Skipped, Work

@@ -25,20 +25,20 @@ CHECKED = 10007
 
 
 def run(device, dtype, request, about):
-    crew, dist = request["crew"], _distributed()
-    rank, size = crew["rank"], crew["size"]
+    worker_group, dist = request["worker_group"], _distributed()
+    rank, size = worker_group["rank"], worker_group["size"]
     if size < 2:
         raise Skipped(f"a collective wants two ranks at least; {device.name} alone is one")
     backend = backend_of(device)
-    if backend != "gloo" and crew.get("same"):
+    if backend != "gloo" and worker_group.get("same"):
         raise Skipped(f"{backend} wants a device for each rank, and two share {device.name}")
     if device.kind in ("cuda", "xpu"):
         device.module.set_device(device.torch_device)
     if backend == "gloo":
         _loopback()
     say("build")
-    store = pathlib.Path(crew["folder"], "store").as_uri()
-    patience = datetime.timedelta(seconds=crew.get("patience", 60))
+    store = pathlib.Path(worker_group["folder"], "store").as_uri()
+    patience = datetime.timedelta(seconds=worker_group.get("patience", 60))
     dist.init_process_group(backend, init_method=store, rank=rank, world_size=size, timeout=patience)
     ring = Ring(dist, device, dtype, rank, size)
     say("correctness")
@@ -46,7 +46,7 @@ def run(device, dtype, request, about):
     say("first")
     first = timing.timed(lambda: ring.reduce(ring.numbers(1)), ring.sync, 1)
     say("ready", first_ms=first * 1e3)
-    barrier.wait_for_start(crew["folder"])
+    barrier.wait_for_start(worker_group["folder"])
     say("measure")
     sizes = request["options"]["sizes"]
     found = []

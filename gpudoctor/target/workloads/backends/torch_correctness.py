@@ -4,6 +4,7 @@ The error is |got - right| by |right| (Euclidean norms) for each tensor: a wrong
 """
 
 import correctness
+import network_ir
 import torch
 import torch_networks
 from correctness import GRADIENT_FACTOR, STEPS, small
@@ -63,7 +64,7 @@ def training(request, device, dtype):
         model = torch_networks.build(network, where, kind, dropout=False, fused_attention=False).train()
         trainer = Trainer(model, network, place, dtype, request)
         given = torch_networks.inputs(network, where, kind)
-        labels = torch_networks.labels(given[0].shape[0], classes, where) if correctness.has_labels(network, classes) else None
+        labels = torch_networks.labels(given[0].shape[0], classes, where) if network_ir.has_labels(network, classes) else None
         told = []
         for _ in range(STEPS):
             value = trainer.backward(given, labels)

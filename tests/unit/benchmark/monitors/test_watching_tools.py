@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from recorded_trees import machine
 
-from gpudoctor.benchmark.devices import Target
+from gpudoctor.benchmark.devices import MeasurementTarget
 from gpudoctor.benchmark.monitors.energy import Meter
 from gpudoctor.benchmark.monitors.monitor import Seen, Watching
 from gpudoctor.benchmark.monitors.monitor_choice import watching_for
@@ -230,7 +230,7 @@ def test_a_tool_that_is_missing_is_the_reason(tmp_path: Path, monkeypatch: pytes
     ],
 )  # fmt: skip
 def test_which_tools_watch_which_card(tmp_path: Path, gpu: dict[str, Any], backend: str, argv: list[tuple[str, str]]) -> None:
-    target = Target(framework="torch", device=f"{backend}:0", python="/p", backend=backend)
+    target = MeasurementTarget(framework="torch", device=f"{backend}:0", python="/p", backend=backend)
     host: Any = machine(tmp_path, {"/proc/stat": "cpu\n"})
     watching = watching_for(host, Facts({"gpus": Known([{"address": "0000:03:00.0", **gpu}])}), target, [1])
     assert [(each.argv[0], word) for each, (_, word) in zip(watching._tools, argv, strict=True) if word in each.argv] == argv

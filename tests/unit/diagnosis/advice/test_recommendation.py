@@ -9,14 +9,16 @@ from typing import Any
 import pytest
 
 from gpudoctor.capture.open_host import open_host
-from gpudoctor.diagnosis.advice.recommendation import STACKS, recommend
+from gpudoctor.diagnosis.advice.recommendation import recommend
 from gpudoctor.facts.collect import gather
+from gpudoctor.knowledge.stack_names import all_names
 from gpudoctor.model.check import RECIPES, Catalogue
 from gpudoctor.model.facts import Facts, Known
 from gpudoctor.model.plan import Recommendation
 from gpudoctor.model.report import LayerResult, StackResult
 from gpudoctor.services import checking, setup_planning
 
+RECIPES_OF_STACKS = [names.recipe for names in all_names().values() if names.recipe]
 MACHINES = Path(__file__).parents[3] / "machines"
 
 
@@ -28,7 +30,7 @@ def _catalogue() -> Catalogue:
 @cache
 def _looked_at(name: str) -> tuple[Facts, tuple[StackResult, ...]]:
     gathered = gather(open_host(str(MACHINES / name), 30.0, False, None), None, {"setup.name": Known("recommend", "test")})
-    return gathered.facts, checking.judge(gathered, _catalogue(), checking.CheckRequest(), "capture").stacks
+    return gathered.facts, checking.report_from_facts(gathered, _catalogue(), checking.CheckRequest(), "capture").stacks
 
 
 @cache
@@ -137,7 +139,12 @@ def test_every_machine_gets_a_recipe_that_exists(folder: str) -> None:
 
 
 def made_up(facts: dict[str, Any], purpose: str | None = None, stacks: tuple[StackResult, ...] = ()) -> Recommendation:
-    return recommend(Facts({name: Known(value) for name, value in facts.items()}), stacks, purpose, list(STACKS))
+    return recommend(
+        Facts({name: Known(value) for name, value in facts.items()}),
+        stacks,
+        purpose,
+        [stack.names.recipe for stack in _catalogue().stacks if stack.names.recipe],
+    )
 
 
 KEPLER = {
@@ -177,7 +184,13 @@ def test_a_distribution_that_cannot_drive_the_card() -> None:
 
 def test_ipex_that_works_is_left_and_its_successor_named() -> None:
     works = StackResult(
-        stack="ipex", title="IPEX", verdict="ok", used=True, layers=(LayerResult(layer="framework", status="ok", detail=""),)
+        stack="ipex",
+        title="IPEX",
+        verdict="ok",
+        used=True,
+        recipe="ipex",
+        serves=("training",),
+        layers=(LayerResult(layer="framework", status="ok", detail=""),),
     )
     card = {"vendor": "intel", "name": "Arc A770", "kind": "discrete", "generation": "Alchemist"}
     found = made_up({"platform.kind": "linux", "gpus": [card], "gpu.vendors": ["intel"]}, stacks=(works,))
@@ -216,4 +229,4 @@ def test_the_purpose_stands_in_the_command() -> None:
 
 
 def test_every_stack_of_a_recipe_is_known() -> None:
-    assert set(STACKS) | {"intel-driver"} == set(RECIPES)
+    assert {*RECIPES_OF_STACKS, "intel-driver"} == set(RECIPES)

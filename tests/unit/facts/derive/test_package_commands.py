@@ -8,7 +8,7 @@ import pytest
 
 from gpudoctor.facts.derive._tables import table
 from gpudoctor.facts.derive.package_commands import here
-from gpudoctor.system.toml_text import loads
+from gpudoctor.model.toml_text import loads
 
 ROOT = Path(__file__).parents[4]
 

@@ -14,7 +14,7 @@ from gpudoctor.rules.evaluate import evaluate
 from gpudoctor.setup.present_facts import items, truth_of
 from gpudoctor.setup.steps._step import Draft, Kind, Look, PlanError, Settings, Waiting
 from gpudoctor.system.host import Host
-from gpudoctor.system.writable_host import Machine
+from gpudoctor.system.writable_host import WritableHost
 
 _ABSOLUTE = re.compile(r"/|[A-Za-z]:/")
 """Of Windows too, written with slashes."""
@@ -25,7 +25,7 @@ def _line(command: str) -> str:
     return command if command.startswith("https://") else f"$ {command}"
 
 
-class Person:
+class ManualStep:
     name = "person"
     keys: Mapping[str, type | tuple[type, ...]] = {"text": str, "ready_path": str, "ready": Mapping, "commands": list}
     required: tuple[str, ...] = ("text",)
@@ -43,20 +43,20 @@ class Person:
         words = (settings["text"], *map(_line, commands))
         return Draft(settings=settings, changes=(settings["text"],), acts=tuple(Word(text=text) for text in words))
 
-    def before(self, settings: Settings, machine: Machine) -> dict[str, Any]:
+    def before(self, settings: Settings, machine: WritableHost) -> dict[str, Any]:
         return {}
 
-    def apply(self, settings: Settings, before: Settings, machine: Machine) -> None:
+    def apply(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
         if self.missing(settings, machine):
             raise Waiting("\n  ".join([settings["text"], *settings["commands"]]))
 
-    def recover(self, settings: Settings, before: Settings, machine: Machine) -> None:
+    def recover(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
         """Nothing was done by us."""
 
-    def after(self, settings: Settings, before: Settings, machine: Machine) -> dict[str, Any]:
+    def after(self, settings: Settings, before: Settings, machine: WritableHost) -> dict[str, Any]:
         return {}
 
-    def missing(self, settings: Settings, machine: Machine) -> str:
+    def missing(self, settings: Settings, machine: WritableHost) -> str:
         """A word without a condition is only to be read."""
         if settings["ready_path"]:
             return "" if matches(settings["ready_path"], machine.look) else f"{settings['ready_path']} is not there"
@@ -64,7 +64,7 @@ class Person:
             return "" if truth_of(settings["ready"], machine.look) == "true" else "it is not done yet"
         return ""
 
-    def undo(self, settings: Settings, before: Settings, after: Settings | None, machine: Machine) -> tuple[str, ...]:
+    def undo(self, settings: Settings, before: Settings, after: Settings | None, machine: WritableHost) -> tuple[str, ...]:
         return ()
 
 
@@ -79,4 +79,4 @@ def matches(pattern: str, host: Host) -> list[str]:
     return sorted(found)
 
 
-KIND: Kind = Person()
+KIND: Kind = ManualStep()

@@ -1,0 +1,50 @@
+"""The exit status of a report, and what keeps a question about a stack open."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpudoctor.cli import FINDINGS, OK, UNKNOWN
+from gpudoctor.reporters.shared.phrases import bus_seen
+
+if TYPE_CHECKING:
+    from gpudoctor.model.report import Report
+
+
+def status(report: Report, fail_on: str, stack: str | None) -> int:
+    """The exit status: a fault outweighs what could not be told; a stack that was named and is not here is a fault."""
+    summary = report.summary
+    absent = stack is not None and no_such_stack(report, stack) is not None
+    unknown = unanswered(report, stack) or (absent and not bus_seen(report))
+    levels = {
+        "error": summary["errors"],
+        "warning": summary["errors"] + summary["warnings"],
+        "unknown": summary["errors"] + summary["warnings"] + summary["unknown"] + len(report.incomplete),
+        "never": 0,
+    }
+    if levels[fail_on] or (absent and not unknown and fail_on != "never"):
+        return FINDINGS
+    return UNKNOWN if unknown and fail_on != "never" else OK
+
+
+def no_such_stack(report: Report, stack: str) -> str | None:
+    """Why the stack that was named cannot be used here although nothing is broken; None where that is not so."""
+    result = next((result for result in report.stacks if result.stack == stack), None)
+    if result is None or result.verdict not in ("not-applicable", "incomplete"):
+        return None
+    if result.verdict == "not-applicable":
+        return f"no device for {stack}" if bus_seen(report) else f"no device for {stack} visible"
+    missing = next((rung.detail for rung in result.layers if rung.status == "not-reached" and rung.detail), "")
+    return missing or f"{stack} is not installed"
+
+
+def unanswered(report: Report, stack: str | None) -> list[str]:
+    """What was asked for by name and could not be told: demands of a policy, rungs of the stack of --stack."""
+    rungs = [
+        f"{result.stack}/{rung.layer}"
+        for result in report.stacks
+        if result.stack == stack and result.verdict == "unknown"
+        for rung in result.layers
+        if rung.status == "unknown" and rung.layer not in ("compute", "performance")  # those are for validate
+    ]
+    return [*report.undetermined, *rungs]

@@ -1,0 +1,85 @@
+"""What people call a stack: `check --stack`, `setup`, `audit --backend` and `validate --device` read the tables [names] of our stacks."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+from gpudoctor.knowledge import paths
+from gpudoctor.knowledge.loader import our_bundle, read_toml
+from gpudoctor.knowledge.structure import stack_names_from
+from gpudoctor.model.stack_names import StackNames
+
+NEAR = 0.75
+
+
+@lru_cache(maxsize=1)
+def all_names() -> Mapping[str, StackNames]:
+    """By stack, in the order of the ids. Raises structure.DataError for a file of ours that cannot be used."""
+    bundle = our_bundle()
+    if bundle is not None:
+        tables = [(json.loads(entry["table"]), entry["file"]) for entry in bundle["stacks"]]
+    else:  # a checkout whose bundle is still to be made
+        folder = paths.checkout_checks()
+        assert folder is not None
+        tables = [(read_toml(path), str(path)) for path in sorted(folder.glob("stacks/*/stack.toml"))]
+    return {table["stack"]: stack_names_from(table, file) for table, file in tables}
+
+
+def named(word: str) -> str | None:
+    """The stack that a name or alias stands for, in whatever case."""
+    plain = word.strip().lower()
+    known = all_names()
+    return plain if plain in known else next((stack for stack, names in known.items() if plain in names.aliases), None)
+
+
+def stack_of(word: str) -> str:
+    """The stack's id; a word that names none comes back as it is."""
+    return named(word) or word
+
+
+def setup_of(word: str, known: Iterable[str]) -> str:
+    """The name of the recipe; names that setup itself knows stay."""
+    stack = named(word)
+    if word in known or stack is None:
+        return word
+    names = all_names()[stack]
+    return names.recipe or names.set_up_instead or word
+
+
+def backend_of(word: str, known: Iterable[str]) -> str:
+    """The backend of audit; a framework that runs on several is none, and comes back as it is."""
+    stack = named(word)
+    return word if word in known or stack is None else all_names()[stack].backend or word
+
+
+def device_of(word: str, known: Iterable[str]) -> str:
+    """The kind of device of validate."""
+    stack = named(word)
+    return word if word in known or stack is None else all_names()[stack].device or word
+
+
+def suggestion(word: str, choices: Iterable[str]) -> str:
+    """' (did you mean …?)' where all near names are of one kin: 'gpu' is as near to ipu as to cpu, and neither may be meant."""
+    near = difflib.get_close_matches(word.lower(), list(choices), n=3, cutoff=NEAR)
+    kin = {all_names()[stack].kin if (stack := named(name)) else name for name in near}
+    return f" (did you mean '{near[0]}'?)" if len(kin) == 1 and len(word) > 3 else ""
+
+
+def every_name() -> list[str]:
+    """Ids and aliases."""
+    return [name for stack, names in all_names().items() for name in (stack, *names.aliases)]
+
+
+def stack_that_measured(framework: str, backend: str) -> str | None:
+    """The stack whose upper rungs a measurement fills."""
+    known = all_names().items()
+    exact = next((stack for stack, names in known if f"{framework} {backend}" in names.measured_as), None)
+    return exact or next((stack for stack, names in known if framework in names.measured_as), None)
+
+
+def stacks_on(framework: str) -> list[str]:
+    """The stacks that stand on a framework: a failing torch_directml breaks no other one."""
+    return [stack for stack, names in all_names().items() if framework in names.frameworks]
