@@ -79,6 +79,7 @@ def _check(given: Mapping[str, Any]) -> int:
         expect=given["expect"],
         ignore=frozenset(reasons),
         every_check=given["why"] is not None,
+        every_trace=given["form"] == "junit",
     )
     line = StatusLine(quiet=given["quiet"] or given["quick"])
     try:

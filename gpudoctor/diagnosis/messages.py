@@ -29,6 +29,16 @@ def speaks_without_a_message(head: Mapping[str, Any]) -> bool:
     return "signature" not in head or bool(head["proactive"])
 
 
+def may_speak_by_facts(facts: Facts, items: Mapping[str, str], head: Mapping[str, Any]) -> bool:
+    """Whether a check can have a finding where no text is at hand and nothing else is known than `facts`. `items`: records facts to the
+    name of an item, whose fields are known when the records are."""
+    records = head["for_each"]
+    if not speaks_without_a_message(head) or (records is not None and not facts.known(records)):
+        return False
+    item = f"{items.get(records, '')}."
+    return all(facts.known(name) or (records is not None and name.startswith(item)) for name in head["facts"])
+
+
 def may_show(text: SearchedText, head: Mapping[str, Any]) -> bool:
     """Whether the text holds all literals of a signature of the check. Raises KeyError for the head of one without signatures."""
     return any(all(map(text.holds_any, choices)) for choices in head["signature"])

@@ -15,8 +15,9 @@ from typing import Any
 from gpudoctor.knowledge import paths
 from gpudoctor.knowledge.structure import DataError, check_from, choices_in, dates_as_text, stack_from
 from gpudoctor.model.check import Catalogue, Check, Stack
+from gpudoctor.rules.needed_facts import needed_by_check
 
-FORMAT = 7
+FORMAT = 8
 CACHED = 4
 """Bundles of checkouts that are kept, the newest ones."""
 
@@ -26,8 +27,9 @@ def load_catalogue(
 ) -> Catalogue:
     """`items` maps records facts to item names; of our own checks only those are built whose head is `wanted`, all without it.
 
-    A head is the part of a table that tells when it can have a finding: `id`, and of one that speaks by its message `proactive` and
-    `signature`, of each the literals of its `text` in lower case (all of the outer ones, each by any of its inner ones).
+    A head is the part of a table that tells when it can have a finding: `id`, `for_each`, the `facts` that must be known where it speaks
+    without a message, and of one that speaks by its message `proactive` and `signature`, of each the literals of its `text` in lower case
+    (all of the outer ones, each by any of its inner ones).
 
     Raises DataError for a file that cannot be used.
     """
@@ -128,7 +130,7 @@ def _plain(value: Any) -> Any:
 
 
 def _head(table: Mapping[str, Any]) -> dict[str, Any]:
-    head = {"id": table.get("id")}
+    head: dict[str, Any] = {"id": table.get("id"), "for_each": table.get("for_each"), "facts": needed_by_check(table)}
     if signatures := table.get("signature"):
         head |= {"proactive": bool(table.get("proactive")), "signature": [choices_in(signature["text"]) for signature in signatures]}
     return head

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from gpudoctor import __version__
@@ -13,7 +14,7 @@ from gpudoctor.capture.open_host import open_host
 from gpudoctor.capture.recorded_host import RecordedHost
 from gpudoctor.diagnosis.diagnose import Hits, diagnose, in_reading_order
 from gpudoctor.diagnosis.ladders import demote_unused, first_broken, ladder, used_stacks
-from gpudoctor.diagnosis.messages import hits_in, may_show, speaks_without_a_message
+from gpudoctor.diagnosis.messages import hits_in, may_show, may_speak_by_facts, speaks_without_a_message
 from gpudoctor.diagnosis.policy_demands import unmet_demands
 from gpudoctor.diagnosis.summary import fact_tree, headline, not_looked_at, unknown_facts
 from gpudoctor.facts import vocabulary
@@ -63,6 +64,9 @@ class CheckRequest:
     every_check: bool = False
     """Also those that speak only where a text shows their message, which a machine does not: for `--why`."""
 
+    every_trace: bool = False
+    """Also checks whose facts are not known, and which can have no finding: for formats that list what was asked."""
+
     def __post_init__(self) -> None:
         if self.stack is not None:  # by whatever name: `cuda`, `nvidia` and `torch-cuda` are one
             object.__setattr__(self, "stack", stack_of(self.stack))
@@ -84,16 +88,30 @@ def check(request: CheckRequest, progress: Callable[[str], None] | None = None) 
     began = time.monotonic()
     told = read_report(request.capture) if request.capture else None
     host = None if told is not None else open_for(request)
-    knowledge = catalogue(request.checks, None if request.every_check or request.ignore else speaks_without_a_message)
-    refuse_unknown_names(request, knowledge)
+    knowledge = _asked_by_name(request)
     demands = _demands(request.expect) if request.expect else ()
     if told is not None:
         looked = gather_report(told)
     else:
         assert host is not None
         looked = gather_machine(host, "capture" if request.capture else host.origin, progress, live=request.capture is None)
+    if knowledge is None:
+        knowledge = catalogue(request.checks, partial(may_speak_by_facts, looked.gathered.facts, vocabulary.items()))
     report = diagnosed_report(looked, knowledge, request, demands)
     return replace(narrowed(report, request.stack) if request.stack else report, seconds=time.monotonic() - began)
+
+
+def _asked_by_name(request: CheckRequest) -> Catalogue | None:
+    """The catalogue where the request names something of it, which is refused before anything is looked at if it is not there. Else None:
+    only checks whose facts are known will be built."""
+    if request.every_check or request.ignore:
+        knowledge = catalogue(request.checks)
+    elif request.stack or request.checks or request.every_trace:
+        knowledge = catalogue(request.checks, speaks_without_a_message)
+    else:
+        return None
+    refuse_unknown_names(request, knowledge)
+    return knowledge
 
 
 def narrowed(report: Report, stack: str) -> Report:
@@ -157,7 +175,7 @@ def match_tool_messages(facts: Facts, knowledge: Catalogue, deadline: Deadline) 
     if not lines:
         return knowledge, {}
     text, there = SearchedText(lines, deadline=deadline), {check.id for check in knowledge.checks}
-    told = catalogue(wanted=lambda head: head["id"] not in there and not speaks_without_a_message(head) and may_show(text, head))
+    told = catalogue(wanted=lambda head: head["id"] not in there and "signature" in head and may_show(text, head))
     knowledge = replace(knowledge, checks=(*knowledge.checks, *told.checks))
     return knowledge, hits_in(text, knowledge.checks)
 

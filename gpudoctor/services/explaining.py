@@ -9,7 +9,8 @@ from functools import cache, partial
 from itertools import chain
 from typing import Any
 
-from gpudoctor.diagnosis.messages import concerned, hits_in, may_show, speaks_without_a_message
+from gpudoctor.diagnosis.messages import concerned, hits_in, may_show, may_speak_by_facts
+from gpudoctor.facts import vocabulary
 from gpudoctor.facts.collect import gather
 from gpudoctor.facts.text import large
 from gpudoctor.facts.text.cleaning import unquoted
@@ -72,8 +73,8 @@ def explain(
         around = [] if start.lstrip()[:1] == b"{" else _around_the_report(unquoted(large.read(chunks, wanted, progress)), told)
         deadline = Deadline()
         text = SearchedText(around, Roles(around), deadline)
-        knowledge = _knowledge(request, asked, text, signatures)
         looked = checking.gather_report(told)
+        knowledge = _knowledge(request, asked, _spoken_of(request, text, signatures), looked.gathered.facts)
         knowledge, said = checking.match_tool_messages(looked.gathered.facts, knowledge, deadline)
         report = checking.report_from_facts(looked.gathered, knowledge, asked, "text", hits={**said, **hits_in(text, knowledge.checks)})
         late = (*report.incomplete, *_unread(deadline))
@@ -84,7 +85,7 @@ def explain(
         lines = [replace(line, source=place(line.number)) for line in lines]
     deadline = Deadline()
     text = SearchedText(lines, Roles(lines), deadline)
-    knowledge = _knowledge(request, asked, text, signatures)
+    spoken = _spoken_of(request, text, signatures)  # before the deadline begins: it is for what a hostile text can make slow
     evidence, sheet = take(lines, deadline)
     host = machine_of(evidence)
 
@@ -92,6 +93,7 @@ def explain(
         settle(evidence, sheet, facts)
 
     gathered = gather(host, settle=settled, deadline=deadline)
+    knowledge = _knowledge(request, asked, spoken, gathered.facts)
     hits = hits_in(text, concerned(knowledge.checks, knowledge.stacks, gathered.facts), knowledge.stacks, gathered.facts)
     report = checking.report_from_facts(gathered, knowledge, asked, "text", hits=hits)
     return Explanation(
@@ -168,15 +170,30 @@ def _texts(extra: Sequence[str]) -> _Texts:
     return texts + [signature.text for check in further.checks for signature in check.signatures]
 
 
-def _knowledge(request: ExplainRequest, asked: checking.CheckRequest, text: SearchedText, signatures: Callable[[], _Texts]) -> Catalogue:
-    """The checks that can have a finding: those of which only a message tells are not built where the text lacks its literals."""
+def _spoken_of(request: ExplainRequest, text: SearchedText, signatures: Callable[[], _Texts]) -> set[str] | None:
+    """The checks of ours of which the text holds all literals of a signature; None where every check is asked."""
     if text.long:
         text.look_for(literal for choices in signatures() for choice in choices for literal in choice)
-    wanted = None if request.why or request.ignore else partial(_may_tell, text)
+    if request.why or request.ignore:
+        return None
+    spoken: set[str] = set()
+
+    def note(head: Mapping[str, Any]) -> bool:
+        if "signature" in head and may_show(text, head):
+            spoken.add(head["id"])
+        return False
+
+    checking.catalogue((), note)
+    return spoken
+
+
+def _knowledge(request: ExplainRequest, asked: checking.CheckRequest, spoken: set[str] | None, facts: Facts) -> Catalogue:
+    """The checks that can have a finding: those that the text speaks of, and those whose facts are known."""
+    items = vocabulary.items()
+
+    def wanted(head: Mapping[str, Any]) -> bool:
+        return spoken is None or head["id"] in spoken or may_speak_by_facts(facts, items, head)
+
     knowledge = checking.catalogue(request.checks, wanted)
     checking.refuse_unknown_names(asked, knowledge)
     return knowledge
-
-
-def _may_tell(text: SearchedText, head: Mapping[str, Any]) -> bool:
-    return speaks_without_a_message(head) or may_show(text, head)
