@@ -11,7 +11,10 @@ import pytest
 
 from gpudoctor.system import process_reaper
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="orphans are adopted on Linux alone")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="orphans are adopted on Linux alone"),
+    pytest.mark.starts_processes("children that outlive their parents are what is looked for"),
+]
 
 
 @pytest.fixture
