@@ -1,6 +1,6 @@
 """Files that are made to hang, to fill the memory of, or to crash whoever reads them: seeded, one command in a process of its own each.
 
-`python tests/fuzzing.py SECONDS [SEED]` tries for as long as is wanted and counts; tests/unit/test_fuzzed.py tries a fixed number.
+`python tests/fuzzing.py SECONDS [SEED]` tries for as long as is wanted and counts; tests/real/test_hostile_files.py tries a fixed number.
 """
 
 from __future__ import annotations

@@ -15,7 +15,9 @@ from gpudoctor.knowledge.paths import checkout_checks
 from gpudoctor.model.check import Catalogue
 from gpudoctor.model.report import Finding
 from gpudoctor.model.signature import Literals
+from gpudoctor.rules.literals import bare
 from gpudoctor.rules.signatures import SearchedText
+from gpudoctor.rules.synonyms import spelled
 from gpudoctor.services import checking
 
 
@@ -34,6 +36,19 @@ def _literals() -> dict[str, list[Literals]]:
 
 
 @cache
+def _letters() -> dict[str, list[list[list[bytes]]]]:
+    """What a text must at least contain, so that most checks are passed over by the runtime's own search."""
+    return {
+        id: [[[bare(literal).encode() for literal in spelled(choice)] for choice in choices] for choices in signatures]
+        for id, signatures in _literals().items()
+    }
+
+
+def _may_hold(small: bytes, signatures: list[list[list[bytes]]]) -> bool:
+    return any(all(any(letters in small for letters in choice) for choice in choices) for choices in signatures)
+
+
+@cache
 def findings(text: str) -> tuple[Finding, ...]:
     """In reading order. Checks whose literals the text lacks are not asked, as in explain."""
     lines = unquoted(lines_of(text))
@@ -41,7 +56,9 @@ def findings(text: str) -> tuple[Finding, ...]:
     everything = catalogue()
     asked = [
         check for check in everything.checks
-        if not check.signatures or check.proactive or any(all(map(searched.holds_any, choices)) for choices in _literals()[check.id])
+        if not check.signatures or check.proactive
+        or (_may_hold(searched._small, _letters()[check.id])
+            and any(all(map(searched.holds_any, choices)) for choices in _literals()[check.id]))
     ]  # fmt: skip
     evidence, sheet = take(lines)
     gathered = gather(machine_of(evidence), settle=lambda facts: settle(evidence, sheet, facts))

@@ -60,6 +60,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         mark = item.get_closest_marker("starts_processes")
         if mark and Path(__file__).parent in item.path.parents and not (mark.args and str(mark.args[0]).strip()):
             raise pytest.UsageError(f"{item.nodeid}: starts_processes needs a reason, as text")
+    items.sort(key=lambda item: item.get_closest_marker("early") is None)  # stable: all others keep their order
 
 
 @pytest.hookimpl(wrapper=True)

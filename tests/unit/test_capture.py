@@ -45,6 +45,7 @@ def facts_of(capture: str | None) -> dict[str, Any]:
     return {name: fact for name, fact in gathered.facts.items() if name not in MOVING}
 
 
+@pytest.mark.starts_processes("captures this machine, whose tools are asked")
 @pytest.mark.parametrize("name", ["m.tar.gz", "m.zip", "m/"])
 def test_replays_to_the_same_facts(machine: Path, name: str) -> None:
     target = f"{machine}/{name}"
@@ -54,6 +55,7 @@ def test_replays_to_the_same_facts(machine: Path, name: str) -> None:
     assert there.keys() == here.keys()
 
 
+@pytest.mark.starts_processes("captures this machine, whose tools are asked")
 def test_redacted_by_default(machine: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = machine / "m.tar.gz"
     assert run(["capture", "-o", str(target)]) == 0

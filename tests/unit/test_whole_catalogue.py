@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from whole_catalogue import catalogue, findings, named
 
 from gpudoctor.model.check import Example
 
+pytestmark = pytest.mark.early
 FIRST = 3
 
 

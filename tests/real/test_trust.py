@@ -14,10 +14,7 @@ import pytest
 from gpudoctor.system.local_host import LocalHost, find_program
 from gpudoctor.system.trust import COMMITTED, ELSEWHERE, distrust, distrust_environment, phrase
 
-pytestmark = [
-    pytest.mark.skipif(sys.platform == "win32", reason="Windows has other owners"),
-    pytest.mark.starts_processes("a check as root runs in a process of its own; git writes its index"),
-]
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has other owners")
 AS_ROOT = pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reason="gives files to other users")
 SITE = "lib/python3.11/site-packages"
 SOMEBODY, OTHER = 61_234, 61_235
@@ -70,6 +67,7 @@ def unlooked(report: dict[str, object]) -> str:
 
 @AS_ROOT
 @pytest.mark.timeout(120)
+@pytest.mark.rotates("an environment of another user")
 class TestOfAnotherUser:
     def test_the_environment_in_this_folder_is_not_run(self, place: Path) -> None:
         ran = place / "ran"
