@@ -105,8 +105,9 @@ def _numbers(text: str) -> list[int] | None:
     return [int(p) for p in parts] if parts and all(re.fullmatch(r"-?\d+", p) for p in parts) else None
 
 
-def _hidden(facts: Facts, count: int | None) -> Fact:
-    """A sentence where HIP_, ROCR_ or CUDA_VISIBLE_DEVICES leave no AMD GPU visible."""
+def _hidden(facts: Facts, of_kernel: int | None, of_runtime: int | None) -> Fact:
+    """A sentence where HIP_, ROCR_ or CUDA_VISIBLE_DEVICES leave no AMD GPU visible. ROCR_VISIBLE_DEVICES numbers the GPUs of the kernel;
+    the runtime lists what it left, and the other variables number that."""
     if not facts.known("env"):
         return Unknown("not recorded")
     for name in ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"):
@@ -115,6 +116,7 @@ def _hidden(facts: Facts, count: int | None) -> Fact:
             continue
         value = str(found.value).strip()
         numbers = _numbers(value)
+        count = of_kernel if name == "ROCR_VISIBLE_DEVICES" else of_runtime
         if not value or value in ("-1", "NoDevFiles", "none"):
             return Known(f'{name}="{value}" hides every GPU', name)
         if numbers and count and (numbers[0] < 0 or numbers[0] >= count):
@@ -171,8 +173,8 @@ def derive(facts: Facts) -> Iterable[tuple[str, Fact]]:
     )
     agents = facts.value("rocm.agents")
     nodes = facts.value("amd.kfd.nodes")
-    count = len(agents) if agents else len(nodes) if nodes else None
-    yield "amd.hidden", _hidden(facts, count)
+    of_kernel = len(nodes) if nodes else None
+    yield "amd.hidden", _hidden(facts, of_kernel, len(agents) if agents else of_kernel)
     yield "amd.libraries_shadowed", _libraries_shadowed(facts)
     yield "amd.igpu_first", _igpu_first(records, discrete, agents, nodes)
 

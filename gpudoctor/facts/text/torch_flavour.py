@@ -28,6 +28,7 @@ _NO_CUDA = lazy(
 )
 _INTEL = lazy(r"\bxpu\b|\barc (?:pro )?[ab]\d{2,3}m?\b|intel arc|arc\(tm\)", re.IGNORECASE)
 _NVIDIA = lazy(r"nvidia|geforce|\b[rg]tx\b|\bcuda\b|tesla|quadro", re.IGNORECASE)
+_JETSON = lazy(r"\bjetson\b|\bjetpack\b|-tegra\b", re.IGNORECASE)
 NOT_SAID = "x"
 
 
@@ -44,6 +45,8 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
         # the message of a CUDA build, or a sentence that leaves out '+cu124' or '+xpu', whatever PyPI has
         intel = _INTEL.search(sheet.text) and not _NVIDIA.search(sheet.text)
         evidence.fact("torch.version_file", {"version": version, "xpu" if intel else "cuda": NOT_SAID}, "text")
+    elif _JETSON.search(sheet.text) and not _NO_CUDA.search(sheet.text):  # NVIDIA's wheels for it carry no local version either
+        evidence.fact("torch.version_file", {"version": version, "cuda": NOT_SAID}, "text")
 
 
 def _said(text: str) -> set[str]:

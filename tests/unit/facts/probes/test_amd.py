@@ -136,11 +136,19 @@ def test_a_card_and_its_wheel(gfx: str, override: str | None, local: str, native
 
 
 @pytest.mark.parametrize(
-    ("env", "hidden"),
-    [({"HIP_VISIBLE_DEVICES": ""}, True), ({"ROCR_VISIBLE_DEVICES": "3"}, True), ({"HIP_VISIBLE_DEVICES": "0"}, False), ({}, False)],
+    ("env", "nodes", "hidden"),
+    [
+        ({"HIP_VISIBLE_DEVICES": ""}, 1, True),
+        ({"ROCR_VISIBLE_DEVICES": "3"}, 1, True),
+        ({"ROCR_VISIBLE_DEVICES": "3"}, 8, False),  # the one that the runtime still lists
+        ({"ROCR_VISIBLE_DEVICES": "3", "HIP_VISIBLE_DEVICES": "3"}, 8, True),
+        ({"HIP_VISIBLE_DEVICES": "0"}, 1, False),
+        ({}, 1, False),
+    ],
 )
-def test_hidden_devices(env: dict[str, str], hidden: bool) -> None:
-    facts = Facts({"gpus": Known([]), "env": Known(env), "rocm.agents": Known([{"gfx": "gfx1100"}])})
+def test_hidden_devices(env: dict[str, str], nodes: int, hidden: bool) -> None:
+    of_kernel = Known([{"gfx": "gfx1100"}] * nodes)
+    facts = Facts({"gpus": Known([]), "env": Known(env), "rocm.agents": Known([{"gfx": "gfx1100"}]), "amd.kfd.nodes": of_kernel})
     assert isinstance(dict(derived.derive(facts))["amd.hidden"], Known) is hidden
 
 

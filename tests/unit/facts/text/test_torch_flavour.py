@@ -48,6 +48,11 @@ def test_a_sentence_on_windows_leaves_the_flavour_open(text: str, build: str) ->
     assert read(text).value("torch.build") == build
 
 
+def test_a_jetson_has_builds_of_its_own() -> None:
+    assert read("Jetson AGX Orin, JetPack 6.2, torch 2.8.0: RuntimeError: cuDNN error").value("torch.build") == "cuda"
+    assert read("Jetson AGX Orin, pip install torch gave torch 2.8.0, torch.cuda.is_available() is False").value("torch.build") != "cuda"
+
+
 def test_a_toolkit_elsewhere_is_no_statement_on_torch() -> None:
     assert read("Ubuntu 22.04, PyTorch 2.3.0\nCUDA 11.8 is in /usr/local").value("torch.cuda") != "11.8"
 
