@@ -1,4 +1,4 @@
-"""`python -m gpudoctor`."""
+"""The entry point of `python -m gpudoctor`."""
 
 from gpudoctor.start import main
 

@@ -21,7 +21,7 @@ _CARET = re.compile(r"[\^~]\s*(\d+(?:\.\d+){0,5})$")
 
 
 def requirement(text: str, file: str, line: int | None, **more: Any) -> AskedPackage:
-    """PEP 508. Raises FormatError."""
+    """Reads a requirement as PEP 508 defines it. Raises FormatError."""
     where = f"{file}:{line}" if line else file
     if len(text) > LONGEST:
         raise FormatError(f"{where}: a requirement of {len(text)} characters; at most {LONGEST} are read")

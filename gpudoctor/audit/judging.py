@@ -46,7 +46,7 @@ class AuditTarget:
         return TITLES[self.backend]
 
     def environment(self) -> dict[str, str]:
-        """For markers."""
+        """The environment in which markers are evaluated."""
         system = {"windows": ("win32", "Windows", "nt"), "macos": ("darwin", "Darwin", "posix")}.get(
             self.platform, ("linux", "Linux", "posix")
         )
@@ -191,7 +191,7 @@ def _extra(wanted: AskedPackage, target: AuditTarget) -> str | None:
 
 
 def _name(requirement: str) -> str:
-    """'torch' of 'torch>=2.5'."""
+    """The name of a requirement: 'torch' of 'torch>=2.5'."""
     found = re.match(r"[A-Za-z0-9][\w.-]*", requirement)
     return canonicalize_name(found[0]) if found else ""
 

@@ -43,7 +43,7 @@ def _logical(text: str) -> Iterator[tuple[int, str]]:
 
 
 def take(line: str, number: int, found: Manifest, *, form: str = "") -> None:
-    """One logical line."""
+    """Reads one logical line, continued lines joined."""
     option = _OPTION.match(line) if line.startswith("-") else None
     if line.startswith("-") and option is None and line[:2] in ("-r", "-c", "-f", "-i", "-e"):
         option = re.match(r"(-[rcfie])(.*)", line)  # -rother.txt

@@ -76,5 +76,5 @@ def _of_conda(requirement: str, wanted: AskedPackage, quote: str) -> list[str]:
 
 
 def quoted(text: str) -> str:
-    """For a shell."""
+    """Quotes a text for a POSIX shell where it needs that."""
     return f'"{text}"' if re.search(r"[<>\[\];\s!*]", text) else text

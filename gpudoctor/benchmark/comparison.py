@@ -26,7 +26,7 @@ BETWEEN_NOISY_RUNS = 10.0
 STILL_SAME = 1.25
 """An interval that holds 1 and reaches further tells nothing: as much would matter to anybody."""
 LEAST, MOST = 1e-12, 1e12
-"""Milliseconds, and per cent: what lies beyond is nobody's measurement."""
+"""Milliseconds, and per cent: values beyond these are no real measurement."""
 Report = Mapping[str, Any]
 
 

@@ -60,7 +60,7 @@ class ValidateOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """One measurement to make."""
+    """One measurement that a worker is to make."""
 
     target: MeasurementTarget
     workload: Workload
@@ -253,7 +253,7 @@ def startup(job: Job) -> float:
 
 
 def _work(job: Job, flops: float | None) -> float:
-    """Of a worker that has begun."""
+    """The seconds that a worker needs once it has begun: warm-up, the first step and the samples, estimated."""
     step = job.cost()
     if step is None:
         return min(job.warm_up, 0.5) + job.duration

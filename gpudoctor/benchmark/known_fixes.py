@@ -188,7 +188,7 @@ def wrong(answer: Said) -> str:
 
 
 def time_of(answer: Said, measures: str) -> float | None:
-    """Milliseconds."""
+    """The measured time in milliseconds, None where there is none."""
     latency = answer.result.get("latency_ms")
     value = answer.result.get("first_ms") if measures == "first" else latency.get("median") if isinstance(latency, Mapping) else None
     return float(value) if isinstance(value, int | float) and value > 0 else None

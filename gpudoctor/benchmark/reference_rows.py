@@ -92,7 +92,7 @@ class DeviceRow:
     gbs: float | None = None
     watts: float | None = None
     pcie: tuple[int, int] | None = None
-    """Generation and lanes."""
+    """The generation of PCI Express and the number of lanes."""
     remark: str = ""
     estimate: bool = False
 

@@ -143,5 +143,5 @@ def members(job: Job, folder: str) -> list[dict[str, Any]]:
 
 
 def parts(batch: int, size: int) -> list[int]:
-    """5 over 2 is 3 and 2."""
+    """The sizes of the parts of a batch: of 5 over 2 they are 3 and 2."""
     return [batch // size + (rank < batch % size) for rank in range(size)]

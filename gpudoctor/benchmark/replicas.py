@@ -27,9 +27,9 @@ class Together:
     answer: WorkerAnswer
     rate: float | None = None
     each: tuple[float, ...] = ()
-    """Of the rate, by replica."""
+    """The rate of each replica."""
     message: int | None = None
-    """Bytes, of a collective."""
+    """The size of the message of a collective, in bytes."""
 
 
 def failure(answers: Sequence[WorkerAnswer], name: str = "replica") -> WorkerAnswer | None:
@@ -52,7 +52,7 @@ def failure(answers: Sequence[WorkerAnswer], name: str = "replica") -> WorkerAns
 
 
 def of_batches(answers: Sequence[WorkerAnswer]) -> Together:
-    """The measurement of replicas."""
+    """Puts the answers of all replicas together into one measurement."""
     bad = failure(answers)
     if bad is not None:
         return Together(bad)

@@ -95,7 +95,7 @@ def summed(
     points: Sequence[SweepPoint], workload: str, unit: str, device: str, *, max_latency: float | None = None, most: int = MOST,
     capacity: int | None = None,
 ) -> Sweep:  # fmt: skip
-    """Pure."""
+    """The result of a sweep: its points in order, how it ended, and which batch is best."""
     ordered = tuple(sorted(points, key=lambda point: point.batch))
     ran = [point for point in ordered if point.measured]
     ended = "most"

@@ -84,7 +84,7 @@ def ask(
 
 
 class _Said:
-    """The lines so far."""
+    """The lines that a worker has printed so far."""
 
     def __init__(self, on_stage: OnStage | None) -> None:
         self._on_stage = on_stage

@@ -90,7 +90,7 @@ class RecordedHost:
             if name.startswith("files/"):
                 self._files[self._norm(name[5:])] = name
             elif name.endswith(".toml") and "/" not in name:
-                read_toml(store, name)  # a table that no answer needs is read too: whoever rewrites the capture reads all of them
+                read_toml(store, name)  # a table that no answer needs is read too, since rewriting the capture reads all of them
         self._links: dict[str, str] = links
         self._modes: dict[str, Mapping[str, Any]] = {}
         for key, value in read_toml(store, "modes.toml").items():

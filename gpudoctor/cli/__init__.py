@@ -84,7 +84,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     """The console script. Every way out has its exit status and at most one line on standard error."""
     gc.set_threshold(*SELDOM)
     arguments = list(sys.argv[1:] if argv is None else argv)
-    for name in ("stdout", "stderr"):  # closed by whoever started this: what is written there goes nowhere
+    for name in ("stdout", "stderr"):  # closed by the parent process: what is written there goes nowhere
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))
     status = run(arguments)

@@ -46,7 +46,7 @@ def write(text: str, path: str) -> None:
 
 
 def write_bytes(content: bytes, path: str) -> None:
-    """Likewise."""
+    """Writes bytes to a file that is either the old one or the whole new one."""
     try:
         if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode) and not os.path.isdir(path):
             with open(path, "wb") as device:

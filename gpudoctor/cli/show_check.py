@@ -186,7 +186,7 @@ def _advice(label: str, advice: Mapping[str, Any], steps: Sequence[Step], block:
 
 
 def stack_table(stack: Stack) -> dict[str, Any]:
-    """JSON."""
+    """The stack as a table for JSON."""
     return {
         "stack": stack.stack,
         "title": stack.title,

@@ -16,7 +16,7 @@ Block = Callable[[str, str], Iterator[str]]
 
 
 def table(recipe: Recipe) -> dict[str, Any]:
-    """JSON."""
+    """The recipe as a table for JSON."""
     return {
         "id": recipe.id, "name": recipe.name, "title": recipe.title, "platform": recipe.platform, "rank": recipe.rank,
         "stack": recipe.stack, "archived": recipe.archived, "disk_gb": recipe.disk_gb, "applies": english(recipe.applies),

@@ -157,7 +157,7 @@ def _confidence(trace: Trace, hits: Sequence[Hit], confirmed_by_facts: bool) -> 
 
 
 def _severity(declared: str, confidence: str) -> str:
-    """An error is at least likely."""
+    """The severity: an error must be at least likely, else it is a warning."""
     return "warning" if confidence == "possible" and declared == "error" else declared
 
 

@@ -14,7 +14,7 @@ from gpudoctor.rules.evaluate import evaluate
 from gpudoctor.rules.templates import fill_known
 
 MEASURED = ("compute", "performance")
-"""Rungs that validate fills."""
+"""Rungs that are known only after `validate`."""
 
 
 def used_stacks(stacks: Iterable[Stack], facts: Facts) -> frozenset[str]:

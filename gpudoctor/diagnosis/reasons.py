@@ -31,7 +31,7 @@ TO_HAVE = {
     "gc-info": "; enable the Poplar SDK in this shell and check again",
     "sycl-ls": "; it comes with oneAPI",
 }
-"""How a person gets the tool."""
+"""How a person installs the tool that is missing."""
 _ORDER = (
     "timeout", "out of time", "crashed", "device busy", "permission denied", "not inspected", "too large", "io error", "unparsable",
     "tool missing", "conflicting", "newer than this table", "not recorded", "not in the text", "probe crashed", "not probed",

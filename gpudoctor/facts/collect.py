@@ -81,7 +81,7 @@ def derive(gathered: Gathered, deadline: Deadline | None = None) -> None:
         try:
             for name, fact in derivation.derive(gathered.facts):
                 gathered.facts.set(name, _proven(fact, gathered.facts))
-        except Exception as error:  # one of the two broad excepts: a gap in the facts, not the end
+        except Exception as error:  # whatever it is, it is a gap in the facts and not the end of the run
             gathered.incidents.append(f"{derivation.name}: {type(error).__name__}: {error}")
 
 

@@ -49,9 +49,9 @@ class LastRun:
     environment: str
     """The interpreter (fact python.executable)."""
     framework: str
-    """torch, ipex, openvino ..."""
+    """The framework by its short name: torch, ipex, openvino."""
     device: str
-    """As --device takes it."""
+    """The device as --device takes it."""
     date: str
     """UTC: 2026-11-21T20:00:00Z"""
     measurements: tuple[Measurement, ...]

@@ -22,7 +22,7 @@ def all_derivations() -> Iterator[Derivation]:
 
 
 def specs() -> dict[str, FactSpec]:
-    """The vocabulary by name."""
+    """Every fact that is provided, by its name."""
     named: dict[str, FactSpec] = {}
     for provides in (*(probe.provides for probe in all_probes()), *(derivation.provides for derivation in all_derivations())):
         named.update((spec.name, spec) for spec in provides)

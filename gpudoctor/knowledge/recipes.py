@@ -67,7 +67,7 @@ def compile_recipes(folder: Path) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Dates of TOML become texts."""
+    """A table whose TOML dates have become texts."""
     if isinstance(value, dict):
         return {key: _plain(inner) for key, inner in value.items()}
     if isinstance(value, list):

@@ -69,7 +69,7 @@ def suggestion(word: str, choices: Iterable[str]) -> str:
 
 
 def every_name() -> list[str]:
-    """Ids and aliases."""
+    """The ids of all stacks and their aliases."""
     return [name for stack, names in all_names().items() for name in (stack, *names.aliases)]
 
 

@@ -26,7 +26,7 @@ UNPLAIN = re.compile(
     r"|\blogs? in anew\b|\bis not here\b|\b(?:you|this user|this user or container) may not (?:open|read)\b",
     re.IGNORECASE,
 )
-"""Phrases of nobody's plain English: docs/guide/style.md."""
+"""Phrases that are no plain English: docs/guide/style.md."""
 _STAMP = re.compile(
     r"(?:said|something else|nothing of it|as it is printed|as a person says it|another wording|said in a text|told"
     r"|example)(?: \d+)?",

@@ -47,7 +47,7 @@ class Image:
 
 @dataclass(slots=True, kw_only=True)
 class Manifest:
-    """What one file says."""
+    """What one dependency file asks for."""
 
     file: str
     kind: str
@@ -63,7 +63,7 @@ class Manifest:
     includes: list[tuple[str, int]] = field(default_factory=list)
     """Files that it names with -r and -c, with the line."""
     notes: list[str] = field(default_factory=list)
-    """What was not read, and why."""
+    """Parts of the file that were not read, each with the reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,11 +13,11 @@ class SweepPoint:
     status: str
     """ok, memory (it does not fit), slow (ok, but a step takes longer than the sweep may wait), failed"""
     latency_ms: float | None = None
-    """Median."""
+    """The median latency of a batch."""
     p95_ms: float | None = None
     ci95_percent: float | None = None
     throughput: float | None = None
-    """Items a second."""
+    """The throughput in items a second."""
     memory_bytes: int | None = None
     reason: str = ""
 

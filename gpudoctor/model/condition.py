@@ -20,7 +20,7 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Combination:
-    """all, any or not (one part)."""
+    """A condition of parts: `all`, `any`, or `not`, which has one part."""
 
     kind: Literal["all", "any", "not"]
     parts: tuple[Condition, ...]

@@ -24,7 +24,7 @@ class Absent:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """Nobody could tell. `reason` is one of REASONS, with an optional detail after a colon."""
+    """The value could not be determined. `reason` begins with a word that diagnosis.reasons explains; a detail follows a colon."""
 
     reason: str = "not probed"
 
@@ -95,7 +95,7 @@ class Facts:
         self._facts: dict[str, Fact] = dict(initial or {})
 
     def set(self, name: str, fact: Fact) -> None:
-        """A number that no machine can have, at any depth, is kept as unknown: whoever reckons with it would crash."""
+        """A number that no machine can have, at any depth, is kept as unknown: arithmetic with it would crash."""
         if isinstance(fact, Known) and _beyond(fact.value):
             fact = Unknown(_ABSURD) if type(fact.value) is int else Known(_without(fact.value), fact.source)
         self._facts[name] = fact

@@ -20,5 +20,5 @@ class LazyPattern:
 
 
 def lazy(text: str, flags: int = 0) -> re.Pattern[str]:
-    """As re.compile, but later."""
+    """An expression that is compiled when it is used first."""
     return cast("re.Pattern[str]", LazyPattern(text, flags))

@@ -73,7 +73,7 @@ class Reference:
 
     ratio: float
     value: float
-    """As published, in `unit`."""
+    """The published value, in `unit`."""
     source: str
     unit: str = ""
     differs: tuple[str, ...] = ()
@@ -97,7 +97,7 @@ class Conditions:
     link_width: int | None = None
     link_width_max: int | None = None
     power_limit_share: float | None = None
-    """Limit by default limit."""
+    """The power limit divided by the default limit."""
     gpu_address: str | None = None
     gpu_kind: str | None = None
     """discrete, integrated or accelerator"""

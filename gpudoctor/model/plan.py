@@ -79,7 +79,7 @@ class Plan:
     stack: str
     compute: str
     machine: str
-    """The machine in one line."""
+    """The machine that the plan is for, in one line."""
     env: str
     """Folder of the target environment; empty where the recipe needs none."""
     steps: tuple[PlannedStep, ...]

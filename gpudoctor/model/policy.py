@@ -31,12 +31,12 @@ class Reached:
     unit: str = ""
     """Empty: whatever the workload is counted in."""
     measure: str = "gpudoctor validate"
-    """The command that would tell."""
+    """The command whose output would decide the demand."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demand:
-    """One thing that must be so."""
+    """One condition that a policy demands of a machine."""
 
     name: str
     that: Condition | Count | Reached

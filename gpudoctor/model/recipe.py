@@ -34,7 +34,7 @@ class Address:
     date: str = ""
     """When it was seen to be so (YYYY-MM-DD)."""
     ref: str = ""
-    """Where that is written."""
+    """The source that says so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

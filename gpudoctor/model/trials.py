@@ -48,7 +48,7 @@ class TrialResult:
     without_ms: float | None = None
     with_ms: float | None = None
     runs: int = 0
-    """Of each side."""
+    """The number of runs on each side."""
     recommended: bool = False
     reason: str = ""
     advice: str = ""

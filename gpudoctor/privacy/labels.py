@@ -48,7 +48,7 @@ class LabelNamer(Protocol):
 
 
 class Labels:
-    """`stays(word)`: whether it is a technical word, as which nobody's account is known."""
+    """`stays(word)`: whether it is a technical word and not known as an account."""
 
     def __init__(self, namer: LabelNamer, stays: Callable[[str], bool]) -> None:
         self._namer, self._stays = namer, stays

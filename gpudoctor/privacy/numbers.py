@@ -51,7 +51,7 @@ _NAMED_HEX = re.compile(
 _UUID = re.compile(r"(?<![0-9a-f])([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?![0-9a-f-])", re.IGNORECASE)
 _UUID_WITHOUT_DASHES = re.compile(r"(\buuid\W{1,3})([0-9a-f]{32})(?![0-9a-f])", re.IGNORECASE)
 _LAYER = re.compile(r"(?<=/)[0-9a-f]{64}(?=/)")
-"""A folder of a container."""
+"""A layer of a container, whose folder has a checksum as its name."""
 _NUMBERED = re.compile(
     r"(\b(?:serial(?:[ _-]?(?:number|no|num))?|s/n|service[ _]tag|asset[ _]?tag|product (?:key|id)|imei|imsi|iccid|account"
     r"|licen[sc]e (?:number|no)|iserial\s{1,24}\d|tag)\W{1,4}(?:is |of |with )?)"

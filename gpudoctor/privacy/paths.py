@@ -115,7 +115,8 @@ class Paths:
         return (f"/{first}" if first in _FHS or self.stays(first) else "/" + self._stand_in("folder", first)) + self._parts(f"/{rest}")
 
     def _found(self, match: re.Match[str], all_of_it: str | None = None) -> str:
-        """`all_of_it`: what follows the root of a path that is known whole, spaces and all; of such a one only what is nobody's stays."""
+        """`all_of_it`: what follows the root of a path that is known whole, spaces and all; of such a path only
+        the parts stay that are the same on every machine."""
         root, rest = match["root"], match["rest"] if all_of_it is None else all_of_it
         if root.startswith("~"):
             return root if root[1:] in _KEPT_HOMES else "~" + self._stand_in("user", root[1:]) + self._parts(rest)
@@ -147,7 +148,7 @@ class Paths:
         return "".join(mapped)
 
     def part(self, name: str) -> str:
-        """One folder or file."""
+        """The pseudonym of one folder or file."""
         bare = name.rstrip(".,!?`")
         if bare.casefold() in self._users and not self.stays(bare):
             return self._stand_in("user", bare) + name[len(bare) :]

@@ -127,14 +127,14 @@ class NamePlaces:
         return self._namer.stand_in("host", match[0][:12]) if match[0][:12] in self._hosts else match[0]
 
     def _at_host(self, match: re.Match[str]) -> str:
-        """A prompt: alice@wonderland."""
+        """Replaces the names in a prompt such as alice@wonderland."""
         user, host = match[1], match[2]
         if host.lower() not in self._hosts and not (user.casefold() in self._users and not is_public(host)):
             return match[0]
         return f"{self._namer.name(user)}@{self._namer.host_of_context(host)}"
 
     def _owner(self, name: str) -> str:
-        """Of a file, or its group: accounts of the system stay, whoever is called like them."""
+        """Of a file, or its group: accounts of the system stay, even where a person has the same name."""
         if name.lower() in GROUPS or name.isdigit() or name.startswith(("_", "systemd-")) or name.lower() in TECHNICAL:
             return self._namer.group(name)
         return self._namer.user_of_context(name)

@@ -104,7 +104,7 @@ class Redactor:
         return owner
 
     def group(self, group: str) -> str:
-        """A group: that of a person is replaced, one of the system never, whoever is called like it."""
+        """A group: that of a person is replaced, one of the system never, even where a person has the same name."""
         return group if group.lower() in GROUPS else self.name(group)
 
     def path(self, path: str) -> str:

@@ -78,7 +78,7 @@ class Secrets:
         self._hidden = hidden
 
     def blocks(self, text: str) -> str:
-        """Keys of several lines."""
+        """Replaces keys that span several lines."""
         if "PRIVATE KEY" in text or "PuTTY" in text:
             text = _KEY_BLOCKS.sub(lambda _: self._hidden(), text)
         return text

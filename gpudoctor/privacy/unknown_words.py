@@ -39,7 +39,7 @@ _BEGINNINGS = ("un", "re", "de", "non", "pre", "sub", "multi", "auto", "dis", "m
 
 @cache
 def vocabulary() -> frozenset[str]:
-    """In lower case."""
+    """All known words in lower case."""
     text = (resources.files("gpudoctor.data") / "vocabulary.txt").read_text(encoding="ascii")
     return frozenset(text.split()) | TECHNICAL | GROUPS | _OURS
 

@@ -134,7 +134,7 @@ class SearchedText:
         return bisect_right(self._starts, at) - 1
 
     def _end_of(self, row: int) -> int:
-        """Where the next line begins."""
+        """The position where the line behind this one begins."""
         return self._starts[row + 1] if row + 1 < len(self._starts) else len(self._small)
 
     def _look(self, signature: Signature, row: int) -> Hit | None:

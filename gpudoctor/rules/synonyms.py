@@ -76,5 +76,5 @@ def members(literal: str) -> tuple[str, ...]:
 
 
 def spelled(choice: Iterable[str]) -> Iterator[str]:
-    """All words of a choice."""
+    """All words that a choice of a signature stands for."""
     return (word for literal in choice for word in members(literal))

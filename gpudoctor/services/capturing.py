@@ -53,7 +53,7 @@ def record(python: str | None, budget: float, quick: bool = False, progress: Pro
 
 
 def variables_of(entries: Mapping[str, bytes]) -> frozenset[str]:
-    """Those of a recording that may keep their values: what else somebody has set is nobody's business."""
+    """Those of a recording that may keep their values: other variables of the person are private."""
     return frozenset(name for name in loads(entries.get("env.toml", b"").decode("utf-8", "replace")) if _matters(name))
 
 

@@ -84,7 +84,7 @@ def open_for(request: CheckRequest) -> Host:
 
 
 def check(request: CheckRequest, progress: Callable[[str], None] | None = None) -> Report:
-    """Look, then judge."""
+    """Gathers the facts of a machine and makes the report of them."""
     began = time.monotonic()
     told = read_report(request.capture) if request.capture else None
     host = None if told is not None else open_for(request)

@@ -74,7 +74,7 @@ def load(path: str, request: checking.CheckRequest, progress: Progress | None = 
 
 
 def now(request: checking.CheckRequest, progress: Progress | None = None) -> tuple[Loaded, Report]:
-    """This machine as it is."""
+    """Gathers the facts of this machine as it is at this moment."""
     report = checking.check(request, progress)
     return Loaded(json_report.document(report), "now"), report
 

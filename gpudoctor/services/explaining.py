@@ -120,7 +120,7 @@ def _around_the_report(lines: Sequence[Numbered], told: Mapping[str, Any]) -> li
 
 
 def _plain(words: str) -> str:
-    """Without what Markdown adds."""
+    """A text without the marks that Markdown adds."""
     return "".join(letter for letter in words if letter.isalnum())
 
 

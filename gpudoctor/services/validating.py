@@ -44,7 +44,7 @@ Progress = Callable[[str], None]
 
 
 class MeasurementListener(Protocol):
-    """Somebody who sees it happen."""
+    """What receives the progress of a run: a table on a terminal, or nothing."""
 
     def planned(self, jobs: Sequence[Job]) -> None: ...
     def begins(self, job: Job) -> None: ...
@@ -67,7 +67,7 @@ class Validated:
     left_out: tuple[str, ...] = ()
     """What was not measured, and why: a line each."""
     picks: tuple[BatchPick, ...] = ()
-    """What --max-latency allows."""
+    """The largest batch for each network that --max-latency allows."""
     seconds: float = 0.0
     not_kept: str = ""
     """Why a later check will not know of it."""

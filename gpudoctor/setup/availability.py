@@ -37,7 +37,7 @@ class AvailabilityRow:
     detail: str = ""
     advice: str = ""
     address: str = ""
-    """Name of the address."""
+    """The name of the address that was asked."""
 
 
 @dataclass(slots=True)

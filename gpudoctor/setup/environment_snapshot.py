@@ -45,7 +45,7 @@ def read_manifest(env: str, machine: WritableHost) -> dict[str, str] | None:
 
 
 def added(now: Mapping[str, str], ours: Mapping[str, str]) -> list[str]:
-    """Files that are not ours, or not any more as we left them. What is gone is nobody's loss."""
+    """Files that are not ours, or not any more as we left them. A file that is gone needs no care."""
     return sorted(path for path, mark in now.items() if mark != "folder" and path != MANIFEST and ours.get(path) != mark)
 
 

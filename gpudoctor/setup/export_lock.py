@@ -28,7 +28,7 @@ Compile = Callable[[Sequence[str], str], tuple[int | None, str, str]]
 
 
 class LockError(Exception):
-    """Why a step cannot be locked."""
+    """Raised with the reason for which a step cannot be locked."""
 
 
 @dataclass(frozen=True, slots=True)

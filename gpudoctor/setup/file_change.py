@@ -42,7 +42,7 @@ def original(before: Settings) -> bytes | None:
 
 
 def bits(mode: str) -> int:
-    """0o644 of '-rw-r--r--'."""
+    """The permission bits of a listed mode: 0o644 of '-rw-r--r--'."""
     value = 0
     for place, letter in enumerate(mode[1:10]):
         if letter not in "-ST":

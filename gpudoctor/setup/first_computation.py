@@ -49,7 +49,7 @@ class Computed:
 
     @property
     def text(self) -> str:
-        """One line for a person."""
+        """The result in one line."""
         where = f"{self.device} ({self.device_name})" if self.device_name else self.device
         if self.ok:
             return f"computed on {where}, equal to the CPU within {_short(self.tolerance)}"
@@ -167,5 +167,5 @@ def _number(value: Any, most: float) -> float | None:
 
 
 def _short(number: float | None) -> str:
-    """0.001 as 1e-3."""
+    """A number in few letters: 0.001 as '1e-3'."""
     return re.sub(r"e([+-])0*", lambda sign: "e-" if sign[1] == "-" else "e", f"{number:.0e}") if number else "0"

@@ -153,7 +153,7 @@ class Journal:
         return next(iter(self._runs("WHERE id=?", (number,))), None)
 
     def runs(self) -> list[RunRow]:
-        """All, oldest first."""
+        """All runs, the oldest first."""
         return self._runs("ORDER BY id", ())
 
     def unfinished(self) -> RunRow | None:

@@ -56,9 +56,10 @@ def mirror_notes(before: Mapping[str, Address], after: Mapping[str, Address]) ->
 
 
 def unauthenticated(before: Mapping[str, Address], after: Mapping[str, Address]) -> tuple[str, ...]:
-    """Mirrors with plain http of what no signature protects: whoever is on the way decides what is installed, and a person is asked."""
+    """Mirrors with plain http of what no signature protects: anybody on the network path decides what is installed, so a
+    person is asked."""
     return tuple(
-        f"{name} comes from {now.url} over http, unauthenticated: whoever is on the way can put something else in its place"
+        f"{name} comes from {now.url} over http, unauthenticated: anybody on the network path can put something else in its place"
         for name, now in sorted(after.items())
         if now != before.get(name) and now.kind not in _WITH_KEY and now.url.startswith("http://")
         and not is_loopback(urlsplit(now.url).hostname or "")

@@ -34,7 +34,7 @@ class TargetFolder:
 
 
 def at(host: Host, path: str) -> TargetFolder:
-    """By reading the folder."""
+    """Determines from the files of a folder what it is."""
     marker = host.read(f"{path}/pyvenv.cfg", limit=20_000)
     libraries = [name for name in host.listdir(f"{path}/lib") if _LIBRARY.match(name)]
     kind = "venv" if marker.ok else "conda" if host.listdir(f"{path}/conda-meta") else ""

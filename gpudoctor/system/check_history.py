@@ -61,7 +61,7 @@ class History:
         return True
 
     def list(self) -> list[Kept]:
-        """Newest first."""
+        """The reports that are kept, the newest first."""
         found = []
         with contextlib.suppress(OSError):
             for entry in os.scandir(self.folder):

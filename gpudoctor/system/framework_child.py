@@ -33,7 +33,7 @@ _LONGEST = 300
 
 
 class VariableHost(Protocol):
-    """What is needed of a host."""
+    """What running a framework in a child needs of a host."""
 
     def env(self, name: str) -> str | None: ...
 

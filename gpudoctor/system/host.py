@@ -113,7 +113,7 @@ class Host(Protocol):
     """True: no process is to be started; `run` answers not_recorded ('not inspected')."""
 
     target_python: str | None
-    """What --python said."""
+    """The interpreter or environment that --python named."""
 
     def run(self, argv: Sequence[str], *, timeout: float = 5.0, limit: int = 4_000_000) -> Ran: ...
     def run_child(

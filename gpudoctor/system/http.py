@@ -32,7 +32,7 @@ class Answer:
 
     @property
     def ok(self) -> bool:
-        """The whole of it is here."""
+        """Whether the server answered with success and the whole content is here."""
         return not self.problem and self.status is not None and 200 <= self.status < 300
 
     @property

@@ -34,7 +34,7 @@ _running: set[int] = set()
 _ending = threading.Event()
 """Set by Ctrl-C: nothing is started any more."""
 _starting = threading.Lock()
-"""Held while one is started: before it is in the list above and carries its marker, it looks like nobody's."""
+"""Held while one is started: before it is in the list above and carries its marker, it looks like an orphan of somebody else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Guard:
     watch: Callable[[], str] | None = None
     """Asked about ten times a second; a text ends the process, and is the reason (Ran.stopped)."""
     on_start: Callable[[int], None] | None = None
-    """Gets the process id."""
+    """Called with the process id once the process runs."""
     on_line: Callable[[str], None] | None = None
     """Gets each line of standard output as soon as it is there."""
 
@@ -132,7 +132,7 @@ def execute(
 
 
 def end_all() -> None:
-    """Ends every process that was started here and starts no more: whoever waits for one goes on at once."""
+    """Ends every process that was started here and starts no more: a thread that waits for one goes on at once."""
     _ending.set()
     for pid in list(_running):
         kill_group(pid)
@@ -280,7 +280,7 @@ def _end(process: subprocess.Popen[bytes], marker: str, forced: bool) -> None:
 
 
 def _tree(pid: int) -> list[psutil.Process]:
-    """Its descendants."""
+    """All descendants of a process."""
     import psutil
 
     try:

@@ -1,7 +1,7 @@
 """Whether a program may be run without being asked to: who owns it, who can change it, and where it came from.
 
 A command that only looks is started in strangers' folders, sometimes as root. What it starts by itself must be this user's own or the
-system's, from the file up to the root of all folders, because whoever can write to one of them decides what is run. Nothing is run here.
+system's, from the file up to the root of all folders, because who can write to one of them decides what is run. Nothing is run here.
 """
 
 from __future__ import annotations

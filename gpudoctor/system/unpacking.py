@@ -126,7 +126,7 @@ def _no_way_out(part: str) -> None:
 
 
 def _one(member: _Member, part: str, left: int) -> int:
-    """Bytes written."""
+    """Unpacks one member and returns the number of bytes written."""
     path = _inside(member.name, part)
     if path == part:
         return 0

@@ -86,7 +86,7 @@ class WritableHost(Protocol):
         ...
 
     def remove_empty_folder(self, path: str, *, root: bool = False) -> bool:
-        """True where it is gone now."""
+        """Removes a folder if it is empty. True where it is gone now."""
         ...
 
     def remove_tree(self, path: str) -> None:

@@ -43,7 +43,7 @@ class TrackerPlace:
 
     @property
     def name(self) -> str:
-        """How people write it."""
+        """The place as people write it."""
         text = self.path if self.web == "https://github.com" else f"{self.host}/{self.path}"
         return f"{text}#{self.number}" if self.number is not None else text
 

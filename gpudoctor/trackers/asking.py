@@ -9,9 +9,9 @@ from gpudoctor.trackers.address import TrackerPlace, same_origin
 from gpudoctor.trackers.calls import Call
 
 MOVES = 3
-"""Redirections in a row."""
+"""The most redirections that are followed in a row."""
 TIMEOUT = 30.0
-"""Seconds for one answer."""
+"""The seconds that one answer may take."""
 
 
 def send(network: HttpClient, place: TrackerPlace, call: Call) -> Answer:

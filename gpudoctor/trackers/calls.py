@@ -64,7 +64,7 @@ def comments_of(place: TrackerPlace, address: str) -> str:
 
 
 def headers(place: TrackerPlace, token: str) -> dict[str, str]:
-    """`token` '' asks as anybody."""
+    """The headers of a request; an empty `token` asks without a login."""
     found = {"Accept": "application/vnd.github+json" if place.kind == "github" else "application/json"}
     if place.kind == "github":
         found["X-GitHub-Api-Version"] = "2022-11-28"

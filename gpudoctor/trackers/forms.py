@@ -24,12 +24,12 @@ _PURPOSES = (
 )  # fmt: skip
 """What a field asks for, by the words of its label; of what it is called before what is said about it. The first that fits counts."""
 _PERSON = re.compile(r"repro|expect|steps|workaround|minimal|how to|contact|agree|searched|checklist|regression|cause")
-"""What only the person knows."""
+"""Fields that only the person can fill in."""
 FRONT = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*\n", re.DOTALL)
 
 
 class FormError(ValueError):
-    """A form that cannot be read."""
+    """Raised for a form that cannot be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

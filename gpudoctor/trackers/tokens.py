@@ -31,7 +31,7 @@ UNSET = dict.fromkeys(
 
 
 def advice(place: TrackerPlace) -> str:
-    """How to give one."""
+    """What a person does to give a token, in one sentence."""
     if place.kind == "github":
         usual = place.host == "github.com" or place.host.endswith(".ghe.com")
         variable = "GITHUB_TOKEN (or GH_TOKEN)" if usual else f"GH_ENTERPRISE_TOKEN and GH_HOST={place.host}"

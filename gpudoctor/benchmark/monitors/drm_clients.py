@@ -22,7 +22,7 @@ SHOWN = 3
 
 
 class ClientHost(Protocol):
-    """What is needed of a host."""
+    """What reading fdinfo needs of a host."""
 
     def read(self, path: str, *, limit: int = 1_000_000) -> Text: ...
     def exists(self, path: str) -> bool: ...

@@ -17,7 +17,7 @@ WRAP_32 = 2**32
 
 
 class CounterHost(Protocol):
-    """What is needed of a host."""
+    """What reading a counter needs of a host."""
 
     def read(self, path: str, *, limit: int = 1_000_000) -> Text: ...
     def exists(self, path: str) -> bool: ...
@@ -98,7 +98,7 @@ class Meter:
         self._first, self._last = now if self._first is None else self._first, now
 
     def total(self) -> Joules | None:
-        """None: see why_not."""
+        """The energy so far; None where it is not known, and `why_not` says why."""
         if self.why_not:
             return None
         if self._first is None or self._last is None:

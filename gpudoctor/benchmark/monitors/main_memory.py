@@ -13,7 +13,7 @@ _DEEPEST = 20
 
 
 class MemoryHost(Protocol):
-    """What is needed of a host."""
+    """What reading the limits of memory needs of a host."""
 
     def read(self, path: str, *, limit: int = 1_000_000) -> Text: ...
     def main_memory(self) -> tuple[int, int] | None: ...

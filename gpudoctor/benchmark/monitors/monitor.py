@@ -40,10 +40,10 @@ class Seen:
     throttled: str = ""
     others: str = ""
     clock_mhz: float | None = None
-    """Median."""
+    """The median clock in MHz."""
     hottest_c: float | None = None
     busy_percent: float | None = None
-    """Median use of the device."""
+    """The median use of the device in per cent."""
     engines: tuple[tuple[str, float], ...] = ()
     """Use of each engine in per cent: ('compute', 97.2), ('copy', 3.1)."""
     memory_gbs: float | None = None
@@ -79,7 +79,7 @@ class MonitoringTool:
 
 
 def middle(values: Sequence[float]) -> float | None:
-    """The median; None of nothing."""
+    """The median, None where there are no values."""
     return median(values) if values else None
 
 

@@ -103,7 +103,7 @@ class _Options:
         )  # fmt: skip
 
     def _state(self, name: str) -> Iterator[str]:
-        """What is there of it already."""
+        """What of the stack is installed already."""
         result = self._set_up_by(name)
         if result is not None and result.used and result.verdict == "broken":
             yield f"it is installed{self._where()}, and broken at {str(result.broken_layer).replace('-', ' ')}: gpudoctor check says why"

@@ -30,7 +30,7 @@ def pretended(override: str) -> str | None:
 
 
 def line(version: str) -> str:
-    """6.2.4 is of the line 6.2."""
+    """The line that a ROCm release belongs to: '6.2' of '6.2.4'."""
     return ".".join(version.split(".")[:2])
 
 

@@ -14,13 +14,13 @@ _TRUE = ("1", "true", "on", "yes")
 
 
 def minor(version: str) -> str:
-    """`3.3` of 3.3.0+113432."""
+    """The minor release: '3.3' of '3.3.0+113432'."""
     found = re.match(r"(\d+)\.(\d+)", version)
     return f"{found.group(1)}.{found.group(2)}" if found else ""
 
 
 def release(version: str) -> str:
-    """`2.0.1` of 2.0.1+cpu."""
+    """The release without its local part: '2.0.1' of '2.0.1+cpu'."""
     found = re.match(r"\d+(?:\.\d+)*", version)
     return found.group(0) if found else ""
 

@@ -193,7 +193,7 @@ _PLAIN = {
 
 
 def parse_plain(text: str) -> tuple[list[dict[str, Any]], dict[str, str]] | None:
-    """The text for people."""
+    """Reads the listing that clinfo prints for people."""
     if not re.search(r"^[ \t]*Number of platforms:?[ \t]+\d+", text, re.M):
         return None
     heads: list[dict[str, str]] = []

@@ -125,7 +125,7 @@ def _behind_shim(host: Host, path: str, name: str) -> str:
 def find_target(host: Host) -> Environment:
     """The option, else the active environment, else .venv here, else python3 on PATH.
 
-    The environment that gpudoctor itself runs in is nobody's patient unless a framework lies in it or there is no other.
+    The environment that gpudoctor itself runs in is examined only where a framework is installed in it or there is no other.
     """
     option = getattr(host, "target_python", None)
     if option:

@@ -15,6 +15,6 @@ def there(host: Host, path: str) -> bool | None:
 
 
 def presence(host: Host, path: str) -> Fact:
-    """`there` as a fact."""
+    """Whether the path is there, as a fact."""
     answer = there(host, path)
     return Unknown("not recorded") if answer is None else Known(answer, path)

@@ -70,7 +70,7 @@ class Evidence:
             self.packages[name] = version
 
     def fact(self, name: str, value: Any, source: str) -> None:
-        """None says nothing."""
+        """Keeps a fact that the text states; a value of None states nothing and is left out."""
         if value is None or value == "":
             return
         known = self.facts.get(name)
@@ -98,7 +98,7 @@ class Evidence:
             self.platforms.append(kind)
 
     def python(self) -> Mapping[str, Any]:
-        """As python.json of a capture."""
+        """The Python environment in the form that python.json of a capture has."""
         version = self.facts.get("python.version")
         said: dict[str, Any] = {}
         if self.packages or self.all_packages:

@@ -204,7 +204,7 @@ PROGRAM = lazy(
         r"\berrno\b", r"\bcode[: ]\d", r"<\w+>",
     )
 )
-"""Marks of a program's words."""
+"""Marks by which a line shows that a program wrote it."""
 ONE_PERSON = lazy(r"\b(?:I|I'm|I've|my|me)\b")
 SPEAKS_OF_ONESELF = lazy(r"\b(?:I|I'm|I've|my|mine|me|we|our|us)\b", re.IGNORECASE)
 TITLE = lazy(

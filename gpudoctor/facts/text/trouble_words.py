@@ -43,13 +43,13 @@ NOT_SO = (
     r"learn\w*",
     "progress", "response", "output", "driver", "version",
 )
-"""Behind 'not' or 'no'."""
+"""Words that tell of a trouble behind 'not' or 'no'."""
 NONE_OF = (
     "such", "module", "kernel", "devices?", "gpus?", "platforms?", "space", "matching", "compatible", "suitable", "usable", "supported",
     "nvidia", "cuda", "amd", "intel", "opencl", "ipus?", "response", "output", "progress", "permission", "package", "version", "graphics",
     "accelerators?", "hip", "rocm", "xpu",
 )
-"""Behind 'no'."""
+"""Words that tell of a trouble behind 'no' alone."""
 DEMANDED = (
     r"needs?\b.{0,40}\bbut", r"requires?\b.{0,60}\b(?:but|found|have|got)", r"is (?:\w+ )?required", "must (?:be|have)",
     r"expected\b.{0,60}\b(?:got|but|found)",
@@ -171,7 +171,7 @@ IF_AT_ALL = (
     "if", "in case", "whenever you", "when you (?:see|get|encounter|run into)", "should (?:you|this|it)", "unless", "suppose", "assuming",
     "to avoid", "to prevent", "for (?:debugging|example|instance)", "in order to", r"e\.g\.", "such as",
 )
-"""At the begin of a clause."""
+"""Words that stand at the beginning of a clause."""
 WISHED = (
     "would (?:be|like|love|help|make|allow|also|not)", "feature request", "please add", "add(?:ing)? support", "support for .{1,40} would",
     "might", "may fail", "can fail", "could fail", "if any", "or else", "in the event", "wishlist", "roadmap", "proposal", "nice to have",

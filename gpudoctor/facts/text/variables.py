@@ -15,9 +15,9 @@ _ASSIGNED = lazy(
     r"(?P<value>\"[^\"]*\"|'[^']*'|[^\s`;&|]*)"
 )
 _IN_JSON = lazy(rf"^\s*\"(?P<name>{_NAME})=(?P<value>[^\"]*)\",?$")
-"""Env of docker inspect."""
+"""A variable as `docker inspect` lists it below Env."""
 _FOLDERS = lazy(r"^(?P<name>LD_LIBRARY_PATH) (?P<value>/\S*)$")
-"""As tf_env_collect prints it."""
+"""A list of folders as TensorFlow's tf_env_collect prints it."""
 _FURTHER = lazy(rf"(?:(?<=\s)|(?<=-e )|(?<=--env ))(?P<name>{_NAME})=(?P<value>\"[^\"]*\"|'[^']*'|[^\s`;&|]*)")
 _OF_DOCKER = lazy(r"\b(?:docker|podman|nerdctl)\b.{0,300}?\brun\b")
 _NAMES = frozenset(RELEVANT)

@@ -83,7 +83,7 @@ def _row(row: Judged, width: int, verbose: bool) -> Iterator[Line]:
 
 
 def summary(audit: Audit) -> str:
-    """One line."""
+    """The result of the audit in one line."""
     counts = {verdict: audit.count(verdict) for verdict in ("error", "warning", "unverified", "ok", "unlisted", "skipped")}
     said = [
         _many(counts["error"], "error"),

@@ -12,7 +12,7 @@ from gpudoctor.reporters.shared.layout import Line, Span, Terminal, hanging
 MOST = 12
 """Changes of one category on the screen; -v shows all."""
 MANY = 20
-"""Findings on the screen."""
+"""The most findings that are shown on the screen."""
 FEW = {"package": 5}
 _TITLES = {"access": "nodes, groups", "environment": "variables", "package": "packages", "device": "devices"}
 _SEVERITY = {"error": "bad", "warning": "warn", "info": "dim"}

@@ -122,7 +122,7 @@ def panel(points: Sequence[Point], marks: Sequence[tuple[int, str]], top_words: 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatioMark:
-    """A ratio with its interval."""
+    """A ratio with its interval, as the chart draws it."""
 
     label: str
     value: str

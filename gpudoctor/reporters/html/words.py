@@ -49,7 +49,7 @@ def size(count: int | float | None) -> str:
 
 
 def number(value: float) -> str:
-    """Three digits that count."""
+    """A number with three significant digits."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
@@ -81,5 +81,5 @@ def scalar(value: Any) -> str:
 
 
 def slug(text: str) -> str:
-    """What an id may be made of."""
+    """A text made of the characters that an HTML id may have."""
     return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-").lower()[:80] or "x"

@@ -37,7 +37,7 @@ def _processes(each: Measurement) -> str:
 
 
 def _clock(each: Measurement) -> str:
-    """What the clock saw."""
+    """What the measured time includes."""
     begins = "the image" if "preprocess" in each.includes else "the host's numbers" if "host_to_device" in each.includes else "the device"
     return f"from {begins} to the result on the host" if "device_to_host" in each.includes else f"from {begins}"
 

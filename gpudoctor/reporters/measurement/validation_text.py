@@ -167,7 +167,7 @@ def _cells(each: Measurement) -> tuple[str, ...]:
 
 
 def task_text(each: Measurement) -> str:
-    """'train adam'."""
+    """The task and its optimizer in few words: 'train adam'."""
     return " ".join(filter(None, (SHORT.get(each.task, each.task), each.optimizer)))
 
 

@@ -40,7 +40,7 @@ def restart_of(step: PlannedStep) -> str:
 
 
 def groups_of(step: PlannedStep) -> str:
-    """'render,video' where the step adds a person to groups: whoever runs the export, whatever the name of the one who planned it."""
+    """'render,video' where the step adds a person to groups: the person who runs the export is added, not the one who planned it."""
     groups = step.settings.get("groups") if step.kind == "group" else None
     return ",".join(str(group) for group in groups) if isinstance(groups, (list, tuple)) and step.acts else ""
 

@@ -38,7 +38,7 @@ def _head(plan: Plan, width: int) -> Iterator[Line]:
 
 
 def _sums(plan: Plan) -> Iterator[str]:
-    """What the whole of it takes."""
+    """What the whole plan takes: time, space, downloads."""
     if plan.refusals or not plan.steps:
         return
     todo = plan.todo
@@ -137,7 +137,7 @@ def _label(text: str) -> Span:
 
 
 def marks(step: PlannedStep) -> str:
-    """root · then reboot."""
+    """The marks of a step, such as 'root · then reboot'."""
     who = "by you" if step.kind == "person" else "root" if step.root else ""
     return " · ".join(part for part in (who, _RESTARTS.get(step.restart, "")) if part)
 

@@ -12,7 +12,7 @@ _ISSUE = re.compile(r"([A-Za-z0-9][\w.-]{0,99}/[\w.-]{1,100})#(\d{1,9})$")
 
 
 def lines(finding: Finding) -> list[str]:
-    """Without the title."""
+    """The lines of a finding without its title."""
     advice = finding.advice
     text = sentence(advice)
     found = [

@@ -39,7 +39,7 @@ def arranged_lines(
 
 
 TWO_LINES = 150
-"""Letters."""
+"""The number of letters up to which a text takes two lines."""
 
 
 def _cut(finding: Finding) -> Finding:

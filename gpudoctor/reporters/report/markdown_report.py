@@ -27,7 +27,7 @@ KINDS = {
     "serial": "serial numbers", "secret": "secrets", "credentials": "credentials", "email": "e-mail addresses", "share": "shares",
     "folder": "folders and files of projects", "project": "project names", "sid": "account numbers",
 }  # fmt: skip
-"""What was replaced, in words."""
+"""The words for each kind of replaced name."""
 
 
 @dataclass(slots=True)

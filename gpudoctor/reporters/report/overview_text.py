@@ -15,7 +15,7 @@ from gpudoctor.reporters.shared.phrases import name, no_gpu, python_line
 STACKS = 4
 """That are named; the others are counted."""
 LINES = 3
-"""Of one paragraph."""
+"""The most lines that one paragraph may take."""
 Commands = list[tuple[str, str]]
 
 

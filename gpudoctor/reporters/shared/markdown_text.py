@@ -22,7 +22,7 @@ BREAK = "\N{ZERO WIDTH SPACE}"
 
 
 def text(value: str) -> str:
-    """One line of running text."""
+    """Escapes a string as one line of running text."""
     shown = _cut(visible(value).strip())
     parts: list[str] = []
     end = 0

@@ -9,7 +9,7 @@ from gpudoctor.reporters.shared.advice_lines import command_lines, first_sentenc
 
 WORDS = {"ok": "ok", "warning": "warning", "broken": "BROKEN", "unknown": "not checked", "not-reached": "not reached"}
 MEASURED = ("compute", "performance")
-"""Rungs that validate fills."""
+"""Rungs that are known only after `validate`."""
 NO_GPU = "No GPU found"
 AGAIN = "gpudoctor check"
 FEW = 3
@@ -118,7 +118,7 @@ def unmeasured(rung: LayerResult) -> bool:
 
 
 def rung_detail(rung: LayerResult, hint: str = "") -> str:
-    """What stands beside a rung."""
+    """The detail that is shown beside a rung."""
     return hint if unmeasured(rung) and not rung.detail else rung.detail
 
 

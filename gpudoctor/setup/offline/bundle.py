@@ -1,7 +1,7 @@
 """An offline bundle: a folder with wheels/, repos/, keys/, downloads/ and manifest.json, which names each file with its checksum.
 
 It comes on a disk from elsewhere: before anything of it is used every file is compared, and what the manifest does not name is refused.
-The manifest itself vouches for nothing, since whoever forges a file forges its line, too. Packages of the distribution are checked by apt
+The manifest itself vouches for nothing, since an attacker forges both. Packages of the distribution are checked by apt
 against the signatures of their repositories, downloads against the checksums of the recipes, and wheels against the checksum of the
 manifest, which the person brings along by another way.
 """
@@ -50,7 +50,7 @@ class BundleSource:
     """A repository in the bundle. `name`: that of the recipes, whose key is pinned; empty for one of the distribution itself."""
 
     path: str
-    """Below the bundle: repos/0."""
+    """The folder of the repository within the bundle, such as repos/0."""
     suite: str
     components: tuple[str, ...] = ()
     name: str = ""

@@ -104,7 +104,7 @@ def parse_wanted(entry: str) -> tuple[AptAlternative, ...]:
 
 
 def parse_listing(text: str, native: str) -> dict[str, Package]:
-    """The answer to LISTING."""
+    """Reads what dpkg-query answers to LISTING."""
     found: dict[str, Package] = {}
     for line in text.splitlines():
         parts = line.split("\t")

@@ -148,7 +148,7 @@ def _changed_conffiles(machine: WritableHost, name: str) -> list[str]:
 
 
 def _conffiles(machine: WritableHost, name: str) -> list[tuple[str, str]]:
-    """(path, checksum as it came)."""
+    """The configuration files of a package, as (path, checksum as the package brought it)."""
     done = machine.ask(("dpkg-query", "-W", "-f=${Conffiles}\\n", name))
     rows = (line.split() for line in done.output.splitlines())
     return [(row[0], row[1]) for row in rows if len(row) == 2 and row[0].startswith("/") and len(row[1]) == 32]
@@ -221,7 +221,7 @@ def _restore_marks(before: Recorded, after: Recorded | None, machine: WritableHo
         put_back = {
             name for name, version in {**before["changed"], **before["removed"]}.items() if name in now and now[name].version == version
         }
-        # to put a version back sets the manual mark, which is nobody's wish
+        # to put a version back sets the manual mark, which nobody asked for
         there = {name for name in there if name in put_back or (name in auto) == (name in left_auto)}
     wanted = set(before["auto"])
     apt_state.set_marks(machine, there & wanted, auto=True)

@@ -18,7 +18,7 @@ _UV_KEPT = ("UV_HTTP_TIMEOUT", "UV_NATIVE_TLS", "UV_SYSTEM_CERTS", "UV_PYTHON_IN
 
 @dataclass(frozen=True, slots=True)
 class PackageSources:
-    """Where packages come from: one index, since of two whoever owns the other one decides what a name means.
+    """Where packages come from: one index, since with two the owner of either decides what a name means.
 
     `trusted`: hosts of mirrors that the person gave with http.
     """
@@ -87,7 +87,7 @@ def of_address(text: str, look: Look) -> str:
 
 
 def pip_install(python: str, words: Sequence[str]) -> list[str]:
-    """What a person would type."""
+    """The command of pip as a person would type it."""
     return [python, "-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--no-cache-dir", *words]
 
 

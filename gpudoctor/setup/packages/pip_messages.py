@@ -49,7 +49,7 @@ def _checksum(output: str) -> Failure | None:
     return Failure(
         CHECKSUM, f"what was fetched as {name} has another checksum than promised{sums}",
         "it was not installed: the download was cut short, or the index or mirror is damaged or was tampered with; try again later, "
-        "and report it to whoever keeps it if it stays so", got[1] if got else "",
+        "and report it to the maintainers of the index if it stays so", got[1] if got else "",
     )  # fmt: skip
 
 

@@ -27,7 +27,7 @@ def installed_from(folder: str, machine: WritableHost) -> list[dict[str, str]]:
 
 
 def _origin(row: Any) -> dict[str, str]:
-    """{} for a row that is none."""
+    """Where a package came from; {} for a row that does not say."""
     table = row if isinstance(row, dict) else {}
     metadata, download = table.get("metadata"), table.get("download_info")
     if not isinstance(metadata, dict) or not isinstance(download, dict):

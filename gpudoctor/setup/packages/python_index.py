@@ -28,7 +28,7 @@ from packaging.version import InvalidVersion, Version
 from gpudoctor.system import json_text
 
 PAGE_LIMIT = 30_000_000
-"""Bytes of a page."""
+"""The largest page of an index that is read, in bytes."""
 MOST_FILES = 100_000
 _LONGEST_ENTRY = 4_096
 _END_OF_ENTRY = re.compile(r"</a\s*>", re.IGNORECASE)

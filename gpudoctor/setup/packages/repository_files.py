@@ -11,7 +11,7 @@ from gpudoctor.system.gpg import KeyRefused, checked_key, key_for_apt
 from gpudoctor.system.writable_host import ActFailed, WritableHost
 
 LARGEST_KEY = 1_000_000
-"""Bytes."""
+"""The largest key that is read, in bytes."""
 
 
 def repository_address(repository: str, kind: str, look: Look) -> tuple[Address, str]:

@@ -23,7 +23,7 @@ class Look:
     facts: Facts
     host: Host
     addresses: Mapping[str, Address]
-    """With mirrors applied."""
+    """The addresses with mirrors applied."""
     env: str
     """Absolute folder of the target environment."""
     options: Mapping[str, Any] = field(default_factory=dict)

@@ -51,7 +51,7 @@ class ManualStep:
             raise Waiting("\n  ".join([settings["text"], *settings["commands"]]))
 
     def recover(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
-        """Nothing was done by us."""
+        """Has nothing to take back, since the person acted and not gpudoctor."""
 
     def after(self, settings: Settings, before: Settings, machine: WritableHost) -> dict[str, Any]:
         return {}

@@ -56,7 +56,7 @@ class Reboot:
             raise Waiting(_SAID[settings["what"]])
 
     def recover(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
-        """Nothing was done."""
+        """Has nothing to take back, since no act was carried out."""
 
     def after(self, settings: Settings, before: Settings, machine: WritableHost) -> dict[str, Any]:
         return {}

@@ -94,7 +94,7 @@ def compared_lists(name, got, right, tolerance):
 
 
 def gradient_tolerance(request, dtype):
-    """`dtype`: float32 ..."""
+    """How far gradients may be off; `dtype` is named as in a request: float32, float16, bfloat16."""
     steadiness = 1.0 if TOLERANCES[dtype] < FINE else UNSTEADY.get(request["workload"], 1.0)
     return TOLERANCES[dtype] * GRADIENT_FACTOR * steadiness
 

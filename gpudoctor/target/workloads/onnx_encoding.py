@@ -42,7 +42,7 @@ class Message:
         return self
 
     def data(self, number, *values):
-        """Texts or bytes."""
+        """Adds fields of texts or bytes."""
         for value in values:
             value = value.encode("utf-8") if isinstance(value, str) else value
             self._append(varint(number << 3 | 2) + varint(len(value)) + value)
@@ -89,7 +89,7 @@ def attribute(name, value):
 
 
 def node(kind, name, given, result, **attributes):
-    """NodeProto with one result."""
+    """Encodes a NodeProto with one result."""
     found = Message().data(1, *given).data(2, result).data(3, name).data(4, kind)
     return found.inner(5, *[attribute(key, value) for key, value in attributes.items()])
 

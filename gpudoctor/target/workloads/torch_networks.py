@@ -222,7 +222,7 @@ def _gelu_tanh(x):
 
 
 def _gelu_tanh_of(release):
-    """torch's own from 1.12 on."""
+    """GELU by tanh: torch's own from release 1.12 on, before that by its formula."""
     numbers = tuple(int(part) for part in release.split(".")[:2])
     return functools.partial(F.gelu, approximate="tanh") if numbers >= (1, 12) else _gelu_tanh
 

@@ -289,7 +289,7 @@ class ToDevice(_Micro):
         self.write(self.there, COPY_BYTES, self.host)
 
     def verify(self):
-        """There and back."""
+        """Copies back what was copied to the device, and compares the bytes."""
         back = ctypes.create_string_buffer(COPY_BYTES)
         self.read(self.there, COPY_BYTES, back)
         self.sync()

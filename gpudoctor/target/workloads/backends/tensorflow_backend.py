@@ -81,7 +81,7 @@ class Calls:
 
 
 def waited(last):
-    """Until the device is done."""
+    """Waits until the device has computed the result."""
     sync = getattr(getattr(tf.test, "experimental", None), "sync_devices", None)
     if sync is not None:
         sync()

@@ -19,7 +19,7 @@ import weights
 from worker import Skipped, say
 
 LEAST, MOST = 10, 2000
-"""Samples of one size."""
+"""The fewest and the most samples for one size of message."""
 CHECKED = 10007
 """Elements, an odd number of them: chunks and alignment have something to get wrong."""
 

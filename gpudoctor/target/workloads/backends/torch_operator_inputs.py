@@ -52,5 +52,5 @@ class Table(list):
         self.append(Case(name, self.group, call, inputs, **more))
 
     def plain(self, name, call, *inputs, **more):
-        """One that has no gradient."""
+        """Adds an operator that has no gradient."""
         self.add(name, call, *inputs, backward=False, **more)

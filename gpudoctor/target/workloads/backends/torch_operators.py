@@ -42,7 +42,7 @@ def run(device, request):
 
 
 def select(request):
-    """(key, case, dtype) in order."""
+    """The cases to run, as (key, case, dtype), in their order."""
     dtypes = request.get("dtypes") or DTYPES
     only, keys = request.get("only"), request.get("cases")
     chosen = []

@@ -12,7 +12,7 @@ from torch_networks import child_name
 
 RATES = {"sgd": 1e-3, "adam": 1e-4}
 HEAD, BACKBONE = 10.0, 0.1
-"""Of the rate, in fine-tuning."""
+"""The learning rates of head and backbone in fine-tuning, as factors of the rate."""
 FIRST_SCALE = 4096.0
 """torch's own 65536 overflows in the first steps of any network, which are then left out: steps that do less than the others."""
 
