@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from gpudoctor.audit import yaml_values
 from gpudoctor.audit.conda_files import conda
@@ -79,13 +80,18 @@ def _run(command: str, number: int, found: Manifest, values: dict[str, str]) -> 
     if not words:
         found.notes.append(f"{found.file}:{number}: this command was not read")
         return
-    piece: list[str] = []
-    for word in [*words, ";"]:
+    first = len(found.wanted)
+    pieces: list[list[str]] = [[]]
+    for word in words:
         if word in _BREAK:
-            _installs(piece, number, found)
-            piece = []
+            pieces.append([])
         else:
-            piece.append(word)
+            pieces[-1].append(word)
+    for piece in pieces:
+        _installs(piece, number, found)
+    mine = found.wanted[first:]
+    if len(mine) > 1 or sum(1 for piece in pieces if piece) > 1:
+        found.wanted[first:] = [replace(each, among_others=True) for each in mine]
 
 
 def _installs(words: Sequence[str], number: int, found: Manifest) -> None:

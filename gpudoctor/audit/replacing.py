@@ -9,7 +9,7 @@ from typing import Any
 
 from packaging.version import InvalidVersion, Version
 
-from gpudoctor.audit.wording import AGAIN, IN_ENVIRONMENT, IN_PYPROJECT, TOOLS, quoted, written
+from gpudoctor.audit.wording import AGAIN, IN_ENVIRONMENT, IN_PYPROJECT, TOOLS, quoted, run_of_image, written
 from gpudoctor.facts.derive._indexes import ROOT, newest
 from gpudoctor.facts.derive._tables import table
 from gpudoctor.model.audit import AskedPackage, Manifest
@@ -71,7 +71,7 @@ def from_index(
         changed = written([what], wanted, manifest) if kind != "installed" and what not in wanted.text.replace(" ", "") else []
         return [*changed, f"pip install {force}{quoted(full)} --index-url {index}"]
     if kind == "Dockerfile":
-        return [f"RUN pip install {quoted(full)} --index-url {index}"]
+        return run_of_image(f"{quoted(full)} --index-url {index}", wanted)
     return [f"--extra-index-url {index}", full]
 
 
@@ -109,7 +109,7 @@ def in_words(requirement: str, option: str, index: str, wanted: AskedPackage, ma
     if manifest.kind == "requirements":
         return [f"{option} {index}", requirement]
     if manifest.kind == "Dockerfile":
-        return [f"RUN pip install {quoted(requirement)} {option} {index}"]
+        return run_of_image(f"{quoted(requirement)} {option} {index}", wanted)
     if manifest.kind in ("environment", "conda-lock"):
         place = "  - " if wanted.conda else "- "
         lines = [*(["- pip:"] if wanted.conda else []), f"{place}{option} {index}", f"{place}{requirement}"]

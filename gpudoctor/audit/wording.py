@@ -33,12 +33,18 @@ def written(requirements: Sequence[str], wanted: AskedPackage, manifest: Manifes
         return [IN_ENVIRONMENT, *lines, AGAIN[kind]] if kind == "conda-lock" else lines
     if kind in ("pyproject", "setup.py"):
         return [f"{quote or chr(34)}{each}{quote or chr(34)}," for each in requirements]
-    if kind == "Dockerfile":
-        return [f"RUN pip install {' '.join(map(quoted, requirements))}"]
-    if kind == "installed":
+    if kind in ("Dockerfile", "installed"):
         local = next((found[1] for each in requirements if (found := re.search(r"\+(xpu|cpu|cu\d+|rocm[\d.]+)$", each))), "")
-        return [f"pip install {' '.join(map(quoted, requirements))}" + (f" --index-url {ROOT}{local}" if local else "")]
+        words = " ".join(map(quoted, requirements)) + (f" --index-url {ROOT}{local}" if local else "")
+        return run_of_image(words, wanted) if kind == "Dockerfile" else [f"pip install {words}"]
     return list(requirements)
+
+
+def run_of_image(words: str, wanted: AskedPackage) -> list[str]:
+    """pip's command in a Dockerfile; where the instruction does more, only what takes the place of this package."""
+    if wanted.among_others:
+        return [f"# in this RUN, in place of {wanted.text}; the rest of it stays:", f"pip install {words}"]
+    return [f"RUN pip install {words}"]
 
 
 def worded(use: Sequence[str], wanted: AskedPackage, manifest: Manifest) -> list[str]:

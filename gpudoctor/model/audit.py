@@ -34,6 +34,8 @@ class AskedPackage:
     """From a lock file or an environment: the version is chosen, and other packages brought it."""
     form: str = ""
     """How the file writes it: the quotation mark, 'table' for name = "version", empty for neither."""
+    among_others: bool = False
+    """The line asks for other packages too, or runs other commands: only a part of it is to be replaced."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

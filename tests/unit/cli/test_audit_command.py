@@ -467,12 +467,22 @@ def test_a_line_of_releases_is_taken_from_the_index_that_has_it(tmp_path: Path, 
     assert row(document, "torch")["use"][0] == f"--extra-index-url https://download.pytorch.org/whl/rocm{index}"
 
 
+def test_a_run_that_does_more_keeps_the_rest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "FROM python:3.12\nRUN apt-get update && pip install torch==2.7.1+cu128 numpy && rm -rf /tmp/x\nRUN pip install torch==2.8.0\n"
+    file = write(tmp_path, "Dockerfile", text)
+    rows = audit(capsys, file, "--backend", "xpu")[1]["files"][0]["packages"]
+    index = "--index-url https://download.pytorch.org/whl/xpu"
+    among, alone = (row["use"] for row in rows if row["package"] == "torch")
+    assert among == ["# in this RUN, in place of torch==2.7.1+cu128; the rest of it stays:", f"pip install torch==2.7.1+xpu {index}"]
+    assert alone == [f"RUN pip install torch==2.7.1+xpu {index}"]
+
+
 def test_what_has_to_go_demands_no_torch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = write(tmp_path, "Dockerfile", "FROM python:3.10\nRUN pip install torch==2.1.0 vllm==0.6.6\n")
     lines = {backend: [line for each in audit(capsys, file, "--backend", backend)[1]["files"][0]["packages"] for line in each["use"]]
              for backend in ("directml", "cuda")}  # fmt: skip
     assert [line for line in lines["cuda"] if "torch==2.5.1" in line]
-    assert not [line for line in lines["directml"] if "torch==" in line], lines["directml"]
+    assert not [line for line in lines["directml"] if "torch==" in line and line[0] != "#"], lines["directml"]
 
 
 def test_no_build_is_invented_for_a_pinned_release(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
