@@ -103,7 +103,7 @@ def run(arguments: list[str]) -> int:
         return USAGE
     except click.UsageError as error:
         place = error.ctx.command_path if error.ctx else "gpudoctor"
-        _complain(f"{error.format_message()} (see: {place} --help)")
+        _complain(f"{_no_number(error) or error.format_message()} (see: {place} --help)")
         return USAGE
     except click.ClickException as error:
         _complain(error.format_message())
@@ -128,6 +128,19 @@ def run(arguments: list[str]) -> int:
         last = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         _complain(f"this is a bug in gpudoctor {__version__}; please report it with the output of the same command and -v: {last}")
         return BUG
+
+
+def _no_number(error: click.UsageError) -> str:
+    """What an option expects that takes a number and got something else; '' for any other error."""
+    option = error.param if isinstance(error, click.BadParameter) else None
+    kind = option.type if option is not None else None
+    if option is None or not isinstance(kind, (type(click.FLOAT), type(click.INT))):
+        return ""
+    low, high = getattr(kind, "min", None), getattr(kind, "max", None)
+    within = f" from {low:g} to {high:g}" if low is not None and high is not None else f" of at least {low:g}" if low else ""
+    unit = " of seconds" if option.metavar == "SECONDS" else ""
+    given = error.message.partition(" is not")[0]
+    return f"{option.opts[0]} {given}: expected a number{unit}{within}"
 
 
 def _as_options(arguments: list[str]) -> list[str]:

@@ -262,3 +262,16 @@ def test_schemas_are_shown(name: str, capsys: pytest.CaptureFixture[str]) -> Non
     assert run("show", name) == 0
     shown = json.loads(capsys.readouterr().out)
     assert shown["properties"]["schema"]["const"] == name
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("check", "--budget", "abc"), "--budget 'abc': expected a number of seconds from 0.1 to 3600 (see: gpudoctor check --help)"),
+        (("check", "--budget", "-3"), "--budget -3.0: expected a number of seconds from 0.1 to 3600 (see: gpudoctor check --help)"),
+        (("validate", "--replicas", "two"), "--replicas 'two': expected a number (see: gpudoctor validate --help)"),
+    ],
+)
+def test_what_is_no_number_is_told_which_one_is_expected(words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(list(words)) == 2
+    assert capsys.readouterr().err == f"gpudoctor: {said}\n"
