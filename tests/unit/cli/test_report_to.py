@@ -119,6 +119,7 @@ def test_refusals_and_lost_answers_have_their_status(
     assert "is not known" in capsys.readouterr().err
 
 
+@pytest.mark.starts_processes("the login is asked of gh itself, here a script of one line")
 def test_the_login_of_gh_is_used_for_its_host_only(
     tracker: TrackerServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
