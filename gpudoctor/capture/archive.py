@@ -14,11 +14,12 @@ from typing import Any
 from gpudoctor.capture.recording_host import CHILD, DISTRUSTED, Recording, child_digest
 from gpudoctor.capture.redacted_capture import redact_entries
 from gpudoctor.capture.tables import json_line, json_table, toml
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.privacy.redactor import Redactor
 from gpudoctor.system.host import CaptureError, Ran
 from gpudoctor.system.system_names import of_this_machine
 
-_LIBRARY = re.compile(r"\.so(\.|$)|\.(dll|dylib)$", re.IGNORECASE)
+_LIBRARY = lazy(r"\.so(\.|$)|\.(dll|dylib)$", re.IGNORECASE)
 
 
 def write_capture(

@@ -24,6 +24,7 @@ from gpudoctor.capture.capture_store import Store, open_store
 from gpudoctor.capture.parsing import read_commands, read_json, read_python, read_toml, typed
 from gpudoctor.capture.recording_host import CHILD, DISTRUSTED, child_digest
 from gpudoctor.model.bounds import TooComplex, check_path
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.system.host import CaptureError, Mode, Problem, Ran, Text, bounded
 from gpudoctor.system.node_access import acl_marked, listed_modes, may_open_by_mode, parse_id
 
@@ -35,7 +36,7 @@ MOST_FOLDERS = 100_000
 _COARSE = frozenset({"/", "/sys", "/sys/class", "/sys/bus", "/sys/module", "/sys/devices", "/proc", "/usr", "/usr/lib", "/var", "/home"})
 """Folders of which a hand-made machine holds some subfolders: a missing one proves nothing unless files lie beside it."""
 _PROBLEMS: dict[str, Problem] = {"denied": "denied", "io-error": "io-error", "too-large": "too-large", "missing": "missing"}
-_DRIVE = re.compile(r"^/?([A-Za-z]):(?=/|$)")
+_DRIVE = lazy(r"^/?([A-Za-z]):(?=/|$)")
 
 
 def open_recorded(path: str, *, quick: bool = False, budget: float = 30.0) -> RecordedHost:

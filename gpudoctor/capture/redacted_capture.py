@@ -11,6 +11,7 @@ from typing import Any
 from gpudoctor.capture.capture_store import Store
 from gpudoctor.capture.recording_host import CHILD
 from gpudoctor.capture.tables import json_line, json_table, toml
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.model.toml_text import loads
 from gpudoctor.privacy.redactor import Redactor
 from gpudoctor.system.system_names import Names, of_recording
@@ -19,12 +20,10 @@ _MACHINE = ("format", "complete", "recorder", "title", "platform", "host", "targ
 _PUBLIC_FILES = frozenset({"files/proc/cpuinfo", "files/proc/modules", "files/proc/meminfo"})
 """Long files without anything personal."""
 _DPKG = "files/var/lib/dpkg/status"
-_DPKG_DROPPED = re.compile(
-    r"^(?:Maintainer|Original-Maintainer|Homepage|Bugs|Description|Conffiles|Uploaders):.*\n(?:[ \t].*\n)*", re.MULTILINE
-)
+_DPKG_DROPPED = lazy(r"^(?:Maintainer|Original-Maintainer|Homepage|Bugs|Description|Conffiles|Uploaders):.*\n(?:[ \t].*\n)*", re.MULTILINE)
 """Who packed it and what it is for: thousands of lines that no probe reads."""
-_METADATA = re.compile(r"\.(?:dist-info/METADATA|egg-info/PKG-INFO)$")
-_METADATA_KEPT = re.compile(r"^(?:Metadata-Version|Name|Version|Requires-Python|Requires-Dist|Provides-Extra|Platform):.*\n", re.MULTILINE)
+_METADATA = lazy(r"\.(?:dist-info/METADATA|egg-info/PKG-INFO)$")
+_METADATA_KEPT = lazy(r"^(?:Metadata-Version|Name|Version|Requires-Python|Requires-Dist|Provides-Extra|Platform):.*\n", re.MULTILINE)
 """Of a distribution what installers read; not who wrote it, where they live and what it is good for."""
 _TYPED = frozenset(
     """amd-smi clinfo cmd dkms dpkg-query file gc-info gc-inventory gc-monitor id ldconfig ls lsmod lspci modinfo modprobe mokutil nvcc

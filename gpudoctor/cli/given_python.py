@@ -6,9 +6,10 @@ import os
 import re
 
 from gpudoctor.cli import BadInput
+from gpudoctor.model.lazy_pattern import lazy
 
 _INTERPRETERS = ("bin/python", "bin/python3", "Scripts/python.exe", "python.exe")
-_NAME = re.compile(r"(python|pypy|graalpy)[\d.]*[a-z]*(\.exe)?$", re.IGNORECASE)
+_NAME = lazy(r"(python|pypy|graalpy)[\d.]*[a-z]*(\.exe)?$", re.IGNORECASE)
 
 
 def check_python(given: str | None, capture: str | None = None) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from gpudoctor.model.lazy_pattern import lazy
+
 _BY_NAME = {
     "kernel": "kernel", "kernel.log": "noise", "os": "kernel", "platform": "kernel", "platform.complete": "noise", "secure_boot": "kernel",
     "wsl": "driver", "wsl.kernel": "kernel", "windows": "kernel", "windows.driver": "driver", "windows.adapters": "driver",
@@ -45,14 +47,14 @@ FOLLOWERS = {
 }  # fmt: skip
 """Facts that say again what another one says: not named where that one has changed, and who reads them reads that one."""
 
-_NO_MATTER = re.compile(r"(PWD|OLDPWD|HOME|LANG|LANGUAGE|LC_.*|SHELL|TERM|USER|LOGNAME|SSH_.*|SHLVL|HOSTNAME|TMPDIR)$")
-_FRAMEWORK = re.compile(
+_NO_MATTER = lazy(r"(PWD|OLDPWD|HOME|LANG|LANGUAGE|LC_.*|SHELL|TERM|USER|LOGNAME|SSH_.*|SHLVL|HOSTNAME|TMPDIR)$")
+_FRAMEWORK = lazy(
     r"(torch|pytorch|tensorflow|jax|onnxruntime|openvino|poptorch|popart|triton|xformers|flash[-_]attn|bitsandbytes"
     r"|intel[-_]extension|oneccl|pyopencl|keras|cupy|vllm|deepspeed)"
 )
-_GPU_WHEEL = re.compile(r"(nvidia-|cuda-|intel-|dpcpp|mkl|onemkl|tbb|rocm|hip|level[-_]zero)")
-_GPU_LIBRARY = re.compile(r"lib(cuda|nv|OpenCL|ze_|igc|igd|amd|hip|hsa|roc|sycl|poplar|cudnn|cublas)")
-_GPU_MODULE = re.compile(r"(nvidia|nouveau|nova|amdgpu|amdkfd|radeon|i915|xe$|ipu_driver|vfio|intel_vpu|ivpu)")
+_GPU_WHEEL = lazy(r"(nvidia-|cuda-|intel-|dpcpp|mkl|onemkl|tbb|rocm|hip|level[-_]zero)")
+_GPU_LIBRARY = lazy(r"lib(cuda|nv|OpenCL|ze_|igc|igd|amd|hip|hsa|roc|sycl|poplar|cudnn|cublas)")
+_GPU_MODULE = lazy(r"(nvidia|nouveau|nova|amdgpu|amdkfd|radeon|i915|xe$|ipu_driver|vfio|intel_vpu|ivpu)")
 _SYSTEM_PACKAGES = (
     ("kernel", re.compile(r"(linux-(image|headers|modules|generic)|kernel(-|$)|linux$)")),
     ("firmware", re.compile(r"(linux-firmware|.*microcode|firmware-)")),

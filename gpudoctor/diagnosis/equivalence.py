@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
-_HOME = re.compile(r"(/home|/Users|C:[\\/]Users)[\\/][^\\/\s:]+")
-_PSEUDONYM = re.compile(r"\b(?:user|host|folder|share|serial|domain|project)-\d{1,6}\b|<secret>|<credentials>|<email>")
+from gpudoctor.model.lazy_pattern import lazy
+
+_HOME = lazy(r"(/home|/Users|C:[\\/]Users)[\\/][^\\/\s:]+")
+_PSEUDONYM = lazy(r"\b(?:user|host|folder|share|serial|domain|project)-\d{1,6}\b|<secret>|<credentials>|<email>")
 _MOST_PAIRS = 200
 """Items of a list that are held against each other one by one."""
 

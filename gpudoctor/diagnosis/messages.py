@@ -12,12 +12,13 @@ from gpudoctor.facts.text.line_heads import other_program
 from gpudoctor.facts.text.topics import VENDORS as VENDOR_WORDS
 from gpudoctor.model.check import Check, Stack
 from gpudoctor.model.facts import Facts
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.model.signature import FAILURE, LOG, Hit, Signature
 from gpudoctor.rules.signatures import SearchedText, letters
 
 A_SENTENCE = 32
 """Letters of a message from which on no other program is likely to have it."""
-_IDENTIFIER = re.compile(r"_|::|[a-z]\d|\d[a-z]|\.(?:so|dll|py|cpp|dylib)\b|/")
+_IDENTIFIER = lazy(r"_|::|[a-z]\d|\d[a-z]|\.(?:so|dll|py|cpp|dylib)\b|/")
 _SAME_MESSAGE = 3
 """Lines above and below that may belong to the message of a program."""
 MOST_HITS = 12

@@ -7,9 +7,10 @@ from datetime import date, timedelta
 from pathlib import Path
 
 from gpudoctor.knowledge.structure import DataError
+from gpudoctor.model.lazy_pattern import lazy
 
 TODO = "TODO"
-_ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
+_ID = lazy(r"[a-z0-9]+(-[a-z0-9]+)+")
 
 _TEMPLATE = '''\
 id = "{id}"                       # the file's name; it names the trouble, not the cure

@@ -6,9 +6,10 @@ import re
 import shlex
 
 from gpudoctor.model.facts import Absent, Facts, Known
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.rules.evaluate import shown
 
-_FIELD = re.compile(r"\{([a-z_][A-Za-z0-9_.\-]*)(?:\|([^{}]*))?\}")
+_FIELD = lazy(r"\{([a-z_][A-Za-z0-9_.\-]*)(?:\|([^{}]*))?\}")
 
 
 SENTENCES = (".remedy",)
@@ -56,13 +57,13 @@ def fill_known(template: str, facts: Facts) -> str:
     return ", ".join(text for text in filled if text)
 
 
-_PLAIN = re.compile(r"[A-Za-z0-9_./~][A-Za-z0-9_.+:/@,=~%\[\]-]{0,400}")
+_PLAIN = lazy(r"[A-Za-z0-9_./~][A-Za-z0-9_.+:/@,=~%\[\]-]{0,400}")
 """What every shell takes as one word and nobody as an option."""
-_PATH = re.compile(r"(?:/|~/|[A-Za-z]:[\\/])[^\x00-\x1f\x7f\"'`$;&|<>]{0,399}[^\x00-\x1f\x7f\"'`$;&|<>\\]")
+_PATH = lazy(r"(?:/|~/|[A-Za-z]:[\\/])[^\x00-\x1f\x7f\"'`$;&|<>]{0,399}[^\x00-\x1f\x7f\"'`$;&|<>\\]")
 _PLACES = (".path", ".file", ".library", ".broken_icd", ".executable", ".prefix", ".root", ".node", ".libcuda", ".pip")
 """Facts that hold paths. Any other is a name, a version or a requirement, in which a slash or an at sign would lead elsewhere."""
-_INDEX = re.compile(r"(?:.*[._])?index(?:\.\w+)?")
-_ADDRESS = re.compile(r"https://[A-Za-z0-9_.+:/,=~%-]{1,400}")
+_INDEX = lazy(r"(?:.*[._])?index(?:\.\w+)?")
+_ADDRESS = lazy(r"https://[A-Za-z0-9_.+:/,=~%-]{1,400}")
 WORDS_OF_OURS = (".command", "_command", ".packages", ".pip", ".install", ".install.index", "_names", ".headers", ".initramfs")
 """Facts that tables of ours spell out as several words, options among them."""
 

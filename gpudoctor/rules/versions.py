@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
-_EPOCH = re.compile(r"^\d+:")
-_NUMBERS = re.compile(r"\d+(?:\.\d+)*")
+from gpudoctor.model.lazy_pattern import lazy
+
+_EPOCH = lazy(r"^\d+:")
+_NUMBERS = lazy(r"\d+(?:\.\d+)*")
 
 
 def dotted(text: Any) -> tuple[int, ...] | None:

@@ -16,13 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.system.state_folder import state_folder, write_private
 
 MOST = 40
 MOST_BYTES = 8_000_000
 LARGEST = 64_000_000
 """Bytes of one report unpacked: what is larger was not written here."""
-_NAME = re.compile(r"(\d{8}T\d{6})Z-([0-9a-f]{12})-(healthy|unhealthy)-([0-9a-f]{8})\.json\.gz")
+_NAME = lazy(r"(\d{8}T\d{6})Z-([0-9a-f]{12})-(healthy|unhealthy)-([0-9a-f]{8})\.json\.gz")
 
 
 @dataclass(frozen=True, slots=True)

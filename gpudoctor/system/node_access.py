@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.system.host import Mode, Ran
 
-_ENTRY = re.compile(r"(\d+)(?:\(([^()]*)\))?")
-_LS = re.compile(r"^([bcdlps-][rwxsStT-]{9}[+.@]?)\s+\d+\s+(\S+)\s+(\S+)\s.*\s(\S+)$")
+_ENTRY = lazy(r"(\d+)(?:\(([^()]*)\))?")
+_LS = lazy(r"^([bcdlps-][rwxsStT-]{9}[+.@]?)\s+\d+\s+(\S+)\s+(\S+)\s.*\s(\S+)$")
 
 
 @dataclass(frozen=True, slots=True)

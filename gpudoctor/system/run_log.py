@@ -10,9 +10,11 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-_ESCAPES = re.compile(r"\x1b(\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|.)")
-_PASSWORD = re.compile(r"(://)[^/\s]+@")
-_COMPLAINT = re.compile(r"(E: |error\b|.*\bERROR\b|fatal\b|dpkg: error)", re.I)
+from gpudoctor.model.lazy_pattern import lazy
+
+_ESCAPES = lazy(r"\x1b(\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|.)")
+_PASSWORD = lazy(r"(://)[^/\s]+@")
+_COMPLAINT = lazy(r"(E: |error\b|.*\bERROR\b|fatal\b|dpkg: error)", re.I)
 
 
 class RunLog:

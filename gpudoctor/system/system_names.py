@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.system.portable import login_name
 from gpudoctor.system.public_hosts import is_public
 
@@ -50,7 +51,7 @@ _NETWORK = (
     "9p",
 )
 _GIT = ("~/.gitconfig", "~/.config/git/config")
-_ADDRESS = re.compile(r"(?<![\w.-])\d{1,3}(?:\.\d{1,3}){3}(?![\w.-])")
+_ADDRESS = lazy(r"(?<![\w.-])\d{1,3}(?:\.\d{1,3}){3}(?![\w.-])")
 Read = Callable[[str], str]
 
 

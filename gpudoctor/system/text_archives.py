@@ -8,16 +8,17 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.system.text_files import members
 
 MOST_KEPT = 60 << 20
 """Compressed bytes of an archive that are held in memory."""
 OTHERS = "other files"
-_FOLDER = re.compile(r"(?:^|/)(?:nodes?|hosts?|pods|machines)/([^/]+)/")
+_FOLDER = lazy(r"(?:^|/)(?:nodes?|hosts?|pods|machines)/([^/]+)/")
 """Folders of a must-gather and of its like, with one folder each below them."""
-_ARCHIVE = re.compile(r"^(.*?\.(?:tar(?:\.\w+)?|tgz))/")
-_NAMED = re.compile(r"(?:^|[-_.])((?:node|host|worker|server|machine)[-_]?\w{0,40}?\d\w{0,40}?)(?=[-_.]|$)", re.IGNORECASE)
-_BUG_REPORT = re.compile(r"nvidia-bug-report[^/]*$")
+_ARCHIVE = lazy(r"^(.*?\.(?:tar(?:\.\w+)?|tgz))/")
+_NAMED = lazy(r"(?:^|[-_.])((?:node|host|worker|server|machine)[-_]?\w{0,40}?\d\w{0,40}?)(?=[-_.]|$)", re.IGNORECASE)
+_BUG_REPORT = lazy(r"nvidia-bug-report[^/]*$")
 _SAID = re.compile(
     rb"^(?:Linux (\S+) \d+\.\d+\.\S+ |(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\d[T ]\S+) (\S+) kernel: )", re.MULTILINE
 )

@@ -12,14 +12,15 @@ import stat
 import sys
 from collections.abc import Iterator
 
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.system.portable import group, user_name, user_number
 
 _MOST_HOPS = 40
 _SITE = ("site-packages", "dist-packages")
 _MOST_ENTRIES = 20_000
-_WINDOWS_DRIVE = re.compile(r"/mnt/[a-z]/windows(/|$)", re.IGNORECASE)
+_WINDOWS_DRIVE = lazy(r"/mnt/[a-z]/windows(/|$)", re.IGNORECASE)
 _LARGEST_INDEX = 64 << 20
-_ACTIVATED = re.compile(r"""^[ \t]{0,40}(?:export[ \t]{1,8}|set[ \t]{1,8}"?)?VIRTUAL_ENV=[ \t]{0,8}(["']?)([^"'\n]+)\1""", re.MULTILINE)
+_ACTIVATED = lazy(r"""^[ \t]{0,40}(?:export[ \t]{1,8}|set[ \t]{1,8}"?)?VIRTUAL_ENV=[ \t]{0,8}(["']?)([^"'\n]+)\1""", re.MULTILINE)
 
 OWNER, COMMITTED, ELSEWHERE = "owner", "committed", "elsewhere"
 

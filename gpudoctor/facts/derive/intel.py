@@ -9,15 +9,16 @@ from typing import Any
 from gpudoctor.facts.derive._derivation import Derivation
 from gpudoctor.facts.derive._tables import table
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.rules.versions import compare_dotted, dotted
 
 _COPIED = ("address", "name", "pci_id", "kind", "generation", "arch", "driver", "min_kernel", "node", "access", "node_group", "bar_bytes",
            "memory_bytes")  # fmt: skip
-_LEGACY = re.compile(
+_LEGACY = lazy(
     r"gen ?(8|9|9\.5|10|11)\b|broadwell|skylake|kaby|coffee|comet|whiskey|amber|gemini|apollo|broxton|ice ?lake|elkhart|jasper", re.I
 )
-_ALCHEMIST = re.compile(r"alchemist|dg2|xe-?hpg|ats-?m|flex", re.I)
-_NO_FP64 = re.compile(r"alchemist|dg2|ats-?m|flex|xe-?lp|gen ?12|tiger|rocket|alder|raptor|dg1|meteor|arrow", re.I)
+_ALCHEMIST = lazy(r"alchemist|dg2|xe-?hpg|ats-?m|flex", re.I)
+_NO_FP64 = lazy(r"alchemist|dg2|ats-?m|flex|xe-?lp|gen ?12|tiger|rocket|alder|raptor|dg1|meteor|arrow", re.I)
 _SELECTORS = ("ONEAPI_DEVICE_SELECTOR", "ZE_AFFINITY_MASK", "SYCL_DEVICE_FILTER")
 
 

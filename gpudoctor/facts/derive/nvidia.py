@@ -10,9 +10,10 @@ from gpudoctor.facts.derive._derivation import Derivation
 from gpudoctor.facts.derive._nvidia_drivers import advice
 from gpudoctor.facts.derive._tables import table
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.rules.versions import compare_dotted, dotted
 
-_XID = re.compile(r"NVRM: Xid \((?:PCI:)?([0-9A-Fa-f:.]+)\): (\d+)\b")
+_XID = lazy(r"NVRM: Xid \((?:PCI:)?([0-9A-Fa-f:.]+)\): (\d+)\b")
 
 
 def capability_of(name: str) -> str | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from gpudoctor.facts.derive._tables import table
+from gpudoctor.model.lazy_pattern import lazy
 
-_INSTALL = re.compile(r"^sudo apt(?:-get)? (?:-y )?install(?P<options>(?: -[\w-]+)*) (?P<names>[^ \n].*)")
-_APT_ALONE = re.compile(
+_INSTALL = lazy(r"^sudo apt(?:-get)? (?:-y )?install(?P<options>(?: -[\w-]+)*) (?P<names>[^ \n].*)")
+_APT_ALONE = lazy(
     r"^(?:sudo apt-get|(?:sudo )?(?:apt(?!-get)|dpkg|add-apt-repository|ubuntu-drivers|update-grub|update-initramfs))(?![\w])"
 )
 """apt-get without sudo is said of a container's image, whatever the host is."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from gpudoctor.facts.derive._derivation import Derivation
 from gpudoctor.facts.derive._tables import table
 from gpudoctor.facts.derive.python_mix import PARTNERS, torch_row
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
+from gpudoctor.model.lazy_pattern import lazy
 
-_INDEX = re.compile(r"^(?:cu\d{2,3}|rocm\d+(?:\.\d+){1,2}|xpu|cpu)$")
+_INDEX = lazy(r"^(?:cu\d{2,3}|rocm\d+(?:\.\d+){1,2}|xpu|cpu)$")
 
 
 def derive(facts: Facts) -> Iterable[tuple[str, Fact]]:

@@ -8,14 +8,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gpudoctor.model.facts import Facts
+from gpudoctor.model.lazy_pattern import lazy
 
 _BEGINS = r"(?P<before>(?:^|&& |; |\| )(?:[A-Z][A-Z0-9_]*=(?:\"[^\"]*\"|'[^']*'|[^\s\"']*) )*)"
 """Where a command begins, perhaps with variables before it."""
-_ELSEWHERE = re.compile(r"(?:-m|uv|virtualenv) venv\b|\bvirtualenv |\bactivate\b|\bconda create\b")
+_ELSEWHERE = lazy(r"(?:-m|uv|virtualenv) venv\b|\bvirtualenv |\bactivate\b|\bconda create\b")
 """A command that makes or enters another environment: what follows it is meant for that one."""
 _OF_UV = ("install", "uninstall", "list", "freeze", "show", "check")
-_IN_CMD = re.compile(r"[\w.:\\+-]+")
-_QUOTED_IN_CMD = re.compile(r"[\w.:\\+ ()-]+")
+_IN_CMD = lazy(r"[\w.:\\+-]+")
+_QUOTED_IN_CMD = lazy(r"[\w.:\\+ ()-]+")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,10 @@ from gpudoctor.facts.derive._derivation import Derivation
 from gpudoctor.facts.derive._setup import between, numbers
 from gpudoctor.facts.derive._tables import table
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known
+from gpudoctor.model.lazy_pattern import lazy
 
-_PART = re.compile(r"(?:^|/)(?:poplar_sdk|poplar|popart)-([a-z]+)_(\d+)_(\d+)-(\d+\.\d+(?:\.\d+)?)")
-_WHEEL = re.compile(r"(?:^|/)(poptorch|tensorflow|popart)-[^/]*-cp(\d)(\d+)-[^/]*\.whl$")
+_PART = lazy(r"(?:^|/)(?:poplar_sdk|poplar|popart)-([a-z]+)_(\d+)_(\d+)-(\d+\.\d+(?:\.\d+)?)")
+_WHEEL = lazy(r"(?:^|/)(poptorch|tensorflow|popart)-[^/]*-cp(\d)(\d+)-[^/]*\.whl$")
 
 
 def scripts(names: list[str]) -> list[str]:

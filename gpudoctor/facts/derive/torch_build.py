@@ -8,9 +8,10 @@ from typing import Any
 
 from gpudoctor.facts.derive._derivation import Derivation
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.rules.versions import dotted_of_digits
 
-BASE = re.compile(r"^\d+(?:\.\d+)*")
+BASE = lazy(r"^\d+(?:\.\d+)*")
 
 
 def one_version(value: Any) -> str:

@@ -6,13 +6,14 @@ import re
 from typing import Any
 
 from gpudoctor.model.facts import Unknown
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.system import json_text
 
 _UNSAID = Unknown("not recorded")
-_CPU_NAMES = re.compile(
+_CPU_NAMES = lazy(
     r"^(pthread|cpu|basic|llvmpipe|softpipe)\b|\b(llvmpipe|Xeon|EPYC|Ryzen|Core\(TM\)|Pentium|Celeron)\b|CPU|\bProcessor\b", re.I
 )
-_GPU_NAMES = re.compile(
+_GPU_NAMES = lazy(
     r"\b(GPU|Graphics|GeForce|Radeon|Quadro|Tesla|Arc|Iris|Instinct|RTX|GTX|NVIDIA|radeonsi|iris)\b|^gfx\d|^\w+:\w+|navi", re.I
 )
 

@@ -8,11 +8,12 @@ from typing import Any
 
 from gpudoctor.facts.probes._probe import Collected, Probe
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.system.host import Host
 
 _KFD = "/dev/kfd"
 _TOPOLOGY = "/sys/class/kfd/kfd/topology/nodes"
-_BLACKLIST = re.compile(
+_BLACKLIST = lazy(
     r"^[ \t]*(?:blacklist\s+amdgpu|install\s+amdgpu\s+/(?:usr/)?bin/(?:false|true))[ \t]*(?:#.*)?$|"
     r"\b(?:modprobe\.|module_|rd\.driver\.)blacklist=(?:\S{0,400},)?amdgpu(?:,|\s|$)",
     re.MULTILINE,

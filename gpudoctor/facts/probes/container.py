@@ -6,9 +6,10 @@ import re
 
 from gpudoctor.facts.probes._probe import Collected, Probe
 from gpudoctor.model.facts import Absent, Facts, FactSpec, Known, Unknown
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.system.host import Host
 
-_SIZE = re.compile(r"\bsize=(\d+)([kmg]?)\b", re.IGNORECASE)
+_SIZE = lazy(r"\bsize=(\d+)([kmg]?)\b", re.IGNORECASE)
 _UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
 _GROUPS = (
     ("kubernetes", re.compile(r"kubepods|kubelet")),

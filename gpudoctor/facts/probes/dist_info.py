@@ -7,19 +7,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.system import json_text
 from gpudoctor.system.host import Host
 
-DIST_INFO = re.compile(r"^(?P<name>.+?)-(?P<version>[^-]+)\.dist-info$")
-EGG_INFO = re.compile(r"^(?P<name>[^-]+)-(?P<version>[^-]+?)(?:-py\d[\d.]*)?(?:-[\w.]+)?\.egg(?:-info)?$")
-RELEVANT = re.compile(
+DIST_INFO = lazy(r"^(?P<name>.+?)-(?P<version>[^-]+)\.dist-info$")
+EGG_INFO = lazy(r"^(?P<name>[^-]+)-(?P<version>[^-]+?)(?:-py\d[\d.]*)?(?:-[\w.]+)?\.egg(?:-info)?$")
+RELEVANT = lazy(
     r"^(torch|pytorch|lib?torch|triton|intel|nvidia|cuda|cupy|rocm|amd-torch|tensorflow|keras|tf-keras|jax|onnxruntime|ort-|openvino"
     r"|optimum|oneccl|dpctl|dpcpp|mkl|xformers|bitsandbytes|flash-attn|flash-attention|deepspeed|apex|auto-gptq|autoawq|gptqmodel|vllm"
     r"|sgl|sageattention|poptorch|popart|numpy$|protobuf$|pyopencl|pocl|opencl|ocl-icd|ipex|umf$|tcmlib$|detectron2|mmcv|natten|fbgemm)"
 )
 IN_PLACE = {"pytorch_ocl": "pytorch-ocl"}
 """Packages whose own build makes a folder for PYTHONPATH and leaves no metadata: by the folder's name, the distribution."""
-LIBRARY = re.compile(r"\.(so|dylib|dll|pyd)(\.[\d.]+)?$")
+LIBRARY = lazy(r"\.(so|dylib|dll|pyd)(\.[\d.]+)?$")
 CHECKED = ("torch", "intel-extension-for-pytorch", "torchvision", "onnxruntime", "openvino", "tensorflow", "bitsandbytes", "jaxlib",
            "torch-directml", "xformers")  # fmt: skip
 

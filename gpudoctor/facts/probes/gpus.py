@@ -12,6 +12,7 @@ from gpudoctor.facts.probes.pci import DEVICES, is_device_of_interest, parse_reg
 from gpudoctor.facts.probes.pci_link import link_fields
 from gpudoctor.facts.probes.presence import there
 from gpudoctor.model.facts import Facts, FactSpec, Known, Unknown
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.system.host import Host
 
 VIRTUAL = frozenset(("1a03", "102b", "1b36", "1af4", "1013", "15ad", "1234", "80ee", "1414", "5333", "1002:515e", "1002:5159", "1de1"))
@@ -245,7 +246,7 @@ def from_apple(facts: Facts) -> list[dict[str, Any]]:
     return gpus
 
 
-_NUMBERED = re.compile(r"Device ([0-9a-fA-F]{4})")
+_NUMBERED = lazy(r"Device ([0-9a-fA-F]{4})")
 """What lspci calls a GPU that its list lacks."""
 _VENDOR_IDS = {vendor: number for number, vendor in VENDORS.items()}
 
@@ -263,7 +264,7 @@ def named_gpu(maker: str, name: str, index: int) -> dict[str, Any]:
     return _only_named(maker, name, index)
 
 
-_INTEGRATED = re.compile(
+_INTEGRATED = lazy(
     r"radeon(?:\(tm\)|™)?(?: (?:graphics|vega \d{1,2} graphics|r[2-7] graphics|[67]\d0m|8\d{2}[ms]))|\biris|\bu?hd graphics|"
     r"^intel\(r\) graphics|arc(?:\(tm\)|™)? (?:graphics|\d{3}[vt])",
     re.IGNORECASE,

@@ -12,6 +12,7 @@ from typing import Any
 
 from gpudoctor.facts.probes._probe import Probe
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.system import json_text
 from gpudoctor.system.host import Host, Ran
 
@@ -19,11 +20,11 @@ _ROOTS = (
     "/opt", "/opt/gc", "/opt/graphcore", "/opt/poplar", "/opt/poplar_sdk", "/usr/local", "/usr/local/graphcore", "/localdata",
     "/mnt/poplar", "/software/graphcore", "/software/graphcore/poplar_sdk", "/graphcore",
 )  # fmt: skip
-_SDK_NAME = re.compile(r"^poplar[_-]sdk|^poplar-(?:ubuntu|centos|rhel|debian)|^\d+\.\d+\.\d+$", re.I)
-_VERSION = re.compile(r"(?:poplar[_-]sdk|popart|poplar)[^/]{0,80}?[-_](\d+\.\d+(?:\.\d+)?)(?:\+|-|/|$)", re.I)
-_PLAIN_VERSION = re.compile(r"/(\d+\.\d+\.\d+)(?:[+/]|$)")
-_BUILT_FOR = re.compile(r"(ubuntu|centos|rhel|debian)[_-](\d+(?:[_.]\d+)*)", re.I)
-_NODE = re.compile(r"^ipu\d+(?:_\w+)?$")
+_SDK_NAME = lazy(r"^poplar[_-]sdk|^poplar-(?:ubuntu|centos|rhel|debian)|^\d+\.\d+\.\d+$", re.I)
+_VERSION = lazy(r"(?:poplar[_-]sdk|popart|poplar)[^/]{0,80}?[-_](\d+\.\d+(?:\.\d+)?)(?:\+|-|/|$)", re.I)
+_PLAIN_VERSION = lazy(r"/(\d+\.\d+\.\d+)(?:[+/]|$)")
+_BUILT_FOR = lazy(r"(ubuntu|centos|rhel|debian)[_-](\d+(?:[_.]\d+)*)", re.I)
+_NODE = lazy(r"^ipu\d+(?:_\w+)?$")
 
 
 def parse_sdk_version(path: str) -> str | None:
@@ -43,7 +44,7 @@ def parse_popc_version(text: str) -> str | None:
     return found.group(1) if found else None
 
 
-_ENTRY = re.compile(r"\s*-\+-\s*Id:\s*\[\s*(\d+)\],\s*(?:target|type):\s*\[([^\]]+)\]")
+_ENTRY = lazy(r"\s*-\+-\s*Id:\s*\[\s*(\d+)\],\s*(?:target|type):\s*\[([^\]]+)\]")
 """`type:` is how the tools of the C2's time (Poplar SDK 1.x) call what later ones call `target:`."""
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from gpudoctor.facts.probes._probe import Collected, Probe
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.system import json_text
 from gpudoctor.system.host import Host
 
@@ -27,10 +28,10 @@ LIBRARY_FOLDERS = ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib", "/lib/
                    "/usr/lib/aarch64-linux-gnu")  # fmt: skip
 OPENCL_DRIVERS = ("intel-opencl/libigdrcl.so", "intel-opencl/libigdrcl_legacy1.so")
 
-_UPSTREAM = re.compile(r"^(?:\d+:)?v?(\d+(?:\.\d+)+)")
-_GUC = re.compile(r"GuC firmware \S{1,80}?guc\S{0,80} version:? ?(\d+\.\d+(?:\.\d+)?)", re.IGNORECASE)
-_OPTION = re.compile(r"^\s*options\s+(i915|xe)\s+(.*)$")
-_BLACKLIST = re.compile(r"^\s*(?:blacklist\s+(i915|xe)|install\s+(i915|xe)\s+/(?:usr/)?bin/(?:false|true))\s*(?:#.*)?$")
+_UPSTREAM = lazy(r"^(?:\d+:)?v?(\d+(?:\.\d+)+)")
+_GUC = lazy(r"GuC firmware \S{1,80}?guc\S{0,80} version:? ?(\d+\.\d+(?:\.\d+)?)", re.IGNORECASE)
+_OPTION = lazy(r"^\s*options\s+(i915|xe)\s+(.*)$")
+_BLACKLIST = lazy(r"^\s*(?:blacklist\s+(i915|xe)|install\s+(i915|xe)\s+/(?:usr/)?bin/(?:false|true))\s*(?:#.*)?$")
 
 
 def upstream(version: str) -> str | None:

@@ -8,14 +8,15 @@ from typing import Any
 
 from gpudoctor.facts.probes._probe import Collected, Probe
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.system.host import Host
 
-_VERSION = re.compile(r"^20\d\d(?:\.\d+){1,2}$")
-_NEW_LINE = re.compile(r"^\[(?P<backend>\w+):(?P<type>\w+)\]\[\w+:(?P<index>\d+)\]\s+(?P<rest>.+)$")
-_OLD_LINE = re.compile(r"^\[(?P<backend>\w+):(?P<type>\w+):(?P<index>\d+)\]\s*(?P<rest>.+)$")
-_TAIL = re.compile(r"\s{0,8}\[(?P<driver>[^\[\]]+)\]\s{0,8}$")
+_VERSION = lazy(r"^20\d\d(?:\.\d+){1,2}$")
+_NEW_LINE = lazy(r"^\[(?P<backend>\w+):(?P<type>\w+)\]\[\w+:(?P<index>\d+)\]\s+(?P<rest>.+)$")
+_OLD_LINE = lazy(r"^\[(?P<backend>\w+):(?P<type>\w+):(?P<index>\d+)\]\s*(?P<rest>.+)$")
+_TAIL = lazy(r"\s{0,8}\[(?P<driver>[^\[\]]+)\]\s{0,8}$")
 _TYPES = {"acc": "accelerator", "gpu": "gpu", "cpu": "cpu", "fpga": "accelerator", "host": "host", "npu": "accelerator"}
-_API = re.compile(r"\s{1,8}(?:OpenCL\s{1,8})?\d{1,9}(?:\.\d{1,9})+(?:\s{1,8}NEO|\s{1,8}\(Build \d{1,9}\))?\s{0,8}$")
+_API = lazy(r"\s{1,8}(?:OpenCL\s{1,8})?\d{1,9}(?:\.\d{1,9})+(?:\s{1,8}NEO|\s{1,8}\(Build \d{1,9}\))?\s{0,8}$")
 
 
 def parse_sycl_ls(text: str) -> list[dict[str, Any]]:

@@ -8,13 +8,14 @@ from typing import Any
 
 from gpudoctor.facts.probes._probe import Collected, Probe
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.system.host import Host
 
 SYSTEM = ("/usr/bin", "/usr/local/bin", "/opt/homebrew/bin")
-_NAME = re.compile(r"^python(3\.\d+)$")
-_PYENV = re.compile(r"^(3\.\d+)\.\d+$")
-_WINDOWS = re.compile(r"^Python(3)(\d\d?)$", re.I)
-_UV = re.compile(r"^cpython-(3\.\d+)\.\d+-")
+_NAME = lazy(r"^python(3\.\d+)$")
+_PYENV = lazy(r"^(3\.\d+)\.\d+$")
+_WINDOWS = lazy(r"^Python(3)(\d\d?)$", re.I)
+_UV = lazy(r"^cpython-(3\.\d+)\.\d+-")
 TOOLS = {"uv": ("{home}/.local/bin", "{home}/.cargo/bin"), "sudo": (), "conda": ("{home}/miniforge3/bin", "{home}/miniconda3/bin")}
 """Tools and where they lie although PATH does not name it."""
 

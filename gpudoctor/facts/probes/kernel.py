@@ -6,10 +6,11 @@ import re
 
 from gpudoctor.facts.probes._probe import Collected, Probe, from_run, from_text
 from gpudoctor.model.facts import Facts, FactSpec, Known, Unknown
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.system.host import Host
 
-_DOTTED = re.compile(r"\d+(?:\.\d+)+")
-_PROC_VERSION = re.compile(r"^Linux version (\S+)")
+_DOTTED = lazy(r"\d+(?:\.\d+)+")
+_PROC_VERSION = lazy(r"^Linux version (\S+)")
 SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
-
 from gpudoctor.facts.probes._probe import Collected, Probe
 from gpudoctor.model.facts import Facts, FactSpec, Known, Unknown
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.system.host import Host
 
-_LINE = re.compile(r"^\s+(\S+) \(([^)]*)\) => (\S+)")
+_LINE = lazy(r"^\s+(\S+) \(([^)]*)\) => (\S+)")
 FOLDERS = (
     "/usr/lib/wsl/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib",
     "/usr/local/lib", "/usr/local/cuda/lib64", "/usr/lib/x86_64-linux-gnu/intel-opencl", "/opt/rocm/lib", "/opt/intel/oneapi/redist/lib",
 )  # fmt: skip
-_INTERESTING = re.compile(
+_INTERESTING = lazy(
     r"^lib(cuda|nvidia|nvml|OpenCL|ze_|igd|igc|iga|igdgmm|sycl|ur_|pi_|d3d12|dxcore|directml|hsa|amdhip|amdocl|rocm|MIOpen|rocblas|"
     r"poplar|gcipuinfo|mkl_sycl|mkl_intel|ocloc|vulkan|MesaOpenCL|RusticlOpenCL|pocl|cudart|cudnn|cublas|stdc\+\+|tbb|omp|blas|lapack|dnnl|ccl)"
 )

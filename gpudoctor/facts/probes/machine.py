@@ -7,6 +7,7 @@ import re
 from gpudoctor.facts.probes._probe import Collected, Probe, from_run
 from gpudoctor.facts.probes.container import container_kind
 from gpudoctor.model.facts import Absent, Facts, FactSpec, Known, Unknown
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.system import json_text
 from gpudoctor.system.host import Host
 
@@ -14,8 +15,8 @@ WINDOWS_SYSTEM = (
     "powershell", "-NoProfile", "-Command",
     "Get-CimInstance Win32_OperatingSystem | Select-Object Caption,Version,BuildNumber,OSArchitecture | ConvertTo-Json",
 )  # fmt: skip
-_QUOTED = re.compile(r"""^(['"])(.*)\1$""")
-_MACHINE = re.compile(r"\b(x86_64|amd64|aarch64|arm64|ppc64le|s390x|riscv64|i[3-6]86|armv\d\w*)\b", re.IGNORECASE)
+_QUOTED = lazy(r"""^(['"])(.*)\1$""")
+_MACHINE = lazy(r"\b(x86_64|amd64|aarch64|arm64|ppc64le|s390x|riscv64|i[3-6]86|armv\d\w*)\b", re.IGNORECASE)
 
 
 def parse_os_release(text: str) -> dict[str, str]:

@@ -8,10 +8,11 @@ from typing import Any
 from gpudoctor.facts.probes._probe import Collected, Probe, from_run
 from gpudoctor.facts.probes.windows import ADAPTER_FIELDS
 from gpudoctor.model.facts import Facts, FactSpec, Known
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.system import json_text
 from gpudoctor.system.host import Host
 
-_BYTES = re.compile(r"(?<!\d)(\d{1,9})\s{0,8}(MB|GB)", re.IGNORECASE)
+_BYTES = lazy(r"(?<!\d)(\d{1,9})\s{0,8}(MB|GB)", re.IGNORECASE)
 
 
 def parse_displays(text: str) -> list[dict[str, Any]] | None:

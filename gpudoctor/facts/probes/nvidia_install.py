@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.system.host import Host
 
 _LIBRARY_FOLDERS = (
@@ -19,7 +20,7 @@ _LIBRARY_FOLDERS = (
     "/usr/local/nvidia/lib64",
     "/usr/local/nvidia/lib",
 )
-_CUDA_LIBRARY = re.compile(r"lib(cudnn\w*|cublas(Lt)?|cudart|nvJitLink|cusparse|cusolver|cufft|nccl|nvrtc|cuda|nvidia-ml)\.so(\.\d.*)?$")
+_CUDA_LIBRARY = lazy(r"lib(cudnn\w*|cublas(Lt)?|cudart|nvJitLink|cusparse|cusolver|cufft|nccl|nvrtc|cuda|nvidia-ml)\.so(\.\d.*)?$")
 _MODULE_FOLDERS = (
     "updates/dkms",
     "updates",

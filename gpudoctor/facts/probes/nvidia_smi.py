@@ -10,8 +10,9 @@ import re
 from typing import Any
 
 from gpudoctor.model.facts import Unknown
+from gpudoctor.model.lazy_pattern import lazy
 
-_TAG = re.compile(r"<(/?)([A-Za-z_][\w.\-]*)((?:[^<>/\w.\-](?:[^<>/]|/(?!>))*)?)(/?)>|<[!?][^>]*>|([^<]+)")
+_TAG = lazy(r"<(/?)([A-Za-z_][\w.\-]*)((?:[^<>/\w.\-](?:[^<>/]|/(?!>))*)?)(/?)>|<[!?][^>]*>|([^<]+)")
 _ENTITIES = {"&lt;": "<", "&gt;": ">", "&quot;": '"', "&apos;": "'", "&amp;": "&"}
 _DEPTH = 30
 _NOTHING = (

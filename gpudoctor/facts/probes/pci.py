@@ -7,16 +7,17 @@ from typing import Any
 
 from gpudoctor.facts.probes._probe import Collected, Probe
 from gpudoctor.model.facts import Facts, FactSpec, Known, Unknown
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.system.host import Host
 
 DEVICES = "/sys/bus/pci/devices"
 LSPCI = ("lspci", "-Dvmmnnk")
-_NUMBERED = re.compile(r"^(.*?)\s{0,8}\[([0-9a-fA-F]{4})\]$")
-_SHORT = re.compile(
+_NUMBERED = lazy(r"^(.*?)\s{0,8}\[([0-9a-fA-F]{4})\]$")
+_SHORT = lazy(
     r"^((?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) (.{0,120}?) \[([0-9a-f]{4})\]: "
     r"(.{0,300}?) ?\[([0-9a-f]{4}):([0-9a-f]{4})\]"
 )
-_ADDRESS = re.compile(r"^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")
+_ADDRESS = lazy(r"^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")
 
 
 def parse_resource(text: str) -> int | None:

@@ -7,9 +7,10 @@ from typing import Any, Protocol
 
 from gpudoctor.facts.probes.pci import DEVICES
 from gpudoctor.model.facts import Unknown
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.system.host import Text
 
-_ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+_ADDRESS = lazy(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 _MAKERS_WITH_SWITCH = ("0x8086", "0x1002")
 _PORTS = 2
 """A switch on the card is two bridges above it: one towards the card, one towards the slot."""

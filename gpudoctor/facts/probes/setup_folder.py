@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from gpudoctor.facts.probes._probe import Collected, Probe
 from gpudoctor.model.facts import Facts, FactSpec, Known
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.system.host import Host
 
 _DEPTH, _MOST = 3, 4_000
-_FILE = re.compile(r"\.[A-Za-z]\w{0,4}$")
+_FILE = lazy(r"\.[A-Za-z]\w{0,4}$")
 """Names with the suffix of a file; 'poplar-ubuntu_20_04-3.0.0' is a folder."""
 
 

@@ -6,10 +6,11 @@ import re
 
 from gpudoctor.facts.probes._probe import Collected, Probe, from_run
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.system.host import Host
 from gpudoctor.system.trust import phrase
 
-_ID = re.compile(r"(\d+)(?:\(([^()]*)\))?")
+_ID = lazy(r"(\d+)(?:\(([^()]*)\))?")
 
 
 def parse_id(text: str) -> tuple[int, str, list[str]] | None:

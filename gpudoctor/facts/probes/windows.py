@@ -7,11 +7,12 @@ from typing import Any
 
 from gpudoctor.facts.probes._probe import Collected, Probe, from_run
 from gpudoctor.model.facts import Facts, FactSpec, Known, Unknown
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.system import json_text
 from gpudoctor.system.host import Host
 
 ADAPTERS = ("-NoProfile", "-Command", "Get-CimInstance Win32_VideoController | ConvertTo-Json")
-_IDS = re.compile(r"VEN_([0-9A-F]{4})&DEV_([0-9A-F]{4})", re.IGNORECASE)
+_IDS = lazy(r"VEN_([0-9A-F]{4})&DEV_([0-9A-F]{4})", re.IGNORECASE)
 _VENDORS = (("nvidia", "nvidia"), ("advanced micro", "amd"), ("amd", "amd"), ("radeon", "amd"), ("intel", "intel"),
             ("qualcomm", "qualcomm"), ("microsoft", "microsoft"))  # fmt: skip
 _BY_ID = {"10de": "nvidia", "1002": "amd", "8086": "intel", "1414": "microsoft", "5143": "qualcomm", "4d4f4351": "qualcomm"}

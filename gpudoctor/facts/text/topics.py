@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from gpudoctor.facts.text.evidence import Evidence
 from gpudoctor.knowledge.stack_names import all_names
 from gpudoctor.model.facts import Facts
+from gpudoctor.model.lazy_pattern import lazy
 
 
 def _any(*words: str) -> str:
@@ -44,8 +45,8 @@ VENDORS: Mapping[str, str] = {
     ),
 }  # fmt: skip
 """Words of one vendor's cards and stacks alone. 'cuda' is none: torch for ROCm calls its devices so as well."""
-_MULTI_PROCESS_SERVICE = re.compile(r"cuda[-_]mps|nvidia[- ]mps|\bmps[- ](?:control|daemon|server|sharing)|multi-process service")
-_MPS_ALONE = re.compile(r"\bmps\b")
+_MULTI_PROCESS_SERVICE = lazy(r"cuda[-_]mps|nvidia[- ]mps|\bmps[- ](?:control|daemon|server|sharing)|multi-process service")
+_MPS_ALONE = lazy(r"\bmps\b")
 LOOKED_AT = 100_000
 _NONE_OF_IT = r"^[^\n]{0,80}[:=]\s*(?:n/a|none|no|could not collect|not found|false|0)\s*$"
 """A listing that says that something is not there: 'ROCM used to build PyTorch: N/A'."""

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from urllib.parse import quote
 
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.model.report import Finding, Report
 from gpudoctor.reporters.shared.escape import visible
 
-_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
-_LINE = re.compile(r"(.+):(\d{1,7})$")
+_DRIVE = lazy(r"[A-Za-z]:[\\/]")
+_LINE = lazy(r"(.+):(\d{1,7})$")
 _KERNEL = ("/proc/", "/sys/", "/dev/", "/run/")
 """No files that a person edits."""
 _POLICY = "demand-not-met"

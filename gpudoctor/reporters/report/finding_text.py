@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.model.report import Finding
 from gpudoctor.reporters.shared.advice_lines import command_lines, sentence
 from gpudoctor.reporters.shared.escape import visible
 
-_ISSUE = re.compile(r"([A-Za-z0-9][\w.-]{0,99}/[\w.-]{1,100})#(\d{1,9})$")
+_ISSUE = lazy(r"([A-Za-z0-9][\w.-]{0,99}/[\w.-]{1,100})#(\d{1,9})$")
 
 
 def lines(finding: Finding) -> list[str]:

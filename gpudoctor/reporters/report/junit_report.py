@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from xml.etree import ElementTree
 
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.model.measurement import Measurement
 from gpudoctor.model.report import Finding, Report, Trace
 from gpudoctor.reporters.report.finding_text import lines
@@ -15,7 +15,7 @@ from gpudoctor.reporters.shared.escape import visible
 LEVELS = {"error": ("error",), "warning": ("error", "warning"), "unknown": ("error", "warning"), "never": ()}
 """--fail-on: severities that are failures."""
 _POLICY = "demand-not-met"
-_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NOT_XML = lazy("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass(slots=True)

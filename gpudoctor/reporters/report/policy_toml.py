@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.model.measurement import OK, Throughput
 from gpudoctor.model.policy import SCHEMA
 from gpudoctor.model.report import Report
@@ -24,7 +25,7 @@ FRAMEWORKS = (
     "tensorflow-directml-plugin", "jax", "openvino", "onnxruntime", "onnxruntime-gpu", "onnxruntime-openvino", "onnxruntime-directml",
     "poptorch",
 )  # fmt: skip
-_NUMBERS = re.compile(r"\d+(?:\.\d+)*")
+_NUMBERS = lazy(r"\d+(?:\.\d+)*")
 
 
 def render(report: Report) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 from gpudoctor.model.check import Check
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.model.report import Finding, Report
 from gpudoctor.reporters.report.finding_places import FindingPlace, open_demands, places
 from gpudoctor.reporters.report.finding_text import address, lines
@@ -18,7 +18,7 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 LEVELS = {"error": "error", "warning": "warning", "info": "note"}
 PRECISION = {"certain": "very-high", "likely": "high", "possible": "medium"}
 DEMAND = "demand-not-met"
-_FIELD = re.compile(r"\{[a-z_][\w.\-]*\}")
+_FIELD = lazy(r"\{[a-z_][\w.\-]*\}")
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
 
 

@@ -7,9 +7,10 @@ import shlex
 from collections.abc import Mapping
 
 from gpudoctor.model.check import Advice
+from gpudoctor.model.lazy_pattern import lazy
 
-_RESTARTS = re.compile(r"reboot|restart the (?:machine|computer)|boots? again|power .{0,20}off", re.IGNORECASE)
-_PLAIN_IN_CMD = re.compile(r"[\w.,:;/\\+-]*")
+_RESTARTS = lazy(r"reboot|restart the (?:machine|computer)|boots? again|power .{0,20}off", re.IGNORECASE)
+_PLAIN_IN_CMD = lazy(r"[\w.,:;/\\+-]*")
 """What cmd takes without quotes: neither spaces nor its own signs & | < > ^ % ( )."""
 
 
@@ -28,14 +29,14 @@ def sentence(advice: Advice) -> str:
     return f"{text} Then reboot." if text.endswith((".", "!", "?")) else f"{text} (then reboot)"
 
 
-_LOOKS = re.compile(
+_LOOKS = lazy(
     r"(?:sudo )?(?:\w+=\S+ )*(?:lspci|lsmod|ls|cat|grep|dmesg|journalctl|modinfo|uname|id|groups|df|free|env(?=$| \|)|echo|printenv"
     r"|clinfo|sycl-ls|rocminfo|rocm_agent_enumerator|gc-info|gc-monitor|xpu-smi discovery"
     r"|ldconfig -p|dpkg -[lLS]|nvcc --version|mokutil --sb-state"
     r"|nvidia-smi(?= -q| -L|$)|(?:\S*python3? -m )?pip (?:list|show|freeze|check)|uv pip (?:list|show|freeze|check)"
     r"|\S*python3? -c .*print|gpudoctor (?:check|show))(?![\w-])"
 )
-_ACTS = re.compile(r" && |\| ?(?:sudo|tee|sh|bash)\b|(?<![0-9&])> ?(?!/dev/null)")
+_ACTS = lazy(r" && |\| ?(?:sudo|tee|sh|bash)\b|(?<![0-9&])> ?(?!/dev/null)")
 """What makes an act of it: a second command, a file that is written."""
 
 

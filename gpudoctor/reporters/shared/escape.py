@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
+from gpudoctor.model.lazy_pattern import lazy
+
 # CSI, then OSC/DCS/APC strings with their end, then the remaining two-character escapes.
-_SEQUENCE = re.compile(
+_SEQUENCE = lazy(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
     r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"
     r"|\x1b[ -/]*[0-~]?"

@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.reporters.shared.escape import visible
 
 LONGEST = 1500
 """Characters of one text that is not in a block."""
-_ADDRESS = re.compile(r"(?:https?|ftp|ssh|git|file|mailto|javascript|data)\+?\w{0,8}:[^\s<>`\"')\]]*|\bwww\.[^\s<>`\"')\]]+", re.IGNORECASE)
-_MARKS = re.compile(r"(&amp;|&lt;|&gt;)|([\\`*\[\]~$]|(?<![^\W_])_|_(?![^\W_]))")
-_START = re.compile(r"^(\s*)([-+=#]|\d+(?=[.)]))")
+_ADDRESS = lazy(r"(?:https?|ftp|ssh|git|file|mailto|javascript|data)\+?\w{0,8}:[^\s<>`\"')\]]*|\bwww\.[^\s<>`\"')\]]+", re.IGNORECASE)
+_MARKS = lazy(r"(&amp;|&lt;|&gt;)|([\\`*\[\]~$]|(?<![^\W_])_|_(?![^\W_]))")
+_START = lazy(r"^(\s*)([-+=#]|\d+(?=[.)]))")
 """What would begin a list, a heading or a line below one."""
 _HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
-_LINKED = re.compile(r"(@(?=\w)|[#!&%~$](?=[\w\"])|\bGH-(?=\d))")
-_COMMIT = re.compile(r"(?<![0-9A-Za-z])([0-9a-fA-F]{8})([0-9a-fA-F]{32})(?![0-9A-Za-z])")
+_LINKED = lazy(r"(@(?=\w)|[#!&%~$](?=[\w\"])|\bGH-(?=\d))")
+_COMMIT = lazy(r"(?<![0-9A-Za-z])([0-9a-fA-F]{8})([0-9a-fA-F]{32})(?![0-9A-Za-z])")
 """Forty hexadecimal digits are a commit to a tracker."""
 BREAK = "\N{ZERO WIDTH SPACE}"
 """After an @ or a # : what looks like a name or a number of an issue is none any more."""

@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Sequence
 
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.model.plan import Command
 from gpudoctor.reporters.shared.escape import visible
 
@@ -16,7 +17,7 @@ _RESERVED = frozenset(
     "if then elif else fi for while until do done case esac in function time coproc select "
     "exit exec eval return break continue source alias export readonly local declare set unset shift trap".split()
 )
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_VARIABLE = lazy(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
 class Unwritable(ValueError):

@@ -19,20 +19,17 @@ def counting(*given):
     return genuine(*given)
 compiler.compile = counting
 from gpudoctor.services import checking, explaining
-of_message = []
+built = []
 from gpudoctor.knowledge import loader
 build = loader.check_from
 def building(table, *given, **more):
-    if table.get("signature") and not table.get("proactive"):
-        of_message.append(table["id"])
+    built.append(table["id"])
     return build(table, *given, **more)
 loader._tables(checking.vocabulary.items())  # the bundle of this checkout is fresh from here on
 loader.check_from = building
-before = set(sys.modules)
-compiled = 0
 text = b"RuntimeError: CUDA error: no kernel image is available for execution on the device\\n"
 found = explaining.explain([text], explaining.ExplainRequest())
-print(json.dumps({"compiled": compiled, "built": of_message, "modules": sorted(sys.modules), "found": len(found.report.findings)}))
+print(json.dumps({"compiled": compiled, "built": built, "modules": sorted(sys.modules), "found": len(found.report.findings)}))
 """
 
 
@@ -40,6 +37,6 @@ print(json.dumps({"compiled": compiled, "built": of_message, "modules": sorted(s
 def test_a_short_text_builds_and_imports_only_what_it_needs() -> None:
     run = subprocess.run([sys.executable, "-c", COUNTED], capture_output=True, text=True, check=True, timeout=120)
     told = json.loads(run.stdout)
-    assert told["found"] and len(told["built"]) < 40, told["built"]
-    assert told["compiled"] < 165, told["compiled"]
+    assert told["found"] and len(told["built"]) < 15, told["built"]
+    assert told["compiled"] < 215, told["compiled"]
     assert not {"rich", "requests", "psutil", "jinja2", "asyncio", "hypothesis"} & set(told["modules"])
