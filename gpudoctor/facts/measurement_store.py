@@ -14,13 +14,15 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpudoctor.model.facts import Facts, Unknown
-from gpudoctor.model.measurement import SKIPPED, Measurement
 from gpudoctor.system import json_text
 from gpudoctor.system.check_history import switched_off
 from gpudoctor.system.state_folder import state_folder, write_private
+
+if TYPE_CHECKING:  # else late, in the functions that make one: most machines have none
+    from gpudoctor.model.measurement import Measurement
 
 FOLDER = "measurements"
 FORMAT = 1
@@ -83,6 +85,8 @@ def last_measurements(facts: Facts, folder: Path | None = None) -> tuple[LastRun
 
 def keep(measurements: Sequence[Measurement], facts: Facts, folder: Path | None = None) -> str:
     """In place of what was kept of the same environment, framework and device. '' or why it could not be kept."""
+    from gpudoctor.model.measurement import SKIPPED
+
     environment = facts.value("python.executable")
     if folder is None and switched_off():
         return ""
@@ -112,6 +116,8 @@ def _name(environment: str, framework: str, device: str) -> str:
 
 def _parsed(document: Any, facts: Facts) -> LastRun:
     """Raises ValueError for what `keep` did not write."""
+    from gpudoctor.model.measurement import Measurement
+
     if not isinstance(document, Mapping) or document.get("format") != FORMAT:
         raise ValueError("not of this format")
     texts = {name: document.get(name) for name in ("environment", "framework", "device", "date")}
@@ -164,6 +170,8 @@ def _version(entry: Any) -> str | None:
 
 def recorded_runs(document: Any) -> tuple[LastRun, ...]:
     """Those that a recording of another machine holds (measurements.json): they belong to what was recorded with them."""
+    from gpudoctor.model.measurement import Measurement
+
     found = []
     for row in document.get("runs") or () if isinstance(document, Mapping) else ():
         try:
@@ -176,6 +184,8 @@ def recorded_runs(document: Any) -> tuple[LastRun, ...]:
 
 def measurements_of(report: Mapping[str, Any]) -> tuple[Measurement, ...]:
     """Of a report's document; what cannot be read is left out."""
+    from gpudoctor.model.measurement import Measurement
+
     found = []
     rows = report.get("measurements")
     for row in rows if isinstance(rows, list) else ():

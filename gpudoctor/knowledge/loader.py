@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 from functools import lru_cache
@@ -203,6 +202,8 @@ def _key_of(folder: Path) -> str:
 
 def _write_cache(path: Path, bundle: Mapping[str, Any]) -> None:
     """Best effort, atomic: a read-only home costs time, nothing else."""
+    import tempfile  # late: it costs more than all that a fresh cache needs
+
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(prefix="catalogue-", dir=path.parent)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -63,6 +62,8 @@ def device_of(word: str, known: Iterable[str]) -> str:
 
 def suggestion(word: str, choices: Iterable[str]) -> str:
     """' (did you mean …?)' where all near names are of one kin: 'gpu' is as near to ipu as to cpu, and neither may be meant."""
+    import difflib
+
     near = difflib.get_close_matches(word.lower(), list(choices), n=3, cutoff=NEAR)
     kin = {all_names()[stack].kin if (stack := named(name)) else name for name in near}
     return f" (did you mean '{near[0]}'?)" if len(kin) == 1 and len(word) > 3 else ""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpudoctor.model.check import Advice
 from gpudoctor.model.condition import Verdict
-from gpudoctor.model.measurement import Measurement
+
+if TYPE_CHECKING:
+    from gpudoctor.model.measurement import Measurement
 
 SCHEMA = "gpudoctor.report/1"
 

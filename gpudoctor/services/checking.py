@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpudoctor import __version__
 from gpudoctor.capture.open_host import open_host
@@ -15,12 +15,10 @@ from gpudoctor.capture.recorded_host import RecordedHost
 from gpudoctor.diagnosis.diagnose import Hits, diagnose, in_reading_order
 from gpudoctor.diagnosis.ladders import demote_unused, first_broken, ladder, used_stacks
 from gpudoctor.diagnosis.messages import hits_in, may_show, may_speak_by_facts, speaks_without_a_message
-from gpudoctor.diagnosis.policy_demands import unmet_demands
 from gpudoctor.diagnosis.summary import fact_tree, headline, not_looked_at, unknown_facts
 from gpudoctor.facts import vocabulary
 from gpudoctor.facts.collect import Gathered, gather
 from gpudoctor.facts.derive import measured, package_commands, pip_commands
-from gpudoctor.facts.measured_facts import records
 from gpudoctor.facts.measurement_store import LastRun, last_measurements, measurements_of, recorded_runs
 from gpudoctor.facts.report_facts import told as told_facts
 from gpudoctor.facts.tool_messages import said
@@ -31,13 +29,15 @@ from gpudoctor.model.bounds import TooComplex, check_toml
 from gpudoctor.model.check import Catalogue
 from gpudoctor.model.deadline import Deadline
 from gpudoctor.model.facts import Facts, Known
-from gpudoctor.model.measurement import Measurement
-from gpudoctor.model.policy import Demand
-from gpudoctor.model.report import Finding, Report, StackResult
+from gpudoctor.model.report import Finding, Report, StackResult, Trace
 from gpudoctor.rules.conditions import did_you_mean
 from gpudoctor.rules.signatures import SearchedText
 from gpudoctor.system.host import CaptureError, Host
 from gpudoctor.system.report_file import read_report
+
+if TYPE_CHECKING:
+    from gpudoctor.model.measurement import Measurement
+    from gpudoctor.model.policy import Demand
 
 
 class RequestError(ValueError):
@@ -162,6 +162,8 @@ def recall_measurements(gathered: Gathered, runs: Sequence[LastRun]) -> tuple[Me
     runs = [run for run in runs if not run.stale]
     if not runs:
         return ()
+    from gpudoctor.facts.measured_facts import records  # late: most machines were never measured
+
     rows = [row for run in runs for row in records(run.measurements, run.date, recalled=True)]
     gathered.facts.set("measurements", Known(rows, "the last gpudoctor validate"))
     for name, fact in measured.derive(gathered.facts):
@@ -195,6 +197,14 @@ def _demands(policy: str) -> Sequence[Demand]:
         raise RequestError(f"--expect {policy}: it is nested too deep; write its conditions in fewer levels") from None
 
 
+def _of_the_policy(demands: Sequence[Demand], facts: Facts) -> tuple[list[Finding], list[str], list[Trace]]:
+    if not demands:
+        return [], [], []
+    from gpudoctor.diagnosis.policy_demands import unmet_demands  # late: most are asked without a policy
+
+    return unmet_demands(demands, facts)
+
+
 def refuse_unknown_names(request: CheckRequest, knowledge: Catalogue) -> None:
     """Raises RequestError for a stack or a check that there is not."""
     stacks, checks = [stack.stack for stack in knowledge.stacks], [check.id for check in knowledge.checks]
@@ -214,7 +224,7 @@ def report_from_facts(
     used = used_stacks(knowledge.stacks, facts)
     ignored = frozenset(knowledge.redirects.get(name) or name for name in request.ignore)
     found, traces = diagnose(knowledge.checks, facts, ignored, hits)
-    unmet, undetermined, weighed = unmet_demands(demands, facts)
+    unmet, undetermined, weighed = _of_the_policy(demands, facts)
     wanted = used | {request.stack} if request.stack else used
     manager = str(facts.value("packages.manager") or "")
     # The interpreter that a pasted text names is somebody else's.

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import gzip
 import hashlib
 import json
 import os
+import platform
 import re
-import socket
 import time
 import zlib
 from collections.abc import Mapping
@@ -51,6 +50,8 @@ class History:
         name = f"{moment}Z-{target}-{'healthy' if healthy else 'unhealthy'}-{digest}.json.gz"
         if not _NAME.fullmatch(name):
             return False
+        import gzip  # late: a quick look keeps nothing
+
         try:
             write_private(self.folder / name, gzip.compress(json.dumps(report).encode(), 3, mtime=0))
         except OSError:
@@ -76,6 +77,8 @@ class History:
 
     def read(self, kept: Kept) -> dict[str, Any] | None:
         """None where the file is damaged or gone."""
+        import gzip
+
         try:
             with gzip.open(kept.path, "rb") as file:
                 content = file.read(LARGEST + 1)
@@ -112,7 +115,7 @@ class History:
 
 def target_of(executable: str) -> str:
     """Names an environment of this machine; the host is part of it, for homes that many machines share."""
-    return hashlib.sha256(f"{socket.gethostname()}\0{executable}".encode("utf-8", "replace")).hexdigest()[:12]
+    return hashlib.sha256(f"{platform.node()}\0{executable}".encode("utf-8", "replace")).hexdigest()[:12]
 
 
 def switched_off() -> bool:

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
 from gpudoctor.model.lazy_pattern import lazy
-from gpudoctor.model.toml_text import loads_ours
 
 LONGEST = 400
 """Letters of a line in which its head stands."""
@@ -42,6 +40,10 @@ class _Others:
 
 @cache
 def _others() -> _Others:
+    from importlib.resources import files  # late: a machine has no text, and many a text no line of another program
+
+    from gpudoctor.model.toml_text import loads_ours
+
     table = loads_ours(files("gpudoctor").joinpath("data", "other-programs.toml").read_text(encoding="utf-8"))
     named = [name for group in table["program"].values() for name in group]
     return _Others(
