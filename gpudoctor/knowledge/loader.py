@@ -24,11 +24,7 @@ CACHED = 4
 def load_catalogue(
     items: Mapping[str, str], extra: Iterable[str] = (), wanted: Callable[[Mapping[str, Any]], bool] | None = None
 ) -> Catalogue:
-    """`items` maps records facts to item names; of our own checks only those are built whose head is `wanted`, all without it.
-
-    A head is the part of a table that tells when it can have a finding: `id`, `for_each`, the `facts` that must be known where it speaks
-    without a message, and of one that speaks by its message `proactive` and `signature`, of each the literals of its `text` in lower case
-    (all of the outer ones, each by any of its inner ones).
+    """`items` maps records facts to item names; of our own checks only those are built whose head (`heads`) is `wanted`, all without it.
 
     Raises DataError for a file that cannot be used.
     """
@@ -43,6 +39,16 @@ def load_catalogue(
     for name in {name for name in ids if ids.count(name) > 1} if len(set(ids)) < len(ids) else ():
         raise DataError(f"check '{name}' exists twice; ids are unique, rename the one in the further folder")
     return Catalogue(checks=tuple(checks), stacks=tuple(stacks), version=tables["version"], redirects=tables["redirects"])
+
+
+def heads(items: Mapping[str, str]) -> list[Mapping[str, Any]]:
+    """The heads of our own checks, without building any.
+
+    A head is the part of a table that tells when it can have a finding: `id`, `for_each`, the `facts` that must be known where it speaks
+    without a message, and of one that speaks by its message `proactive` and `signature`, of each the literals of its `text` in lower case
+    (all of the outer ones, each by any of its inner ones). Raises DataError for a file that cannot be used.
+    """
+    return [entry["head"] for entry in _tables(items)["checks"]]
 
 
 def read_folder(folder: Path, items: Mapping[str, str]) -> tuple[list[Check], list[Stack]]:

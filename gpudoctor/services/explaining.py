@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 from gpudoctor.diagnosis.messages import concerned, hits_in, may_show, may_speak_by_facts
@@ -16,6 +17,7 @@ from gpudoctor.facts.text import large
 from gpudoctor.facts.text.cleaning import unquoted
 from gpudoctor.facts.text.reading import machine_of, settle, take
 from gpudoctor.facts.text.roles import Roles
+from gpudoctor.knowledge.loader import heads, read_folder
 from gpudoctor.model.check import Catalogue
 from gpudoctor.model.deadline import SECONDS, Deadline
 from gpudoctor.model.facts import Facts
@@ -160,14 +162,10 @@ def _anchors_of(signatures: Callable[[], _Texts]) -> list[str]:
 
 def _texts(extra: Sequence[str]) -> _Texts:
     """The literals of all signatures, without building our own checks."""
-    texts: _Texts = []
-
-    def note(head: Mapping[str, Any]) -> bool:
-        texts.extend(head.get("signature", ()))
-        return False
-
-    further = checking.catalogue(extra, note)
-    return texts + [signature.text for check in further.checks for signature in check.signatures]
+    items = vocabulary.items()
+    texts: _Texts = [text for head in heads(items) for text in head.get("signature", ())]
+    further = [check for folder in extra for check in read_folder(Path(folder), items)[0]]
+    return texts + [signature.text for check in further for signature in check.signatures]
 
 
 def _spoken_of(request: ExplainRequest, text: SearchedText, signatures: Callable[[], _Texts]) -> set[str] | None:
@@ -176,15 +174,7 @@ def _spoken_of(request: ExplainRequest, text: SearchedText, signatures: Callable
         text.look_for(literal for choices in signatures() for choice in choices for literal in choice)
     if request.why or request.ignore:
         return None
-    spoken: set[str] = set()
-
-    def note(head: Mapping[str, Any]) -> bool:
-        if "signature" in head and may_show(text, head):
-            spoken.add(head["id"])
-        return False
-
-    checking.catalogue((), note)
-    return spoken
+    return {head["id"] for head in heads(vocabulary.items()) if "signature" in head and may_show(text, head)}
 
 
 def _knowledge(request: ExplainRequest, asked: checking.CheckRequest, spoken: set[str] | None, facts: Facts) -> Catalogue:
