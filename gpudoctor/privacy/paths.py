@@ -148,7 +148,7 @@ class Paths:
         return "".join(mapped)
 
     def part(self, name: str) -> str:
-        """The pseudonym of one folder or file."""
+        """One folder or file of a path, with what is somebody's own replaced."""
         bare = name.rstrip(".,!?`")
         if bare.casefold() in self._users and not self.stays(bare):
             return self._stand_in("user", bare) + name[len(bare) :]

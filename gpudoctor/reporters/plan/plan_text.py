@@ -38,7 +38,7 @@ def _head(plan: Plan, width: int) -> Iterator[Line]:
 
 
 def _sums(plan: Plan) -> Iterator[str]:
-    """What the whole plan takes: time, space, downloads."""
+    """The sums of a plan: its steps, those as root and by hand, restarts, disk space."""
     if plan.refusals or not plan.steps:
         return
     todo = plan.todo
