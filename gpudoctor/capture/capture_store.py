@@ -180,7 +180,8 @@ class _Counted:
 def _read_tar(path: str, handle: IO[bytes], packed: bool) -> MemoryStore:
     import gzip
     import tarfile
-    import zlib
+
+    from gpudoctor.system.damaged_archives import DAMAGE, reason
 
     contents: dict[str, bytes | None] = {}
     links: dict[str, str] = {}
@@ -199,14 +200,15 @@ def _read_tar(path: str, handle: IO[bytes], packed: bool) -> MemoryStore:
                     contents[name] = extracted.read() if extracted else None
                 elif not member.isdir():
                     contents[name] = None
-    except (tarfile.TarError, EOFError, zlib.error, OSError, ValueError, OverflowError, RecursionError, MemoryError) as error:
-        raise CaptureError(f"{path}: damaged archive: {_line(error)}") from None
+    except DAMAGE as error:
+        raise CaptureError(f"{path}: damaged archive: {reason(error)}") from None
     return _without_top(path, contents, links)
 
 
 def _read_zip(path: str, handle: IO[bytes]) -> MemoryStore:
     import zipfile
-    import zlib
+
+    from gpudoctor.system.damaged_archives import DAMAGE, reason
 
     contents: dict[str, bytes | None] = {}
     links: dict[str, str] = {}
@@ -231,8 +233,8 @@ def _read_zip(path: str, handle: IO[bytes]) -> MemoryStore:
                     links[name] = (content or b"")[:4096].decode("utf-8", "replace")
                 else:
                     contents[name] = None if content is not None and len(content) > MAX_FILE else content
-    except (zipfile.BadZipFile, EOFError, zlib.error, OSError, ValueError, NotImplementedError, RuntimeError, MemoryError) as error:
-        raise CaptureError(f"{path}: damaged archive: {_line(error)}") from None
+    except DAMAGE as error:
+        raise CaptureError(f"{path}: damaged archive: {reason(error)}") from None
     return _without_top(path, contents, links)
 
 
@@ -245,7 +247,3 @@ def _without_top(path: str, contents: dict[str, bytes | None], links: dict[str, 
             contents = {name[len(top) :]: value for name, value in contents.items() if name.startswith(top)}
             links = {name[len(top) :]: value for name, value in links.items() if name.startswith(top)}
     return MemoryStore(path, contents, links)
-
-
-def _line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:200]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -151,14 +150,16 @@ def _read(path: str) -> bytes:
 
 def _in_archive(path: str) -> dict[str, Any] | None:
     """The report of an archive that `gpudoctor report` made; None where it holds none and may be a capture."""
+    from gpudoctor.system.damaged_archives import DAMAGE, reason
+
     try:
         with zipfile.ZipFile(path) as archive:
             if IN_ARCHIVE not in archive.namelist():
                 return None
             with archive.open(IN_ARCHIVE) as file:  # counted while it is read: the size that an archive states may be a lie
                 content = file.read(LARGEST + 1)
-    except (OSError, ValueError, RuntimeError, NotImplementedError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise checking.RequestError(f"{path}: the archive is damaged: {error}") from error
+    except DAMAGE as error:
+        raise checking.RequestError(f"{path}: the archive is damaged: {reason(error)}") from error
     if len(content) > LARGEST:
         raise checking.RequestError(f"{path}: {IN_ARCHIVE} is larger than {LARGEST // 1_000_000} MB, which no report is")
     return _report_from(content, f"{path}: {IN_ARCHIVE}")

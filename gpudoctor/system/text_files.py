@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import gzip
 import io
-import lzma
 import os
-import struct
 import tarfile
 import zipfile
-import zlib
 from collections.abc import Iterator
 from typing import IO
+
+from gpudoctor.system.damaged_archives import DAMAGE, reason
 
 PIECE = 1 << 20
 LARGEST_MEMBER = 64 << 20
@@ -27,10 +26,6 @@ _MAGIC = (
     (b"MZ", "a Windows program"), (b"PAR1", "a Parquet file"), (b"\x93NUMPY", "a NumPy array"), (b"SQLite format 3", "an SQLite database"),
     (b"\x80\x02", "a pickle or an old PyTorch checkpoint"), (b"GGUF", "a GGUF model"),
 )  # fmt: skip
-
-
-_DAMAGED = (OSError, EOFError, zlib.error, lzma.LZMAError, tarfile.TarError, struct.error, IndexError, TypeError)
-"""What the readers of the standard library raise for damaged bytes: a header that ends too early is a TypeError in a stream of gzip."""
 
 
 class NotText(ValueError):
@@ -68,7 +63,7 @@ def members(name: str) -> Iterator[tuple[str, bytes]] | None:
             return None
         try:
             tarfile.open(fileobj=file, mode="r|*").close()
-        except _DAMAGED:
+        except DAMAGE:
             return None  # one compressed text, or damaged from the start
     return _texts(_packed(name), name)
 
@@ -115,16 +110,18 @@ def _compressed(file: IO[bytes]) -> Iterator[bytes]:
     try:
         with gzip.open(file) as unpacked:
             yield from _checked(b"", _limited(iter(lambda: unpacked.read(PIECE), b"")))
-    except _DAMAGED as error:
-        raise NotText(f"a compressed file that cannot be read ({error}); decompress it first") from error
+    except NotText:
+        raise
+    except DAMAGE as error:
+        raise NotText(f"a compressed file that cannot be read ({reason(error)}); decompress it first") from error
 
 
 def _packed(name: str) -> Iterator[tuple[str, bytes]]:
     try:
         with tarfile.open(name, mode="r|*") as archive:
             yield from _contents(archive, "")
-    except _DAMAGED as error:
-        raise NotText(f"a damaged archive ({error}); pack it again, or give the log in it") from error
+    except DAMAGE as error:
+        raise NotText(f"a damaged archive ({reason(error)}); pack it again, or give the log in it") from error
 
 
 def _contents(archive: tarfile.TarFile, above: str) -> Iterator[tuple[str, bytes]]:
@@ -134,7 +131,7 @@ def _contents(archive: tarfile.TarFile, above: str) -> Iterator[tuple[str, bytes
         if content is None:
             continue
         if not above and member.name.endswith(_INNER):
-            with contextlib.suppress(*_DAMAGED), tarfile.open(fileobj=io.BytesIO(content.read()), mode="r|*") as inner:
+            with contextlib.suppress(*DAMAGE), tarfile.open(fileobj=io.BytesIO(content.read()), mode="r|*") as inner:
                 yield from _contents(inner, f"{member.name}/")
             continue
         yield above + member.name, content.read(LARGEST_MEMBER)
@@ -147,8 +144,8 @@ def _zipped(name: str) -> Iterator[tuple[str, bytes]]:
                 if not member.is_dir() and 0 < member.file_size <= LARGEST_MEMBER:
                     with archive.open(member) as content:
                         yield member.filename, content.read(LARGEST_MEMBER)
-    except (OSError, EOFError, zlib.error, RuntimeError, NotImplementedError, zipfile.BadZipFile) as error:
-        raise NotText(f"a zip archive that cannot be read ({error}); give the log in it") from error
+    except DAMAGE as error:
+        raise NotText(f"a zip archive that cannot be read ({reason(error)}); give the log in it") from error
 
 
 def _texts(files: Iterator[tuple[str, bytes]], name: str) -> Iterator[tuple[str, bytes]]:
@@ -178,7 +175,7 @@ def _unzipped(content: bytes) -> bytes:
     try:
         with gzip.open(io.BytesIO(content)) as unpacked:
             return unpacked.read(LARGEST_MEMBER)
-    except (OSError, EOFError, zlib.error):
+    except DAMAGE:
         return b""
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO
 
+from gpudoctor.system.damaged_archives import DAMAGE, reason
 from gpudoctor.system.writable_host import ActFailed
 
 MOST_BYTES = 40_000_000_000
@@ -47,9 +48,8 @@ def unpack(archive: str, target: str, *, most_bytes: int = MOST_BYTES, most_memb
         except BaseException:
             shutil.rmtree(part, ignore_errors=True)
             raise
-    except (OSError, tarfile.TarError, zipfile.BadZipFile, EOFError, ValueError, RuntimeError, NotImplementedError) as error:
-        reason = error.strerror or str(error) if isinstance(error, OSError) else str(error)
-        raise ActFailed(f"{archive} cannot be unpacked: {reason or type(error).__name__}", "download it again") from error
+    except DAMAGE as error:
+        raise ActFailed(f"{archive} cannot be unpacked: {reason(error)}", "download it again") from error
 
 
 def _unpack_into(archive: str, part: str, most_bytes: int, most_members: int) -> None:
