@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 import sys
-import tempfile
 
 import click
 
@@ -53,6 +52,8 @@ def write_bytes(content: bytes, path: str) -> None:
                 device.write(content)
             return
         target = os.path.realpath(path)
+        import tempfile  # late: most output goes to the screen
+
         handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".gpudoctor-")
         try:
             with os.fdopen(handle, "wb") as file:

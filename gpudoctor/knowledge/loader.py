@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import mmap
 import os
@@ -107,6 +106,8 @@ def _compiled(entries: list[dict[str, Any]], redirects: Mapping[str, str], key: 
     for entry in entries:
         entry["table"].pop("example", None)
         entry["table"] = {name: _plain(value) for name, value in entry["table"].items()}
+    import hashlib  # late: a wheel needs none
+
     digest = hashlib.sha256(json.dumps(entries, sort_keys=True, default=str).encode()).hexdigest()[:12]
     checks: list[Entry] = []
     stacks: list[Entry] = []
@@ -201,6 +202,8 @@ def _key_of(folder: Path) -> str:
             elif entry.name.endswith(".toml"):
                 stat = entry.stat()
                 listed.append(f"{entry.path} {stat.st_size} {stat.st_mtime_ns}")
+    import hashlib  # late: a wheel needs none
+
     return hashlib.sha256("\n".join(listed).encode()).hexdigest()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from pathlib import Path
 
@@ -30,6 +29,8 @@ def _of_checkout(name: str) -> Path | None:
 
 def cached_catalogue(folder: Path) -> Path:
     """Where an editable install keeps the compiled catalogue of this folder of checks: two checkouts do not share one file."""
+    import hashlib  # late: a wheel needs none
+
     root = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return Path(root) / "gpudoctor" / f"catalogue-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:12]}"
 
