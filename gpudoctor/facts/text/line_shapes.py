@@ -80,6 +80,12 @@ _UNMARKED = (
     r"Failed to build [\w.\-]{2,60}\s{0,8}$", r"Unable to read the model: \S",
     r"(?:\d{1,9}\.\d{3,9}\] )?\w{2,12} [\da-f]{4}:[\da-f]{2}:[\da-f]{2}\.\d: \[drm\] (?:Small BAR device|Using a reduced BAR size)",
     r"The program was built for \d+ devices", "Build program log for ", "The following packages have unmet dependencies",
+    r"Abort was called at \d+ line\b", r"Device with [\"']\w{2,12}[\"'] name is not registered\b",
+    r"BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES", r"\w{2,12} backend failed to initialize: \w",
+    r"(?:mpirun|mpiexec|prterun) (?:noticed|detected) that \w", r"Primary job\s+terminated normally, but \d",
+    r"NVIDIA-SMI has failed because it couldn't communicate", r"ROCk module is NOT loaded\b", r"Native API failed\. Native API returns",
+    r"cl[A-Z]\w{3,60}(?:\(\))? (?:returned|failed with) -\d", r"XPU device count is zero", "User is not in (?:the )?group \\w",
+    r"The GPU device instance has been suspended",
 )
 UNMARKED = lazy(rf"^\W{{0,6}}{_any(*_UNMARKED)}", re.IGNORECASE)
 """Sentences that programs alone write, though nothing marks them as a message."""
