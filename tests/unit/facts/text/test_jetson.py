@@ -34,3 +34,12 @@ def test_the_board_is_a_fact(text: str, module: str, jetpack: str | None) -> Non
 )
 def test_a_board_that_is_only_named_is_none(text: str) -> None:
     assert not read(text).known("jetson.module")
+
+
+def test_a_jetson_gets_no_wheel_and_no_driver_of_the_desktop() -> None:
+    facts = read("Jetson Orin Nano with JetPack 6.2 on Ubuntu 22.04, the loader stops")
+    assert facts.value("index.cuda") == "https://pypi.jetson-ai-lab.io/jp6/cu126"
+    assert not facts.known("nvidia.want.command")
+    assert not read("Jetson Xavier NX with JetPack 5.1 on Ubuntu 20.04").known("index.cuda")
+    assert "pytorch.org" in read("Jetson AGX Thor with JetPack 7.0").value("index.cuda")
+    assert read("GeForce RTX 3060 on Ubuntu 22.04").known("nvidia.want.command")
