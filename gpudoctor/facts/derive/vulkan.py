@@ -46,7 +46,7 @@ def _gpus(facts: Facts, devices: list[dict[str, Any]] | None, icds: list[dict[st
 
 
 def _wanted(facts: Facts) -> bool | Unknown:
-    """Whether something here uses Vulkan to compute: its tools are installed, or a Python package needs it. The loader comes with desktops."""
+    """Whether something here uses Vulkan to compute: its tools are installed, or a Python package needs it. Desktops bring the loader."""
     distributions, packages = facts.value("python.distributions"), facts.value("packages")
     if distributions and any(name in distributions for name in _USERS):
         return True

@@ -5,7 +5,7 @@ import pytest
 
 from gpudoctor.facts import vocabulary
 from gpudoctor.knowledge import loader, paths
-from gpudoctor.knowledge.lint import lint_check
+from gpudoctor.knowledge.lint import lint_check, unknown_facts
 from gpudoctor.knowledge.loader import CACHED, compile_folder, load_catalogue, read_folder
 from gpudoctor.knowledge.slow_patterns import slow_pattern
 from gpudoctor.knowledge.structure import DataError, check_from
@@ -60,6 +60,26 @@ def lines(**changes):
     return lint_check(read(**changes), SPECS, ["kernel-too-old"], ["torch-xpu"])
 
 
+def with_example(**given):
+    """The table's examples and one more."""
+    return {"example": [*TABLE["example"], {"name": "third", "expect": "ok", "facts": {}, **given}]}
+
+
+def test_two_records_may_call_their_item_alike():
+    other = FactSpec("cards", "records", "cards", item="gpu", fields={"torch": "runs"})
+    assert unknown_facts({"gpu.torch"}, {**SPECS, "cards": other}, {"cards"}) == []
+    assert unknown_facts({"gpu.torch"}, {**SPECS, "cards": other}, {"gpus"}) == ["fact: 'gpu' has no field 'torch'"]
+
+
+def test_records_of_one_item_have_one_set_of_fields_or_more_of_it():
+    """A condition on an item's field means the same in each list of such items."""
+    by_item = {}
+    for spec in vocabulary.specs().values():
+        if spec.item:
+            by_item.setdefault(spec.item, []).append(set(spec.fields or ()))
+    assert not [item for item, fields in by_item.items() if len(fields) > 1 and min(fields, key=len) != set.intersection(*fields)]
+
+
 def test_lint_accepts_a_right_file():
     assert lines() == []
 
@@ -82,6 +102,9 @@ def test_lint_accepts_a_right_file():
         ({"example": TABLE["example"][:1]}, "example: none that is fine"),
         ({"example": TABLE["example"][1:]}, "example: none that is a problem"),
         ({"problem": {"fact": "gpu.name", "matches": "(a+)+$"}}, "repeats a repeat"),
+        (with_example(answered_by=["nobody"]), "example 'third': answered_by: no check 'nobody'"),
+        (with_example(facts={"kernel.relese": "6.1"}), "example 'third': fact: 'kernel.relese' is not in the vocabulary"),
+        (with_example(facts={"gpus": [{"drivers": "xe"}]}), "'gpus' has no field 'drivers' (did you mean 'driver'?)"),
     ],
 )
 def test_lint_says_what_is_wrong(changes, words):
