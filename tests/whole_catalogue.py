@@ -10,7 +10,7 @@ from ahocorasick_rs import BytesAhoCorasick, MatchKind
 
 from gpudoctor.diagnosis.messages import concerned, hits_in, may_show, may_speak_by_facts
 from gpudoctor.facts import vocabulary
-from gpudoctor.facts.collect import gather
+from gpudoctor.facts.collect import Gathered, gather
 from gpudoctor.facts.text.cleaning import lines_of, unquoted
 from gpudoctor.facts.text.reading import machine_of, settle, take
 from gpudoctor.facts.text.roles import Roles
@@ -78,6 +78,14 @@ def findings(text: str) -> tuple[Finding, ...]:
     hits = hits_in(searched, concerned(asked, everything.stacks, gathered.facts), everything.stacks, gathered.facts)
     narrowed = Catalogue(checks=asked, stacks=everything.stacks)
     return checking.report_from_facts(gathered, narrowed, checking.CheckRequest(), "text", hits=hits).findings
+
+
+def findings_of_facts(facts: Facts) -> tuple[Finding, ...]:
+    """The same for the facts of a machine."""
+    told = _heads().told(facts)
+    asked = tuple(check for check in catalogue().checks if check.id in told)
+    narrowed = Catalogue(checks=asked, stacks=catalogue().stacks)
+    return checking.report_from_facts(Gathered(facts), narrowed, checking.CheckRequest(), "capture").findings
 
 
 def named(found: tuple[Finding, ...]) -> list[str]:
