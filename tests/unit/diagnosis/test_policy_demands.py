@@ -117,7 +117,11 @@ def test_a_collection_that_is_none_holds_nothing(odd: Any) -> None:
 
 
 def test_a_speed_is_that_of_the_fastest_run_of_each_device() -> None:
-    rows = [{**ROW, "throughput": 90.0}, ROW, {**ROW, "name": "resnet50 on cuda:1", "device": "cuda:1", "throughput": 120.25, "noisy": "3 %"}]
+    rows = [
+        {**ROW, "throughput": 90.0},
+        ROW,
+        {**ROW, "name": "resnet50 on cuda:1", "device": "cuda:1", "throughput": 120.25, "noisy": "3 %"},
+    ]
     ((finding,), _, outcome, seen) = judged(Reached(RESNET, 200.0, "images/s"), measurements=rows)
     assert outcome == "problem"
     assert seen == "resnet50 on cuda:0: 210 images/s; resnet50 on cuda:1: 120.25 images/s, noisy: 3 %"
