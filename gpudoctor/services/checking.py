@@ -254,7 +254,7 @@ def report_from_facts(
     unread, incomplete = not_looked_at(facts, vocabulary.specs(), gathered.incidents)
     return Report(
         tool_version=__version__, created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), origin=origin,
-        facts=fact_tree(facts, vocabulary.specs()), unknown=unknown_facts(facts, vocabulary.specs()),
+        facts=fact_tree(facts, vocabulary.specs()), unknown=unknown_facts(facts),
         stacks=tuple(_in_order(ladders, findings)), findings=tuple(findings),
         summary=_summary(findings, ladders), headline=headline(facts), not_looked_at=unread, incomplete=incomplete,
         traces=(*traces, *weighed), catalogue_version=knowledge.version, undetermined=tuple(undetermined),
