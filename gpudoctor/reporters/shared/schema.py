@@ -1,4 +1,4 @@
-"""The published JSON Schemas (report, plan, diff, policy, audit), and documents held against them."""
+"""The published JSON Schemas (report, plan, diff, policy, audit), which docs/json_schemas.py makes, and documents held against them."""
 
 from __future__ import annotations
 
