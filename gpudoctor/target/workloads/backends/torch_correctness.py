@@ -39,20 +39,29 @@ def allowed(request):
     return ("TF32",) if request.get("settings", {}).get("tf32") else ()
 
 
-def fitting(network, task, request):
-    """How many items of the batch can be compared layer by layer in the time there is; 0: not one."""
-    batch = network.inputs[0].shape[0]
+def _sizes(network):
+    """(numbers that the layers give for one item, parameters)."""
     shapes = network_ir.shapes(network)
-    numbers = sum(math.prod(shapes[layer.name]) for layer in network.layers) / batch
-    parameters = sum(math.prod(each.shape) for each in network_ir.parameters(network, shapes))
+    numbers = sum(math.prod(shapes[layer.name]) for layer in network.layers) / network.inputs[0].shape[0]
+    return numbers, sum(math.prod(each.shape) for each in network_ir.parameters(network, shapes))
+
+
+def fitting(network, task, request, small_one):
+    """How many items of the batch can be compared layer by layer in the time there is; 0: it takes the small network instead."""
+    batch, (numbers, parameters) = network.inputs[0].shape[0], _sizes(network)
     probe = torch.ones(1 << 20)
     probe.double().sum()
     begin = time.perf_counter()
     for _ in range(4):
         probe.double().sum()
     each = (time.perf_counter() - begin) / (4 << 20)
-    left = within(request, SECONDS[task] * 2, 0.3) - parameters * PER_PARAMETER[task] * each
-    return max(0, min(batch, int(left / (numbers * PER_NUMBER[task] * each))))
+    item, fixed = numbers * PER_NUMBER[task] * each, parameters * PER_PARAMETER[task] * each
+    many = min(batch, int((within(request, SECONDS[task] * 2, 0.3) - fixed) / item))
+    if many >= 1:
+        return many
+    numbers, parameters = _sizes(small_one)
+    reduced_cost = numbers * small_one.inputs[0].shape[0] * PER_NUMBER[task] * each + parameters * PER_PARAMETER[task] * each
+    return 0 if reduced_cost < (item + fixed) / 2 else 1
 
 
 class Subject:
@@ -79,9 +88,14 @@ class Subject:
         return f"batch {many}{of}" + (f" at {size}" if size else "") + self.place
 
 
-def reduced(subject, build):
-    """The same network at a small size, for one that is too large to be compared in the time there is."""
+def chosen(subject, task, build):
+    """(what is compared, how many of its items): the measured network, or one of small size where that would take too long."""
     network, _ = small(subject.request, averages_to_any=subject.device.kind != "ocl")
+    many = fitting(subject.network, task, subject.request, network)
+    return (subject, many) if many else (reduced(subject, network, build), network.inputs[0].shape[0])
+
+
+def reduced(subject, network, build):
     kind = torch.float32 if subject.request["task"] == "training" else subject.dtype
     inputs = torch_networks.inputs(network, subject.device.torch_device, kind)
     found = Subject(network, build(network), inputs, subject.request, subject.device, subject.dtype)
@@ -108,15 +122,14 @@ def layers_row(name, checks, subject, many, what="each against float64 of its ow
 
 def inference(subject, measured, build):
     """`measured(inputs)` gives the outputs as the clock will see them; `build(network)` another model for the device."""
-    many = fitting(subject.network, "inference", subject.request)
-    tried = subject if many else reduced(subject, build)
+    tried, many = chosen(subject, "inference", build)
 
     def one_by_one(count):
         layers = tried.layers()
         with torch.no_grad():
             return layers, layers.forward(tried.items(count), training=False)
 
-    many, (layers, right) = less_where_memory_is_full(many or tried.batch, one_by_one)
+    many, (layers, right) = less_where_memory_is_full(many, one_by_one)
     rows = [layers_row("layers", layers.forwards, tried, many)]
     if layers.dropouts and not all(check.share <= 1 for check in layers.dropouts):
         rows.append(layers_row("dropout", layers.dropouts, tried, many))
@@ -136,11 +149,12 @@ def inference(subject, measured, build):
 
 
 def _outputs(got, right, tolerances, note, name="output "):
-    rows = []
-    for number, (a, b, tolerance) in enumerate(zip(got, right, tolerances)):
-        rows.append(dict(compared(f"{name}{number}", a, b, tolerance), repeat_tolerance=tolerance))
-        rows[-1]["note"] = rows[-1]["note"] or note
-    return rows
+    """The row of the output that is furthest off."""
+    rows = [compared(f"{name}{number}", a, b, tolerance) for number, (a, b, tolerance) in enumerate(zip(got, right, tolerances))]
+    worst = max(rows, key=lambda row: (not row["passed"], (row["max_relative_error"] or 0.0) / row["tolerance"]))
+    worst["note"] = worst["note"] or note
+    worst["repeat_tolerance"] = max(tolerances)
+    return [worst]
 
 
 def _disturbed(subject, many, right, levels):
@@ -194,8 +208,7 @@ def training(subject, trainer, labels, build, make_trainer):
     """Rows for one step in all its parts. `trainer`: of the measured model; make_trainer(network, model) gives one of another."""
     import torch_steps
 
-    many = fitting(subject.network, "training", subject.request)
-    tried = subject if many else reduced(subject, build)
+    tried, many = chosen(subject, "training", build)
     if tried is not subject:
         trainer = make_trainer(tried.network, tried.model)
         labels = None if labels is None else torch_networks.labels(tried.batch, 10, subject.device.torch_device)
@@ -208,7 +221,7 @@ def training(subject, trainer, labels, build, make_trainer):
         layers.backward(of_outputs)
         return layers, losses
 
-    many, (layers, losses) = less_where_memory_is_full(many or tried.batch, one_by_one)
+    many, (layers, losses) = less_where_memory_is_full(many, one_by_one)
     rows = [
         layers_row("layers", layers.forwards, tried, many),
         layers_row("gradients", layers.gradients, tried, many, "each against float64 of what its layer was given"),
@@ -219,7 +232,8 @@ def training(subject, trainer, labels, build, make_trainer):
     if layers.dropouts:
         rows.append(layers_row("dropout", layers.dropouts, tried, many, "the share that is dropped, the scale of the rest"))
     levels = {check.name: check.tolerance / calibration.FACTOR for check in layers.forwards}
-    rows += torch_steps.whole(tried, trainer, labels, levels, scale)
+    known = layers.parameter_gradients if many == tried.batch and not layers.dropouts else None
+    rows += torch_steps.whole(tried, trainer, labels, levels, scale, known)
     rows += torch_steps.learning(subject.device, subject.dtype, subject.request)
     return rows
 

@@ -24,6 +24,11 @@ ENOUGH = 5.0
 """Standard deviations by which the share of numbers that are dropped out may be off."""
 
 
+CANCELS = 32.0
+"""Where the terms of sums cancel further than this (a bias before a normalisation, which changes nothing), what is left is rounding: the
+error is taken relative to this share of the terms."""
+
+
 class Layer:
     __slots__ = ("child", "given", "listed", "made", "result")
 
@@ -50,6 +55,8 @@ class Layers:
         readers = {name: layer.name for layer in self.network.layers for name in layer.inputs}
         for layer, (name, child, function, sources, _) in zip(self.network.layers, self.model.steps):
             module = getattr(self.model, child) if function is None else None
+            if layer.kind == "attention":
+                module.train(False)  # nothing is dropped inside: what is left can be computed
             given = [values[source] for source in sources]
             before = _statistics(module) if training and layer.kind == "batch_norm" else None
             given = [_leaf(x) if training else x for x in given]
@@ -82,6 +89,7 @@ class Layers:
             of_inputs, of_parameters = found[: len(inputs)], dict(zip([name for name, _ in named], found[len(inputs) :]))
             if check:
                 self._timed(self._check_backward, one, g, of_inputs, of_parameters)
+            tied = one.listed.settings["table"] if one.listed.kind == "tied_linear" else one.listed.name
             names = [name for name, x in zip(one.listed.inputs, one.given) if x.requires_grad]
             for name, part in zip(names, of_inputs):
                 if part is not None:
@@ -89,7 +97,7 @@ class Layers:
                     known[name] = part if name not in known else known[name] + part
             for name, part in of_parameters.items():
                 if part is not None:
-                    self._add(child_name(one.listed.name) + "." + name, self.noise(one.listed.name, part))
+                    self._add(child_name(tied) + "." + name, self.noise(one.listed.name, part))
         return self.parameter_gradients
 
     def _add(self, name, part):
@@ -204,9 +212,10 @@ class Layers:
         norm, off = float(right.norm()), got - right
         if not norm:
             return Check(name, float(off.norm()), tolerance(self.dtype, depth, scale or 1.0, 1.0))
-        error = float(off.norm()) / norm
-        along = float(torch.dot(off, right)) / (norm * norm * error) if error else 0.0
-        return Check(name, error, tolerance(self.dtype, depth, scale, norm), along, max(scale / norm, 1.0), depth, narrowable)
+        size = max(norm, scale / CANCELS)
+        error = float(off.norm()) / size
+        along = float(torch.dot(off, right)) / (norm * size * error) if error else 0.0
+        return Check(name, error, tolerance(self.dtype, depth, scale, size), along, max(scale / size, 1.0), depth, narrowable)
 
     def _moved(self, one, before, norm):
         """Running statistics after a step: how far they went, and where to."""
