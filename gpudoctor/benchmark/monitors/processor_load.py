@@ -8,7 +8,7 @@ from statistics import median
 from typing import Protocol
 
 from gpudoctor.benchmark.monitors.energy import CounterHost, number
-from gpudoctor.benchmark.monitors.monitor import OTHERS, Seen, sagged
+from gpudoctor.benchmark.monitors.monitor import OTHERS, Seen, ends, middle, sagged
 from gpudoctor.system.host import Text
 
 CPUS = "/sys/devices/system/cpu"
@@ -74,7 +74,10 @@ class ProcessorWatch:
             throttled = f"throttled by heat {times} times"
         elif sagged(self._clocks):
             throttled = f"the clock fell from {self._clocks[0]:.0f} to {self._clocks[-1]:.0f} MHz"
-        return Seen(throttled=throttled, others=others, clock_mhz=median(self._clocks) if self._clocks else None, busy_percent=share)
+        return Seen(
+            throttled=throttled, others=others, clock_mhz=middle(self._clocks), busy_percent=share,
+            clock_ends=ends(self._clocks),
+        )  # fmt: skip
 
 
 def ticks_of(host: ReadingHost, process: int | str) -> float | None:
