@@ -15,9 +15,8 @@ from gpudoctor.model.measurement import Course, Growth, Rhythm
 from gpudoctor.system.framework_child import one_line
 
 MOST = 100_000
-SLOWER = 1.25
-"""A step that takes so many times as long at the end as at the begin got slower, where nearly all steps say so."""
 NEARLY_ALL = 0.9
+"""Of all pairs of a step before and a step after: fewer, and the two mix."""
 SLOW_STEP = 1.8
 """Times the median: such a step is a slow one."""
 TWO_SPEEDS = 1.3
@@ -27,9 +26,6 @@ GROWTH = {"process": 16 << 20, "device": 16 << 20, "addresses": 128 << 20}
 """Bytes over a run below which growth is none: buffers and lists of the measurement itself."""
 RISES, SAME_LOSS = 0.10, 1e-7
 LEAST_LOSSES = 5
-FIRST_LONG = 10.0
-"""Times a later step, and LONG seconds: a first step that is worth a line."""
-LONG = 2.0
 
 
 def course(result: Mapping[str, Any]) -> Course | None:
@@ -91,13 +87,12 @@ def rhythm(steps: Sequence[float]) -> Rhythm | None:
     if len(steps) < LEAST_STEPS or min(steps) <= 0:
         return None
     usual = median(steps)
-    slow = [place for place, ms in enumerate(steps) if ms > SLOW_STEP * usual]
-    if 3 <= len(slow) <= len(steps) / 2:
-        gaps = [after - before for before, after in pairwise(slow)]
-        every = max(set(gaps), key=gaps.count)
-        regular = gaps.count(every) / len(gaps)
-        if every > 1 and regular >= 0.8 and abs(len(slow) * every - len(steps)) <= max(2 * every, 0.3 * len(steps)):
-            return _two(steps, SLOW_STEP * usual, every)
+    slow = {place for place, ms in enumerate(steps) if ms > SLOW_STEP * usual}
+    for every in range(2, len(steps) // 3 + 1) if len(slow) >= 3 else ():
+        for phase in range(every):
+            members = set(range(phase, len(steps), every))
+            if members <= slow and len(slow) <= 1.5 * len(members):  # noise may slow some others
+                return _two(steps, SLOW_STEP * usual, every)
     return _two_speeds(steps)
 
 

@@ -171,7 +171,7 @@ def _noise(measured: Measurement, result: Mapping[str, Any], seen: Seen) -> list
         found.append(f"the median is known within {interval:.0f} % only")
     elif interval is None:
         found.append(f"{measured.iterations or 'too few'} steps are too few for an interval")
-    if result.get("steady") is False:
+    if found and result.get("steady") is False:
         found.append("not steady when the warm-up was over")
     return found
 

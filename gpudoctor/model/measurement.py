@@ -176,6 +176,35 @@ class Course:
     heat_c: tuple[float, ...] = ()
     watts: tuple[float, ...] = ()
 
+    @property
+    def concern(self) -> str:
+        """What is wrong with it in a word, the worst first; '' where nothing is."""
+        if self.growth is not None:
+            return "leaks"
+        if self.slowdown is not None and self.slowdown >= SLOWER:
+            return "slows"
+        return "uneven" if self.rhythm is not None else ""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """A sentence for each concern, with what was seen beside it."""
+        found = [self.growth.words] if self.growth is not None else []
+        if self.slowdown is not None and self.slowdown >= SLOWER:
+            beside = "".join(f", {words}" for words in self.beside())
+            found.append(f"a step takes {self.slowdown:.1f} times as long at the end as at the begin{beside}")
+        if self.rhythm is not None:
+            found.append(self.rhythm.words)
+        return tuple(found)
+
+    def beside(self) -> tuple[str, ...]:
+        """Clock, heat and power at the begin and at the end, where they were seen."""
+        kinds = ((self.clock_mhz, "MHz"), (self.heat_c, "degrees Celsius"), (self.watts, "W"))
+        return tuple(f"{values[0]:.0f} to {values[1]:.0f} {unit}" for values, unit in kinds if len(values) == 2)
+
+
+SLOWER = 1.25
+"""A step that takes so many times as long at the end as at the begin got slower."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:

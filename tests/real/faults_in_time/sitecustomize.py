@@ -1,6 +1,6 @@
 """A torch whose matrix product and convolutions are at fault in time. On PYTHONPATH; FAULT_IN_TIME names one fault:
 
-hang-STEP, nan-STEP, changed-STEP (from that call on), leak-MIB (a call), slower-SECONDS (three times, from so long after the first call on),
+hang-STEP, nan-STEP, changed-STEP (from that call on), leak-MIB (a call), slower-SECONDS (three times, so long after the first call),
 tenth (every tenth call is five times slower), untouched-MIB (addresses that are never written to).
 """
 
