@@ -91,7 +91,7 @@ def rhythm(steps: Sequence[float]) -> Rhythm | None:
     for every in range(2, len(steps) // 3 + 1) if len(slow) >= 3 else ():
         for phase in range(every):
             members = set(range(phase, len(steps), every))
-            if members <= slow and len(slow) <= 1.5 * len(members):  # noise may slow some others
+            if members <= slow and (len(slow) == len(members) or (len(members) >= 6 and len(slow) <= 1.5 * len(members))):
                 return _two(steps, SLOW_STEP * usual, every)
     return _two_speeds(steps)
 

@@ -120,7 +120,11 @@ def _rate(result: Mapping[str, Any], latency: Latency, items: float) -> float:
 
 def _course(result: Mapping[str, Any], seen: Seen) -> Course | None:
     found = course(result)
-    return None if found is None else replace(found, clock_mhz=seen.clock_ends, heat_c=seen.heat_ends, watts=seen.watts_ends)
+    return (
+        None
+        if found is None
+        else replace(found, clock_mhz=seen.clock_ends, heat_c=seen.heat_ends, watts=seen.watts_ends, others_rose=seen.others_rose)
+    )
 
 
 def _input(job: Job) -> tuple[int, ...] | None:

@@ -175,6 +175,8 @@ class Course:
     clock_mhz: tuple[float, ...] = ()
     heat_c: tuple[float, ...] = ()
     watts: tuple[float, ...] = ()
+    others_rose: bool | None = None
+    """Whether other programs took clearly more in the second half of it than in the first."""
 
     @property
     def concern(self) -> str:

@@ -37,6 +37,8 @@ RESERVE = 2.0
 OWN_WORK = 0.6
 """Seconds of a processor that the doctor itself takes, before and after: more by the clock where others are at work on it."""
 LONGEST_RESERVE = 15.0
+IDLE = 15.0
+"""Seconds without any processor time after which what computes on the processor hangs."""
 LEAST = 5.0
 """Seconds that the first measurement gets in any case."""
 OUT_OF_TIME = "out of time; --full measures all, --workload NAME a single one"
@@ -173,11 +175,12 @@ class Run:
         pids: list[int | str] = [os.getpid()]
         watching = watching_for(self._host, self._facts, job.target, pids)
         on_stage, patience = self._attended(job, watching), job_plan.hang_limit(job)
+        idle = IDLE if job.target.on_processor and job.compile == "none" else None
         try:
             answer = workers.ask(
                 self._host, job.target.python, {**job.request(), "within": limit}, caches=caches,
                 limit=patience if limit is None else min(patience, limit), variables=variables, on_stage=on_stage,
-                on_start=pids.append, address_space=self._most_addresses(job),
+                on_start=pids.append, address_space=self._most_addresses(job), idle=idle,
             )  # fmt: skip
         finally:
             watching.end()
