@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import sys
@@ -38,6 +39,25 @@ def deliver(text: str, path: str | None) -> None:
     else:
         assert path is not None
         write(text, path)
+
+
+def ensure_writable(path: str | None) -> None:
+    """Raises BadInput where `deliver` could not write to `path`: asked before work that takes long."""
+    if path in (None, "-"):
+        return
+    assert path is not None
+    try:
+        if os.path.isdir(path):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
+            if not os.access(path, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            return
+        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(os.path.realpath(path)), prefix=".gpudoctor-")
+        os.close(handle)
+        os.unlink(temporary)
+    except OSError as error:
+        raise BadInput(f"{path} cannot be written ({error.strerror}); give -o another file") from error
 
 
 def write(text: str, path: str) -> None:
