@@ -194,7 +194,7 @@ def _sensible(workload: Workload, target: MeasurementTarget, asked: ValidateOpti
 
 def _jobs(target: MeasurementTarget, workload: Workload, task: str, asked: ValidateOptions) -> Iterator[Job]:
     quick = asked.within_budget
-    duration = asked.duration if asked.duration is not None else 1.5 if quick else 10.0 if asked.full else 3.0
+    duration = asked.duration if asked.duration is not None else 2.0 if quick else 10.0 if asked.full else 3.0
     warm_up = 1.5 if quick else 20.0 if asked.full else 10.0
     for options in _conditions(target, workload, task, asked):
         for dtype in _dtypes(target, workload, asked):
@@ -256,11 +256,11 @@ def _work(job: Job, flops: float | None) -> float:
     """The seconds that a worker needs once it has begun: warm-up, the first step and the samples, estimated."""
     step = job.cost()
     if step is None:
-        return min(job.warm_up, 0.5) + job.duration
+        return min(job.warm_up, 0.7) + job.duration + 0.3
     speed = (flops or USUAL_SPEED[job.target.on_processor]) * EFFICIENCY[job.target.on_processor] / (2 if job.task == "training" else 1)
     one = step.flop / speed
     warm = one + min(max(job.warm_up, one), 11 * one)
-    timed = max(2 * one, min(job.duration + one / 2, max(job.duration / 4, 20 * one)))
+    timed = max(2 * one, job.duration + one / 2)
     reference = 0.2 * step.flop / step.batch / speed * (30 if job.task == "training" else 12)
     compiling = 0.0 if job.compile == "none" else 40.0
     return step.parameters * PER_PARAMETER + reference + warm + timed + compiling

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gpudoctor.cli import FINDINGS, OK, UNKNOWN, BadInput
+from gpudoctor.cli import FINDINGS, INTERRUPTED, OK, UNKNOWN, BadInput
 from gpudoctor.cli.formats import MEASURED
 from gpudoctor.cli.given_python import check_python
 
@@ -71,9 +71,11 @@ def command(**given: Any) -> int:
     Each measurement runs in its own process in the target environment; if one fails, the others continue.
     """
     from gpudoctor.cli import validate_more
+    from gpudoctor.cli.output import ensure_writable
     from gpudoctor.services import checking, validating
 
     request = _request(given)
+    ensure_writable(given["output"])
     _end_as_interrupted()
     if validate_more.wanted(given):
         try:
@@ -88,7 +90,11 @@ def command(**given: Any) -> int:
         raise BadInput(str(error)) from error
     finally:
         screen.clear()
-    return _say(done, given) if other is None else validate_more.beside(done, other, given)
+    told = _say(done, given) if other is None else validate_more.beside(done, other, given)
+    if done.interrupted:
+        click.echo("gpudoctor: interrupted; the report holds what was finished", err=True)
+        return INTERRUPTED
+    return told
 
 
 def _end_as_interrupted() -> None:
@@ -152,7 +158,11 @@ def _say(done: Validated, given: Mapping[str, Any]) -> int:
         text = validation_text.render(
             done.report, place, left_out=done.left_out, picks=done.picks, seconds=done.seconds, verbose=given["verbose"]
         )
-    deliver(text, given["output"])
+    try:
+        deliver(text, given["output"])
+    except BadInput:  # the disk is full by now: what was measured is not lost
+        click.echo(text, nl=False)
+        raise
     if done.not_kept:
         click.echo(f"gpudoctor: the results were not saved for gpudoctor check: {done.not_kept}", err=True)
     if not done.targets:

@@ -144,10 +144,106 @@ class Conditions:
     """Whether that folder is on a drive of Windows, seen from WSL."""
 
 
+@shaped(open=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rhythm:
+    """Steps of two kinds."""
+
+    fast_ms: float
+    slow_ms: float
+    """The medians of both."""
+    slow_share: float
+    every: int | None
+    """Each so manieth step is slow; None: in no such order."""
+    border_ms: float
+
+    @property
+    def words(self) -> str:
+        times = f"{self.slow_ms / self.fast_ms:.1f} times as long as the others ({self.fast_ms:.3g} and {self.slow_ms:.3g} ms)"
+        if self.every is not None:
+            return f"one step in {self.every} takes {times}"
+        return f"steps have two speeds: {100 * self.slow_share:.0f} % of them take {times}"
+
+
+@shaped(open=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Growth:
+    """Memory that grows with the steps."""
+
+    bytes_per_step: float
+    bytes: float
+    """In all, as far as it was watched."""
+    of: str
+    """process, device, or addresses: taken from the system and not written to"""
+
+    @property
+    def words(self) -> str:
+        name = {"process": "memory", "device": "memory of the device", "addresses": "address space"}.get(self.of, self.of)
+        return f"{name} grows by {_bytes(self.bytes_per_step)} a step ({_bytes(self.bytes)} in this run)"
+
+
+@shaped(open=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """How a measurement went from its first step to its last. None: nobody could tell; a pair: in the first and the last third of it."""
+
+    seconds: float | None = None
+    """Of sampling."""
+    slices_ms: tuple[float, ...] = ()
+    """The median step of equally long parts of it."""
+    warm_up_ms: tuple[float, ...] = ()
+    """Steps before, without the first; of many some."""
+    slowdown: float | None = None
+    """A step's time at the end by that at the begin; 1 where the two mix."""
+    rhythm: Rhythm | None = None
+    growth: Growth | None = None
+    outcomes_checked: int | None = None
+    """Steps whose result was looked at, of `outcomes_of`."""
+    outcomes_of: int | None = None
+    largest_change: float | None = None
+    """Of the result of the same work from step to step, relative to it."""
+    first_loss: float | None = None
+    last_loss: float | None = None
+    clock_mhz: tuple[float, ...] = ()
+    heat_c: tuple[float, ...] = ()
+    watts: tuple[float, ...] = ()
+    others_rose: bool | None = None
+    """Whether other programs took clearly more in the second half of it than in the first."""
+
+    @property
+    def concern(self) -> str:
+        """What is wrong with it in a word, the worst first; '' where nothing is."""
+        if self.growth is not None:
+            return "leaks"
+        if self.slowdown is not None and self.slowdown >= SLOWER:
+            return "slows"
+        return "uneven" if self.rhythm is not None else ""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """A sentence for each concern, with what was seen beside it."""
+        found = [self.growth.words] if self.growth is not None else []
+        if self.slowdown is not None and self.slowdown >= SLOWER:
+            beside = "".join(f", {words}" for words in self.beside())
+            found.append(f"a step takes {self.slowdown:.1f} times as long at the end as at the begin{beside}")
+        if self.rhythm is not None:
+            found.append(self.rhythm.words)
+        return tuple(found)
+
+    def beside(self) -> tuple[str, ...]:
+        """Clock, heat and power at the begin and at the end, where they were seen."""
+        kinds = ((self.clock_mhz, "MHz"), (self.heat_c, "degrees Celsius"), (self.watts, "W"))
+        return tuple(f"{values[0]:.0f} to {values[1]:.0f} {unit}" for values, unit in kinds if len(values) == 2)
+
+
+SLOWER = 1.25
+"""A step that takes so many times as long at the end as at the begin got slower."""
+
+
 @shaped(
     Given(field="status", value=OK, then=("latency_ms", "throughput"), otherwise=("reason",)),
     open=True,
-    optional=("stage", "first_ms", "optimizer", "replicas", "noisy", "conditions", "notes"),
+    optional=("stage", "first_ms", "optimizer", "replicas", "noisy", "conditions", "notes", "course"),
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
@@ -195,6 +291,7 @@ class Measurement:
     """Why the numbers are less reliable than ci95_percent says."""
     conditions: Conditions | None = None
     """null where nothing could be determined."""
+    course: Course | None = None
     notes: tuple[str, ...] = ()
     """Remarks for a reader: why there is no energy, which conditions were unusual."""
 

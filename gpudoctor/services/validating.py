@@ -37,9 +37,12 @@ RESERVE = 2.0
 OWN_WORK = 0.6
 """Seconds of a processor that the doctor itself takes, before and after: more by the clock where others are at work on it."""
 LONGEST_RESERVE = 15.0
+IDLE = 15.0
+"""Seconds without any processor time after which what computes on the processor hangs."""
 LEAST = 5.0
 """Seconds that the first measurement gets in any case."""
 OUT_OF_TIME = "out of time; --full measures all, --workload NAME a single one"
+INTERRUPTED = "the run was interrupted before"
 Progress = Callable[[str], None]
 
 
@@ -71,6 +74,8 @@ class Validated:
     seconds: float = 0.0
     not_kept: str = ""
     """Why a later check will not know of it."""
+    interrupted: bool = False
+    """Somebody ended it: the report holds what was finished by then."""
 
     @property
     def failed(self) -> bool:
@@ -95,13 +100,13 @@ def validate(request: ValidateRequest, progress: Progress | None = None, watcher
     reserve = min(RESERVE + OWN_WORK * crowded, LONGEST_RESERVE)
     left = job_plan.QUICK_BUDGET - reserve - (time.monotonic() - began) if request.asked.within_budget else None
     run = Run(LocalHost(budget=0.0), gathered.facts, watcher)
-    left_out = run.all(targets, request.asked, left)
+    left_out, interrupted = run.until_interrupted(targets, request.asked, left)
     picks = batch_choice.picks(run.measurements, request.asked.max_latency)
     report = judged(gathered, batch_choice.marked(run.measurements, picks), knowledge, check, host.origin)
     not_kept = measurement_store.keep(run.measurements, gathered.facts) if run.measurements else ""
     return Validated(
         report=report, targets=tuple(targets), left_out=tuple(left_out), picks=tuple(picks), seconds=time.monotonic() - began,
-        not_kept=not_kept,
+        not_kept=not_kept, interrupted=interrupted,
     )  # fmt: skip
 
 
@@ -134,6 +139,24 @@ class Run:
         """When the last worker had its device."""
         self._bandwidth: dict[str, float] = {}
         self._environment = {name: value for name in MATTERS if (value := host.env(name)) is not None}
+
+    def until_interrupted(
+        self, targets: Sequence[MeasurementTarget], asked: ValidateOptions, seconds: float | None
+    ) -> tuple[list[str], bool]:
+        """As `all`, and whether it was interrupted. What was finished is worth a report: only where nothing was, KeyboardInterrupt goes
+        on."""
+        try:
+            return self.all(targets, asked, seconds), False
+        except KeyboardInterrupt:
+            if not any(each.status != SKIPPED for each in self.measurements):
+                raise
+            done = {(each.workload, each.task, each.framework, each.device, each.dtype, each.batch) for each in self.measurements}
+            for _, jobs in replica_jobs.plans(targets, asked):
+                for job in jobs:
+                    skipped = measurement(job, WorkerAnswer(status=SKIPPED, reason=INTERRUPTED), Seen(), None, "", MeasuredDevice(), {})
+                    if (skipped.workload, skipped.task, skipped.framework, skipped.device, skipped.dtype, skipped.batch) not in done:
+                        self.measurements.append(skipped)
+            return replica_jobs.left_out(targets, asked), True
 
     def all(self, targets: Sequence[MeasurementTarget], asked: ValidateOptions, seconds: float | None) -> list[str]:
         """Within `seconds`, shared fairly between targets; says what was left out."""
@@ -173,11 +196,12 @@ class Run:
         pids: list[int | str] = [os.getpid()]
         watching = watching_for(self._host, self._facts, job.target, pids)
         on_stage, patience = self._attended(job, watching), job_plan.hang_limit(job)
+        idle = IDLE if job.target.on_processor and job.compile == "none" else None
         try:
             answer = workers.ask(
                 self._host, job.target.python, {**job.request(), "within": limit}, caches=caches,
                 limit=patience if limit is None else min(patience, limit), variables=variables, on_stage=on_stage,
-                on_start=pids.append, address_space=self._most_addresses(job),
+                on_start=pids.append, address_space=self._most_addresses(job), idle=idle,
             )  # fmt: skip
         finally:
             watching.end()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gpudoctor.model.batch_pick import BatchPick
 from gpudoctor.model.measurement import FAILED, OK, SKIPPED, Measurement
 from gpudoctor.model.report import Report
-from gpudoctor.reporters.measurement import replicas_text
+from gpudoctor.reporters.measurement import course_text, replicas_text
 from gpudoctor.reporters.shared.advice_lines import command_lines
 from gpudoctor.reporters.shared.escape import visible
 from gpudoctor.reporters.shared.layout import Line, Span, Terminal, hanging
@@ -82,6 +82,9 @@ def render(
     for device in dict.fromkeys((each.device, each.framework) for each in report.measurements):
         mine = [each for each in report.measurements if (each.device, each.framework) == device]
         parts.append([*_heading(mine), *_table(mine, width)])
+        steps = list(course_text.lines(mine, [_bar_name(each) for each in mine], terminal, width))
+        if steps:
+            parts.append(steps)
         bars = list(_bars(mine, terminal, width))
         if bars:
             parts.append(bars)
@@ -152,7 +155,7 @@ def _table(mine: Sequence[Measurement], width: int) -> Iterator[Line]:
             name = row[0]
             yield (Span(f"  {name}"),)
         texts = "  ".join(cell(row[place], place) for place in shown[:-1])
-        style = "bad" if each.status == FAILED else "dim" if each.status == SKIPPED else "warn" if each.noisy else "good"
+        style = "bad" if each.status == FAILED else "dim" if each.status == SKIPPED else "warn" if each.noisy or "," in row[-1] else "good"
         yield Span(f"{' ' * margin}{texts}  "), Span(row[-1], style)
 
 
@@ -176,7 +179,8 @@ def result_text(each: Measurement) -> str:
         wrong = each.correctness is not None and not each.correctness.passed
         return "WRONG" if wrong else "FAILED" if each.status == FAILED else "skipped"
     right = "right" if each.correctness is not None and each.correctness.passed else "timed"
-    return f"{right}, noisy" if each.noisy else right
+    concern = each.course.concern if each.course is not None else ""
+    return ", ".join(filter(None, (right, concern or ("noisy" if each.noisy else ""))))
 
 
 def time_text(each: Measurement) -> str:
@@ -203,9 +207,13 @@ def bar(share: float, terminal: Terminal, cells: int = BAR) -> str:
     return full * filled + empty * (cells - filled) + ("+" if share > 1.005 else " ")
 
 
+def _bar_name(each: Measurement) -> str:
+    return f"{each.title} {SHORT.get(each.task, each.task)} {each.dtype}" + (f" b{each.batch}" if each.batch else "")
+
+
 def _bars(mine: Sequence[Measurement], terminal: Terminal, width: int) -> Iterator[Line]:
     shown = [each for each in mine if each.status == OK and (each.ceiling is not None or each.reference is not None)]
-    names = [f"{each.title} {SHORT.get(each.task, each.task)} {each.dtype}" + (f" b{each.batch}" if each.batch else "") for each in shown]
+    names = [_bar_name(each) for each in shown]
     room = max((len(name) for name in names), default=0)
     apart = room > width - BAR - BESIDE_A_BAR
     if apart:

@@ -94,6 +94,34 @@ def test_a_hang_without_a_minute_is_a_failure(play: Any) -> None:
     assert found.status == FAILED
 
 
+def test_an_interrupted_run_keeps_what_was_finished(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def ask(host: Any, python: str, request: Mapping[str, Any], **_: Any) -> WorkerAnswer:
+        asked.append(request["workload"])
+        if len(asked) == 3:
+            raise KeyboardInterrupt
+        return WorkerAnswer(status=OK, stage="measure", result=GOOD)
+
+    monkeypatch.setattr(workers, "ask", ask)
+    made = validating.Run(LocalHost(budget=0.0), Facts({"gpus": Known([])}), None)
+    wanted = ValidateOptions(workloads=("matmul", "launch", "memory_bandwidth", "resnet18"))
+    _, interrupted = made.until_interrupted([CPU], wanted, None)
+    assert interrupted and [(each.workload, each.status) for each in made.measurements] == [
+        ("matmul", OK), ("launch", OK), ("memory_bandwidth", SKIPPED), ("resnet18", SKIPPED), ("resnet18", SKIPPED),
+    ]  # fmt: skip
+    assert {each.reason for each in made.measurements if each.status == SKIPPED} == {"the run was interrupted before"}
+
+
+def test_an_interrupt_before_anything_is_finished_is_an_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ask(*_: Any, **__: Any) -> WorkerAnswer:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(workers, "ask", ask)
+    with pytest.raises(KeyboardInterrupt):
+        validating.Run(LocalHost(budget=0.0), Facts({"gpus": Known([])}), None).until_interrupted([CPU], ValidateOptions(), None)
+
+
 def test_devices_share_the_time(play: Any) -> None:
     asked = play({}, 5.0)
     found, _ = run([XPU, CPU], ValidateOptions(), 50.0)
