@@ -4,8 +4,9 @@ import math
 
 import torch
 import torch.nn.functional as F
+from plain_checks import LARGEST, SMALLEST, Check, Properties
 from plain_reference import ANY, log_softmax, log_sum_exp, numbers, softmax
-from torch_properties import LARGEST, SMALLEST, Check, Properties, gradients
+from torch_properties import gradients
 
 NAN, INF = math.nan, math.inf
 HALVES = ("float32", "bfloat16", "float16")
@@ -85,7 +86,7 @@ def _activation(name):
     call, right, product = ACTIVATIONS[name]
 
     def run(place):
-        given = _special(place.kind) * 3
+        given = _special(place.name) * 3
         wanted = []
         for x in given:
             if x != x:
@@ -94,7 +95,7 @@ def _activation(name):
                 wanted.append(ANY if product and (x < 0 or name == "gelu") else right(x))
             else:
                 wanted.append(right(x))
-        largest = LARGEST[place.kind] * 1.99
+        largest = LARGEST[place.name] * 1.99
         wanted = [value if value is ANY or not abs(value) > largest else math.copysign(INF, value) for value in wanted]
         limit = 64 if name in ROUGH else 8
         scale = 1.0 if name in ("sin", "cos", "log", "softplus", "elu", "selu", "gelu", "gelu_tanh", "mish", "silu", "hardswish",
@@ -107,8 +108,8 @@ def _activation(name):
 
 
 for _name in ACTIVATIONS:
-    activations(dtypes=HALVES if _name in ("relu", "gelu", "silu", "tanh") else ("float32",))(_activation(_name))
-    activations[-1].name = _name + "_of_special_numbers"
+    _types = HALVES if _name in ("relu", "gelu", "silu", "tanh") else ("float32",)
+    activations(_activation(_name), dtypes=_types, name=_name + "_of_special_numbers")
 
 SLOPES = {
     "relu": lambda x: float(x > 0), "leaky_relu": lambda x: 1.0 if x > 0 else 0.125, "sigmoid": lambda x: _sigmoid(x) * (1 - _sigmoid(x)),

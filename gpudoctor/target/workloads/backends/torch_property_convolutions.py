@@ -4,8 +4,9 @@ import math
 
 import torch
 import torch.nn.functional as F
+from plain_checks import Check, Claim, Properties
 from plain_reference import convolution, convolution_shape, numbers, product, transposed, zeros
-from torch_properties import Check, Claim, Properties, gradients
+from torch_properties import gradients
 
 
 def cases():
@@ -52,8 +53,7 @@ def _convolution(name, shape, weight, settings, dtype_units=WINOGRAD):
 
 
 for _name, *_rest in CONVOLUTIONS:
-    convolutions(_convolution(_name, *_rest))
-    convolutions[-1].name = "convolution_" + _name
+    convolutions(_convolution(_name, *_rest), name="convolution_" + _name)
 
 
 def _half(place):
@@ -61,8 +61,7 @@ def _half(place):
     yield from _convolution("half", (2, 4, 6, 7), (5, 4, 3, 3), {"padding": 1}, 6.0)(place)
 
 
-convolutions(_half, dtypes=("bfloat16", "float16"))
-convolutions[-1].name = "convolution_in_16_bit"
+convolutions(_half, dtypes=("bfloat16", "float16"), name="convolution_in_16_bit")
 
 
 @convolutions

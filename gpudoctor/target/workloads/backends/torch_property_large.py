@@ -1,7 +1,7 @@
 """Tensors of more than 2**31 elements: places that do not fit into 32 bits. Of one byte each, where there is memory for them."""
 
 import torch
-from torch_properties import Check, Claim, Properties
+from plain_checks import Check, Claim, Properties
 
 COUNT = 2**31 + 1025
 

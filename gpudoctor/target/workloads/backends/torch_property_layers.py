@@ -4,6 +4,7 @@ import math
 
 import torch
 import torch.nn.functional as F
+from plain_checks import Check, Claim, Properties
 from plain_reference import (
     adaptive_windows,
     attention,
@@ -18,7 +19,7 @@ from plain_reference import (
     windows,
     zeros,
 )
-from torch_properties import Check, Claim, Properties, gradients
+from torch_properties import gradients
 
 
 def cases():

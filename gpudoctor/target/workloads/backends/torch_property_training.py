@@ -4,8 +4,9 @@ import math
 
 import torch
 import torch.nn.functional as F
+from plain_checks import Check, Claim, Properties
 from plain_reference import cross_entropy, numbers, softmax
-from torch_properties import Check, Claim, Properties, gradients
+from torch_properties import gradients
 
 
 def cases():
@@ -169,8 +170,7 @@ def _optimiser(name):
 
 
 for _name in OPTIMISERS:
-    optimisers(_optimiser(_name))
-    optimisers[-1].name = _name + "_by_its_formula"
+    optimisers(_optimiser(_name), name=_name + "_by_its_formula")
 
 
 @optimisers

@@ -5,8 +5,9 @@ import struct
 
 import torch
 import torch.nn.functional as F
+from plain_checks import Check, Claim, Properties
 from plain_reference import numbers
-from torch_properties import Check, Claim, Properties, gradients
+from torch_properties import gradients
 
 NAN, INF = math.nan, math.inf
 ODD = (1, 3, 17, 1025)
