@@ -1,6 +1,7 @@
 """Elements, reductions and shapes of ONNX against references in plain Python, and the list of all cases."""
 
 import math
+import operator
 import struct
 
 import numpy
@@ -75,13 +76,14 @@ def softmax_of_large_numbers(run):
         yield one(run, "Softmax", [("x", [row])], [softmax(row)], f"Softmax of {count}", 256, 1.0, axis=-1)
 
 
+PAIRWISE = {"Add": operator.add, "Sub": operator.sub, "Mul": operator.mul, "Div": operator.truediv, "Max": max, "Min": min}
+
+
 @elements
 def arithmetic_of_odd_sizes(run):
     for count in (1, 3, 17, 1025):
         a, b = numbers((count,), 1), [v + 3 for v in numbers((count,), 2)]
-        for kind, call in (
-                           ("Add", lambda p, q: p + q), ("Sub", lambda p, q: p - q), ("Mul", lambda p, q: p * q), ("Div", lambda p, q: p / q),
-                           ("Max", max), ("Min", min)):  # fmt: skip
+        for kind, call in PAIRWISE.items():
             yield one(run, kind, [("x", a), ("x", b)], [call(p, q) for p, q in zip(a, b)], f"{kind} of {count}", 4)
         yield one(run, "Pow", [("x", b), ("c", [2.5])], [q**2.5 for q in b], f"Pow of {count}", 32)
         yield one(
