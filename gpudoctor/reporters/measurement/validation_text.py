@@ -42,8 +42,14 @@ class Running:
     measured: Measurement | None = None
 
 
-def moving(rows: Sequence[Running], waiting: int, terminal: Terminal) -> Table:
-    """The table while it runs: what is done, what is at work, how many come. A line each, cut where the terminal ends."""
+def duration_text(seconds: float) -> str:
+    """'40 s', '7 min', '2.5 h': as exactly as an estimate is."""
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def moving(rows: Sequence[Running], waiting: int, seconds: float, terminal: Terminal) -> Table:
+    """The table while it runs: what is done, what is at work, how many come and how long they take. A line each, cut where the terminal
+    ends."""
     from rich.table import Table
     from rich.text import Text
 
@@ -58,7 +64,7 @@ def moving(rows: Sequence[Running], waiting: int, terminal: Terminal) -> Table:
         mark, style, text = _state(row)
         table.add_row(cell(mark, style), cell(row.words), cell(text, "dim" if row.measured is None else ""))
     if waiting:
-        table.add_row(cell(""), cell(f"and up to {waiting} more", "dim"), cell(""))
+        table.add_row(cell(""), cell(f"and up to {waiting} more", "dim"), cell(f"about {duration_text(seconds)} left", "dim"))
     return table
 
 
