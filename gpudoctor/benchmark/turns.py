@@ -11,6 +11,8 @@ from gpudoctor.benchmark.workload_list import FIRST
 
 LEAST = 5.0
 """Seconds that one of the first turns gets in any case."""
+HOPE = 2.0
+"""Times the time that is left: what is expected to take longer is not begun."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +58,8 @@ def limit(turns: Sequence[Turn], budget: Budget, left: float) -> float:
 
 
 def fitting(turn: Turn, budget: Budget, left: float | None) -> tuple[tuple[Job, ...], tuple[Job, ...]]:
-    """(jobs that fit into the time, those that do not). The first turns are begun in any case: how long they take is not known yet."""
-    if left is None or (turn.first and left >= LEAST):
+    """(jobs that fit into the time, those that do not). One of the first turns is begun where it might: it measures for a shorter time."""
+    if left is None or (turn.first and left >= LEAST and budget.together(turn.jobs) <= HOPE * left):
         return turn.jobs, ()
     count = len(turn.jobs)
     while count and budget.together(turn.jobs[:count]) > left:

@@ -11,7 +11,7 @@ TASKS = ("training", "inference", "micro")
 CLASSIFIER: Options = {"batch": 16, "height": 224, "width": 224}
 """The conditions of the dlprimitives benchmark: batch 16, 224 x 224."""
 FIRST = 2
-"""Places of --quick below it: one small training, one small inference."""
+"""Places of --quick below it: a small network's inference, which takes least and tells how fast this is, and its training."""
 SMALL = 6
 """The place of the last of the small measurements."""
 MESSAGES = tuple(1024 * 8**step for step in range(7))
@@ -70,7 +70,7 @@ WORKLOADS: tuple[Workload, ...] = (
     Workload(id="launch", title="what starting one kernel costs", tasks=("micro",), unit="launches/s", quick={"micro": 6}),
     Workload(id="files", title="reading the small files of a folder (--dataset DIR)", tasks=("micro",), unit="files/s"),
     _classifier("alexnet", "AlexNet, batch 16, 224x224", {}),
-    _classifier("resnet18", "ResNet-18, batch 16, 224x224", {"training": 0, "inference": 1}),
+    _classifier("resnet18", "ResNet-18, batch 16, 224x224", {"inference": 0, "training": 1}),
     _classifier("resnet50", "ResNet-50, batch 16, 224x224", {"inference": 7, "training": 9}),
     _classifier("vgg16", "VGG-16, batch 16, 224x224", {}),
     _classifier("mobilenet_v2", "MobileNetV2, batch 16, 224x224", {"inference": 8, "training": 10}),

@@ -152,7 +152,13 @@ def _say(done: Validated, given: Mapping[str, Any]) -> int:
 
         place = terminal(given["no_color"], to_file=given["output"] not in (None, "-"))
         text = validation_text.render(
-            done.report, place, left_out=done.left_out, picks=done.picks, seconds=done.seconds, verbose=given["verbose"]
+            done.report,
+            place,
+            left_out=done.left_out,
+            picks=done.picks,
+            seconds=done.seconds,
+            verbose=given["verbose"],
+            full_seconds=done.full_seconds,
         )
     deliver(text, given["output"])
     if done.not_kept:

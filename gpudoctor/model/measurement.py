@@ -9,6 +9,8 @@ from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 OK, FAILED, SKIPPED = "ok", "failed", "skipped"
+OUT_OF_TIME = "out of time; --full measures all, --workload NAME a single one"
+"""The reason of a measurement for which the minute had no room."""
 WIDTHS = {"float64": 8, "float16": 2, "bfloat16": 2}
 """Bytes of a number; of others 4."""
 
@@ -161,6 +163,10 @@ class Measurement:
     conditions: Conditions | None = None
     notes: tuple[str, ...] = ()
     """What else a reader should know: why there is no energy, which conditions were not the usual ones."""
+
+    @property
+    def out_of_time(self) -> bool:
+        return self.status == SKIPPED and (self.reason or "").startswith(OUT_OF_TIME)
 
     @property
     def title(self) -> str:

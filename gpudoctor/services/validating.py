@@ -27,7 +27,7 @@ from gpudoctor.facts.measured_facts import records
 from gpudoctor.model.batch_pick import BatchPick
 from gpudoctor.model.check import Catalogue
 from gpudoctor.model.facts import Facts, Known
-from gpudoctor.model.measurement import FAILED, OK, SKIPPED, Measurement
+from gpudoctor.model.measurement import FAILED, OK, OUT_OF_TIME, SKIPPED, Measurement
 from gpudoctor.model.report import Report
 from gpudoctor.services import checking
 from gpudoctor.system.framework_child import Caches
@@ -40,7 +40,6 @@ OWN_WORK = 0.6
 LONGEST_RESERVE = 15.0
 BEGINNING = 1.0
 """Seconds: in less nothing begins."""
-OUT_OF_TIME = "out of time; --full measures all, --workload NAME a single one"
 Progress = Callable[[str], None]
 
 
@@ -71,6 +70,8 @@ class Validated:
     picks: tuple[BatchPick, ...] = ()
     """The largest batch for each network that --max-latency allows."""
     seconds: float = 0.0
+    full_seconds: float = 0.0
+    """About what --full would take here; 0 where nothing was left out."""
     not_kept: str = ""
     """Why a later check will not know of it."""
 
@@ -103,7 +104,7 @@ def validate(request: ValidateRequest, progress: Progress | None = None, watcher
     not_kept = measurement_store.keep(run.measurements, gathered.facts) if run.measurements else ""
     return Validated(
         report=report, targets=tuple(targets), left_out=tuple(left_out), picks=tuple(picks), seconds=time.monotonic() - began,
-        not_kept=not_kept,
+        full_seconds=run.full_seconds(targets, request.asked), not_kept=not_kept,
     )  # fmt: skip
 
 
@@ -165,6 +166,12 @@ class Run:
         if self._watcher is not None:
             needed = turns.seconds(waiting[1:], self._budget)
             self._watcher.left(needed if end is None else max(min(needed, end - time.monotonic()), 0.0))
+
+    def full_seconds(self, targets: Sequence[MeasurementTarget], asked: ValidateOptions) -> float:
+        """What the same without a budget would take, with all that was learnt of this machine; 0 where nothing was out of time."""
+        if not any(each.out_of_time for each in self.measurements):
+            return 0.0
+        return turns.seconds(turns.in_order(replica_jobs.plans(targets, replace(asked, full=True, quick=False)), False), self._budget)
 
     def _out_of_time(self, job: Job) -> None:
         skipped = measurement(job, WorkerAnswer(status=SKIPPED, reason=OUT_OF_TIME), Seen(), None, "", MeasuredDevice(), {})

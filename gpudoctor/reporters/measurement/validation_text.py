@@ -28,6 +28,8 @@ CLOCK = {
     "preprocess": "preparing images", "host_to_device": "copies to the device", "compute": "computing",
     "device_to_host": "copies to the host",
 }  # fmt: skip
+MOST_LATE = 4
+"""Workloads of a framework that are named when there was no time for them."""
 LAYERS = ("compute", "performance")
 RICH = {"": "", "good": "green", "bad": "bold red", "warn": "yellow", "dim": "dim"}
 
@@ -80,14 +82,16 @@ def _state(row: Running) -> tuple[str, str, str]:
 
 def render(
     report: Report, terminal: Terminal, *, left_out: Sequence[str] = (), picks: Sequence[BatchPick] = (), seconds: float = 0.0,
-    verbose: bool = False,
+    verbose: bool = False, full_seconds: float = 0.0,
 ) -> str:  # fmt: skip
-    """The whole text. `left_out`: what was not measured, a line each. `picks`: of the batches of replicas."""
+    """The whole text. `left_out`: what was not measured, a line each. `picks`: of the batches of replicas. `full_seconds`: what --full
+    would take."""
     width = min(max(terminal.width, 60), 110)
     parts: list[list[Line]] = []
     for device in dict.fromkeys((each.device, each.framework) for each in report.measurements):
         mine = [each for each in report.measurements if (each.device, each.framework) == device]
-        parts.append([*_heading(mine), *_table(mine, width)])
+        shown = [each for each in mine if not each.out_of_time]
+        parts.append([*_heading(mine), *(_table(shown, width) if shown else ())])
         bars = list(_bars(mine, terminal, width))
         if bars:
             parts.append(bars)
@@ -99,12 +103,12 @@ def render(
     parts.append(list(_findings(report, width)))
     done = sum(each.status != SKIPPED for each in report.measurements)
     parts.append([(Span(f"{done} measurement{'' if done == 1 else 's'} in {seconds:.0f} s.", "dim"),)])
-    parts[-1] += _next(report, left_out, width)
+    parts[-1] += _next(report, left_out, full_seconds, width)
     lines = [line for part in parts if part for line in (*part, ())]
     return terminal.draw(lines[:-1])
 
 
-def _next(report: Report, left_out: Sequence[str], width: int) -> Iterator[Line]:
+def _next(report: Report, left_out: Sequence[str], full_seconds: float, width: int) -> Iterator[Line]:
     """The one command that helps most now."""
     causes = [finding for finding in report.findings if finding.layer in LAYERS and finding.severity != "info"]
     commands = command_lines(causes[0].advice) if causes else []
@@ -114,6 +118,8 @@ def _next(report: Report, left_out: Sequence[str], width: int) -> Iterator[Line]
         lead, command = "Next, about the cause:", f"gpudoctor show {causes[0].id}"
     elif not report.measurements or any(each.status == FAILED for each in report.measurements):
         lead, command = "Next, to find out why:", "gpudoctor check"
+    elif full_seconds:
+        lead, command = f"Next, to measure all of it in about {duration_text(full_seconds)}:", "gpudoctor validate --full"
     elif left_out:
         lead, command = "Next, to measure all of it:", "gpudoctor validate --full"
     else:
@@ -237,8 +243,11 @@ def _meaning(report: Report, width: int, verbose: bool) -> Iterator[Line]:
     for each in report.measurements:
         if each.status == FAILED:
             yield from hanging((Span("  failed   ", "bad"),), f"{_named(each)}: {each.reason}", width)
-    for reason, names in grouped([(each.reason or "", _named(each)) for each in report.measurements if each.status == SKIPPED]):
+    for reason, names in grouped(
+        [(each.reason or "", _named(each)) for each in report.measurements if each.status == SKIPPED and not each.out_of_time]
+    ):
         yield from hanging((Span("  skipped  ", "dim"),), f"{names}: {reason}", width)
+    yield from _out_of_time(report.measurements, width, verbose)
     judged = [each for each in done if each.correctness is not None]
     if judged:
         yield from hanging(
@@ -265,6 +274,23 @@ def _meaning(report: Report, width: int, verbose: bool) -> Iterator[Line]:
                 per += f", {each.energy.throughput_per_watt:.3g} {visible(each.throughput.unit)}/W"
             text = f"{_named(each)}: {each.energy.mean_watts:.1f} W{per} ({each.energy.boundary}, {each.energy.source})"
             yield from hanging((Span("  energy   ", "dim"),), text, width)
+
+
+def _out_of_time(measurements: Sequence[Measurement], width: int, verbose: bool) -> Iterator[Line]:
+    """What the minute had no room for, in one line: of each framework the workloads, with what of them was not measured."""
+    late = [each for each in measurements if each.out_of_time]
+    if not late:
+        return
+    found = []
+    for framework in dict.fromkeys(each.framework for each in late):
+        tasks: dict[str, list[str]] = {}
+        for each in late:
+            if each.framework == framework:
+                tasks.setdefault(each.title, []).append("" if each.task == "micro" else SHORT.get(each.task, each.task))
+        names = [" ".join(filter(None, (title, "+".join(dict.fromkeys(filter(None, kinds)))))) for title, kinds in tasks.items()]
+        more = len(names) - MOST_LATE
+        found.append(f"{framework} {', '.join(names if verbose or more <= 1 else [*names[:MOST_LATE], f'{more} more'])}")
+    yield from hanging((Span("  no time  ", "dim"),), f"for {len(late)} of {len(measurements)}: {'; '.join(found)}", width)
 
 
 def _clock(each: Measurement) -> str:

@@ -107,18 +107,18 @@ def test_each_framework_trains_and_infers_before_anything_else_is_measured(play:
     found, _ = run([CPU, OPENVINO, ORT], ValidateOptions(), 50.0)
     first = [(each.framework, each.workload, each.task) for each in found[:5]]
     assert first == [
-        ("torch", "resnet18", "training"), ("torch", "resnet18", "inference"), ("openvino", "resnet18", "inference"),
-        ("onnxruntime", "resnet18", "inference"), ("torch", "matmul", "micro"),
+        ("torch", "resnet18", "inference"), ("openvino", "resnet18", "inference"), ("onnxruntime", "resnet18", "inference"),
+        ("torch", "resnet18", "training"), ("torch", "matmul", "micro"),
     ]  # fmt: skip
     assert {each.status for each in found} == {OK}
     assert sum("matmul" in names for names, _ in asked) == 3, "the small measurements of a device share a process"
 
 
 def test_a_slow_machine_gives_each_framework_its_share(play: Any) -> None:
-    play({}, 11.0)
+    play({}, 8.0)
     found, _ = run([CPU, OPENVINO, ORT], ValidateOptions(), 50.0)
     done = [(each.framework, each.task) for each in found if each.status == OK]
-    assert done[:4] == [("torch", "training"), ("torch", "inference"), ("openvino", "inference"), ("onnxruntime", "inference")]
+    assert done[:4] == [("torch", "inference"), ("openvino", "inference"), ("onnxruntime", "inference"), ("torch", "training")]
 
 
 def test_what_does_not_fit_is_named_with_what_it_would_take(play: Any) -> None:
@@ -135,8 +135,8 @@ def test_what_does_not_fit_is_named_with_what_it_would_take(play: Any) -> None:
 def test_a_worker_is_stopped_when_the_minute_is_over_and_that_is_no_failure(play: Any) -> None:
     asked = play({}, 300.0)
     found, left_out = run([CPU], ValidateOptions(), 50.0)
-    assert [names for names, _ in asked] == ["resnet18", "resnet18"] and sum(limit for _, limit in asked) == pytest.approx(50.0)
-    assert found[0].status == SKIPPED and str(found[0].reason).endswith("it was stopped at 'correctness'")
+    assert [names for names, _ in asked] == ["resnet18", "matmul memory_bandwidth launch"], "its training takes longer than that"
+    assert sum(limit for _, limit in asked) == pytest.approx(50.0) and found[0].status == SKIPPED and str(found[0].reason).endswith("it was stopped at 'correctness'")
     assert left_out == [] and all(str(each.reason).startswith("out of time") for each in found)
 
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from gpudoctor.model.check import Advice
-from gpudoctor.model.measurement import Ceiling, Correctness, Energy, Latency, Measurement, Reference, Throughput
+from gpudoctor.model.measurement import OUT_OF_TIME, Ceiling, Correctness, Energy, Latency, Measurement, Reference, Throughput
 from gpudoctor.model.report import Report
 from gpudoctor.reporters.measurement.validation_text import Running, bar, moving, render
 from gpudoctor.reporters.shared.layout import Terminal
@@ -202,3 +202,15 @@ def test_bars_fit_beside_long_names() -> None:
 )
 def test_the_screen_ends_in_the_next_step(rows: list[Measurement], left_out: list[str], ends: str) -> None:
     assert shown(*rows, left_out=left_out).rstrip().endswith(ends)
+
+
+def test_what_had_no_time_is_one_line_and_the_way_to_it_says_how_long_it_takes() -> None:
+    late: dict[str, Any] = {"status": "skipped", "reason": OUT_OF_TIME, "latency_ms": None, "throughput": None, "correctness": None}
+    stopped = measured(workload="resnet18", **{**late, "reason": f"{OUT_OF_TIME}; it was stopped at 'build'"})
+    many = [measured(workload=name, **late) for name in ("vgg16", "alexnet", "yolox_tiny", "mobilenet_v2", "gpt2_decode")]
+    text = shown(measured(), measured(task="inference", **late), stopped, *many, measured(framework="jax", **late), full_seconds=1500.0)
+    one = "no time for 8 of 9: torch resnet50 infer, resnet18 train, vgg16 train, alexnet train, 3 more; jax resnet50 train"
+    assert one in " ".join(text.split())
+    assert "skipped" not in text and sum(line.startswith("  resnet50 ") and "float32  " in line for line in text.splitlines()) == 1
+    assert text.splitlines()[-1] == "Next, to measure all of it in about 25 min: gpudoctor validate --full"
+    assert "gpt2_decode train" in shown(measured(), *many, verbose=True)
