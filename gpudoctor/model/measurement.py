@@ -118,6 +118,68 @@ class Conditions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Rhythm:
+    """Steps of two kinds."""
+
+    fast_ms: float
+    slow_ms: float
+    """The medians of both."""
+    slow_share: float
+    every: int | None
+    """Each so manieth step is slow; None: in no such order."""
+    border_ms: float
+
+    @property
+    def words(self) -> str:
+        times = f"{self.slow_ms / self.fast_ms:.1f} times as long as the others ({self.fast_ms:.3g} and {self.slow_ms:.3g} ms)"
+        if self.every is not None:
+            return f"one step in {self.every} takes {times}"
+        return f"steps have two speeds: {100 * self.slow_share:.0f} % of them take {times}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Growth:
+    """Memory that grows with the steps."""
+
+    bytes_per_step: float
+    bytes: float
+    """In all, as far as it was watched."""
+    of: str
+    """process, device, or addresses: taken from the system and not written to"""
+
+    @property
+    def words(self) -> str:
+        name = {"process": "memory", "device": "memory of the device", "addresses": "address space"}.get(self.of, self.of)
+        return f"{name} grows by {_bytes(self.bytes_per_step)} a step ({_bytes(self.bytes)} in this run)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """How a measurement went from its first step to its last. None: nobody could tell; a pair: in the first and the last third of it."""
+
+    seconds: float | None = None
+    """Of sampling."""
+    slices_ms: tuple[float, ...] = ()
+    """The median step of equally long parts of it."""
+    warm_up_ms: tuple[float, ...] = ()
+    """Steps before, without the first; of many some."""
+    slowdown: float | None = None
+    """A step's time at the end by that at the begin; 1 where the two mix."""
+    rhythm: Rhythm | None = None
+    growth: Growth | None = None
+    outcomes_checked: int | None = None
+    """Steps whose result was looked at, of `outcomes_of`."""
+    outcomes_of: int | None = None
+    largest_change: float | None = None
+    """Of the result of the same work from step to step, relative to it."""
+    first_loss: float | None = None
+    last_loss: float | None = None
+    clock_mhz: tuple[float, ...] = ()
+    heat_c: tuple[float, ...] = ()
+    watts: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
     """Fields in the order of the report; those from `stage` on are not in the contract."""
 
@@ -161,6 +223,7 @@ class Measurement:
     noisy: str | None = None
     """Why the numbers are not to be relied on, beyond what ci95_percent says."""
     conditions: Conditions | None = None
+    course: Course | None = None
     notes: tuple[str, ...] = ()
     """What else a reader should know: why there is no energy, which conditions were not the usual ones."""
 

@@ -40,6 +40,8 @@ OWN_WORK = 0.6
 LONGEST_RESERVE = 15.0
 BEGINNING = 1.0
 """Seconds: in less nothing begins."""
+IDLE = 20.0
+"""Seconds without any processor time after which a worker that computes on the processor hangs."""
 Progress = Callable[[str], None]
 
 
@@ -232,7 +234,7 @@ class Run:
             answer = workers.ask(
                 self._host, jobs[0].target.python, _request(jobs, limit), caches=caches, limit=most, variables=variables,
                 on_stage=on_stage, on_answer=on_answer, on_start=pids.append, address_space=self._most_addresses(jobs[0]),
-                stop=stop if len(jobs) > 1 else None,
+                stop=stop if len(jobs) > 1 else None, idle=IDLE if jobs[0].target.on_processor else None,
             )  # fmt: skip
         finally:
             for each in watched:

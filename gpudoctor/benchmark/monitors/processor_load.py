@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import median
+from typing import Protocol
 
 from gpudoctor.benchmark.monitors.energy import CounterHost, number
-from gpudoctor.benchmark.monitors.monitor import OTHERS, Seen, sagged
+from gpudoctor.benchmark.monitors.monitor import OTHERS, Seen, ends, middle, sagged
+from gpudoctor.system.host import Text
 
 CPUS = "/sys/devices/system/cpu"
 STOLEN = 0.03
 """Share that the hypervisor may give to others."""
 _MOST_CPUS = 8
 """Clocks of more are not read: they cost more than they tell."""
+
+
+class ReadingHost(Protocol):
+    def read(self, path: str, *, limit: int = 1_000_000) -> Text: ...
 
 
 @dataclass(slots=True)
@@ -68,10 +74,13 @@ class ProcessorWatch:
             throttled = f"throttled by heat {times} times"
         elif sagged(self._clocks):
             throttled = f"the clock fell from {self._clocks[0]:.0f} to {self._clocks[-1]:.0f} MHz"
-        return Seen(throttled=throttled, others=others, clock_mhz=median(self._clocks) if self._clocks else None, busy_percent=share)
+        return Seen(
+            throttled=throttled, others=others, clock_mhz=middle(self._clocks), busy_percent=share,
+            clock_ends=ends(self._clocks),
+        )  # fmt: skip
 
 
-def ticks_of(host: CounterHost, process: int | str) -> float | None:
+def ticks_of(host: ReadingHost, process: int | str) -> float | None:
     """User and system time of a process and of its children that ended, in clock ticks; None where it is gone."""
     fields = host.read(f"/proc/{process}/stat", limit=10_000).text.rpartition(")")[2].split()
     return (

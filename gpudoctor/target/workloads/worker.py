@@ -111,6 +111,7 @@ def within(request, wanted, share=1.0):
 
 def carry_out(request, backend):
     """What one request of any kind gives: a table for the result line."""
+    import measuring
     import timing
 
     worker_group = request.get("worker_group")
@@ -138,20 +139,22 @@ def carry_out(request, backend):
     if request.get("job") == "verify":
         return found
     say("first")
-    first, warm, steps, steady = timing.warm_up(work.step, work.sync, within(request, request.get("warm_up", 10.0), 0.4))
+
+    def warm_limit():
+        return within(request, request.get("warm_up", 10.0), 0.4)
+
     if worker_group:
-        return dict(found, **beside_others(work, request, first, warm, steady))
-    say("measure", first_ms=first * 1e3, warm_ms=warm * 1e3, steps=steps, steady=steady)
-    samples, repeat = timing.sample(
-        work.step, work.sync, warm, within(request, request.get("duration", 3.0)),
-        lambda count, middle: say("progress", iterations=count, median_ms=middle * 1e3),
-    )  # fmt: skip
-    found.update(timing.summary(samples, repeat), first_ms=first * 1e3, steady=steady, items_per_step=work.items, unit=work.unit)
+        warm = timing.warm_up(work.step, work.sync, warm_limit())
+        return dict(found, **beside_others(work, request, warm.first, warm.warm, warm.steady))
+    times, samples = measuring.measure(
+        work, request.get("dtype", "float32"), found.get("outputs"), warm_limit, lambda: within(request, request.get("duration", 3.0)), say
+    )
+    found.update(times)
     found["memory_peak_bytes"] = work.memory_peak()
     found.update(work.found())
     found.update(work.places())
     if request.get("samples"):
-        found["samples_ms"] = [value * 1e3 for value in samples]
+        found["samples_ms"] = [value * 1e3 for value in samples.times]
     return found
 
 
@@ -164,8 +167,9 @@ def beside_others(work, request, first, warm, steady):
     say("measure")
     times, seconds = barrier.window(
         work.step, work.sync, request.get("duration", 3.0),
-        lambda count, mean: say("progress", iterations=count, median_ms=mean * 1e3),
+        lambda count, mean: say("progress", iterations=count, median_ms=mean * 1e3, step_ms=mean * 1e3, next_within=max(10.0, 30.0 * mean)),
     )  # fmt: skip
+    say("progress")
     kept, every = barrier.microseconds(times)
     return dict(
         work.found(), samples_us=kept, every=every, iterations=len(times), window_s=seconds, first_ms=first * 1e3, steady=steady,
@@ -199,8 +203,16 @@ class Work:
         """What correctness is judged by, on this side: a list of tables with name, max_relative_error, tolerance, note. Empty: none."""
         return []
 
+    def outcome(self):
+        """What the last step computed, outside the clock: None (nothing to compare), {"same": numbers} for work whose result is the same
+        at each step, {"loss": number} for training."""
+        return None
+
     def memory_peak(self):
         return None
+
+    memory_now = None
+    """Or a function: the bytes that are taken on the device now, where a backend can tell."""
 
     def found(self):
         """More for the result, known only after the measurement."""

@@ -118,6 +118,23 @@ def test_each_way_to_fail_has_its_reason_and_stage(tmp_path: Path, body: str, re
     assert said.status == FAILED and said.reason == answer.reason and said.stage == answer.stage and said.throughput is None
 
 
+def test_a_step_that_hangs_is_ended_long_before_the_limit(tmp_path: Path) -> None:
+    body = "say('measure')\nsay('progress', next_within=1.0, step_ms=300.0)\nwhile True: pass"
+    answer = run(tmp_path, body, limit=60.0)
+    assert answer.status == FAILED and not answer.late and not answer.out_of_memory and answer.seconds < 20
+    assert answer.reason == "measure: no answer for 1 s; the step before took 0.3 s"
+
+
+def test_a_hang_at_the_end_of_the_time_is_no_lateness(tmp_path: Path) -> None:
+    answer = run(tmp_path, "say('measure')\nsay('progress', next_within=3.0, step_ms=1.0)\ntime.sleep(100)", limit=1.0)
+    assert not answer.late and answer.reason == "measure: no answer for 3 s; the step before took 1 ms"
+
+
+def test_a_worker_that_only_sleeps_where_it_should_compute_is_ended(tmp_path: Path) -> None:
+    answer = run(tmp_path, "say('correctness')\ntime.sleep(100)", limit=60.0, idle=1.5)
+    assert not answer.late and re.search(r"correctness: no answer for \d s, and it took no processor time for 2 s", answer.reason), answer
+
+
 def test_a_crash_after_the_result_does_not_take_it_back(tmp_path: Path) -> None:
     assert run(tmp_path, f"say('result', **{GOOD!r})\nos.kill(os.getpid(), signal.SIGSEGV)").status == OK
 

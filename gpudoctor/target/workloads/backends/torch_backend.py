@@ -107,6 +107,9 @@ class _Network(Work):
     def memory_peak(self):
         return self.device.memory_peak() or (peak_of_process() if self.device.kind == "cpu" else None)
 
+    def memory_now(self):
+        return self.device.memory_now()
+
     def places(self):
         """Where it really computed. One more step, after the measurement: watching costs time."""
         told = {"computed_on": str(self.last.device)} if self.last is not None else {}

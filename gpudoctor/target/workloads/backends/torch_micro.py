@@ -28,6 +28,9 @@ class _Micro(Work):
     def memory_peak(self):
         return self.device.memory_peak()
 
+    def memory_now(self):
+        return self.device.memory_now()
+
 
 class Matmul(_Micro):
     """items: 2 n^3 floating point operations."""
