@@ -1,4 +1,5 @@
-"""Operators that real models use, one by one on a device: forward and backward against float64 on the processor.
+"""Operators that real models use, one by one on a device: forward and backward against float64 on the processor, or against references
+that share nothing with torch (torch_properties.py). The set `quick` holds the latter and the random numbers: what fits into any run.
 
 Each gets a verdict: native, cpu-fallback (computed on the processor), wrong, missing (the backend refuses), skipped (this torch has no such
 operator, or memory is full). A crash ends the process: the line `operator` that came last says which one it was.
@@ -6,10 +7,19 @@ operator, or memory is full). A crash ends the process: the line `operator` that
 
 import faulthandler
 import sys
+import warnings
 
 import torch
 import torch_operator_layers
 import torch_operator_tensors
+import torch_properties
+import torch_property_activations
+import torch_property_convolutions
+import torch_property_large
+import torch_property_layers
+import torch_property_tensors
+import torch_property_training
+import torch_property_values
 from correctness import FLOOR
 from torch_fallback import Watch
 from worker import Skipped, is_memory, say
@@ -17,13 +27,19 @@ from worker import Skipped, is_memory, say
 TOLERANCES = {"float64": 1e-10, "float32": 2e-5, "float16": 4e-3, "bfloat16": 2.5e-2}
 """|got - right| by |right|. One operator rounds little more than its result; four units in the last place, and the length of a sum."""
 GRADIENT = 4.0
+PROPERTIES = (
+    torch_property_convolutions, torch_property_layers, torch_property_activations, torch_property_values, torch_property_tensors,
+    torch_property_training,
+)  # fmt: skip
 LONGEST = 60.0
 """Seconds that one operator may take (compilation included) before the process is ended."""
 DTYPES = ("float32", "float16", "bfloat16", "float64", "int64", "int32", "int8", "uint8", "bool")
+QUICK_DTYPES = ("float32", "float16", "bfloat16", "int64")
 
 
 def run(device, request):
-    """Rows of all that was asked. `request`: dtypes (list), only (names, or groups), cases (keys 'name/dtype'), limit (seconds)."""
+    """Rows of all that was asked. `request`: set (quick, large, or all but the large), dtypes (list), only (names, or groups), cases
+    (keys 'name/dtype'), limit (seconds)."""
     chosen = select(request)
     say("operators", cases=[key for key, _, _ in chosen])
     watch, rows = Watch(device), []
@@ -34,7 +50,8 @@ def run(device, request):
         faulthandler.dump_traceback_later(limit, exit=True, file=sys.stderr)
         if dtype not in refused:
             refused[dtype] = _refusal(device, dtype)
-        for row in one(case, dtype, device, watch, refused[dtype]):
+        judge = of_property if isinstance(case, torch_properties.Property) else one
+        for row in judge(case, dtype, device, watch, refused[dtype]):
             say("verdict", **row)
             rows.append(row)
         faulthandler.cancel_dump_traceback_later()
@@ -43,17 +60,45 @@ def run(device, request):
 
 def select(request):
     """The cases to run, as (key, case, dtype), in their order."""
-    dtypes = request.get("dtypes") or DTYPES
+    quick = request.get("set") == "quick"
+    dtypes = request.get("dtypes") or (QUICK_DTYPES if quick else DTYPES)
     only, keys = request.get("only"), request.get("cases")
     chosen = []
-    for case in torch_operator_layers.cases() + torch_operator_tensors.cases():
+    for case in cases_of(request.get("set")):
         if only and case.name not in only and case.group not in only:
             continue
         for dtype in case.dtypes:
             key = case.name + "/" + dtype
+            if quick and case.group == "random numbers" and dtype not in ("float32", "int64"):
+                continue
             if dtype in dtypes and (keys is None or key in keys):
                 chosen.append((key, case, dtype))
     return chosen
+
+
+def cases_of(name):
+    """The cases of a set. What needs the most imports comes last: a run that is cut off has the rest."""
+    if name == "large":
+        return torch_property_large.cases()
+    properties = [case for module in PROPERTIES for case in module.cases()]
+    if name == "quick":
+        drawn = [case for case in torch_operator_tensors.cases() if case.group == "random numbers"]
+        return drawn + properties
+    return torch_operator_layers.cases() + torch_operator_tensors.cases() + properties
+
+
+def of_property(case, dtype, device, watch, refusal=""):
+    """The rows of a case that brings its own reference."""
+    head = {"operator": case.name, "group": case.group, "dtype": dtype, "direction": "forward"}
+    if refusal:
+        yield dict(head, **_row("missing", None, None, refusal))
+        return
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield from torch_properties.rows(case, dtype, device)
+    except Exception as error:
+        yield dict(head, **_failed(error))
 
 
 def _refusal(device, dtype):
