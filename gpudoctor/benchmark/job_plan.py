@@ -26,6 +26,10 @@ ABILITIES = {
 """Frameworks that do not everything."""
 
 
+OPERATORS_OF = ("torch", "ipex", "torch-directml", "torch-opencl")
+"""Frameworks whose operators can be asked one by one."""
+
+
 class MeasurementRequestError(ValueError):
     """One line: what cannot be measured, and what can."""
 
@@ -110,6 +114,7 @@ class Job:
             "framework": self.target.framework, "device": self.target.device, "workload": self.workload.name, "task": self.task,
             "dtype": self.dtype, "options": options, "optimizer": self.optimizer, "compile": self.compile, "duration": self.duration,
             "warm_up": self.warm_up, "copies": self.copies, "preprocess": self.preprocess, "verify": True, **self.workload.settings,
+            **({"job": "operators", "set": "quick"} if self.workload.id == "operators" else {}),
         }  # fmt: skip
 
     @property
@@ -185,7 +190,7 @@ def plan(target: MeasurementTarget, asked: ValidateOptions) -> list[Job]:
 
 def _sensible(workload: Workload, target: MeasurementTarget, asked: ValidateOptions) -> bool:
     """What a person did not name is left out where it has no meaning. What several do together is planned elsewhere (teams)."""
-    if workload.together:
+    if workload.together or (workload.id == "operators" and target.framework not in OPERATORS_OF):
         return False
     if workload.id in asked.workloads:
         return True
@@ -247,6 +252,8 @@ def _dtypes(target: MeasurementTarget, workload: Workload, task: str, asked: Val
 
 CEILING = 0.5
 """Seconds that the worker of a matrix product on a processor needs for those of other libraries."""
+OPERATORS = 4.0
+"""Seconds that their quick set takes."""
 STARTUP = {"torch": 2.5, "ipex": 5.0, "tensorflow": 6.0, "jax": 2.5, "openvino": 1.5, "onnxruntime": 1.0, "opencl": 1.0}
 """Seconds until a worker of this framework has begun, on an idle machine."""
 USUAL_SPEED = {True: 50e9, False: 5e12}
@@ -273,6 +280,8 @@ def startup(job: Job) -> float:
 def _work(job: Job, flops: float | None) -> float:
     """The seconds that a worker needs once it has begun: warm-up, the first step and the samples, estimated."""
     step = job.cost()
+    if job.workload.id == "operators":
+        return OPERATORS
     if step is None:
         return min(job.warm_up, 0.5) + job.duration + (CEILING if job.target.on_processor and job.workload.id == "matmul" else 0.0)
     speed = (flops or USUAL_SPEED[job.target.on_processor]) * EFFICIENCY[job.target.on_processor] / (2 if job.task == "training" else 1)

@@ -65,6 +65,10 @@ WORKLOADS: tuple[Workload, ...] = (
     ),
     Workload(id="memory_bandwidth", title="c = a + b over more than the caches", tasks=("micro",), unit="B/s",
              quick={"micro": 4}),
+    Workload(
+        id="operators", title="operators of torch against references of their own, in seconds (all of them: --operators)", tasks=("micro",),
+        unit="operators", quick={"micro": 3},
+    ),
     Workload(id="host_to_device", title="copy of 64 MiB to the device", tasks=("micro",), unit="B/s", quick={"micro": 5}),
     Workload(id="device_to_host", title="copy of 64 MiB from the device", tasks=("micro",), unit="B/s", quick={"micro": 5}),
     Workload(id="launch", title="what starting one kernel costs", tasks=("micro",), unit="launches/s", quick={"micro": 6}),

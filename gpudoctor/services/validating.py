@@ -30,7 +30,7 @@ from gpudoctor.model.facts import Facts, Known
 from gpudoctor.model.measurement import FAILED, OK, OUT_OF_TIME, SKIPPED, Measurement
 from gpudoctor.model.report import Report
 from gpudoctor.services import checking
-from gpudoctor.system.framework_child import Caches
+from gpudoctor.system.framework_child import Caches, one_line
 from gpudoctor.system.local_host import LocalHost
 
 RESERVE = 2.0
@@ -203,15 +203,18 @@ class Run:
         pids: list[int | str] = [os.getpid()]
         watched = [watching_for(self._host, self._facts, job.target, pids) for job in jobs]
         patience = [job_plan.hang_limit(job) for job in jobs]
-        done, since, begun = 0, time.monotonic(), None
+        done, since, begun, operator = 0, time.monotonic(), None, ""
         told = self._attended(jobs[0], watched[0])
 
         def measured(answer: WorkerAnswer, place: int) -> None:
             took = time.monotonic() - since
+            if answer.stage == "operator":
+                answer = replace(answer, reason=answer.reason.replace("operator:", f"operator {operator}:", 1))
             self._measured(jobs[place], answer, watched[place], variables, took, begun if place == 0 else None)
 
         def on_stage(stage: str, table: Mapping[str, Any]) -> None:
-            nonlocal told, begun, since
+            nonlocal told, begun, since, operator
+            operator = one_line(table.get("key")) if stage == "operator" else operator
             if stage == "device" and begun is None:
                 begun = time.monotonic() - since
             if stage != "job":

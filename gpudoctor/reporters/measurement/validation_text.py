@@ -201,6 +201,8 @@ def time_text(each: Measurement) -> str:
 
 
 def rate_text(each: Measurement) -> str:
+    if each.workload == "operators":
+        return f"{each.iterations or 0} operators"
     if each.throughput is None:
         return "-"
     value = each.throughput.value
