@@ -106,6 +106,13 @@ class Conditions:
     bar_share: float | None = None
     """Part of the card's memory that the processor sees (Resizable BAR)."""
     threads: int | None = None
+    settings: tuple[str, ...] | None = None
+    """Of the framework, its defaults too: what changes what a type means ('INFERENCE_PRECISION_HINT f32 (default bf16)'), or the speed."""
+    other_path: str | None = None
+    """Of a matrix product on a processor: another way of the same framework to the same product, which is faster."""
+    other_path_speed_up: float | None = None
+    other_path_error: float | None = None
+    """Its greatest error, by the greatest number of the product in float64."""
     computed_on: str | None = None
     """The device of the last result, as the framework calls it."""
     fallbacks: tuple[str, ...] | None = None

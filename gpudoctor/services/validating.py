@@ -10,7 +10,18 @@ from dataclasses import dataclass, field, replace
 from time import thread_time
 from typing import Any, Protocol
 
-from gpudoctor.benchmark import batch_choice, devices, job_plan, replica_jobs, replicas, turns, worker_group, workers
+from gpudoctor.benchmark import (
+    batch_choice,
+    devices,
+    job_plan,
+    processor,
+    processor_speed,
+    replica_jobs,
+    replicas,
+    turns,
+    worker_group,
+    workers,
+)
 from gpudoctor.benchmark.conditions import conditions
 from gpudoctor.benchmark.devices import MeasurementTarget
 from gpudoctor.benchmark.job_plan import Budget, Job, ValidateOptions
@@ -18,6 +29,7 @@ from gpudoctor.benchmark.monitors.main_memory import free_memory
 from gpudoctor.benchmark.monitors.monitor import Seen, Watching
 from gpudoctor.benchmark.monitors.monitor_choice import gpu_of, peaks_of, watching_for
 from gpudoctor.benchmark.monitors.several_devices import TeamWatching
+from gpudoctor.benchmark.processor_speed import OnProcessor
 from gpudoctor.benchmark.results import MATTERS, MeasuredDevice, measurement
 from gpudoctor.benchmark.turns import Turn
 from gpudoctor.benchmark.workers import WorkerAnswer
@@ -135,7 +147,8 @@ class Run:
         self._host, self._facts, self._watcher = host, facts, watcher
         self.measurements: list[Measurement] = []
         self._budget = Budget()
-        self._bandwidth: dict[str, float] = {}
+        self._on_processor: dict[int, OnProcessor] = {}
+        """By their number in `measurements`."""
         self._environment = {name: value for name in MATTERS if (value := host.env(name)) is not None}
 
     def all(self, targets: Sequence[MeasurementTarget], asked: ValidateOptions, seconds: float | None) -> list[str]:
@@ -147,7 +160,16 @@ class Run:
             while waiting:
                 self._turn(waiting, end, caches)
                 del waiting[0]
+        self._against_the_processor()
         return replica_jobs.left_out(targets, asked)
+
+    def _against_the_processor(self) -> None:
+        """What a processor can do at most is known when all was measured: the fastest of it."""
+        cache = processor.last_cache(self._host)
+        speeds = list(processor_speed.reached(self._on_processor.values(), cache))
+        peak = processor_speed.peaks(processor.peaks(self._host), speeds)
+        for number, row in self._on_processor.items():
+            self.measurements[number] = replace(row.measured, ceiling=processor_speed.roof(row, peak, cache))
 
     def _planned(self, waiting: Sequence[Turn], seconds: float | None) -> None:
         if self._watcher is not None:
@@ -257,13 +279,15 @@ class Run:
         joules = watching.meter.total() if answer.status == OK else None
         seen, said = watching.seen(), {**answer.device, **answer.result}
         device = MeasuredDevice(
-            peaks_of(self._host, self._facts, job.target, self._bandwidth.get(job.target.device)),
+            () if job.target.on_processor else peaks_of(self._host, self._facts, job.target),
             1,
             conditions(self._host, self._facts, job, gpu_of(self._facts, job.target), seen, said),
         )
         found = measurement(job, answer, seen, joules, watching.meter.why_not, device, {**self._environment, **(variables or {})})
-        if found.workload == "memory_bandwidth" and found.throughput is not None:
-            self._bandwidth[job.target.device] = found.throughput.value
+        if job.target.on_processor:
+            cost = job.cost()
+            costs = cost.per_item if cost is not None else None
+            self._on_processor[len(self.measurements)] = OnProcessor(found, costs, answer.result.get("products"))
         self.measurements.append(found)
         if found.status != FAILED:  # how fast something failed tells nothing
             reached = found.throughput.value * 1e12 if found.throughput and found.throughput.unit == "TFLOP/s" else None
@@ -311,7 +335,7 @@ class Run:
         joules, why_not = watching.total(replica_jobs.ENERGY_SECONDS) if answer.status == OK and not job.messages else (None, "")
         seen, said = watching.seen(), {**answer.device, **answer.result}
         device = MeasuredDevice(
-            peaks_of(self._host, self._facts, job.target, self._bandwidth.get(job.target.device)), len({peer.device for peer in job.peers}),
+            () if job.target.on_processor else peaks_of(self._host, self._facts, job.target), len({peer.device for peer in job.peers}),
             conditions(self._host, self._facts, job, gpu_of(self._facts, job.target), seen, said),
         )  # fmt: skip
         one = job if each.message is None else replace(job, messages=(each.message,))
