@@ -116,7 +116,7 @@ def ceiling(measurement: Measurement, costs: Costs | None, device: Sequence[Devi
     if throughput is not None and throughput.unit == "TFLOP/s":
         return _reached(throughput.value, peak, "compute", "TFLOP/s", f"{label}: {said}") if peak else None
     if throughput is not None and throughput.unit == "GB/s":
-        return _reached(throughput.value, row.gbs, "memory", "GB/s", f"{row.gbs:g} GB/s: {said}") if row.gbs else None
+        return _reached(throughput.value, row.gbs, "memory", "GB/s", f"{row.gbs:.4g} GB/s: {said}") if row.gbs else None
     speed = items_per_second(measurement)
     if speed is None or costs is None:
         return None
@@ -124,7 +124,7 @@ def ceiling(measurement: Measurement, costs: Costs | None, device: Sequence[Devi
     if peak and costs.flops > 0:
         roofs.append((peak * 1e12 / costs.flops, "compute", label))
     if row.gbs and costs.bytes:
-        roofs.append((row.gbs * 1e9 / costs.bytes, "memory", f"{row.gbs:g} GB/s"))
+        roofs.append((row.gbs * 1e9 / costs.bytes, "memory", f"{row.gbs:.4g} GB/s"))
     if not peak or not roofs:
         return None  # half a roofline would name a wrong limit
     attainable, bound, _ = min(roofs)
@@ -144,7 +144,7 @@ def peak_rate(measurement: Measurement, row: DeviceRow) -> tuple[float | None, s
     if not found:
         return None, ""
     value, words = max(found)
-    return value, f"{value:g} {'TOP/s' if kind == 'int8' else 'TFLOP/s'} {words}"
+    return value, f"{value:.4g} {'TOP/s' if kind == 'int8' else 'TFLOP/s'} {words}"
 
 
 def tf32_allowed(measurement: Measurement) -> bool:

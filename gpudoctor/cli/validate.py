@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from gpudoctor.services.validating import Validated, ValidateRequest
 
 LAYERS = ("compute", "performance")
+TOLD_FROM = 90.0
+"""Seconds: a run that takes longer says so beforehand, on a terminal or not."""
 
 
 @click.command("validate")
@@ -156,7 +158,13 @@ def _say(done: Validated, given: Mapping[str, Any]) -> int:
 
         place = terminal(given["no_color"], to_file=given["output"] not in (None, "-"))
         text = validation_text.render(
-            done.report, place, left_out=done.left_out, picks=done.picks, seconds=done.seconds, verbose=given["verbose"]
+            done.report,
+            place,
+            left_out=done.left_out,
+            picks=done.picks,
+            seconds=done.seconds,
+            verbose=given["verbose"],
+            full_seconds=done.full_seconds,
         )
     try:
         deliver(text, given["output"])
@@ -199,16 +207,27 @@ class MeasurementScreen:
         self._place = terminal(given["no_color"])
         self._on = sys.stderr.isatty() and not given["quiet"] and os.environ.get("TERM") != "dumb"
         self._rows: list[Running] = []
-        self._waiting = 0
+        self._waiting, self._seconds = 0, 0.0
+        self._tells = not given["quiet"]
         self._no_colour = given["no_color"]
         self._live: Live | None = None
 
     def looking(self, name: str) -> None:
         self._line.looking(name)
 
-    def planned(self, jobs: Sequence[Job]) -> None:
+    def planned(self, jobs: Sequence[Job], seconds: float) -> None:
         self._line.wipe()
-        self._waiting = len(jobs)
+        self._waiting, self._seconds = len(jobs), seconds
+        if self._tells and seconds > TOLD_FROM:
+            from gpudoctor.reporters.measurement.validation_text import duration_text
+
+            several = "" if len(jobs) == 1 else "s"
+            click.echo(f"gpudoctor: {len(jobs)} measurement{several}, about {duration_text(seconds)}", err=True)
+
+    def left(self, seconds: float) -> None:
+        self._seconds = seconds
+        if self._on:
+            self._draw()
 
     def begins(self, job: Job) -> None:
         if self._on:
@@ -237,7 +256,7 @@ class MeasurementScreen:
     def _draw(self) -> None:
         from gpudoctor.reporters.measurement.validation_text import moving
 
-        table = moving(self._rows[-self.MOST :], self._waiting, self._place)
+        table = moving(self._rows[-self.MOST :], self._waiting, self._seconds, self._place)
         if self._live is None:
             from rich.console import Console
             from rich.live import Live

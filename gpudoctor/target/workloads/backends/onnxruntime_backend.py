@@ -18,6 +18,12 @@ MEMORY = {"CUDA": "cuda", "Tensorrt": "cuda", "NvTensorRTRTX": "cuda", "ROCM": "
 """Where a provider's own memory is; of the others inputs and outputs stay with the host."""
 
 
+TOLD = ("intra_op_num_threads", "enable_cpu_mem_arena", "enable_mem_pattern", "execution_mode", "graph_optimization_level")
+CONFIGURED = ("session.set_denormal_as_zero",)
+OF_PROVIDERS = ("use_tf32", "cudnn_conv_algo_search", "cudnn_conv_use_max_workspace", "precision", "device_type", "num_of_threads")
+"""Settings that change what is computed, or how fast."""
+
+
 def open_session(request):
     return Session(request)
 
@@ -81,7 +87,7 @@ class Inference(OnnxWork):
         if dtype not in ("float32", "float16"):
             raise Skipped(f"models for ONNX Runtime are in float32 or float16 here, not in {dtype}")
         super().__init__(request, model_dtype=dtype)
-        self.place = session
+        self.place, self.on_processor = session, session.on_cpu
         place = next((kind for start, kind in MEMORY.items() if session.provider.startswith(start)), "cpu")
         if place == "cpu" and not session.on_cpu:
             self.includes = self.includes if self.copies else ("host_to_device", "compute", "device_to_host")
@@ -117,7 +123,21 @@ class Inference(OnnxWork):
             self.binding.synchronize_outputs()
 
     def found(self):
-        return {"load_ms": self.load_ms}
+        return dict(super().found(), load_ms=self.load_ms, settings=settings_of(self.session))
 
     def computed(self, network):
         return self.loaded(network).run(None, self.given(network))
+
+
+def settings_of(session):
+    """What changes the results or the speed of a session, defaults too."""
+    options = session.get_session_options()
+    found = {name: str(getattr(options, name)).rpartition(".")[2] for name in TOLD if hasattr(options, name)}
+    for name in CONFIGURED:
+        try:
+            found[name] = options.get_session_config_entry(name)
+        except (AttributeError, RuntimeError):
+            found[name] = "0"
+    of_provider = session.get_provider_options().get(session.get_providers()[0], {})
+    found.update((name, str(of_provider[name])) for name in OF_PROVIDERS if name in of_provider)
+    return found

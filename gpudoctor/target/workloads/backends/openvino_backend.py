@@ -17,6 +17,11 @@ from worker import Skipped
 
 PRECISIONS = {"float32": "f32", "float16": "f16", "bfloat16": "bf16"}
 HINTS = {"latency": "LATENCY", "throughput": "THROUGHPUT"}
+TOLD = (
+    "INFERENCE_PRECISION_HINT", "EXECUTION_MODE_HINT", "PERFORMANCE_HINT", "INFERENCE_NUM_THREADS", "NUM_STREAMS",
+    "CPU_DENORMALS_OPTIMIZATION", "ENABLE_CPU_PINNING", "ENABLE_HYPER_THREADING",
+)  # fmt: skip
+"""Properties that change what is computed, or how fast."""
 
 
 def open_session(request):
@@ -65,7 +70,7 @@ class Inference(OnnxWork):
         if request.get("dtype", "float32") not in PRECISIONS:
             raise Skipped("OpenVINO has no inference in {}".format(request["dtype"]))
         super().__init__(request)
-        self.session = session
+        self.session, self.on_processor = session, session.device == "CPU"
         if session.device != "CPU":  # tensors of the host travel with every inference, as in benchmark_app
             self.includes = ("host_to_device", "compute", "device_to_host")
         self.hint = request.get("settings", {}).get("hint", "latency")
@@ -162,11 +167,24 @@ class Inference(OnnxWork):
                 self.queue.start_async()
 
     def found(self):
-        told = {"hint": self.hint, "requests": self.count, "compile_ms": self.compile_ms}
+        told = dict(super().found(), settings=self.settings(), hint=self.hint, requests=self.count, compile_ms=self.compile_ms)
         if self.hint == "throughput":
             self.queue.wait_all()
             told["request_latency_ms"] = median(self.waits or [request.latency for request in self.queue])
         return told
+
+    def settings(self):
+        """What it was compiled with, defaults too: 'INFERENCE_PRECISION_HINT f32 (default bf16)'."""
+        known = [str(name) for name in self.model.get_property("SUPPORTED_PROPERTIES")]
+        found = {name: _word(self.model.get_property(name)) for name in TOLD if name in known}
+        if "INFERENCE_PRECISION_HINT" in found:
+            try:
+                usual = _word(self.session.core.get_property(self.session.device, "INFERENCE_PRECISION_HINT"))
+            except RuntimeError:
+                usual = ""
+            if usual not in ("", found["INFERENCE_PRECISION_HINT"]):
+                found["INFERENCE_PRECISION_HINT"] += f" (default {usual})"
+        return found
 
     def computed(self, network):
         request, inputs = self.compiled(network, "LATENCY").create_infer_request(), self.given(network)
@@ -178,6 +196,11 @@ class Inference(OnnxWork):
 
 def _read(core, source):
     return core.read_model(source, b"") if isinstance(source, bytes) else core.read_model(source)
+
+
+def _word(value):
+    """A property's value in a word: openvino.Type, an enumeration, a number."""
+    return _type_name(value) if hasattr(value, "get_type_name") else str(value).rpartition(".")[2] or str(value)
 
 
 def _type_name(value):

@@ -39,8 +39,19 @@ class Session:
     def about(self):
         return {
             "framework_version": torch.__version__, "device": self.device.name, "device_name": self.device.title(),
-            "threads": torch.get_num_threads(),
+            "threads": torch.get_num_threads(), "settings": self.settings(),
         }  # fmt: skip
+
+    def settings(self):
+        """What changes what 'float32' means, or the speed."""
+        found = {}
+        if hasattr(torch, "get_float32_matmul_precision"):
+            found["float32_matmul_precision"] = torch.get_float32_matmul_precision()
+        if self.device.kind == "cuda":
+            found["matmul.allow_tf32"] = str(torch.backends.cuda.matmul.allow_tf32)
+            found["cudnn.allow_tf32"] = str(torch.backends.cudnn.allow_tf32) + " (default True)"
+            found["cudnn.benchmark"] = str(torch.backends.cudnn.benchmark)
+        return found
 
     def prepare(self, request):
         dtype = DTYPES[request.get("dtype", "float32")]
