@@ -8,12 +8,13 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from gpudoctor.cli import FINDINGS, OK, UNKNOWN, BadInput
+from gpudoctor.cli import FINDINGS, INTERRUPTED, OK, UNKNOWN, BadInput
 
 if TYPE_CHECKING:
     from gpudoctor.benchmark.job_plan import Job
     from gpudoctor.cli.progress import StatusLine
     from gpudoctor.model.batch_sweep import SweepPoint
+    from gpudoctor.model.trials import TrialResult
     from gpudoctor.services.validating import Validated, ValidateRequest
 
 MODES = ("operators", "try_fixes", "sweep_batch")
@@ -80,14 +81,26 @@ def _operators(given: Mapping[str, Any], request: ValidateRequest, line: StatusL
 
 
 def _fixes(given: Mapping[str, Any], request: ValidateRequest, line: StatusLine) -> int:
+    from gpudoctor.benchmark.trial_runs import best_first
     from gpudoctor.reporters.measurement import known_fixes_text
     from gpudoctor.services import experimenting
 
-    found = experimenting.try_fixes(request, line.says)
+    found: list[TrialResult] = []
+    interrupted = False
+    try:
+        experimenting.try_fixes(request, line.says, found)
+    except KeyboardInterrupt:
+        if not found:
+            raise
+        interrupted = True
     line.wipe()
-    text = _json("trials", [asdict(one) for one in found]) if given["form"] == "json" else known_fixes_text.render(found, _place(given))
+    results = best_first(found)
+    if given["form"] == "json":
+        text = _json("trials", [asdict(one) for one in results], {"interrupted": True} if interrupted else {})
+    else:
+        text = known_fixes_text.render(results, _place(given), interrupted=interrupted)
     _deliver(text, given)
-    return UNKNOWN if found and all(one.outcome == "failed" for one in found) else OK
+    return INTERRUPTED if interrupted else UNKNOWN if found and all(one.outcome == "failed" for one in found) else OK
 
 
 def _sweep(given: Mapping[str, Any], request: ValidateRequest, line: StatusLine) -> int:

@@ -49,12 +49,18 @@ class Session:
             return self.provider
         return (self.provider, {"device_id": self.kind} if self.kind.isdigit() else {"device_type": self.kind})
 
-    def load(self, source, threads):
+    def load(self, source, threads, settings=None):
         """A session of this provider alone, from the bytes or the path of a model."""
-        options = ort.SessionOptions()
+        options, settings = ort.SessionOptions(), settings or {}
         options.log_severity_level = 3
         if threads:
             options.intra_op_num_threads = int(threads)
+        if settings.get("graph"):
+            options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, "ORT_ENABLE_" + settings["graph"].upper())
+        if settings.get("execution") == "parallel":
+            options.execution_mode = ort.ExecutionMode.ORT_PARALLEL
+        if settings.get("spinning") is False and hasattr(options, "add_session_config_entry"):
+            options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         if not self.on_cpu and hasattr(options, "add_session_config_entry"):
             options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
         if self.provider.startswith("Dml"):
@@ -86,7 +92,7 @@ class Inference(OnnxWork):
         self.binding = self._bound(place)
 
     def loaded(self, network):
-        return self.with_model(network, lambda source: self.place.load(source, self.request.get("threads")))
+        return self.with_model(network, lambda source: self.place.load(source, self.request.get("threads"), self.request.get("settings")))
 
     def _bound(self, place):
         """Inputs and outputs stay on the device, or with the host where the clock is to see the copies."""

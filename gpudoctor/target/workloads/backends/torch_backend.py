@@ -35,6 +35,8 @@ class Session:
             torch.backends.cudnn.benchmark = True
         if settings.get("flush_denormal"):
             torch.set_flush_denormal(True)
+        if settings.get("matmul_precision") and hasattr(torch, "set_float32_matmul_precision"):
+            torch.set_float32_matmul_precision(settings["matmul_precision"])
 
     def about(self):
         return {
