@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-from gpudoctor.benchmark import comparison, devices, fixes_together, job_plan, known_fixes, operators, sweep, trial_runs, worker_client
+from gpudoctor.benchmark import comparison, fixes_together, job_plan, known_fixes, operators, sweep, trial_runs, worker_client
 from gpudoctor.benchmark.devices import MeasurementTarget
 from gpudoctor.benchmark.job_plan import Job
 from gpudoctor.benchmark.workload_list import BY_ID
-from gpudoctor.facts.collect import gather
 from gpudoctor.model.batch_sweep import Sweep, SweepPoint
 from gpudoctor.model.comparison import Comparison
 from gpudoctor.model.facts import Facts
 from gpudoctor.model.operators import Coverage, OperatorChange
 from gpudoctor.model.trials import TrialResult
 from gpudoctor.services import checking
+from gpudoctor.services.measurement_setting import MeasurementSetting, look
 from gpudoctor.services.validating import ValidateRequest
 from gpudoctor.system import json_text
 from gpudoctor.system.framework_child import Caches
@@ -33,29 +32,6 @@ SHORT = {"duration": 1.5, "warm_up": 2.0}
 RUN_LIMIT = 300.0
 Progress = Callable[[str], None]
 LARGEST = 200_000_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MeasurementSetting:
-    """Where to measure, and with what."""
-
-    facts: Facts
-    targets: tuple[MeasurementTarget, ...]
-    host: LocalHost
-
-
-def look(request: ValidateRequest, progress: Progress | None = None) -> MeasurementSetting:
-    """Raises services.checking.RequestError for what cannot be measured as asked."""
-    try:
-        job_plan.check(request.asked)
-        for name in request.devices:
-            devices.canonical(name)
-        host = checking.open_for(checking.CheckRequest(python=request.python, ignore=request.ignore))
-        facts = gather(host, progress).facts
-        found = devices.choose(facts, request.devices, sys.executable)
-    except (devices.DeviceError, job_plan.MeasurementRequestError) as error:
-        raise checking.RequestError(str(error)) from error
-    return MeasurementSetting(facts=facts, targets=tuple(found), host=LocalHost(budget=0.0))
 
 
 @contextmanager
