@@ -52,6 +52,7 @@ LAYERS = ("compute", "performance")
 @click.option("--operators", is_flag=True, help="Test each operator that common models use, forward and backward.")
 @click.option("--try-fixes", is_flag=True, help="Measure with and without each known fix that applies, in turns.")
 @click.option("--sweep-batch", is_flag=True, help="Measure throughput, latency and memory at growing batch sizes until memory runs out.")
+@click.option("--table", metavar="NAME", help="Measure a published table: dlprimitives, arc-a770, graphcore-c2. With --quick: small sizes.")
 @click.option(
     "--max-latency",
     type=click.FloatRange(min=0, min_open=True),
