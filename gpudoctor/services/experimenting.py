@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from gpudoctor.benchmark import comparison, fixes_together, job_plan, known_fixes, operators, sweep, trial_runs, worker_client
+from gpudoctor.benchmark import comparison, fixes_together, job_plan, known_fixes, operators, own_model, sweep, trial_runs, worker_client
 from gpudoctor.benchmark.devices import MeasurementTarget
 from gpudoctor.benchmark.job_plan import Job
 from gpudoctor.benchmark.workload_list import BY_ID
@@ -132,7 +132,7 @@ def _networks(target: MeasurementTarget, request: ValidateRequest) -> list[Job]:
 
 def _once_each(target: MeasurementTarget, request: ValidateRequest, fits: Callable[[Job], bool] = lambda job: True) -> list[Job]:
     """What was named, each with one batch; else the first network, and where a framework has none, its first measurement."""
-    jobs = [job for job in job_plan.plan(target, replace(request.asked, batches=request.asked.batches[:1])) if fits(job)]
+    jobs = [job for job in own_model.plan(target, replace(request.asked, batches=request.asked.batches[:1])) if fits(job)]
     unlike = {(job.workload.id, job.task, job.dtype): job for job in reversed(jobs)}
     kept = [job for job in jobs if unlike[job.workload.id, job.task, job.dtype] is job]
     return kept if request.asked.workloads else sorted(kept, key=lambda job: not job.network)[:1]

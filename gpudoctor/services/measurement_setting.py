@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gpudoctor.benchmark import devices, job_plan
+from gpudoctor.benchmark import devices, job_plan, own_model
 from gpudoctor.benchmark.devices import MeasurementTarget
 from gpudoctor.facts.collect import gather
 from gpudoctor.model.facts import Facts
@@ -35,6 +35,7 @@ def look(request: ValidateRequest, progress: Progress | None = None) -> Measurem
         host = checking.open_for(checking.CheckRequest(python=request.python, ignore=request.ignore))
         facts = gather(host, progress).facts
         found = devices.choose(facts, request.devices, sys.executable)
+        own_model.check(request.asked, found)
     except (devices.DeviceError, job_plan.MeasurementRequestError) as error:
         raise checking.RequestError(str(error)) from error
     return MeasurementSetting(facts=facts, targets=tuple(found), host=LocalHost(budget=0.0))

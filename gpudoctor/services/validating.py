@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from time import thread_time
 from typing import Any, Protocol
 
-from gpudoctor.benchmark import batch_choice, devices, job_plan, replica_jobs, replicas, worker_group, workers
+from gpudoctor.benchmark import batch_choice, devices, job_plan, own_model, replica_jobs, replicas, worker_group, workers
 from gpudoctor.benchmark.conditions import conditions
 from gpudoctor.benchmark.devices import MeasurementTarget
 from gpudoctor.benchmark.job_plan import Budget, Job, ValidateOptions
@@ -20,6 +20,7 @@ from gpudoctor.benchmark.monitors.monitor_choice import gpu_of, peaks_of, watchi
 from gpudoctor.benchmark.monitors.several_devices import TeamWatching
 from gpudoctor.benchmark.results import MATTERS, MeasuredDevice, measurement
 from gpudoctor.benchmark.workers import WorkerAnswer
+from gpudoctor.benchmark.workload_list import BY_ID
 from gpudoctor.facts import measurement_store
 from gpudoctor.facts.collect import Gathered, derive, gather
 from gpudoctor.facts.measured_facts import records
@@ -90,6 +91,7 @@ def validate(request: ValidateRequest, progress: Progress | None = None, watcher
         knowledge, crowded = _timed(checking.catalogue)
         gathered = gather(host, progress)
         targets = devices.choose(gathered.facts, request.devices, sys.executable)
+        own_model.check(request.asked, targets)
     except (devices.DeviceError, job_plan.MeasurementRequestError) as error:
         raise checking.RequestError(str(error)) from error
     reserve = min(RESERVE + OWN_WORK * crowded, LONGEST_RESERVE)
@@ -98,7 +100,8 @@ def validate(request: ValidateRequest, progress: Progress | None = None, watcher
     left_out = run.all(targets, request.asked, left)
     picks = batch_choice.picks(run.measurements, request.asked.max_latency)
     report = judged(gathered, batch_choice.marked(run.measurements, picks), knowledge, check, host.origin)
-    not_kept = measurement_store.keep(run.measurements, gathered.facts) if run.measurements else ""
+    kept = [] if request.asked.model else run.measurements
+    not_kept = measurement_store.keep(kept, gathered.facts) if kept else ""
     return Validated(
         report=report, targets=tuple(targets), left_out=tuple(left_out), picks=tuple(picks), seconds=time.monotonic() - began,
         not_kept=not_kept,
@@ -115,8 +118,9 @@ def _timed(work: Callable[[], Catalogue]) -> tuple[Catalogue, float]:
 def judged(
     gathered: Gathered, measurements: Sequence[Measurement], knowledge: Catalogue, check: checking.CheckRequest, origin: str
 ) -> Report:
-    """The report of `check` once more, with the measurements as facts."""
-    gathered.facts.set("measurements", Known(records(measurements), "gpudoctor validate"))
+    """The report of `check` once more, with the measurements as facts. A person's own model is none: its faults are not the device's."""
+    known = [each for each in measurements if each.workload in BY_ID]
+    gathered.facts.set("measurements", Known(records(known), "gpudoctor validate"))
     derive(gathered)
     return replace(
         checking.diagnosed_report(checking.GatheredMachine(gathered, origin), knowledge, check), measurements=tuple(measurements)

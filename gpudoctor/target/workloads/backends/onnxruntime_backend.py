@@ -6,10 +6,11 @@ A provider that cannot be made, or that leaves nodes to the CPU, is a failure: O
 import time
 
 import numpy
+import onnx_own_model
 import onnxruntime as ort
 from device_names import bare, processor
 from onnx_work import OnnxWork
-from worker import Skipped
+from worker import Skipped, Work
 
 CPU = "CPUExecutionProvider"
 MEMORY = {"CUDA": "cuda", "Tensorrt": "cuda", "NvTensorRTRTX": "cuda", "ROCM": "cuda", "MIGraphX": "cuda", "Dml": "dml", "CANN": "cann"}
@@ -36,7 +37,7 @@ class Session:
     def prepare(self, request):
         if request.get("compile", "none") != "none":
             raise Skipped("ONNX Runtime compiles always, in one way")
-        return Inference(self, request)
+        return OwnModel(self, request) if request.get("own_model") else Inference(self, request)
 
     def operators(self, request):
         raise Skipped("ONNX Runtime is asked for whole networks, not for operators")
@@ -121,3 +122,43 @@ class Inference(OnnxWork):
 
     def computed(self, network):
         return self.loaded(network).run(None, self.given(network))
+
+
+class OwnModel(Work):
+    """A person's own file, in the precision that it has."""
+
+    includes = ("host_to_device", "compute", "device_to_host")
+
+    def __init__(self, session, request):
+        self.path, self.place = request["own_model"]["path"], session
+        self.dtype = request.get("dtype", "float32")
+        try:
+            self.session = session.load(self.path, request.get("threads"), request.get("settings"))
+        except Exception as error:  # of onnxruntime's own kinds, which differ between releases
+            raise onnx_own_model.unreadable(self.path, f"onnxruntime {ort.__version__}", error) from error
+        batch = request.get("options", {}).get("batch")
+        self.inputs = {each.name: _made_up(each, batch) for each in self.session.get_inputs()}
+        self.items = next((value.shape[0] for value in self.inputs.values() if value.ndim), 1)
+        if session.on_cpu:
+            self.includes = ("compute",)
+
+    def step(self):
+        self.last = self.session.run(None, self.inputs)
+
+    def verify(self):
+        return onnx_own_model.compared(self.path, self.inputs, self.session.run(None, self.inputs), self.dtype)
+
+    def memory_peak(self):
+        return onnx_own_model.peak() if self.place.on_cpu else None
+
+
+TYPES = {
+    "tensor(float)": "float32", "tensor(float16)": "float16", "tensor(double)": "float64", "tensor(int64)": "int64",
+    "tensor(int32)": "int32", "tensor(int16)": "int16", "tensor(int8)": "int8", "tensor(uint8)": "uint8", "tensor(bool)": "bool",
+}  # fmt: skip
+
+
+def _made_up(described, batch):
+    if described.type not in TYPES:
+        raise Skipped(f"input {described.name} is a {described.type}, which is not made up here")
+    return onnx_own_model.numbers(onnx_own_model.filled(described.shape, batch), TYPES[described.type])

@@ -47,6 +47,10 @@ class Session:
     def prepare(self, request):
         dtype = DTYPES[request.get("dtype", "float32")]
         self.device.supports(dtype)
+        if request.get("own_model"):
+            import torch_own_model
+
+            return torch_own_model.OwnModel(self.device, dtype, request)
         if request["task"] == "micro":
             return torch_micro.prepare(request["workload"], self.device, dtype, request)
         return (Training if request["task"] == "training" else Inference)(self.device, dtype, request)
