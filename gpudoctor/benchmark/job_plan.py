@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpudoctor.benchmark import flop_model
 from gpudoctor.benchmark.devices import MeasurementTarget
 from gpudoctor.benchmark.workload_list import BY_ID, SMALL, TASKS, WORKLOADS, Options, Workload, items_per_step
 from gpudoctor.rules.conditions import did_you_mean
+
+if TYPE_CHECKING:
+    from gpudoctor.benchmark.own_model import OwnModel
 
 DTYPES = ("float32", "float16", "bfloat16", "float64")
 COMPILES = ("none", "default", "reduce-overhead", "max-autotune")
@@ -56,10 +59,12 @@ class ValidateOptions:
     max_latency: float | None = None
     """Milliseconds: with replicas, picks the batch."""
     dataset: str = ""
+    model: OwnModel | None = None
+    """Measured instead of the workloads."""
 
     @property
     def within_budget(self) -> bool:
-        return self.quick or not (self.full or self.workloads or self.replicas)
+        return self.quick or not (self.full or self.workloads or self.replicas or self.model)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,7 +36,7 @@ def nearest(
     fitting = []
     for row in rows:
         if row.usable and row.device in names and _same_work(measurement, row):
-            ratio = _speed_ratio(measurement, row) if quantity == "speed" else _energy_ratio(measurement, row)
+            ratio = speed_ratio(measurement, row) if quantity == "speed" else _energy_ratio(measurement, row)
             if ratio is not None and math.isfinite(ratio) and ratio > 0:
                 fitting.append((row, ratio))
     if not fitting:
@@ -173,7 +173,7 @@ def _same_work(measurement: Measurement, row: ReferenceRow) -> bool:
     return row.dtype == measurement.dtype or (row.dtype == "mixed" and narrow)
 
 
-def _speed_ratio(measurement: Measurement, row: ReferenceRow) -> float | None:
+def speed_ratio(measurement: Measurement, row: ReferenceRow) -> float | None:
     """Speed of now by speed of then, whichever way round the units are; None where they cannot be brought together."""
     direction = SPEED_UNITS.get(row.unit)
     if direction is None:

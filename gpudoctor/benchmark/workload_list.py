@@ -38,8 +38,8 @@ class Workload:
     """On an accelerator with --full; --quick and a processor take the first, a matrix product all."""
     processor_dtype: str = ""
     """Instead of the first of `dtypes`, on a processor."""
-    settings: Mapping[str, bool] = field(default_factory=dict)
-    """More for the worker's request: fine_tuning."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """More for the worker's request: fine_tuning, own_model."""
     together: bool = False
     """Several processes do it with each other: a collective."""
     quick: Mapping[str, int] = field(default_factory=dict)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.live import Live
 
     from gpudoctor.benchmark.job_plan import Job
+    from gpudoctor.benchmark.own_model import OwnModel
     from gpudoctor.model.measurement import Measurement
     from gpudoctor.model.report import Report
     from gpudoctor.reporters.measurement.validation_text import Running
@@ -54,6 +55,12 @@ TOLD_FROM = 90.0
 @click.option("--operators", is_flag=True, help="Test each operator that common models use, forward and backward.")
 @click.option("--try-fixes", is_flag=True, help="Measure with and without each known fix that applies, in turns.")
 @click.option("--sweep-batch", is_flag=True, help="Measure throughput, latency and memory at growing batch sizes until memory runs out.")
+@click.option(
+    "--model",
+    metavar="MODEL",
+    help="Measure your own model: model.onnx, or module:function (torch), which runs your code and gives (model, inputs).",
+)
+@click.option("--table", metavar="NAME", help="Measure a published table: dlprimitives, arc-a770, graphcore-c2. With --quick: small sizes.")
 @click.option(
     "--max-latency",
     type=click.FloatRange(min=0, min_open=True),
@@ -123,11 +130,27 @@ def _request(given: Mapping[str, Any]) -> ValidateRequest:
         workloads=_words(given["workloads"]), tasks=_words(given["tasks"]), batches=_sizes(given["batches"]), duration=given["duration"],
         dtypes=_words(given["dtypes"]), full=given["full"], quick=given["quick"], compile=given["compiler"], optimizer=given["optimizer"],
         copies=given["copies"], preprocess=given["preprocess"], replicas=given["replicas"], max_latency=_max_latency(given),
-        dataset=dataset,
+        dataset=dataset, model=_model(given["model"]),
     )  # fmt: skip
     devices = tuple(word for text in given["devices"] for word in _words(text))
     left_out = frozenset(ignored(given["ignore"], project_file=True))
     return ValidateRequest(python=given["python"], devices=devices, asked=asked, ignore=left_out)
+
+
+def _model(text: str | None) -> OwnModel | None:
+    """What --model names; that it runs the person's own code is said."""
+    if text is None:
+        return None
+    from gpudoctor.benchmark import own_model
+    from gpudoctor.benchmark.job_plan import MeasurementRequestError
+
+    try:
+        found = own_model.read(text)
+    except MeasurementRequestError as error:
+        raise BadInput(str(error)) from error
+    if found.kind == "function":
+        click.echo(f"gpudoctor: --model {text} runs your code, with your rights: {found.function}() of {found.path}", err=True)
+    return found
 
 
 def _max_latency(given: Mapping[str, Any]) -> float | None:

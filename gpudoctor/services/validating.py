@@ -14,6 +14,7 @@ from gpudoctor.benchmark import (
     batch_choice,
     devices,
     job_plan,
+    own_model,
     processor,
     processor_speed,
     replica_jobs,
@@ -33,6 +34,7 @@ from gpudoctor.benchmark.processor_speed import OnProcessor
 from gpudoctor.benchmark.results import MATTERS, MeasuredDevice, measurement
 from gpudoctor.benchmark.turns import Turn
 from gpudoctor.benchmark.workers import WorkerAnswer
+from gpudoctor.benchmark.workload_list import BY_ID
 from gpudoctor.facts import measurement_store
 from gpudoctor.facts.collect import Gathered, derive, gather
 from gpudoctor.facts.measured_facts import records
@@ -110,6 +112,7 @@ def validate(request: ValidateRequest, progress: Progress | None = None, watcher
         knowledge, crowded = _timed(checking.catalogue)
         gathered = gather(host, progress)
         targets = devices.choose(gathered.facts, request.devices, sys.executable)
+        own_model.check(request.asked, targets)
     except (devices.DeviceError, job_plan.MeasurementRequestError) as error:
         raise checking.RequestError(str(error)) from error
     reserve = min(RESERVE + OWN_WORK * crowded, LONGEST_RESERVE)
@@ -118,7 +121,8 @@ def validate(request: ValidateRequest, progress: Progress | None = None, watcher
     left_out, interrupted = run.until_interrupted(targets, request.asked, left)
     picks = batch_choice.picks(run.measurements, request.asked.max_latency)
     report = judged(gathered, batch_choice.marked(run.measurements, picks), knowledge, check, host.origin)
-    not_kept = measurement_store.keep(run.measurements, gathered.facts) if run.measurements else ""
+    kept = [] if request.asked.model else run.measurements
+    not_kept = measurement_store.keep(kept, gathered.facts) if kept else ""
     return Validated(
         report=report, targets=tuple(targets), left_out=tuple(left_out), picks=tuple(picks), seconds=time.monotonic() - began,
         full_seconds=run.full_seconds(targets, request.asked), not_kept=not_kept, interrupted=interrupted,
@@ -135,8 +139,9 @@ def _timed(work: Callable[[], Catalogue]) -> tuple[Catalogue, float]:
 def judged(
     gathered: Gathered, measurements: Sequence[Measurement], knowledge: Catalogue, check: checking.CheckRequest, origin: str
 ) -> Report:
-    """The report of `check` once more, with the measurements as facts."""
-    gathered.facts.set("measurements", Known(records(measurements), "gpudoctor validate"))
+    """The report of `check` once more, with the measurements as facts. A person's own model is none: its faults are not the device's."""
+    known = [each for each in measurements if each.workload in BY_ID]
+    gathered.facts.set("measurements", Known(records(known), "gpudoctor validate"))
     derive(gathered)
     return replace(
         checking.diagnosed_report(checking.GatheredMachine(gathered, origin), knowledge, check), measurements=tuple(measurements)

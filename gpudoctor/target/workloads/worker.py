@@ -64,6 +64,8 @@ def main():
     sys.modules["worker"] = sys.modules["__main__"]
     try:
         request = json.loads(sys.stdin.read())
+        for name in request.get("unset", ()):
+            os.environ.pop(name, None)
         say("import")
         backend = importlib.import_module(BACKENDS[request["framework"]])
         if "jobs" in request:

@@ -35,6 +35,8 @@ class Session:
             torch.backends.cudnn.benchmark = True
         if settings.get("flush_denormal"):
             torch.set_flush_denormal(True)
+        if settings.get("matmul_precision") and hasattr(torch, "set_float32_matmul_precision"):
+            torch.set_float32_matmul_precision(settings["matmul_precision"])
 
     def about(self):
         return {
@@ -56,6 +58,10 @@ class Session:
     def prepare(self, request):
         dtype = DTYPES[request.get("dtype", "float32")]
         self.device.supports(dtype)
+        if request.get("own_model"):
+            import torch_own_model
+
+            return torch_own_model.OwnModel(self.device, dtype, request)
         if request["task"] == "micro":
             return torch_micro.prepare(request["workload"], self.device, dtype, request)
         return (Training if request["task"] == "training" else Inference)(self.device, dtype, request)
