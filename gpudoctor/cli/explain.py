@@ -109,7 +109,8 @@ def _explained(name: str, source: _Source, request: ExplainRequest, line: Status
     from gpudoctor.services import checking, explaining
 
     try:
-        found = explaining.explain(source.chunks, request, lambda read: line.says(f"Reading {name}: {read >> 20} MB"), source.place)
+        named = replace(request, name="standard input" if name == "-" else name)
+        found = explaining.explain(source.chunks, named, lambda read: line.says(f"Reading {name}: {read >> 20} MB"), source.place)
     except checking.BAD_INPUT as error:
         raise BadInput(str(error)) from error
     late = found.report.incomplete if source.whole else (*found.report.incomplete, TOO_LARGE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpudoctor.diagnosis.change_ranks import UNCOMPARED, category, leader
 from gpudoctor.diagnosis.equivalence import same
@@ -12,7 +12,10 @@ from gpudoctor.model.change import CATEGORIES, Change, Diff, FindingChange, Side
 from gpudoctor.model.check import SEVERITIES
 from gpudoctor.model.facts import FactSpec
 
-Document = Mapping[str, Any]
+if TYPE_CHECKING:
+    from gpudoctor.model.report_document import FindingDocument, ReportDocument
+
+Facts = Mapping[str, Any]
 _MISSING = object()
 _IDENTITY = ("address", "file", "path", "uuid", "id", "name", "variable", "package", "framework", "code", "index")
 _SPLIT_LISTS = ("kernel.modules",)
@@ -38,9 +41,9 @@ class _Found:
     read_as: tuple[str, ...]
 
 
-def compare(before: Document, after: Document, knowledge: Knowledge, names: tuple[str, str]) -> Diff:
-    """What is different in `after`. Both are documents of gpudoctor.report/1; what they lack is taken as not known."""
-    found, one_sided = _facts(_table(before, "facts"), _table(after, "facts"), knowledge.specs)
+def compare(before: ReportDocument, after: ReportDocument, knowledge: Knowledge, names: tuple[str, str]) -> Diff:
+    """What is different in `after`. A fact that a report lacks is unknown there."""
+    found, one_sided = _facts(before["facts"], after["facts"], knowledge.specs)
     states = _findings(before, after)
     readers = _Readers(states, knowledge.reads)
     linked = _led([readers.link(each, _derived(each, knowledge)) for each in found], found)
@@ -60,7 +63,7 @@ def compare(before: Document, after: Document, knowledge: Knowledge, names: tupl
 # facts
 
 
-def _facts(before: Document, after: Document, specs: Mapping[str, FactSpec]) -> tuple[list[_Found], list[str]]:
+def _facts(before: Facts, after: Facts, specs: Mapping[str, FactSpec]) -> tuple[list[_Found], list[str]]:
     found: list[_Found] = []
     one_sided: list[str] = []
     for name, spec in sorted(specs.items()):
@@ -171,28 +174,27 @@ def _says_again(fact: str, changed: set[str]) -> bool:
 # findings
 
 
-def _findings(before: Document, after: Document) -> list[FindingChange]:
-    was, now = (_listed_findings(each) for each in (before, after))
-    by_key = {str(finding.get("key")): finding for finding in was}
-    by_id = {str(finding.get("id")): finding for finding in was}
-    ids = {str(finding.get("id")) for finding in now}
+def _findings(before: ReportDocument, after: ReportDocument) -> list[FindingChange]:
+    was, now = before["findings"], after["findings"]
+    by_key = {finding["key"]: finding for finding in was}
+    by_id = {finding["id"]: finding for finding in was}
+    ids = {finding["id"] for finding in now}
     new, stayed = [], []
     for finding in now:
-        old = by_key.get(str(finding.get("key"))) or by_id.get(str(finding.get("id")))
+        old = by_key.get(finding["key"]) or by_id.get(finding["id"])
         if old is None:
             new.append(_finding(finding, "new"))
         else:
-            severity = str(old.get("severity"))
-            stayed.append(_finding(finding, "stayed", severity if severity != finding.get("severity") else None))
-    gone = [_finding(finding, "gone") for finding in was if str(finding.get("id")) not in ids]
+            severity = old["severity"]
+            stayed.append(_finding(finding, "stayed", severity if severity != finding["severity"] else None))
+    gone = [_finding(finding, "gone") for finding in was if finding["id"] not in ids]
     return [*new, *gone, *stayed]
 
 
-def _finding(finding: Document, state: str, was: str | None = None) -> FindingChange:
-    severity = str(finding.get("severity"))
+def _finding(finding: FindingDocument, state: str, was: str | None = None) -> FindingChange:
     return FindingChange(
-        id=str(finding.get("id")), key=str(finding.get("key")), severity=severity if severity in SEVERITIES else "info",
-        layer=str(finding.get("layer")), title=str(finding.get("title")), state=state, was=was,
+        id=finding["id"], key=finding["key"], severity=finding["severity"], layer=finding["layer"], title=finding["title"], state=state,
+        was=was,
     )  # fmt: skip
 
 
@@ -271,38 +273,20 @@ def _below(severity: str, count: int) -> bool:
 # the two as a whole
 
 
-def _verdicts(before: Document, after: Document) -> Iterator[VerdictChange]:
-    was = {str(stack.get("stack")): str(stack.get("verdict")) for stack in _tables(before, "stacks")}
-    for stack in _tables(after, "stacks"):
-        name, now = str(stack.get("stack")), str(stack.get("verdict"))
+def _verdicts(before: ReportDocument, after: ReportDocument) -> Iterator[VerdictChange]:
+    was = {stack["stack"]: stack["verdict"] for stack in before["stacks"]}
+    for stack in after["stacks"]:
+        name, now = stack["stack"], stack["verdict"]
         if name in was and was[name] != now:
-            yield VerdictChange(stack=name, title=str(stack.get("title")), before=was[name], after=now)
+            yield VerdictChange(stack=name, title=stack["title"], before=was[name], after=now)
 
 
-def _side(document: Document, name: str) -> Side:
-    facts, summary = _table(document, "facts"), _table(document, "summary")
-    gpus = [str(gpu.get("name") or "GPU") for gpu in _listed(facts.get("gpus")) if isinstance(gpu, Mapping)]
-    kernel, system = (_table(facts, key) for key in ("kernel", "os"))
-    words = [", ".join(dict.fromkeys(gpus)) or "no GPU found", str(system.get("name") or ""), str(kernel.get("release") or "")]
+def _side(document: ReportDocument, name: str) -> Side:
+    facts, summary, catalogue = document["facts"], document["summary"], document.get("catalogue")
+    gpus = [gpu.get("name") or "GPU" for gpu in facts.get("gpus") or ()]
+    system = str(facts.get("os", {}).get("name") or "")
+    words = [", ".join(dict.fromkeys(gpus)) or "no GPU found", system, facts.get("kernel", {}).get("release") or ""]
     return Side(
-        name=name, created=str(document.get("created", "")), machine=" · ".join(word for word in words if word),
-        errors=_number(summary.get("errors")), warnings=_number(summary.get("warnings")),
-        tool=str(_table(document, "tool").get("version", "")), catalogue=str(_table(document, "catalogue").get("version", "")),
+        name=name, created=document["created"], machine=" · ".join(word for word in words if word), errors=summary["errors"],
+        warnings=summary["warnings"], tool=document["tool"]["version"], catalogue=catalogue["version"] if catalogue else "",
     )  # fmt: skip
-
-
-def _number(value: Any) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0
-
-
-def _table(document: Document, key: str) -> Document:
-    value = document.get(key)
-    return value if isinstance(value, Mapping) else {}
-
-
-def _tables(document: Document, key: str) -> list[Document]:
-    return [each for each in _listed(document.get(key)) if isinstance(each, Mapping)]
-
-
-def _listed_findings(document: Document) -> list[Document]:
-    return _tables(document, "findings")

@@ -19,7 +19,7 @@ from gpudoctor.diagnosis.summary import fact_tree, headline, not_looked_at, unkn
 from gpudoctor.facts import vocabulary
 from gpudoctor.facts.collect import Gathered, gather
 from gpudoctor.facts.derive import measured, package_commands, pip_commands
-from gpudoctor.facts.measurement_store import LastRun, last_measurements, measurements_of, recorded_runs
+from gpudoctor.facts.measurement_store import LastRun, last_measurements, recorded_runs
 from gpudoctor.facts.report_facts import told as told_facts
 from gpudoctor.facts.tool_messages import said
 from gpudoctor.knowledge.loader import load_catalogue
@@ -38,6 +38,7 @@ from gpudoctor.system.report_file import read_report
 if TYPE_CHECKING:
     from gpudoctor.model.measurement import Measurement
     from gpudoctor.model.policy import Demand
+    from gpudoctor.model.report_document import ReportDocument
 
 
 class RequestError(ValueError):
@@ -137,12 +138,11 @@ def diagnosed_report(looked: GatheredMachine, knowledge: Catalogue, request: Che
     return replace(report_from_facts(looked.gathered, knowledge, request, looked.origin, demands, hits), measurements=looked.measurements)
 
 
-def gather_report(document: Mapping[str, Any]) -> GatheredMachine:
+def gather_report(document: ReportDocument) -> GatheredMachine:
     """What a report of ours says, in place of a machine."""
-    tool, unknown = document.get("tool"), document.get("unknown")
-    of_today = isinstance(tool, Mapping) and tool.get("version") == __version__
-    facts = told_facts(document["facts"], unknown if isinstance(unknown, Mapping) else {}, of_today=of_today)
-    return GatheredMachine(facts, "capture", measurements_of(document))
+    of_today = document["tool"]["version"] == __version__
+    facts = told_facts(document["facts"], document.get("unknown", {}), of_today=of_today)
+    return GatheredMachine(facts, "capture", tuple(document["measurements"]))
 
 
 def gather_machine(host: Host, origin: str, progress: Callable[[str], None] | None = None, *, live: bool) -> GatheredMachine:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpudoctor.diagnosis.messages import concerned, hits_in, may_show, may_speak_by_facts
 from gpudoctor.facts import vocabulary
@@ -26,7 +26,10 @@ from gpudoctor.model.report import Report
 from gpudoctor.model.signature import Numbered
 from gpudoctor.rules.signatures import SearchedText, anchor
 from gpudoctor.services import checking
-from gpudoctor.system.report_file import LARGEST, report_in
+from gpudoctor.system.report_file import LARGEST, InvalidReport, report_in
+
+if TYPE_CHECKING:
+    from gpudoctor.model.report_document import ReportDocument
 
 MARK = BEGIN.encode()
 FOOT = "Made by gpudoctor"
@@ -43,6 +46,8 @@ class ExplainRequest:
     checks: Sequence[str] = ()
     ignore: frozenset[str] = field(default_factory=frozenset)
     stack: str | None = None
+    name: str = "the text"
+    """What errors call the text: its file."""
     why: bool = False
     """The outcome of every check is asked for, not only of those that can have one."""
 
@@ -70,7 +75,7 @@ def explain(
     signatures = cache(partial(_texts, request.checks))
     wanted = partial(_anchors_of, signatures)
     start, chunks = _beginning(chunks)
-    told = _own_report(start)
+    told = _own_report(start, request.name)
     if told is not None:
         around = [] if start.lstrip()[:1] == b"{" else _around_the_report(unquoted(large.read(chunks, wanted, progress)), told)
         deadline = Deadline()
@@ -111,9 +116,9 @@ def _unread(deadline: Deadline) -> tuple[str, ...]:
     return (f"this text takes too long to read; the rest was left out after {SECONDS:.0f} s of CPU time. Give the part around the error",)
 
 
-def _around_the_report(lines: Sequence[Numbered], told: Mapping[str, Any]) -> list[Numbered]:
+def _around_the_report(lines: Sequence[Numbered], told: ReportDocument) -> list[Numbered]:
     """What a person wrote before and behind a report of ours: what that says was found by its own way."""
-    titles = {_plain(str(finding.get("title"))) for finding in told.get("findings") or () if isinstance(finding, Mapping)}
+    titles = {_plain(finding["title"]) for finding in told["findings"]}
     first = next((place for place, line in enumerate(lines) if line.text.startswith("**") and _plain(line.text) in titles), None)
     if first is None:
         return list(lines)
@@ -140,12 +145,19 @@ def _may_be_a_report(start: bytes) -> bool:
     return len(start) <= LARGEST and (b'"gpudoctor.report/' in start[:4096] or MARK in start)
 
 
-def _own_report(start: bytes) -> Mapping[str, Any] | None:
-    """A report of ours, as JSON or packed in Markdown: it is judged by what it knows instead of by what it says."""
+def _own_report(start: bytes, name: str) -> ReportDocument | None:
+    """A report of ours, as JSON or packed in Markdown: it is judged by its facts instead of by its words.
+
+    One that is cut off or damaged is read as any text. Raises InvalidReport for a whole JSON document with values of other types.
+    """
     if not _may_be_a_report(start):
         return None
     try:
-        return report_in(start.decode("utf-8-sig", "replace"), "the text")
+        return report_in(start.decode("utf-8-sig", "replace"), name)
+    except InvalidReport:
+        if start.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{":
+            raise
+        return None
     except checking.BAD_INPUT:
         return None
 

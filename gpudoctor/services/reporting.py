@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from gpudoctor.capture.archive import zipped
 from gpudoctor.capture.capture_store import MemoryStore, open_store
@@ -20,6 +20,9 @@ from gpudoctor.reporters.report import json_report
 from gpudoctor.services import capturing, checking
 from gpudoctor.system.report_file import read_report
 from gpudoctor.system.state_folder import state_folder
+
+if TYPE_CHECKING:
+    from gpudoctor.model.report_document import ReportDocument
 
 FORMATS = ("markdown", "html", "json", "zip")
 Progress = Callable[[str], None]
@@ -111,7 +114,7 @@ def _said(report: Report) -> set[str]:
     return {finding.id for finding in report.findings} | {f"{stack.stack} {stack.verdict}" for stack in report.stacks}
 
 
-def _of_document(document: Mapping[str, Any], request: ReportRequest, knowledge: Catalogue) -> Made:
+def _of_document(document: ReportDocument, request: ReportRequest, knowledge: Catalogue) -> Made:
     """A report of a report (JSON): judged again by what is known today."""
     looked = checking.gather_report(document)
     report = checking.diagnosed_report(looked, knowledge, request.check)

@@ -103,6 +103,8 @@ def history() -> list[RunRow]:
     journal = open_journal()
     try:
         return journal.runs()
+    except JournalError as error:
+        raise checking.RequestError(str(error)) from error
     finally:
         journal.close()
 
