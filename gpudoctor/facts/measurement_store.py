@@ -165,12 +165,14 @@ def _version(entry: Any) -> str | None:
 
 def recorded_runs(document: Any) -> tuple[LastRun, ...]:
     """The runs in a recording of another machine (measurements.json), where they belong to it; runs that cannot be read are left out."""
-    from gpudoctor.model.measurement import RecordedRun
+    rows = document.get("runs") if isinstance(document, Mapping) else None
+    if not isinstance(rows, list) or not rows:
+        return ()
+    from gpudoctor.model.measurement import RecordedRun  # late: most machines were never measured
     from gpudoctor.model.typed_json import TypedJsonError, read
 
     found = []
-    rows = document.get("runs") if isinstance(document, Mapping) else None
-    for row in rows if isinstance(rows, list) else ():
+    for row in rows:
         try:
             run = read(RecordedRun, row)
         except TypedJsonError:

@@ -146,7 +146,7 @@ class Conditions:
 
 
 @shaped(
-    Given(field="status", value=OK, then=("latency_ms", "throughput"), otherwise=("reason",)),
+    Given("status", OK, then=("latency_ms", "throughput"), otherwise=("reason",)),
     open=True,
     optional=("stage", "first_ms", "optimizer", "replicas", "noisy", "conditions", "notes"),
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints, is_typeddict
@@ -33,34 +33,30 @@ class Limits:
         self.keywords = keywords
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Never:
     """No object has all of these values at once."""
 
-    values: Mapping[str, Any]
+    def __init__(self, **values: Any) -> None:
+        self.values = values
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
     """Where the field `field` is `value`, one of `then` is given (neither null nor empty), and elsewhere one of `otherwise`."""
 
-    field: str
-    value: Any
-    then: tuple[str, ...]
-    otherwise: tuple[str, ...]
+    def __init__(self, field: str, value: Any, *, then: tuple[str, ...], otherwise: tuple[str, ...]) -> None:
+        self.field, self.value, self.then, self.otherwise = field, value, then, otherwise
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class OneOf:
     """At least one of these keys is there."""
 
-    keys: tuple[str, ...]
+    def __init__(self, *keys: str) -> None:
+        self.keys = keys
 
 
 Rule = Never | Given | OneOf
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
     """What an object's type cannot say in its fields.
 
@@ -68,10 +64,10 @@ class Shape:
     a base with total=False. `size`: JSON Schema's words for the number of keys.
     """
 
-    open: bool = False
-    optional: Collection[str] = ()
-    rules: tuple[Rule, ...] = ()
-    size: Mapping[str, int] | None = None
+    def __init__(
+        self, *rules: Rule, open: bool = False, optional: Collection[str] = (), size: Mapping[str, int] | None = None
+    ) -> None:  # fmt: skip
+        self.rules, self.open, self.optional, self.size = rules, open, optional, size or {}
 
 
 _SHAPES: dict[Any, Shape] = {}
@@ -83,7 +79,7 @@ def shaped(
     """Decorates a dataclass or a TypedDict with its Shape."""
 
     def keep(kind: _Class) -> _Class:
-        _SHAPES[kind] = Shape(open=open, optional=optional, rules=rules, size=size)
+        _SHAPES[kind] = Shape(*rules, open=open, optional=optional, size=size)
         return kind
 
     return keep

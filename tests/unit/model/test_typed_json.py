@@ -33,7 +33,7 @@ class _More(TypedDict, total=False):
     note: str
 
 
-@shaped(OneOf(keys=("door", "window")), open=True)
+@shaped(OneOf("door", "window"), open=True)
 class Room(_More):
     number: int
     beds: Sequence[str | Mapping[str, Any]]
