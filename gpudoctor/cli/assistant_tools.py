@@ -17,7 +17,6 @@ from gpudoctor.cli import BadInput
 if TYPE_CHECKING:
     from gpudoctor.model.facts import Facts
     from gpudoctor.model.report import Report
-    from gpudoctor.services.diffing import Loaded
 
 MOST = 60_000
 """Characters of one answer, as JSON."""
@@ -137,7 +136,7 @@ def _explain(given: Mapping[str, Any], allowed: Allowed, stop: threading.Event) 
     from gpudoctor.privacy.redacted_report import redact_report
     from gpudoctor.services import capturing, checking, explaining
 
-    found = explaining.explain([given["text"].encode("utf-8", "replace")], explaining.ExplainRequest())
+    found = explaining.explain(explaining.ExplainRequest(text=[given["text"].encode("utf-8", "replace")]))
     hide = capturing.redactor_of({}, Facts(), checking.catalogue())
     return {"recognised": list(found.recognised), **_summary(redact_report(found.report, hide))}
 
@@ -210,23 +209,16 @@ def _redacted(document: Json, looked_at: Sequence[tuple[str | None, Facts]]) -> 
 def _diff(given: Mapping[str, Any], allowed: Allowed, stop: threading.Event) -> Json:
     from gpudoctor.facts.report_facts import told
     from gpudoctor.reporters.diff import diff_json
-    from gpudoctor.services import checking, diffing
+    from gpudoctor.services import diffing
 
-    request = checking.CheckRequest(python=allowed.python, budget=BUDGET)
-    before: Loaded | None = None
-    if given.get("before"):
-        before = diffing.load(allowed.path(given["before"]), request, _unless(stop))
-    if given.get("after"):
-        after = diffing.load(allowed.path(given["after"]), request, _unless(stop))
-        if before is None:
-            raise BadInput("diff: give before too; without both it is this machine now against its last healthy run")
-    else:
-        after, report = diffing.now(request, _unless(stop))
-        before = before or diffing.last_healthy(report)
-    document = diff_json.document(diffing.diff(before, after))
-    document["changes"] = [change for change in document["changes"] if change["category"] != "noise"]
     paths = [allowed.path(given[side]) if given.get(side) else None for side in ("before", "after")]
-    known = [told(side.document["facts"]).facts for side in (before, after)]
+    if paths[1] and not paths[0]:
+        raise BadInput("diff: give before too; without both it is this machine now against its last healthy run")
+    request = diffing.DiffRequest(before=paths[0], after=paths[1], python=allowed.python, budget=BUDGET)
+    compared = diffing.diff(request, _unless(stop))
+    document = diff_json.document(compared.diff)
+    document["changes"] = [change for change in document["changes"] if change["category"] != "noise"]
+    known = [told(side.document["facts"]).facts for side in (compared.before, compared.after)]
     return _redacted(document, list(zip(paths, known, strict=True)))
 
 

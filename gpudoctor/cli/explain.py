@@ -49,7 +49,7 @@ def command(files: Sequence[str], **given: Any) -> int:
 
     click.get_current_context().with_resource(limited_memory())
     request = explaining.ExplainRequest(
-        checks=given["checks"], ignore=frozenset(given["ignore"]), stack=given["stack"], why=bool(given["why"])
+        text=(), checks=given["checks"], ignore=frozenset(given["ignore"]), stack=given["stack"], why=bool(given["why"])
     )
     names = files or ("-",)
     if len(names) > 1 and not any(os.path.lexists(name) or name == "-" for name in names):
@@ -109,8 +109,8 @@ def _explained(name: str, source: _Source, request: ExplainRequest, line: Status
     from gpudoctor.services import checking, explaining
 
     try:
-        named = replace(request, name="standard input" if name == "-" else name)
-        found = explaining.explain(source.chunks, named, lambda read: line.says(f"Reading {name}: {read >> 20} MB"), source.place)
+        one = replace(request, text=source.chunks, place=source.place, name="standard input" if name == "-" else name)
+        found = explaining.explain(one, lambda read: line.says(f"Reading {name}: {read >> 20} MB"))
     except checking.BAD_INPUT as error:
         raise BadInput(str(error)) from error
     late = found.report.incomplete if source.whole else (*found.report.incomplete, TOO_LARGE)

@@ -123,9 +123,10 @@ def _set_up(given: Mapping[str, Any], screen: RunScreen) -> int:
     if planned.plan.refusals:
         return FINDINGS
     if given["make_bundle"]:
-        from gpudoctor.services.setup_running import fill_bundle
+        from gpudoctor.services.setup_running import BundleRequest, fill_bundle
 
-        screen.say_line(fill_bundle(planned.plan, planned.look.addresses, given["make_bundle"], screen))
+        bundle = BundleRequest(plan=planned.plan, addresses=planned.look.addresses, folder=given["make_bundle"])
+        screen.say_line(fill_bundle(bundle, screen))
         return OK
     return _apply(planned, request, given, screen)
 
@@ -145,7 +146,7 @@ def _apply(planned: Planned, request: SetupRequest, given: Mapping[str, Any], sc
     if planned.plan.todo and not given["yes"] and not screen.confirm(planned.plan):
         screen.say_line("Nothing was changed.")
         return OK
-    return screen.end(setup_running.apply(planned.plan, screen, offline=bool(request.bundle)))
+    return screen.end(setup_running.apply(setup_running.ApplyRequest(plan=planned.plan, offline=bool(request.bundle)), screen))
 
 
 def _write_plan(planned: Planned, given: Mapping[str, Any], screen: RunScreen) -> int:
@@ -187,7 +188,8 @@ def _undo(given: Mapping[str, Any], screen: RunScreen) -> int:
 
     if given["undo"] != "last" and not given["undo"].isdigit():
         raise BadInput(f"--undo {given['undo']}: expected the number of a run; gpudoctor setup --history lists them")
-    return screen.end(setup_running.undo(None if given["undo"] == "last" else int(given["undo"]), screen))
+    request = setup_running.UndoRequest(run=None if given["undo"] == "last" else int(given["undo"]))
+    return screen.end(setup_running.undo(request, screen))
 
 
 def _history(given: Mapping[str, Any]) -> int:
@@ -222,7 +224,9 @@ def _recommend(given: Mapping[str, Any], screen: RunScreen) -> int:
         from gpudoctor.system.memory_limit import limited_memory
 
         click.get_current_context().with_resource(limited_memory())
-    found, machine = setup_planning.recommend_for(given["capture"], given["purpose"], screen.looking)
+    request = setup_planning.RecommendRequest(capture=given["capture"], purpose=given["purpose"])
+    recommended = setup_planning.recommend_stack(request, screen.looking)
+    found = recommended.choice
     screen.clear()
     if given["form"] == "json":
         from dataclasses import asdict
@@ -230,7 +234,7 @@ def _recommend(given: Mapping[str, Any], screen: RunScreen) -> int:
         deliver(dumps(asdict(found)), given["output"])
     else:
         place = terminal(given["no_color"], to_file=given["output"] not in (None, "-"))
-        deliver(recommendation_text.render(found, place, machine=machine), given["output"])
+        deliver(recommendation_text.render(found, place, machine=recommended.machine), given["output"])
     return OK if found.first else FINDINGS
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpudoctor import __version__
-from gpudoctor.capture.archive import capture_entries
+from gpudoctor.capture.archive import capture_entries, check_output, write_entries
 from gpudoctor.capture.open_host import open_host
 from gpudoctor.capture.recording_host import RecordingHost
-from gpudoctor.capture.redacted_capture import names_in
+from gpudoctor.capture.redacted_capture import names_in, redact_entries
 from gpudoctor.capture.tables import json_table
 from gpudoctor.facts.collect import Gathered, Progress, gather
 from gpudoctor.facts.measurement_store import LastRun
@@ -22,8 +22,33 @@ from gpudoctor.model.toml_text import loads
 from gpudoctor.privacy.pseudonyms import FILE, Pseudonyms
 from gpudoctor.privacy.redactor import Redactor
 from gpudoctor.privacy.technical_vocabulary import technical_words
+from gpudoctor.services import checking
 from gpudoctor.system.state_folder import state_folder
 from gpudoctor.system.system_names import of_this_machine
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaptureRequest:
+    """What `capture` is to record, and the archive or folder to write."""
+
+    output: str
+    python: str | None = None
+    """The interpreter or environment to record; None is the active one."""
+    budget: float = 60.0
+    """Seconds for all probes."""
+    raw: bool = False
+    """Nothing is redacted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Captured:
+    """What was written: the number of recorded commands and files, and of replacements by their kind."""
+
+    commands: int
+    files: int
+    replaced: Mapping[str, int]
+    not_kept: str = ""
+    """Why the list of pseudonyms could not be saved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +61,19 @@ class Recorded:
     """Those that may keep their values."""
     commands: int
     files: int
+
+
+def capture(request: CaptureRequest) -> Captured:
+    """Records this machine and writes the recording. Raises services.checking.BAD_INPUT."""
+    check_output(request.output)
+    recorded = record(request.python, request.budget)
+    if request.raw:
+        write_entries(recorded.entries, request.output)
+        return Captured(commands=recorded.commands, files=recorded.files, replaced={})
+    redactor = redactor_here(recorded.gathered.facts, checking.catalogue())
+    write_entries(redact_entries(recorded.entries, redactor, recorded.variables), request.output)
+    not_kept = keep_pseudonyms(redactor)
+    return Captured(commands=recorded.commands, files=recorded.files, replaced=dict(redactor.counts), not_kept=not_kept)
 
 
 def record(python: str | None, budget: float, quick: bool = False, progress: Progress | None = None) -> Recorded:

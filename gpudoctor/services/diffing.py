@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -21,6 +21,7 @@ from gpudoctor.rules.templates import fields_of
 from gpudoctor.services import checking
 from gpudoctor.system.check_history import History, Kept, switched_off, target_of
 from gpudoctor.system.host import CaptureError
+from gpudoctor.system.memory_limit import limited_memory
 from gpudoctor.system.report_file import LARGEST, decoded, read_report, report_in, typed_report
 
 if TYPE_CHECKING:
@@ -38,6 +39,32 @@ class Loaded:
     name: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffRequest:
+    """The two sides of a comparison: each a report, an archive of `gpudoctor report`, a capture, or @N of the history.
+
+    Without `after` it is this machine now; without both, this machine against the last run of the same environment without an error.
+    """
+
+    before: str | None = None
+    after: str | None = None
+    python: str | None = None
+    """The interpreter or environment that is examined now."""
+    budget: float | None = None
+    """Seconds for the look at this machine; None is the limit of `check`."""
+    checks: Sequence[str] = ()
+    ignore: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What changed, and the two reports."""
+
+    diff: Diff
+    before: Loaded
+    after: Loaded
+
+
 @dataclass(frozen=True, slots=True)
 class HistoryRow:
     """A line of the history. `number` counts from 1, the newest."""
@@ -49,15 +76,32 @@ class HistoryRow:
     warnings: int
 
 
-def diff(before: Loaded, after: Loaded, extra: tuple[str, ...] = ()) -> Diff:
-    """What an earlier gpudoctor said is judged again by what is known today, where its report says enough. Raises checking.BAD_INPUT."""
-    catalogue = checking.catalogue(extra)
-    ours, theirs = (_of_today(each.document, catalogue) for each in (before, after))
-    return compare(ours, theirs, _knowledge(catalogue), (before.name, after.name))
+def diff(request: DiffRequest, progress: Progress | None = None, looked: Callable[[Report], None] | None = None) -> Compared:
+    """Loads or examines both sides and compares them. What earlier checks judged is judged again by those of today, where it can be.
+
+    `looked` gets the report of this machine as soon as it was examined, even where the comparison fails afterwards. Raises
+    services.checking.BAD_INPUT.
+    """
+    check = checking.CheckRequest(python=request.python, budget=request.budget, checks=request.checks, ignore=request.ignore)
+    with limited_memory():  # for files only: on this machine the limit would reach the frameworks that are imported for a look
+        before = _load(request.before, check, progress) if request.before is not None else None
+        after = _load(request.after, check, progress) if request.after is not None else None
+    if after is None:
+        report = checking.check(check, progress)
+        if looked is not None:
+            looked(report)
+        after = Loaded(_own(json_report.document(report)), "now")
+        before = before or _last_healthy(report)
+    if before is None:
+        raise checking.RequestError("AFTER without BEFORE: there is nothing to compare with; give both")
+    with limited_memory():
+        catalogue = checking.catalogue(request.checks)
+        ours, theirs = (_of_today(each.document, catalogue) for each in (before, after))
+        return Compared(compare(ours, theirs, _knowledge(catalogue), (before.name, after.name)), before, after)
 
 
-def load(path: str, request: checking.CheckRequest, progress: Progress | None = None) -> Loaded:
-    """A report (JSON), an archive that `gpudoctor report` made, a capture, or @N of the history. Raises services.checking.BAD_INPUT."""
+def _load(path: str, request: checking.CheckRequest, progress: Progress | None) -> Loaded:
+    """A report (JSON), an archive that `gpudoctor report` made, a capture, or @N of the history."""
     if re.fullmatch(r"@\d{1,4}", path):
         return _from_history(int(path[1:]))
     if not os.path.exists(path):
@@ -74,13 +118,7 @@ def load(path: str, request: checking.CheckRequest, progress: Progress | None = 
     return Loaded(_own({**json_report.document(judged), "created": ""}), name)
 
 
-def now(request: checking.CheckRequest, progress: Progress | None = None) -> tuple[Loaded, Report]:
-    """Gathers the facts of this machine as it is at this moment."""
-    report = checking.check(request, progress)
-    return Loaded(_own(json_report.document(report)), "now"), report
-
-
-def last_healthy(report: Report) -> Loaded:
+def _last_healthy(report: Report) -> Loaded:
     """The last run of the same environment that found no error. Raises services.checking.RequestError where there is none."""
     found = History().last_healthy(target_of(_executable(report.facts)))
     if found is None:

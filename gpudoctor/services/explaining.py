@@ -41,8 +41,12 @@ TELLING = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainRequest:
-    """Checks to add and to leave out, as for `check`."""
+    """A text of any size, and the checks to add and to leave out, as for `check`."""
 
+    text: Iterable[bytes]
+    """In pieces, each of which is read once."""
+    place: Callable[[int], str] | None = None
+    """Names the file of a line, by its number, in a text that was several files."""
     checks: Sequence[str] = ()
     ignore: frozenset[str] = field(default_factory=frozenset)
     stack: str | None = None
@@ -62,19 +66,16 @@ class Explanation:
     """Files of an archive that the text was put together from."""
 
 
-def explain(
-    chunks: Iterable[bytes],
-    request: ExplainRequest,
-    progress: Callable[[int], None] | None = None,
-    place: Callable[[int], str] | None = None,
-) -> Explanation:
-    """One text, of any size. `progress` is told the bytes read of a long one; `place` names a line of a text that was several files.
-    Raises services.checking.BAD_INPUT for a catalogue that cannot be used."""
+def explain(request: ExplainRequest, progress: Callable[[int], None] | None = None) -> Explanation:
+    """Explains one text. `progress` gets the number of bytes that were read of a long one.
+
+    Raises services.checking.BAD_INPUT for a catalogue that cannot be used, and for a report with values of other types.
+    """
     began = time.monotonic()
     asked = checking.CheckRequest(stack=request.stack, checks=request.checks, ignore=request.ignore)
     signatures = cache(partial(_texts, request.checks))
     wanted = partial(_anchors_of, signatures)
-    start, chunks = _beginning(chunks)
+    start, chunks = _beginning(request.text)
     told = _own_report(start, request.name)
     if told is not None:
         around = [] if start.lstrip()[:1] == b"{" else _around_the_report(unquoted(large.read(chunks, wanted, progress)), told)
@@ -88,8 +89,8 @@ def explain(
         report = replace(report, seconds=time.monotonic() - began, measurements=looked.measurements, incomplete=late)
         return Explanation(report=report, recognised=("a report of gpudoctor",))
     lines = unquoted(large.read(chunks, wanted, progress))
-    if place is not None:
-        lines = [replace(line, source=place(line.number)) for line in lines]
+    if request.place is not None:
+        lines = [replace(line, source=request.place(line.number)) for line in lines]
     deadline = Deadline()
     text = SearchedText(lines, Roles(lines), deadline)
     spoken = _spoken_of(request, text, signatures)  # before the deadline begins: it is for what a hostile text can make slow

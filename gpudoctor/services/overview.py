@@ -15,20 +15,30 @@ from gpudoctor.services import checking
 _ASKED = "gpudoctor"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OverviewRequest:
+    """What `gpudoctor` without a command looks at."""
+
+    capture: str | None = None
+    """A recorded machine instead of this one."""
+
+
 @dataclass(frozen=True, slots=True)
 class FirstLook:
+    """The findings of a quick look, and a recommendation."""
+
     report: Report
     """Quick: nothing was started, no framework was imported."""
     choice: Recommendation
     """What `gpudoctor setup` would recommend on the same facts."""
 
 
-def look(capture: str | None = None) -> FirstLook:
-    """Raises services.checking.BAD_INPUT for a recording that cannot be read."""
-    request = checking.CheckRequest(capture=capture, quick=True)
+def look(asked: OverviewRequest) -> FirstLook:
+    """A look at files only. Raises services.checking.BAD_INPUT for a recording that cannot be read."""
+    request = checking.CheckRequest(capture=asked.capture, quick=True)
     host = checking.open_for(request)
     gathered = gather(host, given=_asked())
-    report = checking.report_from_facts(gathered, checking.catalogue(), request, "capture" if capture else host.origin)
+    report = checking.report_from_facts(gathered, checking.catalogue(), request, "capture" if asked.capture else host.origin)
     return FirstLook(report, recommend(gathered.facts, report.stacks, None, RECIPES))
 
 

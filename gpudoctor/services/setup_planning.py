@@ -7,7 +7,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpudoctor.capture.open_host import open_host
 from gpudoctor.diagnosis.advice.recipe_choice import choose
@@ -33,6 +33,9 @@ from gpudoctor.setup.steps.venv import python_in
 from gpudoctor.system.host import Host
 from gpudoctor.system.http import HttpClient
 from gpudoctor.system.local_host import LocalHost
+
+if TYPE_CHECKING:
+    from gpudoctor.setup.verify_online import OnlineRow
 
 Progress = Callable[[str], None]
 
@@ -70,6 +73,31 @@ class SetupRequest:
         object.__setattr__(self, "name", setup_of(self.name, RECIPES))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecommendRequest:
+    """What `setup` without a stack is asked."""
+
+    capture: str | None = None
+    """A recorded machine instead of this one."""
+    purpose: str | None = None
+    """As --for takes it: training, inference and others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recommended:
+    """The recommendation, and the machine in one line."""
+
+    choice: Recommendation
+    machine: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifyRequest:
+    """Mirrors that are asked instead of the recipes' own addresses: the table [mirrors] of configuration files."""
+
+    mirrors: Mapping[str, Any] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, slots=True)
 class Planned:
     """A plan with what it was made of: the report is the check before."""
@@ -84,6 +112,18 @@ class Planned:
 def book() -> RecipeBook:
     """All recipes and addresses. Raises knowledge.structure.DataError."""
     return load_book(vocabulary.items())
+
+
+def verify_recipes(request: VerifyRequest) -> list[OnlineRow]:
+    """Asks whether every address, key and version of the recipes still exists. Raises services.checking.BAD_INPUT."""
+    from gpudoctor.setup.verify_online import verify_online
+
+    recipes = book()
+    try:
+        recipes = replace(recipes, addresses=apply_mirrors(recipes.addresses, {}, request.mirrors))
+    except MirrorError as error:
+        raise checking.RequestError(str(error)) from error
+    return list(verify_online(recipes, HttpClient(online=True)))
 
 
 def plan_setup(request: SetupRequest, progress: Progress | None = None) -> Planned:
@@ -260,13 +300,13 @@ def look_ahead(planned: Planned, request: SetupRequest, progress: Progress | Non
     return preflight(planned.plan, planned.look, None if request.bundle else HttpClient(online=True))
 
 
-def recommend_for(capture: str | None, purpose: str | None, progress: Progress | None = None) -> tuple[Recommendation, str]:
-    """Which stack to set up on this machine (or a recorded one), and the machine in one line."""
+def recommend_stack(request: RecommendRequest, progress: Progress | None = None) -> Recommended:
+    """Which stack to set up on the machine. Raises services.checking.BAD_INPUT."""
     recipes = book()
-    host = open_host(capture, 60.0, False, None)
+    host = open_host(request.capture, 60.0, False, None)
     gathered = gather(host, progress, {"setup.name": Known("any", "command line"), **_asked(SetupRequest(name="any"), host, "")})
-    report = checking.report_from_facts(gathered, checking.catalogue(), checking.CheckRequest(capture=capture), host.origin)
-    return recommend(gathered.facts, report.stacks, purpose, recipes.names()), _machine_line(report)
+    report = checking.report_from_facts(gathered, checking.catalogue(), checking.CheckRequest(capture=request.capture), host.origin)
+    return Recommended(recommend(gathered.facts, report.stacks, request.purpose, recipes.names()), _machine_line(report))
 
 
 def _machine_line(report: Report) -> str:

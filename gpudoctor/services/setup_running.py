@@ -25,6 +25,31 @@ from gpudoctor.system.state_folder import state_folder
 from gpudoctor.system.writable_host import ActFailed
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApplyRequest:
+    """A plan that the person agreed to."""
+
+    plan: Plan
+    offline: bool = False
+    """No socket is opened: everything comes from a bundle."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndoRequest:
+    """The run to take back; None is the last one that changed something and was not taken back."""
+
+    run: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BundleRequest:
+    """What to download for a machine without a network, and the folder to put it into."""
+
+    plan: Plan
+    addresses: Mapping[str, Address]
+    folder: str
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """How a run ended. state: done, unverified, failed, waiting, undone, kept, nothing. `text` is one line."""
@@ -52,8 +77,8 @@ def open_journal() -> Journal:
         raise checking.RequestError(str(error)) from error
 
 
-def apply(plan: Plan, watcher: RunListener, *, offline: bool = False) -> Outcome:
-    """Journals the plan and carries it out. The person was asked before."""
+def apply(request: ApplyRequest, watcher: RunListener) -> Outcome:
+    """Journals the plan and carries it out."""
     with _alone(open_journal()) as journal:
         left = journal.unfinished()
         if left is not None:
@@ -61,8 +86,8 @@ def apply(plan: Plan, watcher: RunListener, *, offline: bool = False) -> Outcome
                 f"run {left.id} ({left.name}) is not finished ({left.state}); gpudoctor setup --resume goes on with it, "
                 f"gpudoctor setup --undo {left.id} takes it back"
             )
-        run = journal.start(plan, __version__)
-        return _go_on(run, plan, journal, watcher, offline)
+        run = journal.start(request.plan, __version__)
+        return _go_on(run, request.plan, journal, watcher, request.offline)
 
 
 def resume(watcher: RunListener) -> Outcome:
@@ -77,8 +102,9 @@ def resume(watcher: RunListener) -> Outcome:
         return _go_on(left.id, left.plan, journal, watcher, _from_bundle(left.plan))
 
 
-def undo(number: int | None, watcher: RunListener) -> Outcome:
-    """Takes back run `number`, or the last one that changed something and was not taken back."""
+def undo(request: UndoRequest, watcher: RunListener) -> Outcome:
+    """Takes back one run."""
+    number = request.run
     with _alone(open_journal()) as journal:
         rows = [row for row in journal.runs() if row.id == number] if number is not None else [
             row for row in journal.runs() if row.state in UNFINISHED
@@ -238,19 +264,20 @@ def _take_back(row: RunRow, journal: Journal, watcher: RunListener) -> Outcome:
     return Outcome(row.id, "undone", f"run {row.id} ({row.name}) is undone", plan=row.plan)
 
 
-def fill_bundle(plan: Plan, addresses: Mapping[str, Address], folder: str, watcher: RunListener) -> str:
-    """Downloads what the plan needs into `folder`, for a machine without a network; says what is in it. Changes nothing else."""
+def fill_bundle(request: BundleRequest, watcher: RunListener) -> str:
+    """Downloads what the plan needs into the folder, and changes nothing else. Returns one line: what is in it, and how to use it."""
     from gpudoctor.setup.offline.bundle import BundleError, manifest_sha256
     from gpudoctor.setup.offline.bundle_making import make_bundle
 
     log = state_folder() / "bundle.log"
     log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:
-        bundle = make_bundle(plan, addresses, folder, ActingHost(LocalHost(budget=86_400.0), log=log, progress=watcher.says))
+        machine = ActingHost(LocalHost(budget=86_400.0), log=log, progress=watcher.says)
+        bundle = make_bundle(request.plan, request.addresses, request.folder, machine)
     except (BundleError, ActFailed) as error:
         raise checking.RequestError("; ".join(text for text in (str(error), getattr(error, "advice", "")) if text)) from error
     pin = manifest_sha256(bundle.folder)
     return (
-        f"{bundle.folder}: {len(bundle.files)} files; on the other machine: gpudoctor setup {plan.name} --offline-bundle {bundle.folder} "
-        f"--bundle-sha256 {pin} (bring this number by another way than the bundle)"
+        f"{bundle.folder}: {len(bundle.files)} files; on the other machine: gpudoctor setup {request.plan.name} "
+        f"--offline-bundle {bundle.folder} --bundle-sha256 {pin} (bring this number by another way than the bundle)"
     )
