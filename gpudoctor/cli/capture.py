@@ -1,4 +1,4 @@
-"""`gpudoctor capture -o FILE`: record this machine, so that `check --capture FILE` says elsewhere what it would say here."""
+"""`gpudoctor capture -o FILE`: records this machine, so that `check --capture FILE` gives the same findings elsewhere."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from gpudoctor.cli import BadInput
 
 
 def show(capture: str | None = None) -> None:
-    """`capture`: a recorded machine instead of this one."""
+    """Shows the screen. `capture`: a recorded machine instead of this one."""
     from gpudoctor.cli.output import terminal
     from gpudoctor.reporters.report import overview_text
     from gpudoctor.services import checking

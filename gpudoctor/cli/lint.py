@@ -1,4 +1,4 @@
-"""gpudoctor lint: mistakes in check and recipe files, and what a changed catalogue says of recorded machines."""
+"""gpudoctor lint: mistakes in check and recipe files, and the effect of a changed catalogue on recorded machines."""
 
 from __future__ import annotations
 

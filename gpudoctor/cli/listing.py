@@ -1,4 +1,4 @@
-"""gpudoctor list: what is known, readable by people and programs."""
+"""gpudoctor list: the knowledge base, for people and programs."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def workloads(form: str, output: str | None) -> int:
 
 
 def _show(kind: str, rows: Sequence[dict[str, Any]], columns: Sequence[str], form: str, output: str | None, none: str = "None.") -> int:
-    """`rows` as {kind: [...]}, or the named columns side by side."""
+    """Writes `rows` as JSON {kind: [...]}, or the named columns as text."""
     from gpudoctor.cli.output import deliver
     from gpudoctor.reporters.report.json_report import dumps
     from gpudoctor.reporters.shared.escape import visible

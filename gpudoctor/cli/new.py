@@ -1,4 +1,4 @@
-"""gpudoctor new check: a file to start from."""
+"""gpudoctor new check: creates the file of a check from a template."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""gpudoctor setup: show the plan, ask once, carry it out, verify; resume, undo, history; recommend without a name."""
+"""gpudoctor setup: shows the plan, asks once, carries it out and verifies it; resume, undo, history; recommends without a name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gpudoctor.services.setup_running import Outcome
 
 ENDS = {"done": "verified", "unverified": "not-verified", "kept": "undone"}
-"""States of setup_runs.Outcome by the words of reporters.plan.run_text."""
+"""The states of setup_running.Outcome in the words of reporters.plan.run_text."""
 EXPORTS = ("sh", "dockerfile", "ansible")
 FORMATS = ("text", "json", *EXPORTS)
 
@@ -239,7 +239,7 @@ def _recommend(given: Mapping[str, Any], screen: RunScreen) -> int:
 
 
 def _typed(given: Mapping[str, Any]) -> str:
-    """The command that applies the plan: what was typed, less what only looks."""
+    """The command that applies the plan: the options that were given, without those that only show."""
     import shlex
 
     words = ["gpudoctor", "setup", given["name"]]
@@ -254,7 +254,7 @@ def _typed(given: Mapping[str, Any]) -> str:
 
 
 class RunScreen:
-    """What the person sees while something runs (setup.runner.RunListener): one moving line on a terminal, nothing of it in a pipe."""
+    """The output during a run (setup.runner.RunListener): a status line on a terminal, which a pipe does not get."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
         from gpudoctor.cli.output import terminal
@@ -302,7 +302,7 @@ class RunScreen:
             self.say_line("Stopped. gpudoctor setup --resume continues where it stopped, gpudoctor setup --undo reverts what was done.")
 
     def end(self, outcome: Outcome) -> int:
-        """The last lines of a run, and the exit status."""
+        """Shows the end of a run, and returns the exit status."""
         from gpudoctor.reporters.plan import run_text
 
         width = self._place.width
@@ -328,7 +328,7 @@ class RunScreen:
         return plan_text.render(plan, self._place, verbose=whole or self._given["verbose"], command=_typed(self._given), asks=whole)
 
     def show_plan(self, plan: Plan, *, whole: bool) -> None:
-        """`whole`: before a question, with every command and file: that is what is agreed to."""
+        """Shows the plan. `whole`: with every command and file, before the question whether to apply it."""
         if whole or not self._quiet:
             click.echo(self.plan_text(plan, whole=whole), nl=False)
 
@@ -342,7 +342,7 @@ class RunScreen:
         self.say_line("Nothing was changed.")
 
     def accept(self, mirrors: Iterable[str]) -> bool:
-        """Whether packages may come from where anybody can change them: --yes is no answer to that."""
+        """Whether the person accepts mirrors without authentication; --yes does not include this."""
         said = "; ".join(mirrors)
         if not sys.stdin.isatty():
             raise BadInput(f"{said}; give a mirror with https, or --allow-http to use this one anyway")

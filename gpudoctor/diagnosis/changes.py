@@ -1,4 +1,4 @@
-"""Two reports, as JSON has them, to what changed: facts one by one, findings, verdicts, and which of them belong together."""
+"""Compares two reports: facts one by one, findings and verdicts, and links findings to the changes that they depend on."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Facts = Mapping[str, Any]
 _MISSING = object()
 _IDENTITY = ("address", "file", "path", "uuid", "id", "name", "variable", "package", "framework", "code", "index")
 _SPLIT_LISTS = ("kernel.modules",)
-"""Lists whose items stand for themselves."""
+"""Lists whose items are compared one by one."""
 _DEEPEST = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Knowledge:
-    """What the comparison must know of the vocabulary: `reads` are, by check, the facts of its conditions."""
+    """What the comparison needs of the vocabulary and the catalogue. `reads` gives, for the id of a check, the facts of its conditions."""
 
     specs: Mapping[str, FactSpec]
     derived: frozenset[str]
@@ -34,7 +34,7 @@ class Knowledge:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A difference: `path` is its fact without items, `read_as` the names by which a condition may read it."""
+    """A difference. `path` is the name of its fact without items; `read_as` are the names by which a condition may read it."""
 
     change: Change
     path: str
@@ -94,7 +94,7 @@ def _differences(name: str, spec: FactSpec, one: Any, other: Any) -> Iterator[_F
 
 
 def _map(fact: str, name: str, one: Mapping[str, Any], other: Mapping[str, Any], depth: int) -> Iterator[_Found]:
-    """`fact` is the whole path, `name` the fact of the vocabulary."""
+    """The differences of two maps. `fact` is the whole path, `name` the fact of the vocabulary."""
     for key in sorted({*one, *other}):
         ours, theirs = (_version(each.get(key)) if name == "python.distributions" else each.get(key) for each in (one, other))
         path = f"{fact}.{key}"
@@ -107,7 +107,7 @@ def _map(fact: str, name: str, one: Mapping[str, Any], other: Mapping[str, Any],
 
 
 def _records(name: str, spec: FactSpec, one: Sequence[Any], other: Sequence[Any]) -> Iterator[_Found]:
-    """Items that are the same thing, field by field; fields that one side does not know are left out."""
+    """Compares items with the same identity field by field; fields that only one side knows are left out."""
     ours, theirs = _by_identity(one), _by_identity(other)
     for identity in [*ours, *(each for each in theirs if each not in ours)]:
         before, after = ours.get(identity), theirs.get(identity)
@@ -144,7 +144,7 @@ def _brief(item: Mapping[str, Any]) -> str:
 
 
 def _at(facts: Any, name: str, specs: Mapping[str, FactSpec]) -> Any:
-    """The value in the tree of a report (diagnosis.summary.fact_tree); _MISSING where it is not known."""
+    """The value of a fact in the tree of a report (diagnosis.summary.fact_tree); _MISSING where it is unknown."""
     value = facts
     for part in name.split("."):
         if not isinstance(value, Mapping) or part not in value:
@@ -167,7 +167,7 @@ def _version(value: Any) -> Any:
 
 
 def _says_again(fact: str, changed: set[str]) -> bool:
-    """`changed`: what changed, and all that it is a part of."""
+    """Whether the fact repeats another one that changed. `changed` holds what changed and the names above it."""
     return leader(fact) in changed
 
 
@@ -199,7 +199,7 @@ def _finding(finding: FindingDocument, state: str, was: str | None = None) -> Fi
 
 
 class _Readers:
-    """Which new and which gone findings read a fact, a part of it, or a whole that it is a part of."""
+    """Finds the new and the vanished findings that read a fact, a part of it, or a whole that it is a part of."""
 
     def __init__(self, findings: Sequence[FindingChange], reads: Mapping[str, frozenset[str]]) -> None:
         self._of: dict[str, set[tuple[str, str]]] = {}
@@ -227,7 +227,7 @@ def _parents(name: str) -> Iterator[str]:
 
 
 def _led(changes: Sequence[Change], found: Sequence[_Found]) -> list[Change]:
-    """Who reads a fact that says again what another one says reads that other one."""
+    """A finding that reads a fact which repeats another one is linked to that other fact."""
     links: dict[str, tuple[set[str], set[str]]] = {}
     for change, each in zip(changes, found, strict=True):
         first = leader(each.path)
@@ -257,7 +257,7 @@ def _with_changes(findings: Sequence[FindingChange], changes: Sequence[Change]) 
 
 
 def worse(diff: Diff, level: str) -> list[FindingChange]:
-    """Findings at or above a level that were not there, or were below it. `level`: error, warning, info."""
+    """New findings at or above a level, and those that have risen to it. `level`: error, warning or info."""
     count = SEVERITIES.index(level)
     return [
         finding for finding in diff.findings

@@ -1,4 +1,4 @@
-"""The catalogue: from the bundle where there is a fresh one, else from the TOML files, plus further folders."""
+"""Loads the catalogue: from the compiled bundle where it is current, else from the TOML files, plus further folders."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ from gpudoctor.rules.needed_facts import needed_by_check
 
 FORMAT = 8
 CACHED = 4
-"""Bundles of checkouts that are kept, the newest ones."""
+"""The number of compiled bundles of checkouts that are kept, newest first."""
 
 
 def load_catalogue(
     items: Mapping[str, str], extra: Iterable[str] = (), wanted: Callable[[Mapping[str, Any]], bool] | None = None
 ) -> Catalogue:
-    """`items` maps records facts to item names; of our own checks only those are built whose head (`heads`) is `wanted`, all without it.
+    """The catalogue.
 
-    Raises DataError for a file that cannot be used.
+    `items` gives the name of an item for each fact of kind records. Of our own checks, only those are built whose head (`heads`) satisfies
+    `wanted`; without it, all. Raises DataError for a file that cannot be used.
     """
     tables = _tables(items)
     entries = [entry for entry in tables["checks"] if wanted is None or wanted(entry["head"])]
@@ -42,17 +43,17 @@ def load_catalogue(
 
 
 def heads(items: Mapping[str, str]) -> list[Mapping[str, Any]]:
-    """The heads of our own checks, without building any.
+    """The heads of our own checks, without building any check.
 
-    A head is the part of a table that tells when it can have a finding: `id`, `for_each`, the `facts` that must be known where it speaks
-    without a message, and of one that speaks by its message `proactive` and `signature`, of each the literals of its `text` in lower case
-    (all of the outer ones, each by any of its inner ones). Raises DataError for a file that cannot be used.
+    A head is the part of a table that decides whether the check can have a finding: `id`; `for_each`; the `facts` that must be known for a
+    finding without a message; and, for a check with messages, `proactive` and `signature`, the literals of each `text` in lower case (all
+    of the outer ones, each by any of its inner ones). Raises DataError for a file that cannot be used.
     """
     return [entry["head"] for entry in _tables(items)["checks"]]
 
 
 def read_folder(folder: Path, items: Mapping[str, str]) -> tuple[list[Check], list[Stack]]:
-    """Checks and stacks of one folder <vendor>/<component>/<id>.toml, examples included."""
+    """The checks and stacks of one folder <vendor>/<component>/<id>.toml, with their examples."""
     if not folder.is_dir():
         raise DataError(f"{folder}: no such folder; a catalogue is a folder of <vendor>/<component>/<id>.toml files")
     closed = paths.closed_to_us(folder)
@@ -96,12 +97,13 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def compile_bundle(folder: Path) -> dict[str, Any]:
-    """What the wheel carries: tables without examples (tests alone need those), each as JSON text of its own: few of them are wanted."""
+    """The content of the wheel: the tables without examples, which only tests need. Each is JSON text of its own, since few are used in
+    a run."""
     return _bundle_of(read_tables(folder), read_redirects(folder))
 
 
 def read_redirects(folder: Path) -> dict[str, str]:
-    """Ids of checks that went, and what took their place ('' for nothing). Raises DataError."""
+    """The ids of removed checks with their successors (empty for none). Raises DataError."""
     path = folder / paths.REDIRECTS
     table = read_toml(path) if path.is_file() else {}
     for name, target in table.items():
@@ -128,7 +130,7 @@ def _bundle_of(entries: list[dict[str, Any]], redirects: Mapping[str, str]) -> d
 
 
 def _plain(value: Any) -> Any:
-    """Dates as texts, which JSON can hold; conditions and texts as they are."""
+    """A table with its dates as text, which JSON can hold; other values are unchanged."""
     if isinstance(value, list):
         return [dates_as_text(entry) for entry in value]
     return dates_as_text(value) if isinstance(value, Mapping) else str(value) if isinstance(value, date) else value
@@ -155,8 +157,8 @@ def _tables(items: Mapping[str, str]) -> dict[str, Any]:
 
 
 def our_bundle() -> dict[str, Any] | None:
-    """The compiled catalogue: of the wheel, or the one that a checkout keeps while its files are the same. None: still to be made.
-    Raises DataError for the bundle of a wheel that cannot be read."""
+    """The compiled catalogue of the wheel, or the one that a checkout has cached for unchanged files. None where it must still be
+    compiled. Raises DataError for a damaged bundle of a wheel."""
     folder = paths.checkout_checks()
     return _of_wheel(paths.BUNDLE) if folder is None else _of_checkout(paths.cached_bundle(folder), _key_of(folder))
 
@@ -168,7 +170,7 @@ def _of_wheel(bundle: Path) -> dict[str, Any]:
 
 @lru_cache(maxsize=1)
 def _kept(cache: Path, key: str) -> dict[str, Any]:
-    """Raises OSError or ValueError where there is none, or one of other files."""
+    """The cached bundle. Raises OSError or ValueError where there is none for these files."""
     bundle = json.loads(cache.read_text(encoding="utf-8"))
     if not isinstance(bundle, dict) or bundle.get("key") != key:
         raise ValueError("made of other files")
@@ -193,7 +195,7 @@ def _read_bundle(path: Path) -> dict[str, Any]:
 
 
 def _key_of(folder: Path) -> str:
-    """Names, sizes and times of all files: a stat each, no read."""
+    """A key of the names, sizes and times of all files; no file is read."""
     listed = [str(FORMAT), str(folder)]
     folders = [str(folder)]
     while folders:
@@ -207,7 +209,7 @@ def _key_of(folder: Path) -> str:
 
 
 def _write_cache(path: Path, bundle: Mapping[str, Any]) -> None:
-    """Best effort, atomic: a read-only home costs time, nothing else."""
+    """Writes the cache atomically. Errors are ignored: without a writable home only time is lost."""
     import tempfile  # late: it costs more than all that a fresh cache needs
 
     try:

@@ -1,4 +1,4 @@
-"""Known fixes as something to try, and what the try showed."""
+"""Known fixes that can be tried, and the result of trying one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HELPS, HARMS, SAME, UNCLEAR, WRONG, FAILED = "helps", "harms", "no difference", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """A row of gpudoctor/data/trials.toml: what it is for, and what is set."""
+    """A row of gpudoctor/data/trials.toml: where a fix applies, and what it sets."""
 
     id: str
     title: str
@@ -25,23 +25,24 @@ class Trial:
     environment: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
     threads: str = ""
-    """physical: as many as there are cores"""
+    """physical: as many threads as the processor has cores; empty: unchanged."""
     compile: str = ""
     measures: str = "step"
-    """step, or first: the time of the first step"""
+    """What is compared: step, or first (the duration of the first step)."""
     prime: bool = False
     rounds: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialResult:
-    """`speed_up`: time without by time with; `low`, `high`: its 95 % interval. Milliseconds are of one step (or of the first)."""
+    """The comparison with and without a fix. `speed_up` is the time without it divided by the time with it; `low` and `high` are the
+    ends of its 95 % confidence interval. Times are in milliseconds per step (or of the first step)."""
 
     id: str
     title: str
     workload: str
     outcome: str
-    """helps, harms, no difference, unclear (the runs differ too much from each other), wrong, failed"""
+    """helps, harms, no difference, unclear (the runs vary too much), wrong or failed."""
     speed_up: float | None = None
     low: float | None = None
     high: float | None = None

@@ -1,4 +1,4 @@
-"""The use cases of people who write checks: lint, examples, a new file, and what a change does to recorded machines."""
+"""The services for people who write checks: lint, examples, a new file, and the effect of a change on recorded machines."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class MachinesRequest:
 
 @dataclass(frozen=True, slots=True)
 class ExampleResult:
-    """One example of a check: what it says must come out, and what does."""
+    """One example of a check: the expected outcome and the real one."""
 
     example: str
     expected: str
@@ -91,11 +91,11 @@ class ExampleResult:
 
 
 TWIN_LITERAL = 14
-"""Letters of a literal from which on it is a message and no name of a product."""
+"""The number of letters from which a literal is a message and not the name of a product."""
 
 
 def folders(extra: Sequence[str]) -> list[Path]:
-    """The checks of the checkout, if this is one, and further folders. Raises DataError where there is none."""
+    """The checks of this checkout, if it is one, and further folders. Raises DataError where there is none."""
     own = paths.checkout_checks()
     found = ([own] if own else []) + [Path(folder) for folder in extra]
     if not found:
@@ -107,7 +107,7 @@ def folders(extra: Sequence[str]) -> list[Path]:
 
 
 def lint_folders(request: LintRequest) -> list[str]:
-    """Everything that is wrong, one line each. Raises DataError for a folder or an id that is not there."""
+    """All mistakes, one line each. Raises DataError for a folder or an id that does not exist."""
     extra, only = request.checks, request.only
     specs, items = vocabulary.specs(), vocabulary.items()
     problems: list[str] = []
@@ -159,7 +159,7 @@ def stale_checks(request: ReviewRequest) -> list[str]:
 
 
 def shared_messages(request: LintRequest) -> list[str]:
-    """Literals of messages that several checks demand: where two of them mean the same trouble, they are one check. Raises DataError."""
+    """Literals that several checks require; where two of them mean the same problem, they should be one check. Raises DataError."""
     holders: dict[str, set[str]] = {}
     for check in _all_checks(request.checks):
         for signature in check.signatures:
@@ -200,7 +200,7 @@ def _with_examples(check_id: str, extra: Sequence[str]) -> Check:
 
 
 def lint_recipes() -> list[str]:
-    """Everything that is wrong in the recipes of this checkout, one line each: names, sources, and examples that plan otherwise."""
+    """All mistakes in the recipes of this checkout, one line each: names, sources, and examples with another plan."""
     folder = paths.checkout_recipes()
     if folder is None:
         raise DataError("an installed gpudoctor carries no recipe files; run this in a checkout")
@@ -231,7 +231,7 @@ def _wrong_steps(recipe: Recipe, book: RecipeBook) -> Iterator[str]:
 
 
 def planned_titles(name: str, given: Mapping[str, Any], book: RecipeBook) -> tuple[str, list[str]]:
-    """The id of the recipe that facts choose, and the titles of what it leaves to do ('cannot: …' for impossible steps)."""
+    """The id of the recipe that the facts choose, and the titles of its steps that are not done ('cannot: …' for impossible ones)."""
     said = {"name": name, "purpose": "training", "env": "/home/user/env", "user": "user"}
     asked = {f"setup.{key}": Known(value) for key, value in said.items()}
     absent = {key: Absent() for key in ("setup.torch", "setup.python_version", "setup.folder")}
@@ -249,7 +249,7 @@ def planned_titles(name: str, given: Mapping[str, Any], book: RecipeBook) -> tup
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What a changed catalogue does to one recorded machine."""
+    """The effect of a changed catalogue on one recorded machine."""
 
     machine: str
     appear: tuple[str, ...]

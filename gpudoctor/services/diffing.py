@@ -1,4 +1,4 @@
-"""The use case of `diff`: reports, captures, this machine now and its history, two of them side by side."""
+"""The service of `diff`: compares two of reports, captures, this machine and its history."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A report as JSON, and what to call it."""
+    """A report as JSON, and the name that it is shown by."""
 
     document: ReportDocument
     name: str
@@ -67,7 +67,7 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class HistoryRow:
-    """A line of the history. `number` counts from 1, the newest."""
+    """A run in the history. `number` counts from 1, the newest."""
 
     number: int
     kept: Kept
@@ -77,7 +77,8 @@ class HistoryRow:
 
 
 def diff(request: DiffRequest, progress: Progress | None = None, looked: Callable[[Report], None] | None = None) -> Compared:
-    """Loads or examines both sides and compares them. What earlier checks judged is judged again by those of today, where it can be.
+    """Loads or examines both sides and compares them. A report of earlier checks is judged again by the present ones, where it holds
+    enough.
 
     `looked` gets the report of this machine as soon as it was examined, even where the comparison fails afterwards. Raises
     services.checking.BAD_INPUT.
@@ -131,7 +132,7 @@ def _last_healthy(report: Report) -> Loaded:
 
 
 def remember(report: Report, ignored: Mapping[str, str] | None = None) -> None:
-    """Keeps a whole look at this machine for a later `diff`; silent, whatever the disk says."""
+    """Saves the report of a whole look at this machine for a later `diff`. Errors of the disk are ignored."""
     if report.origin != "live" or switched_off():
         return
     healthy = not report.summary.get("errors") and not report.incomplete
@@ -140,7 +141,7 @@ def remember(report: Report, ignored: Mapping[str, str] | None = None) -> None:
 
 
 def history() -> list[HistoryRow]:
-    """Newest first; files that cannot be read are left out."""
+    """The runs of the history, newest first; files that cannot be read are left out."""
     store = History()
     return [row for number, kept in enumerate(store.list(), 1) if (row := _row(store, number, kept)) is not None]
 
@@ -175,7 +176,7 @@ def _executable(facts: Mapping[str, Any]) -> str:
 
 
 def _own(document: Mapping[str, Any]) -> ReportDocument:
-    """What this run wrote itself needs no check."""
+    """A report of this run, which needs no check of its types."""
     return cast("ReportDocument", document)
 
 
@@ -196,7 +197,8 @@ def _in_archive(path: str) -> ReportDocument | None:
 
 
 def _of_today(document: ReportDocument, catalogue: Catalogue) -> ReportDocument:
-    """A report that other checks judged, judged by these; as it is where it does not say which facts were unknown."""
+    """The report judged again by the present checks, where others had judged it; unchanged where it does not say which facts were
+    unknown."""
     judged_by, unknown = document.get("catalogue"), document.get("unknown")
     if unknown is None or (judged_by is not None and judged_by["version"] == catalogue.version):
         return document
@@ -218,7 +220,7 @@ def _knowledge(catalogue: Catalogue) -> Knowledge:
 
 
 def _reads(check: Check) -> Iterator[str]:
-    """What its conditions and its title name: facts, and fields of an item (`gpu.driver`), which are matched by that name too."""
+    """The facts that the conditions and the title of a check name. Fields of an item (`gpu.driver`) are included under that name."""
     for condition in (check.applies, check.problem, check.suspect):
         if condition is not None:
             yield from _named(condition)
@@ -226,7 +228,8 @@ def _reads(check: Check) -> Iterator[str]:
 
 
 def _named(condition: Condition) -> Iterator[str]:
-    """rules.conditions.facts_of without the table that `some` goes through: not every field of it is read."""
+    """The facts of a condition. Unlike rules.conditions.facts_of, the collection of `some` is not included, since a condition does not
+    read all its fields."""
     if isinstance(condition, Leaf):
         yield condition.fact
         if condition.other:

@@ -1,4 +1,4 @@
-"""The use case of `explain`: a pasted text to facts and messages, judged by the same catalogue as a machine."""
+"""The service of `explain`: turns a pasted text into facts and messages, and judges them by the same catalogue as a machine."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 MARK = BEGIN.encode()
 FOOT = "Made by gpudoctor"
-"""Begins the last line of a report in Markdown."""
+"""The beginning of the last line of a report in Markdown."""
 _Texts = list[Sequence[Sequence[str]]]
 TELLING = 10
-"""Letters from which on plain words are rare enough to look for in a log of any size ("error", "fails" are not)."""
+"""The number of letters from which a plain word is rare enough to search for in a log of any size ("error" and "fails" are not)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class ExplainRequest:
     name: str = "the text"
     """What errors call the text: its file."""
     why: bool = False
-    """The outcome of every check is asked for, not only of those that can have one."""
+    """The outcome of every check is wanted, not only of those that can have a finding."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ class Explanation:
     report: Report
     recognised: tuple[str, ...]
     members: tuple[str, ...] = ()
-    """Files of an archive that the text was put together from."""
+    """The files of an archive that the text was put together from."""
 
 
 def explain(request: ExplainRequest, progress: Callable[[int], None] | None = None) -> Explanation:
@@ -111,14 +111,14 @@ def explain(request: ExplainRequest, progress: Callable[[int], None] | None = No
 
 
 def _unread(deadline: Deadline) -> tuple[str, ...]:
-    """What to say of a text that took too long."""
+    """The line for a text that took too long; empty for others."""
     if not deadline.passed:
         return ()
     return (f"this text takes too long to read; the rest was left out after {SECONDS:.0f} s of CPU time. Give the part around the error",)
 
 
 def _around_the_report(lines: Sequence[Numbered], told: ReportDocument) -> list[Numbered]:
-    """What a person wrote before and behind a report of ours: what that says was found by its own way."""
+    """The lines that a person wrote before and behind a report of ours, which is judged by its facts."""
     titles = {_plain(finding["title"]) for finding in told["findings"]}
     first = next((place for place, line in enumerate(lines) if line.text.startswith("**") and _plain(line.text) in titles), None)
     if first is None:
@@ -133,7 +133,7 @@ def _plain(words: str) -> str:
 
 
 def _beginning(chunks: Iterable[bytes]) -> tuple[bytes, Iterable[bytes]]:
-    """The first bytes (all of a text that may be a report), and the whole again."""
+    """The first bytes (all of a text that may be a report), and the whole text again."""
     source, start = iter(chunks), b""
     for chunk in source:
         start += chunk
@@ -164,7 +164,7 @@ def _own_report(start: bytes, name: str) -> ReportDocument | None:
 
 
 def every_anchor(extra: Sequence[str] = ()) -> list[str]:
-    """What a long text is searched for: one literal of each signature, but for words that any log is full of."""
+    """The anchors that a long text is searched for: one literal of each signature, without words that are frequent in any log."""
     return _anchors_of(partial(_texts, extra))
 
 
@@ -182,7 +182,7 @@ def _texts(extra: Sequence[str]) -> _Texts:
 
 
 def _spoken_of(request: ExplainRequest, text: SearchedText, signatures: Callable[[], _Texts]) -> set[str] | None:
-    """The checks of ours of which the text holds all literals of a signature; None where every check is asked."""
+    """The ids of our own checks for which the text contains all literals of a signature; None where every check is wanted."""
     if text.long:
         text.look_for(literal for choices in signatures() for choice in choices for literal in choice)
     if request.why or request.ignore:
@@ -191,7 +191,7 @@ def _spoken_of(request: ExplainRequest, text: SearchedText, signatures: Callable
 
 
 def _knowledge(request: ExplainRequest, asked: checking.CheckRequest, spoken: set[str] | None, facts: Facts) -> Catalogue:
-    """The checks that can have a finding: those that the text speaks of, and those whose facts are known."""
+    """The catalogue of the checks that can have a finding: those whose literals the text contains, and those whose facts are known."""
     items = vocabulary.items()
 
     def wanted(head: Mapping[str, Any]) -> bool:

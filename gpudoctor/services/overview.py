@@ -1,4 +1,4 @@
-"""The use case of `gpudoctor` alone: a quick look at files, and which stack to set up where none is there."""
+"""The service of `gpudoctor` without a command: a quick look at files, and a recommendation where no stack is installed."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class FirstLook:
     """The findings of a quick look, and a recommendation."""
 
     report: Report
-    """Quick: nothing was started, no framework was imported."""
+    """The report of the quick look: no program was run and no framework imported."""
     choice: Recommendation
-    """What `gpudoctor setup` would recommend on the same facts."""
+    """The recommendation of `gpudoctor setup` on the same facts."""
 
 
 def look(asked: OverviewRequest) -> FirstLook:
@@ -43,6 +43,6 @@ def look(asked: OverviewRequest) -> FirstLook:
 
 
 def _asked() -> dict[str, Fact]:
-    """As `setup` asks where nothing was said on the command line."""
+    """The facts of a request to `setup` without options."""
     said: dict[str, Fact] = {"setup.name": Known("any", _ASKED), "setup.env": Known("", _ASKED), "setup.purpose": Known("training", _ASKED)}
     return {**said, **{f"setup.{name}": Absent(_ASKED) for name in ("torch", "python_version", "folder")}}

@@ -1,4 +1,4 @@
-"""The use cases of `setup` that change the machine: apply, resume, undo, verify; and the history of it."""
+"""The services of `setup` that change the machine: apply, resume, undo and verify; and the history of runs."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class BundleRequest:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a run ended. state: done, unverified, failed, waiting, undone, kept, nothing. `text` is one line."""
+    """How a run ended. `state`: done, unverified, failed, waiting, undone, kept or nothing. `text` is one line."""
 
     run: int
     state: str
@@ -70,7 +70,7 @@ class Outcome:
 
 
 def open_journal() -> Journal:
-    """Raises services.checking.RequestError where it cannot be used."""
+    """The journal of this machine. Raises services.checking.RequestError where it cannot be used."""
     try:
         return Journal(state_folder())
     except JournalError as error:
@@ -91,7 +91,7 @@ def apply(request: ApplyRequest, watcher: RunListener) -> Outcome:
 
 
 def resume(watcher: RunListener) -> Outcome:
-    """Goes on with the last run that is not finished; an undo that was cut off goes on as an undo."""
+    """Continues the last unfinished run; an interrupted undo is continued as an undo."""
     with _alone(open_journal()) as journal:
         left = journal.unfinished()
         if left is None:
@@ -123,7 +123,7 @@ def undo(request: UndoRequest, watcher: RunListener) -> Outcome:
 
 
 def history() -> list[RunRow]:
-    """All runs, oldest first; nothing is created by looking."""
+    """All runs, oldest first. No file is created."""
     if not (state_folder() / "journal.sqlite").is_file():
         return []
     journal = open_journal()
@@ -147,7 +147,7 @@ def _alone(journal: Journal) -> Iterator[Journal]:
 
 
 def _settle(run: int, journal: Journal, watcher: RunListener) -> None:
-    """What a dead doctor left running is waited for or ended. Raises services.checking.RequestError where it does not go away."""
+    """Waits for, or ends, processes that an interrupted run left. Raises services.checking.RequestError where one does not end."""
     for child in journal.open_children(run):
         if children.living([(child.pid, child.began)]):
             gone = _wait_or_end(child, watcher)
@@ -169,7 +169,8 @@ def _wait_or_end(child: JournaledProcess, watcher: RunListener) -> bool:
 
 @contextlib.contextmanager
 def _machine(run: int, journal: Journal, watcher: RunListener, offline: bool) -> Iterator[tuple[ActingHost, Callable[[int], None]]]:
-    """The machine, whose children are journaled under the step that was entered last."""
+    """The writable host. Its child processes are recorded in the journal under the current step; the second value sets the number of
+    that step."""
     current = [0]
 
     def starts(pid: int, began: int, finish: bool, argv: Sequence[str]) -> None:
@@ -200,7 +201,8 @@ def _go_on(run: int, plan: Plan, journal: Journal, watcher: RunListener, offline
 
 
 def _verify(run: int, plan: Plan, watcher: RunListener) -> Outcome:
-    """The check of the stack again, then a first computation on the device, in the target environment, then a whole network there."""
+    """Verifies the result: a check of the stack, a first computation on the device in the target environment, then a whole network
+    there."""
     watcher.says("checking what is there now")
     report = checking.check(checking.CheckRequest(python=plan.env or None, stack=plan.stack or None, budget=90.0), watcher.says)
     still = [finding for finding in report.findings if finding.key in plan.mends]
@@ -230,7 +232,7 @@ def _interpreter(env: str) -> str:
 
 
 def _first_not_ok(report: Report, stack: str) -> str:
-    """'; the first rung of ipex that is not ok: device (no Intel GPU on this machine)'"""
+    """A clause such as '; the first rung of ipex that is not ok: device (no Intel GPU on this machine)'; empty where all are ok."""
     result = next((result for result in report.stacks if result.stack == stack), None)
     if result is None:
         return ""
@@ -250,7 +252,7 @@ def _outcome(run: int, stopped: Stopped) -> Outcome:
 
 
 def _from_bundle(plan: Plan) -> bool:
-    """Whether this run may use no network. Undo else may: a package that was removed or upgraded is fetched again."""
+    """Whether this run must not use the network. Undo may use it otherwise: a removed or upgraded package is downloaded again."""
     return any(step.settings.get("bundle") for step in plan.steps)
 
 
@@ -265,7 +267,7 @@ def _take_back(row: RunRow, journal: Journal, watcher: RunListener) -> Outcome:
 
 
 def fill_bundle(request: BundleRequest, watcher: RunListener) -> str:
-    """Downloads what the plan needs into the folder, and changes nothing else. Returns one line: what is in it, and how to use it."""
+    """Downloads everything the plan needs into the folder, and changes nothing else. Returns one line: the content, and how to use it."""
     from gpudoctor.setup.offline.bundle import BundleError, manifest_sha256
     from gpudoctor.setup.offline.bundle_making import make_bundle
 
