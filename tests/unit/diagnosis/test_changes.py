@@ -151,7 +151,8 @@ def test_a_report_that_somebody_bent_does_no_harm(odd: dict[str, Any]) -> None:
     [
         ("packages", "linux-image-6.8.0-48-generic", "kernel"), ("packages", "nvidia-driver-550", "driver"),
         ("packages", "linux-firmware", "firmware"), ("packages", "intel-opencl-icd", "runtime"), ("packages", "bash", "package"),
-        ("gpus.driver", "", "driver"), ("gpus.access", "", "access"), ("intel.guc.version", "", "firmware"), ("env", "PWD", "noise"), ("env", "CUDA_HOME", "environment"),
+        ("gpus.driver", "", "driver"), ("gpus.access", "", "access"), ("intel.guc.version", "", "firmware"), ("env", "PWD", "noise"),
+        ("env", "CUDA_HOME", "environment"),
         ("libraries", "libcuda.so.1", "runtime"), ("libraries", "libm.so.6", "noise"), ("kernel.modules", "xe", "driver"),
         ("kernel.modules", "usb", "noise"), ("python.distributions", "torch", "framework"), ("python.conda_packages", "tbb", "runtime"),
         ("python.conda_packages", "rich", "package"), ("a.fact.of.tomorrow", "", "machine"), ("cpu.flags.avx", "", "machine"),
@@ -255,7 +256,8 @@ def test_verdicts_that_changed_are_told_with_their_title() -> None:
 
 def test_each_side_is_named_with_its_machine_and_its_counts() -> None:
     whole = {
-        "created": "2026-11-23T10:00:00Z", "tool": {"version": "0.9"}, "catalogue": {"version": "c1"}, "summary": {"errors": 2, "warnings": 3},
+        "created": "2026-11-23T10:00:00Z", "tool": {"version": "0.9"}, "catalogue": {"version": "c1"},
+        "summary": {"errors": 2, "warnings": 3},
         "facts": {"gpus": [{"name": "A770"}, {"name": "A770"}, {"vendor": "amd"}], "os": {"name": "Fedora"}, "kernel": {"release": "6.8"}},
     }  # fmt: skip
     found = difference(whole, {"summary": {"errors": True, "warnings": "x"}, "facts": {"kernel": {"release": "6.8"}}})
