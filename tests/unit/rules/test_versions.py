@@ -1,6 +1,6 @@
 import pytest
 
-from gpudoctor.rules.versions import compare_dotted, dotted, in_release
+from gpudoctor.rules.versions import compare_dotted, dotted, dotted_of_digits, in_release
 
 
 @pytest.mark.parametrize(
@@ -14,6 +14,10 @@ from gpudoctor.rules.versions import compare_dotted, dotted, in_release
         ("unknown", None),
         ("", None),
         ("1" * 100, None),
+        ("1" * 80, (int("1" * 80),)),
+        ("1" * 81, None),
+        (" V2.1 ", (2, 1)),
+        (6.2, None),
     ],
 )
 def test_dotted_reads_the_leading_integers(text, parts):
@@ -35,7 +39,20 @@ def test_missing_places_count_as_nought():
         ("2.8.0+cu128", "==2.8.*", True),
         ("2.7.1", ">=2.8", False),
         ("not a version", ">=1", None),
+        ("570.124.06-0ubuntu1", ">=570.100", True),
+        ("570.124.06-0ubuntu1", ">=571", False),
+        (2.8, ">=2.8", True),
     ],
 )
 def test_builds_and_nightlies_count_by_their_release(version, specifier, inside):
     assert in_release(version, specifier) is inside
+
+
+def test_a_specifier_that_is_none_is_named():
+    with pytest.raises(ValueError, match="'about 2' is no version specifier"):
+        in_release("2.8", "about 2")
+
+
+@pytest.mark.parametrize(("digits", "version"), [("126", "12.6"), ("102", "10.2"), ("80", "8.0")])
+def test_the_digits_of_a_build_are_a_version(digits, version):
+    assert dotted_of_digits(digits) == version
