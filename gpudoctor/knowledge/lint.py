@@ -26,7 +26,7 @@ def lint(
     checks: Iterable[Check], stacks: Iterable[Stack], specs: Mapping[str, FactSpec], redirects: Mapping[str, str] | None = None,
     only: str | None = None,
 ) -> list[str]:  # fmt: skip
-    """`topic/id.toml: key: message` for everything that is wrong; empty where all is well. `only`: of all checks this one is looked into."""
+    """`topic/id.toml: key: message` for everything that is wrong; empty where all is well. `only`: the one check that is looked into."""
     checks, stacks = list(checks), list(stacks)
     ids, stack_ids = [check.id for check in checks], [stack.stack for stack in stacks]
     problems = [f"{check.topic}/{check.id}.toml: id: '{check.id}' exists twice" for check in checks if ids.count(check.id) > 1]
