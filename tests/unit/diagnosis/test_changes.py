@@ -276,3 +276,9 @@ def test_a_list_of_more_than_200_unlike_items_is_not_held_against_pseudonyms() -
 
 def test_a_pseudonym_stands_for_at_least_one_letter_between_what_is_around_it() -> None:
     assert same("/opt/user-1/x", "/opt/a/x") and not same("/opt/user-1/x", "/opt//x") and not same("ab-user-1-bc", "ab-bc")
+
+
+def test_a_finding_that_stayed_as_it_was_has_no_former_severity() -> None:
+    (found,) = difference(document({}, ("a", "error")), document({}, ("a", "error"))).findings
+    assert (found.state, found.was) == ("stayed", None)
+    assert worse(difference(document({}, ("a", "error")), document({}, ("a", "error"))), "info") == []

@@ -372,3 +372,12 @@ def test_what_is_only_a_hint_follows_from_nothing_and_a_cause_is_below():
     above = [make("slow", layer="performance"), make("unseen", layer="visible")]
     linked = {finding.id: finding.caused_by for finding in diagnose(above, facts())[0]}
     assert linked["unseen"] is None and linked["slow"].startswith("unseen-")
+
+
+def test_a_finding_of_several_items_is_confirmed_as_often_as_the_best_of_them():
+    condition = {"any": [{"fact": "gpu.a", "is": 1}, {"fact": "gpu.b", "is": 1}]}
+    check = make("a", for_each="gpus", problem=condition)
+    once, twice = {"name": "x", "a": 1, "b": 0}, {"name": "x", "a": 1, "b": 1}
+    alone = [found_of(check, facts(gpus=[gpu])).confirmed for gpu in (once, twice)]
+    assert alone[0] < alone[1] == found_of(check, facts(gpus=[once, twice])).confirmed
+    assert found_of(make("a")).strength == 0, "no message"

@@ -198,3 +198,11 @@ def test_a_check_may_speak_where_all_its_facts_are_known() -> None:
 @pytest.mark.parametrize(("text", "shows"), [("c and d", True), ("a b", False), ("A B\n\nD", True), ("e", True), ("x", False)])
 def test_a_text_may_show_a_check_where_it_holds_all_literals_of_a_signature(text: str, shows: bool) -> None:
     assert may_show(SearchedText(lines_of(text)), MESSAGE) is shows
+
+
+def test_any_word_of_a_stack_makes_the_message_of_another_program_its_own() -> None:
+    cuda, rocm = STACKS
+    several = [replace(cuda, names=StackNames(words=(r"\bcuda\b", r"\bcublas\b"))), rocm]
+    for word, counts in (("cublas", True), ("cuda", True), ("rocm", False)):
+        lines = lines_of(f"blender: error: out of memory in {word}")
+        assert bool(hits_in(SearchedText(lines, Roles(lines)), [check([["out of memory"]])], several, SHOWN)) is counts

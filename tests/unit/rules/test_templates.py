@@ -107,3 +107,10 @@ def test_a_command_without_a_fact_is_none_unless_other_words_stand_for_it() -> N
     assert fill_command("do {gone}", facts) is None and fill_command("do {never}", facts) is None
     assert fill_command("do {ok} {gone|nothing}!", facts) == "do x nothing!"
     assert fill_command("do 'it'", facts) == "do 'it'"
+
+
+def test_a_path_in_quotes_of_the_template_gets_no_quotes_of_its_own() -> None:
+    facts = Facts({"cwd.path": Known("/a b")})
+    assert [fill_command(template, facts) for template in ('ls "{cwd.path}"', "ls '{cwd.path}'", "ls {cwd.path}")] == [
+        'ls "/a b"', "ls '/a b'", "ls '/a b'",
+    ]  # fmt: skip
