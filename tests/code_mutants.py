@@ -49,7 +49,7 @@ def main(arguments: list[str]) -> int:
     for name in alive:
         subprocess.run([mutmut, "show", name], cwd=ROOT, check=False)
     share = 1 - len(alive) / len(found)
-    print(f"{len(found) - len(alive)} of {len(found)} mutants ({share:.0%}) are killed; at least {LEAST_KILLED:.0%} are wanted")
+    sys.stdout.write(f"{len(found) - len(alive)} of {len(found)} mutants ({share:.0%}) are killed; at least {LEAST_KILLED:.0%} are wanted\n")
     return 0 if share >= LEAST_KILLED else 1
 
 
