@@ -254,6 +254,12 @@ _GUIDING = (
     r" (?:when|if|because|that) (?!\w{1,30}ing\b)",
     r"(?:is|are) there (?:no|any) [^?`\"']{3,80}\?\s{0,8}$",
 )
+_CODES = (
+    r"cudaError[A-Z]\w+", r"CUDA_ERROR_\w+", r"hipError[A-Z]\w+", r"HSA_STATUS_\w+", r"CL_[A-Z]\w+", r"(?:ZE|UR|PI)_RESULT_\w+",
+    r"CU(?:DNN|BLAS|SOLVER|FFT)_STATUS_\w+", r"MIOPEN_STATUS_\w+", r"DXGI_ERROR_\w+", r"VK_ERROR_\w+", r"Xid \d+",
+)
+SEVERAL_CODES = lazy("|".join(rf"{code}[`'\"]?(?:, | and | or |/|, and | & )[`'\"]?{code}" for code in _CODES))
+"""'cudaErrorInvalidValue, cudaErrorIllegalAddress and …': nobody gets several at once; the sentence is about codes."""
 GUIDING = lazy(rf"^\W{{0,6}}{_any(*_GUIDING)}", re.IGNORECASE)
 """A guide, a question or a change speaks of a message that may come: 'If you see `…`, install the driver.'"""
 _KINDS_OF_CHANGES = r"(?:fix(?:es|ed)?|feat|chore|docs|refactor)(?:\([\w./ -]{1,40}\))?!?: \S"

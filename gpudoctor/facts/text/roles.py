@@ -62,7 +62,7 @@ class Roles:
             return COMMAND
         if shapes.REMARKED_AS_SOLVED.search(stripped) or is_settled(stripped):
             return PROSE
-        if shapes.COMMITTED.match(stripped) or self._guides(row, stripped, fenced):
+        if shapes.COMMITTED.match(stripped) or shapes.SEVERAL_CODES.search(stripped) or self._guides(row, stripped, fenced):
             return ADVICE
         if _is_reported(text, stripped) or (text[:2] == "  " and self._in_a_cmake_block(row)):
             return FAILURE

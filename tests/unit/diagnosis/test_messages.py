@@ -88,3 +88,11 @@ def test_what_it_says_of_the_stack_of_a_check_counts() -> None:
 
 def test_a_check_that_names_the_program_reads_it() -> None:
     assert said("blender: error: out of memory", check([["out of memory"], ["blender"]]))
+
+
+def test_of_a_paragraph_the_sentence_with_the_words_must_complain() -> None:
+    asked = check([["runs on the cpu"]])
+    before = "My report\n\n"
+    assert said(before + "With torch 2.9 it runs on the CPU and never on the card. What can I do?", asked)
+    assert said(before + "The RTX 3090 is idle. Everything runs on the CPU only, why?", asked)
+    assert not said(before + "By design it runs on the CPU. I would skip the test where the GPU cannot be found.", asked)

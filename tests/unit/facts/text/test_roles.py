@@ -44,6 +44,8 @@ def role(text: str) -> str:
         (FAILURE, "[    4.211] i915 0000:03:00.0: [drm] Using a reduced BAR size of 256MiB"),
         (LOG, "xid: 63 row remap, no uncorrectable ECC error encountered since"),
         (FAILURE, "nvcc error   : 'cicc' died due to signal 9"),
+        (ADVICE, "Week 7: what errors mean. We look at cudaErrorInvalidValue, cudaErrorIllegalAddress and cudaErrorLaunchOutOfResources"),
+        (ADVICE, "Handles CL_OUT_OF_RESOURCES and CL_INVALID_KERNEL_ARGS alike: error"),
         (FAILURE, "Abort was called at 212 line in file:"),
         (FAILURE, 'Device with "NPU" name is not registered in the runtime'),
         (FAILURE, "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES"),
