@@ -140,6 +140,7 @@ _OF_LINTERS = (
     rf"^\W{{0,4}}{_LINTERS}(?:\[\d+\])?\s?: ",
     r"^\S{1,200}\.pyi?:\d+(?::\d+)?:? (?:- )?(?:error|warning|note|information): .{1,300}[\[(][\w-]{3,40}[\])]\s*$",
     r"^\S{1,200}:\d+:\d+: [A-Z]{1,4}\d{3,5}:? ", r"^\S{1,200}:\d+(?::\d+)?: (?:error|warning): .{1,300}\[[a-z]+[.-][\w.,-]{2,60}\]\s*$",
+    r"^\S{1,200}:\d+(?::\d+)?: warning: .{1,300}\[-W(?!error)[\w=+-]{2,60}\]\s*$", r"^\S{1,200}\(\d+\): warning #\d+-D: ",
 )
 LINTED = lazy("|".join(_OF_LINTERS))
 """What a program that reads source code says of it: nothing ran."""
@@ -238,6 +239,7 @@ _REQUESTS = (
     r"^\W{0,3}(?:feature|enhancement|proposal|rfc|wishlist|suggestion)(?: request)?\s?[\]:)]",
     r"\bplease (?:let (?!us know|me know)|support |add (?:support|an? (?:option|flag|way|check))\b)",
     r"\b(?:would|could) be (?:nice|great|good|helpful|useful|better)\b",
+    r"\b(?:could|can|would) (?:you|we|someone|somebody) (?:please |also |maybe )?(?:add|catch|document|mention|rename|cover|expose)\b",
     r"\b(?:it|this|that|one|which|they) should (?:\w+ )?(?:retry|print|say|warn|catch|tell|report|show|refuse|fall back|be able)\b",
 )
 REQUEST = lazy(_any(*_REQUESTS), re.IGNORECASE)

@@ -33,7 +33,7 @@ _CLAUSES = lazy(
     re.IGNORECASE,
 )
 _JOINED = lazy(r"(?<=[A-Za-z])_(?=[A-Za-z])")
-_SENTENCES = lazy(r"(?<=[a-z0-9)\"'][.!?])\s+(?=[\"'(]?[A-Z])")
+_SENTENCES = lazy(r"(?<=[A-Za-z0-9)\"'][.!?])\s+(?=[\"'(]?[A-Z])")
 LONGEST = 1_200
 """Letters of a line that are weighed."""
 
