@@ -246,6 +246,7 @@ REQUEST = lazy(_any(*_REQUESTS), re.IGNORECASE)
 """A wish, whatever message it quotes."""
 _MESSAGE = r"(?:[`\"'“‘]|\w{2,60}(?:Error|Exception|Warning): )"
 _GUIDING = (
+    r"(?:notes? from|(?:an? )?interview question|exercise|quiz|question \d+[.:]|lesson \d+|chapter \d+|glossary)\b",
     r"(?:if|when|whenever|in case|should) (?:you|it|this|that|the \w{2,30}) (?:ever |still )?"
     rf"(?:see|get|encounter|meet|receive|hit|run into|says?|prints?|shows?|reports?)\b[^,;]{{0,40}}?{_MESSAGE}",
     r"(?:this|the) (?:pr|pull request|patch|commit|page|section|guide|article|document|docs|documentation|readme) "
