@@ -34,6 +34,11 @@ def name_of(dtype):
     return str(dtype).replace("torch.", "")
 
 
+def sum_tolerance(dtype, depth):
+    """Of sums of so many numbers that may be rounded after each."""
+    return calibration.tolerance(name_of(dtype), depth, 1.0, 1.0) * math.sqrt(depth)
+
+
 def allowed(request):
     """Narrower types that the request lets float32 be computed in."""
     return ("TF32",) if request.get("settings", {}).get("tf32") else ()
