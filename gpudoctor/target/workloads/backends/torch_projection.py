@@ -125,7 +125,7 @@ def _over_items(items, images):
 
 
 class BatchNorm:
-    """Batch normalisation over the statistics of the batch: for each channel the result, and the gradient, are weighted sums of what is read.
+    """Batch normalisation over the statistics of the batch: for each channel the result, and the gradient, are weighted sums of its input.
 
     Comparisons as those of Product; `given` are the sums that the gradient needs."""
 
