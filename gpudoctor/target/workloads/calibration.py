@@ -69,6 +69,38 @@ def computes_in(check):
     return nearest if apart[nearest] <= math.log(ALIKE) else ""
 
 
+def allowed(request):
+    """Narrower types that the request lets float32 be computed in."""
+    return ("TF32",) if request.get("settings", {}).get("tf32") else ()
+
+
+COPIES = (
+    "relu", "relu6", "max_pool", "concat", "slice", "every_second", "flatten", "tokens", "image", "reflect_pad", "upsample", "dropout",
+    "embedding",
+)  # fmt: skip
+"""Kinds of layers that choose and copy: they round nothing."""
+
+
+def levels(network, shapes, dtype):
+    """{layer: the relative error that its rounding makes in each number}, of a type in UNIT; `shapes` by name."""
+    found = {}
+    for layer in network.layers:
+        first = shapes[layer.inputs[0]]
+        if layer.kind in COPIES:
+            continue
+        depth = 1
+        if layer.kind == "conv":
+            depth = first[1] // layer.settings["groups"] * layer.settings["kernel"] ** 2
+        elif layer.kind in ("linear", "tied_linear"):
+            depth = first[-1]
+        elif layer.kind == "attention":
+            depth = shapes[layer.inputs[1]][1] + first[-1] // layer.settings["heads"]
+        elif layer.kind.endswith("_norm"):
+            depth = 1024
+        found[layer.name] = expected(dtype, depth, 1.0, 1.0)[0]
+    return found
+
+
 def row(name, checks, note, dtype="float32", allowed=()):
     """One row of many checks: that of the worst of them. float32 that is computed in a narrower type is named as that.
 

@@ -39,11 +39,6 @@ def sum_tolerance(dtype, depth):
     return calibration.tolerance(name_of(dtype), depth, 1.0, 1.0) * math.sqrt(depth)
 
 
-def allowed(request):
-    """Narrower types that the request lets float32 be computed in."""
-    return ("TF32",) if request.get("settings", {}).get("tf32") else ()
-
-
 def _sizes(network):
     """(numbers that the layers give for one item, parameters)."""
     shapes = network_ir.shapes(network)
@@ -122,7 +117,7 @@ def less_where_memory_is_full(many, compute):
 def layers_row(name, checks, subject, many, what="each against float64 of its own input"):
     dtype = name_of(subject.dtype)
     note = f"{len(checks)} tensors at {subject.described(many)}, {what}"
-    return calibration.row(name, checks, note, dtype, allowed(subject.request))
+    return calibration.row(name, checks, note, dtype, calibration.allowed(subject.request))
 
 
 def inference(subject, measured, build):
@@ -259,7 +254,7 @@ def matmul(left, right, found, dtype, request):
         along = float(torch.dot((got - wanted).reshape(-1), wanted.reshape(-1))) / (norm * norm * error) if error else 0.0
         check = Check("product", error, calibration.tolerance(name, depth, norm, norm), along, 1.0, depth, narrowable=True)
     note = f"{left.shape[0]}x{right.shape[0]}x{right.shape[1]}, all of it, by its product with {count} vectors in float64"
-    row = calibration.row("matmul", [check], note, name, allowed(request))
+    row = calibration.row("matmul", [check], note, name, calibration.allowed(request))
     row["repeat_tolerance"] = check.tolerance
     return [row]
 
