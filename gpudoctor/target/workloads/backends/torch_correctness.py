@@ -10,14 +10,16 @@ import math
 import time
 
 import calibration
+import correctness
 import network_ir
 import torch
 import torch_networks
 from calibration import Check
-from correctness import small
 from torch_layers import Layers, cpu
 from worker import is_memory, within
 
+TOLERANCES = {getattr(torch, name): value for name, value in correctness.TOLERANCES.items()}
+"""For outputs of networks of which nothing is known."""
 SECONDS = {"inference": 2.0, "training": 5.0}
 """What the comparison of layers may take."""
 PER_NUMBER = {"inference": 8.0, "training": 30.0}
@@ -90,7 +92,7 @@ class Subject:
 
 def chosen(subject, task, build):
     """(what is compared, how many of its items): the measured network, or one of small size where that would take too long."""
-    network, _ = small(subject.request, averages_to_any=subject.device.kind != "ocl")
+    network, _ = correctness.small(subject.request, averages_to_any=subject.device.kind != "ocl")
     many = fitting(subject.network, task, subject.request, network)
     return (subject, many) if many else (reduced(subject, network, build), network.inputs[0].shape[0])
 
