@@ -48,8 +48,8 @@ def _averages(network):
 
 
 def product(name, left, right, got, dtype, request):
-    """The row of a matrix product of numpy arrays at its full size: what it makes of a few vectors, against float64 of its factors one by one
-    (Freivalds)."""
+    """The row of a matrix product of numpy arrays at its full size: what it makes of a few vectors, against float64 of its factors, which
+    are multiplied by them one after the other (Freivalds)."""
     import numpy
 
     count = 4
@@ -112,7 +112,8 @@ def same(arrays):
 def same_of_list(values):
     """The same of a list of numbers, where there may be no numpy."""
     size = math.sqrt(sum(value * value for value in values) / len(values))
-    signed = [sum(value if place * factor % 1.0 < 0.5 else -value for place, value in enumerate(values)) for factor in (0.618034, 0.414214)]
+    steps = (0.6180339887498949, 0.4142135623730951)
+    signed = [sum(value if place * step % 1.0 < 0.5 else -value for place, value in enumerate(values)) for step in steps]
     return {"same": [size] + [value / math.sqrt(len(values)) + 8 * size for value in signed]}
 
 
