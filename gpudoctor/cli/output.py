@@ -6,7 +6,6 @@ import errno
 import os
 import stat
 import sys
-import tempfile
 
 import click
 
@@ -46,6 +45,8 @@ def ensure_writable(path: str | None) -> None:
     if path in (None, "-"):
         return
     assert path is not None
+    import tempfile  # late: most output goes to the screen
+
     try:
         if os.path.isdir(path):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
@@ -67,6 +68,8 @@ def write(text: str, path: str) -> None:
 
 def write_bytes(content: bytes, path: str) -> None:
     """Writes bytes to a file that is either the old one or the whole new one."""
+    import tempfile  # late: most output goes to the screen
+
     try:
         if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode) and not os.path.isdir(path):
             with open(path, "wb") as device:

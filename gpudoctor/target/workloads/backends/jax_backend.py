@@ -14,8 +14,10 @@ import correctness  # noqa: E402
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 import jax_networks  # noqa: E402
+import jax_properties  # noqa: E402
 import networks  # noqa: E402
 import numpy  # noqa: E402
+import plain_checks  # noqa: E402
 import preprocessing  # noqa: E402
 
 DTYPES = {name: jnp.dtype(name) for name in ("float32", "float16", "bfloat16", "float64")}
@@ -55,7 +57,7 @@ class Session:
         return (Training if request["task"] == "training" else Inference)(self.device, dtype, request)
 
     def operators(self, request):
-        raise Skipped("JAX is asked for whole networks, not for operators")
+        return plain_checks.run(jax_properties.cases(), request, jax_properties.Place(self.device))
 
 
 class Calls:

@@ -6,7 +6,9 @@ A provider that cannot be made, or that leaves nodes to the CPU, is a failure: O
 import time
 
 import numpy
+import onnx_property_tensors
 import onnxruntime as ort
+import plain_checks
 from device_names import bare, processor
 from onnx_work import OnnxWork
 from worker import Skipped
@@ -39,7 +41,11 @@ class Session:
         return Inference(self, request)
 
     def operators(self, request):
-        raise Skipped("ONNX Runtime is asked for whole networks, not for operators")
+        return plain_checks.run(onnx_property_tensors.cases(), request, self._computed)
+
+    def _computed(self, data, inputs):
+        session = self.load(data, 0)
+        return [session.run(None, given) for given in inputs]
 
     def device_number(self):
         return int(self.kind) if self.kind.isdigit() else 0

@@ -11,6 +11,7 @@ import struct
 from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_ulong, c_void_p
 
 import correctness
+import plain_checks
 import weights
 from device_names import bare
 from worker import Skipped, Work
@@ -106,30 +107,22 @@ class Session:
         return kinds[request["workload"]](self, request)
 
     def operators(self, request):
-        raise Skipped("raw OpenCL has no operators")
+        import opencl_properties  # which needs this module
+
+        return plain_checks.run(opencl_properties.cases(), request, opencl_properties.Place(self))
 
 
-class _Micro(Work):
-    def __init__(self, session, request):
-        self.cl, self.device, self.request, self.options = session.cl, session.device, request, request.get("options", {})
-        self.dtype = request.get("dtype", "float32")
-        if self.dtype not in TYPES:
-            raise Skipped(f"OpenCL C has no {self.dtype}")
-        self.type, self.bytes, self.letter, extension = TYPES[self.dtype]
-        if extension and extension not in calls.text(self.cl.clGetDeviceInfo, self.device, EXTENSIONS).split():
-            raise Skipped("{} has no {} ({})".format(session.entry["name"], self.dtype, extension))
+class Built:
+    """A context and a queue of a device, and programs, buffers and kernels in it."""
+
+    def __init__(self, session):
+        self.cl, self.device = session.cl, session.device
         properties = (c_void_p * 3)(0x1084, session.entry["platform"].value, None)
         self.context = calls.made(self.cl.clCreateContext, "clCreateContext", properties, c_uint(1), byref(self.device), None, None)
         self.queue = calls.made(self.cl.clCreateCommandQueue, "clCreateCommandQueue", self.context, self.device, c_ulong(0))
-        largest = c_size_t(0)
-        self.cl.clGetDeviceInfo(self.device, c_uint(MAX_GROUP), c_size_t(ctypes.sizeof(largest)), byref(largest), None)
-        self.group = 16 if largest.value >= 256 else 8
-        self.program = self._built(extension)
 
-    def _built(self, extension):
-        settings = "-DT={} -DSUM={} -DGROUP={} -DEACH={}".format(self.type, "double" if self.bytes == 8 else "float", self.group, EACH)
-        settings += " -DNEEDS=" + extension if extension else ""
-        source = c_char_p(SOURCE)
+    def built(self, text, settings):
+        source = c_char_p(text)
         made = calls.made(self.cl.clCreateProgramWithSource, "clCreateProgramWithSource", self.context, c_uint(1), byref(source), None)
         status = self.cl.clBuildProgram(made, c_uint(1), byref(self.device), c_char_p(settings.encode()), None, None)
         if status:
@@ -138,12 +131,6 @@ class _Micro(Work):
 
     def buffer(self, size):
         return calls.made(self.cl.clCreateBuffer, "clCreateBuffer", self.context, c_ulong(READ_WRITE), c_size_t(size), None)
-
-    def filled(self, count, shift):
-        """A buffer of `count` numbers that are no constant."""
-        made = self.buffer(count * self.bytes)
-        self.run(self.kernel(b"fill", made, c_int(shift)), (count,))
-        return made
 
     def kernel(self, name, *arguments):
         made = calls.made(self.cl.clCreateKernel, "clCreateKernel", self.program, c_char_p(name))
@@ -168,6 +155,33 @@ class _Micro(Work):
 
     def sync(self):
         calls.check(self.cl.clFinish(self.queue), "clFinish")
+
+
+class _Micro(Built, Work):
+    def __init__(self, session, request):
+        super().__init__(session)
+        self.request, self.options = request, request.get("options", {})
+        self.dtype = request.get("dtype", "float32")
+        if self.dtype not in TYPES:
+            raise Skipped(f"OpenCL C has no {self.dtype}")
+        self.type, self.bytes, self.letter, extension = TYPES[self.dtype]
+        if extension and extension not in calls.text(self.cl.clGetDeviceInfo, self.device, EXTENSIONS).split():
+            raise Skipped("{} has no {} ({})".format(session.entry["name"], self.dtype, extension))
+        largest = c_size_t(0)
+        self.cl.clGetDeviceInfo(self.device, c_uint(MAX_GROUP), c_size_t(ctypes.sizeof(largest)), byref(largest), None)
+        self.group = 16 if largest.value >= 256 else 8
+        self.program = self._built(extension)
+
+    def _built(self, extension):
+        settings = "-DT={} -DSUM={} -DGROUP={} -DEACH={}".format(self.type, "double" if self.bytes == 8 else "float", self.group, EACH)
+        settings += " -DNEEDS=" + extension if extension else ""
+        return self.built(SOURCE, settings)
+
+    def filled(self, count, shift):
+        """A buffer of `count` numbers that are no constant."""
+        made = self.buffer(count * self.bytes)
+        self.run(self.kernel(b"fill", made, c_int(shift)), (count,))
+        return made
 
     def numbers(self, name, count):
         """(a buffer of numbers of weights.py, the same numbers as the device has them)."""

@@ -93,6 +93,9 @@ class _Network(Work):
             model = model.to(memory_format=torch.channels_last)
         return model
 
+    def _subject(self, model):
+        return torch_correctness.Subject(self.network, model, self.inputs, self.request, self.device, self.dtype)
+
     def _compiled(self, model):
         mode = self.request.get("compile", "none")
         if mode == "none":
@@ -126,7 +129,7 @@ class _Network(Work):
 class Inference(_Network):
     def __init__(self, device, dtype, request):
         super().__init__(device, dtype, request)
-        self.model = self._model(dtype).eval()
+        self.model = self.plain = self._model(dtype).eval()
         if device.kind == "xpu" and request["framework"] == "ipex":
             import intel_extension_for_pytorch as ipex
 
@@ -144,13 +147,28 @@ class Inference(_Network):
                 self.last.cpu()
 
     def verify(self):
-        return torch_correctness.inference(self.request, self.device, self.dtype)
+        def measured(inputs):
+            found = self.model(*inputs)
+            return found if isinstance(found, tuple) else (found,)
+
+        def build(network):
+            return torch_networks.build(network, self.device.torch_device, self.dtype).eval()
+
+        try:
+            return torch_correctness.inference(self._subject(self.plain), measured, build)
+        finally:
+            self.plain = None
+            self.device.reset_peak()
+
+    def outcome(self):
+        return None if self.last is None else torch_correctness.same([self.last])
 
 
 class Training(_Network):
     def __init__(self, device, dtype, request):
         super().__init__(device, dtype, request)
-        self.model = self._compiled(self._model(torch.float32).train())
+        self.plain = self._model(torch.float32).train()
+        self.model = self._compiled(self.plain)
         self.trainer = Trainer(self.model, self.network, device, dtype, request)
         self.optimizer = self.trainer.optimizer
         self.host = torch_networks.inputs(self.network)
@@ -165,7 +183,21 @@ class Training(_Network):
         self.last = self.trainer.step(self._given(), self.labels)
 
     def verify(self):
-        return torch_correctness.training(self.request, self.device, self.dtype)
+        def build(network):
+            return torch_networks.build(network, self.device.torch_device, torch.float32).train()
+
+        def trainer(network, model):
+            return Trainer(model, network, self.device, self.dtype, self.request)
+
+        try:
+            return torch_correctness.training(self._subject(self.plain), self.trainer, self.labels, build, trainer)
+        finally:
+            self.optimizer.zero_grad()
+            self.plain = None
+            self.device.reset_peak()
+
+    def outcome(self):
+        return None if self.last is None else {"loss": float(self.last.to("cpu"))}
 
     def found(self):
         return self.trainer.about()
