@@ -51,6 +51,10 @@ def at_hand(text: str) -> str:
 
 
 def _of_this_machine(line: str) -> str:
-    if len(line) > LONGEST or _NAMED.search(line) is None or (_OF_A_TOOL.search(line) and not re.match(r"\s*supported", line, re.IGNORECASE)):
+    if (
+        len(line) > LONGEST
+        or _NAMED.search(line) is None
+        or (_OF_A_TOOL.search(line) and not re.match(r"\s*supported", line, re.IGNORECASE))
+    ):
         return line
     return _ELSEWHERE.sub(" ", line)

@@ -14,7 +14,7 @@ from gpudoctor.benchmark.job_plan import ValidateOptions, plan
 from gpudoctor.benchmark.workers import WorkerAnswer
 from gpudoctor.facts.collect import Gathered
 from gpudoctor.model.facts import Facts, Known
-from gpudoctor.model.measurement import FAILED, OK, SKIPPED, Measurement
+from gpudoctor.model.measurement import FAILED, OK, SKIPPED, Conditions, Measurement
 from gpudoctor.reporters.report import json_report
 from gpudoctor.reporters.shared.schema import complaints
 from gpudoctor.services import checking, validating
@@ -120,6 +120,31 @@ def test_an_interrupt_before_anything_is_finished_is_an_interrupt(monkeypatch: p
     monkeypatch.setattr(workers, "ask", ask)
     with pytest.raises(KeyboardInterrupt):
         validating.Run(LocalHost(budget=0.0), Facts({"gpus": Known([])}), None).until_interrupted([CPU], ValidateOptions(), None)
+
+
+@pytest.mark.parametrize(("quiet", "seconds", "again"), [(True, None, True), (False, None, False), (True, 5.0, False)])
+def test_what_others_disturbed_is_measured_again_once_where_it_is_quiet_and_time_is_left(
+    monkeypatch: pytest.MonkeyPatch, quiet: bool, seconds: float | None, again: bool
+) -> None:
+    asked: list[str] = []
+
+    def one(self: Any, job: Any, caches: Any, variables: Any = None, limit: float | None = None) -> Measurement:
+        asked.append(job.workload.id)
+        others = "other processes took 40 % of the processor" if len(asked) == 1 else ""
+        made = Measurement(
+            workload=job.workload.id, task="micro", framework="torch", backend="cpu", device="cpu", dtype="float32", noisy=others or None,
+            conditions=Conditions(others=others, others_share=0.4 if others else 0.0),
+        )  # fmt: skip
+        self._alone.append((len(self.measurements), job))
+        self.measurements.append(made)
+        return made
+
+    monkeypatch.setattr(validating.Run, "one", one)
+    monkeypatch.setattr(validating, "is_quiet", lambda host: quiet)
+    found, _ = run([CPU], ValidateOptions(workloads=("matmul", "launch")), seconds)
+    assert asked[:1] == ["matmul"] and (asked[-1] == "matmul" and len(asked) == 3) == again
+    assert [each.workload for each in found] == ["matmul", "launch"] and (found[0].noisy is None) == again
+    assert any("the first time, other processes took 40 %" in note for note in found[0].notes) == again
 
 
 def test_devices_share_the_time(play: Any) -> None:

@@ -184,9 +184,7 @@ class Layers:
     def _product(self, one):
         x, parameters = cpu(one.given[0]), _parameters(one.child)
         weight = parameters["weight"]
-        return Product(
-            _as_planes(x, one.listed.kind), weight if weight.dim() == 4 else weight[:, :, None, None], one.listed.settings
-        )
+        return Product(_as_planes(x, one.listed.kind), weight if weight.dim() == 4 else weight[:, :, None, None], one.listed.settings)
 
     def _plain(self, layer, name, got, right, g=None):
         """A tensor against one of the same shape."""

@@ -87,7 +87,11 @@ class Bandwidth(_Micro):
         """All of the result: a sum of two numbers is rounded once, and so the same everywhere."""
         self.step()
         self.sync()
-        return [compared_parts(self.request["workload"], self.c, lambda part: torch_correctness.cpu(self.a[part]) + torch_correctness.cpu(self.b[part]))]
+        return [
+            compared_parts(
+                self.request["workload"], self.c, lambda part: torch_correctness.cpu(self.a[part]) + torch_correctness.cpu(self.b[part])
+            )
+        ]
 
 
 class ToDevice(_Micro):

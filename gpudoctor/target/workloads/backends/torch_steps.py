@@ -162,7 +162,13 @@ def optimiser(subject, trainer, labels):
             if gradients[name] is not None:
                 checks += _moved(name, p, before[name], state[name], gradients[name], rates[id(p)], trainer.optimizer, adam)
     if not checks:
-        return {"name": "optimizer", "max_relative_error": None, "tolerance": 0.0, "note": "no finite gradient in any step", "passed": False}
+        return {
+            "name": "optimizer",
+            "max_relative_error": None,
+            "tolerance": 0.0,
+            "note": "no finite gradient in any step",
+            "passed": False,
+        }
     return calibration.row("optimizer", checks, note)
 
 
@@ -180,7 +186,9 @@ def _moved(name, p, before, state, g, rate, optimizer, adam):
     checks = [_against(name, now - before, step, float(before.norm()))]
     for key, right in wanted.items():
         got = kept.get(key)
-        checks.append(Check(f"{name} ({key})", math.inf, 1.0, note="is not there") if got is None else _against(f"{name} ({key})", got, right))
+        checks.append(
+            Check(f"{name} ({key})", math.inf, 1.0, note="is not there") if got is None else _against(f"{name} ({key})", got, right)
+        )
     return checks
 
 
@@ -236,4 +244,12 @@ def learning(device, dtype, request):
     share = losses[-1] / losses[0] if math.isfinite(losses[-1]) and losses[0] else math.inf
     note = f"the loss of a small task goes from {losses[0]:.3g} to {losses[-1]:.3g} in {LESSONS} steps"
     passed = share <= LEARNT
-    return [{"name": "learning", "max_relative_error": share if math.isfinite(share) else None, "tolerance": LEARNT, "note": note, "passed": passed}]
+    return [
+        {
+            "name": "learning",
+            "max_relative_error": share if math.isfinite(share) else None,
+            "tolerance": LEARNT,
+            "note": note,
+            "passed": passed,
+        }
+    ]
