@@ -12,6 +12,7 @@ from gpudoctor.benchmark.flop_model import WIDTHS
 from gpudoctor.benchmark.job_plan import Job
 from gpudoctor.benchmark.monitors.energy import Joules
 from gpudoctor.benchmark.monitors.monitor import Seen
+from gpudoctor.benchmark.operators_row import of_operators
 from gpudoctor.benchmark.reference_rows import DeviceRow, references
 from gpudoctor.benchmark.references import ceiling, nearest
 from gpudoctor.benchmark.replicas import Together
@@ -63,7 +64,11 @@ def measurement(
         environment={**environment, **_texts(result.get("environment"))}, conditions=device.conditions,
         notes=(f"{threads} threads{' each' if job.peers else ''}",) if isinstance(threads, int) and job.target.on_processor else (),
     )  # fmt: skip
-    return _measured(base, job, answer, seen, joules, no_energy, device, together) if answer.status == OK else base
+    if answer.status != OK:
+        return base
+    if job.workload.id == "operators":
+        return of_operators(base, result.get("operators"))
+    return _measured(base, job, answer, seen, joules, no_energy, device, together)
 
 
 def _measured(

@@ -6,7 +6,7 @@ import json
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from gpudoctor.benchmark.flop_model import WORKER
@@ -20,12 +20,13 @@ from gpudoctor.system.processes import Guard
 
 OUTPUT = 4_000_000
 """Bytes on a stream: more is taken for an endless loop."""
-STAGES = ("import", "device", "build", "correctness", "first", "ready", "measure", "progress", "operators", "operator", "verdict",
+STAGES = ("import", "job", "device", "build", "correctness", "first", "ready", "measure", "progress", "operators", "operator", "verdict",
           "result", "skipped", "failed")  # fmt: skip
 ASIDE = ("progress", "verdict")
 """Said in the middle of a stage."""
 IDLE_STAGES = ("build", "correctness", "first", "measure")
 OnStage = Callable[[str, Mapping[str, Any]], None]
+OnAnswer = Callable[["WorkerAnswer"], None]
 
 
 class WorkerHost(Protocol):
@@ -67,13 +68,17 @@ def ask(
     on_start: Callable[[int], None] | None = None,
     address_space: int | None = None,
     stop: Callable[[], str] | None = None,
+    on_answer: OnAnswer | None = None,
     idle: float | None = None,
     worker: str = WORKER,
 ) -> WorkerAnswer:
     """Run the worker with `request`. `limit`: seconds. `on_stage(stage, table)` while it runs. `address_space`: bytes, for processors only:
     drivers of cards reserve more addresses than there is memory. `stop()`: why the worker has to go; '' while it may stay. `idle`: seconds
-    without any processor time after which one that computes on the processor hangs."""
-    said, pids = _Said(on_stage), list[int]()
+    without any processor time after which one that computes on the processor hangs.
+
+    Of a request with several `jobs` the answer of the last that was begun comes back; those before it go to `on_answer`, each as soon as
+    the next begins."""
+    said, pids = _Said(on_stage, on_answer), list[int]()
     pulse = Pulse(limit, idle)
 
     def watch() -> str:
@@ -107,8 +112,8 @@ def ask(
 class _Said:
     """The lines that a worker has printed so far."""
 
-    def __init__(self, on_stage: OnStage | None) -> None:
-        self._on_stage = on_stage
+    def __init__(self, on_stage: OnStage | None, on_answer: OnAnswer | None = None) -> None:
+        self._on_stage, self._on_answer = on_stage, on_answer
         self.stage = ""
         self.called_off = ""
         """Why it was ended from here, through no fault of its own."""
@@ -124,7 +129,11 @@ class _Said:
         part = table_of(text)
         if part is None or (stage := part.pop("stage", None)) not in STAGES:
             return None
-        if stage in ("result", "skipped", "failed"):
+        if stage == "job":
+            if self.last is not None and self._on_answer is not None:
+                self._on_answer(self._finished(*self.last))
+            self.last, self.stage = None, ""
+        elif stage in ("result", "skipped", "failed"):
             self.last = self.last or (stage, part)
         elif stage not in ASIDE:
             self.stage = stage
@@ -135,22 +144,23 @@ class _Said:
         return {**part, "stage": stage}
 
     def answer(self, ran: Ran, *, by_kernel: bool = False) -> WorkerAnswer:
-        def ended(status: str, reason: str = "", result: Mapping[str, Any] | None = None, memory: bool = False) -> WorkerAnswer:
-            return WorkerAnswer(
-                status=status, stage=self.stage, reason=reason, result=result or {}, device=self.device, out_of_memory=memory,
-                late=(ran.timed_out or self.late) and self.last is None,
-                seconds=ran.seconds,
-            )  # fmt: skip
-
         if self.last is not None and not ((ran.stopped and not self.late) or ran.truncated):
-            kind, table = self.last
-            if kind == "result":
-                return ended(OK, result=table)
-            if kind == "skipped":
-                return ended(SKIPPED, one_line(table.get("reason")) or "the worker gives no reason")
-            return ended(FAILED, self._at(one_line(table.get("error")) or "an error without a message"), memory=table.get("memory") is True)
+            return replace(self._finished(*self.last), seconds=ran.seconds)
         reason, memory = self._unfinished(ran, by_kernel)
-        return ended(FAILED, reason, memory=memory)
+        late = (ran.timed_out or self.late) and self.last is None
+        return replace(self._ended(FAILED, reason), out_of_memory=memory, late=late, seconds=ran.seconds)
+
+    def _finished(self, kind: str, table: Mapping[str, Any]) -> WorkerAnswer:
+        """What a last line says."""
+        if kind == "result":
+            return replace(self._ended(OK), result=table)
+        if kind == "skipped":
+            return self._ended(SKIPPED, one_line(table.get("reason")) or "the worker gives no reason")
+        reason = self._at(one_line(table.get("error")) or "an error without a message")
+        return replace(self._ended(FAILED, reason), out_of_memory=table.get("memory") is True)
+
+    def _ended(self, status: str, reason: str = "") -> WorkerAnswer:
+        return WorkerAnswer(status=status, stage=self.stage, reason=reason, device=self.device)
 
     def _unfinished(self, ran: Ran, by_kernel: bool) -> tuple[str, bool]:
         if ran.missing:

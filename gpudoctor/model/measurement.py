@@ -10,6 +10,8 @@ from typing import Annotated, Any
 from gpudoctor.model.typed_json import Given, Limits, read, shaped
 
 OK, FAILED, SKIPPED = "ok", "failed", "skipped"
+OUT_OF_TIME = "out of time; --full measures all, --workload NAME a single one"
+"""The reason of a measurement for which the minute had no room."""
 WIDTHS = {"float64": 8, "float16": 2, "bfloat16": 2}
 """Bytes of one number by dtype; a dtype that is not listed has 4."""
 AtLeastZero = Annotated[float, Limits(minimum=0)]
@@ -135,6 +137,13 @@ class Conditions:
     bar_share: float | None = None
     """The share of the card's memory that the processor can address (Resizable BAR)."""
     threads: int | None = None
+    settings: tuple[str, ...] | None = None
+    """Of the framework, its defaults too: what changes what a type means ('INFERENCE_PRECISION_HINT f32 (default bf16)'), or the speed."""
+    other_path: str | None = None
+    """Of a matrix product on a processor: another way of the same framework to the same product, which is faster."""
+    other_path_speed_up: float | None = None
+    other_path_error: float | None = None
+    """Its greatest error, by the greatest number of the product in float64."""
     computed_on: str | None = None
     """The device of the last result, as the framework calls it."""
     fallbacks: tuple[str, ...] | None = None
@@ -297,6 +306,10 @@ class Measurement:
     course: Course | None = None
     notes: tuple[str, ...] = ()
     """Remarks for a reader: why there is no energy, which conditions were unusual."""
+
+    @property
+    def out_of_time(self) -> bool:
+        return self.status == SKIPPED and (self.reason or "").startswith(OUT_OF_TIME)
 
     @property
     def title(self) -> str:

@@ -1,10 +1,14 @@
-"""Runs in the target interpreter: one measurement on one device. Reads a request (JSON) on standard input, prints lines of JSON.
+"""Runs in the target interpreter: measurements on one device. Reads a request (JSON) on standard input, prints lines of JSON.
 
 Standard library only, Python 3.8, nothing of gpudoctor; its siblings here are found by their folder. Each stage is a line when it begins
 (import, device, build, correctness, first, ready, measure), so that a hang or a crash is located; the last line is `result`, `skipped`
 (what this backend lacks, with the reason) or `failed`. What a framework prints goes to standard error.
+
+A request may hold several, as `jobs`, each a request of its own for the same framework: a line `job` with its number begins each of them,
+and each has its own last line. After a failure nothing more is done here: what went wrong may have spoilt the process.
 """
 
+import gc
 import importlib
 import json
 import os
@@ -60,9 +64,14 @@ def main():
     sys.modules["worker"] = sys.modules["__main__"]
     try:
         request = json.loads(sys.stdin.read())
+        for name in request.get("unset", ()):
+            os.environ.pop(name, None)
         say("import")
         backend = importlib.import_module(BACKENDS[request["framework"]])
-        say("result", **carry_out(request, backend))
+        if "jobs" in request:
+            in_turn(request["jobs"], backend)
+        else:
+            say("result", **carry_out(request, backend))
     except Skipped as reason:
         say("skipped", reason=str(reason))
     except MemoryError:
@@ -71,6 +80,17 @@ def main():
         name = type(error).__name__
         text = " ".join(str(error).split())[:600]
         say("failed", error=name + ": " + text if text else name, memory=is_memory(name, text))
+
+
+def in_turn(jobs, backend):
+    """One after another. What a backend lacks is the end of that job alone; any other error is that of the process."""
+    for number, job in enumerate(jobs):
+        say("job", number=number)
+        try:
+            say("result", **carry_out(job, backend))
+        except Skipped as reason:
+            say("skipped", reason=str(reason))
+        gc.collect()  # the next one shall find the memory that this one had
 
 
 def is_memory(name, text):

@@ -35,16 +35,33 @@ class Session:
             torch.backends.cudnn.benchmark = True
         if settings.get("flush_denormal"):
             torch.set_flush_denormal(True)
+        if settings.get("matmul_precision") and hasattr(torch, "set_float32_matmul_precision"):
+            torch.set_float32_matmul_precision(settings["matmul_precision"])
 
     def about(self):
         return {
             "framework_version": torch.__version__, "device": self.device.name, "device_name": self.device.title(),
-            "threads": torch.get_num_threads(),
+            "threads": torch.get_num_threads(), "settings": self.settings(),
         }  # fmt: skip
+
+    def settings(self):
+        """What changes what 'float32' means, or the speed."""
+        found = {}
+        if hasattr(torch, "get_float32_matmul_precision"):
+            found["float32_matmul_precision"] = torch.get_float32_matmul_precision()
+        if self.device.kind == "cuda":
+            found["matmul.allow_tf32"] = str(torch.backends.cuda.matmul.allow_tf32)
+            found["cudnn.allow_tf32"] = str(torch.backends.cudnn.allow_tf32) + " (default True)"
+            found["cudnn.benchmark"] = str(torch.backends.cudnn.benchmark)
+        return found
 
     def prepare(self, request):
         dtype = DTYPES[request.get("dtype", "float32")]
         self.device.supports(dtype)
+        if request.get("own_model"):
+            import torch_own_model
+
+            return torch_own_model.OwnModel(self.device, dtype, request)
         if request["task"] == "micro":
             return torch_micro.prepare(request["workload"], self.device, dtype, request)
         return (Training if request["task"] == "training" else Inference)(self.device, dtype, request)

@@ -2,6 +2,7 @@
 
 import os
 
+import matrix_products
 import torch
 import torch_correctness
 import torch_networks
@@ -14,6 +15,7 @@ COPY_BYTES = 64 << 20
 AT_ONCE, LAUNCHES = 1 << 22, 100
 SEEN = 1 << 14
 """Numbers of a result that are looked at after each sample."""
+ONEDNN = "oneDNN of torch (float32_matmul_precision 'medium')"
 
 
 def prepare(name, device, dtype, request):
@@ -63,7 +65,26 @@ class Matmul(_Micro):
         return torch_correctness.matmul(self.left, self.right, self.last, self.dtype, self.request)
 
     def found(self):
-        return {"side": self.side}
+        if self.device.kind != "cpu" or self.dtype != torch.float32:
+            return {"side": self.side}
+        return {"side": self.side, "products": [*self._products(), *matrix_products.by_numpy(self.side)]}
+
+    def _products(self):
+        """By torch's own way, and by oneDNN, which a lower precision lets it take: what that costs in precision is said beside it."""
+        mkl = getattr(torch.backends, "mkl", None)
+        own = "torch with MKL" if mkl is not None and mkl.is_available() else "torch"
+        found = [matrix_products.row(own, self.step, self.side)]
+        if hasattr(torch, "set_float32_matmul_precision"):
+            before = torch.get_float32_matmul_precision()
+            try:
+                torch.set_float32_matmul_precision("medium")
+                self.step()
+                rows = self.left[:64].double() @ self.right.double()
+                error = float((self.last[:64].double() - rows).abs().max() / rows.abs().max())
+                found.append(matrix_products.row(ONEDNN, self.step, self.side, error))
+            finally:
+                torch.set_float32_matmul_precision(before)
+        return found
 
 
 class Bandwidth(_Micro):

@@ -3,7 +3,6 @@
 import math
 
 import calibration
-import network_ir
 import torch
 import torch_correctness
 import torch_networks
