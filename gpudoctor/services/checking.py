@@ -44,6 +44,10 @@ class RequestError(ValueError):
     """A request that names what does not exist."""
 
 
+class FrameworkBroken(RequestError):
+    """A request that is right, for a framework that cannot be imported here: a finding."""
+
+
 BAD_INPUT = (CaptureError, DataError, RequestError)
 """What a caller shows as one line: something that was given cannot be used."""
 

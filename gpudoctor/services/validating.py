@@ -92,6 +92,8 @@ class Validated:
     """About what --full would take here; 0 where nothing was left out."""
     not_kept: str = ""
     """Why a later check will not know of it."""
+    broken: tuple[str, ...] = ()
+    """Frameworks that are there and cannot be imported, a line each."""
     interrupted: bool = False
     """Somebody ended it: the report holds what was finished by then."""
 
@@ -114,6 +116,8 @@ def validate(request: ValidateRequest, progress: Progress | None = None, watcher
         gathered = gather(host, progress)
         targets = devices.choose(gathered.facts, request.devices, sys.executable)
         own_model.check(request.asked, targets)
+    except devices.BrokenFrameworkError as error:
+        raise checking.FrameworkBroken(str(error)) from error
     except (devices.DeviceError, job_plan.MeasurementRequestError) as error:
         raise checking.RequestError(str(error)) from error
     reserve = min(RESERVE + OWN_WORK * crowded, LONGEST_RESERVE)
@@ -127,6 +131,7 @@ def validate(request: ValidateRequest, progress: Progress | None = None, watcher
     return Validated(
         report=report, targets=tuple(targets), left_out=tuple(left_out), picks=tuple(picks), seconds=time.monotonic() - began,
         full_seconds=run.full_seconds(targets, request.asked), not_kept=not_kept, interrupted=interrupted,
+        broken=tuple(devices.broken(gathered.facts)),
     )  # fmt: skip
 
 
