@@ -101,7 +101,8 @@ class Reference:
 
 
 CONDITION_FIELDS = (
-    "throttled", "others", "clock_mhz", "hottest_c", "busy_percent", "link_gt", "link_gt_max", "link_width", "link_width_max",
+    "throttled", "others", "others_share", "clock_mhz", "hottest_c", "busy_percent", "link_gt", "link_gt_max", "link_width",
+    "link_width_max",
     "power_limit_share", "gpu_address", "gpu_kind", "bar_share", "threads", "computed_on", "fallbacks", "python_debug", "filesystem",
     "on_windows_drive",
 )  # fmt: skip
@@ -116,6 +117,8 @@ class Conditions:
     """What slowed the device down; empty where it was monitored and nothing did."""
     others: str | None = None
     """Other processes that used the device; empty where it was monitored and there were none."""
+    others_share: float | None = None
+    """The share of all cores that other processes and the hypervisor took."""
     clock_mhz: float | None = None
     hottest_c: float | None = None
     """The highest temperature in degrees Celsius."""
@@ -320,6 +323,11 @@ class Measurement:
             if self.batch is None and self.input:
                 words.append(_bytes(math.prod(self.input) * WIDTHS.get(self.dtype, 4)))
         return " ".join(words)
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether others were at work on the device so much that its numbers are noisy."""
+        return self.status == OK and bool(self.noisy) and self.conditions is not None and bool(self.conditions.others)
 
     def to_json(self) -> dict[str, Any]:
         """Plain dictionaries and lists, keys in the order of the contract; what is no finite number is null."""
