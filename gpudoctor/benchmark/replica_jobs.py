@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from gpudoctor.benchmark.devices import MeasurementTarget
-from gpudoctor.benchmark.job_plan import Job, MeasurementRequestError, ValidateOptions, plan
+from gpudoctor.benchmark.job_plan import Job, MeasurementRequestError, ValidateOptions
+from gpudoctor.benchmark.own_model import plan
 from gpudoctor.benchmark.workload_list import BY_ID, MESSAGES, WORKLOADS, Options
 
 DEFAULT = "resnext101_32x4d"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -137,4 +137,9 @@ def hits_in(text: SearchedText, checks: Sequence[Check], stacks: Sequence[Stack]
             if hits:
                 distinct = shown is None or has_own_words(signature) or shown.stack_of(check)
                 found.setdefault(check.id, []).extend(hit if distinct else replace(hit, distinct=False) for hit in hits)
-    return {name: sorted(hits, key=lambda hit: (-hit.strength, hit.line))[:MOST_HITS] for name, hits in found.items()}
+    return {name: strongest_first(hits)[:MOST_HITS] for name, hits in found.items()}
+
+
+def strongest_first(hits: Iterable[Hit]) -> list[Hit]:
+    """The one that demands most of the text leads, of equal ones that of the upper line: it gives `said.*`, the quote and the place."""
+    return sorted(hits, key=lambda hit: (-hit.strength, hit.line))

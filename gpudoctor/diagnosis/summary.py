@@ -45,7 +45,7 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, Absent) else value
 
 
-def unknown_facts(facts: Facts, specs: Mapping[str, FactSpec]) -> dict[str, str]:
+def unknown_facts(facts: Facts) -> dict[str, str]:
     """Names that could not be told and why, those in maps too: what is left out of the tree, so that it can be read back."""
     found: dict[str, str] = {}
     for name, fact in facts.items():

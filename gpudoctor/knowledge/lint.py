@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from gpudoctor.knowledge.slow_patterns import slow_pattern
@@ -42,7 +42,7 @@ def lint(
         conditions = [stack.applicable, *rungs, *([stack.used] if stack.used else [])]
         names = {name for condition in conditions for name in facts_of(condition)}
         names |= {name for rung in stack.rungs for name in fields_of(rung.detail) | fields_of(rung.missing)}
-        scope = {specs[some.of].item for condition in conditions for some in somes(condition) if some.of in specs}
+        scope = {some.of for condition in conditions for some in somes(condition)}
         problems += [f"{stack.stack}/stack.toml: {line}" for line in unknown_facts(names, specs, scope)]
     return problems
 
@@ -78,9 +78,10 @@ def lint_check(check: Check, specs: Mapping[str, FactSpec], ids: list[str], stac
     asked = (check.applies, check.problem, check.suspect, *(v.when for v in check.variants), *(step.when for step in _steps(check)))
     conditions = [c for c in asked if c is not None]
     names = {name for condition in conditions for name in facts_of(condition)} | _template_fields(check)
-    scope = {specs[some.of].item for condition in conditions for some in somes(condition) if some.of in specs}
-    scope |= {check.item} - {""}
+    scope = {some.of for condition in conditions for some in somes(condition)} | {check.for_each or ""} - {""}
+    problems += [f"fact: '{name}' is not in the vocabulary{did_you_mean(name, specs)}" for name in sorted(scope - set(specs))]
     problems += _signatures(check)
+    problems += _example_names(check, specs, ids)
     problems += unknown_facts(names - _said(check), specs, scope)
     asked_for = [pattern for condition in conditions for pattern in _patterns(condition)]
     problems += [f"matches: /{pattern}/ {fault}" for pattern in asked_for if (fault := slow_pattern(pattern, LONGEST))]
@@ -194,18 +195,39 @@ def _template_fields(check: Check) -> set[str]:
 
 
 def unknown_facts(names: Iterable[str], specs: Mapping[str, FactSpec], scope: Collection[str] = frozenset()) -> list[str]:
-    """A name is known where a spec has it, is a map above it, or it is a field of an item in scope."""
-    fields = {spec.item: spec.fields for spec in specs.values() if spec.item}
+    """A name is known where a spec has it, is a map above it, or it is a field of an item of the records facts in `scope`."""
+    fields: dict[str, set[str]] = {}
+    for spec in (specs[name] for name in scope if name in specs):
+        fields.setdefault(spec.item, set()).update(spec.fields or ())
     problems = []
     for name in sorted(names):
         head, _, rest = name.partition(".")
-        if head in scope and rest and name not in specs:
-            allowed = fields.get(head, {})
+        if head in fields and rest and name not in specs:
+            allowed = sorted(fields[head])
             if allowed and rest.split(".")[0] not in allowed:
                 problems.append(f"fact: '{head}' has no field '{rest}'{did_you_mean(rest, allowed)}")
         elif not _in_vocabulary(name, specs):
             problems.append(f"fact: '{name}' is not in the vocabulary{did_you_mean(name, specs)}")
     return problems
+
+
+def _example_names(check: Check, specs: Mapping[str, FactSpec], ids: Sequence[str]) -> Iterable[str]:
+    """What examples name: facts and the fields of their records, and the checks that may answer them too."""
+    for example in check.examples:
+        where = f"example '{example.name}'"
+        for line in unknown_facts(example.facts, specs):
+            yield f"{where}: {line}"
+        for name, value in example.facts.items():
+            fields = specs[name].fields if name in specs else None
+            for field in sorted({key for record in _records(value) for key in record} - set(fields)) if fields else ():
+                yield f"{where}: fact: '{name}' has no field '{field}'{did_you_mean(field, fields or ())}"
+        for name in example.answered_by:
+            if name not in ids:
+                yield f"{where}: answered_by: no check '{name}'{did_you_mean(name, ids)}"
+
+
+def _records(value: Any) -> Iterable[Mapping[str, Any]]:
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, (list, tuple)) else []
 
 
 def _in_vocabulary(name: str, specs: Mapping[str, FactSpec]) -> bool:

@@ -1,15 +1,14 @@
-"""Where the knowledge lies: beside the package in a checkout, inside it as one bundle in a wheel."""
+"""Where the knowledge lies: beside the package in a checkout, inside it, compiled, in a wheel."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 from pathlib import Path
 
 REDIRECTS = "redirects.toml"
 """In a folder of checks: what became of ids that went."""
 PACKAGE = Path(__file__).resolve().parent.parent
-BUNDLE = PACKAGE / "data" / "catalogue.json"
+COMPILED = PACKAGE / "data" / "catalogue"
 RECIPE_BUNDLE = PACKAGE / "data" / "recipes.json"
 
 
@@ -28,10 +27,12 @@ def _of_checkout(name: str) -> Path | None:
     return folder if folder.is_dir() and (PACKAGE.parent / "pyproject.toml").is_file() else None
 
 
-def cached_bundle(folder: Path) -> Path:
-    """Where an editable install keeps the bundle of this folder of checks, made on first use: two checkouts do not share one file."""
+def cached_catalogue(folder: Path) -> Path:
+    """Where an editable install keeps the compiled catalogue of this folder of checks: two checkouts do not share one file."""
+    import hashlib  # late: a wheel needs none
+
     root = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return Path(root) / "gpudoctor" / f"catalogue-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:12]}.json"
+    return Path(root) / "gpudoctor" / f"catalogue-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:12]}"
 
 
 def files_of(folder: Path) -> list[Path]:

@@ -13,19 +13,9 @@ from gpudoctor.knowledge.structure import DataError, TableReader
 from gpudoctor.model.check import LAYERS
 from gpudoctor.model.condition import Combination, Condition, Leaf
 from gpudoctor.model.facts import FactSpec
-from gpudoctor.model.policy import SCHEMA, Count, Demand, Reached
+from gpudoctor.model.policy import MOST_DEVICES, SCHEMA, VENDORS, VERSIONS, Count, Demand, Reached
 from gpudoctor.rules.conditions import did_you_mean, facts_of
 
-VENDORS = ("nvidia", "amd", "intel", "graphcore", "apple", "microsoft")
-VERSIONS = {
-    "kernel": ("kernel.version", "kernel-driver"), "os": ("os.version", "device"), "python": ("python.version", "framework"),
-    "nvidia-driver": ("nvidia.in_use", "kernel-driver"), "amd-driver": ("amd.driver.version", "kernel-driver"),
-    "rocm": ("rocm.version", "runtime"), "cuda-toolkit": ("nvidia.toolkit.version", "runtime"),
-    "intel-runtime": ("intel.runtime.version", "user-driver"), "level-zero-loader": ("level_zero.loader.version", "runtime"),
-    "oneapi": ("oneapi.active", "runtime"), "opencl-loader": ("opencl.loader.version", "runtime"),
-    "poplar-sdk": ("poplar.sdk.version", "runtime"), "nvidia-container-toolkit": ("nvidia.container_toolkit.version", "runtime"),
-}  # fmt: skip
-"""Keys of [versions]: the fact that each asks for, and its layer."""
 NOMINAL = 0.93
 """Of the memory that a card is sold with, what drivers report at least."""
 _NUMBER = (int, float)
@@ -73,7 +63,7 @@ class _Policy:
     def device(self, entry: Any, where: str, place: str) -> Demand:
         table = self.read.keys(entry, _DEVICE, where, ())
         count = table.get("count", 1)
-        if isinstance(count, bool) or not 1 <= count <= 4096:
+        if isinstance(count, bool) or not 1 <= count <= MOST_DEVICES:
             raise self.read.fail(f"{where}.count", f"{count!r}: expected a number from 1 on (what must not be there: a [[demand]])")
         tests: list[Condition] = []
         words = []
@@ -131,7 +121,7 @@ class _Policy:
     def demand(self, entry: Any, where: str, place: str) -> Demand:
         table = self.read.keys(entry, _DEMAND, where, ("name", "that"))
         condition = self.read.condition(table["that"], f"{where}.that")
-        scope = {self._specs[some.of].item for some in somes(condition) if some.of in self._specs}
+        scope = {some.of for some in somes(condition)}
         wrong = unknown_facts(facts_of(condition), self._specs, scope)
         if wrong:
             raise self.read.fail(f"{where}.that", f"{wrong[0]}; gpudoctor list facts names them")

@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+SCHEMA = "gpudoctor.plan/1"
 TODO, DONE, IMPOSSIBLE = "todo", "done", "impossible"
+RESTARTS = ("", "login", "reboot", "wsl")
+"""What must happen before the next step; empty: nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

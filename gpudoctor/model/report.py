@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from gpudoctor.model.measurement import Measurement
 
 SCHEMA = "gpudoctor.report/1"
+ORIGINS = ("live", "capture", "text")
+STATUSES = ("ok", "warning", "broken", "unknown", "not-reached")
+"""What can be said of one layer of a stack."""
+VERDICTS = ("ok", "broken", "incomplete", "unknown", "not-applicable")
+"""What can be said of a stack as a whole."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

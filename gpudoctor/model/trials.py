@@ -9,28 +9,40 @@ from typing import Any
 from gpudoctor.model.condition import Condition
 
 HELPS, HARMS, SAME, UNCLEAR, WRONG, FAILED = "helps", "harms", "no difference", "unclear", "wrong", "failed"
+NOT_POSSIBLE, BY_HAND = "not possible", "by hand"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """A row of gpudoctor/data/trials.toml: what it is for, and what is set."""
+    """A row of gpudoctor/data/trials.toml: what it is for, and what is set or taken away."""
 
     id: str
     title: str
     why: str
     applies: Condition
-    advice: str
+    costs: str
+    """What else changes: accuracy, memory, the time of the first step, latency."""
     source: str
     date: str
+    advice: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
+    unset: tuple[str, ...] = ()
+    """Variables that are taken away where they are set."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     threads: str = ""
-    """physical: as many as there are cores"""
+    """physical: as many as there are cores; all: as many as there are processors"""
+    dtype: str = ""
+    batch: int = 1
+    """The batch is multiplied by this."""
     compile: str = ""
     measures: str = "step"
     """step, or first: the time of the first step"""
     prime: bool = False
     rounds: bool = False
+    repairs: bool = False
+    """It may make run what does not run without it."""
+    by_hand: str = ""
+    """Why it cannot be tried here; a person can."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +53,7 @@ class TrialResult:
     title: str
     workload: str
     outcome: str
-    """helps, harms, no difference, unclear (the runs differ too much from each other), wrong, failed"""
+    """helps, harms, no difference, unclear (the runs differ too much from each other), wrong, failed, not possible, by hand"""
     speed_up: float | None = None
     low: float | None = None
     high: float | None = None
@@ -52,7 +64,11 @@ class TrialResult:
     recommended: bool = False
     reason: str = ""
     advice: str = ""
+    costs: str = ""
     measures: str = "step"
     environment: Mapping[str, str] = field(default_factory=dict)
+    unset: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+    """The fixes that were in force on both sides."""
     source: str = ""
     date: str = ""

@@ -80,6 +80,12 @@ _UNMARKED = (
     r"Failed to build [\w.\-]{2,60}\s{0,8}$", r"Unable to read the model: \S",
     r"(?:\d{1,9}\.\d{3,9}\] )?\w{2,12} [\da-f]{4}:[\da-f]{2}:[\da-f]{2}\.\d: \[drm\] (?:Small BAR device|Using a reduced BAR size)",
     r"The program was built for \d+ devices", "Build program log for ", "The following packages have unmet dependencies",
+    r"Abort was called at \d+ line\b", r"Device with [\"']\w{2,12}[\"'] name is not registered\b",
+    r"BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES", r"\w{2,12} backend failed to initialize: \w",
+    r"(?:mpirun|mpiexec|prterun) (?:noticed|detected) that \w", r"Primary job\s+terminated normally, but \d",
+    r"NVIDIA-SMI has failed because it couldn't communicate", r"ROCk module is NOT loaded\b", r"Native API failed\. Native API returns",
+    r"cl[A-Z]\w{3,60}(?:\(\))? (?:returned|failed with) -\d", r"XPU device count is zero", "User is not in (?:the )?group \\w",
+    r"The GPU device instance has been suspended",
 )
 UNMARKED = lazy(rf"^\W{{0,6}}{_any(*_UNMARKED)}", re.IGNORECASE)
 """Sentences that programs alone write, though nothing marks them as a message."""
@@ -251,10 +257,18 @@ _GUIDING = (
 GUIDING = lazy(rf"^\W{{0,6}}{_any(*_GUIDING)}", re.IGNORECASE)
 """A guide, a question or a change speaks of a message that may come: 'If you see `…`, install the driver.'"""
 _KINDS_OF_CHANGES = r"(?:fix(?:es|ed)?|feat|chore|docs|refactor)(?:\([\w./ -]{1,40}\))?!?: \S"
+_CHANGING = _any("fix(?:es|ed)?", "handle[sd]?", "avoid(?:s|ed)?", "prevent(?:s|ed)?", "work(?:ed|s)? around", "catch(?:es)?", "suppress(?:es|ed)?", "silenced?")
+_CHANGED = _any(
+    r"(?:[\w-]{2,20} )?(?:crash(?:es)?|errors?|hangs?|deadlocks?|segfaults?|regressions?|bugs?|leaks?|failures?|warnings?|exceptions?|races?|typos?)\b",
+    r"[`\"'“]", r"[\w.]{2,60}(?:Error|Exception|Warning)\b",
+)
+"""'Fix crash …', '- Avoid a deadlock …', 'Handles `…`': what a change did, named by the message that it ended."""
 COMMITTED = lazy(
     _any(
         rf"^(?:[-*+•] )?(?:[0-9a-f]{{7,40}} )?{_KINDS_OF_CHANGES}",
         r"^(?:[-*+•] |[0-9a-f]{7,40} )[^\n]{3,300}\(#\d{1,7}\)\s{0,8}$",
+        rf"^(?:[-*+•] |\d{{1,3}}\. |[0-9a-f]{{7,40}} )?{_CHANGING} (?:an? |the |some |more |(?:rare|random|possible|potential|occasional|spurious) )*"
+        rf"{_CHANGED}",
     ),
     re.IGNORECASE,
 )

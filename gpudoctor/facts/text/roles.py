@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from gpudoctor.facts.text import line_shapes as shapes
 from gpudoctor.facts.text.polarity import FINE, HYPOTHETICAL, NEUTRAL, TROUBLE, polarity
 from gpudoctor.facts.text.sections import typed_in
+from gpudoctor.facts.text.settled import is_settled
 from gpudoctor.model.signature import ADVICE, CODE, COMMAND, COMPLAINT, FAILURE, LISTING, LOG, PROSE, Numbered
 from gpudoctor.model.signature import TROUBLE as TROUBLE_ROLES
 
@@ -59,7 +60,7 @@ class Roles:
             return self._of_the_whole()
         if _looks_for_words(typed_in(text)):
             return COMMAND
-        if shapes.REMARKED_AS_SOLVED.search(stripped):
+        if shapes.REMARKED_AS_SOLVED.search(stripped) or is_settled(stripped):
             return PROSE
         if shapes.COMMITTED.match(stripped) or self._guides(row, stripped, fenced):
             return ADVICE

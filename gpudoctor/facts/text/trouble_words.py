@@ -139,7 +139,7 @@ QUOTED_IN_VAIN = (
 
 # --- A trouble that is over
 SETTLED = (
-    "fix(?:ed|es)", "resolv(?:ed|es)", "solv(?:ed|es)", "cured?", "repaired", "gone", "went away", "goes away", "succeeded", "succeeds",
+    r"fix(?:ed|es)(?!-|\s(?:size|seed|length|point|width|shape|step|batch|number|amount|frequency|clock|resolution|price))", "resolv(?:ed|es)", "solv(?:ed|es)", "cured?", "repaired", "gone", "went away", "goes away", "succeeded", "succeeds",
     "successful(?:ly)?", r"pass(?:ed|es)(?! (?:through|to|into|on)\b)",
     "works? (?:now|again|fine|well|perfectly|great|flawlessly|as expected|everywhere|out of the box|on (?:all|both))",
     "working (?:now|again|fine|well|perfectly|great)", "(?:is|are|runs?|all|was|were) (?:now )?(?:fine|ok|okay|good|healthy|right|stable)",

@@ -8,10 +8,9 @@ from datetime import datetime, timezone
 from math import isfinite
 
 from gpudoctor.model.measurement import OK, SKIPPED, Measurement
-from gpudoctor.model.report import Report
+from gpudoctor.model.report import VERDICTS, Report
 from gpudoctor.reporters.shared.escape import visible
 
-VERDICTS = ("ok", "broken", "incomplete", "unknown", "not-applicable")
 Row = tuple[Mapping[str, str], float | None]
 
 

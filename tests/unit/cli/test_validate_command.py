@@ -148,7 +148,7 @@ def test_the_moving_table_is_redrawn_in_place_and_wiped(monkeypatch: pytest.Monk
     monkeypatch.setattr(sys, "stderr", out)
     screen = MeasurementScreen({"no_color": True, "quiet": False})
     jobs = plan(TARGET, ValidateOptions(workloads=("resnet50", "matmul")))
-    screen.planned(jobs)
+    screen.planned(jobs, 30.0)
     for job in jobs[:2]:
         screen.begins(job)
         screen.stage(job, "build", {})
@@ -168,9 +168,21 @@ def test_a_pipe_gets_no_moving_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", out)
     screen = MeasurementScreen({"no_color": False, "quiet": False})
     job = plan(TARGET, ValidateOptions())[0]
-    screen.planned([job])
+    screen.planned([job], 30.0)
     screen.begins(job)
     screen.stage(job, "progress", {"median_ms": 1.0})
     screen.ends(job, GOOD)
+    screen.left(10.0)
     screen.clear()
     assert out.getvalue() == ""
+
+
+def test_a_long_run_says_beforehand_how_long_it_takes_and_quiet_does_not(capsys: pytest.CaptureFixture[str]) -> None:
+    from gpudoctor.cli.validate import MeasurementScreen
+
+    jobs = plan(TARGET, ValidateOptions(full=True))
+    MeasurementScreen({"no_color": False, "quiet": True}).planned(jobs, 1800.0)
+    MeasurementScreen({"no_color": False, "quiet": False}).planned(jobs, 60.0)
+    assert capsys.readouterr().err == ""
+    MeasurementScreen({"no_color": False, "quiet": False}).planned(jobs, 1800.0)
+    assert capsys.readouterr().err == f"gpudoctor: {len(jobs)} measurements, about 30 min\n"

@@ -1,4 +1,8 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
 
 from gpudoctor.rules.versions import compare_dotted, dotted, in_release
 
@@ -39,3 +43,15 @@ def test_missing_places_count_as_nought():
 )
 def test_builds_and_nightlies_count_by_their_release(version, specifier, inside):
     assert in_release(version, specifier) is inside
+
+
+RELEASES = st.lists(st.integers(0, 12), min_size=1, max_size=3).map(lambda parts: ".".join(map(str, parts)))
+BUILDS = st.sampled_from(["", "a0+29c30b1", ".dev20250101+xpu", "rc1", ".post2", "+cu128"])
+COMPARISONS = st.builds(str.__add__, st.sampled_from([">=", "<=", "==", "!=", ">", "<", ">= "]), RELEASES)
+
+
+@given(RELEASES, BUILDS, st.lists(COMPARISONS, min_size=1, max_size=3))
+def test_comparisons_agree_with_packaging(release: str, build: str, comparisons: list[str]) -> None:
+    specifier = ",".join(comparisons)
+    whole = Version(release + build)
+    assert in_release(release + build, specifier) is SpecifierSet(specifier).contains(Version(whole.base_version), prereleases=True)

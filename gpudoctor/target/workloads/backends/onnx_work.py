@@ -4,6 +4,7 @@ import os
 import tempfile
 
 import correctness
+import matrix_products
 import micro_networks
 import networks
 import numpy
@@ -16,6 +17,8 @@ from worker import Skipped, Work
 
 class OnnxWork(Work):
     """A subclass loads a model (bytes, or the path of one with its weights beside it), and computes a small one for verify()."""
+
+    on_processor = False
 
     def __init__(self, request, model_dtype="float32", opset=13):
         task, name = request["task"], request["workload"]
@@ -46,6 +49,12 @@ class OnnxWork(Work):
         network = micro_networks.draw(name, micro_networks.SMALL[name])[0]
         (got,), (right,) = self.computed(network), reference_numpy.evaluate(network)
         return [correctness.compared(name, got, right, correctness.TOLERANCES[self.dtype])]
+
+    def found(self):
+        """On a processor: what another library makes of the same matrix product."""
+        if self.request["workload"] == "matmul" and self.on_processor and self.dtype == "float32":
+            return {"products": matrix_products.by_numpy(self.network.inputs[0].shape[0])}
+        return {}
 
     def computed(self, network):
         """The outputs of this network as numpy arrays."""
