@@ -119,6 +119,7 @@ def validate(request: ValidateRequest, progress: Progress | None = None, watcher
     left = job_plan.QUICK_BUDGET - reserve - (time.monotonic() - began) if request.asked.within_budget else None
     run = Run(LocalHost(budget=0.0), gathered.facts, watcher)
     left_out, interrupted = run.until_interrupted(targets, request.asked, left)
+    run.against_the_processor()
     picks = batch_choice.picks(run.measurements, request.asked.max_latency)
     report = judged(gathered, batch_choice.marked(run.measurements, picks), knowledge, check, host.origin)
     kept = [] if request.asked.model else run.measurements
@@ -186,10 +187,9 @@ class Run:
             while waiting:
                 self._turn(waiting, end, caches)
                 del waiting[0]
-        self._against_the_processor()
         return replica_jobs.left_out(targets, asked)
 
-    def _against_the_processor(self) -> None:
+    def against_the_processor(self) -> None:
         """What a processor can do at most is known when all was measured: the fastest of it."""
         cache = processor.last_cache(self._host)
         speeds = list(processor_speed.reached(self._on_processor.values(), cache))
