@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from gpudoctor.benchmark.repeatability import between_runs
 from gpudoctor.benchmark.significance import Ratio, ratio_of_medians
 from gpudoctor.model.comparison import Comparison, ComparisonRow, Difference
 
@@ -19,10 +20,6 @@ FACTS = (
     ("Level Zero driver", "intel.level_zero.version"), ("IGC", "intel.igc.version"),
     ("amdgpu driver", "amd.driver.version"), ("ROCm", "rocm.version"),
 )  # fmt: skip
-BETWEEN_RUNS = 2.0
-"""Per cent: two runs of the same on a quiet machine differ by as much, which the interval within a run does not show."""
-BETWEEN_NOISY_RUNS = 10.0
-"""Where one of them was disturbed, as it says itself."""
 STILL_SAME = 1.25
 """An interval that holds 1 and reaches further tells nothing: as much would matter to anybody."""
 LEAST, MOST = 1e-12, 1e12
@@ -87,8 +84,7 @@ def _row(one: Mapping[str, Any], other: Mapping[str, Any]) -> ComparisonRow | No
     here, there = _latency(one), _latency(other)
     if here is None or there is None:
         return None
-    between = BETWEEN_NOISY_RUNS if one.get("noisy") or other.get("noisy") else BETWEEN_RUNS
-    ratio = ratio_of_medians(there[0], there[1] or 0.0, here[0], here[1] or 0.0, between)
+    ratio = ratio_of_medians(there[0], there[1] or 0.0, here[0], here[1] or 0.0, between_runs(one, other))
     assert ratio is not None
     told = here[1] is not None and there[1] is not None
     batch = one.get("batch")

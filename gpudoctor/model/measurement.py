@@ -100,7 +100,8 @@ class Reference:
 
 
 CONDITION_FIELDS = (
-    "throttled", "others", "clock_mhz", "hottest_c", "busy_percent", "link_gt", "link_gt_max", "link_width", "link_width_max",
+    "throttled", "others", "others_share", "clock_mhz", "hottest_c", "busy_percent", "link_gt", "link_gt_max", "link_width",
+    "link_width_max",
     "power_limit_share", "gpu_address", "gpu_kind", "bar_share", "threads", "computed_on", "fallbacks", "python_debug", "filesystem",
     "on_windows_drive",
 )  # fmt: skip
@@ -115,6 +116,8 @@ class Conditions:
     """What slowed the device down; empty where it was monitored and nothing did."""
     others: str | None = None
     """Other processes that used the device; empty where it was monitored and there were none."""
+    others_share: float | None = None
+    """The share of all cores that other processes and the hypervisor took."""
     clock_mhz: float | None = None
     hottest_c: float | None = None
     """The highest temperature in degrees Celsius."""

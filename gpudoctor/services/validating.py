@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import thread_time
-from typing import Any, Protocol
+from typing import Any
 
 from gpudoctor.benchmark import (
     batch_choice,
@@ -26,9 +26,11 @@ from gpudoctor.benchmark import (
 from gpudoctor.benchmark.conditions import conditions
 from gpudoctor.benchmark.devices import MeasurementTarget
 from gpudoctor.benchmark.job_plan import Budget, Job, ValidateOptions
+from gpudoctor.benchmark.measurement_listener import MeasurementListener
 from gpudoctor.benchmark.monitors.main_memory import free_memory
 from gpudoctor.benchmark.monitors.monitor import Seen, Watching
 from gpudoctor.benchmark.monitors.monitor_choice import gpu_of, peaks_of, watching_for
+from gpudoctor.benchmark.monitors.processor_load import is_quiet
 from gpudoctor.benchmark.monitors.several_devices import TeamWatching
 from gpudoctor.benchmark.processor_speed import OnProcessor
 from gpudoctor.benchmark.results import MATTERS, MeasuredDevice, measurement
@@ -58,16 +60,6 @@ IDLE = 20.0
 """Seconds without any processor time after which a worker that computes on the processor hangs."""
 INTERRUPTED = "the run was interrupted before"
 Progress = Callable[[str], None]
-
-
-class MeasurementListener(Protocol):
-    """What receives the progress of a run: a table on a terminal, or nothing."""
-
-    def planned(self, jobs: Sequence[Job], seconds: float) -> None: ...
-    def begins(self, job: Job) -> None: ...
-    def stage(self, job: Job, stage: str, table: Mapping[str, Any]) -> None: ...
-    def ends(self, job: Job, measured: Measurement) -> None: ...
-    def left(self, seconds: float) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,6 +150,8 @@ class Run:
         self._budget = Budget()
         self._on_processor: dict[int, OnProcessor] = {}
         """By their number in `measurements`."""
+        self._alone: list[tuple[int, Job]] = []
+        """Numbers in `measurements`, and their jobs: those that had the device to themselves."""
         self._environment = {name: value for name in MATTERS if (value := host.env(name)) is not None}
 
     def until_interrupted(
@@ -187,6 +181,7 @@ class Run:
             while waiting:
                 self._turn(waiting, end, caches)
                 del waiting[0]
+            self._disturbed_again(end, caches)
         return replica_jobs.left_out(targets, asked)
 
     def against_the_processor(self) -> None:
@@ -226,6 +221,25 @@ class Run:
     def _out_of_time(self, job: Job) -> None:
         skipped = measurement(job, WorkerAnswer(status=SKIPPED, reason=OUT_OF_TIME), Seen(), None, "", MeasuredDevice(), {})
         self.measurements.append(replace(skipped, notes=(f"would take about {self._budget.expected(job):.0f} s",)))
+
+    def _disturbed_again(self, end: float | None, caches: Caches) -> None:
+        """What others disturbed, once more where it is quiet now and time is left: the later one takes the place of the first."""
+        for place, job in tuple(self._alone):
+            before = self.measurements[place]
+            if before.status != OK or not before.noisy or before.conditions is None or not before.conditions.others:
+                continue
+            left = None if end is None else end - time.monotonic()
+            if not self._budget.fits(job, left) or not is_quiet(self._host):
+                return
+            count = len(self.measurements)
+            after = self.one(job, caches, limit=left)
+            del self.measurements[count:]
+            on_processor = self._on_processor.pop(count, None)
+            if after.status == FAILED or (after.status == OK and not (after.conditions and after.conditions.others)):
+                after = replace(after, notes=(*after.notes, f"measured twice; the first time, {before.noisy}"))
+                self.measurements[place] = after
+                if on_processor is not None:
+                    self._on_processor[place] = replace(on_processor, measured=after)
 
     def one(self, job: Job, caches: Caches, variables: Mapping[str, str] | None = None, limit: float | None = None) -> Measurement:
         """One job in a worker of its own."""
@@ -283,7 +297,7 @@ class Run:
         most = sum(patience) if limit is None else min(sum(patience), limit)
         try:
             answer = workers.ask(
-                self._host, jobs[0].target.python, _request(jobs, limit), caches=caches, limit=most, variables=variables,
+                self._host, jobs[0].target.python, turns.request(jobs, limit), caches=caches, limit=most, variables=variables,
                 on_stage=on_stage, on_answer=on_answer, on_start=pids.append, address_space=self._most_addresses(jobs[0]),
                 stop=stop if len(jobs) > 1 else None, idle=IDLE if jobs[0].target.on_processor and jobs[0].compile == "none" else None,
             )  # fmt: skip
@@ -310,6 +324,8 @@ class Run:
             conditions(self._host, self._facts, job, gpu_of(self._facts, job.target), seen, said),
         )
         found = measurement(job, answer, seen, joules, watching.meter.why_not, device, {**self._environment, **(variables or {})})
+        if variables is None:
+            self._alone.append((len(self.measurements), job))
         if job.target.on_processor:
             cost = job.cost()
             costs = cost.per_item if cost is not None else None
@@ -373,12 +389,6 @@ class Run:
             return None
         free, _ = free_memory(self._host)
         return None if free is None else free + (8 << 30) + (os.cpu_count() or 1) * (1 << 29)
-
-
-def _request(jobs: Sequence[Job], limit: float | None) -> dict[str, Any]:
-    """What one worker reads. `limit`: seconds from its start in which all of it has to be over."""
-    each = [{**job.request(), "within": limit} for job in jobs]
-    return each[0] if len(each) == 1 else {"framework": jobs[0].target.framework, "jobs": each}
 
 
 def _without_blame(answer: WorkerAnswer, short: bool) -> WorkerAnswer:
