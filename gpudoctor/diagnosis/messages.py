@@ -157,7 +157,9 @@ def _complained_of(hit: Hit, signature: Signature, text: SearchedText) -> bool:
     if len(sentences) < 2 or polarity(line) != TROUBLE:
         return True
     words = [word for choice in signature.text for word in spelled(choice)]
-    with_them = [each for each in (*above, *sentences, *below) if any(occurs(each.lower().encode("utf-8", "replace"), word) for word in words)]
+    with_them = [
+        each for each in (*above, *sentences, *below) if any(occurs(each.lower().encode("utf-8", "replace"), word) for word in words)
+    ]
     return not with_them or any(polarity(each) == TROUBLE for each in with_them)
 
 

@@ -8,7 +8,7 @@ from gpudoctor.facts.text.polarity import TROUBLE, polarity, sentences_of
 from gpudoctor.facts.text.trouble_words import any_of
 from gpudoctor.model.lazy_pattern import lazy
 
-_QUOTED = lazy("\"[^\"\n]{10,200}\"|“[^”\n]{10,200}”")
+_QUOTED = lazy('"[^"\n]{10,200}"|“[^”\n]{10,200}”')
 _NAMED = lazy(r"\bxid\b", re.IGNORECASE)
 """A word that names a trouble and tells of none by itself."""
 _FEWEST = 6
