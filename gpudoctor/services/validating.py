@@ -164,7 +164,7 @@ class Run:
         except KeyboardInterrupt:
             if not any(each.status != SKIPPED for each in self.measurements):
                 raise
-            self._against_the_processor()
+            self.against_the_processor()
             self.measurements += never_begun([job for _, jobs in replica_jobs.plans(targets, asked) for job in jobs], self.measurements)
             return replica_jobs.left_out(targets, asked), True
 
