@@ -97,7 +97,7 @@ class _Speakers:
         self._text = text
         self._shown = shown
         self._said: dict[int, tuple[str, str]] = {}
-        """By the number of a line: the other program named at its beginning (empty for none), and the lines of its message in lower case."""
+        """By the number of a line: the other program named at its beginning (empty for none), and its message in lower case."""
 
     def may_mean(self, hit: Hit, check: Check, signature: Signature) -> bool:
         if self._shown is None or hit.role not in (FAILURE, LOG):
