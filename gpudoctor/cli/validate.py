@@ -1,4 +1,4 @@
-"""gpudoctor validate: measure, show it while it runs, say what it means."""
+"""gpudoctor validate: measures, shows the progress, and explains the result."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def command(**given: Any) -> int:
 
 
 def _end_as_interrupted() -> None:
-    """A batch system or a closed terminal ends this like Ctrl-C does: workers are stopped and their files removed."""
+    """Treats SIGTERM and SIGHUP like Ctrl-C: a batch system or a closed terminal stops the workers, and their files are removed."""
     import signal
     import threading
 
@@ -123,7 +123,7 @@ def _request(given: Mapping[str, Any]) -> ValidateRequest:
 
 
 def _max_latency(given: Mapping[str, Any]) -> float | None:
-    """Of replicas; a sweep keeps its own."""
+    """The latency limit for --replicas; a sweep applies its own."""
     return given["max_latency"] if not given["sweep_batch"] else None
 
 
@@ -161,14 +161,14 @@ def _say(done: Validated, given: Mapping[str, Any]) -> int:
 
 
 def _of_measurements(report: Report) -> Report:
-    """What this command's status is made of: the other checks are those of `check`."""
+    """The part of the report that decides the exit status; the other checks belong to `check`."""
     from dataclasses import replace
 
     return replace(report, traces=(), findings=tuple(finding for finding in report.findings if finding.layer in LAYERS))
 
 
 def status(done: Validated) -> int:
-    """A failure, or a fault that measurements show, is a finding; nothing measured at all could not be told."""
+    """The exit status: 1 for a failed measurement and for a fault that measurements show, 4 where nothing could be measured."""
     faults = [finding for finding in done.report.findings if finding.severity == "error" and finding.layer in LAYERS]
     if done.failed or faults:
         return FINDINGS
@@ -176,10 +176,10 @@ def status(done: Validated) -> int:
 
 
 class MeasurementScreen:
-    """The moving table (validating.MeasurementListener): redrawn in place on a terminal, silent in a pipe."""
+    """The table of running measurements (validating.MeasurementListener), redrawn in place on a terminal and not shown in a pipe."""
 
     MOST = 24
-    """Lines: older ones scroll out of it."""
+    """The number of rows; older ones scroll out of the table."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
         from gpudoctor.cli.output import terminal
@@ -238,7 +238,7 @@ class MeasurementScreen:
         self._live.update(table, refresh=True)
 
     def clear(self) -> None:
-        """The final table takes its place."""
+        """Removes the table, before the final one is written."""
         self._line.wipe()
         if self._live is not None:
             self._live.stop()

@@ -74,6 +74,7 @@ def _cycles(checks: list[Check]) -> list[str]:
 
 
 def lint_check(check: Check, specs: Mapping[str, FactSpec], ids: list[str], stack_ids: list[str]) -> list[str]:
+    """The mistakes of one check, as `key: message`."""
     problems: list[str] = []
     asked = (check.applies, check.problem, check.suspect, *(v.when for v in check.variants), *(step.when for step in _steps(check)))
     conditions = [c for c in asked if c is not None]
@@ -173,6 +174,7 @@ def _patterns(condition: Condition) -> list[str]:
 
 
 def somes(condition: Condition) -> list[AnyItem]:
+    """All `some` conditions within a condition."""
     if isinstance(condition, AnyItem):
         return [condition, *somes(condition.where)]
     return [some for part in getattr(condition, "parts", ()) for some in somes(part)]

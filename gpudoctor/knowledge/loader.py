@@ -86,6 +86,7 @@ def read_tables(folder: Path) -> list[dict[str, Any]]:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
+    """The table of a TOML file. Raises DataError for a file that cannot be read or parsed."""
     from gpudoctor.model.toml_text import loads  # late: the compiled catalogue needs no reader of TOML
 
     try:

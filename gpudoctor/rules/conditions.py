@@ -22,6 +22,7 @@ class ConditionError(ValueError):
 
 
 def did_you_mean(word: str, choices: Any) -> str:
+    """' (did you mean …?)' with the most similar known word; empty without one."""
     near = difflib.get_close_matches(word, list(choices), n=1)
     return f" (did you mean '{near[0]}'?)" if near else ""
 

@@ -36,6 +36,7 @@ _RULES = {
 
 
 def document(audit: Audit) -> dict[str, Any]:
+    """The audit as plain dictionaries and lists."""
     typed: AuditDocument = {
         "schema": SCHEMA,
         "tool": {"name": "gpudoctor", "version": audit.tool_version},

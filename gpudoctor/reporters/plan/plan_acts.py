@@ -17,6 +17,7 @@ RESTARTS = {
 
 
 def is_person(step: PlannedStep) -> bool:
+    """Whether only a person can do the step."""
     return step.kind == "person"
 
 

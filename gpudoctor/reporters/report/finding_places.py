@@ -20,6 +20,8 @@ _POLICY = "demand-not-met"
 
 @dataclass(frozen=True, slots=True)
 class FindingPlace:
+    """A file, and the line in it where it is known."""
+
     path: str
     """The path as it was given; that of a policy may be relative to the working folder."""
     line: int | None = None

@@ -46,6 +46,7 @@ def only_looks(command: str) -> bool:
 
 
 def first_sentence(text: str) -> str:
+    """The first sentence of a text."""
     found = re.match(r".*?[\w)'\"][.!](?= [A-Z'])", text)
     return found[0] if found else text
 

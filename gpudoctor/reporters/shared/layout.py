@@ -15,6 +15,8 @@ _ASCII = str.maketrans({"·": "-", "…": "...", "–": "-", "—": "-", "→": 
 
 @dataclass(frozen=True, slots=True)
 class Span:
+    """A text in one style."""
+
     text: str
     style: str = ""
 

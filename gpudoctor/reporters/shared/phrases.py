@@ -38,6 +38,7 @@ def python_line(head: Mapping[str, str]) -> str:
 
 
 def no_gpu(report: Report) -> bool:
+    """Whether the machine is known to have neither a GPU nor another accelerator."""
     return "gpus" in report.facts and not report.facts["gpus"] and not _other_accelerator(report)
 
 
