@@ -119,11 +119,14 @@ def _explained(name: str, source: _Source, request: ExplainRequest, line: Status
 
 def _sources(name: str, part: str) -> Iterator[tuple[str, _Source]]:
     """The texts to explain, each with its label: one text, or each machine that the files of an archive come from."""
-    from gpudoctor.system import text_archives
-    from gpudoctor.system.text_files import NotText
+    from gpudoctor.system.text_files import NotText, may_be_archive
 
+    bundle = None
     try:
-        bundle = text_archives.read(name, part)
+        if may_be_archive(name):
+            from gpudoctor.system import text_archives  # late: most texts are files of their own
+
+            bundle = text_archives.read(name, part)
     except (NotText, OSError) as error:
         raise BadInput(f"{name}: {error}") from error
     if bundle is None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import sys
-import tempfile
 
 import click
 
@@ -40,6 +40,27 @@ def deliver(text: str, path: str | None) -> None:
         write(text, path)
 
 
+def ensure_writable(path: str | None) -> None:
+    """Raises BadInput where `deliver` could not write to `path`; called before work that takes long."""
+    if path in (None, "-"):
+        return
+    assert path is not None
+    import tempfile  # late: most output goes to the screen
+
+    try:
+        if os.path.isdir(path):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
+            if not os.access(path, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            return
+        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(os.path.realpath(path)), prefix=".gpudoctor-")
+        os.close(handle)
+        os.unlink(temporary)
+    except OSError as error:
+        raise BadInput(f"{path} cannot be written ({error.strerror}); give -o another file") from error
+
+
 def write(text: str, path: str) -> None:
     """Replaces a regular file atomically: an interrupted run leaves the old content."""
     write_bytes(text.encode("utf-8", "replace"), path)
@@ -47,6 +68,8 @@ def write(text: str, path: str) -> None:
 
 def write_bytes(content: bytes, path: str) -> None:
     """Writes bytes; a regular file has either the old content or the whole new one. Raises BadInput where it cannot be written."""
+    import tempfile  # late: most output goes to the screen
+
     try:
         if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode) and not os.path.isdir(path):
             with open(path, "wb") as device:

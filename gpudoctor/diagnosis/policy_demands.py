@@ -30,8 +30,8 @@ def unmet_demands(demands: Iterable[Demand], facts: Facts) -> tuple[list[Finding
         outcome = _OUTCOMES[verdict.truth]
         traces.append(Trace(check=ID, subject=demand.name, outcome=outcome, applies=None, problem=verdict, place=demand.place))
         if verdict.truth == "unknown":
-            why = verdict.seen or next((leaf.seen for leaf in verdict.leaves() if leaf.truth == "unknown"), "")
-            open_ones.append(f"{demand.name} ({why.removeprefix('unknown: ')})" if why else demand.name)
+            why = verdict.seen or next(leaf.seen for leaf in verdict.leaves() if leaf.truth == "unknown")
+            open_ones.append(f"{demand.name} ({why.removeprefix('unknown: ')})")
         elif verdict.truth == "false":
             seen = tuple(dict.fromkeys(_seen(leaf) for leaf in (verdict, *verdict.leaves()) if leaf.truth == "false" and not leaf.parts))
             unmet.append(_finding(demand, ((verdict.seen,) if verdict.parts and verdict.seen else seen), facts))

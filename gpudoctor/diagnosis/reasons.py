@@ -12,6 +12,7 @@ ASKED_BY = {
     "onnxruntime.providers": "import onnxruntime",
     "onnxruntime.provider_offered": "import onnxruntime",
     "opencl": "clinfo",
+    "vulkan": "vulkaninfo",
     "poplar": "gc-info",
     "sycl": "sycl-ls",
     "level_zero": "sycl-ls",
@@ -28,6 +29,7 @@ ASKED_BY = {
 """What provides the facts below a name; the longest matching name counts."""
 TO_HAVE = {
     "clinfo": "; install the package clinfo and check again",
+    "vulkaninfo": "; install the package vulkan-tools and check again",
     "gc-info": "; enable the Poplar SDK in this shell and check again",
     "sycl-ls": "; it comes with oneAPI",
 }

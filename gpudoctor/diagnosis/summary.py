@@ -45,7 +45,7 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, Absent) else value
 
 
-def unknown_facts(facts: Facts, specs: Mapping[str, FactSpec]) -> dict[str, str]:
+def unknown_facts(facts: Facts) -> dict[str, str]:
     """Unknown facts by name with their reasons, those within maps included, so that a report can be read back."""
     found: dict[str, str] = {}
     for name, fact in facts.items():

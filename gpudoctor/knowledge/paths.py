@@ -1,15 +1,14 @@
-"""Where the knowledge base lies: beside the package in a checkout, inside it as one bundle in a wheel."""
+"""Where the knowledge base lies: beside the package in a checkout, inside it, compiled, in a wheel."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 from pathlib import Path
 
 REDIRECTS = "redirects.toml"
 """The file, in a folder of checks, with the successors of removed ids."""
 PACKAGE = Path(__file__).resolve().parent.parent
-BUNDLE = PACKAGE / "data" / "catalogue.json"
+COMPILED = PACKAGE / "data" / "catalogue"
 RECIPE_BUNDLE = PACKAGE / "data" / "recipes.json"
 
 
@@ -28,10 +27,12 @@ def _of_checkout(name: str) -> Path | None:
     return folder if folder.is_dir() and (PACKAGE.parent / "pyproject.toml").is_file() else None
 
 
-def cached_bundle(folder: Path) -> Path:
-    """The path of the bundle that an editable install compiles on first use; each checkout has a file of its own."""
+def cached_catalogue(folder: Path) -> Path:
+    """The path of the compiled catalogue of an editable install; each checkout has a file of its own."""
+    import hashlib  # late: a wheel needs none
+
     root = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return Path(root) / "gpudoctor" / f"catalogue-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:12]}.json"
+    return Path(root) / "gpudoctor" / f"catalogue-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:12]}"
 
 
 def files_of(folder: Path) -> list[Path]:

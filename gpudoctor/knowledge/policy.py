@@ -121,7 +121,7 @@ class _Policy:
     def demand(self, entry: Any, where: str, place: str) -> Demand:
         table = self.read.keys(entry, _DEMAND, where, ("name", "that"))
         condition = self.read.condition(table["that"], f"{where}.that")
-        scope = {self._specs[some.of].item for some in somes(condition) if some.of in self._specs}
+        scope = {some.of for some in somes(condition)}
         wrong = unknown_facts(facts_of(condition), self._specs, scope)
         if wrong:
             raise self.read.fail(f"{where}.that", f"{wrong[0]}; gpudoctor list facts names them")

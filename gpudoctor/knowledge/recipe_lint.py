@@ -54,7 +54,7 @@ def _lint(recipe: Recipe, book: RecipeBook, specs: Mapping[str, FactSpec], stack
         for address in sorted(addresses_of(step) - set(book.addresses)):
             yield f"step '{step.title}': no address '{address}'{did_you_mean(address, book.addresses)} in addresses.toml"
     conditions = list(_conditions(recipe))
-    scope = {specs[some.of].item for condition in conditions for some in somes(condition) if some.of in specs}
+    scope = {some.of for condition in conditions for some in somes(condition)}
     yield from unknown_facts({name for condition in conditions for name in facts_of(condition)} | set(_fields(recipe)), specs, scope)
 
 

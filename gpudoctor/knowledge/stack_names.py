@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from gpudoctor.knowledge import paths
-from gpudoctor.knowledge.loader import our_bundle, read_toml
+from gpudoctor.knowledge.loader import compiled_before, read_toml
 from gpudoctor.knowledge.structure import stack_names_from
 from gpudoctor.model.stack_names import StackNames
 
@@ -16,11 +16,11 @@ NEAR = 0.75
 
 @lru_cache(maxsize=1)
 def all_names() -> Mapping[str, StackNames]:
-    """The names of each stack, in the order of the ids. Raises structure.DataError for a file of ours that cannot be used."""
-    bundle = our_bundle()
-    if bundle is not None:
-        tables = [(json.loads(entry["table"]), entry["file"]) for entry in bundle["stacks"]]
-    else:  # a checkout whose bundle is still to be made
+    """By stack, in the order of the ids. Raises structure.DataError for a file of ours that cannot be used."""
+    compiled = compiled_before()
+    if compiled is not None:
+        tables = [(json.loads(entry["table"]), entry["file"]) for entry in compiled.stacks]
+    else:  # a checkout whose catalogue is still to be made
         folder = paths.checkout_checks()
         assert folder is not None
         tables = [(read_toml(path), str(path)) for path in sorted(folder.glob("stacks/*/stack.toml"))]

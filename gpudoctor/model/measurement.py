@@ -11,6 +11,8 @@ from gpudoctor.model.typed_json import Given, Limits, read, shaped
 
 KEPT_FORMAT = 1
 OK, FAILED, SKIPPED = "ok", "failed", "skipped"
+OUT_OF_TIME = "out of time; --full measures all, --workload NAME a single one"
+"""The reason of a measurement for which the minute had no room."""
 WIDTHS = {"float64": 8, "float16": 2, "bfloat16": 2}
 """Bytes of one number by dtype; a dtype that is not listed has 4."""
 AtLeastZero = Annotated[float, Limits(minimum=0)]
@@ -99,7 +101,8 @@ class Reference:
 
 
 CONDITION_FIELDS = (
-    "throttled", "others", "clock_mhz", "hottest_c", "busy_percent", "link_gt", "link_gt_max", "link_width", "link_width_max",
+    "throttled", "others", "others_share", "clock_mhz", "hottest_c", "busy_percent", "link_gt", "link_gt_max", "link_width",
+    "link_width_max",
     "power_limit_share", "gpu_address", "gpu_kind", "bar_share", "threads", "computed_on", "fallbacks", "python_debug", "filesystem",
     "on_windows_drive",
 )  # fmt: skip
@@ -114,6 +117,8 @@ class Conditions:
     """What slowed the device down; empty where it was monitored and nothing did."""
     others: str | None = None
     """Other processes that used the device; empty where it was monitored and there were none."""
+    others_share: float | None = None
+    """The share of all cores that other processes and the hypervisor took."""
     clock_mhz: float | None = None
     hottest_c: float | None = None
     """The highest temperature in degrees Celsius."""
@@ -133,6 +138,14 @@ class Conditions:
     bar_share: float | None = None
     """The share of the card's memory that the processor can address (Resizable BAR)."""
     threads: int | None = None
+    settings: tuple[str, ...] | None = None
+    """Settings of the framework, defaults included, that change the precision of a dtype ('INFERENCE_PRECISION_HINT f32 (default bf16)')
+    or the speed."""
+    other_path: str | None = None
+    """For a matrix product on a processor, a faster way of the same framework to the same product."""
+    other_path_speed_up: float | None = None
+    other_path_error: float | None = None
+    """The greatest error of that way, divided by the greatest number of the product in float64."""
     computed_on: str | None = None
     """The device of the last result, as the framework calls it."""
     fallbacks: tuple[str, ...] | None = None
@@ -145,10 +158,108 @@ class Conditions:
     """Whether that folder is on a drive of Windows, seen from WSL."""
 
 
+@shaped(open=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rhythm:
+    """Steps of two speeds."""
+
+    fast_ms: float
+    slow_ms: float
+    """The median duration of the slow steps; `fast_ms` is that of the others."""
+    slow_share: float
+    every: int | None
+    """One in so many steps is slow; null where they come in no regular order."""
+    border_ms: float
+
+    @property
+    def words(self) -> str:
+        times = f"{self.slow_ms / self.fast_ms:.1f} times as long as the others ({self.fast_ms:.3g} and {self.slow_ms:.3g} ms)"
+        if self.every is not None:
+            return f"one step in {self.every} takes {times}"
+        return f"steps have two speeds: {100 * self.slow_share:.0f} % of them take {times}"
+
+
+@shaped(open=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Growth:
+    """Memory use that grows with the steps."""
+
+    bytes_per_step: float
+    bytes: float
+    """The growth during the whole observation."""
+    of: str
+    """process, device, or addresses (address space that was reserved and not written to)."""
+
+    @property
+    def words(self) -> str:
+        name = {"process": "memory", "device": "memory of the device", "addresses": "address space"}.get(self.of, self.of)
+        return f"{name} grows by {_bytes(self.bytes_per_step)} a step ({_bytes(self.bytes)} in this run)"
+
+
+@shaped(open=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """The course of a measurement from its first step to its last. null: it could not be determined. Pairs hold the values of the first
+    and of the last third."""
+
+    seconds: float | None = None
+    """The duration of the sampling."""
+    slices_ms: tuple[float, ...] = ()
+    """The median durations of the steps in equally long parts of the measurement."""
+    warm_up_ms: tuple[float, ...] = ()
+    """The durations of a selection of the warm-up steps, without the first one."""
+    slowdown: float | None = None
+    """The duration of a step after the largest change divided by that before it, or at the end divided by the warm-up, if that is more; 1 where
+    the two distributions overlap."""
+    rhythm: Rhythm | None = None
+    growth: Growth | None = None
+    outcomes_checked: int | None = None
+    """The number of steps whose result was checked, of `outcomes_of`."""
+    outcomes_of: int | None = None
+    largest_change: float | None = None
+    """The largest change of the result between steps with the same work, relative to the result."""
+    first_loss: float | None = None
+    last_loss: float | None = None
+    clock_mhz: tuple[float, ...] = ()
+    heat_c: tuple[float, ...] = ()
+    watts: tuple[float, ...] = ()
+    others_rose: bool | None = None
+    """Whether other programs used clearly more in the second half than in the first."""
+
+    @property
+    def concern(self) -> str:
+        """What is wrong with it in a word, the worst first; '' where nothing is."""
+        if self.growth is not None:
+            return "leaks"
+        if self.slowdown is not None and self.slowdown >= SLOWER:
+            return "slows"
+        return "uneven" if self.rhythm is not None else ""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """A sentence for each concern, with what was seen beside it."""
+        found = [self.growth.words] if self.growth is not None else []
+        if self.slowdown is not None and self.slowdown >= SLOWER:
+            beside = "".join(f", {words}" for words in self.beside())
+            found.append(f"a step takes {self.slowdown:.1f} times as long at the end as at the begin{beside}")
+        if self.rhythm is not None:
+            found.append(self.rhythm.words)
+        return tuple(found)
+
+    def beside(self) -> tuple[str, ...]:
+        """Clock, heat and power at the begin and at the end, where they were seen."""
+        kinds = ((self.clock_mhz, "MHz"), (self.heat_c, "degrees Celsius"), (self.watts, "W"))
+        return tuple(f"{values[0]:.0f} to {values[1]:.0f} {unit}" for values, unit in kinds if len(values) == 2)
+
+
+SLOWER = 1.25
+"""The factor from which a step counts as slower at the end than at the beginning."""
+
+
 @shaped(
     Given("status", OK, then=("latency_ms", "throughput"), otherwise=("reason",)),
     open=True,
-    optional=("stage", "first_ms", "optimizer", "replicas", "noisy", "conditions", "notes"),
+    optional=("stage", "first_ms", "optimizer", "replicas", "noisy", "conditions", "notes", "course"),
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
@@ -196,8 +307,13 @@ class Measurement:
     """Why the numbers are less reliable than ci95_percent says."""
     conditions: Conditions | None = None
     """null where nothing could be determined."""
+    course: Course | None = None
     notes: tuple[str, ...] = ()
     """Remarks for a reader: why there is no energy, which conditions were unusual."""
+
+    @property
+    def out_of_time(self) -> bool:
+        return self.status == SKIPPED and (self.reason or "").startswith(OUT_OF_TIME)
 
     @property
     def title(self) -> str:
@@ -210,6 +326,11 @@ class Measurement:
             if self.batch is None and self.input:
                 words.append(_bytes(math.prod(self.input) * WIDTHS.get(self.dtype, 4)))
         return " ".join(words)
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether others were at work on the device so much that its numbers are noisy."""
+        return self.status == OK and bool(self.noisy) and self.conditions is not None and bool(self.conditions.others)
 
     def to_json(self) -> dict[str, Any]:
         """Plain dictionaries and lists, keys in the order of the contract; what is no finite number is null."""

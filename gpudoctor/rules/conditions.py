@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -23,6 +22,8 @@ class ConditionError(ValueError):
 
 def did_you_mean(word: str, choices: Any) -> str:
     """' (did you mean …?)' with the most similar known word; empty without one."""
+    import difflib  # late: for what is wrong alone
+
     near = difflib.get_close_matches(word, list(choices), n=1)
     return f" (did you mean '{near[0]}'?)" if near else ""
 

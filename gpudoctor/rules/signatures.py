@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from gpudoctor.model.deadline import Deadline
 from gpudoctor.model.signature import FAILURE, Hit, Literals, Numbered, Signature
+from gpudoctor.rules.literal_words import words_in
 from gpudoctor.rules.literals import bare, occurs, places, stands
 from gpudoctor.rules.operators import compiled
 from gpudoctor.rules.synonyms import PREFIX, members, spelled
@@ -61,6 +62,11 @@ class SearchedText:
     @property
     def long(self) -> bool:
         return len(self._small) >= LONG
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The words by which the signatures are found that may stand in it."""
+        return words_in(self._small)
 
     def look_for(self, literals: Iterable[str]) -> None:
         """Searches a long text for all of these literals (in lower case) in one pass; later queries use the result."""

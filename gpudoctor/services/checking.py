@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gpudoctor import __version__
 from gpudoctor.capture.open_host import open_host
@@ -22,7 +21,8 @@ from gpudoctor.facts.derive import measured, package_commands, pip_commands
 from gpudoctor.facts.measurement_store import LastRun, last_measurements, recorded_runs
 from gpudoctor.facts.report_facts import told as told_facts
 from gpudoctor.facts.tool_messages import said
-from gpudoctor.knowledge.loader import load_catalogue
+from gpudoctor.knowledge.compiled_catalogue import Entry
+from gpudoctor.knowledge.loader import load_catalogue, our_catalogue
 from gpudoctor.knowledge.stack_names import every_name, stack_of, suggestion
 from gpudoctor.knowledge.structure import DataError
 from gpudoctor.model.bounds import TooComplex, check_toml
@@ -43,6 +43,10 @@ if TYPE_CHECKING:
 
 class RequestError(ValueError):
     """A request that names something that does not exist. The message is one line."""
+
+
+class FrameworkBroken(RequestError):
+    """A request that is right, for a framework that cannot be imported here: a finding."""
 
 
 BAD_INPUT = (CaptureError, DataError, RequestError)
@@ -73,9 +77,23 @@ class CheckRequest:
             object.__setattr__(self, "stack", stack_of(self.stack))
 
 
-def catalogue(extra: Sequence[str] = (), wanted: Callable[[Mapping[str, Any]], bool] | None = None) -> Catalogue:
-    """All stacks, and all checks or those whose heads satisfy `wanted`. Raises knowledge.structure.DataError."""
+def catalogue(extra: Sequence[str] = (), wanted: Iterable[Entry] | None = None) -> Catalogue:
+    """All stacks, and all checks or those of ours that are `wanted`. Raises knowledge.structure.DataError."""
     return load_catalogue(vocabulary.items(), extra, wanted)
+
+
+def speaking_by_facts(facts: Facts) -> list[Entry]:
+    """The checks of ours that can have a finding where nothing else is known than these facts."""
+    items = vocabulary.items()
+    return [entry for entry in our_catalogue(items).with_facts(facts.known) if may_speak_by_facts(facts, items, entry["head"])]
+
+
+def speaking_by_messages(text: SearchedText) -> list[Entry]:
+    """The checks of ours of which the text holds all literals of a signature."""
+    entries = our_catalogue(vocabulary.items()).with_words(text.words)
+    if text.long:
+        text.look_for(literal for entry in entries for choices in entry["head"]["signature"] for choice in choices for literal in choice)
+    return [entry for entry in entries if may_show(text, entry["head"])]
 
 
 def open_for(request: CheckRequest) -> Host:
@@ -97,7 +115,7 @@ def check(request: CheckRequest, progress: Callable[[str], None] | None = None) 
         assert host is not None
         looked = gather_machine(host, "capture" if request.capture else host.origin, progress, live=request.capture is None)
     if knowledge is None:
-        knowledge = catalogue(request.checks, partial(may_speak_by_facts, looked.gathered.facts, vocabulary.items()))
+        knowledge = catalogue(request.checks, speaking_by_facts(looked.gathered.facts))
     report = diagnosed_report(looked, knowledge, request, demands)
     return replace(narrowed(report, request.stack) if request.stack else report, seconds=time.monotonic() - began)
 
@@ -108,7 +126,8 @@ def _asked_by_name(request: CheckRequest) -> Catalogue | None:
     if request.every_check or request.ignore:
         knowledge = catalogue(request.checks)
     elif request.stack or request.checks or request.every_trace:
-        knowledge = catalogue(request.checks, speaks_without_a_message)
+        every = our_catalogue(vocabulary.items()).entries()
+        knowledge = catalogue(request.checks, [entry for entry in every if speaks_without_a_message(entry["head"])])
     else:
         return None
     refuse_unknown_names(request, knowledge)
@@ -181,7 +200,7 @@ def match_tool_messages(facts: Facts, knowledge: Catalogue, deadline: Deadline) 
     if not lines:
         return knowledge, {}
     text, there = SearchedText(lines, deadline=deadline), {check.id for check in knowledge.checks}
-    told = catalogue(wanted=lambda head: head["id"] not in there and "signature" in head and may_show(text, head))
+    told = catalogue(wanted=[entry for entry in speaking_by_messages(text) if entry["head"]["id"] not in there])
     knowledge = replace(knowledge, checks=(*knowledge.checks, *told.checks))
     return knowledge, hits_in(text, knowledge.checks)
 
@@ -244,7 +263,7 @@ def report_from_facts(
     unread, incomplete = not_looked_at(facts, vocabulary.specs(), gathered.incidents)
     return Report(
         tool_version=__version__, created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), origin=origin,
-        facts=fact_tree(facts, vocabulary.specs()), unknown=unknown_facts(facts, vocabulary.specs()),
+        facts=fact_tree(facts, vocabulary.specs()), unknown=unknown_facts(facts),
         stacks=tuple(_in_order(ladders, findings)), findings=tuple(findings),
         summary=_summary(findings, ladders), headline=headline(facts), not_looked_at=unread, incomplete=incomplete,
         traces=(*traces, *weighed), catalogue_version=knowledge.version, undetermined=tuple(undetermined),

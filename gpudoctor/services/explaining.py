@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from gpudoctor.diagnosis.messages import concerned, hits_in, may_show, may_speak_by_facts
+from gpudoctor.diagnosis.messages import concerned, hits_in
 from gpudoctor.facts import vocabulary
 from gpudoctor.facts.collect import gather
 from gpudoctor.facts.text import large
 from gpudoctor.facts.text.cleaning import unquoted
 from gpudoctor.facts.text.reading import machine_of, settle, take
 from gpudoctor.facts.text.roles import Roles
-from gpudoctor.knowledge.loader import heads, read_folder
+from gpudoctor.knowledge.compiled_catalogue import Entry
+from gpudoctor.knowledge.loader import our_catalogue, read_folder
 from gpudoctor.model.check import Catalogue
 from gpudoctor.model.deadline import SECONDS, Deadline
 from gpudoctor.model.facts import Facts
@@ -73,8 +74,7 @@ def explain(request: ExplainRequest, progress: Callable[[int], None] | None = No
     """
     began = time.monotonic()
     asked = checking.CheckRequest(stack=request.stack, checks=request.checks, ignore=request.ignore)
-    signatures = cache(partial(_texts, request.checks))
-    wanted = partial(_anchors_of, signatures)
+    wanted = partial(every_anchor, request.checks)
     start, chunks = _beginning(request.text)
     told = _own_report(start, request.name)
     if told is not None:
@@ -82,7 +82,7 @@ def explain(request: ExplainRequest, progress: Callable[[int], None] | None = No
         deadline = Deadline()
         text = SearchedText(around, Roles(around), deadline)
         looked = checking.gather_report(told)
-        knowledge = _knowledge(request, asked, _spoken_of(request, text, signatures), looked.gathered.facts)
+        knowledge = _knowledge(request, asked, _spoken_of(request, text), looked.gathered.facts)
         knowledge, said = checking.match_tool_messages(looked.gathered.facts, knowledge, deadline)
         report = checking.report_from_facts(looked.gathered, knowledge, asked, "text", hits={**said, **hits_in(text, knowledge.checks)})
         late = (*report.incomplete, *_unread(deadline))
@@ -93,7 +93,7 @@ def explain(request: ExplainRequest, progress: Callable[[int], None] | None = No
         lines = [replace(line, source=request.place(line.number)) for line in lines]
     deadline = Deadline()
     text = SearchedText(lines, Roles(lines), deadline)
-    spoken = _spoken_of(request, text, signatures)  # before the deadline begins: it is for what a hostile text can make slow
+    spoken = _spoken_of(request, text)  # before the deadline begins: it is for what a hostile text can make slow
     evidence, sheet = take(lines, deadline)
     host = machine_of(evidence)
 
@@ -164,39 +164,27 @@ def _own_report(start: bytes, name: str) -> ReportDocument | None:
 
 
 def every_anchor(extra: Sequence[str] = ()) -> list[str]:
-    """The anchors that a long text is searched for: one literal of each signature, without words that are frequent in any log."""
-    return _anchors_of(partial(_texts, extra))
-
-
-def _anchors_of(signatures: Callable[[], _Texts]) -> list[str]:
-    literals = [literal for text in signatures() for literal in anchor(text)]
+    """What a long text is searched for: one literal of each signature, but for words that any log is full of."""
+    items = vocabulary.items()
+    texts: _Texts = [text for entry in our_catalogue(items).entries() for text in entry["head"].get("signature", ())]
+    further = [check for folder in extra for check in read_folder(Path(folder), items)[0]]
+    literals = [literal for text in chain(texts, (each.text for check in further for each in check.signatures)) for literal in anchor(text)]
     return [literal for literal in literals if len(literal) >= TELLING or not literal.strip().isalpha()]
 
 
-def _texts(extra: Sequence[str]) -> _Texts:
-    """The literals of all signatures, without building our own checks."""
-    items = vocabulary.items()
-    texts: _Texts = [text for head in heads(items) for text in head.get("signature", ())]
-    further = [check for folder in extra for check in read_folder(Path(folder), items)[0]]
-    return texts + [signature.text for check in further for signature in check.signatures]
+def _spoken_of(request: ExplainRequest, text: SearchedText) -> list[Entry] | None:
+    """The checks of ours that the text speaks of; None where every check is asked."""
+    return None if request.why or request.ignore else checking.speaking_by_messages(text)
 
 
-def _spoken_of(request: ExplainRequest, text: SearchedText, signatures: Callable[[], _Texts]) -> set[str] | None:
-    """The ids of our own checks for which the text contains all literals of a signature; None where every check is wanted."""
-    if text.long:
-        text.look_for(literal for choices in signatures() for choice in choices for literal in choice)
-    if request.why or request.ignore:
-        return None
-    return {head["id"] for head in heads(vocabulary.items()) if "signature" in head and may_show(text, head)}
-
-
-def _knowledge(request: ExplainRequest, asked: checking.CheckRequest, spoken: set[str] | None, facts: Facts) -> Catalogue:
-    """The catalogue of the checks that can have a finding: those whose literals the text contains, and those whose facts are known."""
-    items = vocabulary.items()
-
-    def wanted(head: Mapping[str, Any]) -> bool:
-        return spoken is None or head["id"] in spoken or may_speak_by_facts(facts, items, head)
-
+def _knowledge(request: ExplainRequest, asked: checking.CheckRequest, spoken: list[Entry] | None, facts: Facts) -> Catalogue:
+    """The checks that can have a finding: those that the text speaks of, and those whose facts are known."""
+    wanted = None if spoken is None else _once((*spoken, *checking.speaking_by_facts(facts)))
     knowledge = checking.catalogue(request.checks, wanted)
     checking.refuse_unknown_names(asked, knowledge)
     return knowledge
+
+
+def _once(entries: Iterable[Entry]) -> list[Entry]:
+    """Each check once, in the order of the catalogue, which is that of the files."""
+    return sorted({entry["file"]: entry for entry in entries}.values(), key=lambda entry: entry["file"].split("/"))

@@ -31,7 +31,7 @@ def sentence(advice: Advice) -> str:
 
 _LOOKS = lazy(
     r"(?:sudo )?(?:\w+=\S+ )*(?:lspci|lsmod|ls|cat|grep|dmesg|journalctl|modinfo|uname|id|groups|df|free|env(?=$| \|)|echo|printenv"
-    r"|clinfo|sycl-ls|rocminfo|rocm_agent_enumerator|gc-info|gc-monitor|xpu-smi discovery"
+    r"|clinfo|vulkaninfo|sycl-ls|rocminfo|rocm_agent_enumerator|gc-info|gc-monitor|xpu-smi discovery"
     r"|ldconfig -p|dpkg -[lLS]|nvcc --version|mokutil --sb-state"
     r"|nvidia-smi(?= -q| -L|$)|(?:\S*python3? -m )?pip (?:list|show|freeze|check)|uv pip (?:list|show|freeze|check)"
     r"|\S*python3? -c .*print|gpudoctor (?:check|show))(?![\w-])"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from importlib import resources
 from typing import Any
+
+from gpudoctor.model.package_data import data_text
 
 PUBLISHED = {
     "gpudoctor.report/1": "report", "gpudoctor.plan/1": "plan", "gpudoctor.diff/1": "diff", "gpudoctor.policy/1": "policy",
@@ -15,7 +16,7 @@ PUBLISHED = {
 
 def load(name: str = "report") -> dict[str, Any]:
     """data/<name>.schema.json of the package: report, plan, diff, policy or audit."""
-    schema = json.loads(resources.files("gpudoctor").joinpath(f"data/{name}.schema.json").read_text("utf-8"))
+    schema = json.loads(data_text(f"{name}.schema.json"))
     assert isinstance(schema, dict)
     return schema
 
