@@ -209,8 +209,8 @@ class Course:
     warm_up_ms: tuple[float, ...] = ()
     """The durations of a selection of the warm-up steps, without the first one."""
     slowdown: float | None = None
-    """The duration of a step after the largest change divided by that before it, or at the end divided by the warm-up, if that is more; 1 where
-    the two distributions overlap."""
+    """The duration of a step after the largest change divided by that before it, or at the end divided by the warm-up, if that is more;
+    1 where the two distributions overlap."""
     rhythm: Rhythm | None = None
     growth: Growth | None = None
     outcomes_checked: int | None = None
