@@ -144,7 +144,7 @@ def hits_in(text: SearchedText, checks: Sequence[Check], stacks: Sequence[Stack]
 
 
 def hits_of(signature: Signature, text: SearchedText) -> Iterator[Hit]:
-    """Where a text shows the signature; of a person's paragraph the sentences with its words must tell of the trouble, not only another one."""
+    """Where a text shows the signature; of a person's paragraph a sentence with its words must complain, not only another one."""
     return (hit for hit in text.hits(signature) if hit.role != COMPLAINT or _complained_of(hit, signature, text))
 
 
@@ -154,7 +154,9 @@ def _complained_of(hit: Hit, signature: Signature, text: SearchedText) -> bool:
     if len(sentences) < 2 or polarity(line) != TROUBLE:
         return True
     words = [word for choice in signature.text for word in spelled(choice)]
-    with_them = [each for each in (*above, *sentences, *below) if any(occurs(each.lower().encode("utf-8", "replace"), word) for word in words)]
+    with_them = [
+        each for each in (*above, *sentences, *below) if any(occurs(each.lower().encode("utf-8", "replace"), word) for word in words)
+    ]
     return not with_them or any(polarity(each) == TROUBLE for each in with_them)
 
 

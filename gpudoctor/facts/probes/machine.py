@@ -178,7 +178,9 @@ PROBE = Probe(
         FactSpec("platform.kind", "text", "linux, wsl2, wsl1, windows, macos or container"),
         FactSpec("platform.machine", "text", "processor architecture, such as x86_64"),
         FactSpec("platform.virtualisation", "text", "what virtualises this machine, such as kvm; absent on bare metal"),
-        FactSpec("jetson.module", "text", "which of NVIDIA's Jetson modules this is, such as Jetson Orin Nano; absent on any other machine"),
+        FactSpec(
+            "jetson.module", "text", "which of NVIDIA's Jetson modules this is, such as Jetson Orin Nano; absent on any other machine"
+        ),
         FactSpec("jetson.jetpack", "dotted", "its JetPack"),
         FactSpec("platform.complete", "bool", "whether a recording holds everything that was asked"),
         FactSpec("os.id", "text", "ID of /etc/os-release, or windows, macos"),

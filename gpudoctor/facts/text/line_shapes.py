@@ -266,9 +266,13 @@ SEVERAL_CODES = lazy("|".join(rf"{code}[`'\"]?(?:, | and | or |/|, and | & )[`'\
 GUIDING = lazy(rf"^\W{{0,6}}{_any(*_GUIDING)}", re.IGNORECASE)
 """A guide, a question or a change speaks of a message that may come: 'If you see `…`, install the driver.'"""
 _KINDS_OF_CHANGES = r"(?:fix(?:es|ed)?|feat|chore|docs|refactor)(?:\([\w./ -]{1,40}\))?!?: \S"
-_CHANGING = _any("fix(?:es|ed)?", "handle[sd]?", "avoid(?:s|ed)?", "prevent(?:s|ed)?", "work(?:ed|s)? around", "catch(?:es)?", "suppress(?:es|ed)?", "silenced?")
+_CHANGING = _any(
+    "fix(?:es|ed)?", "handle[sd]?", "avoid(?:s|ed)?", "prevent(?:s|ed)?", "work(?:ed|s)? around", "catch(?:es)?", "suppress(?:es|ed)?",
+    "silenced?",
+)
 _CHANGED = _any(
-    r"(?:[\w-]{2,20} )?(?:crash(?:es)?|errors?|hangs?|deadlocks?|segfaults?|regressions?|bugs?|leaks?|failures?|warnings?|exceptions?|races?|typos?)\b",
+    r"(?:[\w-]{2,20} )?(?:crash(?:es)?|errors?|hangs?|deadlocks?|segfaults?|regressions?|bugs?|leaks?)\b",
+    r"(?:[\w-]{2,20} )?(?:failures?|warnings?|exceptions?|races?|typos?)\b",
     r"[`\"'“]", r"[\w.]{2,60}(?:Error|Exception|Warning)\b",
 )
 """'Fix crash …', '- Avoid a deadlock …', 'Handles `…`': what a change did, named by the message that it ended."""
@@ -276,7 +280,8 @@ COMMITTED = lazy(
     _any(
         rf"^(?:[-*+•] )?(?:[0-9a-f]{{7,40}} )?{_KINDS_OF_CHANGES}",
         r"^(?:[-*+•] |[0-9a-f]{7,40} )[^\n]{3,300}\(#\d{1,7}\)\s{0,8}$",
-        rf"^(?:[-*+•] |\d{{1,3}}\. |[0-9a-f]{{7,40}} )?{_CHANGING} (?:an? |the |some |more |(?:rare|random|possible|potential|occasional|spurious) )*"
+        rf"^(?:[-*+•] |\d{{1,3}}\. |[0-9a-f]{{7,40}} )?{_CHANGING} "
+        r"(?:an? |the |some |more |(?:rare|random|possible|potential|occasional|spurious) )*"
         rf"{_CHANGED}",
     ),
     re.IGNORECASE,

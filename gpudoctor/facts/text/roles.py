@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 from gpudoctor.facts.text import line_shapes as shapes
 from gpudoctor.facts.text.polarity import FINE, HYPOTHETICAL, NEUTRAL, TROUBLE, polarity
-from gpudoctor.facts.text.sections import typed_in
 from gpudoctor.facts.text.quoted import is_only_quoted
+from gpudoctor.facts.text.sections import typed_in
 from gpudoctor.facts.text.settled import is_settled
 from gpudoctor.model.signature import ADVICE, CODE, COMMAND, COMPLAINT, FAILURE, LISTING, LOG, PROSE, Numbered
 from gpudoctor.model.signature import TROUBLE as TROUBLE_ROLES

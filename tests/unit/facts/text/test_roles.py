@@ -53,7 +53,7 @@ def role(text: str) -> str:
         (FAILURE, "Abort was called at 212 line in file:"),
         (FAILURE, 'Device with "NPU" name is not registered in the runtime'),
         (FAILURE, "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES"),
-        (FAILURE, "CUDA backend failed to initialize: Found cuBLAS version 120103, but the wheel was built against 120205, which is newer."),
+        (FAILURE, "CUDA backend failed to initialize: Found cuBLAS version 120103, but it was built against 120205, which is newer."),
         (FAILURE, "mpirun noticed that process rank 1 with PID 0 on node a exited on signal 11 (Segmentation fault)."),
         (FAILURE, "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver."),
         (FAILURE, "ROCk module is NOT loaded, possibly no GPU devices"),
