@@ -239,6 +239,7 @@ _REQUESTS = (
     r"^\W{0,3}(?:feature|enhancement|proposal|rfc|wishlist|suggestion)(?: request)?\s?[\]:)]",
     r"\bplease (?:let (?!us know|me know)|support |add (?:support|an? (?:option|flag|way|check))\b)",
     r"\b(?:would|could) be (?:nice|great|good|helpful|useful|better)\b",
+    r"^\W*how (?:can|do|could|should|would) (?:I|we|one|you) (?:count|match|parse|grep|filter|catch|silence|suppress|simulate)\b",
     r"\b(?:could|can|would) (?:you|we|someone|somebody) (?:please |also |maybe )?(?:add|catch|document|mention|rename|cover|expose)\b",
     r"\b(?:it|this|that|one|which|they) should (?:\w+ )?(?:retry|print|say|warn|catch|tell|report|show|refuse|fall back|be able)\b",
 )
@@ -247,6 +248,7 @@ REQUEST = lazy(_any(*_REQUESTS), re.IGNORECASE)
 _MESSAGE = r"(?:[`\"'“‘]|\w{2,60}(?:Error|Exception|Warning): )"
 _GUIDING = (
     r"(?:notes? from|(?:an? )?interview question|exercise|quiz|question \d+[.:]|lesson \d+|chapter \d+|glossary)\b",
+    r"(?:example|sample) (?:row|entry|record):", r"(?:user|human|customer|student): ?(?:what|why|when|how|and how|and what) ",
     r"(?:if|when|whenever|in case|should) (?:you|it|this|that|the \w{2,30}) (?:ever |still )?"
     rf"(?:see|get|encounter|meet|receive|hit|run into|says?|prints?|shows?|reports?)\b[^,;]{{0,40}}?{_MESSAGE}",
     r"(?:this|the) (?:pr|pull request|patch|commit|page|section|guide|article|document|docs|documentation|readme) "

@@ -42,8 +42,10 @@ def test_a_reported_message_is_more_than_quoted(line: str) -> None:
         '[00:12:31] HOST: And then you got it?\n[00:12:34] GUEST: Yes, "CUDA error: device-side assert triggered".\n[00:12:40] HOST: Oh.\n'
         "[00:12:41] GUEST: So it was.",
         'Retry on timeouts\n\nThe ranks\ndied with "Watchdog caught collective operation timeout".\nSo.\n\nSigned-off-by: K <k@a.org>',
+        'Messages\n\n1. "CUDA out of memory": the batch is big.\n2. "Torch not compiled with CUDA enabled": a CPU wheel.\n\nMore soon.',
+        "User: what is HSA_STATUS_ERROR_EXCEPTION?\nAssistant: A status of the runtime.\nUser: and how would I test my handler?",
     ],
-    ids=["table", "quiz", "transcript", "commit"],
+    ids=["table", "quiz", "transcript", "commit", "glossary", "dialogue"],
 )
 def test_a_text_that_only_holds_messages_has_no_trouble(text: str) -> None:
     lines = lines_of(text)

@@ -50,6 +50,8 @@ def role(text: str) -> str:
         (FAILURE, "src/grid.hip.cpp:7:5: error: ignoring return value of type 'hipError_t' [-Werror=unused-value]"),
         (ADVICE, "Could you add a test for the case that OutOfMemoryError is raised inside the context?"),
         (PROSE, 'Since the memory was replaced there were no more "Xid 31" or segmentation faults in nine days'),
+        (ADVICE, 'Example row: "RuntimeError: HIP error: out of memory on gfx1030", label oom.'),
+        (ADVICE, 'How can I count lines such as "NVRM: Xid (PCI:0000:17:00): 94" with the agent?'),
         (FAILURE, "Abort was called at 212 line in file:"),
         (FAILURE, 'Device with "NPU" name is not registered in the runtime'),
         (FAILURE, "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES"),
