@@ -76,6 +76,11 @@ class Session:
 
         return torch_collective.run(self.device, DTYPES[request.get("dtype", "float32")], request, self.about())
 
+    def data_parallel(self, request):
+        import torch_data_parallel
+
+        return torch_data_parallel.run(self.device, DTYPES[request.get("dtype", "float32")], request, self.about())
+
 
 class _Network(Work):
     unit = "items/s"
