@@ -232,7 +232,7 @@ def status(done: Validated) -> int:
 
 
 class MeasurementScreen:
-    """The moving table (validating.MeasurementListener): redrawn in place on a terminal, silent in a pipe."""
+    """The moving table (benchmark.measurement_listener): redrawn in place on a terminal, silent in a pipe."""
 
     MOST = 24
     """Lines: older ones scroll out of it."""

@@ -68,6 +68,8 @@ def _record(each: Measurement, all_of_them: Sequence[Measurement], date: str, re
         "gpu_address": _told(seen.gpu_address), "gpu_kind": _told(seen.gpu_kind), "bar_share": _told(seen.bar_share),
         "threads": _told(None if each.replicas else seen.threads), "computed_on": _told(seen.computed_on),
         "fallbacks": UNSEEN if seen.fallbacks is None else list(seen.fallbacks) or None, "python_debug": _told(seen.python_debug),
+        "settings": UNSEEN if seen.settings is None else list(seen.settings) or None, "other_path": _told(seen.other_path),
+        "other_path_speed_up": _told(seen.other_path_speed_up), "other_path_error": _told(seen.other_path_error),
         **_course(each.course, latency), "filesystem": _told(seen.filesystem), "on_windows_drive": _told(seen.on_windows_drive),
     }  # fmt: skip
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Annotated, Any
+from typing import Annotated, Any, TypedDict
 
 from gpudoctor.model.typed_json import Given, Limits, read, shaped
 
+KEPT_FORMAT = 1
 OK, FAILED, SKIPPED = "ok", "failed", "skipped"
 OUT_OF_TIME = "out of time; --full measures all, --workload NAME a single one"
 """The reason of a measurement for which the minute had no room."""
@@ -253,7 +254,7 @@ SLOWER = 1.25
 
 
 @shaped(
-    Given(field="status", value=OK, then=("latency_ms", "throughput"), otherwise=("reason",)),
+    Given("status", OK, then=("latency_ms", "throughput"), otherwise=("reason",)),
     open=True,
     optional=("stage", "first_ms", "optimizer", "replicas", "noisy", "conditions", "notes", "course"),
 )
@@ -338,6 +339,26 @@ class Measurement:
     def from_json(cls, table: Any) -> Measurement:
         """What `to_json` made. Raises TypedJsonError, a ValueError, for anything else."""
         return read(cls, table)
+
+
+class RecordedRun(TypedDict):
+    """The measurements of one run of `validate`, as a recording of a machine holds them (measurements.json)."""
+
+    date: str
+    """UTC: 2026-11-21T20:00:00Z."""
+    measurements: Sequence[Measurement]
+
+
+class KeptRun(RecordedRun):
+    """The measurements of one environment on one device, as the state folder keeps them for a later `check`."""
+
+    format: Annotated[int, Limits(const=KEPT_FORMAT)]
+    environment: str
+    """The interpreter (fact python.executable)."""
+    framework: str
+    device: str
+    depends_on: Mapping[str, str | None]
+    """Versions of software and devices that influence the result; null: absent."""
 
 
 def _bytes(size: float) -> str:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import thread_time
-from typing import Any, Protocol
+from typing import Any
 
 from gpudoctor.benchmark import (
     batch_choice,
@@ -27,6 +27,7 @@ from gpudoctor.benchmark.blame import without_blame
 from gpudoctor.benchmark.conditions import conditions
 from gpudoctor.benchmark.devices import MeasurementTarget
 from gpudoctor.benchmark.job_plan import Budget, Job, ValidateOptions
+from gpudoctor.benchmark.measurement_listener import MeasurementListener
 from gpudoctor.benchmark.monitors.main_memory import free_memory
 from gpudoctor.benchmark.monitors.monitor import Watching
 from gpudoctor.benchmark.monitors.monitor_choice import gpu_of, peaks_of, watching_for
@@ -59,16 +60,6 @@ BEGINNING = 1.0
 IDLE = 20.0
 """Seconds without any processor time after which a worker that computes on the processor hangs."""
 Progress = Callable[[str], None]
-
-
-class MeasurementListener(Protocol):
-    """What receives the progress of a run: a table on a terminal, or nothing."""
-
-    def planned(self, jobs: Sequence[Job], seconds: float) -> None: ...
-    def begins(self, job: Job) -> None: ...
-    def stage(self, job: Job, stage: str, table: Mapping[str, Any]) -> None: ...
-    def ends(self, job: Job, measured: Measurement) -> None: ...
-    def left(self, seconds: float) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +114,7 @@ def validate(request: ValidateRequest, progress: Progress | None = None, watcher
     left = job_plan.QUICK_BUDGET - reserve - (time.monotonic() - began) if request.asked.within_budget else None
     run = Run(LocalHost(budget=0.0), gathered.facts, watcher)
     left_out, interrupted = run.until_interrupted(targets, request.asked, left)
+    run.against_the_processor()
     picks = batch_choice.picks(run.measurements, request.asked.max_latency)
     report = judged(gathered, batch_choice.marked(run.measurements, picks), knowledge, check, host.origin)
     kept = [] if request.asked.model else run.measurements
@@ -172,7 +164,7 @@ class Run:
         except KeyboardInterrupt:
             if not any(each.status != SKIPPED for each in self.measurements):
                 raise
-            self._against_the_processor()
+            self.against_the_processor()
             self.measurements += never_begun([job for _, jobs in replica_jobs.plans(targets, asked) for job in jobs], self.measurements)
             return replica_jobs.left_out(targets, asked), True
 
@@ -186,10 +178,9 @@ class Run:
                 self._turn(waiting, end, caches)
                 del waiting[0]
             self._disturbed_again(end, caches)
-        self._against_the_processor()
         return replica_jobs.left_out(targets, asked)
 
-    def _against_the_processor(self) -> None:
+    def against_the_processor(self) -> None:
         """What a processor can do at most is known when all was measured: the fastest of it."""
         cache = processor.last_cache(self._host)
         speeds = list(processor_speed.reached(self._on_processor.values(), cache))
@@ -299,7 +290,7 @@ class Run:
         most = sum(patience) if limit is None else min(sum(patience), limit)
         try:
             answer = workers.ask(
-                self._host, jobs[0].target.python, _request(jobs, limit), caches=caches, limit=most, variables=variables,
+                self._host, jobs[0].target.python, turns.request(jobs, limit), caches=caches, limit=most, variables=variables,
                 on_stage=on_stage, on_answer=on_answer, on_start=pids.append, address_space=self._most_addresses(jobs[0]),
                 stop=stop if len(jobs) > 1 else None, idle=IDLE if jobs[0].target.on_processor and jobs[0].compile == "none" else None,
             )  # fmt: skip
@@ -391,9 +382,3 @@ class Run:
             return None
         free, _ = free_memory(self._host)
         return None if free is None else free + (8 << 30) + (os.cpu_count() or 1) * (1 << 29)
-
-
-def _request(jobs: Sequence[Job], limit: float | None) -> dict[str, Any]:
-    """What one worker reads. `limit`: seconds from its start in which all of it has to be over."""
-    each = [{**job.request(), "within": limit} for job in jobs]
-    return each[0] if len(each) == 1 else {"framework": jobs[0].target.framework, "jobs": each}

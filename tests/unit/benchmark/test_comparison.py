@@ -10,7 +10,9 @@ import pytest
 
 from gpudoctor.benchmark import comparison, repeatability
 from gpudoctor.facts import vocabulary
+from gpudoctor.model.measurement import OUT_OF_TIME
 from gpudoctor.reporters.measurement import comparison_text
+from gpudoctor.reporters.shared.layout import Terminal
 from gpudoctor.services import experimenting
 from gpudoctor.services.checking import RequestError
 
@@ -91,6 +93,34 @@ def test_the_same_backend_is_preferred() -> None:
     ours = report(measured(10.0), measured(4.0, backend="cuda"))
     theirs = report(measured(8.0, backend="cuda"), measured(30.0))
     assert sorted(row.speed for row in comparison.compare(ours, theirs).rows) == [2.0, 3.0]
+
+
+def test_another_framework_is_paired_by_its_work_where_there_is_only_one() -> None:
+    opencl = measured(30.0, framework="torch-opencl", backend="ocl", device_name="pthread")
+    (row,) = comparison.compare(report(opencl), report(measured(10.0))).rows
+    assert (row.framework, row.speed, row.verdict) == ("torch-opencl by torch", pytest.approx(1 / 3), "slower")
+    assert "framework torch-opencl here, torch there" in row.differs and "backend ocl here, cpu there" in row.differs
+    openvino, ort = measured(5.0, framework="openvino"), measured(6.0, framework="onnxruntime")
+    family = comparison.compare(report(opencl), report(measured(10.0), openvino))
+    assert [each.framework for each in family.rows] == ["torch-opencl by torch"] and len(family.only_there) == 1
+    assert [each.framework for each in comparison.compare(report(openvino), report(ort)).rows] == ["openvino by onnxruntime"]
+    several = comparison.compare(report(openvino), report(ort, measured(10.0)))
+    assert several.rows == () and len(several.only_here) == 1 and len(several.only_there) == 2
+
+
+def test_what_a_framework_has_not_is_no_fault_of_another() -> None:
+    skipped = measured(1.0, framework="openvino", status="skipped", reason="it computes, it does not train", latency_ms=None)
+    assert comparison.compare(report(skipped), report(measured(10.0))).broken == ()
+    assert comparison.compare(report({**skipped, "status": "failed"}), report(measured(10.0))).broken != ()
+    assert comparison.compare(report({**skipped, "framework": "torch"}), report(measured(10.0))).broken != ()
+    late = {**skipped, "framework": "torch", "reason": f"{OUT_OF_TIME}; it was stopped at 'build'"}
+    assert comparison.compare(report(late), report(measured(10.0))).broken == (), "a minute that was too short is none either"
+
+
+def test_a_name_that_is_too_long_has_a_line_of_its_own() -> None:
+    found = comparison.compare(report(measured(5.0, framework="openvino")), report(measured(6.0, framework="onnxruntime")))
+    lines = comparison_text.render(found, Terminal(width=80)).splitlines()
+    assert "resnet50 inference openvino by onnxruntime float32 b16" in lines and all(len(line) <= 80 for line in lines)
 
 
 def test_a_failure_on_one_side_is_told() -> None:
