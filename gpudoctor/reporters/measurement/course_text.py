@@ -54,10 +54,10 @@ def looked_at(done: Sequence[Measurement]) -> Iterator[str]:
     same = [course for course in courses if course.first_loss is None]
     found = []
     if same:
-        found.append(f"{_of(same)} timed steps gave the result of the first")
+        found.append(f"the results of {_of(same)} timed steps were compared with the first: the same")
     if losses:
         fell = sum((course.last_loss or 0.0) < (course.first_loss or 0.0) for course in losses)
-        found.append(f"losses are finite in {_of(losses)} steps and fell in {fell} of {len(losses)} trainings")
+        found.append(f"losses of {_of(losses)} steps are finite, and fell in {fell} of {len(losses)} trainings")
     if found:
         yield "; ".join(found)
 

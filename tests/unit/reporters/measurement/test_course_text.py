@@ -65,7 +65,8 @@ def test_what_was_looked_at_is_one_sentence() -> None:
     same = replace(EVEN, course=replace(EVEN.course, outcomes_checked=40, outcomes_of=400))
     loss = replace(EVEN, course=replace(EVEN.course, outcomes_checked=20, outcomes_of=20, first_loss=7.0, last_loss=1.0))
     assert list(looked_at([same, loss, EVEN])) == [
-        "40 of 400 timed steps gave the result of the first; losses are finite in 20 steps and fell in 1 of 1 trainings"
+        "the results of 40 of 400 timed steps were compared with the first: the same; "
+        "losses of 20 steps are finite, and fell in 1 of 1 trainings"
     ]
     assert list(looked_at([EVEN])) == []
 
