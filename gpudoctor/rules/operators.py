@@ -16,6 +16,8 @@ from gpudoctor.rules.versions import compare_dotted, dotted, in_release
 
 @dataclass(frozen=True, slots=True)
 class Operator:
+    """A test of a fact's value, the types of value that it takes, and its English phrase."""
+
     test: Callable[[Any, Any], bool | None]
     takes: tuple[type, ...]
     phrase: str
@@ -63,6 +65,7 @@ LONGEST = 4_000
 
 @lru_cache(maxsize=4096)
 def compiled(pattern: str) -> re.Pattern[str]:
+    """The compiled regular expression, which ignores case."""
     return re.compile(pattern, re.IGNORECASE)
 
 
