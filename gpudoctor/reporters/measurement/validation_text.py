@@ -264,6 +264,8 @@ def _meaning(report: Report, width: int, verbose: bool) -> Iterator[Line]:
         yield from hanging(
             (Span("  right    ", "good"),), f"{len(judged)} of {len(done)} match the float64 reference on the processor", width
         )
+    for text in course_text.looked_at(done):
+        yield from hanging((Span("  steps    ", "good"),), text, width)
     more = [each for each in done if each.task != "micro" and not each.replicas and set(each.includes) - {"compute"}]
     for parts, names in grouped([(_clock(each), _named(each)) for each in more]):
         yield from hanging((Span("  clock    ", "dim"),), f"{names}: {parts} are inside", width)
