@@ -66,8 +66,8 @@ WORKLOADS: tuple[Workload, ...] = (
     Workload(id="memory_bandwidth", title="c = a + b over more than the caches", tasks=("micro",), unit="B/s",
              quick={"micro": 4}),
     Workload(
-        id="operators", title="operators of torch against references of their own, in seconds (all of them: --operators)", tasks=("micro",),
-        unit="operators", quick={"micro": 3},
+        id="operators", title="operators one by one against references of their own, in seconds (more of them: --operators)",
+        tasks=("micro",), unit="operators", quick={"micro": 3},
     ),
     Workload(id="host_to_device", title="copy of 64 MiB to the device", tasks=("micro",), unit="B/s", quick={"micro": 5}),
     Workload(id="device_to_host", title="copy of 64 MiB from the device", tasks=("micro",), unit="B/s", quick={"micro": 5}),
@@ -91,6 +91,11 @@ WORKLOADS: tuple[Workload, ...] = (
     Workload(
         id="all_reduce", title="sums over several devices, 1 KiB to 256 MiB (nccl, rccl, xccl; gloo between processes of a processor)",
         tasks=("micro",), unit="B/s", variants=tuple({"bytes": size} for size in MESSAGES), together=True,
+    ),
+    Workload(
+        id="ddp_training", worker="resnet18", tasks=("training",), unit="images/s", together=True, options=CLASSIFIER,
+        title="ResNet-18 in training by a process for each device (DistributedDataParallel); gradients as those of one process",
+        processor={"batch": 4},
     ),
     Workload(
         id="style_transfer", title="style transfer with reflection padding, 256x256", tasks=("training", "inference"), unit="images/s",
