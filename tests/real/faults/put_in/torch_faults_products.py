@@ -57,7 +57,7 @@ def convolution_keeps_old_weights(call, x, weight, *rest):
 
 def _backward(fault, change):
     def wrong(call, *args):
-        return change([each if each is None else each for each in call(*args)])
+        return change(list(call(*args)))
 
     operator("convolution_backward", fault=fault)(wrong)
 
@@ -130,9 +130,7 @@ def bmm_takes_the_first_of_the_batch(call, a, b):
 
 @operator("mm")
 def product_of_a_transposed_matrix_is_off(call, a, b):
-    return call(a, b if b.is_contiguous() or b.shape[0] != b.shape[1] else b.t().contiguous().t().roll(1, 0)) if b.is_contiguous() else call(
-        a, b.contiguous().roll(1, 1)
-    )  # fmt: skip
+    return call(a, b if b.is_contiguous() else b.contiguous().roll(1, 1))
 
 
 @operator("mm")

@@ -114,7 +114,7 @@ def a_strided_copy_takes_what_lies_next(call, x, **kwargs):
 @operator("var", "std")
 def variance_divides_by_all(call, x, dim=None, **kwargs):
     kwargs.pop("correction", None)
-    return call(x, dim, correction=0) if dim is not None else call(x, dim, correction=0)
+    return call(x, dim, correction=0)
 
 
 after("random_numbers_are_shifted", lambda y: y.add_(0.1), "normal_", "randn")

@@ -139,7 +139,7 @@ def _slow(found, step, age, seen=[]):  # noqa: B006
     now = time.monotonic()
     seen.append(now)
     if now - seen[0] > 2 and len(seen) > 2:
-        gaps = sorted(b - a for a, b in zip(seen[1:20], seen[2:21], strict=False))
+        gaps = sorted(b - a for a, b in itertools.pairwise(seen[1:21]))
         time.sleep(2 * gaps[len(gaps) // 2] if gaps else 0)
     return found
 
