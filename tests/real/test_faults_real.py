@@ -10,7 +10,7 @@ from faults import noticing
 from faults.corpus import DEVICES, FAULTS, Fault
 from faults.environment import NAMES, faulty
 
-from gpudoctor.benchmark import workers
+from gpudoctor.model.measurement import OK
 
 OF_OPERATORS = [fault for fault in FAULTS if fault.job == "operators"]
 
@@ -27,7 +27,7 @@ def test_a_sound_framework_raises_no_alarm(framework: str, tmp_path: Path) -> No
     """In the same kind of environment, so that the way in which faults are put in is none itself."""
     python = faulty(build(NAMES[framework]), tmp_path / "sound", framework, "")
     answer = noticing.by_operators(str(python), framework)
-    assert answer.status == workers.OK, answer.reason
+    assert answer.status == OK, answer.reason
     assert [row for row in answer.result["operators"] if row["verdict"] != "native"] == []
 
 

@@ -16,6 +16,7 @@ from faults.corpus import DEVICES, Fault
 from faults.environment import NAMES, faulty
 from gpudoctor.benchmark import workers
 from gpudoctor.benchmark.results import judged
+from gpudoctor.model.measurement import OK
 from gpudoctor.system.local_host import LocalHost
 
 TRAINING = ("--workload", "resnet18", "--task", "training", "--batch", "1", "--device", "cpu", "--duration", "6")
@@ -28,7 +29,7 @@ def noticed(fault: Fault, folder: Path) -> str:
         return by_command(python, *TRAINING)
     answer = by_operators(python, fault.framework)
     wrong = [row for row in answer.result.get("operators", ()) if row["verdict"] in ("wrong", "crash")]
-    if answer.status != workers.OK:
+    if answer.status != OK:
         raise RuntimeError(answer.reason)
     return f"{wrong[0]['operator']}: {wrong[0]['note']}" if wrong else ""
 
