@@ -66,7 +66,7 @@ def measurement(
     )  # fmt: skip
     if answer.status != OK:
         return base
-    if job.workload.id == "operators":
+    if job.workload.unit == "operators":
         return of_operators(base, result.get("operators"))
     return _measured(base, job, answer, seen, joules, no_energy, device, together)
 

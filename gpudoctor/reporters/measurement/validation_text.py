@@ -206,7 +206,7 @@ def time_text(each: Measurement) -> str:
 
 
 def rate_text(each: Measurement) -> str:
-    if each.workload == "operators":
+    if each.workload in ("operators", "large_tensors"):
         return f"{each.iterations or 0} operators"
     if each.throughput is None:
         return "-"
