@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-WORKLOADS = Path(__file__).resolve().parents[1] / "gpudoctor" / "workloads"
+WORKLOADS = Path(__file__).resolve().parents[1] / "gpudoctor" / "target" / "workloads"
 sys.path[:0] = [str(WORKLOADS), str(WORKLOADS / "backends")]
 
 import timing  # noqa: E402

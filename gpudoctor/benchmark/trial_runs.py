@@ -70,6 +70,8 @@ def run(
     for number in range(2 * whole):
         if number == whole and not sides.judged().recommended:
             break
+        if number == len(ROUND) and sides.settled():
+            break
         if (ended := sides.run(ROUND[number % len(ROUND)])) is not None:
             outcome, reason = ended
             return replace(_result(trial, plain, changed, facts, outcome), reason=reason, recommended=outcome == HELPS)
@@ -128,6 +130,11 @@ class Sides:
         if broken := wrong(answer):
             return WRONG, f"it runs with it alone, and the result is wrong: {broken}"
         return HELPS, f"it runs with it alone; without it: {without.reason}"
+
+    def settled(self) -> bool:
+        """Whether the first block already rules out that it is worth anything: more runs would say the same."""
+        found = self.judged()
+        return found.outcome in (SAME, HARMS) and found.speed_up is not None and found.speed_up < WORTH
 
     def judged(self, since: int = 0) -> TrialResult:
         """Of the runs from number `since` on, of each side."""

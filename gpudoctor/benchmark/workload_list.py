@@ -93,6 +93,11 @@ WORKLOADS: tuple[Workload, ...] = (
         tasks=("micro",), unit="B/s", variants=tuple({"bytes": size} for size in MESSAGES), together=True,
     ),
     Workload(
+        id="ddp_training", worker="resnet18", tasks=("training",), unit="images/s", together=True, options=CLASSIFIER,
+        title="ResNet-18 in training by a process for each device (DistributedDataParallel); gradients as those of one process",
+        processor={"batch": 4},
+    ),
+    Workload(
         id="style_transfer", title="style transfer with reflection padding, 256x256", tasks=("training", "inference"), unit="images/s",
         options={"batch": 1, "height": 256, "width": 256}, dtypes=("float32", "bfloat16"),
     ),

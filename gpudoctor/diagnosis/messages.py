@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 from gpudoctor.facts.text.line_heads import other_program
+from gpudoctor.facts.text.polarity import TROUBLE, polarity, sentences_of
 from gpudoctor.facts.text.topics import VENDORS as VENDOR_WORDS
 from gpudoctor.model.check import Check, Stack
 from gpudoctor.model.facts import Facts
 from gpudoctor.model.lazy_pattern import lazy
-from gpudoctor.model.signature import FAILURE, LOG, Hit, Signature
+from gpudoctor.model.signature import COMPLAINT, FAILURE, LOG, Hit, Signature
+from gpudoctor.rules.literals import occurs
 from gpudoctor.rules.signatures import SearchedText, letters
+from gpudoctor.rules.synonyms import spelled
 
 A_SENTENCE = 32
 """The number of letters from which a message is unlikely to come from another program."""
@@ -135,12 +138,29 @@ def hits_in(text: SearchedText, checks: Sequence[Check], stacks: Sequence[Stack]
     found: dict[str, list[Hit]] = {}
     for check in checks:
         for signature in check.signatures:
-            meant = (hit for hit in text.hits(signature) if speakers.may_mean(hit, check, signature))
+            meant = (hit for hit in hits_of(signature, text) if speakers.may_mean(hit, check, signature))
             hits = list(islice(meant, MOST_HITS))
             if hits:
                 distinct = shown is None or has_own_words(signature) or shown.stack_of(check)
                 found.setdefault(check.id, []).extend(hit if distinct else replace(hit, distinct=False) for hit in hits)
     return {name: strongest_first(hits)[:MOST_HITS] for name, hits in found.items()}
+
+
+def hits_of(signature: Signature, text: SearchedText) -> Iterator[Hit]:
+    """Where a text shows the signature; of a person's paragraph the sentences with its words must tell of the trouble, not only another one."""
+    return (hit for hit in text.hits(signature) if hit.role != COMPLAINT or _complained_of(hit, signature, text))
+
+
+def _complained_of(hit: Hit, signature: Signature, text: SearchedText) -> bool:
+    above, line, below = text.around(hit.line, signature.within - 1)
+    sentences = sentences_of(line)
+    if len(sentences) < 2 or polarity(line) != TROUBLE:
+        return True
+    words = [word for choice in signature.text for word in spelled(choice)]
+    with_them = [
+        each for each in (*above, *sentences, *below) if any(occurs(each.lower().encode("utf-8", "replace"), word) for word in words)
+    ]
+    return not with_them or any(polarity(each) == TROUBLE for each in with_them)
 
 
 def strongest_first(hits: Iterable[Hit]) -> list[Hit]:

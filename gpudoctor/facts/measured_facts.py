@@ -12,7 +12,7 @@ from gpudoctor.model.measurement import FAILED, OK, SKIPPED, Conditions, Course,
 FULL = (
     "out of memory", "outofmemory", "memoryerror", "memory was full", "memory is full", "memory was nearly full", "out_of_device_memory",
     "out_of_host_memory", "allocation_failure", "resource_exhausted", "out_of_resources", "not enough memory", "enough gpu video memory",
-    "failed to allocate", "insufficient memory", "bad_alloc",
+    "failed to allocate", "insufficient memory", "bad_alloc", "allocate memory", "e_outofmemory", "failed to map segment",
 )  # fmt: skip
 """How frameworks and our own watch say it; an 'illegal memory access' is another thing."""
 UNSEEN = Unknown("not probed")

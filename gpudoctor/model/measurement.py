@@ -324,6 +324,11 @@ class Measurement:
                 words.append(_bytes(math.prod(self.input) * WIDTHS.get(self.dtype, 4)))
         return " ".join(words)
 
+    @property
+    def disturbed(self) -> bool:
+        """Whether others were at work on the device so much that its numbers are noisy."""
+        return self.status == OK and bool(self.noisy) and self.conditions is not None and bool(self.conditions.others)
+
     def to_json(self) -> dict[str, Any]:
         """Plain dictionaries and lists, keys in the order of the contract; what is no finite number is null."""
         plain = _plain(self)

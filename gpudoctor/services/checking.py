@@ -45,6 +45,10 @@ class RequestError(ValueError):
     """A request that names something that does not exist. The message is one line."""
 
 
+class FrameworkBroken(RequestError):
+    """A request that is right, for a framework that cannot be imported here: a finding."""
+
+
 BAD_INPUT = (CaptureError, DataError, RequestError)
 """Errors that a caller shows as one line: some input cannot be used."""
 

@@ -106,6 +106,14 @@ def is_quiet(host: CounterHost, seconds: float = 1.0) -> bool:
     return share is not None and share < OTHERS
 
 
+def ticks_in_a_second() -> float:
+    """100 on all usual kernels."""
+    try:
+        return float(os.sysconf("SC_CLK_TCK"))
+    except (AttributeError, ValueError, OSError):
+        return 100.0
+
+
 def ticks_of(host: ReadingHost, process: int | str) -> float | None:
     """User and system time of a process and of its children that ended, in clock ticks; None where it is gone."""
     fields = host.read(f"/proc/{process}/stat", limit=10_000).text.rpartition(")")[2].split()

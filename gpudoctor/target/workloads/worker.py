@@ -30,7 +30,7 @@ BACKENDS = {
 FULL = (
     "out of memory", "outofmemory", "out_of_host_memory", "out_of_device_memory", "cl_mem_object_allocation_failure", "resource_exhausted",
     "out_of_resources", "not enough memory", "not enough gpu video memory", "allocate memory", "failed to allocate",
-    "insufficient memory", "e_outofmemory", "bad_alloc",
+    "insufficient memory", "e_outofmemory", "bad_alloc", "failed to map segment",
 )  # fmt: skip
 
 
@@ -125,7 +125,7 @@ def carry_out(request, backend):
     say("device", **session.about())
     if request.get("job") == "operators":
         return {"operators": session.operators(request)}
-    if request.get("job") == "collective":
+    if request.get("job") in ("collective", "data_parallel"):
         return collective(request, session)
     if request.get("fine_tuning") and not getattr(backend, "FINE_TUNES", False):
         raise Skipped("fine-tuning is measured with torch's own devices, not with {}".format(request["framework"]))
@@ -180,8 +180,8 @@ def beside_others(work, request, first, warm, steady):
 
 
 def collective(request, session):
-    """An operation of all ranks together, by message size."""
-    run = getattr(session, "collective", None)
+    """What all ranks do together: an operation by message size, or training."""
+    run = getattr(session, request["job"], None)
     if run is None:
         raise Skipped("{} has no collective that is measured here".format(request["framework"]))
     return run(request)

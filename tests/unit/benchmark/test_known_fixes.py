@@ -184,6 +184,15 @@ def test_a_drift_of_the_machine_does_not_look_like_a_speed_up() -> None:
     assert found.outcome == "no difference" and found.speed_up == pytest.approx(1.0, abs=0.005)
 
 
+def test_what_certainly_does_nothing_costs_half_the_runs() -> None:
+    machine = Machine(10.0, 10.0, spread=0.002)
+    found = trial_runs.run(machine, REQUEST, trial("threads-pinned"), facts())
+    assert machine.sides == "ABBA" and found.outcome == "no difference" and found.runs == 2
+    noisy = Machine(10.0, 10.0, spread=0.1)
+    trial_runs.run(noisy, REQUEST, trial("threads-pinned"), facts())
+    assert len(noisy.sides) >= 8
+
+
 def test_a_fast_but_wrong_result_is_never_recommended() -> None:
     def ask(request: Mapping[str, Any], variables: Mapping[str, str]) -> Said:
         row = {"name": "output 0", "passed": not variables, "max_relative_error": 0.02, "tolerance": 0.002}

@@ -18,7 +18,7 @@ from gpudoctor.benchmark.devices import MeasurementTarget
 from gpudoctor.benchmark.job_plan import ValidateOptions, plan
 from gpudoctor.model.measurement import Latency, Measurement, Throughput
 from gpudoctor.reporters.shared.schema import complaints
-from gpudoctor.services import validating
+from gpudoctor.services import checking, validating
 
 TARGET = MeasurementTarget(framework="torch", device="cpu", python="/p", backend="cpu")
 GOOD = Measurement(
@@ -101,6 +101,22 @@ def test_an_interrupted_run_says_so_and_reports(answer: Any, capsys: pytest.Capt
     assert cli.run(["validate"]) == 130
     shown = capsys.readouterr()
     assert "40.00 images/s" in shown.out and shown.err == "gpudoctor: interrupted; the report holds what was finished\n"
+
+
+def test_a_framework_that_cannot_be_imported_is_a_finding_and_no_wrong_usage(
+    answer: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = validating.Validated(report=replace(report(), findings=()), targets=(), broken=("torch cannot be imported (ImportError: x)",))
+    monkeypatch.setattr(validating, "validate", lambda *_: found)
+    assert cli.run(["validate"]) == 1
+    assert capsys.readouterr().err == "gpudoctor: torch cannot be imported (ImportError: x); for the reason: gpudoctor check\n"
+
+    def refuse(*_: Any) -> None:
+        raise checking.FrameworkBroken("--device cpu: torch cannot be imported (ImportError: x)")
+
+    monkeypatch.setattr(validating, "validate", refuse)
+    assert cli.run(["validate", "--device", "cpu"]) == 1
+    assert capsys.readouterr().err == "gpudoctor: --device cpu: torch cannot be imported (ImportError: x)\n"
 
 
 def test_options_arrive(answer: Any, tmp_path: Path) -> None:
