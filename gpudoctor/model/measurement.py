@@ -257,7 +257,7 @@ SLOWER = 1.25
 
 
 @shaped(
-    Given("status", OK, then=("latency_ms", "throughput"), otherwise=("reason",)),
+    Given("status", OK, then=("latency_ms", "throughput", "correctness"), otherwise=("reason",)),  # operators are judged, not timed
     open=True,
     optional=("stage", "first_ms", "optimizer", "replicas", "noisy", "conditions", "notes", "course"),
 )
