@@ -63,7 +63,7 @@ class Correctness:
     """The result of one step, compared with a reference."""
 
     compared_with: str
-    """The reference: cpu float64."""
+    """The reference: cpu float64, the first step, or another runtime."""
     max_relative_error: float | None
     tolerance: float | None
     passed: bool
