@@ -108,7 +108,7 @@ def _object(kind: Any, definitions: dict[str, Json]) -> Json:
         found["additionalProperties"] = False
     for rule in shape.rules:
         found |= _rule(rule)
-    return {**found, **(shape.size or {})}
+    return {**found, **shape.size}
 
 
 def _rule(rule: Never | Given | OneOf) -> Json:

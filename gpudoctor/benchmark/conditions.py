@@ -26,7 +26,8 @@ def conditions(host: CounterHost, facts: Facts, job: Job, gpu: Mapping[str, Any]
     threads, link = said.get("threads"), seen.link or Link()
     filesystem, windows = folder_of(facts, job.dataset) if job.workload.id == "files" else (None, None)
     return Conditions(
-        throttled=seen.throttled if seen.watched else None, others=seen.others if seen.watched else None, clock_mhz=seen.clock_mhz,
+        throttled=seen.throttled if seen.watched else None, others=seen.others if seen.watched else None,
+        others_share=seen.others_share, clock_mhz=seen.clock_mhz,
         hottest_c=seen.hottest_c, busy_percent=seen.busy_percent, link_gt=link.gt, link_gt_max=link.gt_max,
         link_width=link.width, link_width_max=link.width_max, power_limit_share=power_limit_share(host, facts, gpu),
         gpu_address=gpu_address(gpu), gpu_kind=_text(gpu, "kind"), bar_share=_bar_share(gpu),

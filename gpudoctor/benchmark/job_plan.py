@@ -29,8 +29,8 @@ ABILITIES = {
 """Frameworks that do not everything."""
 
 
-OPERATORS_OF = ("torch", "ipex", "torch-directml", "torch-opencl")
-"""Frameworks whose operators can be asked one by one."""
+OPERATORS_OF = ("torch", "ipex", "torch-directml", "torch-opencl", "onnxruntime", "openvino", "jax", "opencl")
+"""Frameworks whose workers judge operators one by one."""
 
 
 class MeasurementRequestError(ValueError):

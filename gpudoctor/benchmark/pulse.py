@@ -22,6 +22,11 @@ class Pulse:
         self._limit, self._idle = limit, idle
         self._last, self._step = 0.0, 0.0
         self._within: float | None = None
+        self._before: float | None = None
+        self.worked = 0.0
+        """Ticks of processor time since its last word, as far as they were seen."""
+        self.silent = 0.0
+        """Seconds since then."""
         self._ticks: tuple[float, float] | None = None
         """When it was last seen to take processor time, and how much it had taken."""
         self.late = False
@@ -32,10 +37,14 @@ class Pulse:
         promised = _number(within) if table["stage"] == "progress" else None
         self._last, self._within, self._ticks = now, promised or None, None
         self._step = (_number(step) or 0.0) / 1000
+        self._before, self.worked = None, 0.0
 
     def missing(self, now: float, ticks: float | None, done: bool) -> str:
         """Why it is to be ended; '' while it may go on. `ticks`: the processor time that it has taken; `done`: it gave its result."""
-        silent = now - self._last
+        self.silent = silent = now - self._last
+        if ticks is not None:
+            self._before = ticks if self._before is None else self._before
+            self.worked = ticks - self._before
         if not done and self._within is not None and silent >= self._within:
             return f"no answer for {silent:.0f} s; the step before took {seconds_text(self._step)}"
         if not done and ticks is not None and self._idle is not None:

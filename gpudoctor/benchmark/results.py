@@ -18,7 +18,7 @@ from gpudoctor.benchmark.references import ceiling, nearest
 from gpudoctor.benchmark.replicas import Together
 from gpudoctor.benchmark.workers import WorkerAnswer
 from gpudoctor.benchmark.workload_list import input_shape
-from gpudoctor.model.measurement import FAILED, OK, Conditions, Correctness, Course, Energy, Latency, Measurement, Throughput
+from gpudoctor.model.measurement import FAILED, OK, SKIPPED, Conditions, Correctness, Course, Energy, Latency, Measurement, Throughput
 from gpudoctor.system.framework_child import one_line
 
 SCALED = {"FLOP/s": (1e12, "TFLOP/s"), "B/s": (1e9, "GB/s")}
@@ -69,6 +69,21 @@ def measurement(
     if job.workload.id == "operators":
         return of_operators(base, result.get("operators"))
     return _measured(base, job, answer, seen, joules, no_energy, device, together)
+
+
+def skipped(job: Job, reason: str) -> Measurement:
+    """The measurement of a job that was not begun."""
+    return measurement(job, WorkerAnswer(status=SKIPPED, reason=reason), Seen(), None, "", MeasuredDevice(), {})
+
+
+def never_begun(jobs: Sequence[Job], done: Sequence[Measurement]) -> list[Measurement]:
+    """Those of `jobs` of which `done` has nothing, for a run that was interrupted."""
+
+    def key(each: Measurement) -> tuple[object, ...]:
+        return each.title, each.task, each.framework, each.device, each.dtype, each.batch
+
+    found, known = [skipped(job, "the run was interrupted before") for job in jobs], {key(each) for each in done}
+    return [each for each in found if key(each) not in known]
 
 
 def _measured(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from gpudoctor.benchmark.devices import MeasurementTarget
 from gpudoctor.benchmark.job_plan import Budget, Job
@@ -65,3 +66,9 @@ def fitting(turn: Turn, budget: Budget, left: float | None) -> tuple[tuple[Job, 
     while count and budget.together(turn.jobs[:count]) > left:
         count -= 1
     return turn.jobs[:count], turn.jobs[count:]
+
+
+def request(jobs: Sequence[Job], seconds: float | None) -> dict[str, Any]:
+    """What one worker reads. `seconds`: from its start, in which all of it has to be over."""
+    each = [{**job.request(), "within": seconds} for job in jobs]
+    return each[0] if len(each) == 1 else {"framework": jobs[0].target.framework, "jobs": each}

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from gpudoctor.benchmark.flop_model import WORKER
 from gpudoctor.benchmark.monitors.main_memory import memory_is_short
-from gpudoctor.benchmark.monitors.processor_load import ticks_of
+from gpudoctor.benchmark.monitors.processor_load import ticks_in_a_second, ticks_of
 from gpudoctor.benchmark.pulse import GRACE, Pulse
 from gpudoctor.model.measurement import FAILED, OK, SKIPPED
 from gpudoctor.system.framework_child import Caches, ending, one_line, signal_of, table_of, variables_of
@@ -54,6 +54,10 @@ class WorkerAnswer:
     late: bool = False
     """It was ended because its limit was over."""
     seconds: float = 0.0
+    silent: float = 0.0
+    """Seconds between its last word and its end."""
+    worked: float = 0.0
+    """Seconds of processor time that it took in these; 0 where nobody looked."""
 
 
 def ask(
@@ -106,7 +110,8 @@ def ask(
         pulse.began = time.monotonic()
         ran = host.run_worker(argv, timeout=limit + GRACE, limit=OUTPUT, env=environment, guard=guard, stdin_text=json.dumps(dict(request)))
     said.late = pulse.late
-    return said.answer(ran, by_kernel=_oom_kills(host) > killed)
+    answer = said.answer(ran, by_kernel=_oom_kills(host) > killed)
+    return replace(answer, silent=pulse.silent, worked=pulse.worked / ticks_in_a_second())
 
 
 class _Said:

@@ -66,8 +66,8 @@ WORKLOADS: tuple[Workload, ...] = (
     Workload(id="memory_bandwidth", title="c = a + b over more than the caches", tasks=("micro",), unit="B/s",
              quick={"micro": 4}),
     Workload(
-        id="operators", title="operators of torch against references of their own, in seconds (all of them: --operators)", tasks=("micro",),
-        unit="operators", quick={"micro": 3},
+        id="operators", title="operators one by one against references of their own, in seconds (more of them: --operators)",
+        tasks=("micro",), unit="operators", quick={"micro": 3},
     ),
     Workload(id="host_to_device", title="copy of 64 MiB to the device", tasks=("micro",), unit="B/s", quick={"micro": 5}),
     Workload(id="device_to_host", title="copy of 64 MiB from the device", tasks=("micro",), unit="B/s", quick={"micro": 5}),

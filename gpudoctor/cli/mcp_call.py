@@ -1,4 +1,4 @@
-"""One call of an assistant, in a process of its own (gpudoctor.cli.mcp starts it): prints {"text": …, "failed": …}."""
+"""One call of an assistant in a process of its own, which gpudoctor.cli.mcp starts. It prints {"text": …, "failed": …}."""
 
 from __future__ import annotations
 

@@ -90,13 +90,13 @@ def command(**given: Any) -> int:
         try:
             return validate_more.carry_out(given, request)
         except checking.BAD_INPUT as error:
-            raise BadInput(str(error)) from error
+            raise _refused(error) from error
     other = validate_more.other(given)
     screen = MeasurementScreen(given)
     try:
         done = validating.validate(request, screen.looking, screen)
     except checking.BAD_INPUT as error:
-        raise BadInput(str(error)) from error
+        raise _refused(error) from error
     finally:
         screen.clear()
     told = _say(done, given) if other is None else validate_more.beside(done, other, given)
@@ -104,6 +104,19 @@ def command(**given: Any) -> int:
         click.echo("gpudoctor: interrupted; the report holds what was finished", err=True)
         return INTERRUPTED
     return told
+
+
+class BrokenEnvironment(BadInput):
+    """What was given is right, and the environment is not."""
+
+    exit_code = FINDINGS
+
+
+def _refused(error: Exception) -> BadInput:
+    """The line that ends the run: wrong usage, or a framework that is asked for rightly and broken."""
+    from gpudoctor.services.checking import FrameworkBroken
+
+    return BrokenEnvironment(str(error)) if isinstance(error, FrameworkBroken) else BadInput(str(error))
 
 
 def _end_as_interrupted() -> None:
@@ -196,7 +209,9 @@ def _say(done: Validated, given: Mapping[str, Any]) -> int:
         raise
     if done.not_kept:
         click.echo(f"gpudoctor: the results were not saved for gpudoctor check: {done.not_kept}", err=True)
-    if not done.targets:
+    for line in done.broken:
+        click.echo(f"gpudoctor: {line}; for the reason: gpudoctor check", err=True)
+    if not done.targets and not done.broken:
         click.echo("gpudoctor: nothing was measured: no framework works in this environment; to find out why: gpudoctor check", err=True)
     return status(done)
 
@@ -211,13 +226,13 @@ def _of_measurements(report: Report) -> Report:
 def status(done: Validated) -> int:
     """A failure, or a fault that measurements show, is a finding; nothing measured at all could not be told."""
     faults = [finding for finding in done.report.findings if finding.severity == "error" and finding.layer in LAYERS]
-    if done.failed or faults:
+    if done.failed or faults or (done.broken and not done.targets):
         return FINDINGS
     return OK if any(each.status == "ok" for each in done.report.measurements) else UNKNOWN
 
 
 class MeasurementScreen:
-    """The moving table (validating.MeasurementListener): redrawn in place on a terminal, silent in a pipe."""
+    """The moving table (benchmark.measurement_listener): redrawn in place on a terminal, silent in a pipe."""
 
     MOST = 24
     """Lines: older ones scroll out of it."""

@@ -1,4 +1,4 @@
-"""check --why ID: the tree of conditions with what each fact was."""
+"""check --why ID: the tree of conditions, each with the value of its fact."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from gpudoctor.model.measurement import FAILED, OK, SKIPPED, Conditions, Course,
 FULL = (
     "out of memory", "outofmemory", "memoryerror", "memory was full", "memory is full", "memory was nearly full", "out_of_device_memory",
     "out_of_host_memory", "allocation_failure", "resource_exhausted", "out_of_resources", "not enough memory", "enough gpu video memory",
-    "failed to allocate", "insufficient memory", "bad_alloc",
+    "failed to allocate", "insufficient memory", "bad_alloc", "allocate memory", "e_outofmemory", "failed to map segment",
 )  # fmt: skip
 """How frameworks and our own watch say it; an 'illegal memory access' is another thing."""
 UNSEEN = Unknown("not probed")
@@ -68,6 +68,8 @@ def _record(each: Measurement, all_of_them: Sequence[Measurement], date: str, re
         "gpu_address": _told(seen.gpu_address), "gpu_kind": _told(seen.gpu_kind), "bar_share": _told(seen.bar_share),
         "threads": _told(None if each.replicas else seen.threads), "computed_on": _told(seen.computed_on),
         "fallbacks": UNSEEN if seen.fallbacks is None else list(seen.fallbacks) or None, "python_debug": _told(seen.python_debug),
+        "settings": UNSEEN if seen.settings is None else list(seen.settings) or None, "other_path": _told(seen.other_path),
+        "other_path_speed_up": _told(seen.other_path_speed_up), "other_path_error": _told(seen.other_path_error),
         **_course(each.course, latency), "filesystem": _told(seen.filesystem), "on_windows_drive": _told(seen.on_windows_drive),
     }  # fmt: skip
 

@@ -24,7 +24,8 @@ CACHED = 4
 def load_catalogue(items: Mapping[str, str], extra: Iterable[str] = (), wanted: Iterable[Entry] | None = None) -> Catalogue:
     """`items` maps records facts to item names; of our own checks only those that are `wanted` are built, all without it.
 
-    Raises DataError for a file that cannot be used.
+    `items` gives the name of an item for each fact of kind records. Of our own checks, only those are built whose head (`heads`) satisfies
+    `wanted`; without it, all. Raises DataError for a file that cannot be used.
     """
     ours = our_catalogue(items)
     entries = ours.entries() if wanted is None else wanted
@@ -40,7 +41,7 @@ def load_catalogue(items: Mapping[str, str], extra: Iterable[str] = (), wanted: 
 
 
 def read_folder(folder: Path, items: Mapping[str, str]) -> tuple[list[Check], list[Stack]]:
-    """Checks and stacks of one folder <vendor>/<component>/<id>.toml, examples included."""
+    """The checks and stacks of one folder <vendor>/<component>/<id>.toml, with their examples."""
     if not folder.is_dir():
         raise DataError(f"{folder}: no such folder; a catalogue is a folder of <vendor>/<component>/<id>.toml files")
     closed = paths.closed_to_us(folder)
@@ -92,7 +93,7 @@ def compile_folder(folder: Path) -> bytes:
 
 
 def read_redirects(folder: Path) -> dict[str, str]:
-    """Ids of checks that went, and what took their place ('' for nothing). Raises DataError."""
+    """The ids of removed checks with their successors (empty for none). Raises DataError."""
     path = folder / paths.REDIRECTS
     table = read_toml(path) if path.is_file() else {}
     for name, target in table.items():
@@ -119,7 +120,7 @@ def _compiled(entries: list[dict[str, Any]], redirects: Mapping[str, str], key: 
 
 
 def _plain(value: Any) -> Any:
-    """Dates as texts, which JSON can hold; conditions and texts as they are."""
+    """A table with its dates as text, which JSON can hold; other values are unchanged."""
     if isinstance(value, list):
         return [dates_as_text(entry) for entry in value]
     return dates_as_text(value) if isinstance(value, Mapping) else str(value) if isinstance(value, date) else value

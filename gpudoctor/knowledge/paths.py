@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 REDIRECTS = "redirects.toml"
-"""In a folder of checks: what became of ids that went."""
+"""The file, in a folder of checks, with the successors of removed ids."""
 PACKAGE = Path(__file__).resolve().parent.parent
 COMPILED = PACKAGE / "data" / "catalogue"
 RECIPE_BUNDLE = PACKAGE / "data" / "recipes.json"
@@ -18,7 +18,7 @@ def checkout_checks() -> Path | None:
 
 
 def checkout_recipes() -> Path | None:
-    """The folder `recipes/` of the same; None in a wheel."""
+    """The folder `recipes/` of a checkout or editable install; None in a wheel."""
     return _of_checkout("recipes")
 
 
@@ -36,10 +36,10 @@ def cached_catalogue(folder: Path) -> Path:
 
 
 def files_of(folder: Path) -> list[Path]:
-    """Every data file in the folders of a catalogue, however deep; what lies beside those folders is none."""
+    """Every data file in the subfolders of a catalogue, at any depth; files beside those folders are not included."""
     return sorted(path for path in folder.glob("*/**/*.toml"))
 
 
 def closed_to_us(folder: Path) -> Path | None:
-    """The first folder of a catalogue that may not be read: what is in it would be passed over in silence."""
+    """The first folder of a catalogue without read permission: its content would be skipped silently."""
     return next((path for path in (folder, *folder.glob("**/")) if not os.access(path, os.R_OK | os.X_OK)), None)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Annotated, Any
+from typing import Annotated, Any, TypedDict
 
 from gpudoctor.model.typed_json import Given, Limits, read, shaped
 
+KEPT_FORMAT = 1
 OK, FAILED, SKIPPED = "ok", "failed", "skipped"
 OUT_OF_TIME = "out of time; --full measures all, --workload NAME a single one"
 """The reason of a measurement for which the minute had no room."""
@@ -100,7 +101,8 @@ class Reference:
 
 
 CONDITION_FIELDS = (
-    "throttled", "others", "clock_mhz", "hottest_c", "busy_percent", "link_gt", "link_gt_max", "link_width", "link_width_max",
+    "throttled", "others", "others_share", "clock_mhz", "hottest_c", "busy_percent", "link_gt", "link_gt_max", "link_width",
+    "link_width_max",
     "power_limit_share", "gpu_address", "gpu_kind", "bar_share", "threads", "computed_on", "fallbacks", "python_debug", "filesystem",
     "on_windows_drive",
 )  # fmt: skip
@@ -115,6 +117,8 @@ class Conditions:
     """What slowed the device down; empty where it was monitored and nothing did."""
     others: str | None = None
     """Other processes that used the device; empty where it was monitored and there were none."""
+    others_share: float | None = None
+    """The share of all cores that other processes and the hypervisor took."""
     clock_mhz: float | None = None
     hottest_c: float | None = None
     """The highest temperature in degrees Celsius."""
@@ -250,7 +254,7 @@ SLOWER = 1.25
 
 
 @shaped(
-    Given(field="status", value=OK, then=("latency_ms", "throughput"), otherwise=("reason",)),
+    Given("status", OK, then=("latency_ms", "throughput"), otherwise=("reason",)),
     open=True,
     optional=("stage", "first_ms", "optimizer", "replicas", "noisy", "conditions", "notes", "course"),
 )
@@ -320,6 +324,11 @@ class Measurement:
                 words.append(_bytes(math.prod(self.input) * WIDTHS.get(self.dtype, 4)))
         return " ".join(words)
 
+    @property
+    def disturbed(self) -> bool:
+        """Whether others were at work on the device so much that its numbers are noisy."""
+        return self.status == OK and bool(self.noisy) and self.conditions is not None and bool(self.conditions.others)
+
     def to_json(self) -> dict[str, Any]:
         """Plain dictionaries and lists, keys in the order of the contract; what is no finite number is null."""
         plain = _plain(self)
@@ -330,6 +339,26 @@ class Measurement:
     def from_json(cls, table: Any) -> Measurement:
         """What `to_json` made. Raises TypedJsonError, a ValueError, for anything else."""
         return read(cls, table)
+
+
+class RecordedRun(TypedDict):
+    """The measurements of one run of `validate`, as a recording of a machine holds them (measurements.json)."""
+
+    date: str
+    """UTC: 2026-11-21T20:00:00Z."""
+    measurements: Sequence[Measurement]
+
+
+class KeptRun(RecordedRun):
+    """The measurements of one environment on one device, as the state folder keeps them for a later `check`."""
+
+    format: Annotated[int, Limits(const=KEPT_FORMAT)]
+    environment: str
+    """The interpreter (fact python.executable)."""
+    framework: str
+    device: str
+    depends_on: Mapping[str, str | None]
+    """Versions of software and devices that influence the result; null: absent."""
 
 
 def _bytes(size: float) -> str:

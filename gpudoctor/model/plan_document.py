@@ -52,7 +52,7 @@ class _Pins(TypedDict, total=False):
     """Of an OpenPGP key."""
 
 
-@shaped(OneOf(keys=("sha256", "fingerprint")))
+@shaped(OneOf("sha256", "fingerprint"))
 class FetchedDocument(_Pins):
     """A file whose content is downloaded and compared with a hash, or with the fingerprint of a key."""
 

@@ -214,7 +214,7 @@ class _FindingDetails(TypedDict, total=False):
     """The command that answers the question."""
 
 
-@shaped(Never(values={"severity": "error", "confidence": "possible"}))
+@shaped(Never(severity="error", confidence="possible"))
 class FindingDocument(_FindingDetails):
     """One cause. An error is at least likely."""
 

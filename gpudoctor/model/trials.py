@@ -1,4 +1,4 @@
-"""Known fixes as something to try, and what the try showed."""
+"""Known fixes that can be tried, and the result of trying one."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Trial:
     """The batch is multiplied by this."""
     compile: str = ""
     measures: str = "step"
-    """step, or first: the time of the first step"""
+    """What is compared: step, or first (the duration of the first step)."""
     prime: bool = False
     rounds: bool = False
     repairs: bool = False
@@ -47,7 +47,8 @@ class Trial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialResult:
-    """`speed_up`: time without by time with; `low`, `high`: its 95 % interval. Milliseconds are of one step (or of the first)."""
+    """The comparison with and without a fix. `speed_up` is the time without it divided by the time with it; `low` and `high` are the
+    ends of its 95 % confidence interval. Times are in milliseconds per step (or of the first step)."""
 
     id: str
     title: str

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints, is_typeddict
 
 _T = TypeVar("_T")
 _Class = TypeVar("_Class", bound=type)
-SHOWN = 60
-"""Characters of a wrong value that an error quotes."""
+SHOWN = 40
+"""Characters of a key, or of a wrong value, that an error quotes."""
 NAMES: dict[Any, str] = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", NoneType: "null"}
 
 
@@ -33,34 +33,30 @@ class Limits:
         self.keywords = keywords
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Never:
     """No object has all of these values at once."""
 
-    values: Mapping[str, Any]
+    def __init__(self, **values: Any) -> None:
+        self.values = values
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
     """Where the field `field` is `value`, one of `then` is given (neither null nor empty), and elsewhere one of `otherwise`."""
 
-    field: str
-    value: Any
-    then: tuple[str, ...]
-    otherwise: tuple[str, ...]
+    def __init__(self, field: str, value: Any, *, then: tuple[str, ...], otherwise: tuple[str, ...]) -> None:
+        self.field, self.value, self.then, self.otherwise = field, value, then, otherwise
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class OneOf:
     """At least one of these keys is there."""
 
-    keys: tuple[str, ...]
+    def __init__(self, *keys: str) -> None:
+        self.keys = keys
 
 
 Rule = Never | Given | OneOf
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
     """What an object's type cannot say in its fields.
 
@@ -68,10 +64,10 @@ class Shape:
     a base with total=False. `size`: JSON Schema's words for the number of keys.
     """
 
-    open: bool = False
-    optional: Collection[str] = ()
-    rules: tuple[Rule, ...] = ()
-    size: Mapping[str, int] | None = None
+    def __init__(
+        self, *rules: Rule, open: bool = False, optional: Collection[str] = (), size: Mapping[str, int] | None = None
+    ) -> None:  # fmt: skip
+        self.rules, self.open, self.optional, self.size = rules, open, optional, size or {}
 
 
 _SHAPES: dict[Any, Shape] = {}
@@ -83,7 +79,7 @@ def shaped(
     """Decorates a dataclass or a TypedDict with its Shape."""
 
     def keep(kind: _Class) -> _Class:
-        _SHAPES[kind] = Shape(open=open, optional=optional, rules=rules, size=size)
+        _SHAPES[kind] = Shape(*rules, open=open, optional=optional, size=size)
         return kind
 
     return keep
@@ -233,7 +229,7 @@ def _check_limits(limit: Any, value: Any, where: str) -> None:
         return
     for word, given in limit.keywords.items():
         if not _LIMITS[word](value, given):
-            raise _wrong(_words(word, given), value, where)
+            raise _wrong(_words(word, given), value, where, quoted=word in ("enum", "const", "pattern"))
 
 
 def _words(word: str, given: Any) -> str:
@@ -258,12 +254,15 @@ def _below(where: str, key: Any) -> str:
     return f"{where}.{name}" if where else name
 
 
-def _wrong(wanted: str, value: Any, where: str) -> TypedJsonError:
-    found = {True: "true", False: "false"}.get(value) if isinstance(value, bool) else None
-    if value is None:
-        found = "null"
+def _wrong(wanted: str, value: Any, where: str, *, quoted: bool = False) -> TypedJsonError:
+    """`quoted`: a text is shown. Elsewhere it is not: a report that was never redacted must not leave the machine in an error."""
+    found = repr(value)[:SHOWN]
+    if isinstance(value, bool) or value is None:
+        found = {True: "true", False: "false", None: "null"}[value]
     elif isinstance(value, Mapping):
         found = "a table"
     elif isinstance(value, list):
         found = "a list"
-    return TypedJsonError(f"{where or 'the document'}: expected {wanted}, found {found or repr(value)[:SHOWN]}")
+    elif isinstance(value, str) and not quoted:
+        found = "a text"
+    return TypedJsonError(f"{where or 'the document'}: expected {wanted}, found {found}")

@@ -1,14 +1,14 @@
-"""The use case of `explain`: a pasted text to facts and messages, judged by the same catalogue as a machine."""
+"""The service of `explain`: turns a pasted text into facts and messages, and judges them by the same catalogue as a machine."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from gpudoctor.diagnosis.messages import concerned, hits_in
 from gpudoctor.facts import vocabulary
@@ -27,25 +27,34 @@ from gpudoctor.model.report import Report
 from gpudoctor.model.signature import Numbered
 from gpudoctor.rules.signatures import SearchedText, anchor
 from gpudoctor.services import checking
-from gpudoctor.system.report_file import LARGEST, report_in
+from gpudoctor.system.report_file import LARGEST, InvalidReport, report_in
+
+if TYPE_CHECKING:
+    from gpudoctor.model.report_document import ReportDocument
 
 MARK = BEGIN.encode()
 FOOT = "Made by gpudoctor"
-"""Begins the last line of a report in Markdown."""
+"""The beginning of the last line of a report in Markdown."""
 _Texts = list[Sequence[Sequence[str]]]
 TELLING = 10
-"""Letters from which on plain words are rare enough to look for in a log of any size ("error", "fails" are not)."""
+"""The number of letters from which a plain word is rare enough to search for in a log of any size ("error" and "fails" are not)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainRequest:
-    """Checks to add and to leave out, as for `check`."""
+    """A text of any size, and the checks to add and to leave out, as for `check`."""
 
+    text: Iterable[bytes]
+    """In pieces, each of which is read once."""
+    place: Callable[[int], str] | None = None
+    """Names the file of a line, by its number, in a text that was several files."""
     checks: Sequence[str] = ()
     ignore: frozenset[str] = field(default_factory=frozenset)
     stack: str | None = None
+    name: str = "the text"
+    """What errors call the text: its file."""
     why: bool = False
-    """The outcome of every check is asked for, not only of those that can have one."""
+    """The outcome of every check is wanted, not only of those that can have a finding."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,22 +64,19 @@ class Explanation:
     report: Report
     recognised: tuple[str, ...]
     members: tuple[str, ...] = ()
-    """Files of an archive that the text was put together from."""
+    """The files of an archive that the text was put together from."""
 
 
-def explain(
-    chunks: Iterable[bytes],
-    request: ExplainRequest,
-    progress: Callable[[int], None] | None = None,
-    place: Callable[[int], str] | None = None,
-) -> Explanation:
-    """One text, of any size. `progress` is told the bytes read of a long one; `place` names a line of a text that was several files.
-    Raises services.checking.BAD_INPUT for a catalogue that cannot be used."""
+def explain(request: ExplainRequest, progress: Callable[[int], None] | None = None) -> Explanation:
+    """Explains one text. `progress` gets the number of bytes that were read of a long one.
+
+    Raises services.checking.BAD_INPUT for a catalogue that cannot be used, and for a report with values of other types.
+    """
     began = time.monotonic()
     asked = checking.CheckRequest(stack=request.stack, checks=request.checks, ignore=request.ignore)
     wanted = partial(every_anchor, request.checks)
-    start, chunks = _beginning(chunks)
-    told = _own_report(start)
+    start, chunks = _beginning(request.text)
+    told = _own_report(start, request.name)
     if told is not None:
         around = [] if start.lstrip()[:1] == b"{" else _around_the_report(unquoted(large.read(chunks, wanted, progress)), told)
         deadline = Deadline()
@@ -83,8 +89,8 @@ def explain(
         report = replace(report, seconds=time.monotonic() - began, measurements=looked.measurements, incomplete=late)
         return Explanation(report=report, recognised=("a report of gpudoctor",))
     lines = unquoted(large.read(chunks, wanted, progress))
-    if place is not None:
-        lines = [replace(line, source=place(line.number)) for line in lines]
+    if request.place is not None:
+        lines = [replace(line, source=request.place(line.number)) for line in lines]
     deadline = Deadline()
     text = SearchedText(lines, Roles(lines), deadline)
     spoken = _spoken_of(request, text)  # before the deadline begins: it is for what a hostile text can make slow
@@ -105,15 +111,15 @@ def explain(
 
 
 def _unread(deadline: Deadline) -> tuple[str, ...]:
-    """What to say of a text that took too long."""
+    """The line for a text that took too long; empty for others."""
     if not deadline.passed:
         return ()
     return (f"this text takes too long to read; the rest was left out after {SECONDS:.0f} s of CPU time. Give the part around the error",)
 
 
-def _around_the_report(lines: Sequence[Numbered], told: Mapping[str, Any]) -> list[Numbered]:
-    """What a person wrote before and behind a report of ours: what that says was found by its own way."""
-    titles = {_plain(str(finding.get("title"))) for finding in told.get("findings") or () if isinstance(finding, Mapping)}
+def _around_the_report(lines: Sequence[Numbered], told: ReportDocument) -> list[Numbered]:
+    """The lines that a person wrote before and behind a report of ours, which is judged by its facts."""
+    titles = {_plain(finding["title"]) for finding in told["findings"]}
     first = next((place for place, line in enumerate(lines) if line.text.startswith("**") and _plain(line.text) in titles), None)
     if first is None:
         return list(lines)
@@ -127,7 +133,7 @@ def _plain(words: str) -> str:
 
 
 def _beginning(chunks: Iterable[bytes]) -> tuple[bytes, Iterable[bytes]]:
-    """The first bytes (all of a text that may be a report), and the whole again."""
+    """The first bytes (all of a text that may be a report), and the whole text again."""
     source, start = iter(chunks), b""
     for chunk in source:
         start += chunk
@@ -140,12 +146,19 @@ def _may_be_a_report(start: bytes) -> bool:
     return len(start) <= LARGEST and (b'"gpudoctor.report/' in start[:4096] or MARK in start)
 
 
-def _own_report(start: bytes) -> Mapping[str, Any] | None:
-    """A report of ours, as JSON or packed in Markdown: it is judged by what it knows instead of by what it says."""
+def _own_report(start: bytes, name: str) -> ReportDocument | None:
+    """A report of ours, as JSON or packed in Markdown: it is judged by its facts instead of by its words.
+
+    One that is cut off or damaged is read as any text. Raises InvalidReport for a whole JSON document with values of other types.
+    """
     if not _may_be_a_report(start):
         return None
     try:
-        return report_in(start.decode("utf-8-sig", "replace"), "the text")
+        return report_in(start.decode("utf-8-sig", "replace"), name)
+    except InvalidReport:
+        if start.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{":
+            raise
+        return None
     except checking.BAD_INPUT:
         return None
 

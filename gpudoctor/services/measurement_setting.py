@@ -36,6 +36,8 @@ def look(request: ValidateRequest, progress: Progress | None = None) -> Measurem
         facts = gather(host, progress).facts
         found = devices.choose(facts, request.devices, sys.executable)
         own_model.check(request.asked, found)
+    except devices.BrokenFrameworkError as error:
+        raise checking.FrameworkBroken(str(error)) from error
     except (devices.DeviceError, job_plan.MeasurementRequestError) as error:
         raise checking.RequestError(str(error)) from error
     return MeasurementSetting(facts=facts, targets=tuple(found), host=LocalHost(budget=0.0))

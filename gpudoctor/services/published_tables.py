@@ -7,10 +7,11 @@ from typing import Any
 
 from gpudoctor.benchmark import tables
 from gpudoctor.benchmark.job_plan import MeasurementRequestError
+from gpudoctor.benchmark.measurement_listener import MeasurementListener
 from gpudoctor.model.published_table import TableMeasured, TableRow
 from gpudoctor.services import checking
 from gpudoctor.services.measurement_setting import Progress, look
-from gpudoctor.services.validating import MeasurementListener, Run, ValidateRequest
+from gpudoctor.services.validating import Run, ValidateRequest
 from gpudoctor.system.framework_child import Caches
 
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import thread_time
-from typing import Any, Protocol
+from typing import Any
 
 from gpudoctor.benchmark import (
     batch_choice,
@@ -23,15 +23,18 @@ from gpudoctor.benchmark import (
     worker_group,
     workers,
 )
+from gpudoctor.benchmark.blame import without_blame
 from gpudoctor.benchmark.conditions import conditions
 from gpudoctor.benchmark.devices import MeasurementTarget
 from gpudoctor.benchmark.job_plan import Budget, Job, ValidateOptions
+from gpudoctor.benchmark.measurement_listener import MeasurementListener
 from gpudoctor.benchmark.monitors.main_memory import free_memory
-from gpudoctor.benchmark.monitors.monitor import Seen, Watching
+from gpudoctor.benchmark.monitors.monitor import Watching
 from gpudoctor.benchmark.monitors.monitor_choice import gpu_of, peaks_of, watching_for
+from gpudoctor.benchmark.monitors.processor_load import is_quiet
 from gpudoctor.benchmark.monitors.several_devices import TeamWatching
 from gpudoctor.benchmark.processor_speed import OnProcessor
-from gpudoctor.benchmark.results import MATTERS, MeasuredDevice, measurement
+from gpudoctor.benchmark.results import MATTERS, MeasuredDevice, measurement, never_begun, skipped
 from gpudoctor.benchmark.turns import Turn
 from gpudoctor.benchmark.workers import WorkerAnswer
 from gpudoctor.benchmark.workload_list import BY_ID
@@ -56,18 +59,7 @@ BEGINNING = 1.0
 """Seconds: in less nothing begins."""
 IDLE = 20.0
 """Seconds without any processor time after which a worker that computes on the processor hangs."""
-INTERRUPTED = "the run was interrupted before"
 Progress = Callable[[str], None]
-
-
-class MeasurementListener(Protocol):
-    """What receives the progress of a run: a table on a terminal, or nothing."""
-
-    def planned(self, jobs: Sequence[Job], seconds: float) -> None: ...
-    def begins(self, job: Job) -> None: ...
-    def stage(self, job: Job, stage: str, table: Mapping[str, Any]) -> None: ...
-    def ends(self, job: Job, measured: Measurement) -> None: ...
-    def left(self, seconds: float) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +83,7 @@ class Validated:
     """About what --full would take here; 0 where nothing was left out."""
     not_kept: str = ""
     """Why a later check will not know of it."""
+    broken: tuple[str, ...] = ()  # frameworks that cannot be imported, a line each
     interrupted: bool = False
     """Somebody ended it: the report holds what was finished by then."""
 
@@ -113,12 +106,15 @@ def validate(request: ValidateRequest, progress: Progress | None = None, watcher
         gathered = gather(host, progress)
         targets = devices.choose(gathered.facts, request.devices, sys.executable)
         own_model.check(request.asked, targets)
+    except devices.BrokenFrameworkError as error:
+        raise checking.FrameworkBroken(str(error)) from error
     except (devices.DeviceError, job_plan.MeasurementRequestError) as error:
         raise checking.RequestError(str(error)) from error
     reserve = min(RESERVE + OWN_WORK * crowded, LONGEST_RESERVE)
     left = job_plan.QUICK_BUDGET - reserve - (time.monotonic() - began) if request.asked.within_budget else None
     run = Run(LocalHost(budget=0.0), gathered.facts, watcher)
     left_out, interrupted = run.until_interrupted(targets, request.asked, left)
+    run.against_the_processor()
     picks = batch_choice.picks(run.measurements, request.asked.max_latency)
     report = judged(gathered, batch_choice.marked(run.measurements, picks), knowledge, check, host.origin)
     kept = [] if request.asked.model else run.measurements
@@ -126,6 +122,7 @@ def validate(request: ValidateRequest, progress: Progress | None = None, watcher
     return Validated(
         report=report, targets=tuple(targets), left_out=tuple(left_out), picks=tuple(picks), seconds=time.monotonic() - began,
         full_seconds=run.full_seconds(targets, request.asked), not_kept=not_kept, interrupted=interrupted,
+        broken=tuple(devices.broken(gathered.facts)),
     )  # fmt: skip
 
 
@@ -157,24 +154,18 @@ class Run:
         self._budget = Budget()
         self._on_processor: dict[int, OnProcessor] = {}
         """By their number in `measurements`."""
+        self._alone: list[tuple[int, Job]] = []  # numbers there too
         self._environment = {name: value for name in MATTERS if (value := host.env(name)) is not None}
 
-    def until_interrupted(
-        self, targets: Sequence[MeasurementTarget], asked: ValidateOptions, seconds: float | None
-    ) -> tuple[list[str], bool]:
-        """As `all`, and whether it was interrupted. What was finished is worth a report: only where nothing was, KeyboardInterrupt goes
-        on."""
+    def until_interrupted(self, targets: Sequence[MeasurementTarget], asked: ValidateOptions, left: float | None) -> tuple[list[str], bool]:
+        """As `all`, and whether it was interrupted: where nothing was finished by then, KeyboardInterrupt goes on."""
         try:
-            return self.all(targets, asked, seconds), False
+            return self.all(targets, asked, left), False
         except KeyboardInterrupt:
             if not any(each.status != SKIPPED for each in self.measurements):
                 raise
-            done = {(each.workload, each.task, each.framework, each.device, each.dtype, each.batch) for each in self.measurements}
-            for _, jobs in replica_jobs.plans(targets, asked):
-                for job in jobs:
-                    skipped = measurement(job, WorkerAnswer(status=SKIPPED, reason=INTERRUPTED), Seen(), None, "", MeasuredDevice(), {})
-                    if (skipped.workload, skipped.task, skipped.framework, skipped.device, skipped.dtype, skipped.batch) not in done:
-                        self.measurements.append(skipped)
+            self.against_the_processor()
+            self.measurements += never_begun([job for _, jobs in replica_jobs.plans(targets, asked) for job in jobs], self.measurements)
             return replica_jobs.left_out(targets, asked), True
 
     def all(self, targets: Sequence[MeasurementTarget], asked: ValidateOptions, seconds: float | None) -> list[str]:
@@ -186,10 +177,10 @@ class Run:
             while waiting:
                 self._turn(waiting, end, caches)
                 del waiting[0]
-        self._against_the_processor()
+            self._disturbed_again(end, caches)
         return replica_jobs.left_out(targets, asked)
 
-    def _against_the_processor(self) -> None:
+    def against_the_processor(self) -> None:
         """What a processor can do at most is known when all was measured: the fastest of it."""
         cache = processor.last_cache(self._host)
         speeds = list(processor_speed.reached(self._on_processor.values(), cache))
@@ -224,8 +215,24 @@ class Run:
         return turns.seconds(turns.in_order(replica_jobs.plans(targets, replace(asked, full=True, quick=False)), False), self._budget)
 
     def _out_of_time(self, job: Job) -> None:
-        skipped = measurement(job, WorkerAnswer(status=SKIPPED, reason=OUT_OF_TIME), Seen(), None, "", MeasuredDevice(), {})
-        self.measurements.append(replace(skipped, notes=(f"would take about {self._budget.expected(job):.0f} s",)))
+        note = f"would take about {self._budget.expected(job):.0f} s"
+        self.measurements.append(replace(skipped(job, OUT_OF_TIME), notes=(note,)))
+
+    def _disturbed_again(self, end: float | None, caches: Caches) -> None:
+        """What others disturbed, once more where it is quiet now and time is left: the later one takes the place of the first."""
+        for place, job in [(place, job) for place, job in self._alone if self.measurements[place].disturbed]:
+            left = None if end is None else end - time.monotonic()
+            if not self._budget.fits(job, left) or not is_quiet(self._host):
+                return
+            count = len(self.measurements)
+            after = self.one(job, caches, limit=left)
+            del self.measurements[count:]
+            on_processor = self._on_processor.pop(count, None)
+            if after.status != SKIPPED and not after.disturbed:
+                note = f"measured twice; the first time, {self.measurements[place].noisy}"
+                self.measurements[place] = after = replace(after, notes=(*after.notes, note))
+                if on_processor is not None:
+                    self._on_processor[place] = replace(on_processor, measured=after)
 
     def one(self, job: Job, caches: Caches, variables: Mapping[str, str] | None = None, limit: float | None = None) -> Measurement:
         """One job in a worker of its own."""
@@ -283,14 +290,14 @@ class Run:
         most = sum(patience) if limit is None else min(sum(patience), limit)
         try:
             answer = workers.ask(
-                self._host, jobs[0].target.python, _request(jobs, limit), caches=caches, limit=most, variables=variables,
+                self._host, jobs[0].target.python, turns.request(jobs, limit), caches=caches, limit=most, variables=variables,
                 on_stage=on_stage, on_answer=on_answer, on_start=pids.append, address_space=self._most_addresses(jobs[0]),
                 stop=stop if len(jobs) > 1 else None, idle=IDLE if jobs[0].target.on_processor and jobs[0].compile == "none" else None,
             )  # fmt: skip
         finally:
             for each in watched:
                 each.end()
-        answer = _without_blame(answer, limit is not None and most == limit)
+        answer = without_blame(answer, limit is not None and most == limit, self._budget.expected(jobs[done]))
         none_begun = answer.status == FAILED and answer.stage in ("", "import")
         end = len(jobs) if none_begun else done + 1
         for place in range(done, end):
@@ -310,6 +317,8 @@ class Run:
             conditions(self._host, self._facts, job, gpu_of(self._facts, job.target), seen, said),
         )
         found = measurement(job, answer, seen, joules, watching.meter.why_not, device, {**self._environment, **(variables or {})})
+        if variables is None:
+            self._alone.append((len(self.measurements), job))
         if job.target.on_processor:
             cost = job.cost()
             costs = cost.per_item if cost is not None else None
@@ -357,7 +366,7 @@ class Run:
         return on_stage
 
     def _of_team(self, job: Job, each: replicas.Together, watching: TeamWatching, short: bool) -> Measurement:
-        answer = _without_blame(each.answer, short)
+        answer = without_blame(each.answer, short)
         joules, why_not = watching.total(replica_jobs.ENERGY_SECONDS) if answer.status == OK and not job.messages else (None, "")
         seen, said = watching.seen(), {**answer.device, **answer.result}
         device = MeasuredDevice(
@@ -373,16 +382,3 @@ class Run:
             return None
         free, _ = free_memory(self._host)
         return None if free is None else free + (8 << 30) + (os.cpu_count() or 1) * (1 << 29)
-
-
-def _request(jobs: Sequence[Job], limit: float | None) -> dict[str, Any]:
-    """What one worker reads. `limit`: seconds from its start in which all of it has to be over."""
-    each = [{**job.request(), "within": limit} for job in jobs]
-    return each[0] if len(each) == 1 else {"framework": jobs[0].target.framework, "jobs": each}
-
-
-def _without_blame(answer: WorkerAnswer, short: bool) -> WorkerAnswer:
-    """An answer that is late only because its time was `short` did not hang."""
-    if not (answer.late and short):
-        return answer
-    return replace(answer, status=SKIPPED, reason=f"{OUT_OF_TIME}; it was stopped at '{answer.stage or 'start'}'")

@@ -51,6 +51,8 @@ class Seen:
     memory_percent: float | None = None
     """Share of the time (or of the bandwidth, as the tool counts) that memory was at work, median."""
     link: Link | None = None
+    others_share: float | None = None
+    """Of all cores, what others took."""
     others_rose: bool | None = None
     """Whether others took clearly more in the second half of the window than in the first."""
     clock_ends: tuple[float, ...] = ()
@@ -193,6 +195,7 @@ class Watching:
             engines=next((part.engines for part in parts if part.engines), ()),
             memory_gbs=first([part.memory_gbs for part in parts]), memory_percent=first([part.memory_percent for part in parts]),
 
+            others_share=first([part.others_share for part in parts]),
             others_rose=next((part.others_rose for part in parts if part.others_rose is not None), None),
             clock_ends=next((part.clock_ends for part in parts if part.clock_ends), ()),
             heat_ends=next((part.heat_ends for part in parts if part.heat_ends), ()), watts_ends=ends(self.meter.readings()),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import median
@@ -74,13 +76,13 @@ class ProcessorWatch:
         return shares[1] - shares[0] > ROSE
 
     def seen(self) -> Seen:
-        others, share = "", None
+        others, share, foreign = "", None, None
         if len(self._loads) >= 2 and (passed := self._loads[-1][0] - self._loads[0][0]) > 0:
             busy, stolen, own = (self._loads[-1][place] - self._loads[0][place] for place in (1, 2, 3))
             share = 100 * own / passed
-            foreign = (busy - own) / passed
-            if foreign > OTHERS:
-                others = f"other processes took {100 * foreign:.0f} % of the processor"
+            foreign = min(max((busy - own + stolen) / passed, 0.0), 1.0)
+            if (busy - own) / passed > OTHERS:
+                others = f"other processes took {100 * (busy - own) / passed:.0f} % of the processor"
             if stolen / passed > STOLEN:
                 others = "; ".join([*([others] if others else []), f"the hypervisor took {100 * stolen / passed:.0f} % of the processor"])
         throttled = ""
@@ -90,8 +92,26 @@ class ProcessorWatch:
             throttled = f"the clock fell from {self._clocks[0]:.0f} to {self._clocks[-1]:.0f} MHz"
         return Seen(
             throttled=throttled, others=others, clock_mhz=middle(self._clocks), busy_percent=share,
-            others_rose=self._others_rose(), clock_ends=ends(self._clocks),
+            others_share=foreign, others_rose=self._others_rose(), clock_ends=ends(self._clocks),
         )  # fmt: skip
+
+
+def is_quiet(host: CounterHost, seconds: float = 1.0) -> bool:
+    """Whether others leave the processor alone now; watched for `seconds`. False where that cannot be seen."""
+    watch = ProcessorWatch(host, [os.getpid()])
+    watch.sample(0.0)
+    threading.Event().wait(seconds)
+    watch.sample(seconds)
+    share = watch.seen().others_share
+    return share is not None and share < OTHERS
+
+
+def ticks_in_a_second() -> float:
+    """100 on all usual kernels."""
+    try:
+        return float(os.sysconf("SC_CLK_TCK"))
+    except (AttributeError, ValueError, OSError):
+        return 100.0
 
 
 def ticks_of(host: ReadingHost, process: int | str) -> float | None:

@@ -35,6 +35,10 @@ def tolerance(dtype, depth, scale, norm):
     return FACTOR * expected(dtype, depth, scale, norm)[0] / norm
 
 
+WIDESPREAD = 1 / 3
+"""A device that computes in a narrower type does so in most products: where fewer are off than this, it is a fault of those."""
+
+
 class Check:
     """One tensor against its reference. `error`: |got - right| by |right|; not finite where the tensor is not; `along`: how much of it
     points along the reference, -1 to 1; `narrowable`: whether devices may compute it in a narrower type (products)."""
@@ -65,6 +69,38 @@ def computes_in(check):
     return nearest if apart[nearest] <= math.log(ALIKE) else ""
 
 
+def allowed(request):
+    """Narrower types that the request lets float32 be computed in."""
+    return ("TF32",) if request.get("settings", {}).get("tf32") else ()
+
+
+COPIES = (
+    "relu", "relu6", "max_pool", "concat", "slice", "every_second", "flatten", "tokens", "image", "reflect_pad", "upsample", "dropout",
+    "embedding",
+)  # fmt: skip
+"""Kinds of layers that choose and copy: they round nothing."""
+
+
+def levels(network, shapes, dtype):
+    """{layer: the relative error that its rounding makes in each number}, of a type in UNIT; `shapes` by name."""
+    found = {}
+    for layer in network.layers:
+        first = shapes[layer.inputs[0]]
+        if layer.kind in COPIES:
+            continue
+        depth = 1
+        if layer.kind == "conv":
+            depth = first[1] // layer.settings["groups"] * layer.settings["kernel"] ** 2
+        elif layer.kind in ("linear", "tied_linear"):
+            depth = first[-1]
+        elif layer.kind == "attention":
+            depth = shapes[layer.inputs[1]][1] + first[-1] // layer.settings["heads"]
+        elif layer.kind.endswith("_norm"):
+            depth = 1024
+        found[layer.name] = expected(dtype, depth, 1.0, 1.0)[0]
+    return found
+
+
 def row(name, checks, note, dtype="float32", allowed=()):
     """One row of many checks: that of the worst of them. float32 that is computed in a narrower type is named as that.
 
@@ -78,13 +114,15 @@ def row(name, checks, note, dtype="float32", allowed=()):
     if not failed:
         return found
     narrower = {computes_in(check) for check in failed} if dtype == "float32" else {""}
+    if len(failed) < WIDESPREAD * sum(check.narrowable for check in checks):
+        narrower.add("")
     if "" not in narrower:
         kind = max(narrower, key=NARROWER.index)
         found["precision"] = found["note"] = f"computes in {kind}: error {worst.error:.0e}"
         if kind in allowed:
             found.update(passed=True, tolerance=max(worst.tolerance, worst.error))
         return found
-    first = next(check for check in failed if not computes_in(check))
+    first = next((check for check in failed if not computes_in(check)), worst)
     if first.note or not math.isfinite(first.error):
         found.update(max_relative_error=None, note=f"{first.name}: {first.note or 'not a number'}")
     else:

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy
 from jax import lax
-from plain_checks import LARGEST, SMALLEST, Check, Claim, Properties
+from plain_checks import LARGEST, SMALLEST, Check, Claim, Precise, Properties
 from plain_reference import (
     ANY,
     attention,
@@ -15,6 +15,7 @@ from plain_reference import (
     convolution,
     convolution_shape,
     cross_entropy,
+    fine_numbers,
     log_softmax,
     log_sum_exp,
     max_pool,
@@ -222,6 +223,12 @@ def products(place):
         yield Check("gradient of the left matrix", left, product(flow, transposed(b)), 8, "all", backward=True)
         yield Check("gradient of the right matrix", right, product(transposed(a), flow), 8, "all", backward=True)
         yield Check("product of transposed", place(lambda x, y: x.T @ y.T, transposed(a), transposed(b)), product(a, b), 8, "all")
+    a, b = fine_numbers((9, 64), 1), fine_numbers((64, 7), 2)
+    yield Precise("product of numbers with all their bits", place(jnp.matmul, a, b), product(a, b), 64, "all")
+    x, w = fine_numbers((2, 8, 7, 7), 1), fine_numbers((5, 8, 3, 3), 2)
+    right = convolution(x, w, zeros((2, 5, 7, 7)), padding=1)[0]
+    got = place(lambda x, w: lax.conv(x, w, (1, 1), "SAME"), x, w)
+    yield Precise("convolution of numbers with all their bits", got, right, WINOGRAD, "all")
     for rows, inner, columns in ((1025, 513, 640), (130, 1100, 768)):
         a, b, mix = _wholes((rows, inner), 7919), _wholes((inner, columns), 104723), numpy.arange(columns) % 7 + 1
         got = place(jnp.matmul, a.astype("float32"), b.astype("float32")).astype(float)

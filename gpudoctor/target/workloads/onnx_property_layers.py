@@ -4,13 +4,14 @@ import math
 
 import numpy
 from onnx_properties import Model, one
-from plain_checks import Check, Claim, Properties
+from plain_checks import Check, Claim, Precise, Properties
 from plain_reference import (
     adaptive_windows,
     attention,
     average_pool,
     convolution,
     convolution_shape,
+    fine_numbers,
     flattened,
     max_pool,
     normalised,
@@ -94,6 +95,18 @@ def products(run):
     left, right = numbers((3, 4, 5), 1), numbers((3, 5, 2), 2)
     yield one(run, "MatMul", [("x", left), ("x", right)], [product(p, q) for p, q in zip(left, right)], "product of batches", 8, "all")
     yield one(run, "MatMul", [("x", left), ("x", right[0])], [product(p, right[0]) for p in left], "product with one matrix", 8, "all")
+
+
+@layers
+def precision_of_products_and_convolutions(run):
+    a, b = fine_numbers((9, 64), 1), fine_numbers((64, 7), 2)
+    made = Model()
+    made.give_back(made.add("MatMul", made.give(a), made.keep(b)), (9, 7))
+    yield Precise("product", made.compute(run)[0][0], product(a, b), 64, "all")
+    x, w = fine_numbers((2, 8, 7, 7), 1), fine_numbers((5, 8, 3, 3), 2)
+    made = Model()
+    made.give_back(made.add("Conv", made.give(x), made.keep(w), kernel_shape=[3, 3], pads=[1] * 4), (2, 5, 7, 7))
+    yield Precise("convolution", made.compute(run)[0][0], convolution(x, w, zeros((2, 5, 7, 7)), padding=1)[0], WINOGRAD, "all")
 
 
 @layers

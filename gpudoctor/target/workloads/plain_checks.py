@@ -44,16 +44,28 @@ class Check:
         found, wanted = flattened(got.tolist()), flattened(self.wanted)
         finite = [abs(value) for value in wanted if value is not ANY and math.isfinite(value)]
         scale = max(finite, default=0.0) if self.scale == "all" else self.scale
-        worst, tolerance = 0.0, self.units * UNIT.get(kind, 0.0)
+        worst, tolerance, said = 0.0, self.units * UNIT.get(kind, 0.0), ""
         for place, (a, b) in enumerate(zip(found, wanted)):
             if b is ANY or a == b or (a != a and b != b):
                 continue
             off = abs(a - b) if math.isfinite(a) and math.isfinite(b) else math.inf
-            error = 0.0 if off <= smallest else min(off / max(abs(b), scale, smallest) if b - b == 0 else 1e30, 1e30)
-            if error > tolerance:
-                return error, tolerance, f"{self.what}: {a:.6g} instead of {b:.6g} at {_place(place, shape)}"
+            size = max(abs(b), scale, smallest)
+            error = 0.0 if off <= smallest else min(off / size, 1e30) if math.isfinite(b) and size else 1e30
+            if error > max(worst, tolerance):
+                said = f"{self.what}: {a:.6g} instead of {b:.6g} at {_place(place, shape)}"
             worst = max(worst, error)
-        return worst, tolerance, ""
+        return worst, tolerance, said
+
+
+class Precise(Check):
+    """Sums of products of numbers with all bits of their type; says which narrower type an error looks like."""
+
+    def judged(self):
+        error, tolerance, said = super().judged()
+        if said and error is not None and error < 0.05:
+            narrow = "bfloat16" if error > 2.0**-10 else "TF32 or float16" if error > 2.0**-14 else ""
+            said += f"; as if it were computed in {narrow}" if narrow else ""
+        return error, tolerance, said
 
 
 class Claim:

@@ -4,6 +4,7 @@ Standard library only. Tensors are nested lists. What a framework computes with 
 """
 
 import math
+import struct
 
 ANY = object()
 """Stands for a number that no specification fixes: what silu gives for minus infinity."""
@@ -14,6 +15,12 @@ def numbers(shape, shift=0, levels=33):
     count = math.prod(shape)
     spread = [((place + 1) * 0.7548776662466927 + (shift + 1) * 0.5698402909980532) % 1.0 for place in range(count)]
     return shaped([(int(value * levels) - levels // 2) / 8.0 for value in spread], shape)
+
+
+def fine_numbers(shape, shift=0):
+    """Numbers between -1 and 1 that need all the bits of float32, as float32 has them."""
+    flat = [((place + 1) * 0.7548776662466927 + (shift + 1) * 0.5698402909980532) % 1.0 * 2 - 1 for place in range(math.prod(shape))]
+    return shaped(list(struct.unpack(f"{len(flat)}f", struct.pack(f"{len(flat)}f", *flat))), shape)
 
 
 def shaped(flat, shape):

@@ -30,7 +30,7 @@ BACKENDS = {
 FULL = (
     "out of memory", "outofmemory", "out_of_host_memory", "out_of_device_memory", "cl_mem_object_allocation_failure", "resource_exhausted",
     "out_of_resources", "not enough memory", "not enough gpu video memory", "allocate memory", "failed to allocate",
-    "insufficient memory", "e_outofmemory", "bad_alloc",
+    "insufficient memory", "e_outofmemory", "bad_alloc", "failed to map segment",
 )  # fmt: skip
 
 

@@ -32,8 +32,8 @@ def of(rows: Any, status: str = OK) -> Measurement:
 
 def test_it_is_asked_for_as_the_quick_set() -> None:
     assert (JOB.request()["job"], JOB.request()["set"], JOB.request()["device"]) == ("operators", "quick", "xpu:0")
-    openvino = MeasurementTarget(framework="openvino", device="openvino:CPU", python="/p", backend="cpu")
-    assert "operators" not in {job.workload.id for job in plan(openvino, ValidateOptions())}
+    poptorch = MeasurementTarget(framework="poptorch", device="ipu:0", python="/p", backend="ipu")
+    assert "operators" not in {job.workload.id for job in plan(poptorch, ValidateOptions())}, "its worker judges none"
 
 
 def test_all_right_is_a_row_with_the_error_that_came_nearest_to_its_tolerance() -> None:

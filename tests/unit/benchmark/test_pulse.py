@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+from gpudoctor.benchmark.blame import without_blame
 from gpudoctor.benchmark.pulse import GRACE, Pulse
+from gpudoctor.benchmark.workers import WorkerAnswer
+from gpudoctor.model.measurement import FAILED, SKIPPED
 
 
 def pulse(limit: float = 100.0, idle: float | None = None) -> Pulse:
@@ -66,6 +70,25 @@ def test_without_any_processor_time_a_worker_of_the_processor_hangs_in_each_stag
     one.beat(1010.0, {"stage": "correctness"})
     assert one.missing(1011.0, 50.0, False) == "" and one.missing(1020.0, 51.0, False) == "" and one.missing(1034.0, 51.0, False) == ""
     assert one.missing(1035.0, 51.0, False) == "no answer for 25 s, and it took no processor time for 15 s"
+
+
+def test_the_processor_time_since_the_last_word_is_known() -> None:
+    one = pulse(idle=15.0)
+    one.beat(1010.0, {"stage": "correctness"})
+    for now, ticks in ((1011.0, 50.0), (1020.0, 950.0)):
+        one.missing(now, ticks, False)
+    assert one.worked == 900.0 and one.silent == 10.0
+    one.beat(1021.0, {"stage": "first"})
+    assert one.worked == 0.0
+
+
+def test_who_computes_without_end_hangs_and_who_needs_longer_is_only_late() -> None:
+    late = WorkerAnswer(status=FAILED, stage="correctness", reason="correctness: no end after 40 s", late=True, silent=39.0, worked=1.0)
+    assert without_blame(late, True, 2.0).status == SKIPPED
+    assert without_blame(late, False, 2.0) == late
+    hung = without_blame(replace(late, worked=4000.0), True, 2.0)
+    assert hung.status == FAILED and not hung.late
+    assert hung.reason == "correctness: no answer for 39 s; it computed for 4000 s, all of it was expected to take 2 s"
 
 
 def test_promises_that_are_none() -> None:

@@ -14,7 +14,7 @@ from gpudoctor.benchmark.job_plan import ValidateOptions, plan
 from gpudoctor.benchmark.workers import WorkerAnswer
 from gpudoctor.facts.collect import Gathered
 from gpudoctor.model.facts import Facts, Known
-from gpudoctor.model.measurement import FAILED, OK, SKIPPED, Measurement
+from gpudoctor.model.measurement import FAILED, OK, SKIPPED, Conditions, Measurement
 from gpudoctor.reporters.report import json_report
 from gpudoctor.reporters.shared.schema import complaints
 from gpudoctor.services import checking, validating
@@ -148,13 +148,13 @@ def test_a_hang_without_a_minute_is_a_failure(play: Any) -> None:
 
 
 def test_an_interrupted_run_keeps_what_was_finished(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-
-    def ask(host: Any, python: str, request: Mapping[str, Any], **_: Any) -> WorkerAnswer:
-        asked.append(request["workload"])
-        if len(asked) == 3:
-            raise KeyboardInterrupt
-        return WorkerAnswer(status=OK, stage="measure", result=GOOD)
+    def ask(host: Any, python: str, request: Mapping[str, Any], *, on_stage: Any, on_answer: Any, **_: Any) -> WorkerAnswer:
+        for number in range(3):
+            on_stage("job", {"number": number})
+            if number == 2:
+                raise KeyboardInterrupt
+            on_answer(WorkerAnswer(status=OK, stage="measure", result=GOOD))
+        raise AssertionError("interrupted before")
 
     monkeypatch.setattr(workers, "ask", ask)
     made = validating.Run(LocalHost(budget=0.0), Facts({"gpus": Known([])}), None)
@@ -173,6 +173,34 @@ def test_an_interrupt_before_anything_is_finished_is_an_interrupt(monkeypatch: p
     monkeypatch.setattr(workers, "ask", ask)
     with pytest.raises(KeyboardInterrupt):
         validating.Run(LocalHost(budget=0.0), Facts({"gpus": Known([])}), None).until_interrupted([CPU], ValidateOptions(), None)
+
+
+@pytest.mark.parametrize(("quiet", "seconds", "again"), [(True, None, True), (False, None, False), (True, 9.0, False)])
+def test_what_others_disturbed_is_measured_again_once_where_it_is_quiet_and_time_is_left(
+    monkeypatch: pytest.MonkeyPatch, quiet: bool, seconds: float | None, again: bool
+) -> None:
+    asked: list[str] = []
+    clock = Clock()
+    monkeypatch.setattr(validating, "time", clock)
+
+    def in_turn(self: Any, jobs: Any, caches: Any, limit: float | None = None, variables: Any = None) -> None:
+        for job in jobs:
+            clock.now += 4.0
+            asked.append(job.workload.id)
+            others = "other processes took 40 % of the processor" if len(asked) == 1 else ""
+            made = Measurement(
+                workload=job.workload.id, task="micro", framework="torch", backend="cpu", device="cpu", dtype="float32",
+                noisy=others or None, conditions=Conditions(others=others, others_share=0.4 if others else 0.0),
+            )  # fmt: skip
+            self._alone.append((len(self.measurements), job))
+            self.measurements.append(made)
+
+    monkeypatch.setattr(validating.Run, "in_turn", in_turn)
+    monkeypatch.setattr(validating, "is_quiet", lambda host: quiet)
+    found, _ = run([CPU], ValidateOptions(workloads=("matmul", "launch")), seconds)
+    assert asked[:1] == ["matmul"] and (asked[-1] == "matmul" and len(asked) == 3) == again
+    assert [each.workload for each in found] == ["matmul", "launch"] and (found[0].noisy is None) == again
+    assert any("the first time, other processes took 40 %" in note for note in found[0].notes) == again
 
 
 def test_devices_share_the_time(play: Any) -> None:

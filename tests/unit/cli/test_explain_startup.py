@@ -30,7 +30,7 @@ def building(table, *given, **more):
     return build(table, *given, **more)
 loader.check_from = building
 text = b"RuntimeError: CUDA error: no kernel image is available for execution on the device\\n"
-found = explaining.explain([text], explaining.ExplainRequest())
+found = explaining.explain(explaining.ExplainRequest(text=[text]))
 print(json.dumps({"compiled": compiled, "built": built, "modules": sorted(sys.modules), "found": len(found.report.findings)}))
 """
 

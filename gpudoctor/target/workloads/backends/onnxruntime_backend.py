@@ -102,7 +102,7 @@ class Inference(OnnxWork):
         self.session = self.loaded(self.network)
         self.load_ms = (time.perf_counter() - begin) * 1e3
         self.inputs = {name: numpy.ascontiguousarray(value) for name, value in self.given(self.network).items()}
-        self.binding = self._bound(place)
+        self.binding, self.last = self._bound(place), None
 
     def loaded(self, network):
         return self.with_model(network, lambda source: self.place.load(source, self.request.get("threads"), self.request.get("settings")))
@@ -121,9 +121,16 @@ class Inference(OnnxWork):
 
     def step(self):
         if self.copies:
-            self.session.run(None, self.fresh(self.inputs))
+            self.last = self.session.run(None, self.fresh(self.inputs))
         else:
             self.session.run_with_iobinding(self.binding)
+            self.last = self.binding
+
+    def measured(self, inputs):
+        return self.session.run(None, {name: numpy.ascontiguousarray(value) for name, value in inputs.items()})
+
+    def results(self):
+        return self.binding.copy_outputs_to_cpu() if self.last is self.binding else self.last
 
     def sync(self):
         if not self.copies:

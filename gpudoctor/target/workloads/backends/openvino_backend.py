@@ -188,11 +188,25 @@ class Inference(OnnxWork):
         return found
 
     def computed(self, network):
-        request, inputs = self.compiled(network, "LATENCY").create_infer_request(), self.given(network)
-        for place, each in enumerate(network.inputs):
-            request.set_input_tensor(place, openvino.Tensor(inputs[each.name]))
-        request.infer()
-        return [request.get_output_tensor(place).data.copy() for place in range(len(network.outputs))]
+        return _inferred(self.compiled(network, "LATENCY"), network, self.given(network))
+
+    def measured(self, inputs):
+        return _inferred(self.model, self.network, inputs)
+
+    def results(self):
+        if self.hint == "throughput":
+            self.queue.wait_all()
+        done = self.one if self.hint == "latency" else self.queue[0]
+        return [done.get_output_tensor(place).data for place in range(len(self.network.outputs))]
+
+
+def _inferred(model, network, inputs):
+    """The outputs of a compiled model, of inputs by name."""
+    request = model.create_infer_request()
+    for place, each in enumerate(network.inputs):
+        request.set_input_tensor(place, openvino.Tensor(numpy.ascontiguousarray(inputs[each.name])))
+    request.infer()
+    return [request.get_output_tensor(place).data.copy() for place in range(len(network.outputs))]
 
 
 def _read(core, source):

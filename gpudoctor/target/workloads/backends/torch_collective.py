@@ -128,7 +128,7 @@ class Ring:
         right = mine.double().cpu() * (self.size * (self.size + 1) // 2)
         found = self.reduce(mine * (self.rank + 1))
         self.sync()
-        return [torch_correctness.compared("all_reduce", found, right, torch_correctness.TOLERANCES[self.dtype])]
+        return [torch_correctness.compared("all_reduce", found, right, torch_correctness.sum_tolerance(self.dtype, self.size))]
 
     def measured(self, size_bytes, seconds):
         """Samples of one message size; each begins when all ranks are there, and what the sums grew by is taken off in between."""

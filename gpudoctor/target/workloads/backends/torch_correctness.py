@@ -10,14 +10,16 @@ import math
 import time
 
 import calibration
+import correctness
 import network_ir
 import torch
 import torch_networks
 from calibration import Check
-from correctness import small
 from torch_layers import Layers, cpu
 from worker import is_memory, within
 
+TOLERANCES = {getattr(torch, name): value for name, value in correctness.TOLERANCES.items()}
+"""For outputs of networks of which nothing is known."""
 SECONDS = {"inference": 2.0, "training": 5.0}
 """What the comparison of layers may take."""
 PER_NUMBER = {"inference": 8.0, "training": 30.0}
@@ -34,9 +36,9 @@ def name_of(dtype):
     return str(dtype).replace("torch.", "")
 
 
-def allowed(request):
-    """Narrower types that the request lets float32 be computed in."""
-    return ("TF32",) if request.get("settings", {}).get("tf32") else ()
+def sum_tolerance(dtype, depth):
+    """Of sums of so many numbers that may be rounded after each."""
+    return calibration.tolerance(name_of(dtype), depth, 1.0, 1.0) * math.sqrt(depth)
 
 
 def _sizes(network):
@@ -90,7 +92,7 @@ class Subject:
 
 def chosen(subject, task, build):
     """(what is compared, how many of its items): the measured network, or one of small size where that would take too long."""
-    network, _ = small(subject.request, averages_to_any=subject.device.kind != "ocl")
+    network, _ = correctness.small(subject.request, averages_to_any=subject.device.kind != "ocl")
     many = fitting(subject.network, task, subject.request, network)
     return (subject, many) if many else (reduced(subject, network, build), network.inputs[0].shape[0])
 
@@ -117,7 +119,7 @@ def less_where_memory_is_full(many, compute):
 def layers_row(name, checks, subject, many, what="each against float64 of its own input"):
     dtype = name_of(subject.dtype)
     note = f"{len(checks)} tensors at {subject.described(many)}, {what}"
-    return calibration.row(name, checks, note, dtype, allowed(subject.request))
+    return calibration.row(name, checks, note, dtype, calibration.allowed(subject.request))
 
 
 def inference(subject, measured, build):
@@ -254,7 +256,7 @@ def matmul(left, right, found, dtype, request):
         along = float(torch.dot((got - wanted).reshape(-1), wanted.reshape(-1))) / (norm * norm * error) if error else 0.0
         check = Check("product", error, calibration.tolerance(name, depth, norm, norm), along, 1.0, depth, narrowable=True)
     note = f"{left.shape[0]}x{right.shape[0]}x{right.shape[1]}, all of it, by its product with {count} vectors in float64"
-    row = calibration.row("matmul", [check], note, name, allowed(request))
+    row = calibration.row("matmul", [check], note, name, calibration.allowed(request))
     row["repeat_tolerance"] = check.tolerance
     return [row]
 

@@ -6,6 +6,7 @@ import matrix_products
 import torch
 import torch_correctness
 import torch_networks
+from torch_layers import cpu
 from worker import Skipped, Work
 
 MATRIX = {"cpu": 1024}
@@ -108,11 +109,8 @@ class Bandwidth(_Micro):
         """All of the result: a sum of two numbers is rounded once, and so the same everywhere."""
         self.step()
         self.sync()
-        return [
-            compared_parts(
-                self.request["workload"], self.c, lambda part: torch_correctness.cpu(self.a[part]) + torch_correctness.cpu(self.b[part])
-            )
-        ]
+        a, b = self.a, self.b
+        return [compared_parts(self.request["workload"], self.c, lambda part: cpu(a[part]) + cpu(b[part]))]
 
 
 class ToDevice(_Micro):
@@ -174,7 +172,7 @@ class Launch(_Micro):
         for _ in range(LAUNCHES):
             self.step()
         self.sync()
-        found = compared_parts("launch", self.a, lambda part: torch.full_like(torch_correctness.cpu(self.a[part]), 1 + LAUNCHES))
+        found = compared_parts("launch", self.a, lambda part: torch.full_like(cpu(self.a[part]), 1 + LAUNCHES))
         self.a.fill_(1)
         return [found]
 
@@ -218,7 +216,7 @@ def compared_parts(name, got, wanted):
     many, wrong, first = got.numel(), 0, None
     for begin in range(0, many, AT_ONCE):
         part = slice(begin, begin + AT_ONCE)
-        differs = torch_correctness.cpu(got[part]) != wanted(part)
+        differs = cpu(got[part]) != wanted(part)
         found = int(differs.sum())
         if found and first is None:
             first = begin + int(differs.to(torch.uint8).argmax())

@@ -74,10 +74,12 @@ class Product:
         summed = summed.reshape(self.n, self.groups, self.rows, self.columns)
         right = torch.zeros(self.groups, self.each_in, len(self.offsets), dtype=torch.float64)
         for n in range(self.n):
-            spread = torch.zeros(self.groups, len(self.offsets), self.h + 2 * self.by, self.w + 2 * self.by, dtype=torch.float64)
+            sides = self.h + 2 * self.by, self.w + 2 * self.by
+            spread = torch.zeros(self.groups, len(self.offsets), *sides, dtype=torch.float64)
             for place, (row, column) in enumerate(self.offsets):
                 self._seen(spread[:, place], row, column).copy_(summed[n])
-            spread = spread[..., self.by : self.by + self.h, self.by : self.by + self.w].reshape(self.groups, len(self.offsets), -1)
+            spread = spread[..., self.by : self.by + self.h, self.by : self.by + self.w]
+            spread = spread.reshape(self.groups, len(self.offsets), -1)
             right += torch.matmul(self.x[n].double().reshape(self.groups, self.each_in, -1), spread.permute(0, 2, 1))
         depth = self.n * self.rows * self.columns
         scale = math.sqrt(right.numel() * self.each_out * depth) * rms(g) * self.of_x
@@ -123,7 +125,7 @@ def _over_items(items, images):
 
 
 class BatchNorm:
-    """Batch normalisation over the statistics of the batch: for each channel the result, and the gradient, are weighted sums of what is read.
+    """Batch normalisation over the statistics of the batch: for each channel the result, and the gradient, are weighted sums of its input.
 
     Comparisons as those of Product; `given` are the sums that the gradient needs."""
 

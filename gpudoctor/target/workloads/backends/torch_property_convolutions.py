@@ -4,8 +4,8 @@ import math
 
 import torch
 import torch.nn.functional as F
-from plain_checks import Check, Claim, Properties
-from plain_reference import convolution, convolution_shape, numbers, product, transposed, zeros
+from plain_checks import Check, Claim, Precise, Properties
+from plain_reference import convolution, convolution_shape, fine_numbers, numbers, product, transposed, zeros
 from torch_properties import gradients
 
 
@@ -142,6 +142,17 @@ def a_changed_weight_is_used(place):
     yield Check("product after a change", torch.matmul(matrix, other), wanted, 16, "all")
 
 
+@convolutions
+def precision_of_convolution(place):
+    x, w, flow = fine_numbers((2, 8, 7, 7), 1), fine_numbers((5, 8, 3, 3), 2), fine_numbers((2, 5, 7, 7), 3)
+    leaves = [place(each, grad=True) for each in (x, w)]
+    right = convolution(x, w, flow, padding=1)
+    got = F.conv2d(*leaves, padding=1)
+    yield Precise("convolution", got, right[0], WINOGRAD, "all")
+    for what, back, wanted in zip(("the input", "the weight"), gradients(got, place(flow), leaves), right[1:]):
+        yield Precise("gradient of " + what, back, wanted, WINOGRAD, "all", backward=True)
+
+
 products = Properties("product")
 SIDES = ((1, 1, 1), (3, 5, 2), (17, 33, 9), (1, 130, 31))
 
@@ -179,6 +190,33 @@ def _wholes(shape, step):
     """-3 to 3, in double."""
     count = math.prod(shape)
     return torch.remainder(torch.arange(count, dtype=torch.float64) * step, 1000003.0).remainder(7.0).sub(3.0).reshape(shape)
+
+
+@products
+def precision_of_products(place):
+    a, b, flow = fine_numbers((9, 64), 1), fine_numbers((64, 7), 2), fine_numbers((9, 7), 3)
+    right, leaves = product(a, b), [place(each, grad=True) for each in (a, b)]
+    got = torch.matmul(*leaves)
+    yield Precise("product", got, right, 64, "all")
+    yield Precise("linear", F.linear(leaves[0], leaves[1].t()), right, 64, "all")
+    yield Precise("bmm", torch.bmm(leaves[0][None], leaves[1][None]), [right], 64, "all")
+    wanted = product(flow, transposed(b)), product(transposed(a), flow)
+    for what, back, each in zip(("left", "right"), gradients(got, place(flow), leaves), wanted):
+        yield Precise(f"gradient of the {what} matrix", back, each, 64, "all", backward=True)
+
+
+@products
+def repeated_products_stay_the_same(place):
+    x, y = place(numbers((8, 9), 1)), place(numbers((9, 8), 2))
+    first = torch.matmul(x, y).cpu().tolist()
+    image, weight = place(numbers((1, 2, 5, 5), 1)), place(numbers((3, 2, 3, 3), 2))
+    before = F.conv2d(image, weight).cpu().tolist()
+    for call in range(1, 151):
+        got = torch.matmul(x, y)
+        seen = F.conv2d(image, weight)
+        if call % 50 == 0:
+            yield Claim(f"product {call} of the same matrices", got.cpu().tolist() == first, "is another")
+            yield Claim(f"convolution {call} of the same image", seen.cpu().tolist() == before, "is another")
 
 
 @products

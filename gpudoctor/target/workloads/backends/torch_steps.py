@@ -24,7 +24,6 @@ LEARNT = 0.5
 def loss(trainer, outputs, labels, scale):
     """(checks of the loss and of its gradients, the scaled gradients of the outputs)."""
     leaves = [x.detach().requires_grad_() for x in outputs]
-    dtype = "float32"
     with torch.enable_grad(), trainer.context:
         value = device_loss(tuple(leaves) if len(leaves) > 1 else leaves[0], labels)
     found = torch.autograd.grad(value * scale, leaves)
@@ -42,12 +41,16 @@ def loss(trainer, outputs, labels, scale):
         right = sum(float((x * x).mean()) for x in wide)
         wanted = [2 * x * scale / x.numel() for x in wide]
     got = float(value.detach().to("cpu"))
-    checks = [Check("loss", abs(got - right) / max(abs(right), 1e-30), tolerance(dtype, 4096, 1.0, 1.0))]
+    checks = [Check("loss", abs(got - right) / max(abs(right), 1e-30), tolerance("float32", 4096, 1.0, 1.0))]
     for number, (a, b) in enumerate(zip(found, wanted)):
         error = torch_correctness.relative(a, b)
-        kind = calibration.UNIT.get(torch_correctness.name_of(a.dtype)) and torch_correctness.name_of(a.dtype)
-        checks.append(Check(f"output {number} (gradient)", error, tolerance(kind, 4096, 1.0, 1.0)))
+        checks.append(Check(f"output {number} (gradient)", error, tolerance(torch_correctness.name_of(a.dtype), 4096, 1.0, 1.0)))
     return checks, list(found)
+
+
+def failed_row(name, note):
+    """A row of what cannot be compared."""
+    return {"name": name, "max_relative_error": None, "tolerance": 0.0, "note": note, "passed": False}
 
 
 def whole(subject, trainer, labels, levels, scale, known=None):
@@ -77,7 +80,7 @@ def _gradients(subject, trainer, labels, levels, scale, known):
         missing = sorted(set(right) - set(got))
         if missing:
             note = f"{len(missing)} of {len(right)} tensors got no gradient: {missing[0]}"
-            return {"name": "whole step", "max_relative_error": None, "tolerance": 0.0, "note": note, "passed": False}
+            return failed_row("whole step", note)
         names = sorted(right) if undecided is None else undecided
         errors = {name: _difference(got[name], right[name] if scale == 1.0 else right[name] / scale) for name in names}
         if not attempt:
@@ -148,7 +151,7 @@ def optimiser(subject, trainer, labels):
     rates = {id(p): float(group["lr"]) for group in trainer.optimizer.param_groups for p in group["params"]}
     named = [(name.replace("_orig_mod.", ""), p) for name, p in trainer.model.named_parameters() if id(p) in rates]
     adam = type(trainer.optimizer).__name__ == "Adam"
-    for step in range(STEPS):
+    for _ in range(STEPS):
         trainer.backward(subject.inputs, labels)
         before = {name: _sampled(p) for name, p in named}
         state = {name: _state(trainer.optimizer, p, adam) for name, p in named}
@@ -161,13 +164,7 @@ def optimiser(subject, trainer, labels):
             if gradients[name] is not None:
                 checks += _moved(name, p, before[name], state[name], gradients[name], rates[id(p)], trainer.optimizer, adam)
     if not checks:
-        return {
-            "name": "optimizer",
-            "max_relative_error": None,
-            "tolerance": 0.0,
-            "note": "no finite gradient in any step",
-            "passed": False,
-        }
+        return failed_row("optimizer", "no finite gradient in any step")
     return calibration.row("optimizer", checks, note)
 
 
@@ -185,9 +182,8 @@ def _moved(name, p, before, state, g, rate, optimizer, adam):
     checks = [_against(name, now - before, step, float(before.norm()))]
     for key, right in wanted.items():
         got = kept.get(key)
-        checks.append(
-            Check(f"{name} ({key})", math.inf, 1.0, note="is not there") if got is None else _against(f"{name} ({key})", got, right)
-        )
+        absent = Check(f"{name} ({key})", math.inf, 1.0, note="is not there")
+        checks.append(absent if got is None else _against(absent.name, got, right))
     return checks
 
 
@@ -243,12 +239,5 @@ def learning(device, dtype, request):
     share = losses[-1] / losses[0] if math.isfinite(losses[-1]) and losses[0] else math.inf
     note = f"the loss of a small task goes from {losses[0]:.3g} to {losses[-1]:.3g} in {LESSONS} steps"
     passed = share <= LEARNT
-    return [
-        {
-            "name": "learning",
-            "max_relative_error": share if math.isfinite(share) else None,
-            "tolerance": LEARNT,
-            "note": note,
-            "passed": passed,
-        }
-    ]
+    error = share if math.isfinite(share) else None
+    return [{"name": "learning", "max_relative_error": error, "tolerance": LEARNT, "note": note, "passed": passed}]
