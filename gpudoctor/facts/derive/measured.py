@@ -23,7 +23,7 @@ FIELDS = {
     "gpu_address": "text", "gpu_kind": "text", "bar_share": "float", "threads": "int", "computed_on": "text", "fallbacks": "list",
     "python_debug": "bool", "settings": "list", "other_path": "text", "other_path_speed_up": "float", "other_path_error": "float",
     "slowdown": "float", "slow_steps": "text", "slow_steps_times": "float", "slow_steps_every": "int", "memory_grows": "text",
-    "memory_grows_bytes": "float", "clock_share": "float", "p99_by_median": "float", "others_rose": "bool",
+    "memory_grows_bytes": "float", "clock_share": "float", "p99_by_median": "float", "others_grew": "bool",
     "filesystem": "text", "on_windows_drive": "bool",
 }  # fmt: skip
 SPEEDS = {
