@@ -267,7 +267,7 @@ def worse(diff: Diff, level: str) -> list[FindingChange]:
 
 
 def _below(severity: str, count: int) -> bool:
-    return severity not in SEVERITIES or SEVERITIES.index(severity) > count
+    return SEVERITIES.index(severity) > count
 
 
 # the two as a whole
