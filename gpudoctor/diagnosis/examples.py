@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpudoctor.diagnosis.diagnose import outcomes
+from gpudoctor.diagnosis.messages import hits_of, strongest_first
 from gpudoctor.facts.text.cleaning import lines_of
 from gpudoctor.facts.text.roles import Roles
 from gpudoctor.model.check import Check
@@ -16,20 +17,20 @@ _WEIGHT = ("problem", "undetermined", "ok", "not-applicable")
 
 @dataclass(frozen=True, slots=True)
 class PreparedExample:
-    """Facts, and a text that may be searched by many checks; None where there is no text."""
+    """The facts of an example, and its text, ready to be searched by many checks; None where there is no text."""
 
     facts: Facts
     text: SearchedText | None
 
 
 def prepared(facts: Facts, text: str = "") -> PreparedExample:
-    """`text`: what a person pasted."""
+    """Prepares an example. `text` is what a person would paste."""
     lines = lines_of(text)
     return PreparedExample(facts, SearchedText(lines, Roles(lines)) if text else None)
 
 
 def outcome_of(check: Check, example: PreparedExample) -> str:
     """The weightiest outcome over all items; no item at all is 'not-applicable'."""
-    hits = [hit for signature in check.signatures for hit in example.text.hits(signature)] if example.text else []
+    hits = strongest_first(hit for signature in check.signatures for hit in hits_of(signature, example.text)) if example.text else []
     seen = {trace.outcome for trace, _ in outcomes(check, example.facts, hits)}
     return next((outcome for outcome in _WEIGHT if outcome in seen), "not-applicable")

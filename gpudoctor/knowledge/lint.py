@@ -1,10 +1,10 @@
-"""Rules for data files beyond their structure: names that exist, sources, examples that do what they say."""
+"""Rules for data files beyond their structure: names that must exist, sources, and examples with the stated outcome."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from gpudoctor.knowledge.slow_patterns import slow_pattern
@@ -26,7 +26,7 @@ def lint(
     checks: Iterable[Check], stacks: Iterable[Stack], specs: Mapping[str, FactSpec], redirects: Mapping[str, str] | None = None,
     only: str | None = None,
 ) -> list[str]:  # fmt: skip
-    """`topic/id.toml: key: message` for everything that is wrong; empty where all is well. `only`: the one check that is looked into."""
+    """One line `topic/id.toml: key: message` for each mistake; empty where there is none. `only`: the one check that is examined."""
     checks, stacks = list(checks), list(stacks)
     ids, stack_ids = [check.id for check in checks], [stack.stack for stack in stacks]
     problems = [f"{check.topic}/{check.id}.toml: id: '{check.id}' exists twice" for check in checks if ids.count(check.id) > 1]
@@ -43,7 +43,7 @@ def lint(
         conditions = [stack.applicable, *rungs, *([stack.used] if stack.used else [])]
         names = {name for condition in conditions for name in facts_of(condition)}
         names |= {name for rung in stack.rungs for name in fields_of(rung.detail) | fields_of(rung.missing)}
-        scope = {specs[some.of].item for condition in conditions for some in somes(condition) if some.of in specs}
+        scope = {some.of for condition in conditions for some in somes(condition)}
         problems += [f"{stack.stack}/stack.toml: {line}" for line in unknown_facts(names, specs, scope)]
     return problems
 
@@ -57,7 +57,7 @@ def _crowded(checks: list[Check]) -> list[str]:
 
 
 def _cycles(checks: list[Check]) -> list[str]:
-    """Checks that follow from themselves, over however many others."""
+    """Checks whose chain of causes (caused_by) leads back to themselves."""
     causes = {check.id: check.caused_by for check in checks}
 
     def follows_from_itself(start: str) -> bool:
@@ -75,13 +75,15 @@ def _cycles(checks: list[Check]) -> list[str]:
 
 
 def lint_check(check: Check, specs: Mapping[str, FactSpec], ids: list[str], stack_ids: list[str]) -> list[str]:
+    """The mistakes of one check, as `key: message`."""
     problems: list[str] = []
     asked = (check.applies, check.problem, check.suspect, *(v.when for v in check.variants), *(step.when for step in _steps(check)))
     conditions = [c for c in asked if c is not None]
     names = {name for condition in conditions for name in facts_of(condition)} | _template_fields(check)
-    scope = {specs[some.of].item for condition in conditions for some in somes(condition) if some.of in specs}
-    scope |= {check.item} - {""}
+    scope = {some.of for condition in conditions for some in somes(condition)} | {check.for_each or ""} - {""}
+    problems += [f"fact: '{name}' is not in the vocabulary{did_you_mean(name, specs)}" for name in sorted(scope - set(specs))]
     problems += _signatures(check)
+    problems += _example_names(check, specs, ids)
     problems += unknown_facts(names - _said(check), specs, scope)
     asked_for = [pattern for condition in conditions for pattern in _patterns(condition)]
     problems += [f"matches: /{pattern}/ {fault}" for pattern in asked_for if (fault := slow_pattern(pattern, LONGEST))]
@@ -106,7 +108,7 @@ def lint_check(check: Check, specs: Mapping[str, FactSpec], ids: list[str], stac
 
 
 SHORTEST_LITERAL = 6
-"""Letters of the literal that is searched for first: a shorter one stands everywhere."""
+"""The least number of letters of the literal that is searched first; a shorter one occurs everywhere."""
 
 
 def _signatures(check: Check) -> Iterable[str]:
@@ -132,12 +134,12 @@ def _said(check: Check) -> set[str]:
 
 
 def _gap(pattern: str) -> str | None:
-    """Two gaps without bound make a search quadratic in its window; literals of `text` say the rest."""
+    """Two unbounded gaps would make a search quadratic in its window; the literals of `text` cover the rest."""
     return "has more than two gaps of any length" if len(re.findall(r"(?<!\\)\.[*+]", pattern)) > 2 else None
 
 
 def example_facts(given: Mapping[str, Any]) -> Facts:
-    """The facts of an example; what is not given stays unknown. {unknown = "why"} and {absent = true} stand for themselves."""
+    """The facts of an example. Facts that are not given stay unknown; {unknown = "why"} and {absent = true} are accepted as values."""
     facts = Facts()
     for name, value in given.items():
         facts.set(name, _example_value(value))
@@ -174,6 +176,7 @@ def _patterns(condition: Condition) -> list[str]:
 
 
 def somes(condition: Condition) -> list[AnyItem]:
+    """All `some` conditions within a condition."""
     if isinstance(condition, AnyItem):
         return [condition, *somes(condition.where)]
     return [some for part in getattr(condition, "parts", ()) for some in somes(part)]
@@ -195,18 +198,40 @@ def _template_fields(check: Check) -> set[str]:
 
 
 def unknown_facts(names: Iterable[str], specs: Mapping[str, FactSpec], scope: Collection[str] = frozenset()) -> list[str]:
-    """A name is known where a spec has it, is a map above it, or it is a field of an item in scope."""
-    fields = {spec.item: spec.fields for spec in specs.values() if spec.item}
+    """The names that are unknown. A name is known where a spec has it, where it lies below a map, or where it is a field of an item of
+    the records facts in `scope`."""
+    fields: dict[str, set[str]] = {}
+    for spec in (specs[name] for name in scope if name in specs):
+        fields.setdefault(spec.item, set()).update(spec.fields or ())
     problems = []
     for name in sorted(names):
         head, _, rest = name.partition(".")
-        if head in scope and rest and name not in specs:
-            allowed = fields.get(head, {})
+        if head in fields and rest and name not in specs:
+            allowed = sorted(fields[head])
             if allowed and rest.split(".")[0] not in allowed:
                 problems.append(f"fact: '{head}' has no field '{rest}'{did_you_mean(rest, allowed)}")
         elif not _in_vocabulary(name, specs):
             problems.append(f"fact: '{name}' is not in the vocabulary{did_you_mean(name, specs)}")
     return problems
+
+
+def _example_names(check: Check, specs: Mapping[str, FactSpec], ids: Sequence[str]) -> Iterable[str]:
+    """The names in the examples: facts, fields of their records, and the checks in `answered_by`."""
+    for example in check.examples:
+        where = f"example '{example.name}'"
+        for line in unknown_facts(example.facts, specs):
+            yield f"{where}: {line}"
+        for name, value in example.facts.items():
+            fields = specs[name].fields if name in specs else None
+            for field in sorted({key for record in _records(value) for key in record} - set(fields)) if fields else ():
+                yield f"{where}: fact: '{name}' has no field '{field}'{did_you_mean(field, fields or ())}"
+        for name in example.answered_by:
+            if name not in ids:
+                yield f"{where}: answered_by: no check '{name}'{did_you_mean(name, ids)}"
+
+
+def _records(value: Any) -> Iterable[Mapping[str, Any]]:
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, (list, tuple)) else []
 
 
 def _in_vocabulary(name: str, specs: Mapping[str, FactSpec]) -> bool:

@@ -84,7 +84,7 @@ def advice(facts: Facts, cards: list[dict[str, Any]]) -> Iterator[tuple[str, Fac
     branch = min([_CURRENT, *lasts])
     family = distribution(facts)
     yield "nvidia.want.branch", Known(branch) if known else Unknown("not recorded")
-    if family is None or not cards:
+    if family is None or not cards or facts.known("jetson.module"):  # a Jetson has its driver from JetPack: another one breaks it
         for name in ("package", "command", "headers", "initramfs"):
             yield f"nvidia.want.{name}", Unknown("not recorded")
         return

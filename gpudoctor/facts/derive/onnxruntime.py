@@ -59,15 +59,16 @@ def soname(library: str, cuda: str, cudnn: str) -> str:
 
 
 def missing_libraries(facts: Facts, cuda: str, cudnn: str) -> list[str] | None:
-    """CUDA libraries that neither the system nor the environment holds; None where one of the two is not known."""
+    """CUDA libraries that neither the system, nor a folder of LD_LIBRARY_PATH, nor the environment holds; None where one is not known."""
     libraries, listing = facts.value("libraries"), facts.value("python.distributions")
     if not isinstance(libraries, dict) or not isinstance(listing, dict) or facts.value("python.kind") == "conda":
         return None
+    on_path = {str(path).rpartition("/")[2] for path in facts.value("nvidia.loader_path.libraries") or ()}
     missing = []
     for library, package in _CUDA_LIBRARIES.items():
         wheels = (f"nvidia-{package}-cu{cuda}", f"nvidia-{package}") if cuda == "13" else (f"nvidia-{package}-cu{cuda}",)
         name = soname(library, cuda, cudnn)
-        if name in libraries:
+        if name in libraries or name in on_path:
             continue
         if library == "cudnn":
             held = next((str(v) for w in wheels if isinstance(v := listing.get(w), str)), None)

@@ -313,7 +313,7 @@ SPECS = (
         "name": "name", "version": "version", "public": "version to install again", "file": "the first such file", "count": "how many"}),
     FactSpec("python.twice", "records", "distributions recorded twice in one folder", item="double", fields={
         "name": "name", "versions": "versions", "last": "newest"}),
-    FactSpec("python.needs_cuda", "records", "packages with kernels for CUDA or ROCm only", item="package", fields={
+    FactSpec("python.needs_cuda", "records", "packages with kernels for CUDA or ROCm only", item="cuda_package", fields={
         "name": "name", "version": "version", "needs": "what they need"}),
     FactSpec("python.import_failures", "records", "frameworks that did not import", item="failure", privacy="identifying", fields={
         "framework": "module", "kind": "exception, signal, timeout", "name": "exception or signal", "family": "glibcxx, symbol …",

@@ -38,9 +38,20 @@ def _index_of_each_build(facts: Facts) -> Iterator[tuple[str, Fact]]:
     targets = facts.value("amd.gfx")
     for name, address in newest(str(targets[0]) if targets else None).items():
         here = facts.value(_HERE[name]) if name in _HERE else None
+        if name == "index.cuda" and facts.known("jetson.module"):
+            yield name, _of_a_jetson(facts, address)
+            continue
         yield name, Known(str(here or address))
         if name == "index.rocm":
             yield "index.rocm_newest", Known(address)
+
+
+def _of_a_jetson(facts: Facts, newest_index: str) -> Fact:
+    """Before JetPack 7 PyTorch's own wheels have no code for a Jetson: NVIDIA's community index holds those of JetPack 6."""
+    major = str(facts.value("jetson.jetpack") or "").partition(".")[0]
+    if major == "6":
+        return Known("https://pypi.jetson-ai-lab.io/jp6/cu126", "jetson.jetpack")
+    return Known(newest_index, "jetson.jetpack") if major == "7" else Unknown("no index for this JetPack")
 
 
 def build_for(facts: Facts) -> Fact:

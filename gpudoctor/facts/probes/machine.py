@@ -91,6 +91,7 @@ def _linux(host: Host, kind: str) -> Collected:
     uname = host.run(["uname", "-a"])
     machine = parse_machine(uname.stdout) or parse_machine(host.run(["uname", "-m"]).stdout) or _machine_by_files(host)
     yield "platform.machine", Known(machine) if machine else from_run(uname, None)
+    yield from _jetson(host)
     virt = host.run(["systemd-detect-virt"])
     word = virt.stdout.strip()
     if word:
@@ -101,6 +102,26 @@ def _linux(host: Host, kind: str) -> Collected:
         yield "platform.virtualisation", Known("vm", "/proc/cpuinfo")
     else:
         yield "platform.virtualisation", from_run(virt, None)
+
+
+_JETSON = lazy(r"\bJetson\b[\w ]{0,40}")
+_TEGRA = lazy(r"R(?P<release>\d{2}) \(release\)")
+JETPACKS = {"32": "4", "34": "5", "35": "5", "36": "6", "38": "7", "39": "7"}
+"""The JetPack to which a release of Jetson Linux belongs: docs.nvidia.com/jetson/archives."""
+
+
+def _jetson(host: Host) -> Collected:
+    """NVIDIA's boards say what they are in the device tree; other machines have none, or another name there."""
+    model = host.read("/proc/device-tree/model")
+    found = _JETSON.search(model.text)
+    if found is None:
+        none = Unknown("not recorded") if model.problem == "not-recorded" else Absent("/proc/device-tree/model")
+        yield from (("jetson.module", none), ("jetson.jetpack", none))
+        return
+    yield "jetson.module", Known(found[0].removesuffix("Developer Kit").strip(), "/proc/device-tree/model")
+    release = _TEGRA.search(host.read("/etc/nv_tegra_release").text)
+    jetpack = JETPACKS.get(release["release"]) if release else None
+    yield "jetson.jetpack", Known(jetpack, "/etc/nv_tegra_release") if jetpack else Unknown("not in /etc/nv_tegra_release")
 
 
 def _machine_by_files(host: Host) -> str | None:
@@ -157,6 +178,10 @@ PROBE = Probe(
         FactSpec("platform.kind", "text", "linux, wsl2, wsl1, windows, macos or container"),
         FactSpec("platform.machine", "text", "processor architecture, such as x86_64"),
         FactSpec("platform.virtualisation", "text", "what virtualises this machine, such as kvm; absent on bare metal"),
+        FactSpec(
+            "jetson.module", "text", "which of NVIDIA's Jetson modules this is, such as Jetson Orin Nano; absent on any other machine"
+        ),
+        FactSpec("jetson.jetpack", "dotted", "its JetPack"),
         FactSpec("platform.complete", "bool", "whether a recording holds everything that was asked"),
         FactSpec("os.id", "text", "ID of /etc/os-release, or windows, macos"),
         FactSpec("os.id_like", "list", "related distributions"),

@@ -9,7 +9,7 @@ ALL: tuple[tuple[str, tuple[str, ...]], ...] = (
                    "/dev/kfd")),
     ("intel_tools", ("pci:vendor=", "intel-gpu-top", "intel_gpu_top", "device name:", "xpu-smi", "xpumcli")),
     ("ipu_tools", ("gc-monitor", "board type:", "ipu architecture:")),
-    ("nvidia_tables", ("driver_version", "--query-gpu")),
+    ("nvidia_tables", ("driver_version", "--query-gpu")), ("jetson", ("jetson", "jetpack", "tegra", "l4t")),
     ("system_lists", ()),
     ("desktops", ("card name:", "chipset model:", "wsl", "default runtime:", "virtual packages")),
     ("labelled", ()), ("console", ("torch.__version__",)), ("package_lists", ()),

@@ -124,6 +124,10 @@ _WORDS_OF_TEACHERS = (
 )
 _TEACHING = lazy(any_of(_WORDS_OF_TEACHERS), re.IGNORECASE)
 _QUESTION = lazy(r"^\s*(?:#+ |\*\*|Q: ?).{5,150}\?(?:\*\*)?")
+_OPTION = lazy(r"^\s*\(?[a-eA-E1-5]\)\s\S")
+_ENTRY = lazy(r"^\s*(?:\d{1,2}[.)]|[-*+•]) [\"“`][^\"”`]{5,200}[\"”`]\s?[:–—-] ?\w")
+_SPEAKER = lazy(r"^\s*\[?\d\d:\d\d(?::\d\d)?\]? (?:HOST|GUEST|SPEAKER ?\d?|INTERVIEWER|MODERATOR|NARRATOR)\b")
+_TRAILER = lazy(r"^\s*(?:Signed-off-by|Co-authored-by|Reviewed-by|Acked-by|Change-Id|Fixes): \S")
 _QUOTING = lazy(r"^\s*(?:>|#: |//|/\*)")
 _OF_A_TOOL = lazy(r"^\s*(?:PyTorch version|CUDA used|OS|GPU|CPU|Platform|Device|Driver|Model name|Kernel|RAM|iGPU|Hardware)\b.{0,20}:")
 _PERSON = lazy(r"(?:^|[^\w'])(?:I|I'm|I've|I'd|my|mine|me)(?:[^\w']|$)")
@@ -150,6 +154,12 @@ def kind_of(lines: Sequence[Numbered]) -> str:
     number = len(texts)
     if sum(map(_matches(_QUESTION), texts)) >= 2 or any(_TEACHING.search(text) for text in (*texts[:2], texts[-1])):
         return MANUAL
+    if sum(map(_matches(_OPTION), texts)) >= 3 and any(text.rstrip().endswith("?") for text in texts[:2]):
+        return MANUAL
+    if sum(map(_matches(_SPEAKER), texts)) >= 2 or sum(map(_matches(_ENTRY), texts)) >= 2:
+        return MANUAL
+    if any(map(_matches(_TRAILER), texts[-4:])):
+        return NOTES
     if _complains(texts[0]):
         return REPORT
     if sum(map(_matches(_SOURCE), texts)) >= 0.5 * number:

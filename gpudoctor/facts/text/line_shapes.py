@@ -80,6 +80,12 @@ _UNMARKED = (
     r"Failed to build [\w.\-]{2,60}\s{0,8}$", r"Unable to read the model: \S",
     r"(?:\d{1,9}\.\d{3,9}\] )?\w{2,12} [\da-f]{4}:[\da-f]{2}:[\da-f]{2}\.\d: \[drm\] (?:Small BAR device|Using a reduced BAR size)",
     r"The program was built for \d+ devices", "Build program log for ", "The following packages have unmet dependencies",
+    r"Abort was called at \d+ line\b", r"Device with [\"']\w{2,12}[\"'] name is not registered\b",
+    r"BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES", r"\w{2,12} backend failed to initialize: \w",
+    r"(?:mpirun|mpiexec|prterun) (?:noticed|detected) that \w", r"Primary job\s+terminated normally, but \d",
+    r"NVIDIA-SMI has failed because it couldn't communicate", r"ROCk module is NOT loaded\b", r"Native API failed\. Native API returns",
+    r"cl[A-Z]\w{3,60}(?:\(\))? (?:returned|failed with) -\d", r"XPU device count is zero", "User is not in (?:the )?group \\w",
+    r"The GPU device instance has been suspended",
 )
 UNMARKED = lazy(rf"^\W{{0,6}}{_any(*_UNMARKED)}", re.IGNORECASE)
 """Sentences that programs alone write, though nothing marks them as a message."""
@@ -134,6 +140,7 @@ _OF_LINTERS = (
     rf"^\W{{0,4}}{_LINTERS}(?:\[\d+\])?\s?: ",
     r"^\S{1,200}\.pyi?:\d+(?::\d+)?:? (?:- )?(?:error|warning|note|information): .{1,300}[\[(][\w-]{3,40}[\])]\s*$",
     r"^\S{1,200}:\d+:\d+: [A-Z]{1,4}\d{3,5}:? ", r"^\S{1,200}:\d+(?::\d+)?: (?:error|warning): .{1,300}\[[a-z]+[.-][\w.,-]{2,60}\]\s*$",
+    r"^\S{1,200}:\d+(?::\d+)?: warning: .{1,300}\[-W(?!error)[\w=+-]{2,60}\]\s*$", r"^\S{1,200}\(\d+\): warning #\d+-D: ",
 )
 LINTED = lazy("|".join(_OF_LINTERS))
 """What a program that reads source code says of it: nothing ran."""
@@ -232,12 +239,16 @@ _REQUESTS = (
     r"^\W{0,3}(?:feature|enhancement|proposal|rfc|wishlist|suggestion)(?: request)?\s?[\]:)]",
     r"\bplease (?:let (?!us know|me know)|support |add (?:support|an? (?:option|flag|way|check))\b)",
     r"\b(?:would|could) be (?:nice|great|good|helpful|useful|better)\b",
+    r"^\W*how (?:can|do|could|should|would) (?:I|we|one|you) (?:count|match|parse|grep|filter|catch|silence|suppress|simulate)\b",
+    r"\b(?:could|can|would) (?:you|we|someone|somebody) (?:please |also |maybe )?(?:add|catch|document|mention|rename|cover|expose)\b",
     r"\b(?:it|this|that|one|which|they) should (?:\w+ )?(?:retry|print|say|warn|catch|tell|report|show|refuse|fall back|be able)\b",
 )
 REQUEST = lazy(_any(*_REQUESTS), re.IGNORECASE)
 """A wish, whatever message it quotes."""
 _MESSAGE = r"(?:[`\"'“‘]|\w{2,60}(?:Error|Exception|Warning): )"
 _GUIDING = (
+    r"(?:notes? from|(?:an? )?interview question|exercise|quiz|question \d+[.:]|lesson \d+|chapter \d+|glossary)\b",
+    r"(?:example|sample) (?:row|entry|record):", r"(?:user|human|customer|student): ?(?:what|why|when|how|and how|and what) ",
     r"(?:if|when|whenever|in case|should) (?:you|it|this|that|the \w{2,30}) (?:ever |still )?"
     rf"(?:see|get|encounter|meet|receive|hit|run into|says?|prints?|shows?|reports?)\b[^,;]{{0,40}}?{_MESSAGE}",
     r"(?:this|the) (?:pr|pull request|patch|commit|page|section|guide|article|document|docs|documentation|readme) "
@@ -248,13 +259,32 @@ _GUIDING = (
     r" (?:when|if|because|that) (?!\w{1,30}ing\b)",
     r"(?:is|are) there (?:no|any) [^?`\"']{3,80}\?\s{0,8}$",
 )
+_CODES = (
+    r"cudaError[A-Z]\w+", r"CUDA_ERROR_\w+", r"hipError[A-Z]\w+", r"HSA_STATUS_\w+", r"CL_[A-Z]\w+", r"(?:ZE|UR|PI)_RESULT_\w+",
+    r"CU(?:DNN|BLAS|SOLVER|FFT)_STATUS_\w+", r"MIOPEN_STATUS_\w+", r"DXGI_ERROR_\w+", r"VK_ERROR_\w+", r"Xid \d+",
+)
+SEVERAL_CODES = lazy("|".join(rf"{code}[`'\"]?(?:, | and | or |/|, and | & )[`'\"]?{code}" for code in _CODES))
+"""'cudaErrorInvalidValue, cudaErrorIllegalAddress and …': nobody gets several at once; the sentence is about codes."""
 GUIDING = lazy(rf"^\W{{0,6}}{_any(*_GUIDING)}", re.IGNORECASE)
 """A guide, a question or a change speaks of a message that may come: 'If you see `…`, install the driver.'"""
 _KINDS_OF_CHANGES = r"(?:fix(?:es|ed)?|feat|chore|docs|refactor)(?:\([\w./ -]{1,40}\))?!?: \S"
+_CHANGING = _any(
+    "fix(?:es|ed)?", "handle[sd]?", "avoid(?:s|ed)?", "prevent(?:s|ed)?", "work(?:ed|s)? around", "catch(?:es)?", "suppress(?:es|ed)?",
+    "silenced?",
+)
+_CHANGED = _any(
+    r"(?:[\w-]{2,20} )?(?:crash(?:es)?|errors?|hangs?|deadlocks?|segfaults?|regressions?|bugs?|leaks?)\b",
+    r"(?:[\w-]{2,20} )?(?:failures?|warnings?|exceptions?|races?|typos?)\b",
+    r"[`\"'“]", r"[\w.]{2,60}(?:Error|Exception|Warning)\b",
+)
+"""'Fix crash …', '- Avoid a deadlock …', 'Handles `…`': what a change did, named by the message that it ended."""
 COMMITTED = lazy(
     _any(
         rf"^(?:[-*+•] )?(?:[0-9a-f]{{7,40}} )?{_KINDS_OF_CHANGES}",
         r"^(?:[-*+•] |[0-9a-f]{7,40} )[^\n]{3,300}\(#\d{1,7}\)\s{0,8}$",
+        rf"^(?:[-*+•] |\d{{1,3}}\. |[0-9a-f]{{7,40}} )?{_CHANGING} "
+        r"(?:an? |the |some |more |(?:rare|random|possible|potential|occasional|spurious) )*"
+        rf"{_CHANGED}",
     ),
     re.IGNORECASE,
 )

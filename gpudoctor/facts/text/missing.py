@@ -90,20 +90,36 @@ def _compiled() -> list[tuple[str, re.Pattern[str]]]:
     return [(kind, lazy(pattern, re.IGNORECASE)) for kind, pattern in _PATTERNS]
 
 
+_STARTS_WITHOUT = lazy(
+    r"TF-TRT Warning|some TensorRT libraries|could not find (?:TensorRT|cuda drivers)|Unable to initialize backend '\w+'|"
+    r"(?:dso_loader|tensorflow/).{0,200}libnvinfer|libtpu\.so\b",
+    re.IGNORECASE,
+)
+"""What TensorFlow and JAX look for at their start, and compute without."""
+_CONFIGURED = lazy(r"^-- (?:Configuring done|Generating done|Build files have been written)", re.MULTILINE)
+_NOT_CONFIGURED = lazy(r"^(?:-- )?Configuring incomplete|^CMake Error\b", re.MULTILINE)
+
+
+def _was_configured(text: str) -> bool:
+    """Whether CMake went on to the end: what it did not find was optional."""
+    return _CONFIGURED.search(text) is not None and _NOT_CONFIGURED.search(text) is None
+
+
 def read(sheet: Sheet, evidence: Evidence) -> None:
     """text.missing: records of kind and name, in the order of the text; always known, perhaps empty."""
     found: dict[tuple[str, str], None] = {}
+    configured = _was_configured(sheet.text)
     by_conda = "packagesnotfounderror" in sheet.lower or "unsatisfiable" in sheet.lower
     for index, line in enumerate(sheet.lines):
         if len(found) >= MOST:
             break
         text = line.text[:LONGEST]
-        if not _WORDS.search(text):
+        if not _WORDS.search(text) or _STARTS_WITHOUT.search(text):
             continue
         if "contains:" in text or text.rstrip().endswith(("provided", "by")):  # CMake breaks its lines where they are full
             text = " ".join([text.rstrip(), *(other.text[:LONGEST].strip() for other in sheet.lines[index + 1 : index + 4])])
         for kind, pattern in _compiled():
-            if kind == "conda" and not by_conda:
+            if (kind == "conda" and not by_conda) or (kind == "cmake" and configured):
                 continue
             for match in pattern.finditer(text):
                 name = _ATTRIBUTE.sub(_dotted, match["name"]) if kind == "attr" else match["name"].replace("\\", "/")

@@ -33,6 +33,7 @@ _CLAUSES = lazy(
     re.IGNORECASE,
 )
 _JOINED = lazy(r"(?<=[A-Za-z])_(?=[A-Za-z])")
+_SENTENCES = lazy(r"(?<=[A-Za-z0-9)\"'][.!?])\s+(?=[\"'(]?[A-Z])")
 LONGEST = 1_200
 """Letters of a line that are weighed."""
 
@@ -45,6 +46,10 @@ def polarity(text: str, *, prose: bool = True) -> str:
     if said == NEUTRAL and _QUOTED_IN_VAIN.search(text[:LONGEST]):
         return FINE
     return TROUBLE if said == NEUTRAL and _AT_ODDS.search(text[:LONGEST]) else said
+
+
+def sentences_of(text: str) -> list[str]:
+    return _SENTENCES.split(text[:LONGEST])
 
 
 def _of_clauses(text: str, prose: bool) -> str:

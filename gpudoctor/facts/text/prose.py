@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 
+from gpudoctor.facts.text.elsewhere import at_hand
 from gpudoctor.facts.text.evidence import Evidence
 from gpudoctor.facts.text.naming import GFX, name_gpu, name_system
 from gpudoctor.facts.text.sections import Sheet
@@ -108,7 +109,7 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
             if _POINTED.search(text) and not (listed and line.number == title):  # a title may be about another version than the listed one
                 _versions(text, products, evidence)
             if "/etc/os-release" not in evidence.files:
-                name_system(text, evidence)
+                name_system(at_hand(text), evidence)
         if not named:
             for part in re.split(r"[,;()]| on | with | under | and | in ", _of_this_machine(text))[:12]:
                 name_gpu(part, evidence, prose=True)

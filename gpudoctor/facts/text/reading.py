@@ -9,6 +9,7 @@ from importlib import import_module
 from gpudoctor.facts import text
 from gpudoctor.facts.probes.gpus import named_gpu
 from gpudoctor.facts.text.absence import NOT_THERE, unproven
+from gpudoctor.facts.text.elsewhere import at_hand
 from gpudoctor.facts.text.evidence import Evidence
 from gpudoctor.facts.text.sections import Sheet
 from gpudoctor.facts.text.topics import stacks_of, vendors_of
@@ -72,7 +73,7 @@ def settle(evidence: Evidence, sheet: Sheet, facts: Facts) -> None:
     _drivers_not_shown(evidence, facts)
     _gpus(evidence, facts)
     facts.set("text.stacks", Known(stacks_of(sheet.lower, evidence, facts), "text"))
-    facts.set("text.vendors", Known(vendors_of(sheet.lower, evidence), "text"))
+    facts.set("text.vendors", Known(vendors_of(at_hand(sheet.lower), evidence), "text"))
     facts.set("text.readers", Known(list(evidence.recognised), "text"))
 
 

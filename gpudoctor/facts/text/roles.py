@@ -12,7 +12,9 @@ from collections.abc import Sequence
 
 from gpudoctor.facts.text import line_shapes as shapes
 from gpudoctor.facts.text.polarity import FINE, HYPOTHETICAL, NEUTRAL, TROUBLE, polarity
+from gpudoctor.facts.text.quoted import is_only_quoted
 from gpudoctor.facts.text.sections import typed_in
+from gpudoctor.facts.text.settled import is_settled
 from gpudoctor.model.signature import ADVICE, CODE, COMMAND, COMPLAINT, FAILURE, LISTING, LOG, PROSE, Numbered
 from gpudoctor.model.signature import TROUBLE as TROUBLE_ROLES
 
@@ -20,6 +22,8 @@ LONGEST = 2_000
 """Letters of a line that its shape is read from."""
 _ADDED = 3
 """Lines that begin with '+' and make a patch without a head."""
+_FIELDS = 3
+"""Semicolons from which on a line can be a row of a table."""
 _REACH = 60
 """Lines above that are looked at for the head of a diff or the command whose output a line is."""
 
@@ -40,7 +44,9 @@ class Roles:
     def __call__(self, row: int) -> str:
         if row not in self._known:
             role = self._role(row)
-            self._known[row] = PROSE if role in TROUBLE_ROLES and self._settled() else role
+            if role in TROUBLE_ROLES:
+                role = PROSE if self._settled() else ADVICE if row != self._first_row() and is_only_quoted(self._lines[row].text) else role
+            self._known[row] = role
         return self._known[row]
 
     def _role(self, row: int) -> str:
@@ -53,15 +59,17 @@ class Roles:
             return CODE
         if shapes.LINTED.match(stripped):
             return CODE
+        if self._of_a_table(row, text):
+            return LISTING
         if shapes.TESTED.search(stripped):
             return LOG
         if self._of_the_whole() and not shapes.AT_THE_MARGIN.match(text):
             return self._of_the_whole()
         if _looks_for_words(typed_in(text)):
             return COMMAND
-        if shapes.REMARKED_AS_SOLVED.search(stripped):
+        if shapes.REMARKED_AS_SOLVED.search(stripped) or is_settled(stripped):
             return PROSE
-        if shapes.COMMITTED.match(stripped) or self._guides(row, stripped, fenced):
+        if shapes.COMMITTED.match(stripped) or shapes.SEVERAL_CODES.search(stripped) or self._guides(row, stripped, fenced):
             return ADVICE
         if _is_reported(text, stripped) or (text[:2] == "  " and self._in_a_cmake_block(row)):
             return FAILURE
@@ -92,6 +100,13 @@ class Roles:
         if fenced is not None or shapes.GUIDING.match(stripped) is None or shapes.SPEAKS_OF_ONESELF.search(stripped):
             return False
         return self._command_above(row) == ""
+
+    def _of_a_table(self, row: int, text: str) -> bool:
+        """Whether the line is a row of values between semicolons, beside another with as many."""
+        fields = text.count(";")
+        if fields < _FIELDS:
+            return False
+        return any(self._lines[near].text.count(";") == fields for near in (row - 1, row + 1) if 0 <= near < len(self._lines))
 
     def _is_title(self, row: int, stripped: str) -> bool:
         """Whether it is '# title' of a report in Markdown; above a setting or code it is a comment."""

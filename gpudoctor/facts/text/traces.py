@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from gpudoctor.facts.text.elsewhere import at_hand
 from gpudoctor.facts.text.evidence import Evidence
 from gpudoctor.facts.text.sections import Sheet
 from gpudoctor.model.lazy_pattern import lazy
@@ -40,7 +41,7 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
     kernel = _KERNEL_OF_WSL.search(text) or _KERNEL.search(text)
     if kernel:
         evidence.files.setdefault("/proc/sys/kernel/osrelease", kernel["kernel"] + "\n")
-    _platform(text, evidence)
+    _platform(at_hand(text), evidence)
 
 
 def _platform(text: str, evidence: Evidence) -> None:

@@ -206,3 +206,11 @@ def test_any_word_of_a_stack_makes_the_message_of_another_program_its_own() -> N
     for word, counts in (("cublas", True), ("cuda", True), ("rocm", False)):
         lines = lines_of(f"blender: error: out of memory in {word}")
         assert bool(hits_in(SearchedText(lines, Roles(lines)), [check([["out of memory"]])], several, SHOWN)) is counts
+
+
+def test_of_a_paragraph_the_sentence_with_the_words_must_complain() -> None:
+    asked = check([["runs on the cpu"]])
+    before = "My report\n\n"
+    assert said(before + "With torch 2.9 it runs on the CPU and never on the card. What can I do?", asked)
+    assert said(before + "The RTX 3090 is idle. Everything runs on the CPU only, why?", asked)
+    assert not said(before + "By design it runs on the CPU. I would skip the test where the GPU cannot be found.", asked)

@@ -1,4 +1,3 @@
-import json
 import os
 from pathlib import Path
 
@@ -6,8 +5,8 @@ import pytest
 
 from gpudoctor.facts import vocabulary
 from gpudoctor.knowledge import loader, paths
-from gpudoctor.knowledge.lint import lint_check
-from gpudoctor.knowledge.loader import CACHED, compile_bundle, load_catalogue, read_folder
+from gpudoctor.knowledge.lint import lint_check, unknown_facts
+from gpudoctor.knowledge.loader import CACHED, compile_folder, load_catalogue, read_folder
 from gpudoctor.knowledge.slow_patterns import slow_pattern
 from gpudoctor.knowledge.structure import DataError, check_from
 from gpudoctor.model.facts import FactSpec
@@ -61,6 +60,26 @@ def lines(**changes):
     return lint_check(read(**changes), SPECS, ["kernel-too-old"], ["torch-xpu"])
 
 
+def with_example(**given):
+    """The table's examples and one more."""
+    return {"example": [*TABLE["example"], {"name": "third", "expect": "ok", "facts": {}, **given}]}
+
+
+def test_two_records_may_call_their_item_alike():
+    other = FactSpec("cards", "records", "cards", item="gpu", fields={"torch": "runs"})
+    assert unknown_facts({"gpu.torch"}, {**SPECS, "cards": other}, {"cards"}) == []
+    assert unknown_facts({"gpu.torch"}, {**SPECS, "cards": other}, {"gpus"}) == ["fact: 'gpu' has no field 'torch'"]
+
+
+def test_records_of_one_item_have_one_set_of_fields_or_more_of_it():
+    """A condition on an item's field means the same in each list of such items."""
+    by_item = {}
+    for spec in vocabulary.specs().values():
+        if spec.item:
+            by_item.setdefault(spec.item, []).append(set(spec.fields or ()))
+    assert not [item for item, fields in by_item.items() if len(fields) > 1 and min(fields, key=len) != set.intersection(*fields)]
+
+
 def test_lint_accepts_a_right_file():
     assert lines() == []
 
@@ -83,6 +102,9 @@ def test_lint_accepts_a_right_file():
         ({"example": TABLE["example"][:1]}, "example: none that is fine"),
         ({"example": TABLE["example"][1:]}, "example: none that is a problem"),
         ({"problem": {"fact": "gpu.name", "matches": "(a+)+$"}}, "repeats a repeat"),
+        (with_example(answered_by=["nobody"]), "example 'third': answered_by: no check 'nobody'"),
+        (with_example(facts={"kernel.relese": "6.1"}), "example 'third': fact: 'kernel.relese' is not in the vocabulary"),
+        (with_example(facts={"gpus": [{"drivers": "xe"}]}), "'gpus' has no field 'drivers' (did you mean 'driver'?)"),
     ],
 )
 def test_lint_says_what_is_wrong(changes, words):
@@ -103,10 +125,10 @@ def test_the_bundle_says_what_the_files_say(tmp_path, monkeypatch):
     items = vocabulary.items()
     folder = paths.checkout_checks()
     assert folder is not None
-    bundle = tmp_path / "catalogue.json"
-    bundle.write_text(json.dumps(compile_bundle(folder)))
+    bundle = tmp_path / "catalogue"
+    bundle.write_bytes(compile_folder(folder))
     monkeypatch.setattr(paths, "checkout_checks", lambda: None)
-    monkeypatch.setattr(paths, "BUNDLE", bundle)
+    monkeypatch.setattr(paths, "COMPILED", bundle)
     compiled = load_catalogue(items)
     checks, stacks = read_folder(folder, items)
     assert [check.id for check in compiled.checks] == [check.id for check in checks]
@@ -130,8 +152,8 @@ def test_checkouts_do_not_take_turns_in_one_file_and_old_ones_go(tmp_path, monke
     for number, folder in enumerate(folders):
         monkeypatch.setattr(paths, "checkout_checks", lambda folder=folder: folder)
         assert load_catalogue({}).checks[0].title == f"of {number}"
-        os.utime(paths.cached_bundle(folder), (number, number))
-    kept = [paths.cached_bundle(folder).is_file() for folder in folders]
+        os.utime(paths.cached_catalogue(folder), (number, number))
+    kept = [paths.cached_catalogue(folder).is_file() for folder in folders]
     assert kept == [False, False] + [True] * CACHED and len(list((tmp_path / "cache" / "gpudoctor").iterdir())) == CACHED
 
 
@@ -141,10 +163,12 @@ def test_an_edited_catalogue_is_compiled_again(tmp_path, monkeypatch):
     monkeypatch.setattr(paths, "checkout_checks", lambda: folder)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     assert load_catalogue({}).checks[0].title == "before"
-    assert paths.cached_bundle(folder).is_file()
+    assert paths.cached_catalogue(folder).is_file()
     file.write_text(CHECK.format("after now"))
+    loader._key_of.cache_clear()  # the next process
     assert load_catalogue({}).checks[0].title == "after now"
-    paths.cached_bundle(folder).write_text("{ broken")
+    paths.cached_catalogue(folder).write_text("{ broken")
+    loader._kept.cache_clear()
     assert load_catalogue({}).checks[0].title == "after now"
 
 
@@ -166,6 +190,6 @@ def test_a_further_folder_adds_checks_and_a_repeated_id_is_an_error(tmp_path, mo
 
 def test_a_wheel_without_its_bundle_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(paths, "checkout_checks", lambda: None)
-    monkeypatch.setattr(paths, "BUNDLE", tmp_path / "none.json")
+    monkeypatch.setattr(paths, "COMPILED", tmp_path / "none.json")
     with pytest.raises(DataError, match="reinstall"):
         loader.load_catalogue({})

@@ -1,4 +1,8 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
 
 from gpudoctor.rules.versions import compare_dotted, dotted, dotted_of_digits, in_release
 
@@ -56,3 +60,15 @@ def test_a_specifier_that_is_none_is_named():
 @pytest.mark.parametrize(("digits", "version"), [("126", "12.6"), ("102", "10.2"), ("80", "8.0")])
 def test_the_digits_of_a_build_are_a_version(digits, version):
     assert dotted_of_digits(digits) == version
+
+
+RELEASES = st.lists(st.integers(0, 12), min_size=1, max_size=3).map(lambda parts: ".".join(map(str, parts)))
+BUILDS = st.sampled_from(["", "a0+29c30b1", ".dev20250101+xpu", "rc1", ".post2", "+cu128"])
+COMPARISONS = st.builds(str.__add__, st.sampled_from([">=", "<=", "==", "!=", ">", "<", ">= "]), RELEASES)
+
+
+@given(RELEASES, BUILDS, st.lists(COMPARISONS, min_size=1, max_size=3))
+def test_comparisons_agree_with_packaging(release: str, build: str, comparisons: list[str]) -> None:
+    specifier = ",".join(comparisons)
+    whole = Version(release + build)
+    assert in_release(release + build, specifier) is SpecifierSet(specifier).contains(Version(whole.base_version), prereleases=True)

@@ -119,3 +119,29 @@ def test_a_part_of_an_installed_package_is_no_missing_module() -> None:
         return classify({"kind": "exception", "name": "ModuleNotFoundError", "message": f"No module named '{module}'"})[0]
 
     assert [family(module) for module in ("vllm._C", "keras.engine", "sympy")] == ["missing-part", "missing-part", "missing-module"]
+
+
+def kinds(text: str) -> list[str]:
+    return [each["kind"] for each in _read(text)]
+
+
+def test_what_cmake_goes_on_without_is_not_missing() -> None:
+    warned = "CMake Warning at m.cmake:4 (message):\n  Could NOT find OpenBLAS (missing: OpenBLAS_LIB)\n"
+    assert kinds(warned) == ["cmake"]
+    assert kinds(warned + "-- Configuring done (2.1s)\n-- Generating done (0.1s)") == []
+    assert kinds(warned + "-- Configuring done (2.1s)\nCMake Error at CMakeLists.txt:9 (find_package):") == ["cmake"]
+    assert kinds(warned + "-- Configuring incomplete, errors occurred!") == ["cmake"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "W tsl/dso_loader.cc:64] Could not load dynamic library 'libnvinfer.so.8'; dlerror: libnvinfer.so.8: cannot open shared object",
+        "py_utils.cc:38] TF-TRT Warning: Could not find TensorRT",
+        "xla_bridge.py:9] Unable to initialize backend 'tpu': Failed to open libtpu.so: libtpu.so: cannot open shared object file",
+        "Unable to initialize backend 'rocm': module 'jaxlib.xla_extension' has no attribute 'GpuClient'",
+    ],
+)
+def test_what_a_framework_starts_without_is_not_missing(line: str) -> None:
+    assert kinds(line) == []
+    assert kinds("onnxruntime: libnvinfer.so.10: cannot open shared object file: No such file or directory") == ["so"]

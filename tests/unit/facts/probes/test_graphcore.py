@@ -108,3 +108,5 @@ def test_missing_cuda_libraries_look_at_wheels_and_system() -> None:
     new = Facts({**base, "python.distributions": Known({"nvidia-cudnn-cu12": "9.1.0.70"})})
     assert ort.missing_libraries(new, "12", "9") == []
     assert ort.missing_libraries(Facts(), "12", "9") is None
+    folder = Facts({**base, "python.distributions": Known({}), "nvidia.loader_path.libraries": Known(["/opt/cudnn/lib/libcudnn.so.9"])})
+    assert ort.missing_libraries(folder, "12", "9") == []
