@@ -266,7 +266,7 @@ def test_each_side_is_named_with_its_machine_and_its_counts() -> None:
         **document(facts), "created": "2026-11-23T10:00:00Z", "tool": {"version": "0.9"}, "catalogue": {"version": "c1"},
         "summary": {"errors": 2, "warnings": 3},
     }  # fmt: skip
-    found = difference(whole, document({"kernel": {"release": "6.8"}}))
+    found = difference({**document({}), **whole}, document({"kernel": {"release": "6.8"}}))
     assert (found.before.name, found.after.name) == ("a", "b")
     assert (found.before.machine, found.before.created) == ("A770, GPU · Fedora · 6.8", "2026-11-23T10:00:00Z")
     assert (found.before.errors, found.before.warnings, found.before.tool, found.before.catalogue) == (2, 3, "0.9", "c1")
