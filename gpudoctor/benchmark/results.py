@@ -181,6 +181,9 @@ def judged(rows: Any) -> tuple[Correctness | None, str]:
             wrong = f"{name}: {note}" if error is None or (note and row.get("passed") is not True and share <= 1) else (
                 f"{name} differs by {error:.2g} from float64 on the processor, {tolerance or 0:.2g} is allowed"
             )  # fmt: skip
+            narrower = one_line(row.get("precision"))
+            if narrower and error is not None:
+                wrong = f"{name} {narrower}, where {tolerance or 0:.2g} is allowed"
         one = Correctness(compared_with="cpu float64", max_relative_error=error, tolerance=tolerance, passed=passed)
         share = share if passed else math.inf
         if worst is None or share > worst[0]:
