@@ -182,6 +182,9 @@ def judged(rows: Any) -> tuple[Correctness | None, str]:
                 f"{name} differs by {error:.2g} from {one_line(row.get('compared_with')) or 'float64 on the processor'}, "
                 f"{tolerance or 0:.2g} is allowed"
             )  # fmt: skip
+            narrower = one_line(row.get("precision"))
+            if narrower and error is not None:
+                wrong = f"{name} {narrower}, where {tolerance or 0:.2g} is allowed"
         reference = one_line(row.get("compared_with")) or "cpu float64"
         one = Correctness(compared_with=reference, max_relative_error=error, tolerance=tolerance, passed=passed)
         share = share if passed else math.inf

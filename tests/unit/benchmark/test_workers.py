@@ -337,6 +337,10 @@ def test_times_that_are_no_numbers_fail(latency: Any) -> None:
         ({"max_relative_error": 0.01, "passed": False}, "differs by 0.01 from float64 on the processor, 0.002 is allowed"),
         ({"max_relative_error": 0.01, "passed": True}, "differs by 0.01"), ({"tolerance": float("inf")}, "output 0"),
         ({"passed": False, "note": "all gradients are zero"}, "all gradients are zero"), ({"passed": "yes"}, "output 0"),
+        (
+            {"max_relative_error": 3e-4, "tolerance": 1e-5, "passed": False, "precision": "computes in TF32: error 3e-04"},
+            "output 0 computes in TF32: error 3e-04, where 1e-05 is allowed",
+        ),
     ],
 )  # fmt: skip
 def test_a_wrong_result_fails_whatever_its_speed(row: dict[str, Any], reason: str) -> None:
