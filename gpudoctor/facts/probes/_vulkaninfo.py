@@ -13,11 +13,10 @@ from gpudoctor.model.lazy_pattern import lazy
 
 _UNSAID = Unknown("not recorded")
 _DEVICE = lazy(r"^GPU(\d{1,3})(?::|$)")
-_VALUE = lazy(r"^\s*(\w+)\s*=\s*(.*?)\s*$")
 _NUMBER = lazy(r"^(0x[0-9a-fA-F]{1,16}|\d{1,20})\b")
-_VERSION = lazy(r"(\d+\.\d+\.\d+)")
-_HEAP = lazy(r"^\s*size\s*=\s*(\d{1,20})\b")
-_INSTANCE = lazy(r"^(?:Vulkan )?Instance Version:\s*(\d+(?:\.\d+)+)", re.IGNORECASE)
+_VERSION = lazy(r"(?<![\d.])(\d{1,9}\.\d{1,9}\.\d{1,9})")
+_HEAP = lazy(r"^\s{0,40}size\s{0,40}=\s{0,40}(\d{1,20})\b")
+_INSTANCE = lazy(r"^(?:Vulkan )?Instance Version:\s{0,20}(\d{1,9}(?:\.\d{1,9}){1,3})", re.IGNORECASE)
 _TYPES = {"DISCRETE_GPU": "discrete", "INTEGRATED_GPU": "integrated", "VIRTUAL_GPU": "virtual", "CPU": "cpu", "OTHER": "other"}
 _VENDORS = {0x10DE: "nvidia", 0x1002: "amd", 0x8086: "intel", 0x13B5: "arm", 0x5143: "qualcomm", 0x106B: "apple", 0x10005: "mesa"}
 _DRIVERS = (
@@ -47,9 +46,9 @@ def parse(text: str) -> tuple[list[dict[str, Any]], str | None] | None:
 def _device(number: int, lines: list[str]) -> dict[str, Any]:
     values: dict[str, str] = {}
     for line in lines:
-        found = _VALUE.match(line)
-        if found:
-            values.setdefault(found[1], found[2])
+        name, there, value = line.partition("=")
+        if there:
+            values.setdefault(name.strip(), value.strip())
     vendor_id, kind = _number(values.get("vendorID")), values.get("deviceType", "").removeprefix("PHYSICAL_DEVICE_TYPE_")
     name, whole = values.get("deviceName", ""), len(values) > 60
     driver = " ".join((values.get("driverID", ""), values.get("driverName", ""), name)).lower()
