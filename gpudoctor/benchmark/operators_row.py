@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpudoctor.benchmark.operators import from_json
-from gpudoctor.model.measurement import FAILED, Conditions, Correctness, Measurement
+from gpudoctor.model.measurement import FAILED, SKIPPED, Conditions, Correctness, Measurement
 from gpudoctor.model.operators import OperatorResult
 from gpudoctor.system.framework_child import one_line
 
@@ -20,6 +20,8 @@ def of_operators(base: Measurement, rows: Any) -> Measurement:
     """`rows`: what the worker's result holds, nothing of it trusted. `base`: the measurement but for that."""
     found = [result for row in rows if isinstance(row, dict) and (result := from_json(row))] if isinstance(rows, list) else []
     asked = [result for result in found if result.verdict != "skipped"]
+    if found and not asked:
+        return replace(base, status=SKIPPED, reason=one_line(found[0].note) or "memory is full")
     if not asked:
         return replace(base, status=FAILED, stage="operators", reason="operators: the worker's answer holds no verdicts")
     bad = [result for result in asked if result.verdict in BAD]

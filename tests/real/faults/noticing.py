@@ -14,11 +14,12 @@ from environments import build
 
 from faults.corpus import DEVICES, Fault
 from faults.environment import NAMES, faulty
-from gpudoctor.benchmark import workers
+from gpudoctor.benchmark import course, workers
 from gpudoctor.benchmark.results import judged
 from gpudoctor.model.measurement import OK
 from gpudoctor.system.local_host import LocalHost
 
+SLOWER = 1.5
 TRAINING = ("--workload", "resnet18", "--task", "training", "--batch", "1", "--device", "cpu", "--duration", "6")
 
 
@@ -26,7 +27,7 @@ def noticed(fault: Fault, folder: Path) -> str:
     """What is said of it by the job that must find it; '' is nothing."""
     python = str(faulty(build(NAMES[fault.framework]), folder, fault.framework, fault.name))
     if fault.job == "training":
-        return by_command(python, *TRAINING)
+        return by_training(python)
     answer = by_operators(python, fault.framework)
     wrong = [row for row in answer.result.get("operators", ()) if row["verdict"] in ("wrong", "crash")]
     if answer.status != OK:
@@ -41,6 +42,23 @@ def by_operators(python: str, framework: str) -> workers.WorkerAnswer:
         "threads": 1,
     }  # fmt: skip
     return workers.ask(LocalHost(), python, request, limit=300)
+
+
+def by_training(python: str) -> str:
+    """What is said of resnet18 while it is trained on small images, so that there are steps enough on any machine."""
+    request: dict[str, Any] = {
+        "framework": "torch", "device": "cpu", "workload": "resnet18", "task": "training", "dtype": "float32", "threads": 1,
+        "options": {"batch": 1, "height": 64, "width": 64}, "warm_up": 3.0, "duration": 12.0,
+    }  # fmt: skip
+    answer = workers.ask(LocalHost(), python, request, limit=100)  # a step that hangs ends with it
+    if answer.status != OK:
+        return answer.reason
+    said, seen = judged(answer.result.get("outputs"))[1] or course.faults(answer.result), course.course(answer.result)
+    if said or seen is None:
+        return said
+    if seen.growth is not None:
+        return f"memory grows by {seen.growth.bytes_per_step / 1e6:.0f} MB a step"
+    return f"{seen.slowdown:.1f} times slower than before" if (seen.slowdown or 1.0) > SLOWER else ""
 
 
 def by_network(python: str, task: str) -> str:

@@ -11,7 +11,7 @@ from gpudoctor.benchmark.job_plan import ValidateOptions, plan
 from gpudoctor.benchmark.monitors.monitor import Seen
 from gpudoctor.benchmark.results import MeasuredDevice, measurement
 from gpudoctor.benchmark.workers import WorkerAnswer
-from gpudoctor.model.measurement import FAILED, OK, Measurement
+from gpudoctor.model.measurement import FAILED, OK, SKIPPED, Measurement
 
 TARGET = MeasurementTarget(framework="torch", device="xpu:0", python="/p", backend="xpu")
 (JOB,) = (job for job in plan(TARGET, ValidateOptions()) if job.workload.id == "operators")
@@ -34,6 +34,11 @@ def test_it_is_asked_for_as_the_quick_set() -> None:
     assert (JOB.request()["job"], JOB.request()["set"], JOB.request()["device"]) == ("operators", "quick", "xpu:0")
     poptorch = MeasurementTarget(framework="poptorch", device="ipu:0", python="/p", backend="ipu")
     assert "operators" not in {job.workload.id for job in plan(poptorch, ValidateOptions())}, "its worker judges none"
+
+
+def test_a_device_without_memory_for_any_of_them_did_not_fail() -> None:
+    found = of([verdict("places_beyond_32_bits", "skipped", None, note="MemoryError: 8 GiB are needed")])
+    assert (found.status, found.reason) == (SKIPPED, "MemoryError: 8 GiB are needed")
 
 
 def test_all_right_is_a_row_with_the_error_that_came_nearest_to_its_tolerance() -> None:
@@ -63,6 +68,6 @@ def test_what_the_backend_lacks_and_what_ran_elsewhere_is_no_failure() -> None:
     assert found.notes == ("operators that this backend lacks: op0, op1, op2 and 2 others",)
 
 
-@pytest.mark.parametrize("rows", [None, [], "x", [1, {"verdict": "fine"}], [verdict("relu", "skipped")]])
+@pytest.mark.parametrize("rows", [None, [], "x", [1, {"verdict": "fine"}]])
 def test_an_answer_without_verdicts_is_no_success(rows: Any) -> None:
     assert of(rows).status == FAILED
