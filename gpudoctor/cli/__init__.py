@@ -95,6 +95,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def run(arguments: list[str]) -> int:
+    """Runs a command line and returns its exit status."""
     try:
         status = group.main(args=_as_options(arguments), prog_name="gpudoctor", standalone_mode=False)
         sys.stdout.flush()

@@ -41,7 +41,7 @@ def deliver(text: str, path: str | None) -> None:
 
 
 def ensure_writable(path: str | None) -> None:
-    """Raises BadInput where `deliver` could not write to `path`: asked before work that takes long."""
+    """Raises BadInput where `deliver` could not write to `path`; called before work that takes long."""
     if path in (None, "-"):
         return
     assert path is not None

@@ -76,6 +76,7 @@ def target(given: Mapping[str, Any]) -> Destination | None:
 
 
 def send(made: Made, to: Destination, given: Mapping[str, Any]) -> int:
+    """Sends the report to a tracker and returns the exit status. Raises NotKnown where the tracker gave no answer."""
     from gpudoctor.trackers.address import TrackerError, Uncertain
 
     try:

@@ -1,4 +1,4 @@
-"""gpudoctor validate: measure, show it while it runs, say what it means."""
+"""gpudoctor validate: measures, shows the progress, and explains the result."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 LAYERS = ("compute", "performance")
 TOLD_FROM = 90.0
-"""Seconds: a run that takes longer says so beforehand, on a terminal or not."""
+"""Seconds from which the expected duration of a run is announced."""
 
 
 @click.command("validate")
@@ -107,20 +107,20 @@ def command(**given: Any) -> int:
 
 
 class BrokenEnvironment(BadInput):
-    """What was given is right, and the environment is not."""
+    """The request is right, and the environment is broken."""
 
     exit_code = FINDINGS
 
 
 def _refused(error: Exception) -> BadInput:
-    """The line that ends the run: wrong usage, or a framework that is asked for rightly and broken."""
+    """The error that ends the run: wrong usage, or a broken framework that was asked for rightly."""
     from gpudoctor.services.checking import FrameworkBroken
 
     return BrokenEnvironment(str(error)) if isinstance(error, FrameworkBroken) else BadInput(str(error))
 
 
 def _end_as_interrupted() -> None:
-    """A batch system or a closed terminal ends this like Ctrl-C does: workers are stopped and their files removed."""
+    """Treats SIGTERM and SIGHUP like Ctrl-C: a batch system or a closed terminal stops the workers, and their files are removed."""
     import signal
     import threading
 
@@ -151,7 +151,7 @@ def _request(given: Mapping[str, Any]) -> ValidateRequest:
 
 
 def _model(text: str | None) -> OwnModel | None:
-    """What --model names; that it runs the person's own code is said."""
+    """The model that --model names. A remark says that it runs the person's own code."""
     if text is None:
         return None
     from gpudoctor.benchmark import own_model
@@ -167,7 +167,7 @@ def _model(text: str | None) -> OwnModel | None:
 
 
 def _max_latency(given: Mapping[str, Any]) -> float | None:
-    """Of replicas; a sweep keeps its own."""
+    """The latency limit for --replicas; a sweep applies its own."""
     return given["max_latency"] if not given["sweep_batch"] else None
 
 
@@ -217,14 +217,14 @@ def _say(done: Validated, given: Mapping[str, Any]) -> int:
 
 
 def _of_measurements(report: Report) -> Report:
-    """What this command's status is made of: the other checks are those of `check`."""
+    """The part of the report that decides the exit status; the other checks belong to `check`."""
     from dataclasses import replace
 
     return replace(report, traces=(), findings=tuple(finding for finding in report.findings if finding.layer in LAYERS))
 
 
 def status(done: Validated) -> int:
-    """A failure, or a fault that measurements show, is a finding; nothing measured at all could not be told."""
+    """The exit status: 1 for a failed measurement and for a fault that measurements show, 4 where nothing could be measured."""
     faults = [finding for finding in done.report.findings if finding.severity == "error" and finding.layer in LAYERS]
     if done.failed or faults or (done.broken and not done.targets):
         return FINDINGS
@@ -232,10 +232,10 @@ def status(done: Validated) -> int:
 
 
 class MeasurementScreen:
-    """The moving table (benchmark.measurement_listener): redrawn in place on a terminal, silent in a pipe."""
+    """The table of running measurements (benchmark.measurement_listener), redrawn in place on a terminal and not shown in a pipe."""
 
     MOST = 24
-    """Lines: older ones scroll out of it."""
+    """The number of rows; older ones scroll out of the table."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
         from gpudoctor.cli.output import terminal
@@ -305,7 +305,7 @@ class MeasurementScreen:
         self._live.update(table, refresh=True)
 
     def clear(self) -> None:
-        """The final table takes its place."""
+        """Removes the table, before the final one is written."""
         self._line.wipe()
         if self._live is not None:
             self._live.stop()

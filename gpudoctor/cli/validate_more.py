@@ -1,4 +1,4 @@
-"""gpudoctor validate --operators, --try-fixes, --sweep-batch, --table and --compare: what they do, as screens or JSON."""
+"""The modes of `gpudoctor validate`: --operators, --try-fixes, --sweep-batch, --table and --compare, each as a screen or JSON."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MODES = ("operators", "try_fixes", "sweep_batch", "table")
 
 
 def wanted(given: Mapping[str, Any]) -> bool:
-    """Whether something else than the usual measurements was asked for. Raises BadInput for what does not go together."""
+    """Whether one of the other modes was asked for. Raises BadInput for options that exclude each other."""
     modes = [name for name in MODES if given.get(name)]
     if len(modes) > 1:
         raise BadInput(f"--{modes[0].replace('_', '-')} and --{modes[1].replace('_', '-')}: choose one of them")
@@ -41,7 +41,7 @@ def wanted(given: Mapping[str, Any]) -> bool:
 
 
 def carry_out(given: Mapping[str, Any], request: ValidateRequest | None) -> int:
-    """`request`: None where nothing is to be measured. Raises services.checking.BAD_INPUT."""
+    """Runs the mode and returns the exit status. `request` is None where nothing is measured. Raises services.checking.BAD_INPUT."""
     from gpudoctor.cli.progress import StatusLine
 
     if len(given["compare"]) == 2:
@@ -66,7 +66,7 @@ def _operators(given: Mapping[str, Any], request: ValidateRequest, line: StatusL
 
     other = experimenting.read_report(given["compare"][0]) if given["compare"] else None
     if other is not None:
-        experimenting.changes((), other)  # told before the minutes that the probe takes
+        experimenting.changes((), other)  # a wrong file is refused before the probe, which takes minutes
     found = experimenting.cover(request, line.says)
     line.wipe()
     changes = experimenting.changes(found, other) if other is not None else [None] * len(found)
@@ -142,7 +142,7 @@ def _table(given: Mapping[str, Any], request: ValidateRequest, line: StatusLine)
 
 
 def other(given: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The report of --compare, read before anything is measured."""
+    """The report of --compare, read before anything is measured; None without the option."""
     if not given["compare"]:
         return None
     from gpudoctor.services import checking, experimenting
@@ -156,13 +156,14 @@ def other(given: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def beside(done: Validated, there: Mapping[str, Any], given: Mapping[str, Any]) -> int:
-    """What was measured now against a report of before."""
+    """Compares the measurements of this run with an earlier report, and returns the exit status."""
     from gpudoctor.reporters.report import json_report
 
     return compared(json.loads(json_report.render(done.report)), there, given, ("now", os.path.basename(given["compare"][0])))
 
 
 def compared(here: Mapping[str, Any], there: Mapping[str, Any], given: Mapping[str, Any], names: tuple[str, str]) -> int:
+    """Writes the comparison of two reports and returns the exit status."""
     from gpudoctor.reporters.measurement import comparison_text
     from gpudoctor.services import experimenting
 

@@ -24,6 +24,7 @@ MARK = {"true": "yes", "false": "no", "unknown": "?"}
 
 
 def show(report: Report, check: str, form: str, output: str | None) -> int:
+    """Shows how a check was decided, for each of its subjects, and returns the exit status."""
     traces = [trace for trace in report.traces if trace.check == check]
     if not traces:
         names = sorted({trace.check for trace in report.traces})

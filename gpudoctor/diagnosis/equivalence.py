@@ -15,6 +15,7 @@ _MOST_PAIRS = 200
 
 
 def same(one: Any, other: Any) -> bool:
+    """Whether two JSON values of reports are equivalent."""
     ours, theirs = _plain(one), _plain(other)
     return bool(ours == theirs) or _but_for_names(ours, theirs)
 

@@ -29,7 +29,7 @@ MOST_HITS = 12
 
 
 def speaks_without_a_message(head: Mapping[str, Any]) -> bool:
-    """Whether a check can have a finding without a text. `head` is described in knowledge.loader.heads."""
+    """Whether a check can have a finding without a text. `head` is described in knowledge.loader.head_of."""
     return "signature" not in head or bool(head["proactive"])
 
 
@@ -100,7 +100,7 @@ class _Speakers:
         self._text = text
         self._shown = shown
         self._said: dict[int, tuple[str, str]] = {}
-        """By the number of a line: the other program named at its beginning (empty for none), and the lines of its message in lower case."""
+        """By the number of a line: the other program named at its beginning (empty for none), and its message in lower case."""
 
     def may_mean(self, hit: Hit, check: Check, signature: Signature) -> bool:
         if self._shown is None or hit.role not in (FAILURE, LOG):
@@ -147,7 +147,8 @@ def hits_in(text: SearchedText, checks: Sequence[Check], stacks: Sequence[Stack]
 
 
 def hits_of(signature: Signature, text: SearchedText) -> Iterator[Hit]:
-    """Where a text shows the signature; of a person's paragraph the sentences with its words must tell of the trouble, not only another one."""
+    """The places where a text contains the signature. A sentence of a person's paragraph counts only where it reports the problem
+    itself."""
     return (hit for hit in text.hits(signature) if hit.role != COMPLAINT or _complained_of(hit, signature, text))
 
 
@@ -164,5 +165,6 @@ def _complained_of(hit: Hit, signature: Signature, text: SearchedText) -> bool:
 
 
 def strongest_first(hits: Iterable[Hit]) -> list[Hit]:
-    """The one that demands most of the text leads, of equal ones that of the upper line: it gives `said.*`, the quote and the place."""
+    """The hits, the most specific first, and of equal ones that of the upper line: the first gives `said.*`, the quotation and the
+    place."""
     return sorted(hits, key=lambda hit: (-hit.strength, hit.line))

@@ -21,14 +21,14 @@ from gpudoctor.rules.synonyms import spelled
 
 MAGIC = b"gpudoctor catalogue 9\n"
 _ANY = ""
-"""In place of a word or a fact: no such thing is needed."""
+"""Stands for a word or fact where none is needed."""
 
 Entry = Mapping[str, Any]
-"""A check before it is built: `file`, `topic`, its `head` (loader.head_of) and its `table` as JSON text."""
+"""A check that is not built: `file`, `topic`, its `head` (loader.head_of), and its `table` as JSON text."""
 
 
 class Bytes(Protocol):
-    """What is needed of bytes in memory or of a mapped file."""
+    """The methods that are needed of bytes in memory or of a mapped file."""
 
     def find(self, part: bytes, start: int, /) -> int: ...
     def rfind(self, part: bytes, start: int, end: int, /) -> int: ...
@@ -37,7 +37,7 @@ class Bytes(Protocol):
 
 
 class CompiledCatalogue:
-    """Reads what `compiled` wrote. Raises ValueError for bytes that it did not write, or wrote in another format."""
+    """Reads the output of `compiled`. Raises ValueError for other bytes, and for another format."""
 
     def __init__(self, content: Bytes) -> None:
         if content[: len(MAGIC)] != MAGIC:
@@ -49,7 +49,7 @@ class CompiledCatalogue:
         self.redirects: Mapping[str, str] = header["redirects"]
         self.stacks: Sequence[Entry] = header["stacks"]
         self.key: str = header["key"]
-        """Of the files that it was made of."""
+        """The key of the files that the catalogue was made from."""
         self._by_fact: Mapping[str, Sequence[int]] = header["facts"]
         self._words = (end, end + header["words"])
         self._first = self._words[1] + 2
@@ -65,11 +65,11 @@ class CompiledCatalogue:
             at = self._content.find(b"\n", self._first + at) + 1 - self._first
 
     def with_words(self, words: Iterable[str]) -> list[Entry]:
-        """The checks whose message may stand in a text of these words (rules.literal_words.words_in)."""
+        """The checks whose message may occur in a text of these words (rules.literal_words.words_in)."""
         return self._entries_at(place for word in (*words, _ANY) for place in self._places_of(word.encode()))
 
     def with_facts(self, known: Callable[[str], bool]) -> list[Entry]:
-        """The checks that may speak without a message where only what is `known` is known."""
+        """The checks that may have a finding without a message where only the facts `known` are known."""
         return self._entries_at(place for name, places in self._by_fact.items() if name == _ANY or known(name) for place in places)
 
     def _entries_at(self, places: Iterable[int]) -> list[Entry]:
@@ -83,7 +83,7 @@ class CompiledCatalogue:
         return known
 
     def _places_of(self, word: bytes) -> list[int]:
-        """By bisection of the sorted lines."""
+        """The positions of the checks of a word, by bisection of the sorted lines."""
         low, high = self._words
         while low < high:
             begin = self._content.rfind(b"\n", low, (low + high) // 2 + 1) + 1
@@ -99,7 +99,7 @@ class CompiledCatalogue:
 
 
 def compiled(checks: Sequence[Entry], stacks: Sequence[Entry], redirects: Mapping[str, str], version: str, key: str = "") -> bytes:
-    """The bytes of a catalogue. `checks` and `stacks` are plain tables of JSON."""
+    """The compiled catalogue. `checks` and `stacks` are plain tables of JSON."""
     lines = [json.dumps(entry, separators=(",", ":")).encode() + b"\n" for entry in checks]
     places, at = [], 0
     for line in lines:
@@ -125,7 +125,7 @@ def _by_word(heads: Iterable[Mapping[str, Any]], places: Iterable[int]) -> Mappi
 
 
 def _by_fact(heads: Iterable[Mapping[str, Any]], places: Iterable[int]) -> Mapping[str, Sequence[int]]:
-    """Of each check that speaks without a message the rarest fact that it needs; of one for each record, those records."""
+    """For each check that needs no message, the rarest fact that it needs; for a check per record, those records."""
     silent = [(head, place) for head, place in zip(heads, places, strict=True) if head.get("proactive", True)]
     frequency = Counter(name for head, _ in silent for name in head["facts"])
     found: defaultdict[str, list[int]] = defaultdict(list)

@@ -26,7 +26,7 @@ def lint(
     checks: Iterable[Check], stacks: Iterable[Stack], specs: Mapping[str, FactSpec], redirects: Mapping[str, str] | None = None,
     only: str | None = None,
 ) -> list[str]:  # fmt: skip
-    """One line `topic/id.toml: key: message` for each mistake; empty where there is none. `only`: the one check that is looked into."""
+    """One line `topic/id.toml: key: message` for each mistake; empty where there is none. `only`: the one check that is examined."""
     checks, stacks = list(checks), list(stacks)
     ids, stack_ids = [check.id for check in checks], [stack.stack for stack in stacks]
     problems = [f"{check.topic}/{check.id}.toml: id: '{check.id}' exists twice" for check in checks if ids.count(check.id) > 1]
@@ -75,6 +75,7 @@ def _cycles(checks: list[Check]) -> list[str]:
 
 
 def lint_check(check: Check, specs: Mapping[str, FactSpec], ids: list[str], stack_ids: list[str]) -> list[str]:
+    """The mistakes of one check, as `key: message`."""
     problems: list[str] = []
     asked = (check.applies, check.problem, check.suspect, *(v.when for v in check.variants), *(step.when for step in _steps(check)))
     conditions = [c for c in asked if c is not None]
@@ -175,6 +176,7 @@ def _patterns(condition: Condition) -> list[str]:
 
 
 def somes(condition: Condition) -> list[AnyItem]:
+    """All `some` conditions within a condition."""
     if isinstance(condition, AnyItem):
         return [condition, *somes(condition.where)]
     return [some for part in getattr(condition, "parts", ()) for some in somes(part)]
@@ -196,7 +198,8 @@ def _template_fields(check: Check) -> set[str]:
 
 
 def unknown_facts(names: Iterable[str], specs: Mapping[str, FactSpec], scope: Collection[str] = frozenset()) -> list[str]:
-    """A name is known where a spec has it, is a map above it, or it is a field of an item of the records facts in `scope`."""
+    """The names that are unknown. A name is known where a spec has it, where it lies below a map, or where it is a field of an item of
+    the records facts in `scope`."""
     fields: dict[str, set[str]] = {}
     for spec in (specs[name] for name in scope if name in specs):
         fields.setdefault(spec.item, set()).update(spec.fields or ())
@@ -213,7 +216,7 @@ def unknown_facts(names: Iterable[str], specs: Mapping[str, FactSpec], scope: Co
 
 
 def _example_names(check: Check, specs: Mapping[str, FactSpec], ids: Sequence[str]) -> Iterable[str]:
-    """What examples name: facts and the fields of their records, and the checks that may answer them too."""
+    """The names in the examples: facts, fields of their records, and the checks in `answered_by`."""
     for example in check.examples:
         where = f"example '{example.name}'"
         for line in unknown_facts(example.facts, specs):

@@ -1,4 +1,4 @@
-"""The catalogue: from the compiled one where it is fresh, else from the TOML files, plus further folders."""
+"""Loads the catalogue: from the compiled one where it is current, else from the TOML files, plus further folders."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from gpudoctor.model.check import Catalogue, Check, Stack
 from gpudoctor.rules.needed_facts import needed_by_check
 
 CACHED = 4
-"""Compiled catalogues of checkouts that are kept, the newest ones."""
+"""The number of compiled catalogues of checkouts that are kept, newest first."""
 
 
 def load_catalogue(items: Mapping[str, str], extra: Iterable[str] = (), wanted: Iterable[Entry] | None = None) -> Catalogue:
-    """`items` maps records facts to item names; of our own checks only those that are `wanted` are built, all without it.
+    """The catalogue.
 
-    `items` gives the name of an item for each fact of kind records. Of our own checks, only those are built whose head (`heads`) satisfies
-    `wanted`; without it, all. Raises DataError for a file that cannot be used.
+    `items` gives the name of an item for each fact of kind records. Of our own checks only the `wanted` entries are built; without it, all.
+    Raises DataError for a file that cannot be used.
     """
     ours = our_catalogue(items)
     entries = ours.entries() if wanted is None else wanted
@@ -74,6 +74,7 @@ def read_tables(folder: Path) -> list[dict[str, Any]]:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
+    """The table of a TOML file. Raises DataError for a file that cannot be read or parsed."""
     from gpudoctor.model.toml_text import loads  # late: the compiled catalogue needs no reader of TOML
 
     try:
@@ -103,7 +104,7 @@ def read_redirects(folder: Path) -> dict[str, str]:
 
 
 def _compiled(entries: list[dict[str, Any]], redirects: Mapping[str, str], key: str = "") -> bytes:
-    """Tables without examples (tests alone need those), each as JSON text of its own: few of them are wanted."""
+    """The compiled catalogue: tables without examples, which only tests need, each as JSON text of its own, since few are used in a run."""
     for entry in entries:
         entry["table"].pop("example", None)
         entry["table"] = {name: _plain(value) for name, value in entry["table"].items()}
@@ -139,10 +140,8 @@ def head_of(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def our_catalogue(items: Mapping[str, str]) -> CompiledCatalogue:
-    """Our own checks and stacks, compiled: of the wheel, or of a checkout, where it is made again when a file has changed.
-
-    Raises DataError for a file that cannot be used.
-    """
+    """Our own checks and stacks, compiled: those of the wheel, or of a checkout, where they are compiled again after a change of a file.
+    Raises DataError for a file that cannot be used."""
     ready = compiled_before()
     if ready is not None:
         return ready
@@ -156,8 +155,8 @@ def our_catalogue(items: Mapping[str, str]) -> CompiledCatalogue:
 
 
 def compiled_before() -> CompiledCatalogue | None:
-    """The one of the wheel, or the one that a checkout keeps while its files are the same. None: still to be made.
-    Raises DataError for the one of a wheel that cannot be read."""
+    """The compiled catalogue of the wheel, or the one that a checkout has cached for unchanged files. None where it must still be
+    compiled. Raises DataError for a damaged one of a wheel."""
     folder = paths.checkout_checks()
     return _of_wheel(paths.COMPILED) if folder is None else _of_checkout(paths.cached_catalogue(folder), _key_of(folder))
 
@@ -179,7 +178,7 @@ def _of_checkout(path: Path, key: str) -> CompiledCatalogue | None:
 
 @lru_cache(maxsize=1)
 def _kept(path: Path, key: str) -> CompiledCatalogue:
-    """Raises OSError, ValueError or KeyError where there is none, or one of other files."""
+    """The cached catalogue. Raises OSError, ValueError or KeyError where there is none for these files."""
     found = CompiledCatalogue(_mapped(path))
     if found.key != key:
         raise ValueError("made of other files")
@@ -193,7 +192,7 @@ def _mapped(path: Path) -> Bytes:
 
 @lru_cache(maxsize=1)
 def _key_of(folder: Path) -> str:
-    """Names, sizes and times of all files: a stat each, no read. A process knows the files as they were when it asked first."""
+    """A key of the names, sizes and times of all files; no file is read. Within one process it is computed once."""
     listed = [str(folder)]
     folders = [str(folder)]
     while folders:
@@ -209,7 +208,7 @@ def _key_of(folder: Path) -> str:
 
 
 def _write_cache(path: Path, content: bytes) -> None:
-    """Best effort, atomic: a read-only home costs time, nothing else."""
+    """Writes the cache atomically. Errors are ignored: without a writable home only time is lost."""
     import tempfile  # late: it costs more than all that a fresh cache needs
 
     try:

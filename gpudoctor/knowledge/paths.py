@@ -1,4 +1,4 @@
-"""Where the knowledge lies: beside the package in a checkout, inside it, compiled, in a wheel."""
+"""Where the knowledge base lies: beside the package in a checkout, inside it, compiled, in a wheel."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _of_checkout(name: str) -> Path | None:
 
 
 def cached_catalogue(folder: Path) -> Path:
-    """Where an editable install keeps the compiled catalogue of this folder of checks: two checkouts do not share one file."""
+    """The path of the compiled catalogue of an editable install; each checkout has a file of its own."""
     import hashlib  # late: a wheel needs none
 
     root = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")

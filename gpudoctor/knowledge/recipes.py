@@ -60,6 +60,7 @@ def read_recipe_tables(folder: Path) -> dict[str, Any]:
 
 
 def compile_recipes(folder: Path) -> dict[str, Any]:
+    """The recipes of a folder without their examples, as a wheel carries them."""
     tables = read_recipe_tables(folder)
     for entry in tables["recipes"]:
         entry["table"].pop("example", None)
@@ -107,6 +108,7 @@ def _address(read: TableReader, name: str, table: Any) -> Address:
 
 
 def recipe_from(table: Mapping[str, Any], file: str, items: Mapping[str, str]) -> Recipe:
+    """The recipe of a file's table. Raises DataError."""
     read = TableReader(file, items)
     read.keys(table, _RECIPE_KEYS, "", ("id", "name", "title", "platform", "applies", "step", "source"))
     read.one_of(table["name"], RECIPES + PARTS, "name")

@@ -52,6 +52,8 @@ class Attack(NamedTuple):
 
 
 class Cost(NamedTuple):
+    """CPU seconds for the slowest text that was found, and the attack that it was made from."""
+
     seconds: float
     attack: Attack | None
 

@@ -90,6 +90,7 @@ class TableReader:
 
 
 def check_from(table: Mapping[str, Any], file: str, topic: str, items: Mapping[str, str], trusted: bool = False) -> Check:
+    """The check of a file's table. `topic` is the folder below the catalogue. Raises DataError."""
     read = TableReader(file, items, trusted)
     required = ("id", "title", "severity", "layer", "stacks", "explanation", "advice")
     read.keys(table, _CHECK_KEYS, "", (*required, *(() if table.get("signature") else ("problem",))))
@@ -163,6 +164,7 @@ def _verified(read: TableReader, table: Any) -> Verified:
 
 
 def source_from(read: TableReader, table: Any, number: int) -> Source:
+    """One [[source]]. Raises DataError."""
     where = f"source[{number}]"
     keys = {"ref": str, "read": str, "published": str, "supports": list, "literal": str, "says": str}
     table = read.keys(dates_as_text(table), keys, where, ("ref", "read"))
@@ -221,6 +223,7 @@ def choices_in(entries: Sequence[str | Sequence[str]]) -> list[list[str]]:
 
 
 def stack_from(table: Mapping[str, Any], file: str, items: Mapping[str, str], trusted: bool = False) -> Stack:
+    """The stack of a file's table. Raises DataError."""
     read = TableReader(file, items, trusted)
     read.keys(
         table, {"stack": str, "title": str, "applicable": dict, "used": dict, "vendors": list, "processor": bool, "names": dict,

@@ -37,6 +37,7 @@ _INDEX = re.compile(r"\bwhl/(?:cu|rocm)\d")
 
 
 def wrong_texts(check: Check) -> Iterator[str]:
+    """The mistakes in the texts of one check, as `key: message`."""
     yield from _title(check)
     given: Mapping[str, Any] = {"do": check.advice.do, "steps": check.advice.steps, "otherwise": check.advice.otherwise}
     advices = [("advice", given), *((f"variant[{number}]", variant.replaces) for number, variant in enumerate(check.variants))]

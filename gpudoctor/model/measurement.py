@@ -64,7 +64,7 @@ class Correctness:
     """The result of one step, compared with a reference."""
 
     compared_with: str
-    """The reference: cpu float64."""
+    """The reference: cpu float64, the first step, or another runtime."""
     max_relative_error: float | None
     tolerance: float | None
     passed: bool
@@ -139,12 +139,13 @@ class Conditions:
     """The share of the card's memory that the processor can address (Resizable BAR)."""
     threads: int | None = None
     settings: tuple[str, ...] | None = None
-    """Of the framework, its defaults too: what changes what a type means ('INFERENCE_PRECISION_HINT f32 (default bf16)'), or the speed."""
+    """Settings of the framework, defaults included, that change the precision of a dtype ('INFERENCE_PRECISION_HINT f32 (default bf16)')
+    or the speed."""
     other_path: str | None = None
-    """Of a matrix product on a processor: another way of the same framework to the same product, which is faster."""
+    """For a matrix product on a processor, a faster way of the same framework to the same product."""
     other_path_speed_up: float | None = None
     other_path_error: float | None = None
-    """Its greatest error, by the greatest number of the product in float64."""
+    """The greatest error of that way, divided by the greatest number of the product in float64."""
     computed_on: str | None = None
     """The device of the last result, as the framework calls it."""
     fallbacks: tuple[str, ...] | None = None
@@ -160,14 +161,14 @@ class Conditions:
 @shaped(open=True)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rhythm:
-    """Steps of two kinds."""
+    """Steps of two speeds."""
 
     fast_ms: float
     slow_ms: float
-    """The medians of both."""
+    """The median duration of the slow steps; `fast_ms` is that of the others."""
     slow_share: float
     every: int | None
-    """Each so manieth step is slow; None: in no such order."""
+    """One in so many steps is slow; null where they come in no regular order."""
     border_ms: float
 
     @property
@@ -181,13 +182,13 @@ class Rhythm:
 @shaped(open=True)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Growth:
-    """Memory that grows with the steps."""
+    """Memory use that grows with the steps."""
 
     bytes_per_step: float
     bytes: float
-    """In all, as far as it was watched."""
+    """The growth during the whole observation."""
     of: str
-    """process, device, or addresses: taken from the system and not written to"""
+    """process, device, or addresses (address space that was reserved and not written to)."""
 
     @property
     def words(self) -> str:
@@ -198,30 +199,32 @@ class Growth:
 @shaped(open=True)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Course:
-    """How a measurement went from its first step to its last. None: nobody could tell; a pair: in the first and the last third of it."""
+    """The course of a measurement from its first step to its last. null: it could not be determined. Pairs hold the values of the first
+    and of the last third."""
 
     seconds: float | None = None
-    """Of sampling."""
+    """The duration of the sampling."""
     slices_ms: tuple[float, ...] = ()
-    """The median step of equally long parts of it."""
+    """The median durations of the steps in equally long parts of the measurement."""
     warm_up_ms: tuple[float, ...] = ()
-    """Steps before, without the first; of many some."""
+    """The durations of a selection of the warm-up steps, without the first one."""
     slowdown: float | None = None
-    """A step's time at the end by that at the begin; 1 where the two mix."""
+    """The duration of a step after the largest change divided by that before it, or at the end divided by the warm-up, if that is more;
+    1 where the two distributions overlap."""
     rhythm: Rhythm | None = None
     growth: Growth | None = None
     outcomes_checked: int | None = None
-    """Steps whose result was looked at, of `outcomes_of`."""
+    """The number of steps whose result was checked, of `outcomes_of`."""
     outcomes_of: int | None = None
     largest_change: float | None = None
-    """Of the result of the same work from step to step, relative to it."""
+    """The largest change of the result between steps with the same work, relative to the result."""
     first_loss: float | None = None
     last_loss: float | None = None
     clock_mhz: tuple[float, ...] = ()
     heat_c: tuple[float, ...] = ()
     watts: tuple[float, ...] = ()
-    others_rose: bool | None = None
-    """Whether other programs took clearly more in the second half of it than in the first."""
+    others_grew: bool | None = None
+    """Whether other programs used clearly more in the second half than in the first."""
 
     @property
     def concern(self) -> str:
@@ -250,7 +253,7 @@ class Course:
 
 
 SLOWER = 1.25
-"""A step that takes so many times as long at the end as at the begin got slower."""
+"""The factor from which a step counts as slower at the end than at the beginning."""
 
 
 @shaped(

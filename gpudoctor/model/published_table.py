@@ -1,4 +1,4 @@
-"""A published table, measured again: each measurement with the published numbers beside it."""
+"""A published table that was measured again: each measurement beside the published numbers."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from gpudoctor.model.measurement import Measurement
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedNumber:
-    """One number of the publication, and how this measurement compares with it."""
+    """One published number, compared with the measurement."""
 
     id: str
     device: str
     software: str
-    """Framework, version and backend: 'openvino 2022.1 gpu'."""
+    """The framework, its version and the backend: 'openvino 2022.1 gpu'."""
     batch: int | None
     value: float
     unit: str
     source: str
     ratio: float | None = None
-    """What was measured by what was published, above 1 is better; None where the two cannot be brought together."""
+    """The measured value divided by the published one, above 1 is better; None where they cannot be compared."""
     differs: tuple[str, ...] = ()
-    """What was not the same: 'batch 16 then, 1 now'."""
+    """What differs from the publication: 'batch 16 then, 1 now'."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableRow:
-    """`note`: what to know of this row. `relative`: the throughput by that of the report that was given."""
+    """One row. `note`: a remark on the row. `relative`: the throughput divided by that of the given report."""
 
     measured: Measurement
     published: tuple[PublishedNumber, ...] = ()
@@ -37,7 +37,7 @@ class TableRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableMeasured:
-    """`relations`: sentences of the publication that compare two situations."""
+    """The whole table. `relations`: sentences of the publication that compare two situations."""
 
     id: str
     title: str
@@ -46,6 +46,6 @@ class TableMeasured:
     relations: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
-    """What was not measured, and why."""
+    """What was not measured, with the reason."""
     relative_to: str = ""
     interrupted: bool = False

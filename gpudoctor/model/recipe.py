@@ -115,6 +115,8 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecipeBook:
+    """All recipes, and the addresses that their steps refer to by name."""
+
     recipes: tuple[Recipe, ...]
     addresses: Mapping[str, Address] = field(default_factory=dict)
     version: str = ""

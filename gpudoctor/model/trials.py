@@ -14,35 +14,35 @@ NOT_POSSIBLE, BY_HAND = "not possible", "by hand"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """A row of gpudoctor/data/trials.toml: what it is for, and what is set or taken away."""
+    """A row of gpudoctor/data/trials.toml: where a fix applies, and what it sets or removes."""
 
     id: str
     title: str
     why: str
     applies: Condition
     costs: str
-    """What else changes: accuracy, memory, the time of the first step, latency."""
+    """What else the fix changes: accuracy, memory, the duration of the first step, latency."""
     source: str
     date: str
     advice: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
     unset: tuple[str, ...] = ()
-    """Variables that are taken away where they are set."""
+    """Variables that are removed where they are set."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     threads: str = ""
-    """physical: as many as there are cores; all: as many as there are processors"""
+    """physical: as many threads as there are cores; all: as many as there are logical processors."""
     dtype: str = ""
     batch: int = 1
-    """The batch is multiplied by this."""
+    """The factor by which the batch is multiplied."""
     compile: str = ""
     measures: str = "step"
     """What is compared: step, or first (the duration of the first step)."""
     prime: bool = False
     rounds: bool = False
     repairs: bool = False
-    """It may make run what does not run without it."""
+    """The fix may make a workload run that fails without it."""
     by_hand: str = ""
-    """Why it cannot be tried here; a person can."""
+    """Why the fix cannot be tried automatically; a person can apply it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ class TrialResult:
     title: str
     workload: str
     outcome: str
-    """helps, harms, no difference, unclear (the runs differ too much from each other), wrong, failed, not possible, by hand"""
+    """helps, harms, no difference, unclear (the runs vary too much), wrong, failed, not possible or by hand."""
     speed_up: float | None = None
     low: float | None = None
     high: float | None = None
@@ -70,6 +70,6 @@ class TrialResult:
     environment: Mapping[str, str] = field(default_factory=dict)
     unset: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
-    """The fixes that were in force on both sides."""
+    """The fixes that were applied on both sides."""
     source: str = ""
     date: str = ""

@@ -21,6 +21,7 @@ class ConditionError(ValueError):
 
 
 def did_you_mean(word: str, choices: Any) -> str:
+    """' (did you mean …?)' with the most similar known word; empty without one."""
     import difflib  # late: for what is wrong alone
 
     near = difflib.get_close_matches(word, list(choices), n=1)

@@ -12,6 +12,7 @@ from gpudoctor.rules.operators import OPERATORS, plain
 
 
 def evaluate(condition: Condition, facts: Facts) -> Verdict:
+    """The truth of a condition for these facts, with that of all its parts."""
     if isinstance(condition, Leaf):
         return _leaf(condition, facts)
     if isinstance(condition, AnyItem):

@@ -34,6 +34,7 @@ def places(text: bytes, literal: str) -> Iterator[int]:
 
 
 def occurs(text: bytes, literal: str) -> bool:
+    """Whether the literal occurs in the text as whole words."""
     return next(places(text, literal), None) is not None
 
 

@@ -17,6 +17,7 @@ SENTENCES = (".remedy",)
 
 
 def fields_of(template: str) -> set[str]:
+    """The names of the facts in a template, each once."""
     return {name for name, _ in _FIELD.findall(template)}
 
 

@@ -145,6 +145,7 @@ def lint_folders(request: LintRequest) -> list[str]:
 
 
 def run_examples(check: Check) -> list[ExampleResult]:
+    """The outcome of each example of a check."""
     return [
         ExampleResult(example.name, example.expect, outcome_of(check, prepared(example_facts(example.facts), example.text)))
         for example in check.examples

@@ -143,6 +143,8 @@ def narrowed(report: Report, stack: str) -> Report:
 
 @dataclass(frozen=True, slots=True)
 class GatheredMachine:
+    """The facts of a machine, where they come from (live, capture or text), and its earlier measurements."""
+
     gathered: Gathered
     origin: str
     measurements: tuple[Measurement, ...] = ()

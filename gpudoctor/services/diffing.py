@@ -147,6 +147,7 @@ def history() -> list[HistoryRow]:
 
 
 def history_folder() -> str:
+    """The folder of the history."""
     return str(History().folder)
 
 

@@ -36,6 +36,7 @@ def _killed(mutant: Check, examples: Sequence[tuple[str, PreparedExample]]) -> b
 
 
 def mutants_of(check: Check) -> Iterator[Mutant]:
+    """All mutants of a check."""
     for number, signature in enumerate(check.signatures):
         where = f"signature[{number}]"
         if len(check.signatures) > 1:

@@ -1,4 +1,4 @@
-"""The use case of `validate --table`: a published table, measured again, with the published numbers beside it."""
+"""The service of `validate --table`: measures a published table again, beside the published numbers."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def measure(
     name: str, request: ValidateRequest, progress: Progress | None = None, watcher: MeasurementListener | None = None,
     beside: tuple[str, Mapping[str, Any]] | None = None,
 ) -> TableMeasured:  # fmt: skip
-    """`beside`: the name of another report and its content, to which the throughput is related. An interruption ends it after the rows
-    that are finished. Raises services.checking.RequestError."""
+    """The table with its measurements. `beside`: the name and the content of another report, to which the throughput is related. An
+    interruption ends the table after the finished rows. Raises services.checking.RequestError."""
     try:
         chosen = tables.named(name)
     except MeasurementRequestError as error:
@@ -50,7 +50,7 @@ def measure(
 
 
 def _measurements(report: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """Of a usual report, or of a table that was written earlier."""
+    """The measurements of a usual report, or of an earlier table."""
     table = report.get("table")
     rows = [row.get("measured") for row in table.get("rows", ()) if isinstance(row, Mapping)] if isinstance(table, Mapping) else None
     listed = rows if rows is not None else report.get("measurements")

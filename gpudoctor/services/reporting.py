@@ -30,6 +30,8 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportRequest:
+    """What `report` was asked. `raw`: nothing is redacted."""
+
     check: checking.CheckRequest
     raw: bool = False
     ignored: Mapping[str, str] = field(default_factory=dict)

@@ -125,6 +125,7 @@ _WORDS_OF_TEACHERS = (
 _TEACHING = lazy(any_of(_WORDS_OF_TEACHERS), re.IGNORECASE)
 _QUESTION = lazy(r"^\s*(?:#+ |\*\*|Q: ?).{5,150}\?(?:\*\*)?")
 _OPTION = lazy(r"^\s*\(?[a-eA-E1-5]\)\s\S")
+_ENTRY = lazy(r"^\s*(?:\d{1,2}[.)]|[-*+•]) [\"“`][^\"”`]{5,200}[\"”`]\s?[:–—-] ?\w")
 _SPEAKER = lazy(r"^\s*\[?\d\d:\d\d(?::\d\d)?\]? (?:HOST|GUEST|SPEAKER ?\d?|INTERVIEWER|MODERATOR|NARRATOR)\b")
 _TRAILER = lazy(r"^\s*(?:Signed-off-by|Co-authored-by|Reviewed-by|Acked-by|Change-Id|Fixes): \S")
 _QUOTING = lazy(r"^\s*(?:>|#: |//|/\*)")
@@ -155,7 +156,7 @@ def kind_of(lines: Sequence[Numbered]) -> str:
         return MANUAL
     if sum(map(_matches(_OPTION), texts)) >= 3 and any(text.rstrip().endswith("?") for text in texts[:2]):
         return MANUAL
-    if sum(map(_matches(_SPEAKER), texts)) >= 2:
+    if sum(map(_matches(_SPEAKER), texts)) >= 2 or sum(map(_matches(_ENTRY), texts)) >= 2:
         return MANUAL
     if any(map(_matches(_TRAILER), texts[-4:])):
         return NOTES

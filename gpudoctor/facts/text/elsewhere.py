@@ -1,4 +1,4 @@
-"""Systems that a text names and that are not those of the machine at hand: from which somebody logs in, where it works, what a page supports."""
+"""Systems that a text names and that are not at hand: from which somebody logs in, on which it works, which a page supports."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from gpudoctor.model.lazy_pattern import lazy
 
 LONGEST = 400
 """Letters of a line that can be prose."""
-_MAC = r"(?:macos|mac os x|os x|macbooks?(?: (?:pro|air))?|mac (?:mini|studio|pro)|imac|(?:an? |my |the )macs?(?! \w+ address))\b(?: ?\d{2}(?:\.\d+)*)?"
+_MAC = (
+    r"(?:macos|mac os x|os x|macbooks?(?: (?:pro|air))?|mac (?:mini|studio|pro)|imac|(?:an? |my |the )macs?(?! \w+ address))\b"
+    r"(?: ?\d{2}(?:\.\d+)*)?"
+)
 _WINDOWS = r"windows\b(?: (?:1[01]|server))?"
 _LINUX = r"(?:linux|ubuntu|debian|fedora)\b(?: \d{2}(?:\.\d{2})?)?"
 _WSL = r"wsl ?-?[12]?\b"
@@ -23,7 +26,10 @@ _WAY_IN = (
     r"(?:ssh|log(?:ged|ging)? in|connect(?:s|ed|ing)?|connection|putty|rdp|vnc|vpn|tunnel|client|vs ?code|editor|browser|terminal|reached|"
     r"remote\w*)"
 )
-_PAGE = r"(?:readme|docs?|documentation|page|wiki|manual|website|(?:guide|tutorial|wheels?|builds?|binaries|installers?|ports?) for|supports?|supported on)"
+_PAGE = (
+    r"(?:readme|docs?|documentation|page|wiki|manual|website|supports?|supported on|"
+    r"(?:guide|tutorial|wheels?|builds?|binaries|installers?|ports?) for)"
+)
 _FAR = r"(?:server|cluster|node|instance|workstation|remote machine|gpu machine|box)"
 _FINE = r"(?<!nothing )(?<!never )(?:works|worked|fine|no (?:problem|issue)s?|the same (?:script|code|model|file) \w+)"
 _THE = r"(?:my |a |an |our |the )?"

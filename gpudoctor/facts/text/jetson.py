@@ -20,7 +20,7 @@ _BOARD = lazy(
 _JETPACK = lazy(r"\bJetPack(?: SDK)?(?: version)?[ :=]{1,3}v?(?P<version>\d(?:\.\d(?:\.\d)?)?)\b", re.IGNORECASE)
 _LINUX = lazy(r"\bL4T[ :=vr]{1,3}(?P<l4t>3\d)\.\d|#? ?R(?P<release>3\d) \(release\), REVISION: \d", re.IGNORECASE)
 _NOT_MINE = lazy(
-    r"\b(?:unlike|not|no|than|instead of|another|also|or|compared (?:to|with)|vs\.?|support for|for|like|e\.g\.|such as|on (?:the )?other)\W+"
+    r"\b(?:unlike|not|no|than|instead of|another|also|or|compared (?:to|with)|vs\.?|for|like|e\.g\.|such as|on (?:the )?other)\W+"
     r"(?:an?\W+|my\W+|the\W+|on\W+)*(?:NVIDIA )?$",
     re.IGNORECASE,
 )

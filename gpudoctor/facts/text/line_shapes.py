@@ -239,6 +239,7 @@ _REQUESTS = (
     r"^\W{0,3}(?:feature|enhancement|proposal|rfc|wishlist|suggestion)(?: request)?\s?[\]:)]",
     r"\bplease (?:let (?!us know|me know)|support |add (?:support|an? (?:option|flag|way|check))\b)",
     r"\b(?:would|could) be (?:nice|great|good|helpful|useful|better)\b",
+    r"^\W*how (?:can|do|could|should|would) (?:I|we|one|you) (?:count|match|parse|grep|filter|catch|silence|suppress|simulate)\b",
     r"\b(?:could|can|would) (?:you|we|someone|somebody) (?:please |also |maybe )?(?:add|catch|document|mention|rename|cover|expose)\b",
     r"\b(?:it|this|that|one|which|they) should (?:\w+ )?(?:retry|print|say|warn|catch|tell|report|show|refuse|fall back|be able)\b",
 )
@@ -247,6 +248,7 @@ REQUEST = lazy(_any(*_REQUESTS), re.IGNORECASE)
 _MESSAGE = r"(?:[`\"'“‘]|\w{2,60}(?:Error|Exception|Warning): )"
 _GUIDING = (
     r"(?:notes? from|(?:an? )?interview question|exercise|quiz|question \d+[.:]|lesson \d+|chapter \d+|glossary)\b",
+    r"(?:example|sample) (?:row|entry|record):", r"(?:user|human|customer|student): ?(?:what|why|when|how|and how|and what) ",
     r"(?:if|when|whenever|in case|should) (?:you|it|this|that|the \w{2,30}) (?:ever |still )?"
     rf"(?:see|get|encounter|meet|receive|hit|run into|says?|prints?|shows?|reports?)\b[^,;]{{0,40}}?{_MESSAGE}",
     r"(?:this|the) (?:pr|pull request|patch|commit|page|section|guide|article|document|docs|documentation|readme) "
@@ -266,9 +268,13 @@ SEVERAL_CODES = lazy("|".join(rf"{code}[`'\"]?(?:, | and | or |/|, and | & )[`'\
 GUIDING = lazy(rf"^\W{{0,6}}{_any(*_GUIDING)}", re.IGNORECASE)
 """A guide, a question or a change speaks of a message that may come: 'If you see `…`, install the driver.'"""
 _KINDS_OF_CHANGES = r"(?:fix(?:es|ed)?|feat|chore|docs|refactor)(?:\([\w./ -]{1,40}\))?!?: \S"
-_CHANGING = _any("fix(?:es|ed)?", "handle[sd]?", "avoid(?:s|ed)?", "prevent(?:s|ed)?", "work(?:ed|s)? around", "catch(?:es)?", "suppress(?:es|ed)?", "silenced?")
+_CHANGING = _any(
+    "fix(?:es|ed)?", "handle[sd]?", "avoid(?:s|ed)?", "prevent(?:s|ed)?", "work(?:ed|s)? around", "catch(?:es)?", "suppress(?:es|ed)?",
+    "silenced?",
+)
 _CHANGED = _any(
-    r"(?:[\w-]{2,20} )?(?:crash(?:es)?|errors?|hangs?|deadlocks?|segfaults?|regressions?|bugs?|leaks?|failures?|warnings?|exceptions?|races?|typos?)\b",
+    r"(?:[\w-]{2,20} )?(?:crash(?:es)?|errors?|hangs?|deadlocks?|segfaults?|regressions?|bugs?|leaks?)\b",
+    r"(?:[\w-]{2,20} )?(?:failures?|warnings?|exceptions?|races?|typos?)\b",
     r"[`\"'“]", r"[\w.]{2,60}(?:Error|Exception|Warning)\b",
 )
 """'Fix crash …', '- Avoid a deadlock …', 'Handles `…`': what a change did, named by the message that it ended."""
@@ -276,7 +282,8 @@ COMMITTED = lazy(
     _any(
         rf"^(?:[-*+•] )?(?:[0-9a-f]{{7,40}} )?{_KINDS_OF_CHANGES}",
         r"^(?:[-*+•] |[0-9a-f]{7,40} )[^\n]{3,300}\(#\d{1,7}\)\s{0,8}$",
-        rf"^(?:[-*+•] |\d{{1,3}}\. |[0-9a-f]{{7,40}} )?{_CHANGING} (?:an? |the |some |more |(?:rare|random|possible|potential|occasional|spurious) )*"
+        rf"^(?:[-*+•] |\d{{1,3}}\. |[0-9a-f]{{7,40}} )?{_CHANGING} "
+        r"(?:an? |the |some |more |(?:rare|random|possible|potential|occasional|spurious) )*"
         rf"{_CHANGED}",
     ),
     re.IGNORECASE,

@@ -16,11 +16,16 @@ _FEWEST = 6
 # fmt: off
 # Words, several in a line.
 _REPORTING = (
-    "I", "my", "me", "we", "our", "get", "gets", "got", "getting", "sees?", "saw", "seen", "seeing", "says?", "said", "shows?", "shown", "prints?",
-    "printed", "reports?", "reported", "throws?", "threw", "rais(?:es|ed)", "returns?", "returned", "gives?", "gave", "displays?", "appears?",
-    "appeared", "pops?", "fails?", "failed", "failing", "ends?", "ended", "stops?", "stopped", "exits?", "exited", "dies", "died", "with", "but",
-    "why", "receives?", "received", "encounter\\w*", "following", "when", "while", "after", "every", "each", "since", "now", "always", "again",
-    "during", "errors?", "messages?", "warnings?", "problems?", "issues?", "exceptions?", "crash(?:es|ed)?", "log", "output", "then", "still",
+    "I", "my", "me", "we", "our", "get", "gets", "got", "getting", "sees?", "saw", "seen", "seeing", "says?", "said", "shows?", "shown",
+    "prints?",
+    "printed", "reports?", "reported", "throws?", "threw", "rais(?:es|ed)", "returns?", "returned", "gives?", "gave", "displays?",
+    "appears?",
+    "appeared", "pops?", "fails?", "failed", "failing", "ends?", "ended", "stops?", "stopped", "exits?", "exited", "dies", "died",
+    "with", "but",
+    "why", "receives?", "received", "encounter\\w*", "following", "when", "while", "after", "every", "each", "since", "now", "always",
+    "again",
+    "during", "errors?", "messages?", "warnings?", "problems?", "issues?", "exceptions?", "crash(?:es|ed)?", "log", "output", "then",
+    "still",
     "complains?", "tells?", "told", "writes?", "wrote it", "logs?", "logged", "results?", "caus(?:es|ed)", "only", "just", "it",
 )
 # fmt: on

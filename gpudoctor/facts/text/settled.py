@@ -22,15 +22,17 @@ _FAULTS = (
 )
 _OF_THEM = rf"(?:{_MESSAGE}|{any_of(_FAULTS)})"
 _CURES = (
-    rf"\b(?:fixed|solved|cured|resolved|got rid of|gets rid of|took care of|sorted out|helped (?:me )?(?:with|against))\s[^.;!?]{{0,200}}?{_OF_THEM}",
+    r"\b(?:fixed|solved|cured|resolved|got rid of|gets rid of|took care of|sorted out|helped (?:me )?(?:with|against))\s"
+    rf"[^.;!?]{{0,200}}?{_OF_THEM}",
     rf"\b(?:made|makes) [^.;!?]{{0,200}}?{_OF_THEM}[^.;!?]{{0,40}}?\b(?:disappear|go away|vanish)\b",
     rf"{_OF_THEM}[^.;]{{0,60}}?\b(?:went away|disappeared|vanished|(?:has|is|was) gone|"
     r"(?:was|is|were|are|got|has been) (?:now |since )?(?:fixed|solved|cured|resolved))\b",
 )
 _FORMERLY = (
-    r"(?:I|we) (?:once |always |often |also |first )?(?:used to|had|was getting|were getting|was seeing|were seeing|kept (?:getting|seeing))",
+    r"(?:I|we) (?:once |always |often |also |first )?(?:used to|had|(?:was|were) (?:getting|seeing)|kept (?:getting|seeing))",
     r"(?:this|it|that) (?:used to|ended|failed|crashed|stopped|hung)", "previously", "formerly", "initially", "originally", "at first",
-    "yesterday", "last (?:week|month|year)", "came from", "was caused by", "turn(?:s|ed) out", r"had (?:the (?:same|exact)|this|that|similar)",
+    "yesterday", "last (?:week|month|year)", "came from", "was caused by", "turn(?:s|ed) out",
+    r"had (?:the (?:same|exact)|this|that|similar)",
 )
 _DOES = r"(?:works?|worked|runs?|ran|imports?|imported|loads?|loaded|starts?|started|trains?|trained|passes|passed|renders?|rendered)"
 _WELL = (
@@ -41,15 +43,18 @@ _AND_SO_ON = (
     r"(?: (?:again|now|fine|well|perfectly|great|smoothly|flawlessly|since|too|here|then|for (?:me|us)|as (?:expected|it should)|"
     r"without (?:it|problems|errors|trouble|issues|a hitch)))*"
 )
-_BEGINS = rf"(?:(?:^|[.,;:!]\s|\b(?:and|now|then|since|so)\s)|\b(?:now|since|after|afterwards)\b(?:[^.;]|\.\d){{0,120}}?\s)(?:{'|'.join(_WELL)}){_AND_SO_ON}"
+_AFTER = r"(?:(?:^|[.,;:!]\s|\b(?:and|now|then|since|so)\s)|\b(?:now|since|after|afterwards)\b(?:[^.;]|\.\d){0,120}?\s)"
+_BEGINS = rf"{_AFTER}(?:{'|'.join(_WELL)}){_AND_SO_ON}"
 _DID_IT = rf"\b(?:helped|did the trick|(?:solved|fixed|cured) it){_AND_SO_ON}"
 _DENYING = (
     "not", "never", "nothing", "no", "none", "neither", "nor", "hardly", "without", "how", "what", "who", "anyone", "anybody", "somebody",
-    "someone", "has", "have", "can", "could", "would", "should", "might", "may", "will", "until", "if", "unless", "supposed", "claim(?:s|ed)?",
+    "someone", "has", "have", "can", "could", "would", "should", "might", "may", "will", "until", "if", "unless", "supposed",
+    "claim(?:s|ed)?",
     "said", "says", "thought", "assumed", "hoped", "to be", "only", "partly", "almost", "needs?", "please",
 )
 _NOT_OVER = (
-    "but", "still", "however", "unfortunately", "yet", "again after", "comes? back", "came back", "instead", "another", "new (?:error|problem|one)",
+    "but", "still", "however", "unfortunately", "yet", "again after", "comes? back", "came back", "instead", "another",
+    "new (?:error|problem|one)",
     "now (?:I|it|there|we)", "for (?:a (?:while|time|day|moment)|some time|one|the first)", "only", "except", r"slow\w*", "cpu",
     r"fail\w*", r"crash\w*", "not", "never", "while", "whereas",
 )  # fmt: skip

@@ -118,7 +118,7 @@ DENIED = (
     r"\bnot (?:needed|necessary|required|relevant|important)\b",
     r"\bcan(?:not| not|'t) complain\b", r"\bcan'?t (?:say|tell) (?:anything )?(?:bad|wrong)",
     r"\bno [\w ]{1,30} (?:seen|observed|occurred|reported)\b", r"\bnothing (?:is |was )?(?:wrong|missing|broken|failed|fails)\b",
-    r"\b(?:it|that|this) (?:was|is)(?: not|n't) (?:the|my|our) (?:cards?|drivers?|gpus?|hardware|software|fault|cause|reason|power supply)\b",
+    r"\b(?:it|that|this) (?:was|is)(?: not|n't) (?:the|my|our) (?:cards?|drivers?|gpus?|hardware|software|fault|cause|reason)\b",
     r"\bunlike\b", r"\bnot because\b", r"\berror (?:rate|bars?|margin)\b",
     r"\b(?:handling|handler|handlers|checking|correction|codes? table|messages? table|log level)\b",
 )
@@ -141,7 +141,8 @@ QUOTED_IN_VAIN = (
 
 # --- A trouble that is over
 SETTLED = (
-    r"fix(?:ed|es)(?!-|\s(?:size|seed|length|point|width|shape|step|batch|number|amount|frequency|clock|resolution|price))", "resolv(?:ed|es)", "solv(?:ed|es)", "cured?", "repaired", "gone", "went away", "goes away", "succeeded", "succeeds",
+    r"fix(?:ed|es)(?!-|\s(?:size|seed|length|point|width|shape|step|batch|number|amount|frequency|clock|resolution|price))",
+    "resolv(?:ed|es)", "solv(?:ed|es)", "cured?", "repaired", "gone", "went away", "goes away", "succeeded", "succeeds",
     "successful(?:ly)?", r"pass(?:ed|es)(?! (?:through|to|into|on)\b)",
     "works? (?:now|again|fine|well|perfectly|great|flawlessly|as expected|everywhere|out of the box|on (?:all|both))",
     "working (?:now|again|fine|well|perfectly|great)", "(?:is|are|runs?|all|was|were) (?:now )?(?:fine|ok|okay|good|healthy|right|stable)",

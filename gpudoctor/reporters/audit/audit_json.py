@@ -36,6 +36,7 @@ _RULES = {
 
 
 def document(audit: Audit) -> dict[str, Any]:
+    """The audit as plain dictionaries and lists."""
     typed: AuditDocument = {
         "schema": SCHEMA,
         "tool": {"name": "gpudoctor", "version": audit.tool_version},
@@ -75,7 +76,7 @@ def render(audit: Audit) -> str:
 
 
 def github(audit: Audit) -> str:
-    """One line a trouble, at its file and line."""
+    """An annotation for each problem, at its file and line."""
     said = [
         annotation(_COMMANDS[row.verdict], FindingPlace(row.file, row.line), f"{row.package}: {row.says}", "\n".join(row.use))
         for row in audit.rows if row.verdict in _COMMANDS
@@ -84,7 +85,7 @@ def github(audit: Audit) -> str:
 
 
 def sarif(audit: Audit) -> str:
-    """One run; the kinds of trouble are its rules."""
+    """The audit as SARIF: one run, whose rules are the kinds of problems."""
     rows = [row for row in audit.rows if row.verdict in _LEVELS]
     ids = list(dict.fromkeys(_rule_id(row) for row in rows))
     rules = [{"id": f"audit/{name}", "shortDescription": {"text": _RULES.get(name, name)}} for name in ids]

@@ -10,6 +10,7 @@ from gpudoctor.reporters.shared.escape import plain
 
 
 def document(diff: Diff) -> dict[str, Any]:
+    """The comparison as plain dictionaries and lists."""
     whole = plain(asdict(diff))
     assert isinstance(whole, dict)
     return whole

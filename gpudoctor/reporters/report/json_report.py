@@ -44,6 +44,7 @@ def render(report: Report, ignored: Mapping[str, str] | None = None) -> str:
 
 
 def dumps(value: Any) -> str:
+    """A value as indented JSON that ends with a line feed; control characters are removed from its strings."""
     return json.dumps(plain(value), indent=1, allow_nan=False) + "\n"
 
 

@@ -136,7 +136,7 @@ def test_what_cmake_goes_on_without_is_not_missing() -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "W tensorflow/core/dso_loader.cc:64] Could not load dynamic library 'libnvinfer.so.8'; dlerror: libnvinfer.so.8: cannot open shared object",
+        "W tsl/dso_loader.cc:64] Could not load dynamic library 'libnvinfer.so.8'; dlerror: libnvinfer.so.8: cannot open shared object",
         "py_utils.cc:38] TF-TRT Warning: Could not find TensorRT",
         "xla_bridge.py:9] Unable to initialize backend 'tpu': Failed to open libtpu.so: libtpu.so: cannot open shared object file",
         "Unable to initialize backend 'rocm': module 'jaxlib.xla_extension' has no attribute 'GpuClient'",

@@ -37,13 +37,15 @@ def test_a_reported_message_is_more_than_quoted(line: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "id;date;card;subject;state\n1;2026-01-02;RTX 4060;CUDA out of memory;open\n2;2026-01-02;RX 7600;HIP error: invalid device function;open",
+        "id;date;card;subject\n1;2026-01-02;RTX 4060;CUDA out of memory\n2;2026-01-02;RX 7600;HIP error: invalid device function",
         'Question 3. A program prints "hipErrorNoBinaryForGpu: no code". What is it?\na) The card is broken\nb) No code\nc) No driver',
         '[00:12:31] HOST: And then you got it?\n[00:12:34] GUEST: Yes, "CUDA error: device-side assert triggered".\n[00:12:40] HOST: Oh.\n'
         "[00:12:41] GUEST: So it was.",
-        'Retry on timeouts\n\nThe ranks\ndied with "Watchdog caught collective operation timeout".\nNow they wait.\n\nSigned-off-by: K <k@example.org>',
+        'Retry on timeouts\n\nThe ranks\ndied with "Watchdog caught collective operation timeout".\nSo.\n\nSigned-off-by: K <k@a.org>',
+        'Messages\n\n1. "CUDA out of memory": the batch is big.\n2. "Torch not compiled with CUDA enabled": a CPU wheel.\n\nMore soon.',
+        "User: what is HSA_STATUS_ERROR_EXCEPTION?\nAssistant: A status of the runtime.\nUser: and how would I test my handler?",
     ],
-    ids=["table", "quiz", "transcript", "commit"],
+    ids=["table", "quiz", "transcript", "commit", "glossary", "dialogue"],
 )
 def test_a_text_that_only_holds_messages_has_no_trouble(text: str) -> None:
     lines = lines_of(text)
