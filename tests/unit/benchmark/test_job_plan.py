@@ -290,8 +290,10 @@ def test_quick_is_within_a_minute_on_a_processor_of_two_cores() -> None:
 def test_small_measurements_share_a_process_and_the_others_do_not() -> None:
     found = turns.in_order([(XPU, plan(XPU, ValidateOptions(full=True)))], False)
     shared = [turn for turn in found if len(turn.jobs) > 1]
-    assert len(shared) == 1 and {job.task for job in shared[0].jobs} == {"micro"} and len(shared[0].jobs) == 9
-    assert sum(len(turn.jobs) for turn in found) == len(plan(XPU, ValidateOptions(full=True)))
+    assert len(shared) == 1 and {job.task for job in shared[0].jobs} == {"micro"}
+    jobs = plan(XPU, ValidateOptions(full=True))
+    assert sum(len(turn.jobs) for turn in found) == len(jobs)
+    assert len(shared[0].jobs) == sum(not job.network for job in jobs) > 6
 
 
 def test_jobs_that_share_a_process_start_once() -> None:
