@@ -17,7 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-WORKLOADS = Path(__file__).resolve().parents[1] / "gpudoctor" / "workloads"
+WORKLOADS = Path(__file__).resolve().parents[1] / "gpudoctor" / "target" / "workloads"
 sys.path.insert(0, str(WORKLOADS))
 
 import networks  # noqa: E402

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-WORKLOADS = Path(__file__).resolve().parents[1] / "gpudoctor" / "workloads"
+WORKLOADS = Path(__file__).resolve().parents[1] / "gpudoctor" / "target" / "workloads"
 sys.path[:0] = [str(WORKLOADS), str(WORKLOADS / "backends")]
 
 import timing  # noqa: E402
@@ -69,10 +69,10 @@ def main() -> int:
         request = {"framework": "torch", "device": given.device, "options": options, **case}
         work = torch_backend.open_session(request).prepare(request)
         timer = Timer("run()", globals={"run": by_hand(work, name)}, num_threads=torch.get_num_threads())
-        _, warm, _, _ = timing.warm_up(work.step, work.sync, 5.0)
+        warm = timing.warm_up(work.step, work.sync, 5.0).warm
 
         def ours(work: torch_backend.Work = work, warm: float = warm) -> float:
-            return timing.median(timing.sample(work.step, work.sync, warm, given.seconds)[0])
+            return timing.median(timing.sample(work.step, work.sync, warm, given.seconds).times)
 
         def theirs(timer: Timer = timer) -> float:
             return float(timer.blocked_autorange(min_run_time=given.seconds).median)

@@ -14,7 +14,7 @@ import sys
 import time
 from pathlib import Path
 
-WORKLOADS = Path(__file__).resolve().parents[1] / "gpudoctor" / "workloads"
+WORKLOADS = Path(__file__).resolve().parents[1] / "gpudoctor" / "target" / "workloads"
 sys.path[:0] = [str(WORKLOADS), str(WORKLOADS / "backends")]
 
 import networks  # noqa: E402

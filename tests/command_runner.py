@@ -55,7 +55,7 @@ class CommandRunner:
 def _serve() -> None:
     from gpudoctor.services import explaining
 
-    explaining.explain([b"x"], explaining.ExplainRequest())  # what every command would do again otherwise
+    explaining.explain(explaining.ExplainRequest(text=[b"x"]))  # what every command would do again otherwise
     for line in sys.stdin:
         folder, words = json.loads(line)
         pid = os.fork()

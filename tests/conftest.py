@@ -14,6 +14,11 @@ settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """The compiled catalogue of a test run lies in the checkout: else each child with a home of its own compiles all checks again."""
+    os.environ["XDG_CACHE_HOME"] = str(config.rootpath / ".pytest_cache" / "home")
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Here, since pytest reads options of the outermost conftest alone; tests/real/conftest.py acts on it."""
     parser.addoption("--tier", choices=("daily", "full"), default="full", help="how much of tests/real is run (tests/tiers.py)")

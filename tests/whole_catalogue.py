@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 
 from gpudoctor.diagnosis.messages import concerned, hits_in
 from gpudoctor.facts import vocabulary
-from gpudoctor.facts.collect import gather
+from gpudoctor.facts.collect import Gathered, gather
 from gpudoctor.facts.text.cleaning import lines_of, unquoted
 from gpudoctor.facts.text.reading import machine_of, settle, take
 from gpudoctor.facts.text.roles import Roles
+from gpudoctor.knowledge.compiled_catalogue import Entry
 from gpudoctor.knowledge.loader import read_folder
 from gpudoctor.knowledge.paths import checkout_checks
-from gpudoctor.model.check import Catalogue
+from gpudoctor.model.check import Catalogue, Check
+from gpudoctor.model.facts import Facts
 from gpudoctor.model.report import Finding
-from gpudoctor.model.signature import Literals
-from gpudoctor.rules.literals import bare
 from gpudoctor.rules.signatures import SearchedText
-from gpudoctor.rules.synonyms import spelled
 from gpudoctor.services import checking
 
 
@@ -30,42 +30,30 @@ def catalogue() -> Catalogue:
     return Catalogue(checks=tuple(checks), stacks=tuple(stacks))
 
 
-@cache
-def _literals() -> dict[str, list[Literals]]:
-    return {check.id: [signature.text for signature in check.signatures] for check in catalogue().checks}
-
-
-@cache
-def _letters() -> dict[str, list[list[list[bytes]]]]:
-    """What a text must at least contain, so that most checks are passed over by the runtime's own search."""
-    return {
-        id: [[[bare(literal).encode() for literal in spelled(choice)] for choice in choices] for choices in signatures]
-        for id, signatures in _literals().items()
-    }
-
-
-def _may_hold(small: bytes, signatures: list[list[list[bytes]]]) -> bool:
-    return any(all(any(letters in small for letters in choice) for choice in choices) for choices in signatures)
+def _asked(entries: Iterable[Entry]) -> tuple[Check, ...]:
+    """These checks of the whole catalogue."""
+    names = {entry["head"]["id"] for entry in entries}
+    return tuple(check for check in catalogue().checks if check.id in names)
 
 
 @cache
 def findings(text: str) -> tuple[Finding, ...]:
-    """In reading order. Checks whose literals the text lacks are not asked, as in explain."""
+    """In reading order. A check that can have no finding is not asked, as in explain (test_narrowed_catalogue)."""
     lines = unquoted(lines_of(text))
     searched = SearchedText(lines, Roles(lines))
     everything = catalogue()
-    asked = [
-        check for check in everything.checks
-        if not check.signatures or check.proactive
-        or (_may_hold(searched._small, _letters()[check.id])
-            and any(all(map(searched.holds_any, choices)) for choices in _literals()[check.id]))
-    ]  # fmt: skip
     evidence, sheet = take(lines)
     gathered = gather(machine_of(evidence), settle=lambda facts: settle(evidence, sheet, facts))
+    asked = _asked((*checking.speaking_by_messages(searched), *checking.speaking_by_facts(gathered.facts)))
     hits = hits_in(searched, concerned(asked, everything.stacks, gathered.facts), everything.stacks, gathered.facts)
-    return checking.report_from_facts(
-        gathered, Catalogue(checks=tuple(asked), stacks=everything.stacks), checking.CheckRequest(), "text", hits=hits
-    ).findings
+    narrowed = Catalogue(checks=asked, stacks=everything.stacks)
+    return checking.report_from_facts(gathered, narrowed, checking.CheckRequest(), "text", hits=hits).findings
+
+
+def findings_of_facts(facts: Facts) -> tuple[Finding, ...]:
+    """The same for the facts of a machine."""
+    narrowed = Catalogue(checks=_asked(checking.speaking_by_facts(facts)), stacks=catalogue().stacks)
+    return checking.report_from_facts(Gathered(facts), narrowed, checking.CheckRequest(), "capture").findings
 
 
 def named(found: tuple[Finding, ...]) -> list[str]:

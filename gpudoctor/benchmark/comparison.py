@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from gpudoctor.benchmark.repeatability import between_runs
 from gpudoctor.benchmark.significance import Ratio, ratio_of_medians
 from gpudoctor.model.comparison import Comparison, ComparisonRow, Difference
+from gpudoctor.model.measurement import OUT_OF_TIME
 
 KEY = ("workload", "task", "framework", "backend", "dtype", "batch", "input", "replicas")
-LOOSE = ("workload", "task", "framework", "dtype", "batch", "input", "replicas")
-"""Without the backend: a card of another maker is compared too."""
-CONDITIONS = ("framework_version", "device_name", "compile", "optimizer", "includes", "environment")
+WORK = ("workload", "task", "dtype", "batch", "input", "replicas")
+FAMILIES = {"ipex": "torch", "torch-directml": "torch", "torch-opencl": "torch", "poptorch": "torch", "popart": "poptorch"}
+"""Frameworks that are another with a backend of its own."""
+CONDITIONS = ("framework", "backend", "framework_version", "device_name", "compile", "optimizer", "includes", "environment")
 FACTS = (
     ("kernel", "kernel.release"), ("system", "os.name"), ("platform", "platform.kind"), ("processor", "cpu.model"), ("cores", "cpu.cores"),
     ("memory", "memory.total_bytes"), ("Python", "python.version"), ("NVIDIA driver", "nvidia.in_use"),
     ("Level Zero driver", "intel.level_zero.version"), ("IGC", "intel.igc.version"),
     ("amdgpu driver", "amd.driver.version"), ("ROCm", "rocm.version"),
 )  # fmt: skip
-BETWEEN_RUNS = 2.0
-"""Per cent: two runs of the same on a quiet machine differ by as much, which the interval within a run does not show."""
-BETWEEN_NOISY_RUNS = 10.0
-"""Where one of them was disturbed, as it says itself."""
 STILL_SAME = 1.25
 """An interval that holds 1 and reaches further tells nothing: as much would matter to anybody."""
 LEAST, MOST = 1e-12, 1e12
@@ -39,9 +39,7 @@ def compare(here: Report, there: Report, *, names: tuple[str, str] = ("here", "t
     ours, theirs = (_by_key(report, name) for report, name in zip((here, there), names, strict=True))
     pairs, alone = _pairs(ours, theirs)
     rows = [row for one, other in pairs if (row := _row(one, other)) is not None]
-    broken = [
-        f"{words(one)}: {_state(one)} here, {_state(other)} there" for one, other in pairs if one.get("status") != other.get("status")
-    ]
+    broken = [f"{words(one)}: {_state(one)} here, {_state(other)} there" for one, other in pairs if _broken(one, other)]
     speeds = [math.log(row.speed) for row in rows]
     return Comparison(
         here=names[0], there=names[1], rows=tuple(rows), only_here=tuple(words(one) for one in alone),
@@ -58,6 +56,15 @@ def _by_key(report: Report, name: str) -> dict[tuple[str, ...], Mapping[str, Any
     return {_key(each, KEY): each for each in found if isinstance(each, Mapping)}
 
 
+def _broken(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """One of them failed, or of the same framework one was not measured: that another framework has no such thing is no fault, and neither
+    is a minute that was too short."""
+    if any(str(each.get("reason")).startswith(OUT_OF_TIME) for each in (one, other)):
+        return False
+    states = {one.get("status"), other.get("status")}
+    return len(states) == 2 and ("failed" in states or one.get("framework") == other.get("framework"))
+
+
 def _key(measurement: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]:
     return tuple(str(measurement.get(name)) for name in names)
 
@@ -65,41 +72,66 @@ def _key(measurement: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...
 def _pairs(
     ours: Mapping[tuple[str, ...], Mapping[str, Any]], theirs: Mapping[tuple[str, ...], Mapping[str, Any]]
 ) -> tuple[list[tuple[Mapping[str, Any], Mapping[str, Any]]], list[Mapping[str, Any]]]:
-    """Of the same backend where both have it, else of the only other one."""
-    pairs, alone, taken = [], [], set()
-    for key, one in ours.items():
-        if key in theirs:
-            pairs.append((one, theirs[key]))
-            taken.add(key)
-    for key, one in ours.items():
-        if key in theirs:
-            continue
-        loose = [other for other in theirs if other not in taken and _key(theirs[other], LOOSE) == _key(one, LOOSE)]
-        if len(loose) == 1:
-            pairs.append((one, theirs[loose[0]]))
-            taken.add(loose[0])
-        else:
-            alone.append(one)
-    return pairs, alone
+    """Pairs of the same work, and those of ours that have none: with the same framework and backend where both have it, else with the same
+    framework on another backend, else with one of its family, else with any other, each time where there is only one to pair with."""
+    pairs, alone, free = [], list(ours.values()), list(theirs.values())
+    for alike in (_exactly, _framework, _family, _work):
+        there = _only(free, alike)
+        here = _only(alone, alike)
+        for key, one in here.items():
+            if (other := there.get(key)) is not None:
+                pairs.append((one, other))
+                alone.remove(one)
+                free.remove(other)
+    order = {id(one): place for place, one in enumerate(ours.values())}
+    return sorted(pairs, key=lambda pair: order[id(pair[0])]), alone
+
+
+def _only(measurements: Sequence[Mapping[str, Any]], alike: Callable[[Mapping[str, Any]], tuple[str, ...]]) -> dict[Any, Mapping[str, Any]]:
+    """By what `alike` says of them: those that no other is like."""
+    counted = Counter(map(alike, measurements))
+    return {key: each for each in measurements if counted[key := alike(each)] == 1}
+
+
+def _exactly(measurement: Mapping[str, Any]) -> tuple[str, ...]:
+    return _key(measurement, KEY)
+
+
+def _framework(measurement: Mapping[str, Any]) -> tuple[str, ...]:
+    return _key(measurement, ("framework", *WORK))
+
+
+def _family(measurement: Mapping[str, Any]) -> tuple[str, ...]:
+    framework = str(measurement.get("framework"))
+    return FAMILIES.get(framework, framework), *_work(measurement)
+
+
+def _work(measurement: Mapping[str, Any]) -> tuple[str, ...]:
+    return _key(measurement, WORK)
 
 
 def _row(one: Mapping[str, Any], other: Mapping[str, Any]) -> ComparisonRow | None:
     here, there = _latency(one), _latency(other)
     if here is None or there is None:
         return None
-    between = BETWEEN_NOISY_RUNS if one.get("noisy") or other.get("noisy") else BETWEEN_RUNS
-    ratio = ratio_of_medians(there[0], there[1] or 0.0, here[0], here[1] or 0.0, between)
+    ratio = ratio_of_medians(there[0], there[1] or 0.0, here[0], here[1] or 0.0, between_runs(one, other))
     assert ratio is not None
     told = here[1] is not None and there[1] is not None
     batch = one.get("batch")
     return ComparisonRow(
-        workload=_title(one), task=str(one.get("task")), framework=str(one.get("framework")), dtype=str(one.get("dtype")),
+        workload=_title(one), task=str(one.get("task")), framework=_against(one, other), dtype=str(one.get("dtype")),
         batch=batch if isinstance(batch, int) else None, here_ms=here[0], there_ms=there[0], speed=ratio.value,
         low=ratio.low if told else None, high=ratio.high if told else None, verdict=_verdict(ratio) if told else "unknown",
         differs=tuple(
             f"{name} {_text(one.get(name))} here, {_text(other.get(name))} there" for name in CONDITIONS if one.get(name) != other.get(name)
         ),
     )  # fmt: skip
+
+
+def _against(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+    """'torch', or 'torch-opencl by torch' where they are not the same."""
+    here, there = str(one.get("framework")), str(other.get("framework"))
+    return here if here == there else f"{here} by {there}"
 
 
 def _verdict(ratio: Ratio) -> str:

@@ -26,15 +26,46 @@ def conditions(host: CounterHost, facts: Facts, job: Job, gpu: Mapping[str, Any]
     threads, link = said.get("threads"), seen.link or Link()
     filesystem, windows = folder_of(facts, job.dataset) if job.workload.id == "files" else (None, None)
     return Conditions(
-        throttled=seen.throttled if seen.watched else None, others=seen.others if seen.watched else None, clock_mhz=seen.clock_mhz,
+        throttled=seen.throttled if seen.watched else None, others=seen.others if seen.watched else None,
+        others_share=seen.others_share, clock_mhz=seen.clock_mhz,
         hottest_c=seen.hottest_c, busy_percent=seen.busy_percent, link_gt=link.gt, link_gt_max=link.gt_max,
         link_width=link.width, link_width_max=link.width_max, power_limit_share=power_limit_share(host, facts, gpu),
         gpu_address=gpu_address(gpu), gpu_kind=_text(gpu, "kind"), bar_share=_bar_share(gpu),
         threads=threads if isinstance(threads, int) and not isinstance(threads, bool) and 0 < threads < 10_000 else None,
+        settings=_settings(said.get("settings")), **other_path(said.get("products")),
         computed_on=one_line(said.get("computed_on")) or None, fallbacks=_fallbacks(said.get("fallbacks")),
         python_debug=said["python_debug"] if isinstance(said.get("python_debug"), bool) else None,
         filesystem=filesystem, on_windows_drive=windows,
     )  # fmt: skip
+
+
+def _settings(value: Any) -> tuple[str, ...] | None:
+    """'NAME value' of each."""
+    if not isinstance(value, Mapping):
+        return None
+    pairs = [(one_line(str(name)), one_line(str(text))) for name, text in list(value.items())[:_MOST]]
+    return tuple(f"{name} {text}".strip() for name, text in pairs if name)
+
+
+def products(rows: Any) -> list[tuple[str, float, float | None]]:
+    """(library, FLOP/s, error) of a matrix product by several libraries, as a worker said it (target/workloads/matrix_products.py)."""
+    found = []
+    for row in rows if isinstance(rows, list) else ():
+        name, flops, error = (row.get(key) for key in ("name", "flops", "max_relative_error")) if isinstance(row, Mapping) else (None,) * 3
+        if one_line(name) and isinstance(flops, float) and 0 < flops < 1e18:
+            found.append((one_line(name), flops, error if isinstance(error, float) and 0 <= error < 1e6 else None))
+    return found
+
+
+def other_path(rows: Any) -> dict[str, Any]:
+    """Of a framework's own ways to a matrix product, the first of `rows` being the one that it takes: the best of the others, which says
+    its error. Other libraries' do not: there is no way to them."""
+    known = products(rows)
+    others = [row for row in known[1:] if row[2] is not None]
+    if not others:
+        return {}
+    name, flops, error = max(others, key=lambda row: row[1])
+    return {"other_path": name, "other_path_speed_up": flops / known[0][1], "other_path_error": error}
 
 
 def power_limit_share(host: CounterHost, facts: Facts, gpu: Mapping[str, Any] | None) -> float | None:

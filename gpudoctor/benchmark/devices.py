@@ -10,6 +10,7 @@ from typing import Any
 from gpudoctor.facts.probes.frameworks import refused
 from gpudoctor.knowledge.stack_names import device_of, suggestion
 from gpudoctor.model.facts import Facts, Known, Unknown
+from gpudoctor.system.framework_child import one_line
 
 FORMS = (
     "cpu", "cuda:0", "xpu:0", "mps", "ocl:0", "dml:0", "ipu:0", "opencl:0.0", "openvino:GPU.0", "ort:CUDAExecutionProvider", "tf:GPU:0",
@@ -39,6 +40,10 @@ NO_DEVICE = ("CPUExecutionProvider", "AzureExecutionProvider")
 
 class DeviceError(ValueError):
     """One line: what was asked for, and what is there."""
+
+
+class BrokenFrameworkError(DeviceError):
+    """What was asked for is no mistake: the framework that has the device cannot be imported here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +108,9 @@ def choose(facts: Facts, asked: Sequence[str] = (), interpreter: str | None = No
             provider = wanted.rpartition(":")[0]
             fitting = [replace(target, device=wanted) for target in there if target.device == provider]
         if not fitting:
-            raise DeviceError(f"--device {wanted}: {_why_not(facts, wanted, there)}")
+            at_fault = any(_error(facts, module) for module in _MODULES.get(wanted.partition(":")[0], ()))
+            kind = BrokenFrameworkError if at_fault and not refused(facts) else DeviceError
+            raise kind(f"--device {wanted}: {_why_not(facts, wanted, there)}")
         chosen += [target for target in fitting if target not in chosen]
     return chosen
 
@@ -119,7 +126,7 @@ def _why_not(facts: Facts, wanted: str, there: Sequence[MeasurementTarget]) -> s
     names = list(dict.fromkeys(target.device for target in there))
     listed = f"usable here: {', '.join(names)}" if names else "nothing is usable here"
     modules = _MODULES.get(wanted.partition(":")[0], ())
-    broken = [f"{module} cannot be imported" for module in modules if _error(facts, module)]
+    broken = [_cannot(facts, module) for module in modules if _error(facts, module)]
     missing = [
         f"{module} is not in {facts.value('python.executable') or 'the environment'}"
         for module in modules[:1]
@@ -237,6 +244,19 @@ def _works(facts: Facts, module: str) -> bool:
         return True
     entry = _entry(facts, module)
     return entry.get("imported") is True and not entry.get("error")
+
+
+def broken(facts: Facts) -> list[str]:
+    """Frameworks that are there and cannot be imported, a line each."""
+    modules = ("torch", "openvino", "onnxruntime", "tensorflow", "jax")
+    return [] if refused(facts) else [_cannot(facts, module) for module in modules if _error(facts, module)]
+
+
+def _cannot(facts: Facts, module: str) -> str:
+    error = _entry(facts, module).get("error")
+    name, message = (one_line(error.get(key)) for key in ("name", "message")) if isinstance(error, Mapping) else ("", "")
+    why = message if message.startswith(name) else ": ".join(filter(None, (name, message)))
+    return f"{module} cannot be imported" + (f" ({why[:160]})" if why else "")
 
 
 def _error(facts: Facts, module: str) -> bool:

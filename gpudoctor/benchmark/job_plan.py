@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpudoctor.benchmark import flop_model
 from gpudoctor.benchmark.devices import MeasurementTarget
-from gpudoctor.benchmark.workload_list import BY_ID, TASKS, WORKLOADS, Options, Workload, items_per_step
+from gpudoctor.benchmark.workload_list import BY_ID, SMALL, TASKS, WORKLOADS, Options, Workload, items_per_step
 from gpudoctor.rules.conditions import did_you_mean
+
+if TYPE_CHECKING:
+    from gpudoctor.benchmark.own_model import OwnModel
 
 DTYPES = ("float32", "float16", "bfloat16", "float64")
 COMPILES = ("none", "default", "reduce-overhead", "max-autotune")
@@ -24,6 +27,10 @@ ABILITIES = {
     "opencl": ("micro",),
 }
 """Frameworks that do not everything."""
+
+
+OPERATORS_OF = ("torch", "ipex", "torch-directml", "torch-opencl", "onnxruntime", "openvino", "jax", "opencl")
+"""Frameworks whose workers judge operators one by one."""
 
 
 class MeasurementRequestError(ValueError):
@@ -52,10 +59,12 @@ class ValidateOptions:
     max_latency: float | None = None
     """Milliseconds: with replicas, picks the batch."""
     dataset: str = ""
+    model: OwnModel | None = None
+    """Measured instead of the workloads."""
 
     @property
     def within_budget(self) -> bool:
-        return self.quick or not (self.full or self.workloads or self.replicas)
+        return self.quick or not (self.full or self.workloads or self.replicas or self.model)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +87,8 @@ class Job:
     """A place for each of several processes that run at once, `target` being the first; () is one that is alone."""
     messages: tuple[int, ...] = ()
     """Bytes: the sizes of a collective's messages."""
+    place: float = 0.0
+    """In the order of --quick: the lowest first."""
 
     @property
     def replicas(self) -> int | None:
@@ -108,6 +119,7 @@ class Job:
             "framework": self.target.framework, "device": self.target.device, "workload": self.workload.name, "task": self.task,
             "dtype": self.dtype, "options": options, "optimizer": self.optimizer, "compile": self.compile, "duration": self.duration,
             "warm_up": self.warm_up, "copies": self.copies, "preprocess": self.preprocess, "verify": True, **self.workload.settings,
+            **({"job": "operators", "set": "quick"} if self.workload.id == "operators" else {}),
         }  # fmt: skip
 
     @property
@@ -183,7 +195,7 @@ def plan(target: MeasurementTarget, asked: ValidateOptions) -> list[Job]:
 
 def _sensible(workload: Workload, target: MeasurementTarget, asked: ValidateOptions) -> bool:
     """What a person did not name is left out where it has no meaning. What several do together is planned elsewhere (teams)."""
-    if workload.together:
+    if workload.together or (workload.id == "operators" and target.framework not in OPERATORS_OF):
         return False
     if workload.id in asked.workloads:
         return True
@@ -194,11 +206,14 @@ def _sensible(workload: Workload, target: MeasurementTarget, asked: ValidateOpti
 
 def _jobs(target: MeasurementTarget, workload: Workload, task: str, asked: ValidateOptions) -> Iterator[Job]:
     quick = asked.within_budget
-    duration = asked.duration if asked.duration is not None else 1.5 if quick else 10.0 if asked.full else 3.0
+    brief = 1.0 if task == "micro" else 2.0
+    duration = asked.duration if asked.duration is not None else brief if quick else 10.0 if asked.full else 3.0
     warm_up = 1.5 if quick else 20.0 if asked.full else 10.0
+    place = workload.quick.get(task, 0)
     for options in _conditions(target, workload, task, asked):
-        for dtype in _dtypes(target, workload, asked):
+        for number, dtype in enumerate(_dtypes(target, workload, task, asked)):
             yield Job(
+                place=place if task == "micro" or not number else max(place, SMALL) + 0.5,
                 target=target, workload=workload, task=task, dtype=dtype, options=options, duration=duration, warm_up=warm_up,
                 compile=asked.compile if task != "micro" else "none", optimizer=asked.optimizer, copies=asked.copies,
                 preprocess=asked.preprocess and task != "micro", dataset=asked.dataset,
@@ -216,19 +231,34 @@ def _conditions(target: MeasurementTarget, workload: Workload, task: str, asked:
     return [usual, *({**usual, **variant} for variant in workload.variants)] if asked.full else [usual]
 
 
-def _dtypes(target: MeasurementTarget, workload: Workload, asked: ValidateOptions) -> Sequence[str]:
+NARROW = {"cuda": "float16", "rocm": "float16", "xpu": "bfloat16", "mps": "float16", "gpu": "float16", "npu": "float16"}
+"""By backend: what people train and infer in there, mixed with float32 where the framework mixes. float16 is fast on each NVIDIA card since
+Volta, bfloat16 since Ampere; OpenVINO's own default on a GPU is float16."""
+
+
+def _dtypes(target: MeasurementTarget, workload: Workload, task: str, asked: ValidateOptions) -> Sequence[str]:
     if asked.dtypes:
         return asked.dtypes if workload.id != "files" else asked.dtypes[:1]
     if target.on_processor and workload.processor_dtype:
         return (workload.processor_dtype,)
     if target.on_processor and workload.dtypes[0] == "float16":
         return ("float32",)  # processors compute float16 as something else
-    everything = asked.full or (workload.id == "matmul" and not target.on_processor)
-    return workload.dtypes if everything and not (target.on_processor and workload.id != "matmul") else workload.dtypes[:1]
+    if target.on_processor:
+        return workload.dtypes if asked.full and workload.id == "matmul" else workload.dtypes[:1]
+    if workload.id == "matmul":
+        return workload.dtypes
+    usual = workload.dtypes if asked.full else workload.dtypes[:1]
+    narrow = NARROW.get(target.backend)
+    beside = task != "micro" and narrow is not None and not asked.workloads and narrow not in usual and "float32" in usual
+    return (*usual, narrow) if beside and narrow is not None else usual
 
 
 # What it takes
 
+CEILING = 0.5
+"""Seconds that the worker of a matrix product on a processor needs for those of other libraries."""
+OPERATORS = 4.0
+"""Seconds that their quick set takes."""
 STARTUP = {"torch": 2.5, "ipex": 5.0, "tensorflow": 6.0, "jax": 2.5, "openvino": 1.5, "onnxruntime": 1.0, "opencl": 1.0}
 """Seconds until a worker of this framework has begun, on an idle machine."""
 USUAL_SPEED = {True: 50e9, False: 5e12}
@@ -255,12 +285,14 @@ def startup(job: Job) -> float:
 def _work(job: Job, flops: float | None) -> float:
     """The seconds that a worker needs once it has begun: warm-up, the first step and the samples, estimated."""
     step = job.cost()
+    if job.workload.id == "operators":
+        return OPERATORS
     if step is None:
-        return min(job.warm_up, 0.5) + job.duration
+        return min(job.warm_up, 0.7) + job.duration + 0.3 + (CEILING if job.target.on_processor and job.workload.id == "matmul" else 0.0)
     speed = (flops or USUAL_SPEED[job.target.on_processor]) * EFFICIENCY[job.target.on_processor] / (2 if job.task == "training" else 1)
     one = step.flop / speed
     warm = one + min(max(job.warm_up, one), 11 * one)
-    timed = max(2 * one, min(job.duration + one / 2, max(job.duration / 4, 20 * one)))
+    timed = max(2 * one, job.duration + one / 2)
     reference = 0.2 * step.flop / step.batch / speed * (30 if job.task == "training" else 12)
     compiling = 0.0 if job.compile == "none" else 40.0
     return step.parameters * PER_PARAMETER + reference + warm + timed + compiling
@@ -285,6 +317,11 @@ class Budget:
     def expected(self, job: Job) -> float:
         key = _key(job.target)
         return self.startups.get(key, startup(job)) + _work(job, self.flops.get(key)) * (self.paces.get(key, 1.0) if job.network else 1.0)
+
+    def together(self, jobs: Sequence[Job]) -> float:
+        """Of jobs that share a process."""
+        start = self.startups.get(_key(jobs[0].target), startup(jobs[0])) if jobs else 0.0
+        return sum(self.expected(job) for job in jobs) - start * (len(jobs) - 1)
 
     def fits(self, job: Job, left: float | None) -> bool:
         return left is None or self.expected(job) <= left

@@ -1,4 +1,4 @@
-"""The processor's peaks, from /proc/cpuinfo and cpufreq: for its roofline, which is an estimate."""
+"""The processor's peaks by formula, from /proc/cpuinfo and cpufreq, and the size of its last cache."""
 
 from __future__ import annotations
 
@@ -29,3 +29,16 @@ def peaks(host: CounterHost, memory_gbs: float | None = None) -> DeviceRow | Non
     top = number(host, "/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq")
     ghz = top / 1e6 if top else max(clocks) / 1000 if clocks else 0.0
     return estimate(len(cores) or logical, ghz, flags, memory_gbs)
+
+
+def last_cache(host: CounterHost) -> int | None:
+    """Bytes of the largest cache of the first core; None where the system does not tell."""
+    found = []
+    for place in range(8):
+        text = host.read(f"/sys/devices/system/cpu/cpu0/cache/index{place}/size").text.strip()
+        if text[:-1].isdigit() and text[-1:] in SIZES:
+            found.append(int(text[:-1]) * SIZES[text[-1]])
+    return max(found, default=None)
+
+
+SIZES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}

@@ -36,7 +36,7 @@ def nearest(
     fitting = []
     for row in rows:
         if row.usable and row.device in names and _same_work(measurement, row):
-            ratio = _speed_ratio(measurement, row) if quantity == "speed" else _energy_ratio(measurement, row)
+            ratio = speed_ratio(measurement, row) if quantity == "speed" else _energy_ratio(measurement, row)
             if ratio is not None and math.isfinite(ratio) and ratio > 0:
                 fitting.append((row, ratio))
     if not fitting:
@@ -116,7 +116,7 @@ def ceiling(measurement: Measurement, costs: Costs | None, device: Sequence[Devi
     if throughput is not None and throughput.unit == "TFLOP/s":
         return _reached(throughput.value, peak, "compute", "TFLOP/s", f"{label}: {said}") if peak else None
     if throughput is not None and throughput.unit == "GB/s":
-        return _reached(throughput.value, row.gbs, "memory", "GB/s", f"{row.gbs:g} GB/s: {said}") if row.gbs else None
+        return _reached(throughput.value, row.gbs, "memory", "GB/s", f"{row.gbs:.4g} GB/s: {said}") if row.gbs else None
     speed = items_per_second(measurement)
     if speed is None or costs is None:
         return None
@@ -124,7 +124,7 @@ def ceiling(measurement: Measurement, costs: Costs | None, device: Sequence[Devi
     if peak and costs.flops > 0:
         roofs.append((peak * 1e12 / costs.flops, "compute", label))
     if row.gbs and costs.bytes:
-        roofs.append((row.gbs * 1e9 / costs.bytes, "memory", f"{row.gbs:g} GB/s"))
+        roofs.append((row.gbs * 1e9 / costs.bytes, "memory", f"{row.gbs:.4g} GB/s"))
     if not peak or not roofs:
         return None  # half a roofline would name a wrong limit
     attainable, bound, _ = min(roofs)
@@ -144,7 +144,7 @@ def peak_rate(measurement: Measurement, row: DeviceRow) -> tuple[float | None, s
     if not found:
         return None, ""
     value, words = max(found)
-    return value, f"{value:g} {'TOP/s' if kind == 'int8' else 'TFLOP/s'} {words}"
+    return value, f"{value:.4g} {'TOP/s' if kind == 'int8' else 'TFLOP/s'} {words}"
 
 
 def tf32_allowed(measurement: Measurement) -> bool:
@@ -173,7 +173,7 @@ def _same_work(measurement: Measurement, row: ReferenceRow) -> bool:
     return row.dtype == measurement.dtype or (row.dtype == "mixed" and narrow)
 
 
-def _speed_ratio(measurement: Measurement, row: ReferenceRow) -> float | None:
+def speed_ratio(measurement: Measurement, row: ReferenceRow) -> float | None:
     """Speed of now by speed of then, whichever way round the units are; None where they cannot be brought together."""
     direction = SPEED_UNITS.get(row.unit)
     if direction is None:

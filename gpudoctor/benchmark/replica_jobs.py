@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from gpudoctor.benchmark.devices import MeasurementTarget
-from gpudoctor.benchmark.job_plan import Job, MeasurementRequestError, ValidateOptions, plan
+from gpudoctor.benchmark.job_plan import Job, MeasurementRequestError, ValidateOptions
+from gpudoctor.benchmark.own_model import plan
 from gpudoctor.benchmark.workload_list import BY_ID, MESSAGES, WORKLOADS, Options
 
 DEFAULT = "resnext101_32x4d"
@@ -103,17 +104,23 @@ def _collectives(devices: Sequence[MeasurementTarget], asked: ValidateOptions) -
     for workload in WORKLOADS:
         named = workload.id in asked.workloads
         meant = named or (asked.full and not asked.workloads and asked.replicas is None and (ranks > 1 or first.on_processor))
-        if not workload.together or not meant or (asked.tasks and "micro" not in asked.tasks):
+        task = workload.tasks[0]
+        if not workload.together or not meant or (asked.tasks and task not in asked.tasks):
             continue
         if first.framework not in COLLECTIVES and not named:
             continue
         peers = tuple(devices[number % len(devices)] for number in range(ranks))
-        messages = tuple(size for size in MESSAGES if not first.on_processor or size <= MOST_ON_PROCESSOR)
+        messages = tuple(size for size in MESSAGES if not first.on_processor or size <= MOST_ON_PROCESSOR) if task == "micro" else ()
+        usual = {**workload.options, **(workload.processor if first.on_processor else {})} if task != "micro" else {}
+        batches = asked.batches if "batch" in usual else ()
         duration = asked.duration if asked.duration is not None else 10.0 if asked.full else 3.0
         for dtype in asked.dtypes or workload.dtypes[:1]:
-            yield Job(
-                target=first, workload=workload, task="micro", dtype=dtype, duration=duration, peers=peers, messages=messages,
-            )  # fmt: skip
+            for batch in batches or (usual.get("batch", 0),):
+                options = {**usual, "batch": max(batch, ranks)} if usual else {}
+                yield Job(
+                    target=first, workload=workload, task=task, dtype=dtype, duration=duration, peers=peers, messages=messages,
+                    options=options, optimizer=asked.optimizer,
+                )  # fmt: skip
 
 
 def members(job: Job, folder: str) -> list[dict[str, Any]]:
@@ -135,8 +142,8 @@ def members(job: Job, folder: str) -> list[dict[str, Any]]:
                 "patience": PATIENCE[job.target.on_processor],
             },
         }  # fmt: skip
-        if job.messages:
-            one["job"] = "collective"
+        if job.workload.together:
+            one["job"] = "collective" if job.messages else "data_parallel"
         seen.add(peer.device)
         found.append(one)
     return found

@@ -7,16 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from gpudoctor.benchmark.course import course, faults
 from gpudoctor.benchmark.flop_model import WIDTHS
 from gpudoctor.benchmark.job_plan import Job
 from gpudoctor.benchmark.monitors.energy import Joules
 from gpudoctor.benchmark.monitors.monitor import Seen
+from gpudoctor.benchmark.operators_row import of_operators
 from gpudoctor.benchmark.reference_rows import DeviceRow, references
 from gpudoctor.benchmark.references import ceiling, nearest
 from gpudoctor.benchmark.replicas import Together
 from gpudoctor.benchmark.workers import WorkerAnswer
 from gpudoctor.benchmark.workload_list import input_shape
-from gpudoctor.model.measurement import FAILED, OK, Conditions, Correctness, Energy, Latency, Measurement, Throughput
+from gpudoctor.model.measurement import FAILED, OK, SKIPPED, Conditions, Correctness, Course, Energy, Latency, Measurement, Throughput
 from gpudoctor.system.framework_child import one_line
 
 SCALED = {"FLOP/s": (1e12, "TFLOP/s"), "B/s": (1e9, "GB/s")}
@@ -62,7 +64,26 @@ def measurement(
         environment={**environment, **_texts(result.get("environment"))}, conditions=device.conditions,
         notes=(f"{threads} threads{' each' if job.peers else ''}",) if isinstance(threads, int) and job.target.on_processor else (),
     )  # fmt: skip
-    return _measured(base, job, answer, seen, joules, no_energy, device, together) if answer.status == OK else base
+    if answer.status != OK:
+        return base
+    if job.workload.id == "operators":
+        return of_operators(base, result.get("operators"))
+    return _measured(base, job, answer, seen, joules, no_energy, device, together)
+
+
+def skipped(job: Job, reason: str) -> Measurement:
+    """The measurement of a job that was not begun."""
+    return measurement(job, WorkerAnswer(status=SKIPPED, reason=reason), Seen(), None, "", MeasuredDevice(), {})
+
+
+def never_begun(jobs: Sequence[Job], done: Sequence[Measurement]) -> list[Measurement]:
+    """Those of `jobs` of which `done` has nothing, for a run that was interrupted."""
+
+    def key(each: Measurement) -> tuple[object, ...]:
+        return each.title, each.task, each.framework, each.device, each.dtype, each.batch
+
+    found, known = [skipped(job, "the run was interrupted before") for job in jobs], {key(each) for each in done}
+    return [each for each in found if key(each) not in known]
 
 
 def _measured(
@@ -77,12 +98,19 @@ def _measured(
         base, correctness=correctness, latency_ms=latency, iterations=_count(result.get("iterations")),
         includes=tuple(part for part in result.get("includes") or () if part in CONTRACT_PARTS),
         memory_peak_bytes=_count(result.get("memory_peak_bytes")), first_ms=_positive(result.get("first_ms")),
+        course=_course(result, seen),
     )  # fmt: skip
     if wrong:
         return replace(whole, status=FAILED, reason=f"wrong result: {wrong}", stage="correctness", throughput=None)
+    if fault := faults(result):
+        still = Correctness(
+            compared_with="the first step", max_relative_error=whole.course.largest_change if whole.course else None, tolerance=None,
+            passed=False,
+        )  # fmt: skip
+        return replace(whole, status=FAILED, reason=f"wrong result: {fault}", stage="measure", correctness=still)
     if latency is None or items is None:
         return replace(whole, status=FAILED, reason="measure: the worker's times are no numbers", stage="measure")
-    rate = items * job.per_item * 1000 / latency.median if together is None or together.rate is None else together.rate * job.per_item
+    rate = (_rate(result, latency, items) if together is None or together.rate is None else together.rate) * job.per_item
     divisor, unit = SCALED.get(job.workload.unit, (1.0, job.workload.unit))
     whole = replace(whole, throughput=Throughput(value=rate / divisor, unit=unit))
     energy = None
@@ -102,6 +130,21 @@ def _measured(
     if roof is not None and device.count > 1:
         roof = replace(roof, fraction=roof.fraction / device.count, attainable=roof.attainable and roof.attainable * device.count)
     return replace(whole, ceiling=roof, reference=nearest(whole, device.rows, references()))
+
+
+def _rate(result: Mapping[str, Any], latency: Latency, items: float) -> float:
+    """Items in a second: all work by the time that it took; a median leaves slow steps out."""
+    steps, busy = _positive(result.get("iterations")), _positive(result.get("busy_s"))
+    return items * steps / busy if steps is not None and busy is not None else items * 1000 / latency.median
+
+
+def _course(result: Mapping[str, Any], seen: Seen) -> Course | None:
+    found = course(result)
+    return (
+        None
+        if found is None
+        else replace(found, clock_mhz=seen.clock_ends, heat_c=seen.heat_ends, watts=seen.watts_ends, others_rose=seen.others_rose)
+    )
 
 
 def _input(job: Job) -> tuple[int, ...] | None:
@@ -152,7 +195,7 @@ def _noise(measured: Measurement, result: Mapping[str, Any], seen: Seen) -> list
         found.append(f"the median is known within {interval:.0f} % only")
     elif interval is None:
         found.append(f"{measured.iterations or 'too few'} steps are too few for an interval")
-    if result.get("steady") is False:
+    if found and result.get("steady") is False:
         found.append("not steady when the warm-up was over")
     return found
 

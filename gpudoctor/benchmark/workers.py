@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from gpudoctor.benchmark.flop_model import WORKER
 from gpudoctor.benchmark.monitors.main_memory import memory_is_short
+from gpudoctor.benchmark.monitors.processor_load import ticks_in_a_second, ticks_of
+from gpudoctor.benchmark.pulse import GRACE, Pulse
 from gpudoctor.model.measurement import FAILED, OK, SKIPPED
 from gpudoctor.system.framework_child import Caches, ending, one_line, signal_of, table_of, variables_of
 from gpudoctor.system.host import Ran, Text
@@ -17,11 +20,13 @@ from gpudoctor.system.processes import Guard
 
 OUTPUT = 4_000_000
 """Bytes on a stream: more is taken for an endless loop."""
-STAGES = ("import", "device", "build", "correctness", "first", "ready", "measure", "progress", "operators", "operator", "verdict",
+STAGES = ("import", "job", "device", "build", "correctness", "first", "ready", "measure", "progress", "operators", "operator", "verdict",
           "result", "skipped", "failed")  # fmt: skip
 ASIDE = ("progress", "verdict")
 """Said in the middle of a stage."""
+IDLE_STAGES = ("build", "correctness", "first", "measure")
 OnStage = Callable[[str, Mapping[str, Any]], None]
+OnAnswer = Callable[["WorkerAnswer"], None]
 
 
 class WorkerHost(Protocol):
@@ -49,6 +54,10 @@ class WorkerAnswer:
     late: bool = False
     """It was ended because its limit was over."""
     seconds: float = 0.0
+    silent: float = 0.0
+    """Seconds between its last word and its end."""
+    worked: float = 0.0
+    """Seconds of processor time that it took in these; 0 where nobody looked."""
 
 
 def ask(
@@ -63,42 +72,73 @@ def ask(
     on_start: Callable[[int], None] | None = None,
     address_space: int | None = None,
     stop: Callable[[], str] | None = None,
+    on_answer: OnAnswer | None = None,
+    idle: float | None = None,
     worker: str = WORKER,
 ) -> WorkerAnswer:
     """Run the worker with `request`. `limit`: seconds. `on_stage(stage, table)` while it runs. `address_space`: bytes, for processors only:
-    drivers of cards reserve more addresses than there is memory. `stop()`: why the worker has to go; '' while it may stay."""
-    said = _Said(on_stage)
+    drivers of cards reserve more addresses than there is memory. `stop()`: why the worker has to go; '' while it may stay. `idle`: seconds
+    without any processor time after which one that computes on the processor hangs.
+
+    Of a request with several `jobs` the answer of the last that was begun comes back; those before it go to `on_answer`, each as soon as
+    the next begins."""
+    said, pids = _Said(on_stage, on_answer), list[int]()
+    pulse = Pulse(limit, idle)
 
     def watch() -> str:
         said.called_off = (stop() if stop is not None else "") or said.called_off
-        return said.called_off or memory_is_short(host)
+        ticks = ticks_of(host, pids[0]) if idle is not None and pids and said.stage in IDLE_STAGES else None
+        said.hung = pulse.missing(time.monotonic(), ticks, done=said.last is not None)
+        return said.called_off or memory_is_short(host) or said.hung
+
+    def line(text: str) -> None:
+        table = said.line(text)
+        if table is not None:
+            pulse.beat(time.monotonic(), table)
+
+    def started(pid: int) -> None:
+        pids.append(pid)
+        if on_start is not None:
+            on_start(pid)
 
     killed = _oom_kills(host)
     folder = caches.path if caches is not None else None
-    guard = Guard(address_space=address_space, expendable=True, watch=watch, on_start=on_start, on_line=said.line)
+    guard = Guard(address_space=address_space, expendable=True, watch=watch, on_start=started, on_line=line)
     with tempfile.TemporaryDirectory(prefix="gpudoctor-worker-", dir=folder, ignore_cleanup_errors=True) as temporary:
         environment = variables_of(host, temporary, caches, variables)
         argv = [python, "-X", "utf8", worker]
-        ran = host.run_worker(argv, timeout=limit, limit=OUTPUT, env=environment, guard=guard, stdin_text=json.dumps(dict(request)))
-    return said.answer(ran, by_kernel=_oom_kills(host) > killed)
+        pulse.began = time.monotonic()
+        ran = host.run_worker(argv, timeout=limit + GRACE, limit=OUTPUT, env=environment, guard=guard, stdin_text=json.dumps(dict(request)))
+    said.late = pulse.late
+    answer = said.answer(ran, by_kernel=_oom_kills(host) > killed)
+    return replace(answer, silent=pulse.silent, worked=pulse.worked / ticks_in_a_second())
 
 
 class _Said:
     """The lines that a worker has printed so far."""
 
-    def __init__(self, on_stage: OnStage | None) -> None:
-        self._on_stage = on_stage
+    def __init__(self, on_stage: OnStage | None, on_answer: OnAnswer | None = None) -> None:
+        self._on_stage, self._on_answer = on_stage, on_answer
         self.stage = ""
         self.called_off = ""
         """Why it was ended from here, through no fault of its own."""
+        self.hung = ""
+        """Why it was ended for its silence."""
+        self.late = False
+        """Its time was over, and nothing more is known against it."""
         self.device: dict[str, Any] = {}
         self.last: tuple[str, dict[str, Any]] | None = None
 
-    def line(self, text: str) -> None:
+    def line(self, text: str) -> dict[str, Any] | None:
+        """The table of a line that is one of ours, with its stage."""
         part = table_of(text)
         if part is None or (stage := part.pop("stage", None)) not in STAGES:
-            return
-        if stage in ("result", "skipped", "failed"):
+            return None
+        if stage == "job":
+            if self.last is not None and self._on_answer is not None:
+                self._on_answer(self._finished(*self.last))
+            self.last, self.stage = None, ""
+        elif stage in ("result", "skipped", "failed"):
             self.last = self.last or (stage, part)
         elif stage not in ASIDE:
             self.stage = stage
@@ -106,30 +146,32 @@ class _Said:
             self.device = part
         if self._on_stage is not None:
             self._on_stage(stage, part)
+        return {**part, "stage": stage}
 
     def answer(self, ran: Ran, *, by_kernel: bool = False) -> WorkerAnswer:
-        def ended(status: str, reason: str = "", result: Mapping[str, Any] | None = None, memory: bool = False) -> WorkerAnswer:
-            return WorkerAnswer(
-                status=status, stage=self.stage, reason=reason, result=result or {}, device=self.device, out_of_memory=memory,
-                late=ran.timed_out and self.last is None,
-                seconds=ran.seconds,
-            )  # fmt: skip
-
-        if self.last is not None and not (ran.stopped or ran.truncated):
-            kind, table = self.last
-            if kind == "result":
-                return ended(OK, result=table)
-            if kind == "skipped":
-                return ended(SKIPPED, one_line(table.get("reason")) or "the worker gives no reason")
-            return ended(FAILED, self._at(one_line(table.get("error")) or "an error without a message"), memory=table.get("memory") is True)
+        if self.last is not None and not ((ran.stopped and not self.late) or ran.truncated):
+            return replace(self._finished(*self.last), seconds=ran.seconds)
         reason, memory = self._unfinished(ran, by_kernel)
-        return ended(FAILED, reason, memory=memory)
+        late = (ran.timed_out or self.late) and self.last is None
+        return replace(self._ended(FAILED, reason), out_of_memory=memory, late=late, seconds=ran.seconds)
+
+    def _finished(self, kind: str, table: Mapping[str, Any]) -> WorkerAnswer:
+        """What a last line says."""
+        if kind == "result":
+            return replace(self._ended(OK), result=table)
+        if kind == "skipped":
+            return self._ended(SKIPPED, one_line(table.get("reason")) or "the worker gives no reason")
+        reason = self._at(one_line(table.get("error")) or "an error without a message")
+        return replace(self._ended(FAILED, reason), out_of_memory=table.get("memory") is True)
+
+    def _ended(self, status: str, reason: str = "") -> WorkerAnswer:
+        return WorkerAnswer(status=status, stage=self.stage, reason=reason, device=self.device)
 
     def _unfinished(self, ran: Ran, by_kernel: bool) -> tuple[str, bool]:
         if ran.missing:
             return f"the interpreter {ran.argv[0]} is missing", False
         if ran.stopped:
-            return self._at(ran.stopped), not self.called_off
+            return self._at(ran.stopped), not (self.called_off or self.hung)
         if by_kernel and signal_of(ran) == 9 and not (ran.timed_out or ran.truncated):
             return self._at("killed by the kernel: main memory was full"), True
         return self._at(ending(ran)), False

@@ -10,6 +10,10 @@ Options = Mapping[str, int]
 TASKS = ("training", "inference", "micro")
 CLASSIFIER: Options = {"batch": 16, "height": 224, "width": 224}
 """The conditions of the dlprimitives benchmark: batch 16, 224 x 224."""
+FIRST = 2
+"""Places of --quick below it: a small network's inference, which takes least and tells how fast this is, and its training."""
+SMALL = 6
+"""The place of the last of the small measurements."""
 MESSAGES = tuple(1024 * 8**step for step in range(7))
 """Bytes, 1 KiB to 256 MiB: the small ones tell latency, the large ones bandwidth."""
 
@@ -34,12 +38,13 @@ class Workload:
     """On an accelerator with --full; --quick and a processor take the first, a matrix product all."""
     processor_dtype: str = ""
     """Instead of the first of `dtypes`, on a processor."""
-    settings: Mapping[str, bool] = field(default_factory=dict)
-    """More for the worker's request: fine_tuning."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """More for the worker's request: fine_tuning, own_model."""
     together: bool = False
     """Several processes do it with each other: a collective."""
     quick: Mapping[str, int] = field(default_factory=dict)
-    """Place of each task in the order of --quick: the lowest first. A task that is not there is measured by --full or by name."""
+    """Place of each task in the order of --quick: the lowest first, those below FIRST before anything else of any framework. A task that
+    is not there is measured by --full or by name."""
 
     @property
     def name(self) -> str:
@@ -56,17 +61,21 @@ def _classifier(name: str, title: str, quick: Mapping[str, int]) -> Workload:
 WORKLOADS: tuple[Workload, ...] = (
     Workload(
         id="matmul", title="matrix product, square, per dtype", tasks=("micro",), unit="FLOP/s", dtypes=("float32", "bfloat16", "float16"),
-        quick={"micro": 0},
+        quick={"micro": 2},
     ),
     Workload(id="memory_bandwidth", title="c = a + b over more than the caches", tasks=("micro",), unit="B/s",
-             quick={"micro": 1}),
+             quick={"micro": 4}),
+    Workload(
+        id="operators", title="operators one by one against references of their own, in seconds (more of them: --operators)",
+        tasks=("micro",), unit="operators", quick={"micro": 3},
+    ),
     Workload(id="host_to_device", title="copy of 64 MiB to the device", tasks=("micro",), unit="B/s", quick={"micro": 5}),
     Workload(id="device_to_host", title="copy of 64 MiB from the device", tasks=("micro",), unit="B/s", quick={"micro": 5}),
     Workload(id="launch", title="what starting one kernel costs", tasks=("micro",), unit="launches/s", quick={"micro": 6}),
     Workload(id="files", title="reading the small files of a folder (--dataset DIR)", tasks=("micro",), unit="files/s"),
     _classifier("alexnet", "AlexNet, batch 16, 224x224", {}),
-    _classifier("resnet18", "ResNet-18, batch 16, 224x224", {"inference": 2, "training": 4}),
-    _classifier("resnet50", "ResNet-50, batch 16, 224x224", {"inference": 3, "training": 9}),
+    _classifier("resnet18", "ResNet-18, batch 16, 224x224", {"inference": 0, "training": 1}),
+    _classifier("resnet50", "ResNet-50, batch 16, 224x224", {"inference": 7, "training": 9}),
     _classifier("vgg16", "VGG-16, batch 16, 224x224", {}),
     _classifier("mobilenet_v2", "MobileNetV2, batch 16, 224x224", {"inference": 8, "training": 10}),
     Workload(
@@ -82,6 +91,11 @@ WORKLOADS: tuple[Workload, ...] = (
     Workload(
         id="all_reduce", title="sums over several devices, 1 KiB to 256 MiB (nccl, rccl, xccl; gloo between processes of a processor)",
         tasks=("micro",), unit="B/s", variants=tuple({"bytes": size} for size in MESSAGES), together=True,
+    ),
+    Workload(
+        id="ddp_training", worker="resnet18", tasks=("training",), unit="images/s", together=True, options=CLASSIFIER,
+        title="ResNet-18 in training by a process for each device (DistributedDataParallel); gradients as those of one process",
+        processor={"batch": 4},
     ),
     Workload(
         id="style_transfer", title="style transfer with reflection padding, 256x256", tasks=("training", "inference"), unit="images/s",

@@ -28,7 +28,7 @@ _METADATA_KEPT = lazy(r"^(?:Metadata-Version|Name|Version|Requires-Python|Requir
 _TYPED = frozenset(
     """amd-smi clinfo cmd dkms dpkg-query file gc-info gc-inventory gc-monitor id ldconfig ls lsmod lspci modinfo modprobe mokutil nvcc
     nvidia-smi pacman popc powershell prime-select rocm-smi rocminfo rpm sw_vers sycl-ls sysctl system_profiler systemd-detect-virt uname
-    vipu xpu-smi""".split()
+    vipu vulkaninfo xpu-smi""".split()
 )
 """Programs whose answers a probe reads field by field."""
 _PATH_TABLES = ("links.toml", "realpaths.toml")

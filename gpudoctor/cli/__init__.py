@@ -1,4 +1,4 @@
-"""The command line. Importing this imports click only; a command's module loads when the command runs."""
+"""The command line. Importing this package imports click only; the module of a command loads when the command runs."""
 
 from __future__ import annotations
 
@@ -31,14 +31,15 @@ COMMANDS = {
     "completion": ("gpudoctor.cli.completion:command", "print a completion script for bash, zsh or fish"),
 }
 SELDOM = (100_000, 50, 50)
-"""A command builds a catalogue of objects that live to its end: looking through them for cycles costs it a tenth of its time."""
+"""Thresholds of the garbage collector. A command builds a catalogue of objects that live to its end; searching these for cycles would
+take a tenth of its time."""
 ENVIRONMENT = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.EFBIG, errno.EMFILE))
-"""Errors of the system that are no fault of this program: a full disk, a folder that nobody may write to."""
+"""Errors of the environment, such as a full disk or a folder without write permission, which are no bug of this program."""
 OK, FINDINGS, USAGE, BUG, UNKNOWN, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
 
 class Commands(click.Group):
-    """Knows its commands by name; their modules load late."""
+    """A group whose commands are listed by name and imported when they run."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -94,6 +95,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def run(arguments: list[str]) -> int:
+    """Runs a command line and returns its exit status."""
     try:
         status = group.main(args=_as_options(arguments), prog_name="gpudoctor", standalone_mode=False)
         sys.stdout.flush()
@@ -131,7 +133,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _no_number(error: click.UsageError) -> str:
-    """What an option expects that takes a number and got something else; '' for any other error."""
+    """What an option that takes a number expects, where something else was given; empty for any other error."""
     option = error.param if isinstance(error, click.BadParameter) else None
     kind = option.type if option is not None else None
     if option is None or not isinstance(kind, (type(click.FLOAT), type(click.INT))):
@@ -144,7 +146,7 @@ def _no_number(error: click.UsageError) -> str:
 
 
 def _as_options(arguments: list[str]) -> list[str]:
-    """`help`, `help COMMAND` and `version` as many tools have them."""
+    """Translates `help`, `help COMMAND` and `version`, which many tools accept, into options."""
     first, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
     if first == "help":
         return [*rest[:1], "--help"]
@@ -152,7 +154,8 @@ def _as_options(arguments: list[str]) -> list[str]:
 
 
 def _end_at_once() -> None:
-    """After Ctrl-C: children are ended and temporary files removed, no thread is waited for, no second Ctrl-C disturbs that."""
+    """Ends the process after Ctrl-C: child processes are ended and temporary files removed; no thread is waited for, and a second Ctrl-C
+    is ignored."""
     import atexit
     import signal
 
@@ -168,13 +171,13 @@ def _end_at_once() -> None:
 
 
 class BadInput(click.ClickException):
-    """What the user gave cannot be used; the message says what to do instead."""
+    """Input that cannot be used. The message says what to do instead."""
 
     exit_code = USAGE
 
 
 def nearest(word: str, choices: Sequence[str] | dict[str, tuple[str, str]]) -> str:
-    """'; did you mean …?' for a near miss."""
+    """'; did you mean …?' for a similar word; empty without one."""
     from difflib import get_close_matches
 
     near = get_close_matches(word, list(choices), n=1)
@@ -190,5 +193,5 @@ def _printable(text: str) -> str:
 
 
 def _hush() -> None:
-    """Nothing more can be written: the reader went away, or the disk is full; the interpreter must not try at its end."""
+    """Redirects standard output to the null device, since nothing more can be written: the reader has gone, or the disk is full."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

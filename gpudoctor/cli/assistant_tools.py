@@ -1,6 +1,6 @@
-"""What an assistant may ask (gpudoctor mcp): looking, never acting; people taken out; every answer of a bounded size.
+"""The tools of `gpudoctor mcp`. They examine and never change anything; their answers are redacted and limited in size.
 
-No path comes from an assistant. Recorded machines and reports are those that the person named on the command line, by their names.
+An assistant cannot name a path: recorded machines and reports are those that the person gave on the command line, by their names.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ from gpudoctor.cli import BadInput
 if TYPE_CHECKING:
     from gpudoctor.model.facts import Facts
     from gpudoctor.model.report import Report
-    from gpudoctor.services.diffing import Loaded
 
 MOST = 60_000
-"""Characters of one answer, as JSON."""
+"""The largest number of characters of one answer, as JSON."""
 LONGEST_TEXT = 4_000
 BUDGET = 30.0
 """Seconds for one look at this machine."""
@@ -29,12 +28,12 @@ Json = dict[str, Any]
 
 
 class Cancelled(Exception):
-    """Nobody waits for the answer any more."""
+    """The caller no longer waits for the answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allowed:
-    """What the person gave on the command line: files by name, and the environment to look at."""
+    """What the person allowed on the command line: files by name, and the environment to examine."""
 
     files: Mapping[str, str] = field(default_factory=dict)
     python: str | None = None
@@ -48,7 +47,8 @@ class Allowed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssistantTool:
-    """`run` gets checked arguments, what is allowed, and an event that is set when nobody waits any more. Raises BAD_INPUT, BadInput."""
+    """A tool. `run` gets validated arguments, what is allowed, and an event that is set when the caller no longer waits. It raises
+    BAD_INPUT or BadInput."""
 
     name: str
     title: str
@@ -62,7 +62,7 @@ class AssistantTool:
 
 
 def names_of(paths: Sequence[str]) -> dict[str, str]:
-    """Base names to absolute paths; a name that occurs twice gets a number. Raises BadInput for what is not there."""
+    """Absolute paths by their base names; a name that occurs twice gets a number. Raises BadInput for a path that does not exist."""
     named: dict[str, str] = {}
     for path in paths:
         whole = os.path.abspath(os.path.expanduser(path))
@@ -83,7 +83,7 @@ def _text(about: str, longest: int = 200) -> Json:
 _KEPT = (
     "schema", "tool", "created", "origin", "stacks", "findings", "summary", "not_looked_at", "incomplete", "undetermined", "redactions",
 )  # fmt: skip
-"""Of a report; facts only where they are asked for."""
+"""The parts of a report that an answer contains; facts are added only where they are asked for."""
 _CAPTURE = _text("A recorded machine or report by the name under which the person gave it; without it, this machine.")
 
 
@@ -97,7 +97,7 @@ def _check(given: Mapping[str, Any], allowed: Allowed, stop: threading.Event) ->
 
 
 def _look(given: Mapping[str, Any], allowed: Allowed, stop: threading.Event) -> Report:
-    """A look at this machine or at a recorded one, redacted."""
+    """The redacted report of this machine or of a recorded one."""
     from gpudoctor.services import checking, reporting
 
     capture = allowed.path(given["capture"]) if given.get("capture") else None
@@ -132,12 +132,12 @@ def _at(tree: Any, name: str) -> Any:
 
 
 def _explain(given: Mapping[str, Any], allowed: Allowed, stop: threading.Event) -> Json:
-    """A pasted text; nothing of this machine is looked at."""
+    """The redacted report of a pasted text; this machine is not examined."""
     from gpudoctor.model.facts import Facts
     from gpudoctor.privacy.redacted_report import redact_report
     from gpudoctor.services import capturing, checking, explaining
 
-    found = explaining.explain([given["text"].encode("utf-8", "replace")], explaining.ExplainRequest())
+    found = explaining.explain(explaining.ExplainRequest(text=[given["text"].encode("utf-8", "replace")]))
     hide = capturing.redactor_of({}, Facts(), checking.catalogue())
     return {"recognised": list(found.recognised), **_summary(redact_report(found.report, hide))}
 
@@ -173,7 +173,7 @@ def _rows(kind: str, allowed: Allowed) -> list[Json]:
 
 
 def _plan(given: Mapping[str, Any], allowed: Allowed, stop: threading.Event) -> Json:
-    """What a recipe would do; no mirror, folder, bundle or environment comes from an assistant, and no socket is opened."""
+    """The plan of a recipe. An assistant can give no mirror, folder, bundle or environment, and no socket is opened."""
     import time
 
     from gpudoctor import __version__
@@ -191,7 +191,8 @@ def _plan(given: Mapping[str, Any], allowed: Allowed, stop: threading.Event) -> 
 
 
 def _redacted(document: Json, looked_at: Sequence[tuple[str | None, Facts]]) -> Json:
-    """`looked_at`: recorded machines by path, None for this one; and what is known of each."""
+    """The document without the names of the machines in it. `looked_at`: the path of each recorded machine (None for this one) with its
+    facts."""
     from gpudoctor.capture.capture_store import open_store
     from gpudoctor.capture.redacted_capture import entries_of
     from gpudoctor.services import capturing, checking
@@ -210,28 +211,21 @@ def _redacted(document: Json, looked_at: Sequence[tuple[str | None, Facts]]) -> 
 def _diff(given: Mapping[str, Any], allowed: Allowed, stop: threading.Event) -> Json:
     from gpudoctor.facts.report_facts import told
     from gpudoctor.reporters.diff import diff_json
-    from gpudoctor.services import checking, diffing
+    from gpudoctor.services import diffing
 
-    request = checking.CheckRequest(python=allowed.python, budget=BUDGET)
-    before: Loaded | None = None
-    if given.get("before"):
-        before = diffing.load(allowed.path(given["before"]), request, _unless(stop))
-    if given.get("after"):
-        after = diffing.load(allowed.path(given["after"]), request, _unless(stop))
-        if before is None:
-            raise BadInput("diff: give before too; without both it is this machine now against its last healthy run")
-    else:
-        after, report = diffing.now(request, _unless(stop))
-        before = before or diffing.last_healthy(report)
-    document = diff_json.document(diffing.diff(before, after))
-    document["changes"] = [change for change in document["changes"] if change["category"] != "noise"]
     paths = [allowed.path(given[side]) if given.get(side) else None for side in ("before", "after")]
-    known = [told(side.document["facts"]).facts for side in (before, after)]
+    if paths[1] and not paths[0]:
+        raise BadInput("diff: give before too; without both it is this machine now against its last healthy run")
+    request = diffing.DiffRequest(before=paths[0], after=paths[1], python=allowed.python, budget=BUDGET)
+    compared = diffing.diff(request, _unless(stop))
+    document = diff_json.document(compared.diff)
+    document["changes"] = [change for change in document["changes"] if change["category"] != "noise"]
+    known = [told(side.document["facts"]).facts for side in (compared.before, compared.after)]
     return _redacted(document, list(zip(paths, known, strict=True)))
 
 
 def bounded(answer: Json) -> str:
-    """JSON of at most MOST characters: texts are cut first, then the ends of the longest lists, and it is said."""
+    """The answer as JSON of at most MOST characters: texts are shortened first, then the longest lists, and a remark says so."""
     from gpudoctor.reporters.shared.escape import plain
 
     table = _shortened(plain(answer), LONGEST_TEXT)
@@ -257,7 +251,7 @@ def _shortened(value: Any, longest: int) -> Any:
 
 
 def _thinned(value: Any, most: int) -> Any:
-    """Lists and inner tables keep `most` items; the table of the answer itself keeps its keys."""
+    """The value with at most `most` items in lists and inner tables; the answer itself keeps all its keys."""
     if isinstance(value, list):
         return [_thinned(inner, most) for inner in value[:most]]
     if isinstance(value, dict):

@@ -1,8 +1,10 @@
-"""`gpudoctor capture -o FILE`: record this machine, so that `check --capture FILE` says elsewhere what it would say here."""
+"""`gpudoctor capture -o FILE`: records this machine, so that `check --capture FILE` gives the same findings elsewhere."""
 
 from __future__ import annotations
 
 import click
+
+from gpudoctor.cli import BadInput
 
 
 @click.command("capture")
@@ -18,28 +20,14 @@ def command(output: str, raw: bool, python: str | None, budget: float, quiet: bo
 
     Without --raw, user and host names, addresses, serial numbers, tokens and passwords are replaced.
     """
-    from gpudoctor.capture.archive import check_output, write_entries
-    from gpudoctor.capture.redacted_capture import redact_entries
     from gpudoctor.services import capturing, checking
-    from gpudoctor.system.host import CaptureError
 
-    counts: dict[str, int] = {}
     try:
-        check_output(output)
-        recorded = capturing.record(python, budget)
-        entries = recorded.entries
-        if not raw:
-            redactor = capturing.redactor_here(recorded.gathered.facts, checking.catalogue())
-            entries = redact_entries(entries, redactor, recorded.variables)
-            counts = redactor.counts
-        write_entries(entries, output)
-        trouble = "" if raw else capturing.keep_pseudonyms(redactor)
-    except CaptureError as error:
-        from gpudoctor.cli import BadInput
-
-        raise BadInput(str(error)) from None
+        done = capturing.capture(capturing.CaptureRequest(output=output, python=python, budget=budget, raw=raw))
+    except checking.BAD_INPUT as error:
+        raise BadInput(str(error)) from error
     if not quiet:
-        what = ", ".join(f"{count} {name}" for name, count in sorted(counts.items())) or "nothing"
-        click.echo(f"{output}: {recorded.commands} commands, {recorded.files} files" + ("" if raw else f"; replaced: {what}"), err=True)
-        if trouble:
-            click.echo(f"the list of what each pseudonym stands for was not saved: {trouble}", err=True)
+        what = ", ".join(f"{count} {name}" for name, count in sorted(done.replaced.items())) or "nothing"
+        click.echo(f"{output}: {done.commands} commands, {done.files} files" + ("" if raw else f"; replaced: {what}"), err=True)
+        if done.not_kept:
+            click.echo(f"the list of what each pseudonym stands for was not saved: {done.not_kept}", err=True)

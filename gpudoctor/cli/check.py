@@ -1,4 +1,4 @@
-"""gpudoctor check: look at this machine (or a recorded one), judge, say it, and map the exit status."""
+"""gpudoctor check: examines this machine (or a recorded one), shows the report, and sets the exit status."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _check(given: Mapping[str, Any]) -> int:
 
 
 def _again(given: Mapping[str, Any]) -> str:
-    """The command line that asks the same again: what the hints at the end of the screen add to."""
+    """The command line that repeats this check, for the hints at the end of the screen."""
     import shlex
 
     asked = [f"--{name} {shlex.quote(given[name])}" for name in ("capture", "python", "stack") if given[name]]
@@ -115,7 +115,7 @@ def _again(given: Mapping[str, Any]) -> str:
 
 
 def remember(report: Report, ignored: Mapping[str, str]) -> None:
-    """Keeps this run for `gpudoctor diff`, after everything was said."""
+    """Saves this run for `gpudoctor diff`, after all output was written."""
     from gpudoctor.cli.project import keeps_history
     from gpudoctor.services import diffing
 

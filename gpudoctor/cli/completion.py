@@ -1,4 +1,4 @@
-"""gpudoctor completion: the script that click makes for a shell."""
+"""gpudoctor completion: the completion script that click generates for a shell."""
 
 from __future__ import annotations
 

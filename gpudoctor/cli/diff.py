@@ -11,6 +11,7 @@ from gpudoctor.cli import FINDINGS, OK, BadInput
 from gpudoctor.cli.given_python import check_python
 
 if TYPE_CHECKING:
+    from gpudoctor.model.change import Diff
     from gpudoctor.model.report import Report
 
 
@@ -39,7 +40,6 @@ def command(sides: Sequence[str], **given: Any) -> int:
     from gpudoctor.cli.progress import StatusLine
     from gpudoctor.cli.project import ignored
     from gpudoctor.services import checking, diffing
-    from gpudoctor.system.memory_limit import limited_memory
 
     if given["history"]:
         if given["form"] == "html":
@@ -53,27 +53,21 @@ def command(sides: Sequence[str], **given: Any) -> int:
         raise BadInput("--python applies to this machine; leave it out when both BEFORE and AFTER are given")
     check_python(given["python"])
     reasons = ignored(given["ignore"], project_file=len(sides) < 2)
-    request = checking.CheckRequest(python=given["python"], checks=given["checks"], ignore=frozenset(reasons))
+    before, after = (*sides, None, None)[:2]
+    request = diffing.DiffRequest(before=before, after=after, python=given["python"], checks=given["checks"], ignore=frozenset(reasons))
     line = StatusLine(quiet=given["quiet"])
-    report: Report | None = None
+    looked: list[Report] = []
     try:
-        with limited_memory():  # files only: on this machine the limit would reach the frameworks that are imported for a look
-            loaded = [diffing.load(side, request, line.looking) for side in sides]
-        if len(loaded) < 2:
-            after, report = diffing.now(request, line.looking)
-            loaded = [*(loaded or [diffing.last_healthy(report)]), after]
-        with limited_memory():
-            found = diffing.diff(loaded[0], loaded[1], tuple(given["checks"]))
-            return _say(found, given)
+        return _say(diffing.diff(request, line.looking, looked.append).diff, given)
     except checking.BAD_INPUT as error:
         raise BadInput(str(error)) from error
     finally:
         line.wipe()
-        if report is not None:
+        for report in looked:
             remember(report, reasons)
 
 
-def _say(found: Any, given: Mapping[str, Any]) -> int:
+def _say(found: Diff, given: Mapping[str, Any]) -> int:
     from gpudoctor.cli.output import deliver, terminal
     from gpudoctor.diagnosis.changes import worse
 

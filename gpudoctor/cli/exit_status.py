@@ -1,4 +1,4 @@
-"""The exit status of a report, and what keeps a question about a stack open."""
+"""The exit status of a report, and what is undetermined about a named stack."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def status(report: Report, fail_on: str, stack: str | None) -> int:
-    """The exit status: a fault outweighs what could not be told; a stack that was named and is not here is a fault."""
+    """The exit status. A fault outweighs what is undetermined; a stack that was named and has no device here is a fault."""
     summary = report.summary
     absent = stack is not None and no_such_stack(report, stack) is not None
     unknown = unanswered(report, stack) or (absent and not bus_seen(report))
@@ -28,7 +28,7 @@ def status(report: Report, fail_on: str, stack: str | None) -> int:
 
 
 def no_such_stack(report: Report, stack: str) -> str | None:
-    """Why the stack that was named cannot be used here although nothing is broken; None where that is not so."""
+    """Why the named stack cannot be used here although nothing is broken; None where that is not the case."""
     result = next((result for result in report.stacks if result.stack == stack), None)
     if result is None or result.verdict not in ("not-applicable", "incomplete"):
         return None
@@ -39,7 +39,7 @@ def no_such_stack(report: Report, stack: str) -> str | None:
 
 
 def unanswered(report: Report, stack: str | None) -> list[str]:
-    """What was asked for by name and could not be told: demands of a policy, rungs of the stack of --stack."""
+    """What was named and could not be determined: demands of a policy, and layers of the stack of --stack."""
     rungs = [
         f"{result.stack}/{rung.layer}"
         for result in report.stacks

@@ -1,4 +1,4 @@
-"""The status and the one line that a monitoring engine reads."""
+"""The exit status and the one line that a monitoring engine reads."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 NAGIOS_UNKNOWN = 3
 NPD_UNKNOWN = 2
 SLURM_UNKNOWN = 2
-"""No reason to drain a node, and none to call it healthy."""
+"""A node whose state is unknown should neither be drained nor called healthy."""
 
 
 def answer(report: Report, style: str, fail_on: str, stack: str | None) -> tuple[str, int]:
-    """(line, exit status) as Nagios plugins, Node Problem Detector or a Slurm health check have them."""
+    """The line and the exit status in the form of Nagios plugins, Node Problem Detector or a Slurm health check."""
     code = status(report, fail_on, stack)
     text = _sentence(report, code, stack)
     without = _no_device(report, stack)
@@ -39,7 +39,7 @@ def answer(report: Report, style: str, fail_on: str, stack: str | None) -> tuple
 
 
 def _no_device(report: Report, stack: str | None) -> str:
-    """What a monitor must not call fine: a machine without a GPU, where no policy that holds says how many there are to be."""
+    """Why a monitor must not report OK: the machine has no GPU, and no policy says how many it should have. Empty otherwise."""
     if stack is not None:
         return visible(no_such_stack(report, stack) or "")
     if any(trace.check == POLICY and trace.outcome == "ok" and _speaks_of_gpus(trace) for trace in report.traces):
@@ -56,9 +56,9 @@ def _speaks_of_gpus(trace: Trace) -> bool:
 
 
 def not_checked(style: str, error: BadInput) -> int:
-    """The status where nothing could be checked at all, said as the engine reads it.
+    """The exit status where nothing could be checked, in the form that the engine reads.
 
-    An engine that takes 2 for 'critical', as Nagios does, must not be told that the GPU is broken because a file is missing.
+    An engine that takes 2 for 'critical', as Nagios does, must not report a broken GPU because a file is missing.
     """
     text = " ".join(visible(error.format_message()).split())
     if style == "slurm":  # no reason to drain a node, and no reason to call it healthy either: 2, on standard error
@@ -78,7 +78,7 @@ def _numbers(report: Report) -> str:
 
 
 def _no_pipe(text: str) -> str:
-    """What follows a pipe is read as numbers."""
+    """The text without pipes: Nagios reads what follows one as numbers."""
     return text.replace("|", "/")
 
 
@@ -104,7 +104,7 @@ def _sentence(report: Report, code: int, stack: str | None) -> str:
 
 
 def _cut(text: str, length: int) -> str:
-    """To so many bytes: engines count those, and would cut a character in two."""
+    """The text shortened to a number of bytes, which engines count, without cutting a character."""
     whole = text.encode()
     if len(whole) <= length:
         return text

@@ -1,4 +1,4 @@
-"""gpudoctor explain: the cause and the fix from text alone."""
+"""gpudoctor explain: the cause and the remedy from a text alone."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def command(files: Sequence[str], **given: Any) -> int:
 
     click.get_current_context().with_resource(limited_memory())
     request = explaining.ExplainRequest(
-        checks=given["checks"], ignore=frozenset(given["ignore"]), stack=given["stack"], why=bool(given["why"])
+        text=(), checks=given["checks"], ignore=frozenset(given["ignore"]), stack=given["stack"], why=bool(given["why"])
     )
     names = files or ("-",)
     if len(names) > 1 and not any(os.path.lexists(name) or name == "-" for name in names):
@@ -97,7 +97,7 @@ def command(files: Sequence[str], **given: Any) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """One text: its bytes, and of an archive its files and what names a line in them."""
+    """One text: its bytes; for an archive, also its files and the names of lines in them."""
 
     chunks: Iterable[bytes]
     members: tuple[str, ...] = ()
@@ -109,7 +109,8 @@ def _explained(name: str, source: _Source, request: ExplainRequest, line: Status
     from gpudoctor.services import checking, explaining
 
     try:
-        found = explaining.explain(source.chunks, request, lambda read: line.says(f"Reading {name}: {read >> 20} MB"), source.place)
+        one = replace(request, text=source.chunks, place=source.place, name="standard input" if name == "-" else name)
+        found = explaining.explain(one, lambda read: line.says(f"Reading {name}: {read >> 20} MB"))
     except checking.BAD_INPUT as error:
         raise BadInput(str(error)) from error
     late = found.report.incomplete if source.whole else (*found.report.incomplete, TOO_LARGE)
@@ -117,12 +118,15 @@ def _explained(name: str, source: _Source, request: ExplainRequest, line: Status
 
 
 def _sources(name: str, part: str) -> Iterator[tuple[str, _Source]]:
-    """What is explained by itself: a text, or of an archive each machine that its files come from."""
-    from gpudoctor.system import text_archives
-    from gpudoctor.system.text_files import NotText
+    """The texts to explain, each with its label: one text, or each machine that the files of an archive come from."""
+    from gpudoctor.system.text_files import NotText, may_be_archive
 
+    bundle = None
     try:
-        bundle = text_archives.read(name, part)
+        if may_be_archive(name):
+            from gpudoctor.system import text_archives  # late: most texts are files of their own
+
+            bundle = text_archives.read(name, part)
     except (NotText, OSError) as error:
         raise BadInput(f"{name}: {error}") from error
     if bundle is None:
@@ -155,7 +159,7 @@ def _triage(explanations: Mapping[str, Explanation], given: Mapping[str, Any]) -
 
 
 def _chunks(name: str) -> Iterator[bytes]:
-    """The text, piece by piece, so that a log may be larger than memory."""
+    """The text piece by piece, so that a log may be larger than memory."""
     from gpudoctor.system.text_files import NotText, checked, pieces
 
     if name == "-" and sys.stdin.isatty():
@@ -184,5 +188,5 @@ def _no_file(name: str, error: OSError) -> str:
 
 
 def _is_message(name: str) -> bool:
-    """Words in quotes instead of a file: people paste the message itself."""
+    """Whether the argument is a message in quotes and not a file."""
     return len(name.split()) > 1 and not os.path.lexists(name)

@@ -8,14 +8,14 @@ from gpudoctor.cli import BadInput
 
 
 def show(capture: str | None = None) -> None:
-    """`capture`: a recorded machine instead of this one."""
+    """Shows the screen. `capture`: a recorded machine instead of this one."""
     from gpudoctor.cli.output import terminal
     from gpudoctor.reporters.report import overview_text
     from gpudoctor.services import checking
-    from gpudoctor.services.overview import look
+    from gpudoctor.services.overview import OverviewRequest, look
 
     try:
-        seen = look(capture)
+        seen = look(OverviewRequest(capture=capture))
     except checking.BAD_INPUT as error:
         raise BadInput(str(error)) from error
     click.echo(overview_text.render(seen.report, seen.choice, terminal()), nl=False)

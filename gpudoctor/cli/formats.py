@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "json", "junit", "sarif", "prometheus", "github")
 MEASURED = ("text", "json", "html", "junit", "prometheus")
-"""Those that have a place for measurements: what validate writes."""
+"""The formats of `validate`, which have a place for measurements."""
 
 
 def render(
@@ -25,7 +25,8 @@ def render(
     unanswered: Sequence[str] = (),
     extra: Sequence[str] = (),
 ) -> str:
-    """Any of FORMATS and MEASURED but text. `unanswered`: what was asked for by name and could not be told; `extra`: --checks."""
+    """The report in any of FORMATS and MEASURED but text. `unanswered`: what was named and could not be determined; `extra`: the folders
+    of --checks."""
     if form == "json":
         from gpudoctor.reporters.report import json_report
 
@@ -53,7 +54,7 @@ def render(
 
 
 def step_summary(report: Report) -> None:
-    """Adds to the summary of the job at hand: GitHub Actions names the file. Raises BadInput outside of a job."""
+    """Appends to the summary of the current GitHub Actions job. Raises BadInput outside of a job."""
     from gpudoctor.reporters.report import github_report
 
     path = os.environ.get("GITHUB_STEP_SUMMARY")

@@ -1,4 +1,4 @@
-"""What --python names must be an interpreter or an environment: anything else is a usage error, not a finding."""
+"""Checks that --python names an interpreter or an environment; anything else is a usage error and not a finding."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NAME = lazy(r"(python|pypy|graalpy)[\d.]*[a-z]*(\.exe)?$", re.IGNORECASE)
 
 
 def check_python(given: str | None, capture: str | None = None) -> None:
-    """Raises BadInput. A link that leads nowhere is an environment that broke, which the diagnosis tells."""
+    """Raises BadInput. A dangling link is accepted: it is a broken environment, which the diagnosis reports."""
     if not given or capture is not None:
         return
     path = os.path.expanduser(given)
@@ -32,7 +32,7 @@ def check_python(given: str | None, capture: str | None = None) -> None:
 
 
 def closed_folder(path: str) -> str:
-    """The first folder on the way that may not be entered; '' where the way is open as far as it goes."""
+    """The first folder of the path that may not be entered; empty where there is none."""
     parts = os.path.abspath(path).split(os.sep)
     ways = (os.sep.join(parts[:end]) or os.sep for end in range(1, len(parts) + 1))
     return next((way for way in ways if os.path.isdir(way) and not os.access(way, os.X_OK)), "")

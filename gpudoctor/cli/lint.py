@@ -1,4 +1,4 @@
-"""gpudoctor lint: mistakes in check and recipe files, and what a changed catalogue says of recorded machines."""
+"""gpudoctor lint: mistakes in check and recipe files, and the effect of a changed catalogue on recorded machines."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def checks(check_id: str | None, checks: tuple[str, ...], stale: bool, twins: bo
 
     try:
         if stale:
-            problems = authoring.stale_checks(checks, date.today().isoformat())
+            problems = authoring.stale_checks(authoring.ReviewRequest(checks=checks, today=date.today().isoformat()))
         elif twins:
-            problems = authoring.shared_messages(checks)
+            problems = authoring.shared_messages(authoring.LintRequest(checks=checks))
         else:
-            problems = authoring.lint_folders(checks, check_id)
+            problems = authoring.lint_folders(authoring.LintRequest(checks=checks, only=check_id))
     except checking.BAD_INPUT as error:
         raise BadInput(str(error)) from error
     for line in problems:
@@ -45,7 +45,7 @@ def mutants(check_id: str | None, checks: tuple[str, ...]) -> int:
     from gpudoctor.services import authoring, checking
 
     try:
-        found = authoring.surviving_mutants(checks, check_id)
+        found = authoring.surviving_mutants(authoring.LintRequest(checks=checks, only=check_id))
     except checking.BAD_INPUT as error:
         raise BadInput(str(error)) from error
     total = survived = 0
@@ -82,7 +82,8 @@ def machines(machines: str, base: str, checks: tuple[str, ...]) -> int:
 
     changed = total = 0
     try:
-        for one in authoring.compare_machines(machines, base, checks):
+        request = authoring.MachinesRequest(machines=machines, base=base, checks=checks)
+        for one in authoring.compare_machines(request):
             total += 1
             lines = [f"  + {key}" for key in one.appear] + [f"  - {key}" for key in one.vanish]
             if one.first_before != one.first_now:

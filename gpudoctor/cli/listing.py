@@ -1,16 +1,13 @@
-"""gpudoctor list: what is known, readable by people and programs."""
+"""gpudoctor list: the knowledge base, for people and programs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from gpudoctor.cli import FINDINGS, OK, UNKNOWN, BadInput
-
-if TYPE_CHECKING:
-    from gpudoctor.model.recipe import RecipeBook
 
 _FORMAT = click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="Output format.")
 _OUTPUT = click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output.")
@@ -117,12 +114,12 @@ def recipes(form: str, output: str | None, verify_online: bool) -> int:
     from gpudoctor.cli.show_recipe import blank
     from gpudoctor.services import checking, setup_planning
 
+    if verify_online:
+        return _verify_online(form, output)
     try:
         book = setup_planning.book()
     except checking.BAD_INPUT as error:
         raise BadInput(str(error)) from error
-    if verify_online:
-        return _verify_online(book, form, output)
     rows = [
         {
             "name": recipe.name,
@@ -139,19 +136,17 @@ def recipes(form: str, output: str | None, verify_online: bool) -> int:
     return _show("recipes", rows, ("name", "id", "steps", "platform", "title"), form, output)
 
 
-def _verify_online(book: RecipeBook, form: str, output: str | None) -> int:
-    from dataclasses import asdict, replace
+def _verify_online(form: str, output: str | None) -> int:
+    from dataclasses import asdict
 
     from gpudoctor.cli.project import mirrors
-    from gpudoctor.setup.mirrors import MirrorError, apply_mirrors
-    from gpudoctor.setup.verify_online import summary, verify_online
-    from gpudoctor.system.http import HttpClient
+    from gpudoctor.services import checking, setup_planning
+    from gpudoctor.setup.verify_online import summary
 
     try:
-        book = replace(book, addresses=apply_mirrors(book.addresses, {}, mirrors()))
-    except MirrorError as error:
+        rows = setup_planning.verify_recipes(setup_planning.VerifyRequest(mirrors=mirrors()))
+    except checking.BAD_INPUT as error:
         raise BadInput(str(error)) from error
-    rows = list(verify_online(book, HttpClient(online=True)))
     _show("rows", [asdict(row) for row in rows], ("status", "recipe", "what", "detail"), form, output)
     click.echo(summary(rows), err=True)
     if any(row.status == "problem" for row in rows):
@@ -173,7 +168,7 @@ def workloads(form: str, output: str | None) -> int:
 
 
 def _show(kind: str, rows: Sequence[dict[str, Any]], columns: Sequence[str], form: str, output: str | None, none: str = "None.") -> int:
-    """`rows` as {kind: [...]}, or the named columns side by side."""
+    """Writes `rows` as JSON {kind: [...]}, or the named columns as text."""
     from gpudoctor.cli.output import deliver
     from gpudoctor.reporters.report.json_report import dumps
     from gpudoctor.reporters.shared.escape import visible
@@ -193,8 +188,7 @@ def _test(check_id: str, form: str, output: str | None, extra: Sequence[str]) ->
     from gpudoctor.reporters.report.json_report import dumps
     from gpudoctor.services import authoring
 
-    check = authoring.with_examples(check_id, extra)
-    tried = authoring.run_examples(check)
+    tried = authoring.tried_examples(authoring.ExampleRequest(check=check_id, checks=extra))
     if form == "json":
         rows = [{"example": one.example, "expected": one.expected, "outcome": one.outcome, "holds": one.holds} for one in tried]
         deliver(dumps({"check": check_id, "examples": rows}), output)

@@ -1,4 +1,4 @@
-"""gpudoctor mcp: the tools of assistant_tools over standard input and output, by the official SDK (extra `mcp`)."""
+"""gpudoctor mcp: serves the tools of assistant_tools over standard input and output, with the official SDK (extra `mcp`)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from gpudoctor.cli import OK, BadInput
 from gpudoctor.cli.given_python import check_python
 
 AT_ONCE = 4
-"""Calls that are worked on beside each other; looks at this machine are taken one after the other."""
+"""The number of calls that run at the same time; those that examine this machine run one after the other."""
 WAITING = 12
-"""Calls that may be open at all."""
+"""The largest number of open calls."""
 LOOKING, READING = 60.0, 20.0
-"""Seconds for a call that looks at this machine, and for one that reads what was recorded or pasted."""
+"""Seconds for a call that examines this machine, and for one that reads recorded or pasted data."""
 
 
 @click.command("mcp")
@@ -76,7 +76,7 @@ async def _serve(allowed: Any) -> None:
 
 
 class Desk:
-    """Takes calls beside each other, each in a process of its own, which is ended when nobody waits for it any more."""
+    """Runs calls in parallel, each in a process of its own, which is ended when the caller no longer waits."""
 
     def __init__(self, allowed: Any) -> None:
         import anyio
@@ -87,7 +87,7 @@ class Desk:
         self._calls = 0
 
     async def answer(self, name: str, arguments: Mapping[str, Any]) -> tuple[str, bool]:
-        """(text, whether it is an error). One line for whatever goes wrong."""
+        """The answer, and whether it is an error, which is always one line."""
         import anyio.to_thread
 
         wrong = refusal(name, dict(arguments))
@@ -110,14 +110,14 @@ class Desk:
 
 
 def looks_here(name: str, arguments: Mapping[str, Any]) -> bool:
-    """Whether the call looks at this machine rather than at what was recorded, told or written down."""
+    """Whether the call examines this machine and not recorded or given data."""
     if name in ("check", "plan"):
         return not arguments.get("capture")
     return name == "diff" and not arguments.get("after")
 
 
 def answer_apart(name: str, arguments: dict[str, Any], allowed: Any, stop: threading.Event, limit: float | None = None) -> tuple[str, bool]:
-    """One call, in a process of its own with a limit of time; it ends as soon as `stop` is set."""
+    """Runs one call in a process of its own with a time limit; it ends as soon as `stop` is set."""
     import json
 
     from gpudoctor.system import isolated_calls
@@ -136,7 +136,7 @@ def answer_apart(name: str, arguments: dict[str, Any], allowed: Any, stop: threa
 
 
 def refusal(name: str, arguments: dict[str, Any]) -> str:
-    """'' where there is such a tool and the arguments are as its schema says, else what is wrong."""
+    """Why the call is refused: there is no such tool, or its arguments do not match its schema; empty where it is accepted."""
     from jsonschema import Draft202012Validator  # type: ignore[import-untyped, unused-ignore]
 
     from gpudoctor.cli.assistant_tools import TOOLS
@@ -155,7 +155,7 @@ def refusal(name: str, arguments: dict[str, Any]) -> str:
 
 
 def answer(name: str, arguments: dict[str, Any], allowed: Any, stop: threading.Event) -> tuple[str, bool]:
-    """One call: its arguments held against the schema, then the tool."""
+    """Runs one call, after its arguments were validated against the schema."""
     from gpudoctor import __version__
     from gpudoctor.cli.assistant_tools import TOOLS, Cancelled, bounded
     from gpudoctor.services import checking

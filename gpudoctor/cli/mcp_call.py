@@ -1,4 +1,4 @@
-"""One call of an assistant, in a process of its own (gpudoctor.cli.mcp starts it): prints {"text": …, "failed": …}."""
+"""One call of an assistant in a process of its own, which gpudoctor.cli.mcp starts. It prints {"text": …, "failed": …}."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from gpudoctor.cli import SELDOM
 
 
 def main(given: Mapping[str, Any]) -> None:
+    """Answers one call and prints the answer."""
     from gpudoctor.cli.assistant_tools import Allowed
     from gpudoctor.cli.mcp import answer, looks_here
     from gpudoctor.system.memory_limit import limited_memory

@@ -1,4 +1,4 @@
-"""gpudoctor new check: a file to start from."""
+"""gpudoctor new check: creates the file of a check from a template."""
 
 from __future__ import annotations
 
@@ -20,14 +20,12 @@ def command() -> None:
 def check(check_id: str, topic: str, stack: str, checks: str | None) -> int:
     """Create checks/TOPIC/ID.toml from a template. To test it: gpudoctor list checks --test ID"""
     from datetime import date
-    from pathlib import Path
 
-    from gpudoctor.knowledge.scaffold import scaffold
     from gpudoctor.services import authoring, checking
 
+    request = authoring.NewCheckRequest(check=check_id, topic=topic, stack=stack, today=date.today().isoformat(), folder=checks)
     try:
-        folder = Path(checks) if checks else authoring.folders(())[0]
-        path = scaffold(folder, topic, check_id, stack, date.today().isoformat())
+        path = authoring.new_check(request)
     except checking.BAD_INPUT as error:
         raise BadInput(str(error)) from error
     except OSError as error:

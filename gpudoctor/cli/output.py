@@ -1,11 +1,11 @@
-"""Where text goes: standard output, or a file that is either the old one or the whole new one."""
+"""Where output goes: standard output, or a file, which is replaced as a whole."""
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import sys
-import tempfile
 
 import click
 
@@ -14,7 +14,7 @@ from gpudoctor.reporters.shared.layout import Terminal
 
 
 def terminal(no_color: bool = False, *, to_file: bool = False) -> Terminal:
-    """What standard output can show; a file gets 80 columns without colour."""
+    """The properties of standard output; a file has 80 columns and no colour."""
     encoding = (getattr(sys.stdout, "encoding", None) or "ascii").lower().replace("-", "")
     unicode = to_file or encoding.startswith("utf")
     if to_file or not sys.stdout.isatty():
@@ -26,13 +26,13 @@ def terminal(no_color: bool = False, *, to_file: bool = False) -> Terminal:
 
 
 def _asked_width() -> int:
-    """What COLUMNS says, which a person exports on purpose; 80 in a pipe without it."""
+    """The value of COLUMNS, which a person exports on purpose; 80 in a pipe without it."""
     columns = os.environ.get("COLUMNS", "")
     return int(columns) if columns.isascii() and columns.isdigit() and 20 <= int(columns[:5]) <= 1000 else 80
 
 
 def deliver(text: str, path: str | None) -> None:
-    """To `path`, or to standard output without one ('-' too)."""
+    """Writes to `path`, or to standard output without one or with '-'."""
     if path in (None, "-"):
         click.echo(text, nl=False)
     else:
@@ -40,13 +40,36 @@ def deliver(text: str, path: str | None) -> None:
         write(text, path)
 
 
+def ensure_writable(path: str | None) -> None:
+    """Raises BadInput where `deliver` could not write to `path`; called before work that takes long."""
+    if path in (None, "-"):
+        return
+    assert path is not None
+    import tempfile  # late: most output goes to the screen
+
+    try:
+        if os.path.isdir(path):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
+            if not os.access(path, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            return
+        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(os.path.realpath(path)), prefix=".gpudoctor-")
+        os.close(handle)
+        os.unlink(temporary)
+    except OSError as error:
+        raise BadInput(f"{path} cannot be written ({error.strerror}); give -o another file") from error
+
+
 def write(text: str, path: str) -> None:
-    """Atomic for regular files: a run that is cut off leaves the old content."""
+    """Replaces a regular file atomically: an interrupted run leaves the old content."""
     write_bytes(text.encode("utf-8", "replace"), path)
 
 
 def write_bytes(content: bytes, path: str) -> None:
-    """Writes bytes to a file that is either the old one or the whole new one."""
+    """Writes bytes; a regular file has either the old content or the whole new one. Raises BadInput where it cannot be written."""
+    import tempfile  # late: most output goes to the screen
+
     try:
         if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode) and not os.path.isdir(path):
             with open(path, "wb") as device:
@@ -69,7 +92,7 @@ def write_bytes(content: bytes, path: str) -> None:
 
 
 def _mode_for(target: str) -> int:
-    """The mode of the file that is replaced, else what the user's umask allows."""
+    """The mode of the file that is replaced, else the one that the umask gives."""
     if os.path.exists(target):
         return stat.S_IMODE(os.stat(target).st_mode)
     mask = os.umask(0)

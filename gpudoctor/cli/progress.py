@@ -1,4 +1,4 @@
-"""What is being waited for, with the time that it has taken: on a terminal, after a second, and gone at the end."""
+"""A status line with the elapsed time, shown on a terminal after a second and removed at the end."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 PATIENCE = 1.0
-"""Seconds that need no explanation."""
+"""Seconds before the line is shown."""
 
 
 class StatusLine:
-    """One line on standard error. In a pipe, on a terminal without control sequences and where it is not wanted: nothing."""
+    """One line on standard error. Nothing is shown in a pipe, on a terminal without control sequences, or with --quiet."""
 
     def __init__(self, *, quiet: bool = False) -> None:
         self._on = sys.stderr.isatty() and not quiet and os.environ.get("TERM") != "dumb"
@@ -39,7 +39,7 @@ class StatusLine:
                 self._timer.start()
 
     def looking(self, name: str) -> None:
-        """At the facts of the probe `name`."""
+        """Shows that the probe `name` is running."""
         self.says(f"Checking {name.replace('_', ' ')}")
 
     def _begin(self) -> None:
@@ -57,7 +57,7 @@ class StatusLine:
             self._shown = progress, task
 
     def wipe(self) -> None:
-        """Before anything else is written."""
+        """Removes the line, before anything else is written."""
         with self._lock:
             if self._timer is not None:
                 self._timer.cancel()

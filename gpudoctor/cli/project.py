@@ -1,4 +1,4 @@
-"""What is kept in files: gpudoctor.toml of the current folder (checks to leave out), config.toml of the site and the person."""
+"""Settings in files: gpudoctor.toml of the current folder (checks to leave out), config.toml of the site and of the person."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SETTINGS = ("mirrors", "history")
 
 
 def ignored(given: Iterable[str], *, project_file: bool = True) -> dict[str, str]:
-    """Ids to leave out and why. A recorded machine is judged without this folder's file."""
+    """The ids to leave out, with the reasons. For a recorded machine the file of the current folder is not read."""
     reasons = _table(NAME).get("ignore", {}) if project_file else {}
     if not isinstance(reasons, dict) or not all(isinstance(reason, str) and reason.strip() for reason in reasons.values()):
         raise BadInput(f'{NAME}: [ignore] takes id = "reason", and no reason may be empty')
@@ -23,9 +23,9 @@ def ignored(given: Iterable[str], *, project_file: bool = True) -> dict[str, str
 
 
 def mirrors() -> dict[str, Any]:
-    """[mirrors] of the site's config.toml, then of the person's; the last one counts.
+    """The table [mirrors] of the site's config.toml, then of the person's, which overrides it.
 
-    Never of the current folder: a project that somebody downloaded must not say where packages and their keys come from.
+    The current folder is never read: a downloaded project must not decide where packages and their keys come from.
     """
     found: dict[str, Any] = {}
     for path in (SITE, _config()):
@@ -37,7 +37,7 @@ def mirrors() -> dict[str, Any]:
 
 
 def keeps_history() -> bool:
-    """Whether `check` keeps its runs for `diff`: keep of [history]; the person's word counts more than the site's."""
+    """Whether `check` saves its runs for `diff`: `keep` of [history]; the person's setting overrides the site's."""
     keep = True
     for path in (SITE, _config()):
         table = _table(path, _SETTINGS).get("history", {})
@@ -53,7 +53,7 @@ def _config() -> str:
 
 
 def _table(path: str, keys: tuple[str, ...] = ("ignore",)) -> dict[str, Any]:
-    """The content of a file, empty where there is none."""
+    """The content of a file; empty where it does not exist."""
     if not os.path.isfile(path):
         return {}
     from gpudoctor.model import toml_text

@@ -1,4 +1,4 @@
-"""`gpudoctor report`: check and the last validate as one redacted file for a bug issue."""
+"""`gpudoctor report`: the findings and the last measurements as one redacted file for a bug issue."""
 
 from __future__ import annotations
 
@@ -122,7 +122,8 @@ def _deliver(made: Made, form: str, output: str | None) -> None:
 
 
 def _say(made: Made, form: str, given: Mapping[str, Any]) -> None:
-    """On standard error: what was replaced (where it is a terminal), what the report itself cannot say, and how to get the whole."""
+    """Writes to standard error: what was replaced (on a terminal), remarks that are not part of the report, and how to get the whole
+    report."""
     from gpudoctor.reporters.report.markdown_report import redaction_line
     from gpudoctor.reporters.shared.escape import visible
 
@@ -147,7 +148,7 @@ def _size(path: str) -> str:
 
 
 def _again(given: Mapping[str, Any]) -> str:
-    """The command line that writes everything about the same machine to a file."""
+    """The command that writes the whole report on the same machine to a file."""
     words = ["gpudoctor", "report"]
     for name in ("capture", "python"):
         words += [f"--{name}", shlex.quote(given[name])] if given[name] else []
@@ -155,7 +156,7 @@ def _again(given: Mapping[str, Any]) -> str:
 
 
 def _show(table: tuple[tuple[str, str, str], ...]) -> int:
-    """The mapping is for the owner's eyes: it goes to a terminal or nowhere."""
+    """Shows the table of pseudonyms, which only the owner may see: on a terminal, and nowhere else."""
     from gpudoctor.reporters.shared.escape import visible
 
     if not sys.stdout.isatty():

@@ -1,4 +1,5 @@
-"""gpudoctor report --attach and --to: a comment on an issue, or a new issue in the browser; shown first, and never sent unasked."""
+"""gpudoctor report --attach and --to: a comment on an issue, or a new issue in the browser. The text is shown before it is sent, and
+never sent without consent."""
 
 from __future__ import annotations
 
@@ -19,27 +20,28 @@ if TYPE_CHECKING:
     from gpudoctor.trackers.address import TrackerPlace
 
 _ROOM = 200
-"""Characters of a comment that the marker may take."""
+"""Characters of a comment that are reserved for the marker."""
 _SUMMARY = 1_800
 BODY = "gpudoctor-issue.md"
 
 
 class NotKnown(click.ClickException):
-    """Nobody can tell whether the comment was written."""
+    """It is unknown whether the comment was written."""
 
     exit_code = UNKNOWN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Destination:
-    """Where the report goes. `token` is '' where none belongs to the host."""
+    """The tracker to send the report to. `token` is empty where the host has none."""
 
     place: TrackerPlace
     token: str
 
 
 def target(given: Mapping[str, Any]) -> Destination | None:
-    """Of --attach or --to, looked at before this machine is: a minute of looking is not lost for a typing error. Raises BadInput."""
+    """The destination of --attach or --to; None without them. It is validated before the machine is examined, so that a typing error
+    costs no time. Raises BadInput."""
     if not given["attach"] and not given["to"]:
         for name in ("dry_run", "yes"):
             if given[name]:
@@ -74,6 +76,7 @@ def target(given: Mapping[str, Any]) -> Destination | None:
 
 
 def send(made: Made, to: Destination, given: Mapping[str, Any]) -> int:
+    """Sends the report to a tracker and returns the exit status. Raises NotKnown where the tracker gave no answer."""
     from gpudoctor.trackers.address import TrackerError, Uncertain
 
     try:
@@ -161,7 +164,7 @@ def _parts(made: Made) -> Any:
 
 
 def _about(report: Report) -> str:
-    """What makes this report the same as another one: machine, findings, measurements; not the time."""
+    """The content by which two reports are compared: machine, findings and measurements, without the time."""
     findings = [(finding.key, finding.title) for finding in report.findings]
     stacks = [(stack.stack, stack.verdict) for stack in report.stacks]
     measured = [(each.workload, each.task, each.dtype, each.status, each.device) for each in report.measurements]
@@ -169,7 +172,7 @@ def _about(report: Report) -> str:
 
 
 def _token(place: TrackerPlace) -> str:
-    """From the environment, else from the person's login of gh or glab."""
+    """The access token from the environment, else from the login of gh or glab."""
     from gpudoctor.system.local_host import LocalHost
     from gpudoctor.trackers import tokens
 
@@ -189,13 +192,13 @@ def _network() -> Any:
 
 
 def _closed() -> bool:
-    """--offline was said: it is the default where no tracker is named."""
+    """Whether --offline was given explicitly; it is the default where no tracker is named."""
     context = click.get_current_context()
     return bool(context.params.get("offline")) and context.get_parameter_source("offline") == click.core.ParameterSource.COMMANDLINE
 
 
 def _free(name: str) -> str:
-    """A file that is not there yet."""
+    """A file name that does not exist yet."""
     stem, suffix = os.path.splitext(name)
     number = 1
     while os.path.lexists(name):

@@ -1,4 +1,4 @@
-"""gpudoctor setup: show the plan, ask once, carry it out, verify; resume, undo, history; recommend without a name."""
+"""gpudoctor setup: shows the plan, asks once, carries it out and verifies it; resume, undo, history; recommends without a name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gpudoctor.services.setup_running import Outcome
 
 ENDS = {"done": "verified", "unverified": "not-verified", "kept": "undone"}
-"""States of setup_runs.Outcome by the words of reporters.plan.run_text."""
+"""The states of setup_running.Outcome in the words of reporters.plan.run_text."""
 EXPORTS = ("sh", "dockerfile", "ansible")
 FORMATS = ("text", "json", *EXPORTS)
 
@@ -123,9 +123,10 @@ def _set_up(given: Mapping[str, Any], screen: RunScreen) -> int:
     if planned.plan.refusals:
         return FINDINGS
     if given["make_bundle"]:
-        from gpudoctor.services.setup_running import fill_bundle
+        from gpudoctor.services.setup_running import BundleRequest, fill_bundle
 
-        screen.say_line(fill_bundle(planned.plan, planned.look.addresses, given["make_bundle"], screen))
+        bundle = BundleRequest(plan=planned.plan, addresses=planned.look.addresses, folder=given["make_bundle"])
+        screen.say_line(fill_bundle(bundle, screen))
         return OK
     return _apply(planned, request, given, screen)
 
@@ -145,7 +146,7 @@ def _apply(planned: Planned, request: SetupRequest, given: Mapping[str, Any], sc
     if planned.plan.todo and not given["yes"] and not screen.confirm(planned.plan):
         screen.say_line("Nothing was changed.")
         return OK
-    return screen.end(setup_running.apply(planned.plan, screen, offline=bool(request.bundle)))
+    return screen.end(setup_running.apply(setup_running.ApplyRequest(plan=planned.plan, offline=bool(request.bundle)), screen))
 
 
 def _write_plan(planned: Planned, given: Mapping[str, Any], screen: RunScreen) -> int:
@@ -187,7 +188,8 @@ def _undo(given: Mapping[str, Any], screen: RunScreen) -> int:
 
     if given["undo"] != "last" and not given["undo"].isdigit():
         raise BadInput(f"--undo {given['undo']}: expected the number of a run; gpudoctor setup --history lists them")
-    return screen.end(setup_running.undo(None if given["undo"] == "last" else int(given["undo"]), screen))
+    request = setup_running.UndoRequest(run=None if given["undo"] == "last" else int(given["undo"]))
+    return screen.end(setup_running.undo(request, screen))
 
 
 def _history(given: Mapping[str, Any]) -> int:
@@ -222,7 +224,9 @@ def _recommend(given: Mapping[str, Any], screen: RunScreen) -> int:
         from gpudoctor.system.memory_limit import limited_memory
 
         click.get_current_context().with_resource(limited_memory())
-    found, machine = setup_planning.recommend_for(given["capture"], given["purpose"], screen.looking)
+    request = setup_planning.RecommendRequest(capture=given["capture"], purpose=given["purpose"])
+    recommended = setup_planning.recommend_stack(request, screen.looking)
+    found = recommended.choice
     screen.clear()
     if given["form"] == "json":
         from dataclasses import asdict
@@ -230,12 +234,12 @@ def _recommend(given: Mapping[str, Any], screen: RunScreen) -> int:
         deliver(dumps(asdict(found)), given["output"])
     else:
         place = terminal(given["no_color"], to_file=given["output"] not in (None, "-"))
-        deliver(recommendation_text.render(found, place, machine=machine), given["output"])
+        deliver(recommendation_text.render(found, place, machine=recommended.machine), given["output"])
     return OK if found.first else FINDINGS
 
 
 def _typed(given: Mapping[str, Any]) -> str:
-    """The command that applies the plan: what was typed, less what only looks."""
+    """The command that applies the plan: the options that were given, without those that only show."""
     import shlex
 
     words = ["gpudoctor", "setup", given["name"]]
@@ -250,7 +254,7 @@ def _typed(given: Mapping[str, Any]) -> str:
 
 
 class RunScreen:
-    """What the person sees while something runs (setup.runner.RunListener): one moving line on a terminal, nothing of it in a pipe."""
+    """The output during a run (setup.runner.RunListener): a status line on a terminal, which a pipe does not get."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
         from gpudoctor.cli.output import terminal
@@ -298,7 +302,7 @@ class RunScreen:
             self.say_line("Stopped. gpudoctor setup --resume continues where it stopped, gpudoctor setup --undo reverts what was done.")
 
     def end(self, outcome: Outcome) -> int:
-        """The last lines of a run, and the exit status."""
+        """Shows the end of a run, and returns the exit status."""
         from gpudoctor.reporters.plan import run_text
 
         width = self._place.width
@@ -324,7 +328,7 @@ class RunScreen:
         return plan_text.render(plan, self._place, verbose=whole or self._given["verbose"], command=_typed(self._given), asks=whole)
 
     def show_plan(self, plan: Plan, *, whole: bool) -> None:
-        """`whole`: before a question, with every command and file: that is what is agreed to."""
+        """Shows the plan. `whole`: with every command and file, before the question whether to apply it."""
         if whole or not self._quiet:
             click.echo(self.plan_text(plan, whole=whole), nl=False)
 
@@ -338,7 +342,7 @@ class RunScreen:
         self.say_line("Nothing was changed.")
 
     def accept(self, mirrors: Iterable[str]) -> bool:
-        """Whether packages may come from where anybody can change them: --yes is no answer to that."""
+        """Whether the person accepts mirrors without authentication; --yes does not include this."""
         said = "; ".join(mirrors)
         if not sys.stdin.isatty():
             raise BadInput(f"{said}; give a mirror with https, or --allow-http to use this one anyway")

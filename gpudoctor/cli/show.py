@@ -1,4 +1,4 @@
-"""gpudoctor show: one check, stack or fact in full."""
+"""gpudoctor show: one check, stack, recipe or fact in full."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def command(name: str, form: str, output: str | None, extra: Sequence[str], verb
 
 
 def find(name: str, extra: Sequence[str] = (), verbose: bool = False) -> tuple[dict[str, Any], Iterable[str]]:
-    """A check, stack, recipe or fact: as JSON values, and as lines for a person. Raises BadInput."""
+    """A check, stack, recipe or fact as JSON values, and as lines for a person. Raises BadInput."""
     from gpudoctor.cli import show_check, show_recipe
     from gpudoctor.facts import vocabulary
     from gpudoctor.reporters.shared import schema

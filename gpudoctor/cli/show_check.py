@@ -1,4 +1,4 @@
-"""How a check and a stack are shown: what to do and why in a reader's words; with -v the rules that their files hold."""
+"""How a check and a stack are shown: what to do and why, in words; with -v also the conditions of their files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpudoctor.rules.templates import fields_in_order, readable
 
 
 class Block(Protocol):
-    """Wraps a text beside its label."""
+    """A function that wraps a text beside its label."""
 
     def __call__(self, label: str, text: str, indent: int = 10) -> Iterator[str]: ...
 
@@ -24,7 +24,7 @@ _BELOW = " " * 10
 
 
 def table(check: Check, known: Iterable[Check] = ()) -> dict[str, Any]:
-    """JSON; `known` are all checks, among them those that name this one."""
+    """The check as a table for JSON. `known` are all checks, among them those that refer to this one."""
     conditions = {"applies": check.applies, "problem": None if is_always(check.problem) else check.problem, "suspect": check.suspect}
     everything = list(known)
     return {
@@ -58,7 +58,8 @@ def table(check: Check, known: Iterable[Check] = ()) -> dict[str, Any]:
 
 
 def lines(check: Check, known: Iterable[Check], block: Block, verbose: bool = False) -> Iterator[str]:
-    """What it means and what to do; `verbose`: the rules that its author wrote as well. `block` wraps a text beside its label."""
+    """The meaning of the check and what to do. `verbose`: with the conditions as its author wrote them. `block` wraps a text beside its
+    label."""
     shown = table(check, known)
     yield readable(check.title)
     yield from block("", f"{check.id} · {check.severity}, {check.layer}, {', '.join(check.stacks)}", 0)
@@ -116,7 +117,7 @@ def _condition(label: str, condition: Condition | None, block: Block) -> Iterato
 
 
 def _advice_table(advice: Mapping[str, Any], steps: Sequence[Step]) -> dict[str, Any]:
-    """With the condition of each step in English."""
+    """The advice as a table for JSON, with the condition of each step in English."""
     shown = dict(advice)
     if "steps" in shown:
         shown["steps"] = [{"run": step.run, "when": english(step.when) if step.when else None} for step in steps]
@@ -124,7 +125,7 @@ def _advice_table(advice: Mapping[str, Any], steps: Sequence[Step]) -> dict[str,
 
 
 def meaning(fact: str) -> str:
-    """What the vocabulary says of a fact; of a field of a record what its record says."""
+    """The description of a fact in the vocabulary; for a field of a record, that of the record."""
     from gpudoctor.facts import vocabulary
 
     specs = vocabulary.specs()
@@ -135,7 +136,7 @@ def meaning(fact: str) -> str:
 
 
 def _placeholders(check: Check, block: Block) -> Iterator[str]:
-    """What the names in angle brackets stand for; check and explain fill them in."""
+    """The explanation of the names in angle brackets, which check and explain replace by values."""
     variants = [variant.replaces for variant in check.variants]
     steps = [*check.advice.steps, *(step for replaces in variants for step in replaces.get("steps") or ())]
     texts = [check.title, check.advice.do, *(str(replaces.get("do") or "") for replaces in variants), *(step.run for step in steps)]
@@ -148,7 +149,7 @@ def _placeholders(check: Check, block: Block) -> Iterator[str]:
 
 
 def _systems(applies: Condition | None) -> tuple[bool, bool]:
-    """Whether the check can speak on Windows, and on another system."""
+    """Whether the check can have a finding on Windows, and on another system."""
     parts = applies.parts if isinstance(applies, Combination) and applies.kind == "all" else (applies,)
     for part in parts:
         if isinstance(part, Leaf) and part.fact == "platform.kind" and part.operator in ("is", "in"):
@@ -208,11 +209,11 @@ HOLDS = {
     "compute": "a computation gives the right result (gpudoctor validate)",
     "performance": "its speed is as expected (gpudoctor validate)",
 }
-"""What a rung says, from the bottom up."""
+"""What each layer means where it works, from the device upwards."""
 
 
 def stack_lines(stack: Stack, known: Iterable[Check], block: Block, verbose: bool = False) -> Iterator[str]:
-    """The ladder from the bottom up, each rung with the number of checks that can break it; `verbose`: with the conditions."""
+    """The ladder from the device upwards, each layer with the number of checks that can break it. `verbose`: with the conditions."""
     breaking = [check.layer for check in known if stack.stack in check.stacks]
     yield stack.title
     yield f"{stack.stack}   what has to hold, from the bottom up"

@@ -1,4 +1,4 @@
-"""How a recipe is shown: what it is for, each step with its why, the sources."""
+"""How a recipe is shown: its purpose, each step with the reason, and the sources."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def _plain(value: Any) -> Any:
 
 
 def blank(text: str) -> str:
-    """A template without a machine, in one line of a list: what its facts would say is left open."""
+    """A template in one line of a list, with an ellipsis for each fact."""
     return re.sub(r"\{[^{}]*\}", "…", text)
 
 
 def lines(recipe: Recipe, block: Block, verbose: bool = False) -> Iterator[str]:
-    """`block` wraps a text beside its label; `verbose`: the condition under which the recipe serves, as its author wrote it."""
+    """The recipe as lines. `block` wraps a text beside its label; `verbose`: with the condition under which the recipe applies."""
     from gpudoctor.cli.show_check import meaning
 
     yield readable(recipe.title)

@@ -1,4 +1,4 @@
-"""gpudoctor validate: measure, show it while it runs, say what it means."""
+"""gpudoctor validate: measures, shows the progress, and explains the result."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gpudoctor.cli import FINDINGS, OK, UNKNOWN, BadInput
+from gpudoctor.cli import FINDINGS, INTERRUPTED, OK, UNKNOWN, BadInput
 from gpudoctor.cli.formats import MEASURED
 from gpudoctor.cli.given_python import check_python
 
@@ -17,12 +17,15 @@ if TYPE_CHECKING:
     from rich.live import Live
 
     from gpudoctor.benchmark.job_plan import Job
+    from gpudoctor.benchmark.own_model import OwnModel
     from gpudoctor.model.measurement import Measurement
     from gpudoctor.model.report import Report
     from gpudoctor.reporters.measurement.validation_text import Running
     from gpudoctor.services.validating import Validated, ValidateRequest
 
 LAYERS = ("compute", "performance")
+TOLD_FROM = 90.0
+"""Seconds from which the expected duration of a run is announced."""
 
 
 @click.command("validate")
@@ -53,6 +56,12 @@ LAYERS = ("compute", "performance")
 @click.option("--try-fixes", is_flag=True, help="Measure with and without each known fix that applies, in turns.")
 @click.option("--sweep-batch", is_flag=True, help="Measure throughput, latency and memory at growing batch sizes until memory runs out.")
 @click.option(
+    "--model",
+    metavar="MODEL",
+    help="Measure your own model: model.onnx, or module:function (torch), which runs your code and gives (model, inputs).",
+)
+@click.option("--table", metavar="NAME", help="Measure a published table: dlprimitives, arc-a770, graphcore-c2. With --quick: small sizes.")
+@click.option(
     "--max-latency",
     type=click.FloatRange(min=0, min_open=True),
     metavar="MS",
@@ -71,28 +80,47 @@ def command(**given: Any) -> int:
     Each measurement runs in its own process in the target environment; if one fails, the others continue.
     """
     from gpudoctor.cli import validate_more
+    from gpudoctor.cli.output import ensure_writable
     from gpudoctor.services import checking, validating
 
     request = _request(given)
+    ensure_writable(given["output"])
     _end_as_interrupted()
     if validate_more.wanted(given):
         try:
             return validate_more.carry_out(given, request)
         except checking.BAD_INPUT as error:
-            raise BadInput(str(error)) from error
+            raise _refused(error) from error
     other = validate_more.other(given)
     screen = MeasurementScreen(given)
     try:
         done = validating.validate(request, screen.looking, screen)
     except checking.BAD_INPUT as error:
-        raise BadInput(str(error)) from error
+        raise _refused(error) from error
     finally:
         screen.clear()
-    return _say(done, given) if other is None else validate_more.beside(done, other, given)
+    told = _say(done, given) if other is None else validate_more.beside(done, other, given)
+    if done.interrupted:
+        click.echo("gpudoctor: interrupted; the report holds what was finished", err=True)
+        return INTERRUPTED
+    return told
+
+
+class BrokenEnvironment(BadInput):
+    """The request is right, and the environment is broken."""
+
+    exit_code = FINDINGS
+
+
+def _refused(error: Exception) -> BadInput:
+    """The error that ends the run: wrong usage, or a broken framework that was asked for rightly."""
+    from gpudoctor.services.checking import FrameworkBroken
+
+    return BrokenEnvironment(str(error)) if isinstance(error, FrameworkBroken) else BadInput(str(error))
 
 
 def _end_as_interrupted() -> None:
-    """A batch system or a closed terminal ends this like Ctrl-C does: workers are stopped and their files removed."""
+    """Treats SIGTERM and SIGHUP like Ctrl-C: a batch system or a closed terminal stops the workers, and their files are removed."""
     import signal
     import threading
 
@@ -115,15 +143,31 @@ def _request(given: Mapping[str, Any]) -> ValidateRequest:
         workloads=_words(given["workloads"]), tasks=_words(given["tasks"]), batches=_sizes(given["batches"]), duration=given["duration"],
         dtypes=_words(given["dtypes"]), full=given["full"], quick=given["quick"], compile=given["compiler"], optimizer=given["optimizer"],
         copies=given["copies"], preprocess=given["preprocess"], replicas=given["replicas"], max_latency=_max_latency(given),
-        dataset=dataset,
+        dataset=dataset, model=_model(given["model"]),
     )  # fmt: skip
     devices = tuple(word for text in given["devices"] for word in _words(text))
     left_out = frozenset(ignored(given["ignore"], project_file=True))
     return ValidateRequest(python=given["python"], devices=devices, asked=asked, ignore=left_out)
 
 
+def _model(text: str | None) -> OwnModel | None:
+    """The model that --model names. A remark says that it runs the person's own code."""
+    if text is None:
+        return None
+    from gpudoctor.benchmark import own_model
+    from gpudoctor.benchmark.job_plan import MeasurementRequestError
+
+    try:
+        found = own_model.read(text)
+    except MeasurementRequestError as error:
+        raise BadInput(str(error)) from error
+    if found.kind == "function":
+        click.echo(f"gpudoctor: --model {text} runs your code, with your rights: {found.function}() of {found.path}", err=True)
+    return found
+
+
 def _max_latency(given: Mapping[str, Any]) -> float | None:
-    """Of replicas; a sweep keeps its own."""
+    """The latency limit for --replicas; a sweep applies its own."""
     return given["max_latency"] if not given["sweep_batch"] else None
 
 
@@ -150,36 +194,48 @@ def _say(done: Validated, given: Mapping[str, Any]) -> int:
 
         place = terminal(given["no_color"], to_file=given["output"] not in (None, "-"))
         text = validation_text.render(
-            done.report, place, left_out=done.left_out, picks=done.picks, seconds=done.seconds, verbose=given["verbose"]
+            done.report,
+            place,
+            left_out=done.left_out,
+            picks=done.picks,
+            seconds=done.seconds,
+            verbose=given["verbose"],
+            full_seconds=done.full_seconds,
         )
-    deliver(text, given["output"])
+    try:
+        deliver(text, given["output"])
+    except BadInput:  # the disk is full by now: what was measured is not lost
+        click.echo(text, nl=False)
+        raise
     if done.not_kept:
         click.echo(f"gpudoctor: the results were not saved for gpudoctor check: {done.not_kept}", err=True)
-    if not done.targets:
+    for line in done.broken:
+        click.echo(f"gpudoctor: {line}; for the reason: gpudoctor check", err=True)
+    if not done.targets and not done.broken:
         click.echo("gpudoctor: nothing was measured: no framework works in this environment; to find out why: gpudoctor check", err=True)
     return status(done)
 
 
 def _of_measurements(report: Report) -> Report:
-    """What this command's status is made of: the other checks are those of `check`."""
+    """The part of the report that decides the exit status; the other checks belong to `check`."""
     from dataclasses import replace
 
     return replace(report, traces=(), findings=tuple(finding for finding in report.findings if finding.layer in LAYERS))
 
 
 def status(done: Validated) -> int:
-    """A failure, or a fault that measurements show, is a finding; nothing measured at all could not be told."""
+    """The exit status: 1 for a failed measurement and for a fault that measurements show, 4 where nothing could be measured."""
     faults = [finding for finding in done.report.findings if finding.severity == "error" and finding.layer in LAYERS]
-    if done.failed or faults:
+    if done.failed or faults or (done.broken and not done.targets):
         return FINDINGS
     return OK if any(each.status == "ok" for each in done.report.measurements) else UNKNOWN
 
 
 class MeasurementScreen:
-    """The moving table (validating.MeasurementListener): redrawn in place on a terminal, silent in a pipe."""
+    """The table of running measurements (benchmark.measurement_listener), redrawn in place on a terminal and not shown in a pipe."""
 
     MOST = 24
-    """Lines: older ones scroll out of it."""
+    """The number of rows; older ones scroll out of the table."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
         from gpudoctor.cli.output import terminal
@@ -189,16 +245,27 @@ class MeasurementScreen:
         self._place = terminal(given["no_color"])
         self._on = sys.stderr.isatty() and not given["quiet"] and os.environ.get("TERM") != "dumb"
         self._rows: list[Running] = []
-        self._waiting = 0
+        self._waiting, self._seconds = 0, 0.0
+        self._tells = not given["quiet"]
         self._no_colour = given["no_color"]
         self._live: Live | None = None
 
     def looking(self, name: str) -> None:
         self._line.looking(name)
 
-    def planned(self, jobs: Sequence[Job]) -> None:
+    def planned(self, jobs: Sequence[Job], seconds: float) -> None:
         self._line.wipe()
-        self._waiting = len(jobs)
+        self._waiting, self._seconds = len(jobs), seconds
+        if self._tells and seconds > TOLD_FROM:
+            from gpudoctor.reporters.measurement.validation_text import duration_text
+
+            several = "" if len(jobs) == 1 else "s"
+            click.echo(f"gpudoctor: {len(jobs)} measurement{several}, about {duration_text(seconds)}", err=True)
+
+    def left(self, seconds: float) -> None:
+        self._seconds = seconds
+        if self._on:
+            self._draw()
 
     def begins(self, job: Job) -> None:
         if self._on:
@@ -227,7 +294,7 @@ class MeasurementScreen:
     def _draw(self) -> None:
         from gpudoctor.reporters.measurement.validation_text import moving
 
-        table = moving(self._rows[-self.MOST :], self._waiting, self._place)
+        table = moving(self._rows[-self.MOST :], self._waiting, self._seconds, self._place)
         if self._live is None:
             from rich.console import Console
             from rich.live import Live
@@ -238,7 +305,7 @@ class MeasurementScreen:
         self._live.update(table, refresh=True)
 
     def clear(self) -> None:
-        """The final table takes its place."""
+        """Removes the table, before the final one is written."""
         self._line.wipe()
         if self._live is not None:
             self._live.stop()

@@ -1,4 +1,4 @@
-"""gpudoctor validate --operators, --try-fixes, --sweep-batch and --compare: what they do, as screens or JSON."""
+"""The modes of `gpudoctor validate`: --operators, --try-fixes, --sweep-batch, --table and --compare, each as a screen or JSON."""
 
 from __future__ import annotations
 
@@ -8,30 +8,31 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from gpudoctor.cli import FINDINGS, OK, UNKNOWN, BadInput
+from gpudoctor.cli import FINDINGS, INTERRUPTED, OK, UNKNOWN, BadInput
 
 if TYPE_CHECKING:
     from gpudoctor.benchmark.job_plan import Job
     from gpudoctor.cli.progress import StatusLine
     from gpudoctor.model.batch_sweep import SweepPoint
+    from gpudoctor.model.trials import TrialResult
     from gpudoctor.services.validating import Validated, ValidateRequest
 
-MODES = ("operators", "try_fixes", "sweep_batch")
+MODES = ("operators", "try_fixes", "sweep_batch", "table")
 
 
 def wanted(given: Mapping[str, Any]) -> bool:
-    """Whether something else than the usual measurements was asked for. Raises BadInput for what does not go together."""
-    modes = [name for name in MODES if given[name]]
+    """Whether one of the other modes was asked for. Raises BadInput for options that exclude each other."""
+    modes = [name for name in MODES if given.get(name)]
     if len(modes) > 1:
         raise BadInput(f"--{modes[0].replace('_', '-')} and --{modes[1].replace('_', '-')}: choose one of them")
     if given["max_latency"] is not None and not given["sweep_batch"] and given["replicas"] is None:
         raise BadInput("--max-latency requires --sweep-batch or --replicas, which measure several batch sizes")
-    if given["replicas"] is not None and modes:
+    if given["replicas"] is not None and modes and modes != ["table"]:
         raise BadInput(f"--replicas cannot be combined with --{modes[0].replace('_', '-')}; use --batch 2,4,6 for several batch sizes")
     if len(given["compare"]) > 2 or (len(given["compare"]) == 2 and modes):
         raise BadInput("--compare: expected one report, or two to compare without measuring")
     if given["compare"] and modes in (["try_fixes"], ["sweep_batch"]):
-        raise BadInput(f"--compare cannot be combined with --{modes[0].replace('_', '-')}; use it alone or with --operators")
+        raise BadInput(f"--compare cannot be combined with --{modes[0].replace('_', '-')}; use it alone, with --operators or with --table")
     pages = ["html"] if modes in ([], ["sweep_batch"]) else []
     if given["form"] not in ("text", "json", *pages) and (modes or given["compare"]):
         other, can = f"--{modes[0].replace('_', '-')}" if modes else "--compare", " or ".join(("text", "json", *pages))
@@ -40,7 +41,7 @@ def wanted(given: Mapping[str, Any]) -> bool:
 
 
 def carry_out(given: Mapping[str, Any], request: ValidateRequest | None) -> int:
-    """`request`: None where nothing is to be measured. Raises services.checking.BAD_INPUT."""
+    """Runs the mode and returns the exit status. `request` is None where nothing is measured. Raises services.checking.BAD_INPUT."""
     from gpudoctor.cli.progress import StatusLine
 
     if len(given["compare"]) == 2:
@@ -50,10 +51,10 @@ def carry_out(given: Mapping[str, Any], request: ValidateRequest | None) -> int:
         names = tuple(map(os.path.basename, given["compare"]))
         return compared(here, there, given, (names[0], names[1]))
     assert request is not None
-    carry = {"operators": _operators, "try_fixes": _fixes, "sweep_batch": _sweep}
+    carry = {"operators": _operators, "try_fixes": _fixes, "sweep_batch": _sweep, "table": _table}
     line = StatusLine(quiet=given["quiet"])
     try:
-        return carry[next(name for name in MODES if given[name])](given, request, line)
+        return carry[next(name for name in MODES if given.get(name))](given, request, line)
     finally:
         line.wipe()
 
@@ -65,7 +66,7 @@ def _operators(given: Mapping[str, Any], request: ValidateRequest, line: StatusL
 
     other = experimenting.read_report(given["compare"][0]) if given["compare"] else None
     if other is not None:
-        experimenting.changes((), other)  # told before the minutes that the probe takes
+        experimenting.changes((), other)  # a wrong file is refused before the probe, which takes minutes
     found = experimenting.cover(request, line.says)
     line.wipe()
     changes = experimenting.changes(found, other) if other is not None else [None] * len(found)
@@ -80,14 +81,26 @@ def _operators(given: Mapping[str, Any], request: ValidateRequest, line: StatusL
 
 
 def _fixes(given: Mapping[str, Any], request: ValidateRequest, line: StatusLine) -> int:
+    from gpudoctor.benchmark.trial_runs import best_first
     from gpudoctor.reporters.measurement import known_fixes_text
     from gpudoctor.services import experimenting
 
-    found = experimenting.try_fixes(request, line.says)
+    found: list[TrialResult] = []
+    interrupted = False
+    try:
+        experimenting.try_fixes(request, line.says, found)
+    except KeyboardInterrupt:
+        if not found:
+            raise
+        interrupted = True
     line.wipe()
-    text = _json("trials", [asdict(one) for one in found]) if given["form"] == "json" else known_fixes_text.render(found, _place(given))
+    results = best_first(found)
+    if given["form"] == "json":
+        text = _json("trials", [asdict(one) for one in results], {"interrupted": True} if interrupted else {})
+    else:
+        text = known_fixes_text.render(results, _place(given), interrupted=interrupted)
     _deliver(text, given)
-    return UNKNOWN if found and all(one.outcome == "failed" for one in found) else OK
+    return INTERRUPTED if interrupted else UNKNOWN if found and all(one.outcome == "failed" for one in found) else OK
 
 
 def _sweep(given: Mapping[str, Any], request: ValidateRequest, line: StatusLine) -> int:
@@ -109,8 +122,27 @@ def _sweep(given: Mapping[str, Any], request: ValidateRequest, line: StatusLine)
     return UNKNOWN if not found else FINDINGS if any(one.limit is None for one in found) else OK
 
 
+def _table(given: Mapping[str, Any], request: ValidateRequest, line: StatusLine) -> int:
+    from gpudoctor.cli.validate import MeasurementScreen
+    from gpudoctor.reporters.measurement import table_text
+    from gpudoctor.services import experimenting, published_tables
+
+    beside = (os.path.basename(given["compare"][0]), experimenting.read_report(given["compare"][0])) if given["compare"] else None
+    screen = MeasurementScreen(given)
+    try:
+        found = published_tables.measure(given["table"], request, screen.looking, screen, beside)
+    finally:
+        screen.clear()
+    text = (
+        _json("table", asdict(found)) if given["form"] == "json" else table_text.render(found, _place(given), given.get("verbose", False))
+    )
+    _deliver(text, given)
+    states = {row.measured.status for row in found.rows}
+    return INTERRUPTED if found.interrupted else FINDINGS if "failed" in states else OK if "ok" in states else UNKNOWN
+
+
 def other(given: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The report of --compare, read before anything is measured."""
+    """The report of --compare, read before anything is measured; None without the option."""
     if not given["compare"]:
         return None
     from gpudoctor.services import checking, experimenting
@@ -124,13 +156,14 @@ def other(given: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def beside(done: Validated, there: Mapping[str, Any], given: Mapping[str, Any]) -> int:
-    """What was measured now against a report of before."""
+    """Compares the measurements of this run with an earlier report, and returns the exit status."""
     from gpudoctor.reporters.report import json_report
 
     return compared(json.loads(json_report.render(done.report)), there, given, ("now", os.path.basename(given["compare"][0])))
 
 
 def compared(here: Mapping[str, Any], there: Mapping[str, Any], given: Mapping[str, Any], names: tuple[str, str]) -> int:
+    """Writes the comparison of two reports and returns the exit status."""
     from gpudoctor.reporters.measurement import comparison_text
     from gpudoctor.services import experimenting
 

@@ -1,4 +1,4 @@
-"""check --why ID: the tree of conditions with what each fact was."""
+"""check --why ID: the tree of conditions, each with the value of its fact."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ MARK = {"true": "yes", "false": "no", "unknown": "?"}
 
 
 def show(report: Report, check: str, form: str, output: str | None) -> int:
+    """Shows how a check was decided, for each of its subjects, and returns the exit status."""
     traces = [trace for trace in report.traces if trace.check == check]
     if not traces:
         names = sorted({trace.check for trace in report.traces})

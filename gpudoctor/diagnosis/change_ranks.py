@@ -1,4 +1,5 @@
-"""Which change can break a GPU stack: facts by name to the categories of model.change. Tables, no knowledge of single machines."""
+"""The categories of model.change by the name of a fact: which change can break a GPU stack. The tables hold no knowledge of single
+machines."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ _BY_NAME = {
     "onnxruntime": "framework", "cuda": "runtime",
 }  # fmt: skip
 UNCOMPARED = ("setup", "measured", "measurements")
-"""What `setup` was asked, and measurements: gpudoctor validate --compare is for those."""
+"""Facts that are not compared: the request of `setup`, and measurements, for which there is `validate --compare`."""
 FOLLOWERS = {
     "kernel.version": "kernel.release", "torch.version_file": "python.distributions.torch", "python.packages": "python.distributions",
     "libraries.cached": "libraries", "libraries.all": "libraries", "gpu.count": "gpus", "gpu.vendors": "gpus", "pci.devices": "gpus",
@@ -45,7 +46,8 @@ FOLLOWERS = {
     "nvidia.in_use": "nvidia.kernel_module.version", "nvidia.branch": "nvidia.kernel_module.version", "nvidia.cards": "gpus",
     "intel.gpus": "gpus", "amd.gpus": "gpus", "opencl.gpus": "gpus", "intel.runtime": "intel.compute_runtime.version",
 }  # fmt: skip
-"""Facts that say again what another one says: not named where that one has changed, and who reads them reads that one."""
+"""Facts that repeat another fact. They are not listed where that fact has changed, and a check that reads them counts as reading that
+fact."""
 
 _NO_MATTER = lazy(r"(PWD|OLDPWD|HOME|LANG|LANGUAGE|LC_.*|SHELL|TERM|USER|LOGNAME|SSH_.*|SHLVL|HOSTNAME|TMPDIR)$")
 _FRAMEWORK = lazy(
@@ -66,7 +68,8 @@ _SYSTEM_PACKAGES = (
 
 
 def category(path: str, key: str = "") -> str:
-    """Of a fact: `path` without brackets (gpus.driver), `key` the name within a map or list (a package, module, library)."""
+    """The category of a fact. `path` is its name without brackets (gpus.driver), `key` the name within a map or list (a package, module
+    or library)."""
     if path in ("python.distributions", "python.conda_packages"):
         return "framework" if _FRAMEWORK.match(key) else "runtime" if _GPU_WHEEL.match(key) else "package"
     if path == "packages":
@@ -83,7 +86,7 @@ def category(path: str, key: str = "") -> str:
 
 
 def leader(fact: str) -> str | None:
-    """The fact that says the same, for one of FOLLOWERS."""
+    """The fact that one of FOLLOWERS repeats; None for other facts."""
     while fact:
         if fact in FOLLOWERS:
             return FOLLOWERS[fact]

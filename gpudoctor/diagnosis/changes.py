@@ -1,10 +1,10 @@
-"""Two reports, as JSON has them, to what changed: facts one by one, findings, verdicts, and which of them belong together."""
+"""Compares two reports: facts one by one, findings and verdicts, and links findings to the changes that they depend on."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpudoctor.diagnosis.change_ranks import UNCOMPARED, category, leader
 from gpudoctor.diagnosis.equivalence import same
@@ -12,17 +12,20 @@ from gpudoctor.model.change import CATEGORIES, Change, Diff, FindingChange, Side
 from gpudoctor.model.check import SEVERITIES
 from gpudoctor.model.facts import FactSpec
 
-Document = Mapping[str, Any]
+if TYPE_CHECKING:
+    from gpudoctor.model.report_document import FindingDocument, ReportDocument
+
+Facts = Mapping[str, Any]
 _MISSING = object()
 _IDENTITY = ("address", "file", "path", "uuid", "id", "name", "variable", "package", "framework", "code", "index")
 _SPLIT_LISTS = ("kernel.modules",)
-"""Lists whose items stand for themselves."""
+"""Lists whose items are compared one by one."""
 _DEEPEST = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Knowledge:
-    """What the comparison must know of the vocabulary: `reads` are, by check, the facts of its conditions."""
+    """What the comparison needs of the vocabulary and the catalogue. `reads` gives, for the id of a check, the facts of its conditions."""
 
     specs: Mapping[str, FactSpec]
     derived: frozenset[str]
@@ -31,16 +34,16 @@ class Knowledge:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A difference: `path` is its fact without items, `read_as` the names by which a condition may read it."""
+    """A difference. `path` is the name of its fact without items; `read_as` are the names by which a condition may read it."""
 
     change: Change
     path: str
     read_as: tuple[str, ...]
 
 
-def compare(before: Document, after: Document, knowledge: Knowledge, names: tuple[str, str]) -> Diff:
-    """What is different in `after`. Both are documents of gpudoctor.report/1; what they lack is taken as not known."""
-    found, one_sided = _facts(_table(before, "facts"), _table(after, "facts"), knowledge.specs)
+def compare(before: ReportDocument, after: ReportDocument, knowledge: Knowledge, names: tuple[str, str]) -> Diff:
+    """What is different in `after`. A fact that a report lacks is unknown there."""
+    found, one_sided = _facts(before["facts"], after["facts"], knowledge.specs)
     states = _findings(before, after)
     readers = _Readers(states, knowledge.reads)
     linked = _led([readers.link(each, _derived(each, knowledge)) for each in found], found)
@@ -60,7 +63,7 @@ def compare(before: Document, after: Document, knowledge: Knowledge, names: tupl
 # facts
 
 
-def _facts(before: Document, after: Document, specs: Mapping[str, FactSpec]) -> tuple[list[_Found], list[str]]:
+def _facts(before: Facts, after: Facts, specs: Mapping[str, FactSpec]) -> tuple[list[_Found], list[str]]:
     found: list[_Found] = []
     one_sided: list[str] = []
     for name, spec in sorted(specs.items()):
@@ -91,7 +94,7 @@ def _differences(name: str, spec: FactSpec, one: Any, other: Any) -> Iterator[_F
 
 
 def _map(fact: str, name: str, one: Mapping[str, Any], other: Mapping[str, Any], depth: int) -> Iterator[_Found]:
-    """`fact` is the whole path, `name` the fact of the vocabulary."""
+    """The differences of two maps. `fact` is the whole path, `name` the fact of the vocabulary."""
     for key in sorted({*one, *other}):
         ours, theirs = (_version(each.get(key)) if name == "python.distributions" else each.get(key) for each in (one, other))
         path = f"{fact}.{key}"
@@ -104,7 +107,7 @@ def _map(fact: str, name: str, one: Mapping[str, Any], other: Mapping[str, Any],
 
 
 def _records(name: str, spec: FactSpec, one: Sequence[Any], other: Sequence[Any]) -> Iterator[_Found]:
-    """Items that are the same thing, field by field; fields that one side does not know are left out."""
+    """Compares items with the same identity field by field; fields that only one side knows are left out."""
     ours, theirs = _by_identity(one), _by_identity(other)
     for identity in [*ours, *(each for each in theirs if each not in ours)]:
         before, after = ours.get(identity), theirs.get(identity)
@@ -141,7 +144,7 @@ def _brief(item: Mapping[str, Any]) -> str:
 
 
 def _at(facts: Any, name: str, specs: Mapping[str, FactSpec]) -> Any:
-    """The value in the tree of a report (diagnosis.summary.fact_tree); _MISSING where it is not known."""
+    """The value of a fact in the tree of a report (diagnosis.summary.fact_tree); _MISSING where it is unknown."""
     value = facts
     for part in name.split("."):
         if not isinstance(value, Mapping) or part not in value:
@@ -164,40 +167,39 @@ def _version(value: Any) -> Any:
 
 
 def _says_again(fact: str, changed: set[str]) -> bool:
-    """`changed`: what changed, and all that it is a part of."""
+    """Whether the fact repeats another one that changed. `changed` holds what changed and the names above it."""
     return leader(fact) in changed
 
 
 # findings
 
 
-def _findings(before: Document, after: Document) -> list[FindingChange]:
-    was, now = (_listed_findings(each) for each in (before, after))
-    by_key = {str(finding.get("key")): finding for finding in was}
-    by_id = {str(finding.get("id")): finding for finding in was}
-    ids = {str(finding.get("id")) for finding in now}
+def _findings(before: ReportDocument, after: ReportDocument) -> list[FindingChange]:
+    was, now = before["findings"], after["findings"]
+    by_key = {finding["key"]: finding for finding in was}
+    by_id = {finding["id"]: finding for finding in was}
+    ids = {finding["id"] for finding in now}
     new, stayed = [], []
     for finding in now:
-        old = by_key.get(str(finding.get("key"))) or by_id.get(str(finding.get("id")))
+        old = by_key.get(finding["key"]) or by_id.get(finding["id"])
         if old is None:
             new.append(_finding(finding, "new"))
         else:
-            severity = str(old.get("severity"))
-            stayed.append(_finding(finding, "stayed", severity if severity != finding.get("severity") else None))
-    gone = [_finding(finding, "gone") for finding in was if str(finding.get("id")) not in ids]
+            severity = old["severity"]
+            stayed.append(_finding(finding, "stayed", severity if severity != finding["severity"] else None))
+    gone = [_finding(finding, "gone") for finding in was if finding["id"] not in ids]
     return [*new, *gone, *stayed]
 
 
-def _finding(finding: Document, state: str, was: str | None = None) -> FindingChange:
-    severity = str(finding.get("severity"))
+def _finding(finding: FindingDocument, state: str, was: str | None = None) -> FindingChange:
     return FindingChange(
-        id=str(finding.get("id")), key=str(finding.get("key")), severity=severity if severity in SEVERITIES else "info",
-        layer=str(finding.get("layer")), title=str(finding.get("title")), state=state, was=was,
+        id=finding["id"], key=finding["key"], severity=finding["severity"], layer=finding["layer"], title=finding["title"], state=state,
+        was=was,
     )  # fmt: skip
 
 
 class _Readers:
-    """Which new and which gone findings read a fact, a part of it, or a whole that it is a part of."""
+    """Finds the new and the vanished findings that read a fact, a part of it, or a whole that it is a part of."""
 
     def __init__(self, findings: Sequence[FindingChange], reads: Mapping[str, frozenset[str]]) -> None:
         self._of: dict[str, set[tuple[str, str]]] = {}
@@ -225,7 +227,7 @@ def _parents(name: str) -> Iterator[str]:
 
 
 def _led(changes: Sequence[Change], found: Sequence[_Found]) -> list[Change]:
-    """Who reads a fact that says again what another one says reads that other one."""
+    """A finding that reads a fact which repeats another one is linked to that other fact."""
     links: dict[str, tuple[set[str], set[str]]] = {}
     for change, each in zip(changes, found, strict=True):
         first = leader(each.path)
@@ -255,7 +257,7 @@ def _with_changes(findings: Sequence[FindingChange], changes: Sequence[Change]) 
 
 
 def worse(diff: Diff, level: str) -> list[FindingChange]:
-    """Findings at or above a level that were not there, or were below it. `level`: error, warning, info."""
+    """New findings at or above a level, and those that have risen to it. `level`: error, warning or info."""
     count = SEVERITIES.index(level)
     return [
         finding for finding in diff.findings
@@ -271,38 +273,20 @@ def _below(severity: str, count: int) -> bool:
 # the two as a whole
 
 
-def _verdicts(before: Document, after: Document) -> Iterator[VerdictChange]:
-    was = {str(stack.get("stack")): str(stack.get("verdict")) for stack in _tables(before, "stacks")}
-    for stack in _tables(after, "stacks"):
-        name, now = str(stack.get("stack")), str(stack.get("verdict"))
+def _verdicts(before: ReportDocument, after: ReportDocument) -> Iterator[VerdictChange]:
+    was = {stack["stack"]: stack["verdict"] for stack in before["stacks"]}
+    for stack in after["stacks"]:
+        name, now = stack["stack"], stack["verdict"]
         if name in was and was[name] != now:
-            yield VerdictChange(stack=name, title=str(stack.get("title")), before=was[name], after=now)
+            yield VerdictChange(stack=name, title=stack["title"], before=was[name], after=now)
 
 
-def _side(document: Document, name: str) -> Side:
-    facts, summary = _table(document, "facts"), _table(document, "summary")
-    gpus = [str(gpu.get("name") or "GPU") for gpu in _listed(facts.get("gpus")) if isinstance(gpu, Mapping)]
-    kernel, system = (_table(facts, key) for key in ("kernel", "os"))
-    words = [", ".join(dict.fromkeys(gpus)) or "no GPU found", str(system.get("name") or ""), str(kernel.get("release") or "")]
+def _side(document: ReportDocument, name: str) -> Side:
+    facts, summary, catalogue = document["facts"], document["summary"], document.get("catalogue")
+    gpus = [gpu.get("name") or "GPU" for gpu in facts.get("gpus") or ()]
+    system = str(facts.get("os", {}).get("name") or "")
+    words = [", ".join(dict.fromkeys(gpus)) or "no GPU found", system, facts.get("kernel", {}).get("release") or ""]
     return Side(
-        name=name, created=str(document.get("created", "")), machine=" · ".join(word for word in words if word),
-        errors=_number(summary.get("errors")), warnings=_number(summary.get("warnings")),
-        tool=str(_table(document, "tool").get("version", "")), catalogue=str(_table(document, "catalogue").get("version", "")),
+        name=name, created=document["created"], machine=" · ".join(word for word in words if word), errors=summary["errors"],
+        warnings=summary["warnings"], tool=document["tool"]["version"], catalogue=catalogue["version"] if catalogue else "",
     )  # fmt: skip
-
-
-def _number(value: Any) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0
-
-
-def _table(document: Document, key: str) -> Document:
-    value = document.get(key)
-    return value if isinstance(value, Mapping) else {}
-
-
-def _tables(document: Document, key: str) -> list[Document]:
-    return [each for each in _listed(document.get(key)) if isinstance(each, Mapping)]
-
-
-def _listed_findings(document: Document) -> list[Document]:
-    return _tables(document, "findings")

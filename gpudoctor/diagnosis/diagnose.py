@@ -1,4 +1,4 @@
-"""Catalogue and facts to findings: evaluate every check, fill its texts, fold consequences, order for reading."""
+"""From catalogue and facts to findings: evaluates every check, fills in its texts, links consequences to causes and orders the result."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ OBSERVED = ("visible", "compute", "performance")
 
 
 Hits = Mapping[str, Sequence[Hit]]
-"""Where a text shows the signatures of a check, by its id."""
+"""The places where a text contains the signatures of a check, by its id."""
 
 
 def outcomes(check: Check, facts: Facts, hits: Sequence[Hit] = ()) -> Iterable[tuple[Trace, Facts]]:
-    """The outcome of a check, once per item of its `for_each`. `hits`: where a text shows its signatures."""
+    """The outcome of a check for each item of its `for_each`. `hits`: the places where a text contains its signatures."""
     if hits:
         facts = facts.with_item("said", hits[0].captures)
     if check.for_each is None:
@@ -76,7 +76,7 @@ def _outcome(applies: Verdict | None, problem: Verdict, suspect: Verdict | None)
 
 
 def _outcome_by_text(check: Check, applies: Verdict | None, problem: Verdict, suspect: Verdict | None, said: bool) -> str:
-    """The message decides unless a condition is false; without the message only a proactive check speaks."""
+    """The message decides unless a condition is false; without the message only a proactive check can have a finding."""
     if not said:
         plain = _outcome(applies, problem, suspect)
         return plain if check.proactive or plain != "problem" else "undetermined"
@@ -94,7 +94,7 @@ class _Fired:
 def diagnose(
     checks: Iterable[Check], facts: Facts, ignored: frozenset[str] = frozenset(), hits: Hits | None = None
 ) -> tuple[list[Finding], list[Trace]]:
-    """All findings, merged per check, consequences linked to their causes; not yet in order. `hits`: what a text shows."""
+    """All findings, merged per check and linked to their causes, not yet in order. `hits`: the messages that a text contains."""
     fired: dict[str, _Fired] = {}
     traces: list[Trace] = []
     for check in checks:
@@ -114,7 +114,7 @@ def diagnose(
 
 
 def _in_a_text(finding: Finding) -> tuple[int, ...]:
-    """Without what a machine said: that has no line to show, and ranks as the rest of the machine does."""
+    """The lines of a text that contain the message. The output of the machine's own tools is in no text, and ranks with its facts."""
     return tuple(line for line in finding.said_at if line > 0)
 
 
@@ -141,14 +141,15 @@ def _finding(check: Check, trace: Trace, facts: Facts, hits: Sequence[Hit]) -> F
 
 
 def _facts_confirm(check: Check, trace: Trace) -> bool:
-    """Whether facts, not only a message, show the cause: some condition is asked, and all that is asked is true."""
+    """Whether facts, and not only a message, confirm the cause: at least one condition is given, and all that are given are true."""
     asked = [verdict for verdict, condition in ((trace.problem, check.problem), (trace.applies, check.applies))
              if verdict is not None and condition not in (None, ALWAYS)]  # fmt: skip
     return bool(asked) and all(verdict.truth == "true" for verdict in asked)
 
 
 def _confidence(trace: Trace, hits: Sequence[Hit], confirmed_by_facts: bool) -> str:
-    """certain: facts alone, or a program's message together with facts; prose, and words of any program, are only possible."""
+    """certain: facts alone, or the message of a program together with facts. Prose, and words that any program may print, are only
+    possible."""
     if not hits:
         return "certain" if confirmed_by_facts else "likely"
     if all(hit.role in (COMPLAINT, PROSE) or not hit.distinct for hit in hits):
@@ -162,7 +163,7 @@ def _severity(declared: str, confidence: str) -> str:
 
 
 def _filled(advice: AdviceTemplate, facts: Facts) -> Advice:
-    """The advice for these facts: a command is left out where its condition does not hold or a fact in it is not known."""
+    """The advice for these facts. A command is left out where its condition is not true or a fact in it is unknown."""
     steps = [step for step in advice.steps if step.when is None or evaluate(step.when, facts).truth == "true"]
     return Advice(
         text=fill(advice.do, facts), commands=tuple(run for step in steps if (run := fill_command(step.run, facts)) is not None),
@@ -173,7 +174,7 @@ def _filled(advice: AdviceTemplate, facts: Facts) -> Advice:
 
 
 def _less_specific(merged: Mapping[str, Finding]) -> dict[str, str]:
-    """Of two that read the same line the one that facts confirm, or that demands more of the message, silences the other."""
+    """By the id of a silenced finding, the id of the one that silences it: confirmed by facts, or with a more specific signature."""
     sharing = _by_line(merged.values())
     silent: dict[str, str] = {}
     for finding in merged.values():
@@ -191,7 +192,7 @@ def _specificity(finding: Finding) -> tuple[bool, int]:
 
 
 def _needless_fallbacks(merged: Mapping[str, Finding], checks: Mapping[str, Check]) -> dict[str, str]:
-    """A fallback is silent where another check speaks of a fault of one of its stacks."""
+    """By the id of a silenced fallback, the id of the finding that reports a fault of one of its stacks."""
     others = [finding for finding in merged.values() if not checks[finding.id].fallback and finding.severity != "info"]
     silent: dict[str, str] = {}
     for name, check in checks.items():
@@ -211,7 +212,7 @@ def _by_line(findings: Iterable[Finding]) -> dict[int, list[Finding]]:
 
 
 def _shared(told: Mapping[str, Finding]) -> dict[str, Finding]:
-    """Where two equally specific checks read the same line, neither is certain of it."""
+    """The findings; where two equally specific checks match the same line, neither remains certain."""
     sharing = _by_line(told.values())
 
     def doubted(finding: Finding) -> bool:
@@ -224,13 +225,13 @@ def _shared(told: Mapping[str, Finding]) -> dict[str, Finding]:
 
 
 def _stacks(check: Check, facts: Facts) -> tuple[str, ...]:
-    """Those of the check, or the part of them that the item at hand names in its field `stacks`."""
+    """The stacks of the check; where the item has a field `stacks`, only those that it names."""
     named = facts.value(f"{check.item}.stacks") if check.item else None
     return tuple(stack for stack in check.stacks if stack in named) if isinstance(named, (list, tuple)) else check.stacks
 
 
 def _merge(findings: list[Finding]) -> Finding:
-    """One finding of several items: the texts of the first, all subjects, all commands and evidence once each."""
+    """One finding for several items: the texts of the first; all subjects, commands and evidence once each."""
     first = findings[0]
     subjects = tuple(dict.fromkeys(subject for finding in findings for subject in finding.subjects))
     if len(findings) > 1:
@@ -247,7 +248,8 @@ def _merge(findings: list[Finding]) -> Finding:
 
 
 def _link(merged: Mapping[str, Finding], checks: Mapping[str, Check]) -> list[Finding]:
-    """caused_by from the files; besides, what is only observed follows from a fault below it on the same stack."""
+    """Sets caused_by as the files say; where they say nothing, an observed failure follows from a fault on a lower layer of the same
+    stack."""
     faults = sorted((f for f in merged.values() if f.severity == "error"), key=lambda f: LAYERS.index(f.layer))
     linked = []
     for finding in merged.values():
@@ -260,8 +262,12 @@ def _link(merged: Mapping[str, Finding], checks: Mapping[str, Check]) -> list[Fi
 
 
 def in_reading_order(findings: Iterable[Finding], used: frozenset[str]) -> list[Finding]:
-    """Causes before consequences, faults before hints, what the text itself shows before what its machine lets expect, stacks in
-    use first; then confidence, the lower layer first among faults, the exacter message, the number of confirmed conditions, id."""
+    """The findings in reading order.
+
+    Causes come before consequences, faults before hints, findings that the text itself shows before those that follow from its machine, and
+    stacks in use first. Then decide, in this order: confidence; among faults the lower layer; the more specific message; the number of
+    confirmed conditions; and the id.
+    """
 
     def rank(finding: Finding) -> tuple[object, ...]:
         layer = LAYERS.index(finding.layer) if finding.severity == "error" and not finding.said_at else 0

@@ -1,4 +1,5 @@
-"""Whether two values of a report say the same: order, homes and pseudonyms are no difference. Linear in the length of what is compared."""
+"""Whether two values of reports are equivalent: the order of a list, home folders and pseudonyms are no difference. The time is linear
+in the length of the values."""
 
 from __future__ import annotations
 
@@ -10,16 +11,17 @@ from gpudoctor.model.lazy_pattern import lazy
 _HOME = lazy(r"(/home|/Users|C:[\\/]Users)[\\/][^\\/\s:]+")
 _PSEUDONYM = lazy(r"\b(?:user|host|folder|share|serial|domain|project)-\d{1,6}\b|<secret>|<credentials>|<email>")
 _MOST_PAIRS = 200
-"""Items of a list that are held against each other one by one."""
+"""The largest number of items of a list that are compared pair by pair."""
 
 
 def same(one: Any, other: Any) -> bool:
+    """Whether two JSON values of reports are equivalent."""
     ours, theirs = _plain(one), _plain(other)
     return bool(ours == theirs) or _but_for_names(ours, theirs)
 
 
 def _plain(value: Any) -> Any:
-    """The name of a home is no difference, nor the order of a list, nor 1 and 1.0."""
+    """The value with one name for all home folders, and with lists in a fixed order."""
     if isinstance(value, str):
         return _HOME.sub(r"\1/user", value)
     if isinstance(value, Mapping):
@@ -30,7 +32,7 @@ def _plain(value: Any) -> Any:
 
 
 def _but_for_names(one: Any, other: Any) -> bool:
-    """A pseudonym of a redacted report may stand for anything."""
+    """Whether two values are equal where a pseudonym of a redacted report may stand for any text."""
     if isinstance(one, str) and isinstance(other, str):
         return one == other or _covers(one, other) or _covers(other, one)
     if isinstance(one, dict) and isinstance(other, dict):
@@ -55,7 +57,7 @@ def _pair_off(one: list[Any], other: list[Any]) -> bool:
 
 
 def _covers(redacted: str, whole: str) -> bool:
-    """What stands before the first and behind the last pseudonym is the same."""
+    """Whether the parts before the first and behind the last pseudonym are equal."""
     names = list(_PSEUDONYM.finditer(redacted))
     if not names:
         return False

@@ -17,14 +17,14 @@ _WEIGHT = ("problem", "undetermined", "ok", "not-applicable")
 
 @dataclass(frozen=True, slots=True)
 class PreparedExample:
-    """Facts, and a text that may be searched by many checks; None where there is no text."""
+    """The facts of an example, and its text, ready to be searched by many checks; None where there is no text."""
 
     facts: Facts
     text: SearchedText | None
 
 
 def prepared(facts: Facts, text: str = "") -> PreparedExample:
-    """`text`: what a person pasted."""
+    """Prepares an example. `text` is what a person would paste."""
     lines = lines_of(text)
     return PreparedExample(facts, SearchedText(lines, Roles(lines)) if text else None)
 

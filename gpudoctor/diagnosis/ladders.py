@@ -1,4 +1,4 @@
-"""Stacks, facts and findings to ladders: which rung holds, which is broken, which was not reached."""
+"""From stacks, facts and findings to ladders: which layers work, which is broken, and which were not reached."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpudoctor.rules.evaluate import evaluate
 from gpudoctor.rules.templates import fill_known
 
 MEASURED = ("compute", "performance")
-"""Rungs that are known only after `validate`."""
+"""Layers that are known only after `validate`."""
 
 
 def used_stacks(stacks: Iterable[Stack], facts: Facts) -> frozenset[str]:
@@ -23,10 +23,7 @@ def used_stacks(stacks: Iterable[Stack], facts: Facts) -> frozenset[str]:
 
 
 def demote_unused(findings: Iterable[Finding], stacks: Sequence[Stack], used: frozenset[str], asked: str | None = None) -> list[Finding]:
-    """A fault of a stack that nobody uses beside one that somebody does is a note: no red cross for what nobody asked for.
-
-    A stack given by `--stack` counts as used.
-    """
+    """Reduces faults of unused stacks to notes where another stack is in use. A stack given by `--stack` counts as used."""
     wanted = used | {asked} if asked else used
     torch_on_device = {stack.stack for stack in stacks if "torch" in stack.names.frameworks and "training" in stack.names.serves}
     torch_in_use = bool(wanted & torch_on_device)
@@ -44,10 +41,11 @@ def demote_unused(findings: Iterable[Finding], stacks: Sequence[Stack], used: fr
 def ladder(
     stack: Stack, facts: Facts, findings: Sequence[Finding], used: bool, origin: str = "live", *, asked: bool = False
 ) -> StackResult:
-    """One stack. After the lowest rung that does not hold, rungs that must be observed are 'not reached'.
+    """The ladder of one stack.
 
-    A fault on a layer that the stack does not declare is a rung all the same; a rung that this platform does not have is none.
-    `asked`: by name, so that a device without the framework is 'not installed' and never 'no device'.
+    Above the lowest layer that does not work, layers that must be observed are 'not reached'. A fault on a layer that the stack does not
+    declare adds this layer; layers that this platform does not have are left out. `asked`: the stack was given by name, so that a device
+    without the framework is 'not installed' and never 'no device'.
     """
     mine = [finding for finding in findings if stack.stack in finding.stacks]
     applicable = evaluate(stack.applicable, facts).truth
@@ -73,7 +71,7 @@ def _has_device(stack: Stack, facts: Facts) -> bool:
 
 
 def _nothing_for(stack: Stack, facts: Facts, used: bool) -> StackResult:
-    """A stack without a device of its kind. One that serves the processor too is only not installed."""
+    """The result for a stack without a device of its kind. One that also runs on the processor is only not installed."""
     if not stack.processor:
         return _result(stack, "not-applicable", used, ())
     missing = tuple(
@@ -112,10 +110,8 @@ def _rung(layer: str, rung: Rung | None, facts: Facts, findings: Sequence[Findin
 
 
 def _verdict(so_far: str, status: str, layer: str) -> str:
-    """A fault decides, wherever a lower rung could not be read or is not installed; else the lowest rung that is not ok.
-
-    Computation and speed are for `validate`: unmeasured, they decide nothing.
-    """
+    """The verdict on the stack. A fault decides, even above a layer that could not be read or is not installed; else the lowest layer
+    that is not ok. Layers that `validate` measures decide nothing while they are unmeasured."""
     if so_far == "broken" or status in ("ok", "warning"):
         return so_far
     if status == "broken":
@@ -126,7 +122,7 @@ def _verdict(so_far: str, status: str, layer: str) -> str:
 
 
 def first_broken(findings: Sequence[Finding], ladders: Sequence[StackResult]) -> str | None:
-    """`stack/layer` of the first error whose stack is in use, else of the first broken ladder."""
+    """`stack/layer` of the first error whose stack is in use, else of the first broken ladder; None without either."""
     broken = {result.stack: result for result in ladders if result.verdict == "broken"}
     for finding in findings:
         if finding.severity == "error":

@@ -1,4 +1,4 @@
-"""Which checks a text speaks of: by the literals in their heads, then by their signatures."""
+"""Selects the checks that a text may concern: by the literals in their heads, then by their signatures."""
 
 from __future__ import annotations
 
@@ -20,22 +20,24 @@ from gpudoctor.rules.signatures import SearchedText, letters
 from gpudoctor.rules.synonyms import spelled
 
 A_SENTENCE = 32
-"""Letters of a message from which on no other program is likely to have it."""
+"""The number of letters from which a message is unlikely to come from another program."""
 _IDENTIFIER = lazy(r"_|::|[a-z]\d|\d[a-z]|\.(?:so|dll|py|cpp|dylib)\b|/")
 _SAME_MESSAGE = 3
-"""Lines above and below that may belong to the message of a program."""
+"""The number of lines above and below a line that may belong to the same message."""
 MOST_HITS = 12
-"""Places of one check that are kept: more prove no more."""
+"""The largest number of places that are kept for one check; more add no evidence."""
 
 
 def speaks_without_a_message(head: Mapping[str, Any]) -> bool:
-    """Whether a check can have a finding where no text is at hand. `head`: as knowledge.loader describes it."""
+    """Whether a check can have a finding without a text. `head` is described in knowledge.loader.head_of."""
     return "signature" not in head or bool(head["proactive"])
 
 
 def may_speak_by_facts(facts: Facts, items: Mapping[str, str], head: Mapping[str, Any]) -> bool:
-    """Whether a check can have a finding where no text is at hand and nothing else is known than `facts`. `items`: records facts to the
-    name of an item, whose fields are known when the records are."""
+    """Whether a check can have a finding without a text where only `facts` are known.
+
+    `items` gives the name of an item for each fact of kind records; its fields are known where the records are.
+    """
     records = head["for_each"]
     if not speaks_without_a_message(head) or (records is not None and not facts.known(records)):
         return False
@@ -44,18 +46,19 @@ def may_speak_by_facts(facts: Facts, items: Mapping[str, str], head: Mapping[str
 
 
 def may_show(text: SearchedText, head: Mapping[str, Any]) -> bool:
-    """Whether the text holds all literals of a signature of the check. Raises KeyError for the head of one without signatures."""
+    """Whether the text contains all literals of one signature of the check. Raises KeyError for the head of a check without signatures."""
     return any(all(map(text.holds_any, choices)) for choices in head["signature"])
 
 
 def concerned(checks: Sequence[Check], stacks: Sequence[Stack], facts: Facts) -> list[Check]:
-    """The checks that may speak of a text: a check is silent where it shows other stacks or another vendor's card alone."""
+    """The checks that may have a finding for a text: a check is left out where the text shows only other stacks, or only cards of other
+    vendors."""
     shown = _Shown(stacks, facts)
     return [check for check in checks if not check.signatures or shown.nothing_else_than(check)]
 
 
 class _Shown:
-    """The stacks and vendors that a text speaks of, held against those of a check."""
+    """The stacks and vendors that a text mentions, compared with those of a check."""
 
     def __init__(self, stacks: Sequence[Stack], facts: Facts) -> None:
         self._stacks = set(facts.value("text.stacks") or ())
@@ -72,12 +75,12 @@ class _Shown:
         return not self._stacks or bool(self._stacks & named) or not named <= set(self._words)
 
     def stack_of(self, check: Check) -> bool:
-        """Whether words of a stack or vendor of the check stand in the text."""
+        """Whether the text contains words of a stack or vendor of the check."""
         named = {stack for stack in check.stacks if stack in self._served}
         return bool(self._stacks & named or self._vendors & self._vendors_of(named))
 
     def words_of(self, check: Check) -> list[str]:
-        """Expressions for what a text says of the stacks of a check and their vendors; of any where the check is of every vendor."""
+        """Regular expressions for the stacks of a check and their vendors; for all stacks where the check concerns every vendor."""
         named = {stack for stack in check.stacks if stack in self._served}
         vendors = self._vendors_of(named)
         if not vendors:
@@ -90,13 +93,14 @@ class _Shown:
 
 
 class _Speakers:
-    """Which program said a message: that of one which computes nothing on a GPU counts only where it speaks of the stack itself."""
+    """Determines which program printed a message. The message of a program that does not use a GPU counts only where it names the stack
+    itself."""
 
     def __init__(self, text: SearchedText, shown: _Shown | None) -> None:
         self._text = text
         self._shown = shown
         self._said: dict[int, tuple[str, str]] = {}
-        """By the number of a line: the other program at its head, empty for none, and what it says there, in lower case."""
+        """By the number of a line: the other program named at its beginning (empty for none), and its message in lower case."""
 
     def may_mean(self, hit: Hit, check: Check, signature: Signature) -> bool:
         if self._shown is None or hit.role not in (FAILURE, LOG):
@@ -117,17 +121,16 @@ class _Speakers:
 
 
 def has_own_words(signature: Signature) -> bool:
-    """Whether a signature demands a program besides its message, or an identifier, or a whole sentence: 'cudnn_status_bad_param'.
-
-    Everyday words alone ('out of memory', 'algorithm not found') are of many programs.
-    """
+    """Whether a signature requires more than everyday words: the name of a program, an identifier ('cudnn_status_bad_param') or a whole
+    sentence. Everyday words ('out of memory', 'algorithm not found') are printed by many programs."""
     if signature.context or sum(map(letters, signature.text)) >= A_SENTENCE:
         return True
     return any(all(_IDENTIFIER.search(literal) for literal in choice) for choice in signature.text)
 
 
 def hits_in(text: SearchedText, checks: Sequence[Check], stacks: Sequence[Stack] = (), facts: Facts | None = None) -> dict[str, list[Hit]]:
-    """By check: where the text shows one of its signatures. `facts`: of a pasted text; what a tool of a known machine says has an owner."""
+    """By the id of a check, the places where the text contains one of its signatures. `facts` are those of a pasted text; the output of
+    a tool on a known machine needs none."""
     shown = None if facts is None else _Shown(stacks, facts)
     signatures = [signature for check in checks for signature in check.signatures]
     text.look_for(literal for each in signatures for choice in (*each.text, *each.context) for literal in choice)
@@ -144,7 +147,8 @@ def hits_in(text: SearchedText, checks: Sequence[Check], stacks: Sequence[Stack]
 
 
 def hits_of(signature: Signature, text: SearchedText) -> Iterator[Hit]:
-    """Where a text shows the signature; of a person's paragraph a sentence with its words must complain, not only another one."""
+    """The places where a text contains the signature. A sentence of a person's paragraph counts only where it reports the problem
+    itself."""
     return (hit for hit in text.hits(signature) if hit.role != COMPLAINT or _complained_of(hit, signature, text))
 
 
@@ -161,5 +165,6 @@ def _complained_of(hit: Hit, signature: Signature, text: SearchedText) -> bool:
 
 
 def strongest_first(hits: Iterable[Hit]) -> list[Hit]:
-    """The one that demands most of the text leads, of equal ones that of the upper line: it gives `said.*`, the quote and the place."""
+    """The hits, the most specific first, and of equal ones that of the upper line: the first gives `said.*`, the quotation and the
+    place."""
     return sorted(hits, key=lambda hit: (-hit.strength, hit.line))

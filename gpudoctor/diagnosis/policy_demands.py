@@ -1,4 +1,4 @@
-"""A policy against the facts: a demand that is false is a fault, one that is unknown stays open."""
+"""Evaluates the demands of a policy: one that is false is a fault, one that is unknown remains undetermined."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ _OUTCOMES = {"true": "ok", "false": "problem", "unknown": "undetermined"}
 
 
 def unmet_demands(demands: Iterable[Demand], facts: Facts) -> tuple[list[Finding], list[str], list[Trace]]:
-    """(a finding per demand that does not hold, the names of those that cannot be told and why, how each came to that)."""
+    """A finding for each demand that does not hold; the names of those that could not be determined, with the reason; and the trace of
+    each."""
     unmet: list[Finding] = []
     open_ones: list[str] = []
     traces: list[Trace] = []
@@ -29,8 +30,8 @@ def unmet_demands(demands: Iterable[Demand], facts: Facts) -> tuple[list[Finding
         outcome = _OUTCOMES[verdict.truth]
         traces.append(Trace(check=ID, subject=demand.name, outcome=outcome, applies=None, problem=verdict, place=demand.place))
         if verdict.truth == "unknown":
-            why = verdict.seen or next((leaf.seen for leaf in verdict.leaves() if leaf.truth == "unknown"), "")
-            open_ones.append(f"{demand.name} ({why.removeprefix('unknown: ')})" if why else demand.name)
+            why = verdict.seen or next(leaf.seen for leaf in verdict.leaves() if leaf.truth == "unknown")
+            open_ones.append(f"{demand.name} ({why.removeprefix('unknown: ')})")
         elif verdict.truth == "false":
             seen = tuple(dict.fromkeys(_seen(leaf) for leaf in (verdict, *verdict.leaves()) if leaf.truth == "false" and not leaf.parts))
             unmet.append(_finding(demand, ((verdict.seen,) if verdict.parts and verdict.seen else seen), facts))
@@ -109,5 +110,5 @@ def _finding(demand: Demand, seen: tuple[str, ...], facts: Facts) -> Finding:
 
 
 def _english(demand: Demand) -> str:
-    """The condition in words, where the name is not made from it."""
+    """The condition in words, where the name of the demand does not already say it."""
     return "" if isinstance(demand.that, (Count, Reached)) else f"The policy demands: {english(demand.that)}."

@@ -1,4 +1,4 @@
-"""Why something is not known, and what would tell: a reason of model.facts as a clause that a person can act on."""
+"""Why a fact is unknown and how it can be determined: a reason of model.facts as a clause with an action."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ ASKED_BY = {
     "onnxruntime.providers": "import onnxruntime",
     "onnxruntime.provider_offered": "import onnxruntime",
     "opencl": "clinfo",
+    "vulkan": "vulkaninfo",
     "poplar": "gc-info",
     "sycl": "sycl-ls",
     "level_zero": "sycl-ls",
@@ -25,22 +26,23 @@ ASKED_BY = {
     "ipex.oneapi": "the folder of oneAPI",
     "kernel.log": "dmesg",
 }
-"""What answers for facts of that name: the longest beginning counts."""
+"""What provides the facts below a name; the longest matching name counts."""
 TO_HAVE = {
     "clinfo": "; install the package clinfo and check again",
+    "vulkaninfo": "; install the package vulkan-tools and check again",
     "gc-info": "; enable the Poplar SDK in this shell and check again",
     "sycl-ls": "; it comes with oneAPI",
 }
-"""How a person installs the tool that is missing."""
+"""How a person installs a missing tool."""
 _ORDER = (
     "timeout", "out of time", "crashed", "device busy", "permission denied", "not inspected", "too large", "io error", "unparsable",
     "tool missing", "conflicting", "newer than this table", "not recorded", "not in the text", "probe crashed", "not probed",
 )  # fmt: skip
-"""The reason that says most comes first."""
+"""The kinds of reasons, the most informative first."""
 
 
 def asker(fact: str) -> str:
-    """The tool or place that would have told the fact; empty where there is none of its own."""
+    """The tool or place that provides the fact; empty where the table has none."""
     if fact.startswith(FRAMEWORKS):
         return f"import {fact.removeprefix(FRAMEWORKS).partition('.')[0]}"
     known = [name for name in ASKED_BY if fact == name or fact.startswith(f"{name}.")]
@@ -48,7 +50,7 @@ def asker(fact: str) -> str:
 
 
 def why_unknown(verdict: Verdict, origin: str) -> str:
-    """The clause for the weightiest reason among what could not be read of a condition."""
+    """The clause for the most informative reason among the unknown parts of a condition."""
     open_leaves = [leaf for leaf in verdict.leaves() if leaf.truth == "unknown" and leaf.seen.startswith(UNKNOWN)]
     found = [(_fact(leaf.text), leaf.seen.removeprefix(UNKNOWN)) for leaf in open_leaves]
     if not found:
@@ -58,7 +60,7 @@ def why_unknown(verdict: Verdict, origin: str) -> str:
 
 
 def _fact(text: str) -> str:
-    """The fact that a condition in words begins with ('some of gpus: …' for a collection)."""
+    """The fact that the words of a condition begin with; for a collection they read 'some of gpus: …'."""
     words = text.split(" ")
     return words[2].rstrip(":,") if words[:2] == ["some", "of"] and len(words) > 2 else words[0]
 
@@ -69,7 +71,7 @@ def _rank(reason: str) -> int:
 
 
 def clause(reason: str, facts: Iterable[str], origin: str) -> str:
-    """`reason` (one of model.facts.REASONS, perhaps with a detail) in words: what was not read, and what to do about it."""
+    """The words for `reason` (one of model.facts.REASONS, perhaps with a detail): what was not read, and what to do about it."""
     kind, _, detail = reason.partition(": ")
     names = [name for fact in facts if (name := asker(fact))]
     what = names[0] if names else ""

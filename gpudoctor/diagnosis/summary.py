@@ -1,4 +1,4 @@
-"""What a report says of the facts themselves: their tree, the machine in one line, what could not be looked at."""
+"""The parts of a report that concern the facts themselves: their tree, the machine in one line, and what could not be examined."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpudoctor.rules.templates import size
 
 
 def fact_tree(facts: Facts, specs: Mapping[str, FactSpec]) -> dict[str, Any]:
-    """Nested tables by dotted name: unknown facts are left out, known absences are None, secrets never enter."""
+    """The facts as nested tables by dotted name. Unknown facts are left out, known absences are None, and secrets are never included."""
     tree: dict[str, Any] = {}
     for name, fact in facts.items():
         spec = specs.get(name)
@@ -45,8 +45,8 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, Absent) else value
 
 
-def unknown_facts(facts: Facts, specs: Mapping[str, FactSpec]) -> dict[str, str]:
-    """Names that could not be told and why, those in maps too: what is left out of the tree, so that it can be read back."""
+def unknown_facts(facts: Facts) -> dict[str, str]:
+    """Unknown facts by name with their reasons, those within maps included, so that a report can be read back."""
     found: dict[str, str] = {}
     for name, fact in facts.items():
         if isinstance(fact, Unknown):
@@ -58,7 +58,7 @@ def unknown_facts(facts: Facts, specs: Mapping[str, FactSpec]) -> dict[str, str]
 
 
 def headline(facts: Facts) -> dict[str, str]:
-    """What stands at the top of the screen: machine (the GPUs), os, kernel, python."""
+    """The words at the top of a screen: machine (the GPUs), os, platform, kernel, memory and Python; empty where unknown."""
     gpus = facts.value("gpus") or []
     names = [str(gpu.get("name") or gpu.get("pci_id") or "GPU") for gpu in gpus if isinstance(gpu, Mapping)]
     counted = [f"{names.count(name)} x {name}" if names.count(name) > 1 else name for name in dict.fromkeys(names)]
@@ -90,7 +90,7 @@ _LATE = ("timeout", "out of time")
 
 
 def not_looked_at(facts: Facts, specs: Mapping[str, FactSpec], incidents: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """(what could not be learnt and why, what time ran out for): lines for a person, once per reason."""
+    """Two lists of lines for a person, each reason once: what could not be read, and what there was no time for."""
     reasons: dict[str, list[str]] = {}
     for name, fact in facts.items():
         if isinstance(fact, Unknown) and fact.reason.split(":")[0] in _TELL:
@@ -102,7 +102,7 @@ def not_looked_at(facts: Facts, specs: Mapping[str, FactSpec], incidents: Sequen
 
 
 def _late(reason: str, names: Sequence[str], specs: Mapping[str, FactSpec]) -> str:
-    """The tool that did not end, else the facts that there was no time for."""
+    """The tool that did not end, else the facts for which there was no time."""
     kind, _, detail = reason.partition(": ")
     if kind == "timeout" and detail and " " not in detail:
         return clause(reason, names, "live")
@@ -110,7 +110,7 @@ def _late(reason: str, names: Sequence[str], specs: Mapping[str, FactSpec]) -> s
 
 
 def _unread(reason: str, names: Sequence[str], specs: Mapping[str, FactSpec]) -> str:
-    """The command or place that gave no answer, and why; a reason that is a sentence of its own says both."""
+    """The command or place that did not answer, and why. A reason that is a sentence by itself says both."""
     kind, _, detail = reason.partition(": ")
     if kind == "permission denied":
         return detail if " " in detail else f"{detail or asker(names[0]) or _subject(names, specs)} (needs root)"

@@ -7,12 +7,12 @@ from typing import Any
 
 from gpudoctor.knowledge.stack_names import stack_that_measured
 from gpudoctor.model.facts import Unknown
-from gpudoctor.model.measurement import FAILED, OK, SKIPPED, Conditions, Measurement
+from gpudoctor.model.measurement import FAILED, OK, SKIPPED, Conditions, Course, Latency, Measurement
 
 FULL = (
     "out of memory", "outofmemory", "memoryerror", "memory was full", "memory is full", "memory was nearly full", "out_of_device_memory",
     "out_of_host_memory", "allocation_failure", "resource_exhausted", "out_of_resources", "not enough memory", "enough gpu video memory",
-    "failed to allocate", "insufficient memory", "bad_alloc",
+    "failed to allocate", "insufficient memory", "bad_alloc", "allocate memory", "e_outofmemory", "failed to map segment",
 )  # fmt: skip
 """How frameworks and our own watch say it; an 'illegal memory access' is another thing."""
 UNSEEN = Unknown("not probed")
@@ -68,7 +68,24 @@ def _record(each: Measurement, all_of_them: Sequence[Measurement], date: str, re
         "gpu_address": _told(seen.gpu_address), "gpu_kind": _told(seen.gpu_kind), "bar_share": _told(seen.bar_share),
         "threads": _told(None if each.replicas else seen.threads), "computed_on": _told(seen.computed_on),
         "fallbacks": UNSEEN if seen.fallbacks is None else list(seen.fallbacks) or None, "python_debug": _told(seen.python_debug),
-        "filesystem": _told(seen.filesystem), "on_windows_drive": _told(seen.on_windows_drive),
+        "settings": UNSEEN if seen.settings is None else list(seen.settings) or None, "other_path": _told(seen.other_path),
+        "other_path_speed_up": _told(seen.other_path_speed_up), "other_path_error": _told(seen.other_path_error),
+        **_course(each.course, latency), "filesystem": _told(seen.filesystem), "on_windows_drive": _told(seen.on_windows_drive),
+    }  # fmt: skip
+
+
+def _course(course: Course | None, latency: Latency | None) -> dict[str, Any]:
+    if course is None:
+        return dict.fromkeys(("slowdown", "slow_steps", "slow_steps_times", "slow_steps_every", "memory_grows", "memory_grows_bytes",
+                              "clock_share", "p99_by_median", "others_rose"), UNSEEN)  # fmt: skip
+    rhythm, growth = course.rhythm, course.growth
+    return {
+        "slowdown": _told(course.slowdown), "slow_steps": rhythm.words if rhythm else None,
+        "slow_steps_times": rhythm.slow_ms / rhythm.fast_ms if rhythm else None, "slow_steps_every": rhythm.every if rhythm else None,
+        "memory_grows": growth.words if growth else None, "memory_grows_bytes": growth.bytes_per_step if growth else None,
+        "clock_share": course.clock_mhz[1] / course.clock_mhz[0] if len(course.clock_mhz) == 2 and course.clock_mhz[0] > 0 else UNSEEN,
+        "p99_by_median": latency.p99 / latency.median if latency and latency.p99 else UNSEEN,
+        "others_rose": _told(course.others_rose),
     }  # fmt: skip
 
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:  # else late, in the functions that make one: most machines ha
     from gpudoctor.model.measurement import Measurement
 
 FOLDER = "measurements"
-FORMAT = 1
 LARGEST = 8_000_000
 """Bytes: what is larger was not written here."""
 DISTRIBUTIONS = {
@@ -85,7 +84,7 @@ def last_measurements(facts: Facts, folder: Path | None = None) -> tuple[LastRun
 
 def keep(measurements: Sequence[Measurement], facts: Facts, folder: Path | None = None) -> str:
     """In place of what was kept of the same environment, framework and device. '' or why it could not be kept."""
-    from gpudoctor.model.measurement import SKIPPED
+    from gpudoctor.model.measurement import KEPT_FORMAT, SKIPPED
 
     environment = facts.value("python.executable")
     if folder is None and switched_off():
@@ -97,7 +96,7 @@ def keep(measurements: Sequence[Measurement], facts: Facts, folder: Path | None 
     for framework, device in dict.fromkeys((each.framework, each.device) for each in done):
         mine = [each for each in done if (each.framework, each.device) == (framework, device)]
         document = {
-            "format": FORMAT, "environment": environment, "framework": framework, "device": device, "date": date,
+            "format": KEPT_FORMAT, "environment": environment, "framework": framework, "device": device, "date": date,
             "depends_on": dict(_depends_on(framework, mine, facts)), "measurements": [each.to_json() for each in mine],
         }  # fmt: skip
         path = (folder or state_folder()) / FOLDER / _name(environment, framework, device)
@@ -115,24 +114,20 @@ def _name(environment: str, framework: str, device: str) -> str:
 
 
 def _parsed(document: Any, facts: Facts) -> LastRun:
-    """Raises ValueError for what `keep` did not write."""
-    from gpudoctor.model.measurement import Measurement
+    """Raises TypedJsonError, a ValueError, for what `keep` did not write."""
+    from gpudoctor.model.measurement import KeptRun
+    from gpudoctor.model.typed_json import read
 
-    if not isinstance(document, Mapping) or document.get("format") != FORMAT:
-        raise ValueError("not of this format")
-    texts = {name: document.get(name) for name in ("environment", "framework", "device", "date")}
-    rows, then = document.get("measurements"), document.get("depends_on")
-    if not all(isinstance(text, str) for text in texts.values()) or not isinstance(rows, list) or not isinstance(then, Mapping):
-        raise ValueError("not of this format")
-    measurements = tuple(Measurement.from_json(row) for row in rows)
-    now = dict(_depends_on(str(texts["framework"]), measurements, facts))
+    kept = read(KeptRun, document)
+    measurements = tuple(kept["measurements"])
+    now = dict(_depends_on(kept["framework"], measurements, facts))
     return LastRun(
-        environment=str(texts["environment"]), framework=str(texts["framework"]), device=str(texts["device"]), date=str(texts["date"]),
-        measurements=measurements, stale=tuple(_changed(then, now)),
+        environment=kept["environment"], framework=kept["framework"], device=kept["device"], date=kept["date"], measurements=measurements,
+        stale=tuple(_changed(kept["depends_on"], now)),
     )  # fmt: skip
 
 
-def _changed(then: Mapping[Any, Any], now: Mapping[str, str | None]) -> Iterator[str]:
+def _changed(then: Mapping[str, str | None], now: Mapping[str, str | None]) -> Iterator[str]:
     """What could be told both times and differs. None is 'not there', a missing key is 'not told'."""
     for name, before in then.items():
         if name in now and now[name] != before:
@@ -169,28 +164,18 @@ def _version(entry: Any) -> str | None:
 
 
 def recorded_runs(document: Any) -> tuple[LastRun, ...]:
-    """Those that a recording of another machine holds (measurements.json): they belong to what was recorded with them."""
-    from gpudoctor.model.measurement import Measurement
+    """The runs in a recording of another machine (measurements.json), where they belong to it; runs that cannot be read are left out."""
+    rows = document.get("runs") if isinstance(document, Mapping) else None
+    if not isinstance(rows, list) or not rows:
+        return ()
+    from gpudoctor.model.measurement import RecordedRun  # late: most machines were never measured
+    from gpudoctor.model.typed_json import TypedJsonError, read
 
     found = []
-    for row in document.get("runs") or () if isinstance(document, Mapping) else ():
+    for row in rows:
         try:
-            measured = tuple(Measurement.from_json(each) for each in row["measurements"])
-            found.append(LastRun(environment="", framework="", device="", date=str(row["date"]), measurements=measured))
-        except (ValueError, KeyError, TypeError, OverflowError, AttributeError):
+            run = read(RecordedRun, row)
+        except TypedJsonError:
             continue
-    return tuple(found)
-
-
-def measurements_of(report: Mapping[str, Any]) -> tuple[Measurement, ...]:
-    """Of a report's document; what cannot be read is left out."""
-    from gpudoctor.model.measurement import Measurement
-
-    found = []
-    rows = report.get("measurements")
-    for row in rows if isinstance(rows, list) else ():
-        try:
-            found.append(Measurement.from_json(row))
-        except (ValueError, KeyError, TypeError, OverflowError, AttributeError):
-            continue
+        found.append(LastRun(environment="", framework="", device="", date=run["date"], measurements=tuple(run["measurements"])))
     return tuple(found)

@@ -12,13 +12,13 @@ from gpudoctor.model.facts import Absent, Facts, FactSpec, Known, Unknown
 SOURCE = "report"
 
 
-def told(tree: Mapping[str, Any], unknown: Mapping[str, Any] | None = None, *, of_today: bool = True) -> Gathered:
+def told(tree: Mapping[str, Any], unknown: Mapping[str, str] | None = None, *, of_today: bool = True) -> Gathered:
     """The facts of a report's tree; what it does not hold is unknown, for the reason in `unknown` (name: reason) where that says it.
 
     `of_today`: this very version made the report; to one of another version those derived facts are added that it has not got.
     """
     facts = Facts()
-    reasons = {str(name): str(reason) for name, reason in (unknown or {}).items()}
+    reasons = dict(unknown or {})
     for name, spec in vocabulary.specs().items():
         found, value = _at(tree, name)
         if found:

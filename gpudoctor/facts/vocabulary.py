@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib import import_module
 
 from gpudoctor.facts import derive, probes, text
@@ -21,8 +22,9 @@ def all_derivations() -> Iterator[Derivation]:
         yield import_module(f"gpudoctor.facts.derive.{name}").DERIVATION
 
 
-def specs() -> dict[str, FactSpec]:
-    """Every fact that is provided, by its name."""
+@cache
+def specs() -> Mapping[str, FactSpec]:
+    """Every fact that is provided, by its name; put together once, since a report asks for each of its facts."""
     named: dict[str, FactSpec] = {}
     for provides in (*(probe.provides for probe in all_probes()), *(derivation.provides for derivation in all_derivations())):
         named.update((spec.name, spec) for spec in provides)
@@ -30,6 +32,7 @@ def specs() -> dict[str, FactSpec]:
     return named
 
 
-def items() -> dict[str, str]:
+@cache
+def items() -> Mapping[str, str]:
     """Records facts and what one of their items is called: {'gpus': 'gpu'}."""
     return {name: spec.item for name, spec in specs().items() if spec.kind == "records" and spec.item}

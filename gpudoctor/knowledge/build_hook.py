@@ -23,17 +23,15 @@ class CatalogueHook(BuildHookInterface):  # type: ignore[type-arg]
         root = Path(self.root)
         sys.path.insert(0, str(root))
         try:
-            from gpudoctor.knowledge.loader import compile_bundle
+            from gpudoctor.knowledge.loader import compile_folder
             from gpudoctor.knowledge.recipes import compile_recipes
         finally:
             sys.path.remove(str(root))
-        bundle = compile_bundle(root / "checks")
-        if not bundle["checks"]:
-            raise RuntimeError(f"{root / 'checks'} holds no checks: a wheel without knowledge must not be built")
+        recipes = json.dumps(compile_recipes(root / "recipes"), separators=(",", ":"))
         self._folder = tempfile.TemporaryDirectory()
-        for name, content in (("catalogue.json", bundle), ("recipes.json", compile_recipes(root / "recipes"))):
+        for name, content in (("catalogue", compile_folder(root / "checks")), ("recipes.json", recipes.encode())):
             compiled = Path(self._folder.name) / name
-            compiled.write_text(json.dumps(content, separators=(",", ":")), encoding="utf-8")
+            compiled.write_bytes(content)
             build_data["force_include"][str(compiled)] = f"gpudoctor/data/{name}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:

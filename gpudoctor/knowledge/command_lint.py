@@ -1,4 +1,4 @@
-"""Rules for the commands of an advice: mistakes that a person who pastes them would pay for."""
+"""Rules for the commands of an advice: mistakes that would harm a person who pastes them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _WEAKENS = re.compile(
 
 
 def wrong_commands(steps: Sequence[Step], said: str) -> Iterator[str]:
-    """What is wrong with the steps of one advice; `said` is all that the advice says in words."""
+    """The mistakes in the steps of one advice. `said` is its whole text."""
     runs = [step.run for step in steps]
     for step in steps:
         for pattern, message in _COMPILED:

@@ -1,4 +1,4 @@
-"""Rules for data files beyond their structure: names that exist, sources, examples that do what they say."""
+"""Rules for data files beyond their structure: names that must exist, sources, and examples with the stated outcome."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ _CURES = ("use-", "avoid-", "fix-", "check-")
 
 
 def lint(
-    checks: Iterable[Check], stacks: Iterable[Stack], specs: Mapping[str, FactSpec], redirects: Mapping[str, str] | None = None
-) -> list[str]:
-    """`topic/id.toml: key: message` for everything that is wrong; empty where all is well."""
+    checks: Iterable[Check], stacks: Iterable[Stack], specs: Mapping[str, FactSpec], redirects: Mapping[str, str] | None = None,
+    only: str | None = None,
+) -> list[str]:  # fmt: skip
+    """One line `topic/id.toml: key: message` for each mistake; empty where there is none. `only`: the one check that is examined."""
     checks, stacks = list(checks), list(stacks)
     ids, stack_ids = [check.id for check in checks], [stack.stack for stack in stacks]
     problems = [f"{check.topic}/{check.id}.toml: id: '{check.id}' exists twice" for check in checks if ids.count(check.id) > 1]
-    for check in checks:
+    for check in checks if only is None else [check for check in checks if check.id == only]:
         problems += [f"{check.topic}/{check.id}.toml: {line}" for line in lint_check(check, specs, ids, stack_ids)]
     problems += _crowded(checks) + _cycles(checks)
     for name, target in (redirects or {}).items():
@@ -56,7 +57,7 @@ def _crowded(checks: list[Check]) -> list[str]:
 
 
 def _cycles(checks: list[Check]) -> list[str]:
-    """Checks that follow from themselves, over however many others."""
+    """Checks whose chain of causes (caused_by) leads back to themselves."""
     causes = {check.id: check.caused_by for check in checks}
 
     def follows_from_itself(start: str) -> bool:
@@ -74,6 +75,7 @@ def _cycles(checks: list[Check]) -> list[str]:
 
 
 def lint_check(check: Check, specs: Mapping[str, FactSpec], ids: list[str], stack_ids: list[str]) -> list[str]:
+    """The mistakes of one check, as `key: message`."""
     problems: list[str] = []
     asked = (check.applies, check.problem, check.suspect, *(v.when for v in check.variants), *(step.when for step in _steps(check)))
     conditions = [c for c in asked if c is not None]
@@ -106,7 +108,7 @@ def lint_check(check: Check, specs: Mapping[str, FactSpec], ids: list[str], stac
 
 
 SHORTEST_LITERAL = 6
-"""Letters of the literal that is searched for first: a shorter one stands everywhere."""
+"""The least number of letters of the literal that is searched first; a shorter one occurs everywhere."""
 
 
 def _signatures(check: Check) -> Iterable[str]:
@@ -132,12 +134,12 @@ def _said(check: Check) -> set[str]:
 
 
 def _gap(pattern: str) -> str | None:
-    """Two gaps without bound make a search quadratic in its window; literals of `text` say the rest."""
+    """Two unbounded gaps would make a search quadratic in its window; the literals of `text` cover the rest."""
     return "has more than two gaps of any length" if len(re.findall(r"(?<!\\)\.[*+]", pattern)) > 2 else None
 
 
 def example_facts(given: Mapping[str, Any]) -> Facts:
-    """The facts of an example; what is not given stays unknown. {unknown = "why"} and {absent = true} stand for themselves."""
+    """The facts of an example. Facts that are not given stay unknown; {unknown = "why"} and {absent = true} are accepted as values."""
     facts = Facts()
     for name, value in given.items():
         facts.set(name, _example_value(value))
@@ -174,6 +176,7 @@ def _patterns(condition: Condition) -> list[str]:
 
 
 def somes(condition: Condition) -> list[AnyItem]:
+    """All `some` conditions within a condition."""
     if isinstance(condition, AnyItem):
         return [condition, *somes(condition.where)]
     return [some for part in getattr(condition, "parts", ()) for some in somes(part)]
@@ -195,7 +198,8 @@ def _template_fields(check: Check) -> set[str]:
 
 
 def unknown_facts(names: Iterable[str], specs: Mapping[str, FactSpec], scope: Collection[str] = frozenset()) -> list[str]:
-    """A name is known where a spec has it, is a map above it, or it is a field of an item of the records facts in `scope`."""
+    """The names that are unknown. A name is known where a spec has it, where it lies below a map, or where it is a field of an item of
+    the records facts in `scope`."""
     fields: dict[str, set[str]] = {}
     for spec in (specs[name] for name in scope if name in specs):
         fields.setdefault(spec.item, set()).update(spec.fields or ())
@@ -212,7 +216,7 @@ def unknown_facts(names: Iterable[str], specs: Mapping[str, FactSpec], scope: Co
 
 
 def _example_names(check: Check, specs: Mapping[str, FactSpec], ids: Sequence[str]) -> Iterable[str]:
-    """What examples name: facts and the fields of their records, and the checks that may answer them too."""
+    """The names in the examples: facts, fields of their records, and the checks in `answered_by`."""
     for example in check.examples:
         where = f"example '{example.name}'"
         for line in unknown_facts(example.facts, specs):

@@ -1,58 +1,47 @@
-"""The catalogue: from the bundle where there is a fresh one, else from the TOML files, plus further folders."""
+"""Loads the catalogue: from the compiled one where it is current, else from the TOML files, plus further folders."""
 
 from __future__ import annotations
 
-import hashlib
 import json
+import mmap
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from gpudoctor.knowledge import paths
+from gpudoctor.knowledge.compiled_catalogue import Bytes, CompiledCatalogue, Entry, compiled
 from gpudoctor.knowledge.structure import DataError, check_from, choices_in, dates_as_text, stack_from
 from gpudoctor.model.check import Catalogue, Check, Stack
 from gpudoctor.rules.needed_facts import needed_by_check
 
-FORMAT = 8
 CACHED = 4
-"""Bundles of checkouts that are kept, the newest ones."""
+"""The number of compiled catalogues of checkouts that are kept, newest first."""
 
 
-def load_catalogue(
-    items: Mapping[str, str], extra: Iterable[str] = (), wanted: Callable[[Mapping[str, Any]], bool] | None = None
-) -> Catalogue:
-    """`items` maps records facts to item names; of our own checks only those are built whose head (`heads`) is `wanted`, all without it.
+def load_catalogue(items: Mapping[str, str], extra: Iterable[str] = (), wanted: Iterable[Entry] | None = None) -> Catalogue:
+    """The catalogue.
 
+    `items` gives the name of an item for each fact of kind records. Of our own checks only the `wanted` entries are built; without it, all.
     Raises DataError for a file that cannot be used.
     """
-    tables = _tables(items)
-    entries = [entry for entry in tables["checks"] if wanted is None or wanted(entry["head"])]
+    ours = our_catalogue(items)
+    entries = ours.entries() if wanted is None else wanted
     checks = [check_from(json.loads(entry["table"]), entry["file"], entry["topic"], items, trusted=True) for entry in entries]
-    stacks = [stack_from(json.loads(entry["table"]), entry["file"], items, trusted=True) for entry in tables["stacks"]]
+    stacks = [stack_from(json.loads(entry["table"]), entry["file"], items, trusted=True) for entry in ours.stacks]
     for folder in extra:
         more_checks, more_stacks = read_folder(Path(folder), items)
         checks, stacks = checks + more_checks, stacks + more_stacks
     ids = [check.id for check in checks]
     for name in {name for name in ids if ids.count(name) > 1} if len(set(ids)) < len(ids) else ():
         raise DataError(f"check '{name}' exists twice; ids are unique, rename the one in the further folder")
-    return Catalogue(checks=tuple(checks), stacks=tuple(stacks), version=tables["version"], redirects=tables["redirects"])
-
-
-def heads(items: Mapping[str, str]) -> list[Mapping[str, Any]]:
-    """The heads of our own checks, without building any.
-
-    A head is the part of a table that tells when it can have a finding: `id`, `for_each`, the `facts` that must be known where it speaks
-    without a message, and of one that speaks by its message `proactive` and `signature`, of each the literals of its `text` in lower case
-    (all of the outer ones, each by any of its inner ones). Raises DataError for a file that cannot be used.
-    """
-    return [entry["head"] for entry in _tables(items)["checks"]]
+    return Catalogue(checks=tuple(checks), stacks=tuple(stacks), version=ours.version, redirects=ours.redirects)
 
 
 def read_folder(folder: Path, items: Mapping[str, str]) -> tuple[list[Check], list[Stack]]:
-    """Checks and stacks of one folder <vendor>/<component>/<id>.toml, examples included."""
+    """The checks and stacks of one folder <vendor>/<component>/<id>.toml, with their examples."""
     if not folder.is_dir():
         raise DataError(f"{folder}: no such folder; a catalogue is a folder of <vendor>/<component>/<id>.toml files")
     closed = paths.closed_to_us(folder)
@@ -85,6 +74,7 @@ def read_tables(folder: Path) -> list[dict[str, Any]]:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
+    """The table of a TOML file. Raises DataError for a file that cannot be read or parsed."""
     from gpudoctor.model.toml_text import loads  # late: the compiled catalogue needs no reader of TOML
 
     try:
@@ -95,13 +85,16 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise DataError(f"{path}: {error.strerror}") from error
 
 
-def compile_bundle(folder: Path) -> dict[str, Any]:
-    """What the wheel carries: tables without examples (tests alone need those), each as JSON text of its own: few of them are wanted."""
-    return _bundle_of(read_tables(folder), read_redirects(folder))
+def compile_folder(folder: Path) -> bytes:
+    """The catalogue that the wheel carries, compiled from the files of a folder. Raises DataError, also for a folder without checks."""
+    entries = read_tables(folder)
+    if not any(not entry["stack"] for entry in entries):
+        raise DataError(f"{folder} holds no checks: a wheel without knowledge must not be built")
+    return _compiled(entries, read_redirects(folder))
 
 
 def read_redirects(folder: Path) -> dict[str, str]:
-    """Ids of checks that went, and what took their place ('' for nothing). Raises DataError."""
+    """The ids of removed checks with their successors (empty for none). Raises DataError."""
     path = folder / paths.REDIRECTS
     table = read_toml(path) if path.is_file() else {}
     for name, target in table.items():
@@ -110,91 +103,97 @@ def read_redirects(folder: Path) -> dict[str, str]:
     return table
 
 
-def _bundle_of(entries: list[dict[str, Any]], redirects: Mapping[str, str]) -> dict[str, Any]:
+def _compiled(entries: list[dict[str, Any]], redirects: Mapping[str, str], key: str = "") -> bytes:
+    """The compiled catalogue: tables without examples, which only tests need, each as JSON text of its own, since few are used in a run."""
     for entry in entries:
         entry["table"].pop("example", None)
-        entry["table"] = {key: _plain(value) for key, value in entry["table"].items()}
+        entry["table"] = {name: _plain(value) for name, value in entry["table"].items()}
+    import hashlib  # late: a wheel needs none
+
     digest = hashlib.sha256(json.dumps(entries, sort_keys=True, default=str).encode()).hexdigest()[:12]
+    checks: list[Entry] = []
+    stacks: list[Entry] = []
     for entry in entries:
-        entry["head"] = _head(entry["table"])
-        entry["table"] = json.dumps(entry["table"], separators=(",", ":"))
-    return {
-        "format": FORMAT,
-        "version": f"{len(entries)} files, {digest}",
-        "checks": [entry for entry in entries if not entry["stack"]],
-        "stacks": [entry for entry in entries if entry["stack"]],
-        "redirects": redirects,
-    }
+        of_a_stack = entry.pop("stack")
+        table = json.dumps(entry["table"], separators=(",", ":"))
+        (stacks if of_a_stack else checks).append({**entry, "table": table, **({} if of_a_stack else {"head": head_of(entry["table"])})})
+    return compiled(checks, stacks, redirects, f"{len(entries)} files, {digest}", key)
 
 
 def _plain(value: Any) -> Any:
-    """Dates as texts, which JSON can hold; conditions and texts as they are."""
+    """A table with its dates as text, which JSON can hold; other values are unchanged."""
     if isinstance(value, list):
         return [dates_as_text(entry) for entry in value]
     return dates_as_text(value) if isinstance(value, Mapping) else str(value) if isinstance(value, date) else value
 
 
-def _head(table: Mapping[str, Any]) -> dict[str, Any]:
+def head_of(table: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a check tells when it can have a finding.
+
+    `id`, `for_each`, the `facts` that must be known where it speaks without a message; and of one that speaks by its message `proactive`
+    and `signature`, of each the literals of its `text` in lower case (all of the outer ones, each by any of its inner ones).
+    """
     head: dict[str, Any] = {"id": table.get("id"), "for_each": table.get("for_each"), "facts": needed_by_check(table)}
     if signatures := table.get("signature"):
         head |= {"proactive": bool(table.get("proactive")), "signature": [choices_in(signature["text"]) for signature in signatures]}
     return head
 
 
-def _tables(items: Mapping[str, str]) -> dict[str, Any]:
-    ready = our_bundle()
+def our_catalogue(items: Mapping[str, str]) -> CompiledCatalogue:
+    """Our own checks and stacks, compiled: those of the wheel, or of a checkout, where they are compiled again after a change of a file.
+    Raises DataError for a file that cannot be used."""
+    ready = compiled_before()
     if ready is not None:
         return ready
     folder = paths.checkout_checks()
-    assert folder is not None  # else there is a bundle
+    assert folder is not None  # else there is a compiled one
     entries = read_tables(folder)
     _built(entries, items)  # raises before anything wrong is kept
-    made = {**_bundle_of(entries, read_redirects(folder)), "key": _key_of(folder)}
-    _write_cache(paths.cached_bundle(folder), made)
-    return made
+    content = _compiled(entries, read_redirects(folder), _key_of(folder))
+    _write_cache(paths.cached_catalogue(folder), content)
+    return CompiledCatalogue(content)
 
 
-def our_bundle() -> dict[str, Any] | None:
-    """The compiled catalogue: of the wheel, or the one that a checkout keeps while its files are the same. None: still to be made.
-    Raises DataError for the bundle of a wheel that cannot be read."""
+def compiled_before() -> CompiledCatalogue | None:
+    """The compiled catalogue of the wheel, or the one that a checkout has cached for unchanged files. None where it must still be
+    compiled. Raises DataError for a damaged one of a wheel."""
     folder = paths.checkout_checks()
-    return _of_wheel(paths.BUNDLE) if folder is None else _of_checkout(paths.cached_bundle(folder), _key_of(folder))
+    return _of_wheel(paths.COMPILED) if folder is None else _of_checkout(paths.cached_catalogue(folder), _key_of(folder))
 
 
 @lru_cache(maxsize=1)
-def _of_wheel(bundle: Path) -> dict[str, Any]:
-    return _read_bundle(bundle)
-
-
-@lru_cache(maxsize=1)
-def _kept(cache: Path, key: str) -> dict[str, Any]:
-    """Raises OSError or ValueError where there is none, or one of other files."""
-    bundle = json.loads(cache.read_text(encoding="utf-8"))
-    if not isinstance(bundle, dict) or bundle.get("key") != key:
-        raise ValueError("made of other files")
-    return bundle
-
-
-def _of_checkout(cache: Path, key: str) -> dict[str, Any] | None:
+def _of_wheel(path: Path) -> CompiledCatalogue:
     try:
-        return _kept(cache, key)
-    except (OSError, ValueError):
+        return CompiledCatalogue(_mapped(path))
+    except (OSError, ValueError, KeyError) as error:
+        raise DataError(f"{path}: the compiled catalogue cannot be read ({error}); reinstall gpudoctor") from error
+
+
+def _of_checkout(path: Path, key: str) -> CompiledCatalogue | None:
+    try:
+        return _kept(path, key)
+    except (OSError, ValueError, KeyError):
         return None
 
 
-def _read_bundle(path: Path) -> dict[str, Any]:
-    try:
-        bundle = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise DataError(f"{path}: the compiled catalogue cannot be read ({error}); reinstall gpudoctor") from error
-    if not isinstance(bundle, dict) or bundle.get("format") != FORMAT:
-        raise DataError(f"{path}: the compiled catalogue is of another version; reinstall gpudoctor")
-    return bundle
+@lru_cache(maxsize=1)
+def _kept(path: Path, key: str) -> CompiledCatalogue:
+    """The cached catalogue. Raises OSError, ValueError or KeyError where there is none for these files."""
+    found = CompiledCatalogue(_mapped(path))
+    if found.key != key:
+        raise ValueError("made of other files")
+    return found
 
 
+def _mapped(path: Path) -> Bytes:
+    with open(path, "rb") as file:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+@lru_cache(maxsize=1)
 def _key_of(folder: Path) -> str:
-    """Names, sizes and times of all files: a stat each, no read."""
-    listed = [str(FORMAT), str(folder)]
+    """A key of the names, sizes and times of all files; no file is read. Within one process it is computed once."""
+    listed = [str(folder)]
     folders = [str(folder)]
     while folders:
         for entry in sorted(os.scandir(folders.pop()), key=lambda entry: entry.name):
@@ -203,18 +202,20 @@ def _key_of(folder: Path) -> str:
             elif entry.name.endswith(".toml"):
                 stat = entry.stat()
                 listed.append(f"{entry.path} {stat.st_size} {stat.st_mtime_ns}")
+    import hashlib  # late: a wheel needs none
+
     return hashlib.sha256("\n".join(listed).encode()).hexdigest()
 
 
-def _write_cache(path: Path, bundle: Mapping[str, Any]) -> None:
-    """Best effort, atomic: a read-only home costs time, nothing else."""
+def _write_cache(path: Path, content: bytes) -> None:
+    """Writes the cache atomically. Errors are ignored: without a writable home only time is lost."""
     import tempfile  # late: it costs more than all that a fresh cache needs
 
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(prefix="catalogue-", dir=path.parent)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(json.dumps(bundle, separators=(",", ":")))
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
         os.replace(temporary, path)
         for old in sorted(path.parent.glob("catalogue*"), key=lambda each: each.stat().st_mtime)[:-CACHED]:
             old.unlink()

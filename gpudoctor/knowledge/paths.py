@@ -1,15 +1,14 @@
-"""Where the knowledge lies: beside the package in a checkout, inside it as one bundle in a wheel."""
+"""Where the knowledge base lies: beside the package in a checkout, inside it, compiled, in a wheel."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 from pathlib import Path
 
 REDIRECTS = "redirects.toml"
-"""In a folder of checks: what became of ids that went."""
+"""The file, in a folder of checks, with the successors of removed ids."""
 PACKAGE = Path(__file__).resolve().parent.parent
-BUNDLE = PACKAGE / "data" / "catalogue.json"
+COMPILED = PACKAGE / "data" / "catalogue"
 RECIPE_BUNDLE = PACKAGE / "data" / "recipes.json"
 
 
@@ -19,7 +18,7 @@ def checkout_checks() -> Path | None:
 
 
 def checkout_recipes() -> Path | None:
-    """The folder `recipes/` of the same; None in a wheel."""
+    """The folder `recipes/` of a checkout or editable install; None in a wheel."""
     return _of_checkout("recipes")
 
 
@@ -28,17 +27,19 @@ def _of_checkout(name: str) -> Path | None:
     return folder if folder.is_dir() and (PACKAGE.parent / "pyproject.toml").is_file() else None
 
 
-def cached_bundle(folder: Path) -> Path:
-    """Where an editable install keeps the bundle of this folder of checks, made on first use: two checkouts do not share one file."""
+def cached_catalogue(folder: Path) -> Path:
+    """The path of the compiled catalogue of an editable install; each checkout has a file of its own."""
+    import hashlib  # late: a wheel needs none
+
     root = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return Path(root) / "gpudoctor" / f"catalogue-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:12]}.json"
+    return Path(root) / "gpudoctor" / f"catalogue-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:12]}"
 
 
 def files_of(folder: Path) -> list[Path]:
-    """Every data file in the folders of a catalogue, however deep; what lies beside those folders is none."""
+    """Every data file in the subfolders of a catalogue, at any depth; files beside those folders are not included."""
     return sorted(path for path in folder.glob("*/**/*.toml"))
 
 
 def closed_to_us(folder: Path) -> Path | None:
-    """The first folder of a catalogue that may not be read: what is in it would be passed over in silence."""
+    """The first folder of a catalogue without read permission: its content would be skipped silently."""
     return next((path for path in (folder, *folder.glob("**/")) if not os.access(path, os.R_OK | os.X_OK)), None)

@@ -13,21 +13,11 @@ from gpudoctor.knowledge.structure import DataError, TableReader
 from gpudoctor.model.check import LAYERS
 from gpudoctor.model.condition import Combination, Condition, Leaf
 from gpudoctor.model.facts import FactSpec
-from gpudoctor.model.policy import SCHEMA, Count, Demand, Reached
+from gpudoctor.model.policy import MOST_DEVICES, SCHEMA, VENDORS, VERSIONS, Count, Demand, Reached
 from gpudoctor.rules.conditions import did_you_mean, facts_of
 
-VENDORS = ("nvidia", "amd", "intel", "graphcore", "apple", "microsoft")
-VERSIONS = {
-    "kernel": ("kernel.version", "kernel-driver"), "os": ("os.version", "device"), "python": ("python.version", "framework"),
-    "nvidia-driver": ("nvidia.in_use", "kernel-driver"), "amd-driver": ("amd.driver.version", "kernel-driver"),
-    "rocm": ("rocm.version", "runtime"), "cuda-toolkit": ("nvidia.toolkit.version", "runtime"),
-    "intel-runtime": ("intel.runtime.version", "user-driver"), "level-zero-loader": ("level_zero.loader.version", "runtime"),
-    "oneapi": ("oneapi.active", "runtime"), "opencl-loader": ("opencl.loader.version", "runtime"),
-    "poplar-sdk": ("poplar.sdk.version", "runtime"), "nvidia-container-toolkit": ("nvidia.container_toolkit.version", "runtime"),
-}  # fmt: skip
-"""Keys of [versions]: the fact that each asks for, and its layer."""
 NOMINAL = 0.93
-"""Of the memory that a card is sold with, what drivers report at least."""
+"""The share of a card's nominal memory that drivers report at least."""
 _NUMBER = (int, float)
 _TOP = {"schema": str, "device": list, "versions": dict, "packages": dict, "throughput": list, "demand": list}
 _DEVICE = {"count": int, "vendor": str, "name": str, "memory_gib": _NUMBER, "advice": str}
@@ -37,7 +27,7 @@ _DEMAND = {"name": str, "that": dict, "advice": str, "layer": str, "stacks": lis
 
 
 def read_policy(path: str, specs: Mapping[str, FactSpec]) -> tuple[Demand, ...]:
-    """The demands in the order of the file's kinds. Raises DataError with the file and the key."""
+    """The demands of a policy file, in the order of its kinds. Raises DataError with the file and the key."""
     if not Path(path).is_file():
         raise DataError(
             f"{path}: no such file; a policy is a TOML file with [[device]], [versions], [packages], [[throughput]] or [[demand]], "
@@ -47,7 +37,7 @@ def read_policy(path: str, specs: Mapping[str, FactSpec]) -> tuple[Demand, ...]:
 
 
 def demands_of(table: Mapping[str, Any], file: str, specs: Mapping[str, FactSpec], text: str = "") -> tuple[Demand, ...]:
-    """The same of a table that was read. `text` is the file's, for the lines of the demands."""
+    """The demands of a parsed policy. `text` is the content of the file, to find the lines of the demands."""
     policy = _Policy(file, specs, text)
     policy.read.keys(table, _TOP, "", ())
     if table.get("schema", SCHEMA) != SCHEMA:
@@ -73,7 +63,7 @@ class _Policy:
     def device(self, entry: Any, where: str, place: str) -> Demand:
         table = self.read.keys(entry, _DEVICE, where, ())
         count = table.get("count", 1)
-        if isinstance(count, bool) or not 1 <= count <= 4096:
+        if isinstance(count, bool) or not 1 <= count <= MOST_DEVICES:
             raise self.read.fail(f"{where}.count", f"{count!r}: expected a number from 1 on (what must not be there: a [[demand]])")
         tests: list[Condition] = []
         words = []
@@ -103,7 +93,7 @@ class _Policy:
             )  # fmt: skip
 
     def packages(self, table: Mapping[str, Any]) -> Iterator[Demand]:
-        """Of the target Python environment, under their names on the package index."""
+        """Demands on packages of the target Python environment, by their names on the package index."""
         for key, wanted in table.get("packages", {}).items():
             name = re.sub(r"[-_.]+", "-", key).lower()
             condition = self._range(f"python.distributions.{name}", wanted, f"packages.{key}")
@@ -157,7 +147,7 @@ class _Policy:
         return " ".join(table.get("advice", "").split())
 
     def _place(self, pattern: str, number: int = 0, start: int = 0) -> str:
-        """file:line of the line that matches for the `number`-th time from `start` on; the file alone where none does."""
+        """file:line of the line that matches for the `number`-th time from line `start` on; the file alone where none matches."""
         header = re.compile(pattern)
         lines = [line for line, text in enumerate(self._lines[start:], start + 1) if header.match(text[:400])]
         return f"{self._file}:{lines[number]}" if number < len(lines) else self._file

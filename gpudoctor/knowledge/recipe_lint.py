@@ -1,4 +1,4 @@
-"""Rules for recipes beyond their structure: names that exist, sources, addresses. What plans come out is tried elsewhere."""
+"""Rules for recipes beyond their structure: names that must exist, sources and addresses. Plans are tested elsewhere."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ADDRESS_KEYS = ("repository", "index", "address", "first_index", "find_links")
 
 
 def lint_book(book: RecipeBook, specs: Mapping[str, FactSpec], stacks: list[str]) -> list[str]:
-    """`name/id.toml: message` for everything that is wrong."""
+    """One line `name/id.toml: message` for each mistake."""
     names = book.names()
     problems = [f"{recipe.name}/{recipe.id}.toml: {line}" for recipe in book.recipes for line in _lint(recipe, book, specs, stacks)]
     problems += [f"recipes: nothing serves '{name}', which people type" for name in RECIPES if name not in names]
@@ -28,7 +28,7 @@ def lint_book(book: RecipeBook, specs: Mapping[str, FactSpec], stacks: list[str]
 
 
 def addresses_of(step: StepTemplate) -> set[str]:
-    """Names of the addresses that a step fetches from; an index may have a folder after a slash."""
+    """The names of the addresses that a step downloads from; an index may have a folder behind a slash."""
     found = set()
     for key in _ADDRESS_KEYS:
         value = step.settings.get(key, [])

@@ -1,4 +1,4 @@
-"""The recipe book: recipes/<name>/<id>.toml and recipes/addresses.toml, or the one JSON file that a wheel carries instead."""
+"""The recipe book: recipes/<name>/<id>.toml and recipes/addresses.toml, or the one JSON file of a wheel."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def load_book(items: Mapping[str, str]) -> RecipeBook:
 
 
 def read_book(folder: Path, items: Mapping[str, str]) -> RecipeBook:
-    """The recipes of one folder, examples included."""
+    """The recipes of one folder, with their examples."""
     return _book(read_recipe_tables(folder), items)
 
 
 def read_recipe_tables(folder: Path) -> dict[str, Any]:
-    """Raw tables, as the wheel carries them (there without examples)."""
+    """The raw tables, as the wheel carries them (there without examples)."""
     addresses = folder / ADDRESSES
     return {
         "format": FORMAT,
@@ -60,6 +60,7 @@ def read_recipe_tables(folder: Path) -> dict[str, Any]:
 
 
 def compile_recipes(folder: Path) -> dict[str, Any]:
+    """The recipes of a folder without their examples, as a wheel carries them."""
     tables = read_recipe_tables(folder)
     for entry in tables["recipes"]:
         entry["table"].pop("example", None)
@@ -67,7 +68,7 @@ def compile_recipes(folder: Path) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A table whose TOML dates have become texts."""
+    """A table with its TOML dates as text."""
     if isinstance(value, dict):
         return {key: _plain(inner) for key, inner in value.items()}
     if isinstance(value, list):
@@ -107,6 +108,7 @@ def _address(read: TableReader, name: str, table: Any) -> Address:
 
 
 def recipe_from(table: Mapping[str, Any], file: str, items: Mapping[str, str]) -> Recipe:
+    """The recipe of a file's table. Raises DataError."""
     read = TableReader(file, items)
     read.keys(table, _RECIPE_KEYS, "", ("id", "name", "title", "platform", "applies", "step", "source"))
     read.one_of(table["name"], RECIPES + PARTS, "name")

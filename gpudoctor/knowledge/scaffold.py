@@ -1,4 +1,4 @@
-"""A new check file: it works as it stands, and lint reminds of every TODO."""
+"""The file of a new check: it is valid as it is, and lint reports every remaining TODO."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ expect = "ok"
 facts = {{ "gpus" = [ {{ address = "0000:03:00.0", vendor = "intel", driver = "xe" }} ] }}
 '''
 DUE_IN = 181
-"""Days after which a new check is read again."""
+"""The number of days after which a new check must be reviewed."""
 
 
 def scaffold(folder: Path, topic: str, check_id: str, stack: str, today: str) -> Path:
-    """Writes <folder>/<topic>/<id>.toml and says where. Raises DataError for a bad name or a file that is there."""
+    """Writes <folder>/<topic>/<id>.toml and returns its path. Raises DataError for an invalid name and for a file that exists."""
     if not _ID.fullmatch(check_id):
         raise DataError(f"'{check_id}' is no id: lower-case words joined by '-', two at least, such as gpu-without-driver")
     if not re.fullmatch(r"[a-z0-9-]+(?:/[a-z0-9-]+)?", topic):

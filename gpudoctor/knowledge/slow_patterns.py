@@ -1,7 +1,8 @@
-"""How long an expression takes at worst: measured on texts that are made to hurt it, from its own parse.
+"""The worst-case time of a regular expression, measured on texts that are built from its own parse tree to make it slow.
 
-A backtracking matcher is slow where a repeat can give back what the next one takes. So each repeat is fed what it eats: behind what leads
-up to it and before what it never finds, together with its neighbours, and over and over from the beginning of the expression.
+A backtracking matcher is slow where a repeat can give back characters that the next one takes. Each repeat is therefore fed with characters
+that it accepts, behind a text that leads to it and before a text that never matches, together with its neighbours, and repeatedly from the
+beginning of the expression.
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ _REPEATS = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
 _LETTERS = "a0 _.:-/\tA=\"'(\n,;\\[é"
 _TAILS = ("", "\0", "\n!")
 _SHORTEST, _TELLING = 25, 400
-"""Letters of the first trial, and of the one from which on the growth can be trusted."""
+"""The number of letters of the first trial, and the number from which the growth of the time is reliable."""
 _HOPELESS = 4.0
-"""A time that grows with this power of the length ends no trial in time."""
+"""A time that grows with this power of the length cannot be measured to the end."""
 SUSPECT_SECONDS = 0.02
-"""CPU seconds for one window from which on an expression is compared with one that is known to be too slow."""
+"""CPU seconds for one window above which an expression is compared with a reference that is known to be too slow."""
 _TOO_SLOW = ("[a-z]+ [0-9]", "a")
-"""Each letter begins a match that ends where the text does: some 20 million steps for a window, 30 to 60 ms."""
+"""The reference: each letter begins a match that ends where the text does. A window takes some 20 million steps, 30 to 60 ms."""
 _SHARE = 0.8
-"""Of what that takes at the same moment: machines differ, and so does what else they do."""
+"""The share of the reference's time, measured at the same moment, that counts as too slow: machines differ in speed and load."""
 _BEYOND_DOUBT = 3.0
 _NEIGHBOURS = 3
 _LETTERS_TRIED = 6
@@ -39,7 +40,7 @@ Use = Callable[["re.Pattern[str]", str], object]
 
 
 class Attack(NamedTuple):
-    """A text of any length: `body` again and again between `head` and `tail`."""
+    """A text of any length: `body` repeated between `head` and `tail`."""
 
     head: str
     body: str
@@ -51,13 +52,16 @@ class Attack(NamedTuple):
 
 
 class Cost(NamedTuple):
+    """CPU seconds for the slowest text that was found, and the attack that it was made from."""
+
     seconds: float
     attack: Attack | None
 
 
 @lru_cache(maxsize=1024)
 def slow_pattern(pattern: str, length: int = LONGEST_WINDOW) -> str | None:
-    """Why an expression of a check could take more than linear time: by its form, else by the slowest text of `length` letters found."""
+    """Why an expression could take more than linear time: by its form, else by the slowest text of `length` letters that was found;
+    None where it cannot."""
     fault = _by_form(_PARSER.parse(pattern), False)
     if fault is None:
         cost = worst(pattern, re.IGNORECASE, length, max(SUSPECT_SECONDS, _known_seconds()))
@@ -71,8 +75,8 @@ def slow_pattern(pattern: str, length: int = LONGEST_WINDOW) -> str | None:
 
 
 def is_too_slow(pattern: str, flags: int, length: int, attack: Attack, use: Use = re.Pattern.search) -> bool:
-    """Whether this text costs about as much as the expression that is known to be too slow does now: in two of three comparisons, since
-    either side may meet a busy moment of the machine."""
+    """Whether the text costs about as much as the reference does now, in two of three comparisons, since the machine may be busy in
+    either."""
     compiled = re.compile(pattern, flags)
 
     def is_slower() -> bool:
@@ -84,18 +88,18 @@ def is_too_slow(pattern: str, flags: int, length: int, attack: Attack, use: Use 
 
 
 def _seconds_of_the_known() -> float:
-    """What the expression that is known to be too slow takes at this moment."""
+    """The time of the reference at this moment."""
     expression, letter = _TOO_SLOW
     known = re.compile(expression)
     return min(_seconds(known, letter * LONGEST_WINDOW, re.Pattern.search) for _ in range(3))
 
 
 _known_seconds = lru_cache(maxsize=1)(_seconds_of_the_known)
-"""The same, once for all expressions: how long the search for a worse text goes on."""
+"""The time of the reference, measured once: the limit of the search for a slower text."""
 
 
 def _by_form(tree: Any, repeated: bool) -> str | None:
-    """An unbounded repeat inside another, a wide counted gap, a reference back to a group."""
+    """Forms that are always refused: an unbounded repeat inside another, a wide counted gap, a reference back to a group."""
     for operation, argument in tree:
         name = str(operation)
         below = repeated
@@ -115,8 +119,11 @@ def _by_form(tree: Any, repeated: bool) -> str | None:
 
 
 def worst(pattern: str, flags: int, length: int, suspect: float, use: Use = re.Pattern.search) -> Cost:
-    """CPU seconds for the slowest text of `length` letters that was found. Texts that stay below `suspect` are measured roughly only; the
-    search ends with one that takes far more, so that a comparison with it does not depend on a busy moment of the machine."""
+    """CPU seconds for the slowest text of `length` letters that was found.
+
+    Texts below `suspect` are measured roughly only. The search ends with a text that takes far more, so that the comparison does not depend
+    on a busy moment of the machine.
+    """
     compiled = re.compile(pattern, flags)
     enough = _BEYOND_DOUBT * suspect
     cost = Cost(0.0, None)
@@ -142,8 +149,8 @@ def attacks(pattern: str, flags: int = 0) -> list[Attack]:
 
 
 def _measured(compiled: re.Pattern[str], attack: Attack, length: int, suspect: float, enough: float, use: Use) -> float:
-    """Twice as long a text each time, until it takes `enough`, or until it is plain how the time grows: expected for the full length.
-    What cannot reach `suspect` at the full length is not measured further."""
+    """The time expected for the full length: the text is doubled until it takes `enough`, or until the growth is clear. A text that
+    cannot reach `suspect` is not measured further."""
     before, at = 0.0, _SHORTEST
     while True:
         at = min(at, length)
@@ -168,7 +175,7 @@ def _seconds(compiled: re.Pattern[str], text: str, use: Use) -> float:
 
 
 def _of_sequence(items: Sequence[Any], head: str, letters: Sequence[str]) -> Iterator[Attack]:
-    """`head` leads up to the first of the items."""
+    """The attacks on a sequence of items. `head` leads to the first of them."""
     repeats = [number for number, (operation, argument) in enumerate(items) if str(operation) in _REPEATS and argument[1] > 1]
     for number, (operation, argument) in enumerate(items):
         before = head + _sample(items[:number], "")
@@ -197,7 +204,7 @@ def _inside(operation: str, argument: Any) -> Sequence[Any]:
 
 
 def _sample(items: Sequence[Any], letter: str) -> str:
-    """A text that the items match, or nearly; of `letter` wherever it may stand."""
+    """A text that the items match, or nearly match, with `letter` wherever it is allowed."""
     parts = []
     for operation, argument in items:
         name = str(operation)
@@ -242,7 +249,7 @@ def _in_set(operation: str, argument: Any, letter: str) -> bool:
 
 
 def _first(name: str, argument: Any) -> str:
-    """A letter of a set that holds none of the usual ones."""
+    """A letter of a set that contains none of the usual ones."""
     for operation, inner in argument if name == "IN" else ():
         if str(operation) in ("LITERAL", "RANGE"):
             return chr(inner if str(operation) == "LITERAL" else inner[0])

@@ -1,4 +1,4 @@
-"""What people call a stack: `check --stack`, `setup`, `audit --backend` and `validate --device` read the tables [names] of our stacks."""
+"""The names of stacks in `check --stack`, `setup`, `audit --backend` and `validate --device`, from the tables [names] of our stacks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from gpudoctor.knowledge import paths
-from gpudoctor.knowledge.loader import our_bundle, read_toml
+from gpudoctor.knowledge.loader import compiled_before, read_toml
 from gpudoctor.knowledge.structure import stack_names_from
 from gpudoctor.model.stack_names import StackNames
 
@@ -17,10 +17,10 @@ NEAR = 0.75
 @lru_cache(maxsize=1)
 def all_names() -> Mapping[str, StackNames]:
     """By stack, in the order of the ids. Raises structure.DataError for a file of ours that cannot be used."""
-    bundle = our_bundle()
-    if bundle is not None:
-        tables = [(json.loads(entry["table"]), entry["file"]) for entry in bundle["stacks"]]
-    else:  # a checkout whose bundle is still to be made
+    compiled = compiled_before()
+    if compiled is not None:
+        tables = [(json.loads(entry["table"]), entry["file"]) for entry in compiled.stacks]
+    else:  # a checkout whose catalogue is still to be made
         folder = paths.checkout_checks()
         assert folder is not None
         tables = [(read_toml(path), str(path)) for path in sorted(folder.glob("stacks/*/stack.toml"))]
@@ -28,19 +28,19 @@ def all_names() -> Mapping[str, StackNames]:
 
 
 def named(word: str) -> str | None:
-    """The stack that a name or alias stands for, in whatever case."""
+    """The stack that a name or alias stands for, in upper or lower case; None where there is none."""
     plain = word.strip().lower()
     known = all_names()
     return plain if plain in known else next((stack for stack, names in known.items() if plain in names.aliases), None)
 
 
 def stack_of(word: str) -> str:
-    """The stack's id; a word that names none comes back as it is."""
+    """The id of the stack; an unknown word is returned as it is."""
     return named(word) or word
 
 
 def setup_of(word: str, known: Iterable[str]) -> str:
-    """The name of the recipe; names that setup itself knows stay."""
+    """The name of the recipe; names that `setup` knows itself are returned as they are."""
     stack = named(word)
     if word in known or stack is None:
         return word
@@ -49,19 +49,19 @@ def setup_of(word: str, known: Iterable[str]) -> str:
 
 
 def backend_of(word: str, known: Iterable[str]) -> str:
-    """The backend of audit; a framework that runs on several is none, and comes back as it is."""
+    """The backend of `audit`; a framework that runs on several backends is returned as it is."""
     stack = named(word)
     return word if word in known or stack is None else all_names()[stack].backend or word
 
 
 def device_of(word: str, known: Iterable[str]) -> str:
-    """The kind of device of validate."""
+    """The kind of device of `validate`; an unknown word is returned as it is."""
     stack = named(word)
     return word if word in known or stack is None else all_names()[stack].device or word
 
 
 def suggestion(word: str, choices: Iterable[str]) -> str:
-    """' (did you mean …?)' where all near names are of one kin: 'gpu' is as near to ipu as to cpu, and neither may be meant."""
+    """' (did you mean …?)' where all similar names are of one kin: 'gpu' is as similar to ipu as to cpu, and neither may be meant."""
     import difflib
 
     near = difflib.get_close_matches(word.lower(), list(choices), n=3, cutoff=NEAR)
@@ -75,12 +75,12 @@ def every_name() -> list[str]:
 
 
 def stack_that_measured(framework: str, backend: str) -> str | None:
-    """The stack whose upper rungs a measurement fills."""
+    """The stack whose upper layers a measurement decides; None where there is none."""
     known = all_names().items()
     exact = next((stack for stack, names in known if f"{framework} {backend}" in names.measured_as), None)
     return exact or next((stack for stack, names in known if framework in names.measured_as), None)
 
 
 def stacks_on(framework: str) -> list[str]:
-    """The stacks that stand on a framework: a failing torch_directml breaks no other one."""
+    """The stacks that use a framework: a failed import of torch_directml breaks no other stack."""
     return [stack for stack, names in all_names().items() if framework in names.frameworks]

@@ -1,4 +1,4 @@
-"""Strict tables to models: every error names the file, the key path and, where it can, what was meant."""
+"""Builds the models from the tables of data files. Every error names the file, the key path and, where possible, the likely intention."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from gpudoctor.rules.synonyms import GROUPS, PREFIX
 
 
 class DataError(ValueError):
-    """A data file that cannot be used: `file: key: what was wrong, what was expected`."""
+    """A data file that cannot be used: `file: key: what is wrong, what was expected`."""
 
 
 _CHECK_KEYS = {
@@ -46,7 +46,7 @@ _NAMES: dict[Any, str] = {str: "a text", list: "a list", dict: "a table", bool: 
 
 
 class TableReader:
-    """Reads the tables of one file; `items` maps records facts to the name of an item; `trusted` as in rules.conditions."""
+    """Reads the tables of one file. `items` gives the name of an item for each fact of kind records; `trusted` as in rules.conditions."""
 
     def __init__(self, file: str, items: Mapping[str, str], trusted: bool = False) -> None:
         self.file, self.items, self.trusted = file, items, trusted
@@ -90,6 +90,7 @@ class TableReader:
 
 
 def check_from(table: Mapping[str, Any], file: str, topic: str, items: Mapping[str, str], trusted: bool = False) -> Check:
+    """The check of a file's table. `topic` is the folder below the catalogue. Raises DataError."""
     read = TableReader(file, items, trusted)
     required = ("id", "title", "severity", "layer", "stacks", "explanation", "advice")
     read.keys(table, _CHECK_KEYS, "", (*required, *(() if table.get("signature") else ("problem",))))
@@ -138,7 +139,7 @@ def _advice_values(read: TableReader, table: Mapping[str, Any], where: str) -> d
 
 
 def _step(read: TableReader, entry: Any, where: str) -> Step:
-    """A command, or a table of the command and the condition under which it is shown."""
+    """One step: a command, or a table with the command and the condition under which it is shown."""
     if isinstance(entry, str):
         return Step(run=entry)
     read.keys(entry, {"run": str, "when": dict}, where, ("run",))
@@ -163,6 +164,7 @@ def _verified(read: TableReader, table: Any) -> Verified:
 
 
 def source_from(read: TableReader, table: Any, number: int) -> Source:
+    """One [[source]]. Raises DataError."""
     where = f"source[{number}]"
     keys = {"ref": str, "read": str, "published": str, "supports": list, "literal": str, "says": str}
     table = read.keys(dates_as_text(table), keys, where, ("ref", "read"))
@@ -171,7 +173,7 @@ def source_from(read: TableReader, table: Any, number: int) -> Source:
 
 
 def _examples(read: TableReader, table: Any, number: int) -> list[Example]:
-    """One example, or one of each of its `texts`."""
+    """One example, or one for each of its `texts`."""
     where = f"example[{number}]"
     keys = {"name": str, "expect": str, "facts": dict, "text": str, "texts": list, "answered_by": list}
     read.keys(table, keys, where, ("name", "expect"))
@@ -203,7 +205,7 @@ def _signature(read: TableReader, table: Any, number: int) -> Signature:
 
 
 def _literals(read: TableReader, entries: list[Any], where: str) -> Literals:
-    """A list of texts (all of them) or of lists of texts (any of them)."""
+    """Literals from a list of texts (all of them must occur) or of lists of texts (any of each)."""
     choices = [entry if isinstance(entry, list) else [entry] for entry in entries]
     if not all(choice and all(isinstance(word, str) and word.strip("* ") for word in choice) for choice in choices):
         raise read.fail(where, "expected a list of texts, or of lists of alternative texts")
@@ -216,11 +218,12 @@ def _literals(read: TableReader, entries: list[Any], where: str) -> Literals:
 
 
 def choices_in(entries: Sequence[str | Sequence[str]]) -> list[list[str]]:
-    """As a check file writes them (a text that must be there, or a list of which any must) to lists in lower case."""
+    """The lists of alternatives in lower case; a check file writes a single alternative as a plain text."""
     return [[entry.lower()] if isinstance(entry, str) else [word.lower() for word in entry] for entry in entries]
 
 
 def stack_from(table: Mapping[str, Any], file: str, items: Mapping[str, str], trusted: bool = False) -> Stack:
+    """The stack of a file's table. Raises DataError."""
     read = TableReader(file, items, trusted)
     read.keys(
         table, {"stack": str, "title": str, "applicable": dict, "used": dict, "vendors": list, "processor": bool, "names": dict,
@@ -237,7 +240,7 @@ def stack_from(table: Mapping[str, Any], file: str, items: Mapping[str, str], tr
 
 
 def stack_names_from(table: Mapping[str, Any], file: str) -> StackNames:
-    """The table [names] alone of a stack's file. Raises DataError."""
+    """The table [names] of a stack's file. Raises DataError."""
     return _names(TableReader(file, {}), table)
 
 

@@ -1,4 +1,4 @@
-"""Rules for what a check says to a person: titles, explanations, advice, sources, dates and the names of examples."""
+"""Rules for the texts of a check: titles, explanations, advice, sources, dates and the names of examples."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpudoctor.rules.templates import readable
 
 LONGEST_TITLE, LONGEST_DO, LONGEST_WHY, LONGEST_OTHERWISE = 110, 160, 360, 300
 HALF_A_YEAR, TWO_YEARS = 190, 740
-"""Days after which a check must be read again: one that names versions or addresses, any other."""
+"""The number of days after which a check must be reviewed: one that names versions or addresses, and any other."""
 _CURE = re.compile(
     r"^(?:Install|Update|Upgrade|Use|Set|Unset|Remove|Disable|Enable|Check|Run|Try|Make|Add|Reinstall|Downgrade|Restart"
     r"|Load|Choose)\b(?! of\b)"
@@ -26,7 +26,7 @@ UNPLAIN = re.compile(
     r"|\blogs? in anew\b|\bis not here\b|\b(?:you|this user|this user or container) may not (?:open|read)\b",
     re.IGNORECASE,
 )
-"""Phrases that are no plain English: docs/guide/style.md."""
+"""Phrases that are not plain English: docs/guide/style.md."""
 _STAMP = re.compile(
     r"(?:said|something else|nothing of it|as it is printed|as a person says it|another wording|said in a text|told"
     r"|example)(?: \d+)?",
@@ -37,6 +37,7 @@ _INDEX = re.compile(r"\bwhl/(?:cu|rocm)\d")
 
 
 def wrong_texts(check: Check) -> Iterator[str]:
+    """The mistakes in the texts of one check, as `key: message`."""
     yield from _title(check)
     given: Mapping[str, Any] = {"do": check.advice.do, "steps": check.advice.steps, "otherwise": check.advice.otherwise}
     advices = [("advice", given), *((f"variant[{number}]", variant.replaces) for number, variant in enumerate(check.variants))]

@@ -1,4 +1,4 @@
-"""Dependencies of a project, and whether they work on one backend (gpudoctor.audit/1)."""
+"""The dependencies of a project, and the verdict on each for one backend (gpudoctor.audit/1)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 SCHEMA = "gpudoctor.audit/1"
 BACKENDS = ("cuda", "rocm", "xpu", "directml", "opencl", "ipu", "openvino", "onnxruntime", "mps", "cpu")
 VERDICTS = ("error", "warning", "unverified", "info", "ok", "skipped", "unlisted")
-"""In reading order. `unverified`: said to be so, never tried; `skipped`: its marker is false here; `unlisted`: no row speaks of it."""
+"""The verdicts in reading order. `unverified`: a source says so and nobody has tried it; `skipped`: the environment marker of the
+requirement is false on the target; `unlisted`: the table of GPU packages has no row for it."""
 
 
 class FormatError(ValueError):
-    """A file that cannot be read as what it is: one line, with the line's number where it is known."""
+    """A file that does not have the format of its kind. The message is one line, with the number of the line where it is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,28 +20,28 @@ class AskedPackage:
     """One package that a file asks for."""
 
     name: str
-    """As PyPI normalises it: lower case, words joined by '-'."""
+    """The name as PyPI normalises it: lower case, words joined by '-'."""
     file: str
     line: int | None
     text: str
-    """What stands there, in one line."""
+    """The requirement as the file writes it, in one line."""
     specifier: str = ""
-    """PEP 440, e.g. '>=2.1,<3'; '==2.8.0+xpu' for a locked or installed one; empty: any version."""
+    """The range of versions of PEP 440, such as '>=2.1,<3', or '==2.8.0+xpu' of a locked or installed package; empty: any version."""
     marker: str = ""
     index: str = ""
     """The index or address that this package alone is taken from."""
     conda: bool = False
     locked: bool = False
-    """From a lock file or an environment: the version is chosen, and other packages brought it."""
+    """The package comes from a lock file or an environment: its version is fixed, and other packages may have required it."""
     form: str = ""
-    """How the file writes it: the quotation mark, 'table' for name = "version", empty for neither."""
+    """The notation in the file: the quotation mark, or 'table' for name = "version"; empty for a bare requirement."""
     among_others: bool = False
-    """The line asks for other packages too, or runs other commands: only a part of it is to be replaced."""
+    """The line asks for other packages too, or runs other commands, so that only a part of it is to be replaced."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Image:
-    """A base image: FROM of a Dockerfile, `image` of a compose file."""
+    """A base image: FROM in a Dockerfile, or `image` in a compose file."""
 
     name: str
     file: str
@@ -49,28 +50,28 @@ class Image:
 
 @dataclass(slots=True, kw_only=True)
 class Manifest:
-    """What one dependency file asks for."""
+    """The content of one dependency file."""
 
     file: str
     kind: str
     wanted: list[AskedPackage] = field(default_factory=list)
     images: list[Image] = field(default_factory=list)
     indexes: list[str] = field(default_factory=list)
-    """All that pip would look at: --index-url, --extra-index-url, -f, [[tool.uv.index]], [[source]], conda channels."""
+    """The package indexes that pip would use: --index-url, --extra-index-url, -f, [[tool.uv.index]], [[source]], conda channels."""
     tables: list[str] = field(default_factory=list)
-    """What may stand once and is there: 'tool.uv.sources', 'tool.uv.index:NAME', 'tool.poetry.source:NAME' of a pyproject.toml, '- pip:' of
-    conda."""
+    """Tables that may occur once and are already there: 'tool.uv.sources', 'tool.uv.index:NAME', 'tool.poetry.source:NAME' of a
+    pyproject.toml, '- pip:' of a conda environment."""
     python: str = ""
-    """requires-python as a specifier."""
+    """The value of requires-python, a range of versions."""
     includes: list[tuple[str, int]] = field(default_factory=list)
-    """Files that it names with -r and -c, with the line."""
+    """Files that it includes with -r and -c, each with the number of the line."""
     notes: list[str] = field(default_factory=list)
     """Parts of the file that were not read, each with the reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """One row of the table."""
+    """One row of the result: a package and the verdict on it."""
 
     package: str
     file: str
@@ -79,31 +80,35 @@ class Judged:
     verdict: str
     says: str = ""
     use: tuple[str, ...] = ()
-    """Lines to write instead, or commands."""
+    """Lines to write instead, or commands to run."""
     sources: tuple[str, ...] = ()
     id: str = ""
-    """What kind of trouble: needs-another-backend, other-index, too-old, conflict, same-files, python, image, build, cpu-only, ended,
-    useless, partner, needs-another-package."""
+    """The kind of problem: needs-another-backend, needs-another-package, other-index, too-old, partner, conflict, same-files, python,
+    image, build, cpu-only, ended or useless; empty where there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backend:
+    """The backend that the dependencies are judged for, and why this one."""
+
     name: str
     why: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
+    """The result of an audit: one row for each package. `python` is the version of the target, or empty."""
+
     tool_version: str
     created: str
     backend: Backend
     python: str
     files: tuple[tuple[str, str], ...]
-    """Name and kind, in the order in which they were read."""
+    """The name and the kind of each file, in the order in which they were read."""
     rows: tuple[Judged, ...]
     notes: tuple[str, ...]
     resolution: str = ""
-    """How many proposals an installer resolved, and how many it could not be asked about; empty where nobody asked."""
+    """How many proposals an installer resolved, and how many could not be resolved; empty without --online."""
 
     def count(self, verdict: str) -> int:
         return sum(row.verdict == verdict for row in self.rows)

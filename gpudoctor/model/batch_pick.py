@@ -1,4 +1,4 @@
-"""Which batch a latency allows."""
+"""The largest batch within a limit of latency."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchPick:
-    """`batch`: the largest that keeps `max_latency_ms`; None where none of those that were measured does."""
+    """The result for one workload. `batch` is the largest one that keeps `max_latency_ms`; None where no measured batch does."""
 
     workload: str
     dtype: str
@@ -16,9 +16,9 @@ class BatchPick:
     max_latency_ms: float
     batch: int | None
     what: str = "p95"
-    """Of the latencies of one batch."""
+    """The statistic that is compared with the limit: p95 of the latencies of one batch."""
     smoothed_ms: float | None = None
-    """Of the batch that was picked, after measurements that contradict each other were taken together."""
+    """The statistic of the chosen batch after smoothing: neighbouring batches whose latencies contradict each other are averaged."""
     measured_ms: float | None = None
     steps: int | None = None
-    """Batches that were timed at this size: of fewer than twenty a 95th percentile is the longest."""
+    """The number of batches that were timed at this size; with fewer than twenty the 95th percentile is the longest of them."""

@@ -1,4 +1,4 @@
-"""How throughput, latency and memory go with the batch."""
+"""Throughput, latency and memory as functions of the batch size."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ OK, MEMORY, SLOW, FAILED = "ok", "memory", "slow", "failed"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepPoint:
+    """The measurement of one batch size."""
+
     batch: int
     status: str
-    """ok, memory (it does not fit), slow (ok, but a step takes longer than the sweep may wait), failed"""
+    """ok; memory: the batch does not fit; slow: ok, but a step takes longer than the sweep may wait; failed."""
     latency_ms: float | None = None
     """The median latency of a batch."""
     p95_ms: float | None = None
     ci95_percent: float | None = None
     throughput: float | None = None
-    """The throughput in items a second."""
+    """The throughput in items per second."""
     memory_bytes: int | None = None
     reason: str = ""
 
@@ -28,7 +30,11 @@ class SweepPoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sweep:
-    """`points` by batch. `limit`: the largest batch that ran; `ended_by`: memory, time, failure or most (nobody asked for more)."""
+    """The points of one sweep, in the order of the batches.
+
+    `limit` is the largest batch that ran. `ended_by` says why the sweep ended: memory, time, failure, or most (the largest batch of the
+    sweep).
+    """
 
     workload: str
     unit: str
@@ -39,7 +45,7 @@ class Sweep:
     knee: int | None
     """The smallest batch with 95 % of the best throughput."""
     chosen: int | None = None
-    """The largest batch whose p95 is within `max_latency_ms`, after measurements that contradict each other were taken together."""
+    """The largest batch whose p95 is within `max_latency_ms`, after smoothing of latencies that contradict each other."""
     max_latency_ms: float | None = None
     volatile: str = ""
-    """Where memory grew out of proportion, in words."""
+    """Where memory grew out of proportion to the batch, in words."""

@@ -3,62 +3,77 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
+
+from gpudoctor.model.check import SEVERITIES
+from gpudoctor.model.typed_json import Limits
 
 SCHEMA = "gpudoctor.diff/1"
+STATES = ("new", "gone", "stayed")
 CATEGORIES = (
     "kernel", "driver", "firmware", "device", "access", "runtime", "framework", "python", "environment", "package", "machine", "noise",
 )  # fmt: skip
-"""By what can break a GPU stack, worst first. access: device nodes, groups, permissions; noise: what is another one at every run."""
+"""What a fact belongs to, ordered by how likely a change breaks a GPU stack. access: device nodes, groups and permissions; noise: values
+that differ in every run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
-    """One of the two reports: what it is called, when it was made, what machine it speaks of."""
+    """One of the two reports."""
 
     name: str
+    """The file, `now`, or the run of the history."""
     created: str
+    """UTC; empty for a capture."""
     machine: str
+    """The GPUs, the system and the kernel, in one line."""
     errors: int
     warnings: int
     tool: str
+    """The version of gpudoctor that wrote it."""
     catalogue: str
+    """The version of the checks that judged it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """A fact that is not what it was. `before`, `after`: JSON values; None is 'not there'."""
+    """A fact whose value differs."""
 
     fact: str
-    """Dotted, an item of a list of tables in brackets: gpus[0000:03:00.0].driver."""
-    category: str
+    """The dotted name; an item of a list of tables stands in brackets: gpus[0000:03:00.0].driver."""
+    category: Annotated[str, Limits(enum=CATEGORIES)]
     before: Any
+    """A JSON value; null where the fact was absent."""
     after: Any
+    """A JSON value; null where the fact is absent."""
     derived: bool = False
-    """It was computed from other facts: a consequence, named because a finding reads it."""
+    """Whether it is computed from other facts: a consequence, which is listed because a finding reads it."""
     new: tuple[str, ...] = ()
     """Ids of new findings whose conditions read this fact."""
     gone: tuple[str, ...] = ()
-    """Ids of findings that are gone, likewise."""
+    """Ids of vanished findings whose conditions read this fact."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindingChange:
-    """A finding of either report. state: new, gone, stayed. `was`: its severity before, where that was another one."""
+    """A finding of either report."""
 
     id: str
     key: str
-    severity: str
+    severity: Annotated[str, Limits(enum=SEVERITIES)]
     layer: str
     title: str
-    state: str
+    state: Annotated[str, Limits(enum=STATES)]
     was: str | None = None
+    """The severity before, where it differs."""
     changes: tuple[str, ...] = ()
-    """Facts that its conditions read and that changed."""
+    """Changed facts that its conditions read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerdictChange:
+    """A stack whose verdict differs."""
+
     stack: str
     title: str
     before: str
@@ -67,14 +82,17 @@ class VerdictChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diff:
+    """What changed between two reports of gpudoctor."""
+
+    schema: Annotated[str, Limits(const=SCHEMA)] = SCHEMA
     before: Side
     after: Side
     findings: tuple[FindingChange, ...]
-    """New ones first, then gone, then stayed; each in the order of its report."""
+    """New findings first, then vanished ones, then those that stayed; each group in the order of its report."""
     changes: tuple[Change, ...]
-    """What a new finding reads first, then by category."""
+    """Facts that a new finding reads come first, then the others by what can break a GPU stack."""
     verdicts: tuple[VerdictChange, ...] = ()
     one_sided: tuple[str, ...] = ()
-    """Facts that are known in one of the two only: nothing can be said of them."""
+    """Facts that are known in one of the two reports only, so that they cannot be compared."""
     followed: int = 0
-    """Computed facts that changed besides, as consequences."""
+    """The number of computed facts that changed as a consequence and are not listed."""

@@ -1,4 +1,4 @@
-"""A check: where it applies, when it is a problem, what to say, what to do, on what ground, and its own examples."""
+"""A check: where it applies, when it is a problem, its texts, its advice, its sources and its own examples."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Outcome = Literal["problem", "ok", "undetermined", "not-applicable"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
-    """What a finding tells a person to do, with the facts at hand filled in: the one thing first, its commands, then other cures."""
+    """What a finding advises, with the facts filled in: the first remedy with its commands, then the alternatives."""
 
     text: str
     commands: tuple[str, ...] = ()
@@ -37,7 +37,7 @@ class Advice:
     needs_reboot: bool = False
     otherwise: tuple[str, ...] = ()
     windows: bool = False
-    """The variables are set in cmd, not in sh."""
+    """The variables are set in the syntax of cmd instead of sh."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,9 +95,9 @@ class Verified:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
-    """Facts, or a text, and what the check must say of them.
+    """Facts or a text, and the outcome that the check must have for them.
 
-    `answered_by` names other checks that may speak of it with confidence: a more specific one, or the right one for a near miss.
+    `answered_by` names other checks that may also report it with confidence: a more specific one, or the right one for a near miss.
     """
 
     name: str
@@ -111,9 +111,9 @@ class Example:
 class Check:
     """One file of checks/<vendor>/<component>/.
 
-    A check with signatures speaks where a text shows one of them and no condition is false; where `proactive`, also without any message,
-    if its conditions are true. A `fallback` speaks only where no other check of its stacks does. `at_most` caps the computed confidence.
-    `ask` is a question for a person who knows only that this is possible, and `look` the one command that answers it.
+    A check with signatures produces a finding where a text contains one of them and no condition is false; with `proactive` also without
+    any message, if its conditions are true. A `fallback` produces one only where no other check of its stacks does. `at_most` limits the
+    computed confidence. `ask` is the question that decides a finding that is only possible, and `look` the command that answers it.
     """
 
     id: str
@@ -146,7 +146,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rung:
-    """One layer of a stack: `ok` says when it holds, `only` on which machines there is such a layer."""
+    """One layer of a stack. `ok` is the condition for a working layer; `only` limits the layer to some machines."""
 
     layer: str
     ok: Condition
@@ -157,10 +157,10 @@ class Rung:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stack:
-    """One file checks/stacks/<stack>/stack.toml: the ladder from device to performance.
+    """One file checks/stacks/<stack>/stack.toml: the ladder of layers from device to performance.
 
-    `vendors` names the makers of GPUs that the stack serves; empty where it serves all of them. `processor`: it serves the processor
-    too, so that there is no machine without a device for it.
+    `vendors` names the makers of the GPUs that the stack supports; empty where it supports all. With `processor` the stack runs on the
+    processor too, so that every machine has a device for it.
     """
 
     stack: str
@@ -175,9 +175,9 @@ class Stack:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Catalogue:
-    """Everything that is known: checks and stacks. `version` goes into reports.
+    """All checks and stacks. `version` identifies them in reports.
 
-    `redirects` gives, for the id of a check that went, the id of the one that took its place; empty where none did.
+    `redirects` gives, for the id of a check that was removed, the id of its successor; empty where there is none.
     """
 
     checks: tuple[Check, ...]

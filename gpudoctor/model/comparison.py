@@ -1,4 +1,4 @@
-"""Two reports of measurements side by side."""
+"""The measurements of two reports, compared."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparisonRow:
-    """One measurement that both reports have. `speed`: time there by time here, above 1 is faster here; `low`, `high`: its 95 %."""
+    """A measurement that both reports have. `speed` is the time there divided by the time here: above 1, here is faster. `low` and
+    `high` are the ends of its 95 % confidence interval."""
 
     workload: str
     task: str
@@ -20,14 +21,14 @@ class ComparisonRow:
     low: float | None = None
     high: float | None = None
     verdict: str = "same"
-    """faster, slower, same (no significant difference), unknown (no interval, or one too wide to tell)"""
+    """faster, slower, same (no significant difference) or unknown (no interval, or one that is too wide)."""
     differs: tuple[str, ...] = ()
-    """What was not the same of this measurement: 'compile none here, default there'."""
+    """The conditions of the measurement that differ: 'compile none here, default there'."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """A property of the two machines."""
+    """A property that differs between the two machines."""
 
     name: str
     here: str
@@ -36,14 +37,16 @@ class Difference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
+    """All measurements of two reports, and the differences between their machines."""
+
     here: str
     there: str
-    """What the two are called: a host and a date."""
+    """The names of the two reports, such as a host and a date."""
     rows: tuple[ComparisonRow, ...]
     only_here: tuple[str, ...] = ()
     only_there: tuple[str, ...] = ()
     broken: tuple[str, ...] = ()
-    """What was ok in one and failed in the other."""
+    """Measurements that are ok in one report and failed in the other."""
     machines: tuple[Difference, ...] = ()
     speed: float | None = None
-    """Geometric mean over all rows."""
+    """The geometric mean of the speeds of all rows; None without a row."""

@@ -1,4 +1,4 @@
-"""The tree of a condition, and what evaluating it showed."""
+"""The tree of a condition, and the result of its evaluation."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class AnyItem:
 
 Condition = Leaf | Combination | AnyItem
 ALWAYS = Combination("all", ())
-"""Holds whatever the facts are: the condition of a check whose signature says everything."""
+"""A condition that is always true: for a check that is decided by its signature alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The truth of a condition with that of its parts. `seen` says for a leaf what the fact was."""
+    """The truth of a condition and of its parts. `seen` is, for a leaf, the value of the fact in words."""
 
     truth: Truth
     text: str

@@ -1,4 +1,4 @@
-"""Facts: what is known of a machine, what is known to be absent, and what could not be learnt, with the reason."""
+"""Facts: what is known of a machine, what is known to be absent, and what is unknown, with the reason."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A value that was read. `source` is the file or command it came from."""
+    """A value that was read. `source` is the file or command that it came from."""
 
     value: Any
     source: str = ""
@@ -17,7 +17,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """Somebody looked, and it is not there."""
+    """The value was looked for and does not exist. `source` is the file or command that was asked."""
 
     source: str = ""
 
@@ -58,7 +58,7 @@ class FactSpec:
 
 _MISSING = Unknown("not probed")
 LARGEST = 2**100
-"""Whole numbers beyond it come from a hostile or damaged text: all the memory in the world has less than 2**80 bytes."""
+"""The limit of whole numbers. Larger ones come from a hostile or damaged text: the memory of all computers is below 2**80 bytes."""
 _ABSURD = "unparsable: a number of too many digits"
 
 
@@ -71,7 +71,7 @@ def _beyond(value: Any) -> bool:
 
 
 def _without(value: Any) -> Any:
-    """The same tables and lists with Unknown in the place of such numbers."""
+    """The same tables and lists, with Unknown in the place of each number beyond LARGEST."""
     if isinstance(value, dict):
         kept = {key: _without(inner) for key, inner in value.items()}
         return Incomplete(kept) if isinstance(value, Incomplete) else kept
@@ -81,21 +81,21 @@ def _without(value: Any) -> Any:
 
 
 class Incomplete(dict[str, Any]):
-    """A map of which only a part was shown: a name that is not in it is unknown rather than absent."""
+    """A map of which only a part is known: a name that is not in it is unknown rather than absent."""
 
 
 class Facts:
-    """A set of facts by dotted name. Looking into a map (`python.distributions.torch`) works by longest prefix.
+    """A set of facts by dotted name. A name within a map (`python.distributions.torch`) is looked up by its longest known prefix.
 
-    In maps and records: a value of None means 'known absent'; an `Unknown` stands for itself; a missing key is absent
-    in a map, and unknown in a record.
+    In maps and records None means 'known to be absent', and an `Unknown` stands for itself. A missing key is absent in a map, and unknown
+    in a record.
     """
 
     def __init__(self, initial: Mapping[str, Fact] | None = None) -> None:
         self._facts: dict[str, Fact] = dict(initial or {})
 
     def set(self, name: str, fact: Fact) -> None:
-        """A number that no machine can have, at any depth, is kept as unknown: arithmetic with it would crash."""
+        """Sets a fact. A whole number beyond LARGEST, at any depth, is kept as unknown: arithmetic with it would fail."""
         if isinstance(fact, Known) and _beyond(fact.value):
             fact = Unknown(_ABSURD) if type(fact.value) is int else Known(_without(fact.value), fact.source)
         self._facts[name] = fact
@@ -116,7 +116,7 @@ class Facts:
         return _MISSING
 
     def value(self, name: str, default: Any = None) -> Any:
-        """The value where known, else `default`."""
+        """The value of a known fact, else `default`."""
         found = self.get(name)
         return found.value if isinstance(found, Known) else default
 
@@ -130,7 +130,7 @@ class Facts:
         return iter(sorted(self._facts.items()))
 
     def with_item(self, name: str, record: Mapping[str, Any]) -> Facts:
-        """The same facts, and one record of a collection under `name`: `gpu.vendor` is its field."""
+        """The same facts with the fields of one record of a collection under `name`, such as `gpu.vendor`."""
         scoped = Facts(self._facts)
         for key, value in record.items():
             scoped.set(f"{name}.{key}", as_fact(value))
@@ -138,7 +138,7 @@ class Facts:
 
 
 def as_fact(value: Any, source: str = "") -> Fact:
-    """None is absent, a fact is itself, anything else is known."""
+    """The fact for a plain value: None is absent, a fact is returned as it is, anything else is known."""
     if value is None:
         return Absent(source)
     if isinstance(value, (Known, Absent, Unknown)):
@@ -147,7 +147,7 @@ def as_fact(value: Any, source: str = "") -> Fact:
 
 
 def look_into(mapping: Mapping[str, Any], path: str, source: str) -> Fact:
-    """The value at a dotted path; keys may hold dots themselves (longest key wins)."""
+    """The value at a dotted path. Keys may contain dots themselves; the longest matching key is taken."""
     if path in mapping:
         return as_fact(mapping[path], source)
     head = path

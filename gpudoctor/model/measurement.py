@@ -1,166 +1,319 @@
-"""One measurement of `validate`: an item of `measurements` in a report. None is 'not known', never a made-up number."""
+"""One measurement of `validate`: an item of `measurements` in a report. None means 'not known'; no number is invented."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from types import NoneType, UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypedDict
 
+from gpudoctor.model.typed_json import Given, Limits, read, shaped
+
+KEPT_FORMAT = 1
 OK, FAILED, SKIPPED = "ok", "failed", "skipped"
+OUT_OF_TIME = "out of time; --full measures all, --workload NAME a single one"
+"""The reason of a measurement for which the minute had no room."""
 WIDTHS = {"float64": 8, "float16": 2, "bfloat16": 2}
-"""Bytes of a number; of others 4."""
+"""Bytes of one number by dtype; a dtype that is not listed has 4."""
+AtLeastZero = Annotated[float, Limits(minimum=0)]
+Positive = Annotated[int, Limits(minimum=1)]
 
 
+@shaped(open=True, optional=("p50", "p95", "p99", "mean", "stdev", "ci95_percent"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Latency:
-    """Of one step over the whole batch, in milliseconds."""
+    """The duration of one step over the whole batch, in milliseconds."""
 
-    median: float
-    p50: float | None = None
-    p95: float | None = None
-    p99: float | None = None
-    mean: float | None = None
-    stdev: float | None = None
-    ci95_percent: float | None = None
-    """Half the width of the 95 % interval of the median, in per cent of it."""
+    median: AtLeastZero
+    p50: AtLeastZero | None = None
+    p95: AtLeastZero | None = None
+    p99: AtLeastZero | None = None
+    mean: AtLeastZero | None = None
+    stdev: AtLeastZero | None = None
+    ci95_percent: AtLeastZero | None = None
+    """Half the width of the 95 % confidence interval of the median, in per cent of the median."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Throughput:
-    value: float
-    unit: str
-    """images/s, it/s, tokens/s, TFLOP/s, GB/s ..."""
+    """Work done in one second."""
+
+    value: AtLeastZero
+    unit: Annotated[str, Limits(minLength=1)]
+    """images/s, it/s, tokens/s, TFLOP/s, GB/s and others."""
 
 
+@shaped(open=True, optional=("throughput_per_watt",))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Energy:
+    """Energy that the device drew while it was measured."""
+
     joules_per_item: float | None
     mean_watts: float | None
-    boundary: str
-    """package, card or board: what the counter sees"""
+    boundary: Annotated[str, Limits(enum=("package", "card", "board"))]
+    """What the counter covers."""
     source: str
-    """rapl, nvml, hwmon ..."""
+    """The counter: rapl, nvml, hwmon and others."""
     throughput_per_watt: float | None = None
-    """In the unit of the throughput: images/s/W."""
+    """In the unit of the throughput by watt: images/s/W."""
 
 
+@shaped(open=True)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Correctness:
+    """The result of one step, compared with a reference."""
+
     compared_with: str
+    """The reference: cpu float64."""
     max_relative_error: float | None
     tolerance: float | None
     passed: bool
 
 
+@shaped(open=True, optional=("attainable", "unit"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ceiling:
-    """How near this came to what the device can do at most (a roofline)."""
+    """The share of what the device can do at most, by the roofline model."""
 
-    fraction: float
-    """1.0 is all of it; boards that boost, and algorithms with fewer operations, come above."""
-    bound: str
-    """compute or memory: which roof is the lower one"""
-    source: str
-    attainable: float | None = None
+    fraction: AtLeastZero
+    """1.0 is all of it; boards that boost, and algorithms with fewer operations, exceed it."""
+    bound: Annotated[str, Limits(enum=("compute", "memory"))]
+    """The lower one of the two roofs."""
+    source: Annotated[str, Limits(minLength=1)]
+    attainable: AtLeastZero | None = None
+    """The throughput at the roof, in `unit`."""
     unit: str = ""
 
 
+@shaped(open=True, optional=("unit", "differs"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """A published result of the same device and workload. ratio: speed of now by speed of then, above 1 is faster than published."""
+    """A published result of the same device and workload."""
 
-    ratio: float
+    ratio: AtLeastZero
+    """The measured speed divided by the published one."""
     value: float
     """The published value, in `unit`."""
-    source: str
+    source: Annotated[str, Limits(minLength=1)]
     unit: str = ""
     differs: tuple[str, ...] = ()
-    """What was not the same then: 'torch 1.9 then, 2.8 now'."""
+    """What was different in the published measurement: 'torch 1.9 then, 2.8 now'."""
 
 
+CONDITION_FIELDS = (
+    "throttled", "others", "others_share", "clock_mhz", "hottest_c", "busy_percent", "link_gt", "link_gt_max", "link_width",
+    "link_width_max",
+    "power_limit_share", "gpu_address", "gpu_kind", "bar_share", "threads", "computed_on", "fallbacks", "python_debug", "filesystem",
+    "on_windows_drive",
+)  # fmt: skip
+
+
+@shaped(open=True, optional=CONDITION_FIELDS)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditions:
-    """What the device was like while it was measured, and where the work really went. None: nobody could tell."""
+    """The state of the device during the measurement, and where the work was really done; null where it could not be determined."""
 
     throttled: str | None = None
-    """What held it back; '' where it was watched and nothing did."""
+    """What slowed the device down; empty where it was monitored and nothing did."""
     others: str | None = None
-    """Who else was at work on it; '' where it was watched and nobody was."""
+    """Other processes that used the device; empty where it was monitored and there were none."""
+    others_share: float | None = None
+    """The share of all cores that other processes and the hypervisor took."""
     clock_mhz: float | None = None
     hottest_c: float | None = None
+    """The highest temperature in degrees Celsius."""
     busy_percent: float | None = None
     link_gt: float | None = None
-    """GT/s per lane of the PCI Express link, the fastest that was seen; idle cards slow their link down."""
+    """The fastest PCI Express link that was seen, in GT/s per lane; idle cards slow their link down."""
     link_gt_max: float | None = None
     link_width: int | None = None
+    """The number of lanes."""
     link_width_max: int | None = None
     power_limit_share: float | None = None
     """The power limit divided by the default limit."""
     gpu_address: str | None = None
+    """The PCI address."""
     gpu_kind: str | None = None
-    """discrete, integrated or accelerator"""
+    """discrete, integrated or accelerator."""
     bar_share: float | None = None
-    """Part of the card's memory that the processor sees (Resizable BAR)."""
+    """The share of the card's memory that the processor can address (Resizable BAR)."""
     threads: int | None = None
+    settings: tuple[str, ...] | None = None
+    """Settings of the framework, defaults included, that change the precision of a dtype ('INFERENCE_PRECISION_HINT f32 (default bf16)')
+    or the speed."""
+    other_path: str | None = None
+    """For a matrix product on a processor, a faster way of the same framework to the same product."""
+    other_path_speed_up: float | None = None
+    other_path_error: float | None = None
+    """The greatest error of that way, divided by the greatest number of the product in float64."""
     computed_on: str | None = None
     """The device of the last result, as the framework calls it."""
     fallbacks: tuple[str, ...] | None = None
-    """Operators that ran on the processor instead, in one step."""
+    """Operators of one step that ran on the processor instead."""
     python_debug: bool | None = None
-    """The interpreter is a debug build."""
+    """Whether the interpreter is a debug build."""
     filesystem: str | None = None
-    """Of the folder whose files were read."""
+    """The file system of the folder that the files were read from."""
     on_windows_drive: bool | None = None
+    """Whether that folder is on a drive of Windows, seen from WSL."""
 
 
+@shaped(open=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rhythm:
+    """Steps of two speeds."""
+
+    fast_ms: float
+    slow_ms: float
+    """The median duration of the slow steps; `fast_ms` is that of the others."""
+    slow_share: float
+    every: int | None
+    """One in so many steps is slow; null where they come in no regular order."""
+    border_ms: float
+
+    @property
+    def words(self) -> str:
+        times = f"{self.slow_ms / self.fast_ms:.1f} times as long as the others ({self.fast_ms:.3g} and {self.slow_ms:.3g} ms)"
+        if self.every is not None:
+            return f"one step in {self.every} takes {times}"
+        return f"steps have two speeds: {100 * self.slow_share:.0f} % of them take {times}"
+
+
+@shaped(open=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Growth:
+    """Memory use that grows with the steps."""
+
+    bytes_per_step: float
+    bytes: float
+    """The growth during the whole observation."""
+    of: str
+    """process, device, or addresses (address space that was reserved and not written to)."""
+
+    @property
+    def words(self) -> str:
+        name = {"process": "memory", "device": "memory of the device", "addresses": "address space"}.get(self.of, self.of)
+        return f"{name} grows by {_bytes(self.bytes_per_step)} a step ({_bytes(self.bytes)} in this run)"
+
+
+@shaped(open=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """The course of a measurement from its first step to its last. null: it could not be determined. Pairs hold the values of the first
+    and of the last third."""
+
+    seconds: float | None = None
+    """The duration of the sampling."""
+    slices_ms: tuple[float, ...] = ()
+    """The median durations of the steps in equally long parts of the measurement."""
+    warm_up_ms: tuple[float, ...] = ()
+    """The durations of a selection of the warm-up steps, without the first one."""
+    slowdown: float | None = None
+    """The duration of a step after the largest change divided by that before it, or at the end divided by the warm-up, if that is more;
+    1 where the two distributions overlap."""
+    rhythm: Rhythm | None = None
+    growth: Growth | None = None
+    outcomes_checked: int | None = None
+    """The number of steps whose result was checked, of `outcomes_of`."""
+    outcomes_of: int | None = None
+    largest_change: float | None = None
+    """The largest change of the result between steps with the same work, relative to the result."""
+    first_loss: float | None = None
+    last_loss: float | None = None
+    clock_mhz: tuple[float, ...] = ()
+    heat_c: tuple[float, ...] = ()
+    watts: tuple[float, ...] = ()
+    others_rose: bool | None = None
+    """Whether other programs used clearly more in the second half than in the first."""
+
+    @property
+    def concern(self) -> str:
+        """What is wrong with it in a word, the worst first; '' where nothing is."""
+        if self.growth is not None:
+            return "leaks"
+        if self.slowdown is not None and self.slowdown >= SLOWER:
+            return "slows"
+        return "uneven" if self.rhythm is not None else ""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """A sentence for each concern, with what was seen beside it."""
+        found = [self.growth.words] if self.growth is not None else []
+        if self.slowdown is not None and self.slowdown >= SLOWER:
+            beside = "".join(f", {words}" for words in self.beside())
+            found.append(f"a step takes {self.slowdown:.1f} times as long at the end as at the begin{beside}")
+        if self.rhythm is not None:
+            found.append(self.rhythm.words)
+        return tuple(found)
+
+    def beside(self) -> tuple[str, ...]:
+        """Clock, heat and power at the begin and at the end, where they were seen."""
+        kinds = ((self.clock_mhz, "MHz"), (self.heat_c, "degrees Celsius"), (self.watts, "W"))
+        return tuple(f"{values[0]:.0f} to {values[1]:.0f} {unit}" for values, unit in kinds if len(values) == 2)
+
+
+SLOWER = 1.25
+"""The factor from which a step counts as slower at the end than at the beginning."""
+
+
+@shaped(
+    Given("status", OK, then=("latency_ms", "throughput"), otherwise=("reason",)),
+    open=True,
+    optional=("stage", "first_ms", "optimizer", "replicas", "noisy", "conditions", "notes", "course"),
+)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measurement:
-    """Fields in the order of the report; those from `stage` on are not in the contract."""
+    """One workload on one device. The fields up to `environment` are in every report; those from `stage` on are later additions."""
 
     workload: str
-    task: str
-    """training, inference or micro"""
+    task: Annotated[str, Limits(enum=("training", "inference", "micro"))]
     framework: str
     framework_version: str | None = None
     backend: str
     device: str
-    """As --device takes it: xpu:0, ocl:1, openvino:GPU.0"""
+    """The device as --device takes it: xpu:0, ocl:1, openvino:GPU.0."""
     device_name: str | None = None
     dtype: str
-    batch: int | None = None
-    input: tuple[int, ...] | None = None
-    status: str = OK
+    batch: Positive | None = None
+    input: tuple[Positive, ...] | None = None
+    """The shape of one item."""
+    status: Annotated[str, Limits(enum=(OK, FAILED, SKIPPED))] = OK
     reason: str | None = None
-    """Why it failed or was skipped."""
-    iterations: int | None = None
+    """Why the measurement failed or was skipped."""
+    iterations: Annotated[int, Limits(minimum=0)] | None = None
     latency_ms: Latency | None = None
     throughput: Throughput | None = None
-    includes: tuple[str, ...] = ()
-    """What the clock saw, of preprocess, host_to_device, compute, device_to_host."""
-    compile: str = "none"
-    memory_peak_bytes: int | None = None
+    includes: tuple[Annotated[str, Limits(enum=("preprocess", "host_to_device", "compute", "device_to_host"))], ...] = ()
+    """The parts of a step that were timed."""
+    compile: Annotated[str, Limits(enum=("none", "default", "reduce-overhead", "max-autotune"))] = "none"
+    """The mode of the framework's compiler."""
+    memory_peak_bytes: Annotated[int, Limits(minimum=0)] | None = None
     energy: Energy | None = None
     correctness: Correctness | None = None
     ceiling: Ceiling | None = None
     reference: Reference | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
-    """Variables that were set for it and matter."""
+    """Variables that were set and that influence the result."""
     stage: str | None = None
-    """How far a worker came that failed: import, device, build, correctness, first, measure."""
+    """The stage in which a worker failed: import, device, build, correctness, first, measure."""
     first_ms: float | None = None
-    """The first step: compilation and the search for kernels are in it."""
-    optimizer: str | None = None
-    """sgd or adam: of a training step."""
-    replicas: int | None = None
-    """Processes that ran at once, each on its part of `batch`; `latency_ms` is then of whole batches, which are done when their last part
-    is. Of a collective: its ranks. None: one process, which had the device to itself."""
+    """The duration of the first step, with compilation and the search for kernels."""
+    optimizer: Annotated[str, Limits(enum=("sgd", "adam"))] | None = None
+    """The optimizer of a training step."""
+    replicas: Positive | None = None
+    """The number of processes that ran at once, each on its part of `batch`: `latency_ms` is then the duration until the last part of a
+    batch is done. For a collective operation, the number of ranks. null: one process had the device to itself."""
     noisy: str | None = None
-    """Why the numbers are not to be relied on, beyond what ci95_percent says."""
+    """Why the numbers are less reliable than ci95_percent says."""
     conditions: Conditions | None = None
+    """null where nothing could be determined."""
+    course: Course | None = None
     notes: tuple[str, ...] = ()
-    """What else a reader should know: why there is no energy, which conditions were not the usual ones."""
+    """Remarks for a reader: why there is no energy, which conditions were unusual."""
+
+    @property
+    def out_of_time(self) -> bool:
+        return self.status == SKIPPED and (self.reason or "").startswith(OUT_OF_TIME)
 
     @property
     def title(self) -> str:
@@ -174,6 +327,11 @@ class Measurement:
                 words.append(_bytes(math.prod(self.input) * WIDTHS.get(self.dtype, 4)))
         return " ".join(words)
 
+    @property
+    def disturbed(self) -> bool:
+        """Whether others were at work on the device so much that its numbers are noisy."""
+        return self.status == OK and bool(self.noisy) and self.conditions is not None and bool(self.conditions.others)
+
     def to_json(self) -> dict[str, Any]:
         """Plain dictionaries and lists, keys in the order of the contract; what is no finite number is null."""
         plain = _plain(self)
@@ -181,11 +339,29 @@ class Measurement:
         return plain
 
     @classmethod
-    def from_json(cls, table: Mapping[str, Any]) -> Measurement:
-        """What `to_json` made. Raises ValueError for anything else."""
-        built = _built(cls, table)
-        assert isinstance(built, cls)
-        return built
+    def from_json(cls, table: Any) -> Measurement:
+        """What `to_json` made. Raises TypedJsonError, a ValueError, for anything else."""
+        return read(cls, table)
+
+
+class RecordedRun(TypedDict):
+    """The measurements of one run of `validate`, as a recording of a machine holds them (measurements.json)."""
+
+    date: str
+    """UTC: 2026-11-21T20:00:00Z."""
+    measurements: Sequence[Measurement]
+
+
+class KeptRun(RecordedRun):
+    """The measurements of one environment on one device, as the state folder keeps them for a later `check`."""
+
+    format: Annotated[int, Limits(const=KEPT_FORMAT)]
+    environment: str
+    """The interpreter (fact python.executable)."""
+    framework: str
+    device: str
+    depends_on: Mapping[str, str | None]
+    """Versions of software and devices that influence the result; null: absent."""
 
 
 def _bytes(size: float) -> str:
@@ -206,36 +382,3 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "__dataclass_fields__"):
         return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
     return value
-
-
-def _built(kind: type[Any], table: Any) -> Any:
-    """A dataclass of these modules from its table; fields that are not given keep their default."""
-    if not isinstance(table, Mapping):
-        raise ValueError(f"{kind.__name__}: expected a table")
-    hints = get_type_hints(kind)
-    known = {each.name: each for each in fields(kind)}
-    if unknown := sorted(set(map(str, table)) - set(known)):
-        raise ValueError(f"{kind.__name__}: unknown field {unknown[0]}")
-    try:
-        return kind(**{name: _value(hints[name], value, f"{kind.__name__}.{name}") for name, value in table.items()})
-    except TypeError as error:
-        raise ValueError(f"{kind.__name__}: {error}") from error
-
-
-def _value(hint: Any, value: Any, name: str) -> Any:
-    """`value` as JSON has it, as `hint` wants it: None, text, number, bool, tuple, table of texts, another dataclass."""
-    allowed = get_args(hint) if isinstance(hint, UnionType) else (hint,)
-    for kind in allowed:
-        if value is None and kind is NoneType:
-            return None
-        if hasattr(kind, "__dataclass_fields__") and isinstance(value, Mapping):
-            return _built(kind, value)
-        if get_origin(kind) is tuple and isinstance(value, list):
-            return tuple(_value(get_args(kind)[0], each, name) for each in value)
-        if get_origin(kind) is Mapping and isinstance(value, Mapping) and all(isinstance(each, str) for each in value.values()):
-            return dict(value)
-        if kind is float and isinstance(value, int | float) and not isinstance(value, bool):
-            return float(value)
-        if isinstance(kind, type) and type(value) is kind:
-            return value
-    raise ValueError(f"{name}: {str(value)[:40]!r} is not of its kind")

@@ -1,20 +1,22 @@
-"""What became of the operators of real models on a device."""
+"""The results of testing the operators of common models on a device."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 VERDICTS = ("native", "cpu-fallback", "wrong", "missing", "crash", "skipped")
-"""From good to bad; skipped says nothing of the backend."""
+"""The verdicts from good to bad. skipped says nothing about the backend."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorResult:
+    """The result of one operator in one dtype and direction."""
+
     operator: str
     group: str
     dtype: str
     direction: str
-    """forward or backward"""
+    """forward or backward."""
     verdict: str
     max_relative_error: float | None = None
     tolerance: float | None = None
@@ -27,7 +29,7 @@ class OperatorResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
-    """All results of one device. `incomplete`: why some operators were not asked; '' where all were."""
+    """All results of one device. `incomplete` says why some operators were not tested; empty where all were."""
 
     framework: str
     device: str
@@ -39,7 +41,7 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorChange:
-    """One operator whose verdict is not that of an earlier run. None: it was not asked there."""
+    """An operator whose verdict differs from that of an earlier run; None where the operator was not tested in that run."""
 
     key: str
     before: str | None

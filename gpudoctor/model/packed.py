@@ -1,4 +1,4 @@
-"""A report's document as a few lines of letters, small enough to stand in an issue, and read back from there."""
+"""A report as a few lines of base64, small enough for an issue, and its way back."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import zlib
 BEGIN, END = "gpudoctor.report/1 packed", "end of gpudoctor.report/1"
 WIDTH = 120
 LARGEST = 64_000_000
-"""Bytes that a packed document may unfold to."""
+"""The largest size of an unpacked document, in bytes."""
 _BLOCK = re.compile(rf"^[ \t>]*{re.escape(BEGIN)}[ \t]*\r?$((?:\r?\n[ \t>]*[A-Za-z0-9+/=]{{1,200}}[ \t]*\r?$)+)", re.MULTILINE)
 
 
 def pack(document: str) -> str:
-    """JSON to lines of base64 (zlib) between two marks."""
+    """The document, compressed with zlib and encoded as base64, between two marker lines."""
     letters = base64.b64encode(zlib.compress(document.encode("utf-8"), 9)).decode("ascii")
     lines = (letters[start : start + WIDTH] for start in range(0, len(letters), WIDTH))
     return "\n".join((BEGIN, *lines, END))
 
 
 def unpack(text: str) -> str | None:
-    """The document that stands packed somewhere in a text, quoted or not; None without one. Raises ValueError for a damaged one."""
+    """The packed document in a text, quoted or not; None where there is none. Raises ValueError for a damaged one."""
     found = _BLOCK.search(text)
     if found is None:
         return None

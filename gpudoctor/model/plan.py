@@ -1,4 +1,4 @@
-"""A plan: what would be done on this machine, before anything is. JSON all through, so that the journal can keep it."""
+"""A plan of `setup`: what would be done on a machine, before anything is done. All values are JSON, so that the journal can keep it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+SCHEMA = "gpudoctor.plan/1"
 TODO, DONE, IMPOSSIBLE = "todo", "done", "impossible"
+RESTARTS = ("", "login", "reboot", "wsl")
+"""What must happen before the next step; empty: nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """What a person would type. Nothing here goes through a shell."""
+    """A command that a person could type. No shell reads it."""
 
     argv: tuple[str, ...]
     root: bool = False
@@ -20,7 +23,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileChange:
-    """A file that gets this content. `fetched_from`: the content is that of this address instead."""
+    """A file and its new content. With `fetched_from` the content is downloaded from that address instead."""
 
     path: str
     content: str = ""
@@ -33,7 +36,7 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Word:
-    """What only a person can do, or must know."""
+    """Something that only a person can do, or should know."""
 
     text: str
 
@@ -43,7 +46,7 @@ Act = Command | FileChange | Word
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedStep:
-    """One step with every value settled. `settings` is all that its kind needs to apply, verify and undo it."""
+    """One step with every value settled. `settings` is all that its kind needs to apply, verify and undo the step."""
 
     number: int
     kind: str
@@ -55,12 +58,12 @@ class PlannedStep:
     settings: Mapping[str, Any]
     state: str = TODO
     note: str = ""
-    """Why it is done already, or impossible."""
+    """Why the step is already done, or impossible."""
     changes: tuple[str, ...] = ()
     acts: tuple[Act, ...] = ()
     root: bool = False
     restart: str = ""
-    """'', login, reboot or wsl: what must happen before the next step."""
+    """One of RESTARTS: what must happen before the next step."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +76,8 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
+    """What `setup` would do on one machine. With a refusal nothing is done."""
+
     name: str
     recipe: str
     title: str
@@ -90,9 +95,9 @@ class Plan:
     disk_gb: float = 0.0
     sources: tuple[str, ...] = ()
     mends: tuple[str, ...] = ()
-    """Findings (keys) of the check before, of layers and stacks that this plan mends."""
+    """Keys of the findings of the earlier check that the plan is expected to remove: errors of its stack on layers that it changes."""
     variables: Mapping[str, str] = field(default_factory=dict)
-    """What the environment steps set, for the verification."""
+    """Variables that the environment steps set; the verification runs with them."""
     os_id: str = ""
     os_version: str = ""
 
@@ -103,7 +108,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """One stack that could be set up here, as `gpudoctor setup` alone recommends it."""
+    """A stack that could be set up on this machine, as `gpudoctor setup` without a stack recommends it."""
 
     name: str
     title: str
@@ -114,7 +119,9 @@ class Option:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recommendation:
+    """The stack to set up, the second choice, and what speaks against others."""
+
     first: Option | None
     runner_up: Option | None
     against: tuple[str, ...] = ()
-    """Stacks that a person might think of, and why not."""
+    """Stacks that a person might expect, each with the reason against it."""

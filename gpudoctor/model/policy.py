@@ -7,6 +7,17 @@ from dataclasses import dataclass
 from gpudoctor.model.condition import Condition
 
 SCHEMA = "gpudoctor.policy/1"
+MOST_DEVICES = 4096
+VENDORS = ("nvidia", "amd", "intel", "graphcore", "apple", "microsoft")
+VERSIONS = {
+    "kernel": ("kernel.version", "kernel-driver"), "os": ("os.version", "device"), "python": ("python.version", "framework"),
+    "nvidia-driver": ("nvidia.in_use", "kernel-driver"), "amd-driver": ("amd.driver.version", "kernel-driver"),
+    "rocm": ("rocm.version", "runtime"), "cuda-toolkit": ("nvidia.toolkit.version", "runtime"),
+    "intel-runtime": ("intel.runtime.version", "user-driver"), "level-zero-loader": ("level_zero.loader.version", "runtime"),
+    "oneapi": ("oneapi.active", "runtime"), "opencl-loader": ("opencl.loader.version", "runtime"),
+    "poplar-sdk": ("poplar.sdk.version", "runtime"), "nvidia-container-toolkit": ("nvidia.container_toolkit.version", "runtime"),
+}  # fmt: skip
+"""Keys of [versions]: the fact that each asks for, and its layer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""A recipe: where it applies, what must hold before, its steps from a closed set of kinds, its sources. All texts are templates."""
+"""A recipe: where it applies, its preconditions, its steps from a closed set of kinds, and its sources. All texts are templates."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ KINDS = (
     "modprobe", "download", "unpack", "venv", "pip", "environment", "reboot", "person",
 )  # fmt: skip
 PARTS = ("nvidia-driver", "amd-driver", "intel-kernel", "intel-access", "environment")
-"""Names of recipes that only other recipes stand on; nobody types them."""
+"""Names of recipes that are only included by others; `gpudoctor setup` does not offer them."""
 ADDRESS_KINDS = ("apt", "dnf", "python-index", "download")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
-    """One place that packages come from (recipes/addresses.toml). `--mirror NAME=URL` replaces `url`.
+    """A place that packages are downloaded from (recipes/addresses.toml). `--mirror NAME=URL` replaces `url`.
 
-    `key_url` and `fingerprint` (40 hexadecimal digits of the primary key): repositories of packages only.
+    `key_url` and `fingerprint` (40 hexadecimal digits of the primary key) belong to repositories of system packages only.
     """
 
     name: str
@@ -32,16 +32,16 @@ class Address:
     key_url: str = ""
     fingerprint: str = ""
     date: str = ""
-    """When it was seen to be so (YYYY-MM-DD)."""
+    """The day (YYYY-MM-DD) on which the address was last verified."""
     ref: str = ""
-    """The source that says so."""
+    """The source that documents the address."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepTemplate:
-    """One [[step]]. `settings` are the keys of its kind; texts in them are templates over facts.
+    """One [[step]]. `settings` are the keys of its kind; their texts are templates over facts.
 
-    `when` false or unknown: the step is left out. `done` true: the step is shown as done and not carried out.
+    Where `when` is false or unknown, the step is left out. Where `done` is true, it is shown as done and not carried out.
     """
 
     do: str
@@ -55,7 +55,7 @@ class StepTemplate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Include:
-    """[[step]] do = "recipe": the steps of another recipe, chosen for this machine, in this place."""
+    """[[step]] with do = "recipe": the steps of another recipe, which is chosen for this machine, are inserted here."""
 
     name: str
     when: Condition | None = None
@@ -63,7 +63,7 @@ class Include:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """[[gate]]: must not be false before the first act. `level` refuse stops the plan, warn is shown above it."""
+    """[[gate]]: a precondition. Where it is false, the level `refuse` stops the plan, and `warn` adds a warning to it."""
 
     holds: Condition
     level: str
@@ -73,7 +73,7 @@ class Gate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remark:
-    """[[remark]]: a line that the person should read, where `when` holds (or always)."""
+    """[[remark]]: a line for the person, shown where `when` is true or missing."""
 
     text: str
     when: Condition | None = None
@@ -81,7 +81,7 @@ class Remark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanExample:
-    """[[example]]: facts for which this recipe is chosen, and the titles of its steps, in order, that are left to do."""
+    """[[example]]: facts for which this recipe must be chosen, and the titles of the steps that remain to be done, in order."""
 
     name: str
     facts: Mapping[str, Any]
@@ -90,7 +90,7 @@ class PlanExample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """One file recipes/<name>/<id>.toml. Of those of one name that apply the one with the lowest rank is taken."""
+    """One file recipes/<name>/<id>.toml. Of the applicable recipes of one name, the one with the lowest rank is taken."""
 
     id: str
     name: str
@@ -99,22 +99,24 @@ class Recipe:
     steps: tuple[StepTemplate | Include, ...]
     rank: int = 10
     stack: str = ""
-    """The stack whose ladder is checked at the end; empty for recipes that only other recipes stand on."""
+    """The stack whose ladder is checked at the end; empty for recipes that are only included by others."""
     compute: str = ""
-    """The framework that computes at the end: torch-xpu, torch-cuda, torch-rocm, ipex, …; empty: none."""
+    """The framework that runs a computation at the end: torch-xpu, torch-cuda, torch-rocm, ipex and others; empty: none."""
     disk_gb: float = 0.0
     archived: str = ""
-    """One plain line where the stack is not maintained any more: since when, and what replaces it."""
+    """For a stack that is no longer maintained, one line: since when, and what replaces it."""
     gates: tuple[Gate, ...] = ()
     remarks: tuple[Remark, ...] = ()
     sources: tuple[Source, ...] = ()
     examples: tuple[PlanExample, ...] = ()
     platform: str = ""
-    """In words: 'Ubuntu 24.04', 'WSL2', 'any Linux'."""
+    """The supported systems in words: 'Ubuntu 24.04', 'WSL2', 'any Linux'."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecipeBook:
+    """All recipes, and the addresses that their steps refer to by name."""
+
     recipes: tuple[Recipe, ...]
     addresses: Mapping[str, Address] = field(default_factory=dict)
     version: str = ""

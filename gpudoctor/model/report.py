@@ -1,4 +1,4 @@
-"""What comes out: findings, ladders and the report (gpudoctor.report/1 of the contract)."""
+"""The result of a check: findings, ladders and the report (gpudoctor.report/1)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,16 @@ if TYPE_CHECKING:
     from gpudoctor.model.measurement import Measurement
 
 SCHEMA = "gpudoctor.report/1"
+ORIGINS = ("live", "capture", "text")
+STATUSES = ("ok", "warning", "broken", "unknown", "not-reached")
+"""The states of one layer of a stack."""
+VERDICTS = ("ok", "broken", "incomplete", "unknown", "not-applicable")
+"""The verdicts on a stack as a whole."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One cause on this machine. `caused_by` is the key of the finding that it follows from."""
+    """One cause of trouble on the machine. `caused_by` is the key of the finding that it follows from."""
 
     id: str
     key: str
@@ -30,40 +35,44 @@ class Finding:
     confidence: str
     evidence: tuple[str, ...]
     advice: Advice
-    """With the facts at hand filled in."""
+    """The advice, with the facts filled in."""
     sources: tuple[str, ...]
     caused_by: str | None = None
     confirmed: int = 0
-    """Number of leaves that were seen to hold: more confirmed conditions are read first."""
+    """The number of conditions that were evaluated as true. Of otherwise equal findings, the one with more is listed first."""
     said_at: tuple[int, ...] = ()
-    """Lines of the text in which its message stands."""
+    """The numbers of the lines in which the text contains the message."""
     ask: str = ""
-    """Where it is only possible: the question that decides it, and `look`, the command that answers it."""
+    """For a finding that is only possible, the question that decides it; `look` is the command that answers the question."""
     look: str = ""
     strength: int = 0
-    """How much of a message its signature demanded: of two with one message, the exact one is read first."""
+    """The number of letters that the matching signature requires. Of two findings on one message, the more specific is listed first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerResult:
+    """The state of one layer of a stack, with the reason in words."""
+
     layer: str
     status: str
-    """ok, warning, broken, unknown or not-reached"""
+    """One of STATUSES."""
     detail: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StackResult:
+    """The verdict on one stack, with its layers from the device upwards."""
+
     stack: str
     title: str
     verdict: str
-    """ok, broken, incomplete, unknown or not-applicable"""
+    """One of VERDICTS."""
     used: bool
     layers: tuple[LayerResult, ...]
     recipe: str = ""
-    """The recipe of `setup` that sets it up; empty where none does."""
+    """The recipe of `setup` that installs the stack; empty where there is none."""
     serves: tuple[str, ...] = ()
-    """Purposes (`setup --for`) for which it does."""
+    """The purposes (`setup --for`) that the stack serves."""
 
     @property
     def broken_layer(self) -> str | None:
@@ -72,7 +81,7 @@ class StackResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
-    """How one check came to its outcome, per subject: for --why."""
+    """How one check was decided for one subject, for --why."""
 
     check: str
     subject: str
@@ -81,25 +90,27 @@ class Trace:
     problem: Verdict | None
     suspect: Verdict | None = None
     said: Verdict | None = None
-    """Whether a text showed one of its signatures; None for a check without."""
+    """Whether a text contains one of the signatures; None for a check without signatures."""
     silenced_by: str | None = None
-    """A check that speaks of the same more exactly."""
+    """The more specific check that reports the same problem."""
     place: str = ""
-    """Of a demand: file:line of the policy that makes it."""
+    """For a demand of a policy, its place as file:line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
+    """Everything that was found out about one machine or text. `created` is a time in UTC: 2026-11-20T10:00:00Z."""
+
     tool_version: str
     created: str
     origin: str
     facts: Mapping[str, Any]
-    """The tree of known facts; unknown ones are left out, known absences are None."""
+    """The tree of known facts. Unknown facts are left out; facts that are known to be absent are None."""
     stacks: tuple[StackResult, ...]
     findings: tuple[Finding, ...]
     summary: Mapping[str, Any]
     headline: Mapping[str, str] = field(default_factory=dict)
-    """machine, os, kernel, python: what the first line of a screen says."""
+    """The words of the first line of a screen: machine, os, kernel, python and others."""
     not_looked_at: tuple[str, ...] = ()
     incomplete: tuple[str, ...] = ()
     traces: tuple[Trace, ...] = ()
@@ -109,6 +120,6 @@ class Report:
     undetermined: tuple[str, ...] = ()
     """Demands of a policy that could not be judged."""
     seconds: float | None = None
-    """How long looking and judging took; not in the document, which says the same of the same machine."""
+    """The duration of the check. It is not part of the document, which is the same for the same machine."""
     unknown: Mapping[str, str] = field(default_factory=dict)
-    """Facts that could not be told, and why: what `facts` leaves out."""
+    """Unknown facts by name, each with the reason: what `facts` leaves out."""

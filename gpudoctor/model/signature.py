@@ -1,4 +1,4 @@
-"""What a program says when a trouble occurs, and where a text says it."""
+"""A signature: how the message of a program shows in a text; and the places where it was found."""
 
 from __future__ import annotations
 
@@ -6,23 +6,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 Literals = tuple[tuple[str, ...], ...]
-"""All of the outer ones, each by any of its inner ones; in lower case. A literal stands for whole words; '*' at an end opens it."""
+"""A list of alternatives: each outer entry must occur, by any of its inner literals, which are lower case. A literal matches whole
+words; '*' at an end matches part of a word."""
 
 FAILURE, COMPLAINT, LOG, LISTING, CODE, COMMAND, ADVICE, PROSE = ROLES = (
     "failure", "complaint", "log", "listing", "code", "command", "advice", "prose",
 )  # fmt: skip
-"""What a line of a text is: a failure that a program reports (exception, level error or warning, kernel error); a person's complaint; a
-progress or info line; a row of a listing; source code or configuration; a typed command; advice that is quoted; other prose."""
+"""The roles of a line: a failure that a program reports (exception, error, warning, kernel error); a person's complaint; a progress or
+information line; a row of a listing; source code or configuration; a typed command; quoted advice; other prose."""
 TROUBLE = (FAILURE, COMPLAINT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signature:
-    """One way in which a trouble shows in a text.
+    """One way in which a problem shows in a text.
 
-    `text` must stand within `within` lines of each other, one of those lines in one of the `roles`; `none_of` must not be there; `context`
-    may be anywhere in the whole text; `pattern` (searched in those lines, case ignored) decides last, and its named groups become the
-    facts `said.<name>`.
+    The literals of `text` must occur within `within` lines of each other, one of those lines in one of the `roles`; those of `none_of` must
+    not occur; those of `context` may occur anywhere in the text. Last, `pattern` is searched in those lines, ignoring case; its named
+    groups become the facts `said.<name>`.
     """
 
     text: Literals
@@ -35,9 +36,9 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class Numbered:
-    """A line of a text and its number there, from 1 on.
+    """A line of a text and its number, counted from 1.
 
-    What a machine's own tools say has no place in a text: its numbers are below 0, and `source` says whose words they are.
+    Messages of the machine's own tools are not part of a text: they have numbers below 0, and `source` names the tool.
     """
 
     number: int
@@ -47,8 +48,8 @@ class Numbered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """Where a signature of a check was found. `strength`: how many letters it demanded; `captures`: what its groups hold; `role`: what
-    the line is; `distinct`: whether the words belong to this program or stack, not to any program."""
+    """A place where a signature matched. `strength` is the number of letters that the signature requires, `captures` the content of its
+    groups, `role` that of the line. `distinct`: the words belong to this program or stack and not to any program."""
 
     line: int
     quote: str

@@ -1,4 +1,4 @@
-"""What a stack is called elsewhere, and what belongs to it: the table [names] of its file."""
+"""The names of a stack elsewhere, and what belongs to it: the table [names] of its file."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StackNames:
-    """`kin`: names of stacks of one kin may be meant for each other; those of two are never proposed for a misspelt name."""
+    """The table [names]. Stacks of one `kin` may be proposed for a misspelt name together; stacks of different kin never are."""
 
     aliases: tuple[str, ...] = ()
-    """What people call it, beside its id."""
+    """Other names that people use for the stack."""
     recipe: str = ""
-    """The recipe of `setup` that sets it up; empty where none does."""
+    """The recipe of `setup` that installs the stack; empty where there is none."""
     set_up_instead: str = ""
-    """The recipe that serves the same device where the stack itself is set up no more."""
+    """For a stack that can no longer be set up, the recipe that serves the same device."""
     backend: str = ""
-    """The backend of `audit`; empty for a framework that runs on several."""
+    """The backend of `audit`; empty for a framework that runs on several backends."""
     device: str = ""
     """The kind of device of `validate`."""
     kin: str = ""
     serves: tuple[str, ...] = ()
-    """Purposes (`setup --for`) for which it does."""
+    """The purposes (`setup --for`) that the stack serves."""
     frameworks: tuple[str, ...] = ()
-    """Python modules whose failing import breaks it."""
+    """Python modules whose failed import means that the stack is broken."""
     measured_as: tuple[str, ...] = ()
-    """'framework' or 'framework backend' of the measurements that are its own."""
+    """'framework' or 'framework backend': the measurements that belong to the stack."""
     words: tuple[str, ...] = ()
-    """Expressions that find in a text, in lower case, that it speaks of the stack."""
+    """Regular expressions, matched in lower case, that recognise the stack in a text."""

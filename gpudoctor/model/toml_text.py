@@ -1,4 +1,4 @@
-"""The TOML reader of this Python: tomllib, or tomli before 3.11."""
+"""The TOML parser of the running Python: tomllib, or tomli before 3.11."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ else:
 
 
 def loads(text: str) -> dict[str, Any]:
-    """Raises ValueError, in one of its kinds, for what is no TOML, and for what is nested too deep to be read."""
+    """Parses a text of unknown origin. Raises ValueError (or a subclass) for invalid TOML and for a text that is nested too deep."""
     check_toml(text)
     try:
         return _loads(text)
@@ -23,5 +23,5 @@ def loads(text: str) -> dict[str, Any]:
 
 
 def loads_ours(text: str) -> dict[str, Any]:
-    """A table of our own package, which nobody else wrote and which needs no check."""
+    """Parses a table of our own package, without the checks for hostile input."""
     return _loads(text)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cache, lru_cache
-from importlib import resources
 
+from gpudoctor.model.package_data import data_text
 from gpudoctor.privacy.patterns import NOTHING
 from gpudoctor.privacy.pseudonyms import is_ours
 
@@ -170,5 +170,5 @@ def _prefixes() -> tuple[tuple[str, ...], tuple[int, ...]]:
 
 @cache
 def _prefix_set() -> frozenset[str]:
-    text = (resources.files("gpudoctor.data") / "secret-prefixes.txt").read_text(encoding="ascii")
+    text = data_text("secret-prefixes.txt")
     return frozenset(line for line in text.splitlines() if line and not line.startswith("#"))

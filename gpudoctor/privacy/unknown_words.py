@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection
 from functools import cache, lru_cache
-from importlib import resources
 
+from gpudoctor.model.package_data import data_text
 from gpudoctor.privacy.technical_words import GROUPS, TECHNICAL
 from gpudoctor.privacy.visible_text import folded
 
@@ -40,7 +40,7 @@ _BEGINNINGS = ("un", "re", "de", "non", "pre", "sub", "multi", "auto", "dis", "m
 @cache
 def vocabulary() -> frozenset[str]:
     """All known words in lower case."""
-    text = (resources.files("gpudoctor.data") / "vocabulary.txt").read_text(encoding="ascii")
+    text = data_text("vocabulary.txt")
     return frozenset(text.split()) | TECHNICAL | GROUPS | _OURS
 
 

@@ -1,1 +1,1 @@
-"""Report to text: console and JSON."""
+"""Output: reports, plans, measurements, audits and comparisons as text, JSON, HTML and other formats."""

@@ -1,4 +1,4 @@
-"""A condition in a reader's words: 'on Windows' instead of 'platform.kind is windows'. Authors read rules.conditions.english."""
+"""A condition in words for readers: 'on Windows' instead of 'platform.kind is windows'. Authors see rules.conditions.english."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ VENDORS = {"nvidia": "an NVIDIA GPU", "amd": "an AMD GPU", "intel": "an Intel GP
 
 
 def in_words(condition: Condition, meaning: Meaning) -> str:
-    """`meaning`: what the vocabulary says of a fact, '' where it does not know the name."""
+    """The condition as one phrase. `meaning` gives the description of a fact from the vocabulary; empty for an unknown name."""
     if isinstance(condition, Leaf):
         return _leaf(condition, meaning)
     if isinstance(condition, AnyItem):
@@ -44,7 +44,7 @@ def _inner(part: Condition, meaning: Meaning, siblings: int) -> str:
 
 
 def _joined(words: list[str], last: str) -> str:
-    """'on Debian, Ubuntu or Fedora': what all begin with is said once."""
+    """Several phrases as one: 'on Debian, Ubuntu or Fedora'. A beginning that all share is written once."""
     first = words[0].split(" ")[0]
     if first in ("on", "with", "in") and all(word.startswith(f"{first} ") for word in words):
         words = [words[0], *(word.removeprefix(f"{first} ") for word in words[1:])]

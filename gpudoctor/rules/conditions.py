@@ -1,8 +1,7 @@
-"""Tables of a data file to condition trees, and back to English. Raises ConditionError with the key path."""
+"""Parses the tables of a data file into condition trees, and writes conditions in English. Raises ConditionError with the key path."""
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -22,14 +21,18 @@ class ConditionError(ValueError):
 
 
 def did_you_mean(word: str, choices: Any) -> str:
+    """' (did you mean …?)' with the most similar known word; empty without one."""
+    import difflib  # late: for what is wrong alone
+
     near = difflib.get_close_matches(word, list(choices), n=1)
     return f" (did you mean '{near[0]}'?)" if near else ""
 
 
 def parse(table: Any, path: str, items: Mapping[str, str], trusted: bool = False) -> Condition:
-    """`items` maps records facts to the name of one item: {'gpus': 'gpu'}.
+    """The condition of a table.
 
-    `trusted`: a compiled catalogue, whose patterns and versions were compiled once when it was made.
+    `items` gives, for each fact of kind records, the name of one item: {'gpus': 'gpu'}. `trusted`: the table comes from a compiled
+    catalogue, whose patterns and versions were validated when it was compiled.
     """
     if not isinstance(table, Mapping):
         raise ConditionError(path, f"a condition is a table, not {type(table).__name__}")
@@ -111,7 +114,7 @@ def facts_of(condition: Condition) -> set[str]:
 
 
 def english(condition: Condition) -> str:
-    """One line that a person can read."""
+    """The condition in one line of English."""
     if isinstance(condition, Leaf):
         if condition.operator in STATES:
             return f"{condition.fact} {STATES[condition.operator]}"

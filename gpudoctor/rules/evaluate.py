@@ -12,6 +12,7 @@ from gpudoctor.rules.operators import OPERATORS, plain
 
 
 def evaluate(condition: Condition, facts: Facts) -> Verdict:
+    """The truth of a condition for these facts, with that of all its parts."""
     if isinstance(condition, Leaf):
         return _leaf(condition, facts)
     if isinstance(condition, AnyItem):
@@ -69,7 +70,7 @@ def _truth(leaf: Leaf, fact: Fact, other: Fact | None) -> Truth:
 
 
 def seen(fact: Fact) -> str:
-    """What a fact is, in at most 160 characters."""
+    """The value of a fact in words, at most 160 characters long."""
     if isinstance(fact, Unknown):
         return f"unknown: {fact.reason}"
     if isinstance(fact, Absent):
@@ -78,7 +79,7 @@ def seen(fact: Fact) -> str:
 
 
 def _counted(values: Sequence[Any]) -> list[str]:
-    """Each item in words; equal records (eight cards of one kind) once, with their number."""
+    """Each item in words; equal records (eight cards of one kind) are written once, with their number."""
     words = [shown(item) for item in values]
     if not any(isinstance(item, Mapping) for item in values):
         return words
@@ -86,7 +87,7 @@ def _counted(values: Sequence[Any]) -> list[str]:
 
 
 def shown(value: Any, most: int = 160) -> str:
-    """A value as a person reads it: yes/no, commas, names of records; cut at `most` characters."""
+    """A value in words: yes or no, lists with commas, records by their names; cut after `most` characters."""
     value = plain(value)
     if isinstance(value, bool):
         return "yes" if value else "no"

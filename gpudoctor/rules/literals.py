@@ -1,7 +1,8 @@
-"""Literals of signatures in a text: a literal stands for whole words, '*' at its begin or end for any part of a longer word.
+"""Searches the literals of signatures in a text.
 
-An inflected word is the same word ('driver' stands in 'drivers', 'fail' in 'failed'), and a number behind a word is a word of its own
-('cuda' stands in 'cuda12'). A text is bytes in lower case: a byte is then a letter or none, whatever the script.
+A literal matches whole words; '*' at its begin or end matches part of a longer word. Inflected forms match ('driver' in 'drivers', 'fail'
+in 'failed'), and a number behind a word is a word of its own ('cuda' in 'cuda12'). Texts are bytes in lower case, so that each byte is a
+letter or not in any script.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ _ENDING = re.compile(rb"(?:s|es|ed|d|ing)(?![a-z])")
 
 
 def bare(literal: str) -> str:
-    """The letters that are searched for."""
+    """The literal without its '*'."""
     return literal if literal.startswith(PREFIX) else literal.strip(OPEN)
 
 
 def places(text: bytes, literal: str) -> Iterator[int]:
-    """Where the literal stands in the text, from left to right."""
+    """The positions of the literal in the text, from left to right."""
     needle = bare(literal).encode()
     at = text.find(needle)
     while at >= 0:
@@ -33,11 +34,12 @@ def places(text: bytes, literal: str) -> Iterator[int]:
 
 
 def occurs(text: bytes, literal: str) -> bool:
+    """Whether the literal occurs in the text as whole words."""
     return next(places(text, literal), None) is not None
 
 
 def stands(text: bytes, begin: int, end: int, literal: str) -> bool:
-    """Whether text[begin:end], which are the letters of the literal, are whole words there."""
+    """Whether text[begin:end], the letters of the literal, are whole words."""
     return (literal[0] == OPEN or _begins(text, begin)) and (literal[-1] == OPEN or _ends(text, end))
 
 

@@ -1,4 +1,4 @@
-"""A signature in English: what a text must hold for its check to speak."""
+"""A signature in English: what a text must contain for its check to report a finding."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ Quote = Callable[[str], str]
 
 
 def message(signature: Signature, quoted: Quote = lambda literal: f"'{literal.strip()}'", expression: Quote = str) -> str:
-    """One line: 'a' or 'b', together with 'c', on the same line; … `quoted` and `expression` mark what is
-    literal."""
+    """One line: 'a' or 'b', together with 'c', on the same line. `quoted` and `expression` mark up literal text and regular expressions."""
     apart = "on the same line" if signature.within == 1 else f"within {signature.within} lines"
     words = _choices(signature.text, quoted)
     said = words[0] if len(words) == 1 else f"{', together with '.join(words)}, {apart}"
@@ -26,19 +25,19 @@ def message(signature: Signature, quoted: Quote = lambda literal: f"'{literal.st
 
 
 def is_always(condition: Condition | None) -> bool:
-    """Nothing is asked: a check whose message says everything."""
+    """Whether the condition is always true: the check is decided by its message alone."""
     return condition is None or condition == ALWAYS
 
 
 def parts_of(condition: Condition) -> tuple[str, tuple[Condition, ...]]:
-    """The outermost list of a condition as a heading and its parts; one part without a heading where there is no list."""
+    """The outermost list of a condition as a heading with its parts; without a list, one part and no heading."""
     if isinstance(condition, Combination) and condition.kind != "not" and len(condition.parts) > 1:
         return ("all of these hold" if condition.kind == "all" else "one of these holds"), condition.parts
     return "", (condition,)
 
 
 def leaf_words(leaf: Leaf, sentence: str) -> str:
-    """What `sentence`, the English of this leaf, says behind the name of its fact."""
+    """The part of `sentence`, the English of this leaf, that follows the name of the fact."""
     return STATES[leaf.operator] if leaf.operator in STATES else sentence[len(leaf.fact) :].strip()
 
 

@@ -1,4 +1,4 @@
-"""Which facts a condition needs: without them it cannot be true, so that a check whose facts are not there need not be built."""
+"""The facts that a condition needs to be true. Where they are unknown, the check need not be built."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _WITHOUT_A_VALUE = ("absent", "unknown")
 
 
 def needed_facts(table: Mapping[str, Any]) -> frozenset[str]:
-    """Names of facts that must all be known where the condition is true. `table` is a valid one (rules.conditions.parse)."""
+    """The names of facts that must all be known for the condition to be true. `table` is a valid one (rules.conditions.parse)."""
     if "all" in table:
         return frozenset().union(*map(needed_facts, table["all"]))
     if "any" in table:
@@ -24,7 +24,7 @@ def needed_facts(table: Mapping[str, Any]) -> frozenset[str]:
 
 
 def needed_by_check(table: Mapping[str, Any]) -> list[str]:
-    """Of a check that no message has spoken for; of one for each record, fields of the record are among them."""
+    """The facts that a check needs to produce a finding without a message. For a check per record, they include fields of the record."""
     needed = needed_facts(table.get("problem", {"not": {}}))
     if "suspect" in table:
         needed &= needed_facts(table["suspect"])

@@ -16,13 +16,16 @@ from gpudoctor.rules.versions import compare_dotted, dotted, in_release
 
 @dataclass(frozen=True, slots=True)
 class Operator:
+    """A test of a fact's value, the types of value that it takes, and its English phrase."""
+
     test: Callable[[Any, Any], bool | None]
     takes: tuple[type, ...]
     phrase: str
 
 
 def plain(value: Any) -> Any:
-    """A distribution may be a version, a table with a version, or a list of either: the version(s)."""
+    """The version or versions of a distribution, which is given as a version, a table with a version, or a list of either; any other
+    value is returned as it is."""
     if isinstance(value, Mapping) and "version" in value:
         return value["version"]
     if isinstance(value, list) and value and all(isinstance(item, Mapping) and "version" in item for item in value):
@@ -31,7 +34,7 @@ def plain(value: Any) -> Any:
 
 
 def _each(test: Callable[[Any, Any], bool | None]) -> Callable[[Any, Any], bool | None]:
-    """Of a list any element may satisfy; None where none does and one could not be judged."""
+    """The operator for lists: true where any element satisfies it; None where none does and one could not be judged."""
 
     def over(value: Any, wanted: Any) -> bool | None:
         value = plain(value)
@@ -57,11 +60,12 @@ def _contains(value: Any, wanted: Any) -> bool | None:
 
 
 LONGEST = 4_000
-"""Letters of a value that an expression is shown."""
+"""The largest number of characters of a value that a regular expression is applied to."""
 
 
 @lru_cache(maxsize=4096)
 def compiled(pattern: str) -> re.Pattern[str]:
+    """The compiled regular expression, which ignores case."""
     return re.compile(pattern, re.IGNORECASE)
 
 

@@ -1,7 +1,7 @@
-"""Finds signatures in a text: literals first, and only where all of them stand an expression on those few lines.
+"""Finds signatures in a text: literals first; where all of them occur, the regular expression on those few lines.
 
-The work is linear in the text: of a short one each literal is searched once by the runtime's own search, of a long one all of them in one
-pass; windows are bounded in number and size, and expressions take linear time for them (knowledge.slow_patterns measures each).
+The work is linear in the text. In a short text each literal is searched for by itself, in a long one all of them in one pass. Windows are
+limited in number and size, and expressions take linear time for them (knowledge.slow_patterns measures each).
 """
 
 from __future__ import annotations
@@ -12,35 +12,36 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from gpudoctor.model.deadline import Deadline
 from gpudoctor.model.signature import FAILURE, Hit, Literals, Numbered, Signature
+from gpudoctor.rules.literal_words import words_in
 from gpudoctor.rules.literals import bare, occurs, places, stands
 from gpudoctor.rules.operators import compiled
 from gpudoctor.rules.synonyms import PREFIX, members, spelled
 
 RoleOf = Callable[[int], str]
-"""The role of a line, by its place among the lines."""
+"""The role of a line, by its index among the lines."""
 
 LONGEST_WINDOW = 6_000
-"""Letters of a window that an expression is shown: a message, not a file that has no line ends."""
+"""The largest number of characters that an expression is applied to: the length of a message, not of a file without line ends."""
 MOST_WINDOWS = 40
-"""Places where one anchor is looked at: a message that comes a million times says the same each time."""
+"""The largest number of places that are examined for one anchor; a message that is repeated often has the same content each time."""
 QUOTED = 240
 _DENIES = re.compile(
     rb"^\s*(?:is (?:cuda|xpu|rocm|mps) available|(?:cuda|rocm|hip|xpu|miopen) (?:used to build pytorch|runtime version|version))\s*:"
     rb"\s*(?:n/a|none|no|false|could not collect)\s*$"
 )
-"""What reports of an environment say of what is not there."""
+"""Lines of environment reports that say that something is absent."""
 _COLUMNS = re.compile(rb"[ \t]{2,}|\t")
 LONG = 16 << 10
-"""Bytes from which on one pass for all literals costs less than a search for each, the building of the automaton included."""
+"""The number of bytes from which one pass for all literals is faster than one search for each, building the automaton included."""
 PIECE = 256 << 10
-"""Bytes of a pass whose matches are held at a time."""
+"""The number of bytes in which the pass proceeds, so that only the matches of one piece are held at a time."""
 
 
 class SearchedText:
-    """A text in which many signatures are looked for. Lines keep the numbers that they have in the whole.
+    """A text in which many signatures are searched.
 
-    `role_of` says what each line is; without it every line is a failure (what a machine's own tools said when they failed).
-    Once the deadline is over nothing is found any more.
+    Lines keep their numbers in the whole text. `role_of` gives the role of each line; without it every line is a failure, as the output of
+    a failed tool is. After the deadline nothing is found any more.
     """
 
     def __init__(self, lines: Sequence[Numbered], role_of: RoleOf | None = None, deadline: Deadline | None = None) -> None:
@@ -49,21 +50,26 @@ class SearchedText:
         self._role_of = role_of or (lambda row: FAILURE)
         small = "\n".join(line.text for line in lines).encode("utf-8", "replace").lower()
         self._small = _COLUMNS.sub(b" ", small)
-        """Bytes: a search costs what memmem costs. One space stands for all that listings put between their columns."""
+        """The text as lower-case bytes, which are fastest to search. One space replaces the white space between the columns of listings."""
         self._starts: list[int] = [0]
         at = self._small.find(b"\n")
         while at >= 0:
             self._starts.append(at + 1)
             at = self._small.find(b"\n", at + 1)
         self._rows: dict[str, list[int]] = {}
-        """By literal that was looked for: indexes of the first lines that hold it."""
+        """For each literal that was searched: the indexes of the first lines that contain it."""
 
     @property
     def long(self) -> bool:
         return len(self._small) >= LONG
 
+    @property
+    def words(self) -> frozenset[str]:
+        """The words by which the signatures are found that may stand in it."""
+        return words_in(self._small)
+
     def look_for(self, literals: Iterable[str]) -> None:
-        """Of a long text all of these at once, in lower case: what is asked for later is then known."""
+        """Searches a long text for all of these literals (in lower case) in one pass; later queries use the result."""
         new = [literal for literal in dict.fromkeys(spelled(literals)) if literal not in self._rows]
         if not self.long or not new:
             return
@@ -92,14 +98,14 @@ class SearchedText:
         return any(map(self.holds, literals))
 
     def around(self, number: int, reach: int) -> tuple[list[str], str, list[str]]:
-        """The lines above the one with this number, the line itself, and those below it."""
+        """The line with this number, with `reach` lines above and below it."""
         row = bisect_left(self._lines, number, key=lambda line: line.number)
         shown = [line.text for line in self._lines[max(0, row - reach) : row + reach + 1]]
         above = min(row, reach)
         return shown[:above], shown[above], shown[above + 1 :]
 
     def hits(self, signature: Signature) -> Iterator[Hit]:
-        """In the order of the text, at most one a line."""
+        """The places in the order of the text, at most one per line."""
         if not all(any(map(self.holds, choice)) for choice in signature.text):
             return
         if not all(any(map(self._speaks_of, choice)) for choice in signature.context):
@@ -113,7 +119,7 @@ class SearchedText:
                 yield hit
 
     def _speaks_of(self, literal: str) -> bool:
-        """Whether a line other than one that denies it holds the literal: 'Is XPU available: False' is no word of a GPU of Intel."""
+        """Whether the literal occurs in a line that does not deny it: 'Is XPU available: False' is no evidence of an Intel GPU."""
         return any(not _DENIES.search(self._line(row)) for row in self._rows_of(literal))
 
     def _rows_of(self, literal: str) -> list[int]:
@@ -134,7 +140,7 @@ class SearchedText:
         return bisect_right(self._starts, at) - 1
 
     def _end_of(self, row: int) -> int:
-        """The position where the line behind this one begins."""
+        """The position where the next line begins."""
         return self._starts[row + 1] if row + 1 < len(self._starts) else len(self._small)
 
     def _look(self, signature: Signature, row: int) -> Hit | None:
@@ -160,7 +166,7 @@ class SearchedText:
         return Hit(line=line.number, quote=quote, strength=strength, captures=decoded(captures), source=line.source, role=role)
 
     def _role(self, signature: Signature, row: int, first: int, last: int) -> str | None:
-        """The first of the wanted roles that a line of the message has: the anchor's line, or one of its words nearby."""
+        """The first of the wanted roles that a line of the message has: the line of the anchor, or a line with one of its words nearby."""
         there = [self._role_of(row)]
         if first != last:
             words = [word for choice in signature.text for word in spelled(choice)]
@@ -174,7 +180,7 @@ class SearchedText:
         return self._small[self._starts[row] : self._end_of(row)]
 
     def _shown(self, signature: Signature, row: int, first: int, last: int) -> str:
-        """The lines for the expression; of a line without end the part around what was found."""
+        """The lines for the expression; of a very long line, the part around the match."""
         text = "\n".join(line.text for line in self._lines[first : last + 1])
         if len(text) <= LONGEST_WINDOW:
             return text
@@ -185,7 +191,7 @@ class SearchedText:
 
 
 def anchor(text: Sequence[Sequence[str]]) -> Sequence[str]:
-    """The literals that are searched for first: one of them stands wherever a signature of this `text` does."""
+    """The literals that are searched first: one of them occurs wherever a signature with this `text` matches."""
 
     def shortest(choice: Sequence[str]) -> int:
         return 0 if any(literal.startswith(PREFIX) for literal in choice) else min(len(bare(literal)) for literal in choice)
@@ -194,18 +200,18 @@ def anchor(text: Sequence[Sequence[str]]) -> Sequence[str]:
 
 
 def letters(choice: Sequence[str]) -> int:
-    """How many letters it demands: everyday words add nothing to a list that names things, and little by themselves."""
+    """The number of letters that an alternative requires. Everyday words add nothing beside names, and little by themselves."""
     return min((len(bare(literal)) for literal in choice if not literal.startswith(PREFIX)), default=4)
 
 
 def _letters_there(choice: Sequence[str], window: bytes) -> int:
-    """How many letters of a message stand there: of several alternatives the longest one that does."""
+    """The number of letters of a message that occur in the window; of several alternatives, the longest one that occurs counts."""
     named = [len(bare(literal)) for literal in choice if not literal.startswith(PREFIX) and occurs(window, literal)]
     return max(named, default=4)
 
 
 def decoded(captures: Mapping[str, str]) -> dict[str, str]:
-    """Captures, and what their names say that they mean: `x_number` 12080 (a CUDA version) gives `x` 12.8 and `x_wheel` cu128."""
+    """Captured groups and their interpretation: `x_number` 12080 (a CUDA version) gives `x` 12.8 and `x_wheel` cu128."""
     all_of_them = dict(captures)
     for name, value in captures.items():
         if name.endswith("_number") and value.isascii() and value.isdigit() and len(value) <= 6:
@@ -215,14 +221,14 @@ def decoded(captures: Mapping[str, str]) -> dict[str, str]:
 
 
 def names_said(signatures: Iterable[Signature]) -> set[str]:
-    """Facts that their expressions give: said.<group>."""
+    """The facts said.<group> that the expressions of the signatures can set."""
     names = {name for signature in signatures for name in (compiled(signature.pattern).groupindex if signature.pattern else ())}
     stems = {name.removesuffix("_number") for name in names if name.endswith("_number")}
     return {f"said.{name}" for name in (*names, *stems, *(f"{stem}_wheel" for stem in stems))}
 
 
 def _quote(line: str, literals: Literals) -> str:
-    """The line, or the part of a long one in which the first literal stands."""
+    """The line; of a long one, the part in which the first literal occurs."""
     line = line.strip()
     if len(line) <= QUOTED:
         return line

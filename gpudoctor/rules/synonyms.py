@@ -1,4 +1,4 @@
-"""How people say the same thing: `words:slow` in a signature stands for any of a group. A group is extended here once, for all checks."""
+"""Synonyms: `words:slow` in a signature matches any word of the group. A group is extended here for all checks at once."""
 
 from __future__ import annotations
 
@@ -63,18 +63,18 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "not use the gpu", "not use my gpu", "ignores the gpu", "100% cpu", " 0% gpu", "gpu usage 0", "gpu stays idle", "gpu is idle",
     ),
 }  # fmt: skip
-"""In lower case; a word stands for all that begin with it ("detect": detected, detects)."""
+"""The groups, in lower case. A word matches all words that begin with it: 'detect' matches 'detected' and 'detects'."""
 _SHORTENED = "n't "
-"""Stands at the end of the word before it."""
+"""A contraction, which occurs at the end of the preceding word."""
 
 
 def members(literal: str) -> tuple[str, ...]:
-    """What this stands for: the words of a group, or itself. Raises KeyError for a group that there is not."""
+    """The words of a group, or the literal itself. Raises KeyError for an unknown group."""
     if not literal.startswith(PREFIX):
         return (literal,)
     return tuple(f"{'*' if word.startswith(_SHORTENED) else ''}{word.strip()}*" for word in GROUPS[literal.removeprefix(PREFIX)])
 
 
 def spelled(choice: Iterable[str]) -> Iterator[str]:
-    """All words that a choice of a signature stands for."""
+    """All words that one alternative of a signature stands for."""
     return (word for literal in choice for word in members(literal))

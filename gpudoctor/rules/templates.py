@@ -1,4 +1,4 @@
-"""Fills {fact.name} in texts. Values are data: what they hold is never read as a template again."""
+"""Fills {fact.name} in texts. Values are data and are never interpreted as templates."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ _FIELD = lazy(r"\{([a-z_][A-Za-z0-9_.\-]*)(?:\|([^{}]*))?\}")
 
 
 SENTENCES = (".remedy",)
-"""Facts that tables of ours spell out as sentences: they are not cut in the middle of a word."""
+"""Facts whose values are sentences from our own tables; they are not cut."""
 
 
 def fields_of(template: str) -> set[str]:
+    """The names of the facts in a template, each once."""
     return {name for name, _ in _FIELD.findall(template)}
 
 
@@ -25,10 +26,8 @@ def fields_in_order(template: str) -> list[str]:
 
 
 def fill(template: str, facts: Facts) -> str:
-    """Unknown facts read 'unknown', absent ones 'none', both of them what stands behind a bar: {nvidia.in_use|in use}.
-
-    Names with _bytes read as GiB or MiB.
-    """
+    """Unknown facts read 'unknown' and absent ones 'none'; a text behind a bar replaces both: {nvidia.in_use|in use}. Values of names
+    with _bytes are written in GiB or MiB."""
 
     def value(found: re.Match[str]) -> str:
         fact = facts.get(found[1])
@@ -44,10 +43,8 @@ def fill(template: str, facts: Facts) -> str:
 
 
 def fill_known(template: str, facts: Facts) -> str:
-    """The parts between commas of which every field is known: a detail says what was seen and passes over the rest.
-
-    An empty value reads what stands behind its bar, as an unknown one does.
-    """
+    """The parts between commas whose fields are all known; other parts are left out. An empty value reads what stands behind its bar, as
+    an unknown one does."""
 
     def says(name: str) -> bool:
         return facts.value(name) not in (None, "", [], {}, ())
@@ -58,18 +55,19 @@ def fill_known(template: str, facts: Facts) -> str:
 
 
 _PLAIN = lazy(r"[A-Za-z0-9_./~][A-Za-z0-9_.+:/@,=~%\[\]-]{0,400}")
-"""What every shell takes as one word and nobody as an option."""
+"""Characters that every shell reads as one word, and no program as an option."""
 _PATH = lazy(r"(?:/|~/|[A-Za-z]:[\\/])[^\x00-\x1f\x7f\"'`$;&|<>]{0,399}[^\x00-\x1f\x7f\"'`$;&|<>\\]")
 _PLACES = (".path", ".file", ".library", ".broken_icd", ".executable", ".prefix", ".root", ".node", ".libcuda", ".pip")
-"""Facts that hold paths. Any other is a name, a version or a requirement, in which a slash or an at sign would lead elsewhere."""
+"""Facts that contain paths. All others are names, versions or requirements, in which a slash or an at sign would lead to another place."""
 _INDEX = lazy(r"(?:.*[._])?index(?:\.\w+)?")
 _ADDRESS = lazy(r"https://[A-Za-z0-9_.+:/,=~%-]{1,400}")
 WORDS_OF_OURS = (".command", "_command", ".packages", ".pip", ".install", ".install.index", "_names", ".headers", ".initramfs")
-"""Facts that tables of ours spell out as several words, options among them."""
+"""Facts of our own tables that contain several words, options among them."""
 
 
 def fill_command(template: str, facts: Facts) -> str | None:
-    """A command with its fields filled in; None where a fact is unknown, or is no plain word: what a text says is never run as shell."""
+    """A command with its fields filled in; None where a fact is unknown or is no plain word: the content of a text is never run by a
+    shell."""
     words: list[str] = []
     end = 0
     for found in _FIELD.finditer(template):
@@ -86,7 +84,7 @@ def fill_command(template: str, facts: Facts) -> str | None:
 
 
 def _one_word(name: str, value: str, *, quoted: bool) -> str | None:
-    """The value as one word of a command; several plain words where a table of ours says them."""
+    """The value as one word of a command; several plain words where our own tables contain them."""
     if _INDEX.fullmatch(name) and _ADDRESS.fullmatch(value):
         return value
     if _PLAIN.fullmatch(value) and "://" not in value and (name.endswith(_PLACES) or not re.search("[/@]", value)):
@@ -99,12 +97,12 @@ def _one_word(name: str, value: str, *, quoted: bool) -> str | None:
 
 
 def readable(template: str) -> str:
-    """A template without a machine: <kernel.release> stands where the fact would, words of its own left out."""
+    """A template without a machine: each field reads as <kernel.release>, without its alternative text."""
     return _FIELD.sub(r"<\1>", template)
 
 
 def size(number: int) -> str:
-    """16 GB reads '16 GiB' here: powers of two, no decimals from 10 on."""
+    """Bytes in powers of two: '16 GiB', without decimals from 10 on."""
     for unit, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
         if number >= factor:
             amount = number / factor

@@ -1,4 +1,4 @@
-"""The use case of `audit`: dependency files, or what is installed, against the backend of this machine or a named one."""
+"""The service of `audit`: judges dependency files, or the installed packages, for the backend of this machine or for a named one."""
 
 from __future__ import annotations
 
@@ -36,23 +36,24 @@ _VENDORS = (("nvidia", "cuda"), ("amd", "rocm"), ("intel", "xpu"), ("graphcore",
 
 
 class BackendUnknown(Exception):
-    """The machine's devices could not be read, so there is nothing to audit against."""
+    """The devices of the machine could not be determined, so that there is no backend to audit for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditRequest:
-    """`files` empty: what is installed in the target environment."""
+    """What `audit` was asked. Without `files`, the packages of the target environment are audited."""
 
     files: Sequence[str] = ()
     backend: str | None = None
     python: str | None = None
     capture: str | None = None
     online: bool = False
-    """Have pip resolve each proposed line."""
+    """pip resolves each proposed line."""
 
 
 def audit(request: AuditRequest, progress: Callable[[str], None] | None = None) -> Audit:
-    """Raises checking.BAD_INPUT and FormatError for what cannot be read, BackendUnknown where the machine does not say what it has."""
+    """The verdict on each package. Raises checking.BAD_INPUT and FormatError for unreadable input, and BackendUnknown where the devices
+    of the machine cannot be determined."""
     with limited_memory():
         manifests = read_all(request.files)
     facts = None
@@ -87,7 +88,7 @@ def audit(request: AuditRequest, progress: Callable[[str], None] | None = None) 
 
 
 def read_all(files: Sequence[str]) -> list[Manifest]:
-    """The files, and those that they include; each once."""
+    """The files and those that they include, each once."""
     found: dict[str, Manifest] = {}
     for given in dict.fromkeys(files):
         _read(given, os.path.dirname(given) or ".", found, as_requirements=False)
@@ -153,7 +154,7 @@ def choose(facts: Facts | None) -> Backend:
 
 
 def _platform(backend: str, facts: Facts | None) -> str:
-    """linux, windows or macos: for markers, and for wheels that differ."""
+    """The platform (linux, windows or macos), which markers and the choice of wheels depend on."""
     here = (
         str(facts.value("platform.kind") or "") if facts is not None else {"win32": "windows", "darwin": "macos"}.get(sys.platform, "linux")
     )
@@ -180,7 +181,7 @@ def _installed(facts: Facts) -> Manifest:
 
 
 def _rows(manifests: Sequence[Manifest], target: AuditTarget) -> list[Judged]:
-    """All packages, then what excludes each other, in reading order within each file."""
+    """The rows of all packages, then those that exclude each other, in reading order within each file."""
     rows: list[Judged] = []
     names = {wanted.name for manifest in manifests for wanted in manifest.wanted}
     indexes = list(
@@ -206,13 +207,14 @@ def _rows(manifests: Sequence[Manifest], target: AuditTarget) -> list[Judged]:
 
 
 def _together(manifests: Sequence[Manifest]) -> list[list[Manifest]]:
-    """What is installed together: requirements and Dockerfiles as one, every other file alone."""
+    """Groups of files that are installed together: all requirements and Dockerfiles form one, every other file stands alone."""
     pip = [manifest for manifest in manifests if manifest.kind in ("requirements", "Dockerfile")]
     return [*([pip] if pip else []), *([manifest] for manifest in manifests if manifest not in pip)]
 
 
 def _merged(rows: list[Judged], found: Sequence[Judged], target: AuditTarget, manifests: Sequence[Manifest]) -> list[Judged]:
-    """A conflict takes the place of an 'ok' row of its line; it is moot where the package has to go, and one with a wrong index."""
+    """Merges conflicts into the rows. A conflict replaces the 'ok' row of its line; it is dropped where the package must be removed
+    anyway, and joined with the row of a wrong index."""
     at = {_key(row): place for place, row in enumerate(rows)}
     merged: list[Judged | None] = list(rows)
     for row in found:
@@ -242,14 +244,14 @@ def _merged(rows: list[Judged], found: Sequence[Judged], target: AuditTarget, ma
 
 
 def _has_index(row: Judged) -> bool:
-    """Whether its lines take the package from an index of its own."""
+    """Whether the proposed lines take the package from another index."""
     return any("://" in line for line in row.use)
 
 
 def _resolved(
     rows: Sequence[Judged], manifests: Sequence[Manifest], target: AuditTarget, result: list[str], progress: Callable[[str], None] | None
 ) -> tuple[Judged, ...]:
-    """Lines that pip cannot resolve are not proposed; those that it cannot resolve with the rest of their file are not certain."""
+    """Removes proposals that pip cannot resolve, and marks those as uncertain that cannot be resolved with the rest of their file."""
     host, good, open_, kept = LocalHost(budget=1800.0), 0, 0, list(rows)
 
     def run(words: Sequence[str]) -> tuple[int | None, str]:
@@ -284,7 +286,7 @@ def _resolved(
 
 
 def _whole(files: Sequence[str], kept: list[Judged], changed: Sequence[int], result: list[str], answer: tuple[int | None, str]) -> None:
-    """What pip says of the files with all proposals in them. The lines of packages that it says exclude each other are not certain."""
+    """The answer of pip for files with all proposals applied. Proposals for packages that exclude each other are marked as uncertain."""
     status, said = answer
     title = " and ".join(files)
     if status == 0:

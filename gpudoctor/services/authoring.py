@@ -1,4 +1,4 @@
-"""The use cases of people who write checks: lint, examples, a new file, and what a change does to recorded machines."""
+"""The services for people who write checks: lint, examples, a new file, and the effect of a change on recorded machines."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from gpudoctor.knowledge.loader import read_folder, read_redirects, read_toml
 from gpudoctor.knowledge.recipe_lint import lint_book
 from gpudoctor.knowledge.recipes import read_book
 from gpudoctor.knowledge.scaffold import TODO as UNWRITTEN
+from gpudoctor.knowledge.scaffold import scaffold
 from gpudoctor.knowledge.structure import DataError, check_from, stack_from
 from gpudoctor.model.check import Catalogue, Check, Stack
 from gpudoctor.model.facts import Absent, Facts, Known
@@ -30,9 +31,55 @@ from gpudoctor.setup.steps import kind_named
 from gpudoctor.system.null_host import NoHost
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LintRequest:
+    """The catalogue to look through: the checks of this checkout, and further folders."""
+
+    checks: Sequence[str] = ()
+    only: str | None = None
+    """The id of one check or stack; None is all of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewRequest:
+    """As of which day (YYYY-MM-DD) a check is due to be read again."""
+
+    today: str
+    checks: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExampleRequest:
+    """The check whose examples are to be run."""
+
+    check: str
+    checks: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewCheckRequest:
+    """The check to begin, with the day (YYYY-MM-DD) on which its sources are read."""
+
+    check: str
+    topic: str
+    stack: str
+    today: str
+    folder: str | None = None
+    """The catalogue to write to; None is that of this checkout."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachinesRequest:
+    """A folder of recorded machines, the folder of an earlier catalogue, and further folders beside the present one."""
+
+    machines: str
+    base: str
+    checks: Sequence[str] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class ExampleResult:
-    """One example of a check: what it says must come out, and what does."""
+    """One example of a check: the expected outcome and the real one."""
 
     example: str
     expected: str
@@ -44,11 +91,11 @@ class ExampleResult:
 
 
 TWIN_LITERAL = 14
-"""Letters of a literal from which on it is a message and no name of a product."""
+"""The number of letters from which a literal is a message and not the name of a product."""
 
 
 def folders(extra: Sequence[str]) -> list[Path]:
-    """The checks of the checkout, if this is one, and further folders. Raises DataError where there is none."""
+    """The checks of this checkout, if it is one, and further folders. Raises DataError where there is none."""
     own = paths.checkout_checks()
     found = ([own] if own else []) + [Path(folder) for folder in extra]
     if not found:
@@ -59,8 +106,9 @@ def folders(extra: Sequence[str]) -> list[Path]:
     return found
 
 
-def lint_folders(extra: Sequence[str], only: str | None = None) -> list[str]:
-    """Everything that is wrong, one line each; `only` is the id of one check or stack."""
+def lint_folders(request: LintRequest) -> list[str]:
+    """All mistakes, one line each. Raises DataError for a folder or an id that does not exist."""
+    extra, only = request.checks, request.only
     specs, items = vocabulary.specs(), vocabulary.items()
     problems: list[str] = []
     checks: list[Check] = []
@@ -81,11 +129,11 @@ def lint_folders(extra: Sequence[str], only: str | None = None) -> list[str]:
             problems.append(f"{file}: id: is '{check.id}'; it must be the file's name, '{path.stem}'")
         if UNWRITTEN in path.read_text(encoding="utf-8"):
             problems.append(f"{file}: a {UNWRITTEN} of the scaffold is left; write what belongs there")
-        for tried in run_examples(check):
+        for tried in run_examples(check) if only in (None, check.id) else ():
             if not tried.holds:
                 problems.append(f"{file}: example '{tried.example}': expected {tried.expected}, came out {tried.outcome}; see check --why")
     redirects = {name: target for root in folders(extra) for name, target in read_redirects(root).items()}
-    problems += lint(checks, stacks, specs, redirects)
+    problems += lint(checks, stacks, specs, redirects, only)
     if only is None:
         return problems
     if not any(check.id == only for check in checks) and not any(stack.stack == only for stack in stacks):
@@ -97,22 +145,24 @@ def lint_folders(extra: Sequence[str], only: str | None = None) -> list[str]:
 
 
 def run_examples(check: Check) -> list[ExampleResult]:
+    """The outcome of each example of a check."""
     return [
         ExampleResult(example.name, example.expect, outcome_of(check, prepared(example_facts(example.facts), example.text)))
         for example in check.examples
     ]
 
 
-def stale_checks(extra: Sequence[str], today: str) -> list[str]:
-    """Checks that were to be read again by `today` (YYYY-MM-DD), the longest overdue first. Raises DataError."""
-    due = sorted((check.review_by, check.topic, check.id) for check in _all_checks(extra) if check.review_by <= today)
+def stale_checks(request: ReviewRequest) -> list[str]:
+    """Checks that were to be read again by that day, the longest overdue first. Raises DataError."""
+    every = _all_checks(request.checks)
+    due = sorted((check.review_by, check.topic, check.id) for check in every if check.review_by <= request.today)
     return [f"{topic}/{name}.toml: due since {date or 'ever: it has no review_by'}" for date, topic, name in due]
 
 
-def shared_messages(extra: Sequence[str]) -> list[str]:
-    """Literals of messages that several checks demand: where two of them mean the same trouble, they are one check. Raises DataError."""
+def shared_messages(request: LintRequest) -> list[str]:
+    """Literals that several checks require; where two of them mean the same problem, they should be one check. Raises DataError."""
     holders: dict[str, set[str]] = {}
-    for check in _all_checks(extra):
+    for check in _all_checks(request.checks):
         for signature in check.signatures:
             for literal in (bare(word) for choice in signature.text for word in choice):
                 if len(literal) >= TWIN_LITERAL:
@@ -124,13 +174,24 @@ def _all_checks(extra: Sequence[str]) -> Iterator[Check]:
     return (check for folder in folders(extra) for check in read_folder(folder, vocabulary.items())[0])
 
 
-def surviving_mutants(extra: Sequence[str], only: str | None = None) -> Iterator[tuple[str, int, list[str]]]:
+def surviving_mutants(request: LintRequest) -> Iterator[tuple[str, int, list[str]]]:
     """(check, number of its mutants, the parts that no example needs) of each check, or of one. Raises DataError."""
-    for check in [with_examples(only, extra)] if only else _all_checks(extra):
+    for check in [_with_examples(request.only, request.checks)] if request.only else _all_checks(request.checks):
         yield (check.id, *survivors(check))
 
 
-def with_examples(check_id: str, extra: Sequence[str]) -> Check:
+def tried_examples(request: ExampleRequest) -> list[ExampleResult]:
+    """What comes out for each example of one check. Raises DataError."""
+    return run_examples(_with_examples(request.check, request.checks))
+
+
+def new_check(request: NewCheckRequest) -> Path:
+    """Writes the file of a new check and returns its path. Raises DataError for a name that cannot be used, OSError of the disk."""
+    folder = Path(request.folder) if request.folder else folders(())[0]
+    return scaffold(folder, request.topic, request.check, request.stack, request.today)
+
+
+def _with_examples(check_id: str, extra: Sequence[str]) -> Check:
     """A check from its file, examples included. Raises DataError."""
     for folder in folders(extra):
         for path in folder.glob(f"*/**/{check_id}.toml"):
@@ -140,7 +201,7 @@ def with_examples(check_id: str, extra: Sequence[str]) -> Check:
 
 
 def lint_recipes() -> list[str]:
-    """Everything that is wrong in the recipes of this checkout, one line each: names, sources, and examples that plan otherwise."""
+    """All mistakes in the recipes of this checkout, one line each: names, sources, and examples with another plan."""
     folder = paths.checkout_recipes()
     if folder is None:
         raise DataError("an installed gpudoctor carries no recipe files; run this in a checkout")
@@ -171,7 +232,7 @@ def _wrong_steps(recipe: Recipe, book: RecipeBook) -> Iterator[str]:
 
 
 def planned_titles(name: str, given: Mapping[str, Any], book: RecipeBook) -> tuple[str, list[str]]:
-    """The id of the recipe that facts choose, and the titles of what it leaves to do ('cannot: …' for impossible steps)."""
+    """The id of the recipe that the facts choose, and the titles of its steps that are not done ('cannot: …' for impossible ones)."""
     said = {"name": name, "purpose": "training", "env": "/home/user/env", "user": "user"}
     asked = {f"setup.{key}": Known(value) for key, value in said.items()}
     absent = {key: Absent() for key in ("setup.torch", "setup.python_version", "setup.folder")}
@@ -189,7 +250,7 @@ def planned_titles(name: str, given: Mapping[str, Any], book: RecipeBook) -> tup
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What a changed catalogue does to one recorded machine."""
+    """The effect of a changed catalogue on one recorded machine."""
 
     machine: str
     appear: tuple[str, ...]
@@ -198,19 +259,19 @@ class Changed:
     first_now: str | None
 
 
-def compare_machines(machines: str, base: str, extra: Sequence[str]) -> Iterator[Changed]:
-    """Every recorded machine below `machines` judged by the catalogue in `base` and by the present one."""
-    root = Path(machines)
+def compare_machines(request: MachinesRequest) -> Iterator[Changed]:
+    """Every recorded machine, judged by the earlier catalogue and by the present one. Raises DataError."""
+    root = Path(request.machines)
     recorded = sorted({file.parent for file in root.rglob("machine.toml")} | {*root.rglob("*.tar.gz"), *root.rglob("*.zip")})
     if not recorded:
-        raise DataError(f"{machines}: no recorded machine below it (a folder with machine.toml, a .tar.gz or a .zip)")
+        raise DataError(f"{request.machines}: no recorded machine below it (a folder with machine.toml, a .tar.gz or a .zip)")
     items = vocabulary.items()
-    old_checks, old_stacks = read_folder(Path(base), items)
-    old, new = Catalogue(checks=tuple(old_checks), stacks=tuple(old_stacks)), checking.catalogue(extra)
+    old_checks, old_stacks = read_folder(Path(request.base), items)
+    old, new = Catalogue(checks=tuple(old_checks), stacks=tuple(old_stacks)), checking.catalogue(request.checks)
     for path in recorded:
-        request = checking.CheckRequest(capture=str(path))
-        gathered = gather(checking.open_for(request))
-        before, now = (checking.report_from_facts(gathered, knowledge, request, "capture") for knowledge in (old, new))
+        check = checking.CheckRequest(capture=str(path))
+        gathered = gather(checking.open_for(check))
+        before, now = (checking.report_from_facts(gathered, knowledge, check, "capture") for knowledge in (old, new))
         was, is_now = ({finding.key for finding in report.findings} for report in (before, now))
         yield Changed(
             str(path.relative_to(root)),

@@ -1,4 +1,4 @@
-"""The use case of `capture`: look at this machine as `check` does, keep every answer, and take people out of them."""
+"""The service of `capture`: examines this machine as `check` does, keeps every answer, and redacts the recording."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpudoctor import __version__
-from gpudoctor.capture.archive import capture_entries
+from gpudoctor.capture.archive import capture_entries, check_output, write_entries
 from gpudoctor.capture.open_host import open_host
 from gpudoctor.capture.recording_host import RecordingHost
-from gpudoctor.capture.redacted_capture import names_in
+from gpudoctor.capture.redacted_capture import names_in, redact_entries
 from gpudoctor.capture.tables import json_table
 from gpudoctor.facts.collect import Gathered, Progress, gather
 from gpudoctor.facts.measurement_store import LastRun
@@ -22,24 +22,62 @@ from gpudoctor.model.toml_text import loads
 from gpudoctor.privacy.pseudonyms import FILE, Pseudonyms
 from gpudoctor.privacy.redactor import Redactor
 from gpudoctor.privacy.technical_vocabulary import technical_words
+from gpudoctor.services import checking
 from gpudoctor.system.state_folder import state_folder
 from gpudoctor.system.system_names import of_this_machine
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaptureRequest:
+    """What `capture` is to record, and the archive or folder to write."""
+
+    output: str
+    python: str | None = None
+    """The interpreter or environment to record; None is the active one."""
+    budget: float = 60.0
+    """Seconds for all probes."""
+    raw: bool = False
+    """Nothing is redacted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Captured:
+    """What was written: the number of recorded commands and files, and of replacements by their kind."""
+
+    commands: int
+    files: int
+    replaced: Mapping[str, int]
+    not_kept: str = ""
+    """Why the list of pseudonyms could not be saved."""
+
+
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """This machine as it was asked and what it answered: nothing is taken out yet."""
+    """A recording of this machine before redaction."""
 
     gathered: Gathered
     entries: Mapping[str, bytes]
     variables: frozenset[str]
-    """Those that may keep their values."""
+    """The environment variables whose values are kept by the redaction."""
     commands: int
     files: int
 
 
+def capture(request: CaptureRequest) -> Captured:
+    """Records this machine and writes the recording. Raises services.checking.BAD_INPUT."""
+    check_output(request.output)
+    recorded = record(request.python, request.budget)
+    if request.raw:
+        write_entries(recorded.entries, request.output)
+        return Captured(commands=recorded.commands, files=recorded.files, replaced={})
+    redactor = redactor_here(recorded.gathered.facts, checking.catalogue())
+    write_entries(redact_entries(recorded.entries, redactor, recorded.variables), request.output)
+    not_kept = keep_pseudonyms(redactor)
+    return Captured(commands=recorded.commands, files=recorded.files, replaced=dict(redactor.counts), not_kept=not_kept)
+
+
 def record(python: str | None, budget: float, quick: bool = False, progress: Progress | None = None) -> Recorded:
-    """Raises system.host.CaptureError."""
+    """Records this machine. Raises system.host.CaptureError."""
     host = RecordingHost(open_host(None, budget, quick, python))
     gathered = gather(host, progress)
     host.run(["id"])
@@ -53,7 +91,7 @@ def record(python: str | None, budget: float, quick: bool = False, progress: Pro
 
 
 def variables_of(entries: Mapping[str, bytes]) -> frozenset[str]:
-    """Those of a recording that may keep their values: other variables of the person are private."""
+    """The variables of a recording whose values are kept; other variables of a person are private."""
     return frozenset(name for name in loads(entries.get("env.toml", b"").decode("utf-8", "replace")) if _matters(name))
 
 
@@ -62,7 +100,7 @@ def _matters(name: str) -> bool:
 
 
 def with_measurements(entries: Mapping[str, bytes], runs: Collection[LastRun]) -> dict[str, bytes]:
-    """The same capture with what `validate` measured last (measurements.json), so that it replays to the same findings."""
+    """The same recording with the measurements of the last `validate` (measurements.json), so that it replays to the same findings."""
     if not runs:
         return dict(entries)
     rows = [{"date": run.date, "measurements": [each.to_json() for each in run.measurements]} for run in runs]
@@ -70,11 +108,11 @@ def with_measurements(entries: Mapping[str, bytes], runs: Collection[LastRun]) -
 
 
 LEAST_SECONDS, SECONDS_A_MEGABYTE = 4.0, 3.0
-"""CPU seconds for reading somebody else's recording for names: three times what an ordinary log takes."""
+"""The limit, in CPU seconds, for searching a foreign recording for names: three times what an ordinary log takes."""
 
 
 def redactor_here(facts: Facts, knowledge: Catalogue | None = None) -> Redactor:
-    """For this machine: its names as the system knows them, and the pseudonyms that earlier reports gave."""
+    """The redactor for this machine: its names as the system knows them, and the pseudonyms of earlier reports."""
     pseudonyms = Pseudonyms()
     pseudonyms.load(state_folder() / FILE)
     names = of_this_machine([str(facts.value("python.prefix") or "")])
@@ -82,18 +120,19 @@ def redactor_here(facts: Facts, knowledge: Catalogue | None = None) -> Redactor:
 
 
 def redactor_of(entries: Mapping[str, bytes], facts: Facts, knowledge: Catalogue | None = None) -> Redactor:
-    """For a recorded machine: names as far as they were recorded, pseudonyms of its own. What takes too long to read is left out."""
+    """The redactor for a recorded machine: the names that were recorded, with pseudonyms of its own. Parts that take too long to search
+    are left out."""
     seconds = LEAST_SECONDS + SECONDS_A_MEGABYTE * sum(map(len, entries.values())) / 1e6
     return Redactor(names_in(entries), technical_words(knowledge, facts), deadline=Deadline(seconds))
 
 
 def keep_pseudonyms(redactor: Redactor) -> str:
-    """Into the private file of this machine; '' or why not."""
+    """Saves the pseudonyms in a private file of this machine. Returns why that failed; empty where it did not."""
     return redactor.pseudonyms.save(state_folder() / FILE)
 
 
 def python_environment(facts: Facts) -> dict[str, Any] | None:
-    """python.json: what was learnt of the target environment; None where there is none."""
+    """The content of python.json: what is known of the target environment; None where nothing is."""
     executable = facts.value("python.executable")
     if not executable:
         return None
@@ -110,7 +149,7 @@ def python_environment(facts: Facts) -> dict[str, Any] | None:
 
 
 def _plain(value: Any) -> Any:
-    """Facts to JSON: what is not known becomes null."""
+    """The values of facts as JSON; unknown ones become null."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

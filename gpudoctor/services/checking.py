@@ -1,13 +1,12 @@
-"""The use cases: the one module that wires host, probes, catalogue and engine together."""
+"""The service of `check`, and the one module that wires host, probes, catalogue and diagnosis together for all services."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gpudoctor import __version__
 from gpudoctor.capture.open_host import open_host
@@ -19,10 +18,11 @@ from gpudoctor.diagnosis.summary import fact_tree, headline, not_looked_at, unkn
 from gpudoctor.facts import vocabulary
 from gpudoctor.facts.collect import Gathered, gather
 from gpudoctor.facts.derive import measured, package_commands, pip_commands
-from gpudoctor.facts.measurement_store import LastRun, last_measurements, measurements_of, recorded_runs
+from gpudoctor.facts.measurement_store import LastRun, last_measurements, recorded_runs
 from gpudoctor.facts.report_facts import told as told_facts
 from gpudoctor.facts.tool_messages import said
-from gpudoctor.knowledge.loader import load_catalogue
+from gpudoctor.knowledge.compiled_catalogue import Entry
+from gpudoctor.knowledge.loader import load_catalogue, our_catalogue
 from gpudoctor.knowledge.stack_names import every_name, stack_of, suggestion
 from gpudoctor.knowledge.structure import DataError
 from gpudoctor.model.bounds import TooComplex, check_toml
@@ -38,19 +38,24 @@ from gpudoctor.system.report_file import read_report
 if TYPE_CHECKING:
     from gpudoctor.model.measurement import Measurement
     from gpudoctor.model.policy import Demand
+    from gpudoctor.model.report_document import ReportDocument
 
 
 class RequestError(ValueError):
-    """A request that names what does not exist."""
+    """A request that names something that does not exist. The message is one line."""
+
+
+class FrameworkBroken(RequestError):
+    """A request that is right, for a framework that cannot be imported here: a finding."""
 
 
 BAD_INPUT = (CaptureError, DataError, RequestError)
-"""What a caller shows as one line: something that was given cannot be used."""
+"""Errors that a caller shows as one line: some input cannot be used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckRequest:
-    """What `check` was asked. `budget` in seconds; None is 30, or 3 with `quick`."""
+    """What `check` was asked. `budget` is in seconds; None is 30, or 3 with `quick`."""
 
     capture: str | None = None
     python: str | None = None
@@ -62,19 +67,33 @@ class CheckRequest:
     """A policy file: what must be true of the machine."""
     ignore: frozenset[str] = field(default_factory=frozenset)
     every_check: bool = False
-    """Also those that speak only where a text shows their message, which a machine does not: for `--why`."""
+    """Builds also checks that need a message in a text, which a machine does not have: for `--why`."""
 
     every_trace: bool = False
-    """Also checks whose facts are not known, and which can have no finding: for formats that list what was asked."""
+    """Builds also checks whose facts are unknown, and which can therefore have no finding: for formats that list every check."""
 
     def __post_init__(self) -> None:
         if self.stack is not None:  # by whatever name: `cuda`, `nvidia` and `torch-cuda` are one
             object.__setattr__(self, "stack", stack_of(self.stack))
 
 
-def catalogue(extra: Sequence[str] = (), wanted: Callable[[Mapping[str, Any]], bool] | None = None) -> Catalogue:
-    """All stacks, and all checks or those of `wanted` heads. Raises knowledge.structure.DataError."""
+def catalogue(extra: Sequence[str] = (), wanted: Iterable[Entry] | None = None) -> Catalogue:
+    """All stacks, and all checks or those of ours that are `wanted`. Raises knowledge.structure.DataError."""
     return load_catalogue(vocabulary.items(), extra, wanted)
+
+
+def speaking_by_facts(facts: Facts) -> list[Entry]:
+    """The checks of ours that can have a finding where nothing else is known than these facts."""
+    items = vocabulary.items()
+    return [entry for entry in our_catalogue(items).with_facts(facts.known) if may_speak_by_facts(facts, items, entry["head"])]
+
+
+def speaking_by_messages(text: SearchedText) -> list[Entry]:
+    """The checks of ours of which the text holds all literals of a signature."""
+    entries = our_catalogue(vocabulary.items()).with_words(text.words)
+    if text.long:
+        text.look_for(literal for entry in entries for choices in entry["head"]["signature"] for choice in choices for literal in choice)
+    return [entry for entry in entries if may_show(text, entry["head"])]
 
 
 def open_for(request: CheckRequest) -> Host:
@@ -84,7 +103,7 @@ def open_for(request: CheckRequest) -> Host:
 
 
 def check(request: CheckRequest, progress: Callable[[str], None] | None = None) -> Report:
-    """Gathers the facts of a machine and makes the report of them."""
+    """Examines a machine and returns the report. Raises BAD_INPUT."""
     began = time.monotonic()
     told = read_report(request.capture) if request.capture else None
     host = None if told is not None else open_for(request)
@@ -96,18 +115,19 @@ def check(request: CheckRequest, progress: Callable[[str], None] | None = None) 
         assert host is not None
         looked = gather_machine(host, "capture" if request.capture else host.origin, progress, live=request.capture is None)
     if knowledge is None:
-        knowledge = catalogue(request.checks, partial(may_speak_by_facts, looked.gathered.facts, vocabulary.items()))
+        knowledge = catalogue(request.checks, speaking_by_facts(looked.gathered.facts))
     report = diagnosed_report(looked, knowledge, request, demands)
     return replace(narrowed(report, request.stack) if request.stack else report, seconds=time.monotonic() - began)
 
 
 def _asked_by_name(request: CheckRequest) -> Catalogue | None:
-    """The catalogue where the request names something of it, which is refused before anything is looked at if it is not there. Else None:
+    """The catalogue where the request names something of it, so that an unknown name is refused before anything is examined. Else None:
     only checks whose facts are known will be built."""
     if request.every_check or request.ignore:
         knowledge = catalogue(request.checks)
     elif request.stack or request.checks or request.every_trace:
-        knowledge = catalogue(request.checks, speaks_without_a_message)
+        every = our_catalogue(vocabulary.items()).entries()
+        knowledge = catalogue(request.checks, [entry for entry in every if speaks_without_a_message(entry["head"])])
     else:
         return None
     refuse_unknown_names(request, knowledge)
@@ -115,7 +135,7 @@ def _asked_by_name(request: CheckRequest) -> Catalogue | None:
 
 
 def narrowed(report: Report, stack: str) -> Report:
-    """The report of one stack: its ladder, and what concerns it or no stack in particular."""
+    """The report of one stack: its ladder, and the findings that concern it or no stack in particular."""
     ladders = [result for result in report.stacks if result.stack == stack]
     findings = [finding for finding in report.findings if not finding.stacks or stack in finding.stacks]
     return replace(report, stacks=tuple(ladders), findings=tuple(findings), summary=_summary(findings, ladders))
@@ -123,13 +143,15 @@ def narrowed(report: Report, stack: str) -> Report:
 
 @dataclass(frozen=True, slots=True)
 class GatheredMachine:
+    """The facts of a machine, where they come from (live, capture or text), and its earlier measurements."""
+
     gathered: Gathered
     origin: str
     measurements: tuple[Measurement, ...] = ()
 
 
 def diagnosed_report(looked: GatheredMachine, knowledge: Catalogue, request: CheckRequest, demands: Sequence[Demand] = ()) -> Report:
-    """The one way from what was seen to what is said of it: `check`, `report`, `diff` and the assistant's tools all come here."""
+    """The report of a machine whose facts were gathered. `check`, `report`, `diff` and the assistant's tools all use this function."""
     deadline = Deadline()
     knowledge, hits = match_tool_messages(looked.gathered.facts, knowledge, deadline)
     if deadline.passed:
@@ -137,16 +159,15 @@ def diagnosed_report(looked: GatheredMachine, knowledge: Catalogue, request: Che
     return replace(report_from_facts(looked.gathered, knowledge, request, looked.origin, demands, hits), measurements=looked.measurements)
 
 
-def gather_report(document: Mapping[str, Any]) -> GatheredMachine:
-    """What a report of ours says, in place of a machine."""
-    tool, unknown = document.get("tool"), document.get("unknown")
-    of_today = isinstance(tool, Mapping) and tool.get("version") == __version__
-    facts = told_facts(document["facts"], unknown if isinstance(unknown, Mapping) else {}, of_today=of_today)
-    return GatheredMachine(facts, "capture", measurements_of(document))
+def gather_report(document: ReportDocument) -> GatheredMachine:
+    """The facts and measurements of a report, in the place of a machine."""
+    of_today = document["tool"]["version"] == __version__
+    facts = told_facts(document["facts"], document.get("unknown", {}), of_today=of_today)
+    return GatheredMachine(facts, "capture", tuple(document["measurements"]))
 
 
 def gather_machine(host: Host, origin: str, progress: Callable[[str], None] | None = None, *, live: bool) -> GatheredMachine:
-    """All facts of a machine, and what was measured on it before: by the last `validate` here, or kept in its recording."""
+    """All facts of a machine, and its earlier measurements: of the last `validate` here, or those in its recording."""
     gathered = gather(host, progress, deadline=None if live else Deadline())
     if live:
         return GatheredMachine(
@@ -158,7 +179,8 @@ def gather_machine(host: Host, origin: str, progress: Callable[[str], None] | No
 
 
 def recall_measurements(gathered: Gathered, runs: Sequence[LastRun]) -> tuple[Measurement, ...]:
-    """What was measured in this environment, as facts too, where nothing has changed since that it depends on."""
+    """The earlier measurements of this environment, which are added to the facts as well. Runs whose conditions have changed since are
+    left out."""
     runs = [run for run in runs if not run.stale]
     if not runs:
         return ()
@@ -172,12 +194,13 @@ def recall_measurements(gathered: Gathered, runs: Sequence[LastRun]) -> tuple[Me
 
 
 def match_tool_messages(facts: Facts, knowledge: Catalogue, deadline: Deadline) -> tuple[Catalogue, Hits]:
-    """What the machine's own tools said when they failed is looked through for messages, as a pasted text is."""
+    """Searches the output of the machine's own failed tools for messages, as in a pasted text. Returns the catalogue with the checks
+    concerned, and the places."""
     lines = said(facts)
     if not lines:
         return knowledge, {}
     text, there = SearchedText(lines, deadline=deadline), {check.id for check in knowledge.checks}
-    told = catalogue(wanted=lambda head: head["id"] not in there and "signature" in head and may_show(text, head))
+    told = catalogue(wanted=[entry for entry in speaking_by_messages(text) if entry["head"]["id"] not in there])
     knowledge = replace(knowledge, checks=(*knowledge.checks, *told.checks))
     return knowledge, hits_in(text, knowledge.checks)
 
@@ -206,7 +229,7 @@ def _of_the_policy(demands: Sequence[Demand], facts: Facts) -> tuple[list[Findin
 
 
 def refuse_unknown_names(request: CheckRequest, knowledge: Catalogue) -> None:
-    """Raises RequestError for a stack or a check that there is not."""
+    """Raises RequestError for a stack or a check that does not exist."""
     stacks, checks = [stack.stack for stack in knowledge.stacks], [check.id for check in knowledge.checks]
     if request.stack is not None and request.stack not in stacks:
         near = suggestion(request.stack, (*stacks, *every_name()))
@@ -219,7 +242,8 @@ def refuse_unknown_names(request: CheckRequest, knowledge: Catalogue) -> None:
 def report_from_facts(
     gathered: Gathered, knowledge: Catalogue, request: CheckRequest, origin: str, demands: Sequence[Demand] = (), hits: Hits | None = None
 ) -> Report:
-    """Facts and catalogue to a report: pure but for the clock. `hits`: the messages that a text shows, or a machine's own tools."""
+    """From facts and catalogue to the report; besides them only the clock is read. `hits`: the messages in a text, or in the output of
+    the machine's tools."""
     facts = gathered.facts
     used = used_stacks(knowledge.stacks, facts)
     ignored = frozenset(knowledge.redirects.get(name) or name for name in request.ignore)
@@ -239,7 +263,7 @@ def report_from_facts(
     unread, incomplete = not_looked_at(facts, vocabulary.specs(), gathered.incidents)
     return Report(
         tool_version=__version__, created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), origin=origin,
-        facts=fact_tree(facts, vocabulary.specs()), unknown=unknown_facts(facts, vocabulary.specs()),
+        facts=fact_tree(facts, vocabulary.specs()), unknown=unknown_facts(facts),
         stacks=tuple(_in_order(ladders, findings)), findings=tuple(findings),
         summary=_summary(findings, ladders), headline=headline(facts), not_looked_at=unread, incomplete=incomplete,
         traces=(*traces, *weighed), catalogue_version=knowledge.version, undetermined=tuple(undetermined),
@@ -247,7 +271,7 @@ def report_from_facts(
 
 
 def _for_this_system(finding: Finding, manager: str, python: pip_commands.Interpreter | None) -> Finding:
-    """Its commands in the words of the system's package manager, and for the interpreter that was examined."""
+    """The finding with its commands in the syntax of the system's package manager, and for the interpreter that was examined."""
     before = package_commands.here(finding.advice.commands, manager)
     commands = pip_commands.here(before, python)
     text = pip_commands.in_words(finding.advice.text, before, commands)
@@ -256,7 +280,7 @@ def _for_this_system(finding: Finding, manager: str, python: pip_commands.Interp
 
 
 def _in_order(ladders: Sequence[StackResult], findings: Sequence[Finding]) -> list[StackResult]:
-    """Used ones first, among them those that the first findings name, then those of a device; not applicable ones last."""
+    """Stacks in use first, among them those of the first findings, then those with a device; stacks that are not applicable come last."""
     named = [stack for finding in findings if finding.severity == "error" for stack in finding.stacks]
 
     def rank(result: StackResult) -> tuple[object, ...]:

@@ -1,13 +1,13 @@
-"""The use case of `diff`: reports, captures, this machine now and its history, two of them side by side."""
+"""The service of `diff`: compares two of reports, captures, this machine and its history."""
 
 from __future__ import annotations
 
 import os
 import re
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from gpudoctor.diagnosis.changes import Knowledge, compare
 from gpudoctor.facts import vocabulary
@@ -15,30 +15,59 @@ from gpudoctor.facts.report_facts import told
 from gpudoctor.model.change import Diff
 from gpudoctor.model.check import Catalogue, Check
 from gpudoctor.model.condition import AnyItem, Condition, Leaf
-from gpudoctor.model.report import SCHEMA, Report
+from gpudoctor.model.report import Report
 from gpudoctor.reporters.report import json_report
 from gpudoctor.rules.templates import fields_of
 from gpudoctor.services import checking
-from gpudoctor.system import json_text
 from gpudoctor.system.check_history import History, Kept, switched_off, target_of
+from gpudoctor.system.host import CaptureError
+from gpudoctor.system.memory_limit import limited_memory
+from gpudoctor.system.report_file import LARGEST, decoded, read_report, report_in, typed_report
 
-LARGEST = 16_000_000
-DEEPEST = 60
+if TYPE_CHECKING:
+    from gpudoctor.model.report_document import ReportDocument
+
 IN_ARCHIVE = "report.json"
 Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A report as JSON has it, and what to call it."""
+    """A report as JSON, and the name that it is shown by."""
 
-    document: Mapping[str, Any]
+    document: ReportDocument
     name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffRequest:
+    """The two sides of a comparison: each a report, an archive of `gpudoctor report`, a capture, or @N of the history.
+
+    Without `after` it is this machine now; without both, this machine against the last run of the same environment without an error.
+    """
+
+    before: str | None = None
+    after: str | None = None
+    python: str | None = None
+    """The interpreter or environment that is examined now."""
+    budget: float | None = None
+    """Seconds for the look at this machine; None is the limit of `check`."""
+    checks: Sequence[str] = ()
+    ignore: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What changed, and the two reports."""
+
+    diff: Diff
+    before: Loaded
+    after: Loaded
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryRow:
-    """A line of the history. `number` counts from 1, the newest."""
+    """A run in the history. `number` counts from 1, the newest."""
 
     number: int
     kept: Kept
@@ -47,15 +76,33 @@ class HistoryRow:
     warnings: int
 
 
-def diff(before: Loaded, after: Loaded, extra: tuple[str, ...] = ()) -> Diff:
-    """What an earlier gpudoctor said is judged again by what is known today, where its report says enough. Raises checking.BAD_INPUT."""
-    catalogue = checking.catalogue(extra)
-    ours, theirs = (_of_today(each.document, catalogue) for each in (before, after))
-    return compare(ours, theirs, _knowledge(catalogue), (before.name, after.name))
+def diff(request: DiffRequest, progress: Progress | None = None, looked: Callable[[Report], None] | None = None) -> Compared:
+    """Loads or examines both sides and compares them. A report of earlier checks is judged again by the present ones, where it holds
+    enough.
+
+    `looked` gets the report of this machine as soon as it was examined, even where the comparison fails afterwards. Raises
+    services.checking.BAD_INPUT.
+    """
+    check = checking.CheckRequest(python=request.python, budget=request.budget, checks=request.checks, ignore=request.ignore)
+    with limited_memory():  # for files only: on this machine the limit would reach the frameworks that are imported for a look
+        before = _load(request.before, check, progress) if request.before is not None else None
+        after = _load(request.after, check, progress) if request.after is not None else None
+    if after is None:
+        report = checking.check(check, progress)
+        if looked is not None:
+            looked(report)
+        after = Loaded(_own(json_report.document(report)), "now")
+        before = before or _last_healthy(report)
+    if before is None:
+        raise checking.RequestError("AFTER without BEFORE: there is nothing to compare with; give both")
+    with limited_memory():
+        catalogue = checking.catalogue(request.checks)
+        ours, theirs = (_of_today(each.document, catalogue) for each in (before, after))
+        return Compared(compare(ours, theirs, _knowledge(catalogue), (before.name, after.name)), before, after)
 
 
-def load(path: str, request: checking.CheckRequest, progress: Progress | None = None) -> Loaded:
-    """A report (JSON), an archive that `gpudoctor report` made, a capture, or @N of the history. Raises services.checking.BAD_INPUT."""
+def _load(path: str, request: checking.CheckRequest, progress: Progress | None) -> Loaded:
+    """A report (JSON), an archive that `gpudoctor report` made, a capture, or @N of the history."""
     if re.fullmatch(r"@\d{1,4}", path):
         return _from_history(int(path[1:]))
     if not os.path.exists(path):
@@ -64,21 +111,15 @@ def load(path: str, request: checking.CheckRequest, progress: Progress | None = 
     if os.path.isfile(path):
         with open(path, "rb") as file:
             head = file.read(64).lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
-        if head == b"{":
-            return Loaded(_report_from(_read(path), path), name)
+        if head == b"{" and (report := read_report(path)) is not None:
+            return Loaded(report, name)
         if zipfile.is_zipfile(path) and (inside := _in_archive(path)) is not None:
             return Loaded(inside, name)
     judged = checking.check(checking.CheckRequest(capture=path, checks=request.checks, ignore=request.ignore), progress)
-    return Loaded({**json_report.document(judged), "created": ""}, name)
+    return Loaded(_own({**json_report.document(judged), "created": ""}), name)
 
 
-def now(request: checking.CheckRequest, progress: Progress | None = None) -> tuple[Loaded, Report]:
-    """Gathers the facts of this machine as it is at this moment."""
-    report = checking.check(request, progress)
-    return Loaded(json_report.document(report), "now"), report
-
-
-def last_healthy(report: Report) -> Loaded:
+def _last_healthy(report: Report) -> Loaded:
     """The last run of the same environment that found no error. Raises services.checking.RequestError where there is none."""
     found = History().last_healthy(target_of(_executable(report.facts)))
     if found is None:
@@ -87,11 +128,11 @@ def last_healthy(report: Report) -> Loaded:
             f"the history holds no healthy run of this environment{why}; `gpudoctor check` keeps one whenever it finds no error; "
             "until then give a report or a capture: gpudoctor diff BEFORE"
         )
-    return Loaded(found[1], f"healthy run of {found[0].created[:10]}")
+    return Loaded(typed_report(found[1], str(found[0].path)), f"healthy run of {found[0].created[:10]}")
 
 
 def remember(report: Report, ignored: Mapping[str, str] | None = None) -> None:
-    """Keeps a whole look at this machine for a later `diff`; silent, whatever the disk says."""
+    """Saves the report of a whole look at this machine for a later `diff`. Errors of the disk are ignored."""
     if report.origin != "live" or switched_off():
         return
     healthy = not report.summary.get("errors") and not report.incomplete
@@ -100,24 +141,22 @@ def remember(report: Report, ignored: Mapping[str, str] | None = None) -> None:
 
 
 def history() -> list[HistoryRow]:
-    """Newest first; files that cannot be read are left out."""
+    """The runs of the history, newest first; files that cannot be read are left out."""
     store = History()
     return [row for number, kept in enumerate(store.list(), 1) if (row := _row(store, number, kept)) is not None]
 
 
 def history_folder() -> str:
+    """The folder of the history."""
     return str(History().folder)
 
 
 def _row(store: History, number: int, kept: Kept) -> HistoryRow | None:
-    report = store.read(kept)
-    if report is None:
+    try:
+        report = typed_report(store.read(kept), str(kept.path))
+    except CaptureError:
         return None
-    summary = report.get("summary")
-    counts = [summary.get(key) if isinstance(summary, Mapping) else None for key in ("errors", "warnings")]
-    errors, warnings = (count if isinstance(count, int) else 0 for count in counts)
-    facts = report.get("facts")
-    return HistoryRow(number, kept, _executable(facts if isinstance(facts, Mapping) else {}), errors, warnings)
+    return HistoryRow(number, kept, _executable(report["facts"]), report["summary"]["errors"], report["summary"]["warnings"])
 
 
 def _from_history(number: int) -> Loaded:
@@ -129,7 +168,7 @@ def _from_history(number: int) -> Loaded:
     report = store.read(kept[number - 1])
     if report is None:
         raise checking.RequestError(f"@{number}: {kept[number - 1].path} cannot be read; delete it")
-    return Loaded(report, f"run of {kept[number - 1].created[:10]}")
+    return Loaded(typed_report(report, f"@{number}: {kept[number - 1].path}"), f"run of {kept[number - 1].created[:10]}")
 
 
 def _executable(facts: Mapping[str, Any]) -> str:
@@ -137,18 +176,12 @@ def _executable(facts: Mapping[str, Any]) -> str:
     return str(python.get("executable") or "") if isinstance(python, Mapping) else ""
 
 
-def _read(path: str) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            content = file.read(LARGEST + 1)
-    except OSError as error:
-        raise checking.RequestError(f"{path}: {error.strerror or error}") from error
-    if len(content) > LARGEST:
-        raise checking.RequestError(f"{path}: larger than {LARGEST // 1_000_000} MB, which no report is")
-    return content
+def _own(document: Mapping[str, Any]) -> ReportDocument:
+    """A report of this run, which needs no check of its types."""
+    return cast("ReportDocument", document)
 
 
-def _in_archive(path: str) -> dict[str, Any] | None:
+def _in_archive(path: str) -> ReportDocument | None:
     """The report of an archive that `gpudoctor report` made; None where it holds none and may be a capture."""
     from gpudoctor.system.damaged_archives import DAMAGE, reason
 
@@ -160,53 +193,23 @@ def _in_archive(path: str) -> dict[str, Any] | None:
                 content = file.read(LARGEST + 1)
     except DAMAGE as error:
         raise checking.RequestError(f"{path}: the archive is damaged: {reason(error)}") from error
-    if len(content) > LARGEST:
-        raise checking.RequestError(f"{path}: {IN_ARCHIVE} is larger than {LARGEST // 1_000_000} MB, which no report is")
-    return _report_from(content, f"{path}: {IN_ARCHIVE}")
+    where = f"{path}: {IN_ARCHIVE}"
+    return report_in(decoded(content, where), where)
 
 
-def _depth(value: Any) -> int:
-    """How deep tables and lists are nested, without recursion; at most DEEPEST + 1 is counted."""
-    depth, waiting = 0, [value]
-    while waiting and depth <= DEEPEST:
-        waiting = [
-            inner for each in waiting if isinstance(each, (dict, list)) for inner in (each.values() if isinstance(each, dict) else each)
-        ]
-        depth += 1
-    return depth
-
-
-def _report_from(content: bytes, where: str) -> dict[str, Any]:
-    try:
-        found = json_text.loads(content.decode("utf-8-sig", "replace"))
-    except ValueError as error:
-        raise checking.RequestError(f"{where}: no JSON ({str(error)[:100]}); give a report that gpudoctor wrote, or a capture") from error
-    schema = found.get("schema") if isinstance(found, dict) else None
-    if schema != SCHEMA:
-        said = f"it says '{str(schema)[:60]}'" if schema else "it names no schema"
-        raise checking.RequestError(f"{where}: no report: expected schema {SCHEMA}, {said}; write one with gpudoctor check --format json")
-    assert isinstance(found, dict)
-    if _depth(found) > DEEPEST:
-        raise checking.RequestError(f"{where}: nested too deep to be a report of gpudoctor")
-    if not isinstance(found.get("facts"), dict) or not isinstance(found.get("findings"), list):
-        raise checking.RequestError(f"{where}: a report without facts or findings; write one with gpudoctor check --format json")
-    return found
-
-
-def _of_today(document: Mapping[str, Any], catalogue: Catalogue) -> Mapping[str, Any]:
-    """A report that other checks judged, judged by these; as it is where it does not say what was not known, or makes no sense."""
-    made = document.get("catalogue")
-    judged_by = made.get("version") if isinstance(made, Mapping) else None
-    if judged_by == catalogue.version or not isinstance(document.get("unknown"), Mapping):
+def _of_today(document: ReportDocument, catalogue: Catalogue) -> ReportDocument:
+    """The report judged again by the present checks, where others had judged it; unchanged where it does not say which facts were
+    unknown."""
+    judged_by, unknown = document.get("catalogue"), document.get("unknown")
+    if unknown is None or (judged_by is not None and judged_by["version"] == catalogue.version):
         return document
-    ignored = document.get("ignored")
-    left_out = frozenset(map(str, ignored)) if isinstance(ignored, Mapping) else frozenset()
+    request = checking.CheckRequest(ignore=frozenset(document.get("ignored", ())))
     try:
-        gathered = told(document["facts"], document["unknown"])
-        report = checking.diagnosed_report(checking.GatheredMachine(gathered, "capture"), catalogue, checking.CheckRequest(ignore=left_out))
-    except (TypeError, ValueError, KeyError, AttributeError):
+        gathered = told(document["facts"], unknown)
+        report = checking.diagnosed_report(checking.GatheredMachine(gathered, "capture"), catalogue, request)
+    except (TypeError, ValueError, KeyError, AttributeError):  # facts of odd shapes, which no probe gives
         return document
-    return {**json_report.document(report), "created": document.get("created"), "tool": document.get("tool")}
+    return _own({**json_report.document(report), "created": document["created"], "tool": document["tool"]})
 
 
 def _knowledge(catalogue: Catalogue) -> Knowledge:
@@ -218,7 +221,7 @@ def _knowledge(catalogue: Catalogue) -> Knowledge:
 
 
 def _reads(check: Check) -> Iterator[str]:
-    """What its conditions and its title name: facts, and fields of an item (`gpu.driver`), which are matched by that name too."""
+    """The facts that the conditions and the title of a check name. Fields of an item (`gpu.driver`) are included under that name."""
     for condition in (check.applies, check.problem, check.suspect):
         if condition is not None:
             yield from _named(condition)
@@ -226,7 +229,8 @@ def _reads(check: Check) -> Iterator[str]:
 
 
 def _named(condition: Condition) -> Iterator[str]:
-    """rules.conditions.facts_of without the table that `some` goes through: not every field of it is read."""
+    """The facts of a condition. Unlike rules.conditions.facts_of, the collection of `some` is not included, since a condition does not
+    read all its fields."""
     if isinstance(condition, Leaf):
         yield condition.fact
         if condition.other:

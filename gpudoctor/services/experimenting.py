@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-from gpudoctor.benchmark import comparison, devices, job_plan, known_fixes, operators, sweep, worker_client
+from gpudoctor.benchmark import comparison, fixes_together, job_plan, known_fixes, operators, own_model, sweep, trial_runs, worker_client
 from gpudoctor.benchmark.devices import MeasurementTarget
 from gpudoctor.benchmark.job_plan import Job
 from gpudoctor.benchmark.workload_list import BY_ID
-from gpudoctor.facts.collect import gather
 from gpudoctor.model.batch_sweep import Sweep, SweepPoint
 from gpudoctor.model.comparison import Comparison
 from gpudoctor.model.facts import Facts
 from gpudoctor.model.operators import Coverage, OperatorChange
 from gpudoctor.model.trials import TrialResult
 from gpudoctor.services import checking
+from gpudoctor.services.measurement_setting import MeasurementSetting, look
 from gpudoctor.services.validating import ValidateRequest
 from gpudoctor.system import json_text
 from gpudoctor.system.framework_child import Caches
@@ -33,29 +32,6 @@ SHORT = {"duration": 1.5, "warm_up": 2.0}
 RUN_LIMIT = 300.0
 Progress = Callable[[str], None]
 LARGEST = 200_000_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MeasurementSetting:
-    """Where to measure, and with what."""
-
-    facts: Facts
-    targets: tuple[MeasurementTarget, ...]
-    host: LocalHost
-
-
-def look(request: ValidateRequest, progress: Progress | None = None) -> MeasurementSetting:
-    """Raises services.checking.RequestError for what cannot be measured as asked."""
-    try:
-        job_plan.check(request.asked)
-        for name in request.devices:
-            devices.canonical(name)
-        host = checking.open_for(checking.CheckRequest(python=request.python, ignore=request.ignore))
-        facts = gather(host, progress).facts
-        found = devices.choose(facts, request.devices, sys.executable)
-    except (devices.DeviceError, job_plan.MeasurementRequestError) as error:
-        raise checking.RequestError(str(error)) from error
-    return MeasurementSetting(facts=facts, targets=tuple(found), host=LocalHost(budget=0.0))
 
 
 @contextmanager
@@ -93,20 +69,35 @@ def changes(now: Sequence[Coverage], other: Any) -> list[tuple[OperatorChange, .
     return found
 
 
-def try_fixes(request: ValidateRequest, progress: Progress | None = None) -> list[TrialResult]:
-    """Each known fix that applies, on the workloads that were named, else on the first network that would be measured."""
-    looked, found = look(request, progress), []
-    variables = dict(os.environ)
+def try_fixes(request: ValidateRequest, progress: Progress | None = None, found: list[TrialResult] | None = None) -> list[TrialResult]:
+    """Each known fix that applies, on the workloads that were named, else on the first network that would be measured; then those that
+    help, together. `found` gets each result when it is there: what is finished outlives an interruption."""
+    found = [] if found is None else found
+    looked = look(request, progress)
     for target in looked.targets:
-        for job in _networks(target, request):
-            words = {**job.request(), **SHORT}
-            prefix = os.path.dirname(os.path.dirname(target.python))
-            facts = known_fixes.facts_of_run(looked.facts, words, target.backend, looked.host, prefix)
-            for trial in known_fixes.applicable(facts, variables):
-                with _asking(looked, target, job_plan.hang_limit(job)) as ask:
-                    say = None if progress is None else lambda name, done, whole: progress(f"{name}: {done} of {whole} runs")
-                    found.append(known_fixes.run(ask, words, trial, facts, progress=say))
-    return known_fixes.best_first(found)
+        for job in _once_each(target, request):
+            _fixes_of(looked, target, job, found, progress)
+    return found
+
+
+def _fixes_of(looked: MeasurementSetting, target: MeasurementTarget, job: Job, found: list[TrialResult], progress: Progress | None) -> None:
+    words = {**job.request(), **SHORT}
+    facts = known_fixes.facts_of_run(looked.facts, words, target.backend, looked.host, os.path.dirname(os.path.dirname(target.python)))
+    trials = known_fixes.applicable(facts, dict(os.environ))
+    first = len(found)
+    with _asking(looked, target, job_plan.hang_limit(job)) as ask:
+        for number, trial in enumerate(trials):
+            found.append(trial_runs.run(ask, words, trial, facts, progress=_said(progress, f"{number + 1} of {len(trials)}")))
+        helped = trial_runs.best_first(one for one in found[first:] if one.recommended)
+        by_id = {trial.id: trial for trial in trials}
+        left_out = fixes_together.try_together(ask, words, helped, by_id, facts, found.append, _said(progress, "together"))
+    for place, one in enumerate(found[first:], first):
+        if one.id in left_out:
+            found[place] = replace(one, recommended=False, reason=one.reason or "it adds nothing to the others that help")
+
+
+def _said(progress: Progress | None, place: str) -> trial_runs.Progress | None:
+    return None if progress is None else lambda name, done, whole: progress(f"{place}: {name}, {done} of {whole} runs")
 
 
 def sweep_batches(
@@ -136,10 +127,15 @@ def _batched(request: ValidateRequest) -> None:
 
 def _networks(target: MeasurementTarget, request: ValidateRequest) -> list[Job]:
     """One batch of each: those that were named, else the first."""
-    jobs = [job for job in job_plan.plan(target, replace(request.asked, batches=request.asked.batches[:1])) if job.network]
+    return _once_each(target, request, lambda job: job.network)
+
+
+def _once_each(target: MeasurementTarget, request: ValidateRequest, fits: Callable[[Job], bool] = lambda job: True) -> list[Job]:
+    """What was named, each with one batch; else the first network, and where a framework has none, its first measurement."""
+    jobs = [job for job in own_model.plan(target, replace(request.asked, batches=request.asked.batches[:1])) if fits(job)]
     unlike = {(job.workload.id, job.task, job.dtype): job for job in reversed(jobs)}
     kept = [job for job in jobs if unlike[job.workload.id, job.task, job.dtype] is job]
-    return kept if request.asked.workloads else kept[:1]
+    return kept if request.asked.workloads else sorted(kept, key=lambda job: not job.network)[:1]
 
 
 def _capacity(facts: Facts, target: MeasurementTarget) -> int | None:

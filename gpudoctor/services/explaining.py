@@ -1,23 +1,24 @@
-"""The use case of `explain`: a pasted text to facts and messages, judged by the same catalogue as a machine."""
+"""The service of `explain`: turns a pasted text into facts and messages, and judges them by the same catalogue as a machine."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from gpudoctor.diagnosis.messages import concerned, hits_in, may_show, may_speak_by_facts
+from gpudoctor.diagnosis.messages import concerned, hits_in
 from gpudoctor.facts import vocabulary
 from gpudoctor.facts.collect import gather
 from gpudoctor.facts.text import large
 from gpudoctor.facts.text.cleaning import unquoted
 from gpudoctor.facts.text.reading import machine_of, settle, take
 from gpudoctor.facts.text.roles import Roles
-from gpudoctor.knowledge.loader import heads, read_folder
+from gpudoctor.knowledge.compiled_catalogue import Entry
+from gpudoctor.knowledge.loader import our_catalogue, read_folder
 from gpudoctor.model.check import Catalogue
 from gpudoctor.model.deadline import SECONDS, Deadline
 from gpudoctor.model.facts import Facts
@@ -26,25 +27,34 @@ from gpudoctor.model.report import Report
 from gpudoctor.model.signature import Numbered
 from gpudoctor.rules.signatures import SearchedText, anchor
 from gpudoctor.services import checking
-from gpudoctor.system.report_file import LARGEST, report_in
+from gpudoctor.system.report_file import LARGEST, InvalidReport, report_in
+
+if TYPE_CHECKING:
+    from gpudoctor.model.report_document import ReportDocument
 
 MARK = BEGIN.encode()
 FOOT = "Made by gpudoctor"
-"""Begins the last line of a report in Markdown."""
+"""The beginning of the last line of a report in Markdown."""
 _Texts = list[Sequence[Sequence[str]]]
 TELLING = 10
-"""Letters from which on plain words are rare enough to look for in a log of any size ("error", "fails" are not)."""
+"""The number of letters from which a plain word is rare enough to search for in a log of any size ("error" and "fails" are not)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainRequest:
-    """Checks to add and to leave out, as for `check`."""
+    """A text of any size, and the checks to add and to leave out, as for `check`."""
 
+    text: Iterable[bytes]
+    """In pieces, each of which is read once."""
+    place: Callable[[int], str] | None = None
+    """Names the file of a line, by its number, in a text that was several files."""
     checks: Sequence[str] = ()
     ignore: frozenset[str] = field(default_factory=frozenset)
     stack: str | None = None
+    name: str = "the text"
+    """What errors call the text: its file."""
     why: bool = False
-    """The outcome of every check is asked for, not only of those that can have one."""
+    """The outcome of every check is wanted, not only of those that can have a finding."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,40 +64,36 @@ class Explanation:
     report: Report
     recognised: tuple[str, ...]
     members: tuple[str, ...] = ()
-    """Files of an archive that the text was put together from."""
+    """The files of an archive that the text was put together from."""
 
 
-def explain(
-    chunks: Iterable[bytes],
-    request: ExplainRequest,
-    progress: Callable[[int], None] | None = None,
-    place: Callable[[int], str] | None = None,
-) -> Explanation:
-    """One text, of any size. `progress` is told the bytes read of a long one; `place` names a line of a text that was several files.
-    Raises services.checking.BAD_INPUT for a catalogue that cannot be used."""
+def explain(request: ExplainRequest, progress: Callable[[int], None] | None = None) -> Explanation:
+    """Explains one text. `progress` gets the number of bytes that were read of a long one.
+
+    Raises services.checking.BAD_INPUT for a catalogue that cannot be used, and for a report with values of other types.
+    """
     began = time.monotonic()
     asked = checking.CheckRequest(stack=request.stack, checks=request.checks, ignore=request.ignore)
-    signatures = cache(partial(_texts, request.checks))
-    wanted = partial(_anchors_of, signatures)
-    start, chunks = _beginning(chunks)
-    told = _own_report(start)
+    wanted = partial(every_anchor, request.checks)
+    start, chunks = _beginning(request.text)
+    told = _own_report(start, request.name)
     if told is not None:
         around = [] if start.lstrip()[:1] == b"{" else _around_the_report(unquoted(large.read(chunks, wanted, progress)), told)
         deadline = Deadline()
         text = SearchedText(around, Roles(around), deadline)
         looked = checking.gather_report(told)
-        knowledge = _knowledge(request, asked, _spoken_of(request, text, signatures), looked.gathered.facts)
+        knowledge = _knowledge(request, asked, _spoken_of(request, text), looked.gathered.facts)
         knowledge, said = checking.match_tool_messages(looked.gathered.facts, knowledge, deadline)
         report = checking.report_from_facts(looked.gathered, knowledge, asked, "text", hits={**said, **hits_in(text, knowledge.checks)})
         late = (*report.incomplete, *_unread(deadline))
         report = replace(report, seconds=time.monotonic() - began, measurements=looked.measurements, incomplete=late)
         return Explanation(report=report, recognised=("a report of gpudoctor",))
     lines = unquoted(large.read(chunks, wanted, progress))
-    if place is not None:
-        lines = [replace(line, source=place(line.number)) for line in lines]
+    if request.place is not None:
+        lines = [replace(line, source=request.place(line.number)) for line in lines]
     deadline = Deadline()
     text = SearchedText(lines, Roles(lines), deadline)
-    spoken = _spoken_of(request, text, signatures)  # before the deadline begins: it is for what a hostile text can make slow
+    spoken = _spoken_of(request, text)  # before the deadline begins: it is for what a hostile text can make slow
     evidence, sheet = take(lines, deadline)
     host = machine_of(evidence)
 
@@ -105,15 +111,15 @@ def explain(
 
 
 def _unread(deadline: Deadline) -> tuple[str, ...]:
-    """What to say of a text that took too long."""
+    """The line for a text that took too long; empty for others."""
     if not deadline.passed:
         return ()
     return (f"this text takes too long to read; the rest was left out after {SECONDS:.0f} s of CPU time. Give the part around the error",)
 
 
-def _around_the_report(lines: Sequence[Numbered], told: Mapping[str, Any]) -> list[Numbered]:
-    """What a person wrote before and behind a report of ours: what that says was found by its own way."""
-    titles = {_plain(str(finding.get("title"))) for finding in told.get("findings") or () if isinstance(finding, Mapping)}
+def _around_the_report(lines: Sequence[Numbered], told: ReportDocument) -> list[Numbered]:
+    """The lines that a person wrote before and behind a report of ours, which is judged by its facts."""
+    titles = {_plain(finding["title"]) for finding in told["findings"]}
     first = next((place for place, line in enumerate(lines) if line.text.startswith("**") and _plain(line.text) in titles), None)
     if first is None:
         return list(lines)
@@ -127,7 +133,7 @@ def _plain(words: str) -> str:
 
 
 def _beginning(chunks: Iterable[bytes]) -> tuple[bytes, Iterable[bytes]]:
-    """The first bytes (all of a text that may be a report), and the whole again."""
+    """The first bytes (all of a text that may be a report), and the whole text again."""
     source, start = iter(chunks), b""
     for chunk in source:
         start += chunk
@@ -140,50 +146,45 @@ def _may_be_a_report(start: bytes) -> bool:
     return len(start) <= LARGEST and (b'"gpudoctor.report/' in start[:4096] or MARK in start)
 
 
-def _own_report(start: bytes) -> Mapping[str, Any] | None:
-    """A report of ours, as JSON or packed in Markdown: it is judged by what it knows instead of by what it says."""
+def _own_report(start: bytes, name: str) -> ReportDocument | None:
+    """A report of ours, as JSON or packed in Markdown: it is judged by its facts instead of by its words.
+
+    One that is cut off or damaged is read as any text. Raises InvalidReport for a whole JSON document with values of other types.
+    """
     if not _may_be_a_report(start):
         return None
     try:
-        return report_in(start.decode("utf-8-sig", "replace"), "the text")
+        return report_in(start.decode("utf-8-sig", "replace"), name)
+    except InvalidReport:
+        if start.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{":
+            raise
+        return None
     except checking.BAD_INPUT:
         return None
 
 
 def every_anchor(extra: Sequence[str] = ()) -> list[str]:
     """What a long text is searched for: one literal of each signature, but for words that any log is full of."""
-    return _anchors_of(partial(_texts, extra))
-
-
-def _anchors_of(signatures: Callable[[], _Texts]) -> list[str]:
-    literals = [literal for text in signatures() for literal in anchor(text)]
+    items = vocabulary.items()
+    texts: _Texts = [text for entry in our_catalogue(items).entries() for text in entry["head"].get("signature", ())]
+    further = [check for folder in extra for check in read_folder(Path(folder), items)[0]]
+    literals = [literal for text in chain(texts, (each.text for check in further for each in check.signatures)) for literal in anchor(text)]
     return [literal for literal in literals if len(literal) >= TELLING or not literal.strip().isalpha()]
 
 
-def _texts(extra: Sequence[str]) -> _Texts:
-    """The literals of all signatures, without building our own checks."""
-    items = vocabulary.items()
-    texts: _Texts = [text for head in heads(items) for text in head.get("signature", ())]
-    further = [check for folder in extra for check in read_folder(Path(folder), items)[0]]
-    return texts + [signature.text for check in further for signature in check.signatures]
+def _spoken_of(request: ExplainRequest, text: SearchedText) -> list[Entry] | None:
+    """The checks of ours that the text speaks of; None where every check is asked."""
+    return None if request.why or request.ignore else checking.speaking_by_messages(text)
 
 
-def _spoken_of(request: ExplainRequest, text: SearchedText, signatures: Callable[[], _Texts]) -> set[str] | None:
-    """The checks of ours of which the text holds all literals of a signature; None where every check is asked."""
-    if text.long:
-        text.look_for(literal for choices in signatures() for choice in choices for literal in choice)
-    if request.why or request.ignore:
-        return None
-    return {head["id"] for head in heads(vocabulary.items()) if "signature" in head and may_show(text, head)}
-
-
-def _knowledge(request: ExplainRequest, asked: checking.CheckRequest, spoken: set[str] | None, facts: Facts) -> Catalogue:
+def _knowledge(request: ExplainRequest, asked: checking.CheckRequest, spoken: list[Entry] | None, facts: Facts) -> Catalogue:
     """The checks that can have a finding: those that the text speaks of, and those whose facts are known."""
-    items = vocabulary.items()
-
-    def wanted(head: Mapping[str, Any]) -> bool:
-        return spoken is None or head["id"] in spoken or may_speak_by_facts(facts, items, head)
-
+    wanted = None if spoken is None else _once((*spoken, *checking.speaking_by_facts(facts)))
     knowledge = checking.catalogue(request.checks, wanted)
     checking.refuse_unknown_names(asked, knowledge)
     return knowledge
+
+
+def _once(entries: Iterable[Entry]) -> list[Entry]:
+    """Each check once, in the order of the catalogue, which is that of the files."""
+    return sorted({entry["file"]: entry for entry in entries}.values(), key=lambda entry: entry["file"].split("/"))

@@ -1,4 +1,4 @@
-"""Mutants of a check: the same check without one of its parts. A mutant that no example tells from the check survives."""
+"""Mutants of a check: copies without one of its parts. A mutant survives where all examples have the same outcome as for the check."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _Part = TypeVar("_Part")
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """`without` names the part that is gone, as a person would find it in the file."""
+    """A mutant. `without` names the missing part as a person finds it in the file."""
 
     without: str
     check: Check
 
 
 def survivors(check: Check) -> tuple[int, list[str]]:
-    """(number of mutants, the parts without which every example still comes out as it should)."""
+    """The number of mutants, and the parts whose absence changes the outcome of no example."""
     examples = [(example.expect, prepared(example_facts(example.facts), example.text)) for example in check.examples]
     examples = [(expect, ready) for expect, ready in examples if outcome_of(check, ready) == expect]
     mutants = list(mutants_of(check))
@@ -36,6 +36,7 @@ def _killed(mutant: Check, examples: Sequence[tuple[str, PreparedExample]]) -> b
 
 
 def mutants_of(check: Check) -> Iterator[Mutant]:
+    """All mutants of a check."""
     for number, signature in enumerate(check.signatures):
         where = f"signature[{number}]"
         if len(check.signatures) > 1:
@@ -73,7 +74,7 @@ def _of_literals(key: str, literals: Literals) -> Iterator[tuple[str, Literals]]
 
 
 def _of_condition(condition: Condition) -> Iterator[tuple[str, Condition]]:
-    """Without one part of an outer list, or of a list in it."""
+    """The condition without one part of its outermost list, or of a list within it."""
     if not isinstance(condition, Combination) or condition.kind == "not":
         return
     for number, part in enumerate(condition.parts):

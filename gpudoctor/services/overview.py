@@ -1,4 +1,4 @@
-"""The use case of `gpudoctor` alone: a quick look at files, and which stack to set up where none is there."""
+"""The service of `gpudoctor` without a command: a quick look at files, and a recommendation where no stack is installed."""
 
 from __future__ import annotations
 
@@ -15,24 +15,34 @@ from gpudoctor.services import checking
 _ASKED = "gpudoctor"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OverviewRequest:
+    """What `gpudoctor` without a command looks at."""
+
+    capture: str | None = None
+    """A recorded machine instead of this one."""
+
+
 @dataclass(frozen=True, slots=True)
 class FirstLook:
+    """The findings of a quick look, and a recommendation."""
+
     report: Report
-    """Quick: nothing was started, no framework was imported."""
+    """The report of the quick look: no program was run and no framework imported."""
     choice: Recommendation
-    """What `gpudoctor setup` would recommend on the same facts."""
+    """The recommendation of `gpudoctor setup` on the same facts."""
 
 
-def look(capture: str | None = None) -> FirstLook:
-    """Raises services.checking.BAD_INPUT for a recording that cannot be read."""
-    request = checking.CheckRequest(capture=capture, quick=True)
+def look(asked: OverviewRequest) -> FirstLook:
+    """A look at files only. Raises services.checking.BAD_INPUT for a recording that cannot be read."""
+    request = checking.CheckRequest(capture=asked.capture, quick=True)
     host = checking.open_for(request)
     gathered = gather(host, given=_asked())
-    report = checking.report_from_facts(gathered, checking.catalogue(), request, "capture" if capture else host.origin)
+    report = checking.report_from_facts(gathered, checking.catalogue(), request, "capture" if asked.capture else host.origin)
     return FirstLook(report, recommend(gathered.facts, report.stacks, None, RECIPES))
 
 
 def _asked() -> dict[str, Fact]:
-    """As `setup` asks where nothing was said on the command line."""
+    """The facts of a request to `setup` without options."""
     said: dict[str, Fact] = {"setup.name": Known("any", _ASKED), "setup.env": Known("", _ASKED), "setup.purpose": Known("training", _ASKED)}
     return {**said, **{f"setup.{name}": Absent(_ASKED) for name in ("torch", "python_version", "folder")}}

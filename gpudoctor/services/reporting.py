@@ -1,10 +1,10 @@
-"""The use case of `report`: look, take people out, judge what is left, and put it into one file to attach."""
+"""The service of `report`: examines the machine, redacts the recording, judges it again, and writes one file to attach."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from gpudoctor.capture.archive import zipped
 from gpudoctor.capture.capture_store import MemoryStore, open_store
@@ -21,12 +21,17 @@ from gpudoctor.services import capturing, checking
 from gpudoctor.system.report_file import read_report
 from gpudoctor.system.state_folder import state_folder
 
+if TYPE_CHECKING:
+    from gpudoctor.model.report_document import ReportDocument
+
 FORMATS = ("markdown", "html", "json", "zip")
 Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportRequest:
+    """What `report` was asked. `raw`: nothing is redacted."""
+
     check: checking.CheckRequest
     raw: bool = False
     ignored: Mapping[str, str] = field(default_factory=dict)
@@ -35,20 +40,20 @@ class ReportRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """Everything that a report is written from; redacted, unless that was not wanted."""
+    """Everything that the formats of a report are made from, redacted unless --raw was given."""
 
     report: Report
     capture: Mapping[str, bytes]
-    """The recording, file by file; empty where there is none (the report of a report)."""
+    """The recording, file by file; empty for the report of a report."""
     ignored: Mapping[str, str]
     replaced: tuple[tuple[str, str, str], ...] = ()
-    """(kind, pseudonym, what it stands for): for this machine's owner only, never for a report."""
+    """(kind, pseudonym, original): for the owner of this machine only, never for a report."""
     note: str = ""
-    """What the person who asked should know and the report need not say."""
+    """A remark for the person who made the report; it is not part of the report."""
 
 
 def make(request: ReportRequest, progress: Progress | None = None) -> Made:
-    """Raises services.checking.BAD_INPUT."""
+    """Makes the report. Raises services.checking.BAD_INPUT."""
     check = request.check
     knowledge = checking.catalogue(check.checks)
     checking.refuse_unknown_names(check, knowledge)
@@ -93,9 +98,9 @@ def make(request: ReportRequest, progress: Progress | None = None) -> Made:
 def _judged_again(
     entries: Mapping[str, bytes], whole: Report, request: ReportRequest, knowledge: Catalogue, hide: Redactor
 ) -> tuple[Report, str]:
-    """The report of the redacted recording: what a maintainer will see who replays it, made from nothing else.
+    """The report of the redacted recording, which is what a maintainer sees who replays it.
 
-    Where that finds something else than the machine itself, the report is the machine's, redacted text by text, and that is said.
+    Where it has other findings than the machine itself, the report of the machine is redacted text by text instead, and the note says so.
     """
     host = RecordedHost(MemoryStore("the redacted recording", dict(entries), {}), budget=30.0)
     again = checking.diagnosed_report(checking.gather_machine(host, whole.origin, live=False), knowledge, request.check)
@@ -111,8 +116,8 @@ def _said(report: Report) -> set[str]:
     return {finding.id for finding in report.findings} | {f"{stack.stack} {stack.verdict}" for stack in report.stacks}
 
 
-def _of_document(document: Mapping[str, Any], request: ReportRequest, knowledge: Catalogue) -> Made:
-    """A report of a report (JSON): judged again by what is known today."""
+def _of_document(document: ReportDocument, request: ReportRequest, knowledge: Catalogue) -> Made:
+    """The report of an earlier report (JSON), judged by the present checks."""
     looked = checking.gather_report(document)
     report = checking.diagnosed_report(looked, knowledge, request.check)
     if request.raw:
@@ -128,7 +133,8 @@ def _of_document(document: Mapping[str, Any], request: ReportRequest, knowledge:
 
 
 def render(made: Made, form: str, beside: str = "", width: int = 100) -> str:
-    """`form`: text, markdown, html or json. `beside`: where the recording lies, one sentence; `width`: of text."""
+    """The report as text. `form`: text, markdown, html or json. `beside`: a sentence that says where the recording is; `width`: columns
+    of the form text."""
     if form == "json":
         return json_report.render(made.report, made.ignored)
     if form == "text":
@@ -145,7 +151,7 @@ def render(made: Made, form: str, beside: str = "", width: int = 100) -> str:
 
 
 def archive(made: Made, name: str) -> bytes:
-    """The .zip: the three reports, and the recording in a folder of its own, from where `check --capture NAME` replays it."""
+    """The content of a .zip: the report in three formats, and the recording in a folder, from which `check --capture NAME` replays it."""
     beside = f"The recorded machine is in this archive: gpudoctor check --capture {name}"
     files = {
         f"report.{suffix}": render(made, form, beside).encode() for form, suffix in (("markdown", "md"), ("json", "json"), ("html", "html"))
@@ -154,7 +160,7 @@ def archive(made: Made, name: str) -> bytes:
 
 
 def kept_pseudonyms() -> tuple[tuple[str, str, str], ...]:
-    """(kind, pseudonym, original) as earlier reports and captures of this machine gave them."""
+    """(kind, pseudonym, original) of all earlier reports and captures of this machine."""
     pseudonyms = Pseudonyms()
     pseudonyms.load(state_folder() / FILE)
     return tuple(pseudonyms.table())

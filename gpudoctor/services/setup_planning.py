@@ -1,4 +1,4 @@
-"""The use cases of `setup` before anything is changed: look, choose, plan, recommend."""
+"""The services of `setup` that change nothing: examine, choose, plan, recommend."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpudoctor.capture.open_host import open_host
 from gpudoctor.diagnosis.advice.recipe_choice import choose
@@ -34,12 +34,15 @@ from gpudoctor.system.host import Host
 from gpudoctor.system.http import HttpClient
 from gpudoctor.system.local_host import LocalHost
 
+if TYPE_CHECKING:
+    from gpudoctor.setup.verify_online import OnlineRow
+
 Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetupRequest:
-    """What `setup` was asked. `name` is that of a recipe (model.check.RECIPES)."""
+    """What `setup` was asked. `name` is the name of a recipe (model.check.RECIPES)."""
 
     name: str
     capture: str | None = None
@@ -47,38 +50,63 @@ class SetupRequest:
     python_version: str | None = None
     purpose: str | None = None
     folder: str | None = None
-    """Where the person put what only a person can download."""
+    """The folder with files that only the person can download."""
     env: str | None = None
     bundle: str | None = None
     bundle_sha256: str = ""
-    """Of its manifest, as the person was told when it was made."""
+    """The checksum of the bundle's manifest, which --make-bundle printed."""
     mirrors: tuple[str, ...] = ()
     """NAME=URL, as on the command line."""
     mirror_config: Mapping[str, Any] = field(default_factory=dict)
     """The table [mirrors] of configuration files."""
     allow_removal: bool = False
     fresh: bool = False
-    """Plan for a new machine of the same system and hardware, on which nothing is set up: for exports."""
+    """Plans for a new machine with the same system and hardware, on which nothing is installed: for exports."""
     locked: bool = False
-    """Have uv resolve the packages of an export, and pin each with its checksum. Opens sockets."""
+    """uv resolves the packages of an export and pins each with its checksum. This opens sockets."""
     budget: float = 60.0
 
     def __post_init__(self) -> None:
-        """`nvidia`, `torch-cuda` and `cuda` are one recipe; the stack of TensorFlow on DirectML is a purpose of another."""
+        """Resolves aliases: `nvidia`, `torch-cuda` and `cuda` are one recipe. tensorflow-directml is the recipe directml with a purpose."""
         if named(self.name) == "tensorflow-directml" and self.purpose is None:
             object.__setattr__(self, "purpose", "tensorflow")
         object.__setattr__(self, "name", setup_of(self.name, RECIPES))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecommendRequest:
+    """What `setup` without a stack is asked."""
+
+    capture: str | None = None
+    """A recorded machine instead of this one."""
+    purpose: str | None = None
+    """As --for takes it: training, inference and others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recommended:
+    """The recommendation, and the machine in one line."""
+
+    choice: Recommendation
+    machine: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifyRequest:
+    """Mirrors that are asked instead of the recipes' own addresses: the table [mirrors] of configuration files."""
+
+    mirrors: Mapping[str, Any] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A plan with what it was made of: the report is the check before."""
+    """A plan and what it was made from. `report` is the check before it."""
 
     plan: Plan
     report: Report
     look: Look
     unauthenticated: tuple[str, ...] = ()
-    """Mirrors that anybody on the way could speak for, each in a sentence; the person is asked about them."""
+    """Mirrors without authentication, each in a sentence; the person is asked about them."""
 
 
 def book() -> RecipeBook:
@@ -86,8 +114,20 @@ def book() -> RecipeBook:
     return load_book(vocabulary.items())
 
 
+def verify_recipes(request: VerifyRequest) -> list[OnlineRow]:
+    """Asks whether every address, key and version of the recipes still exists. Raises services.checking.BAD_INPUT."""
+    from gpudoctor.setup.verify_online import verify_online
+
+    recipes = book()
+    try:
+        recipes = replace(recipes, addresses=apply_mirrors(recipes.addresses, {}, request.mirrors))
+    except MirrorError as error:
+        raise checking.RequestError(str(error)) from error
+    return list(verify_online(recipes, HttpClient(online=True)))
+
+
 def plan_setup(request: SetupRequest, progress: Progress | None = None) -> Planned:
-    """Looks at the machine and plans; changes nothing. Raises services.checking.BAD_INPUT."""
+    """Examines the machine and plans; changes nothing. Raises services.checking.BAD_INPUT."""
     recipes = book()
     if request.name not in RECIPES:
         near = suggestion(request.name, (*RECIPES, *every_name()))
@@ -99,7 +139,7 @@ def plan_setup(request: SetupRequest, progress: Progress | None = None) -> Plann
 
 
 def _with_checksums(request: SetupRequest, planned: Planned, progress: Progress | None) -> Planned:
-    """An export's packages as a list that nothing else is installed from; where nobody asked for it, the export says that it has none."""
+    """Replaces the packages of an export by a locked list with checksums; without --online, a remark says that there are none."""
     plan, facts = planned.plan, planned.look.facts
     if not any(step.kind == "pip" and step.acts for step in plan.steps):
         return planned
@@ -113,7 +153,8 @@ def _with_checksums(request: SetupRequest, planned: Planned, progress: Progress 
 
 
 def _uv_compile(words: Sequence[str], text: str) -> tuple[int | None, str, str]:
-    """By the uv beside gpudoctor, else that on the PATH."""
+    """Runs `uv pip compile` (of the uv beside gpudoctor, else the one on the PATH). Returns the exit status (None where uv is missing),
+    standard output and standard error."""
     host, own = LocalHost(budget=900.0), f"{sys.prefix}/bin/uv"
     uv = own if os.access(own, os.X_OK) else "uv"
     argv = alone([uv, "pip", "compile", "--python", sys.executable, "--no-python-downloads", *words], host)
@@ -123,7 +164,7 @@ def _uv_compile(words: Sequence[str], text: str) -> tuple[int | None, str, str]:
 
 
 def plan_from(request: SetupRequest, recipes: RecipeBook, gathered: Gathered, host: Host, env: str) -> Planned:
-    """The same from facts at hand, with the check of the present state: pure but for what kinds read from the host."""
+    """The plan from given facts, with a check of the present state. Only the kinds of steps read from the host."""
     report = checking.report_from_facts(gathered, checking.catalogue(), checking.CheckRequest(capture=request.capture), host.origin)
     plan, look = draw(request, recipes, gathered.facts, host, env, _machine_line(report))
     open_ones = unauthenticated(recipes.addresses, look.addresses)
@@ -162,7 +203,7 @@ def draw(request: SetupRequest, recipes: RecipeBook, facts: Facts, host: Host, e
 
 
 def _open(request: SetupRequest) -> tuple[Host, str]:
-    """The machine, and the folder of the environment: the one that is there already is the one looked at."""
+    """The machine, and the folder of the environment, which is examined where it exists."""
     wanted = os.path.abspath(os.path.expanduser(request.env)) if request.env and not request.capture else request.env
     target = wanted if wanted and not request.capture and os.path.isdir(wanted) else None
     host = open_host(request.capture, request.budget, False, target)
@@ -183,7 +224,7 @@ def _home(host: Host) -> str:
 
 
 def _asked(request: SetupRequest, host: Host, env: str) -> dict[str, Fact]:
-    """The request as facts (facts/derive/setup.py names them)."""
+    """The request as facts (facts/derive/setup.py lists them)."""
     asked: dict[str, Fact] = {"setup.name": Known(request.name, "command line"), "setup.env": Known(env, "--env")}
     for name, value in (("torch", request.torch), ("python_version", request.python_version), ("folder", request.folder)):
         asked[f"setup.{name}"] = Known(value, "command line") if value else Absent("command line")
@@ -202,7 +243,7 @@ def _addresses(recipes: RecipeBook, request: SetupRequest) -> Mapping[str, Addre
 
 
 def _bundle(request: SetupRequest, facts: Facts) -> str | None:
-    """The offline bundle, every file of it compared with its manifest, and made for a machine such as this one."""
+    """The offline bundle, after every file was compared with its manifest, and the bundle's system with this machine."""
     if request.bundle is None:
         return None
     from gpudoctor.setup.offline.bundle import BundleError, misfits, pinned
@@ -223,7 +264,7 @@ _MAKERS = {"torch-cuda": ("nvidia", "NVIDIA"), "torch-rocm": ("amd", "AMD"), "to
 
 
 def _foreign(plan: Plan, look: Look) -> Iterator[str]:
-    """A stack of one maker on a machine with GPUs of others alone."""
+    """A warning where the stack belongs to one vendor and the machine has GPUs of others only."""
     vendors = [str(vendor) for vendor in look.facts.value("setup.gpu_vendors") or ()]
     maker, title = _MAKERS.get(plan.stack, ("", ""))
     if maker and vendors and maker not in vendors and not plan.refusals:
@@ -231,7 +272,7 @@ def _foreign(plan: Plan, look: Look) -> Iterator[str]:
 
 
 def _cautions(plan: Plan, report: Report, look: Look) -> Iterator[str]:
-    """What a person should know of the present state before something is changed."""
+    """Warnings about the present state, before something is changed."""
     present = next((result for result in report.stacks if result.stack == plan.stack), None)
     target = look.facts.value("python.prefix")
     if present is not None and present.verdict == "ok" and plan.todo:
@@ -245,7 +286,7 @@ def _cautions(plan: Plan, report: Report, look: Look) -> Iterator[str]:
 
 
 def _mends(plan: Plan, report: Report) -> tuple[str, ...]:
-    """Keys of the errors that this plan is there to end: of its stack, on a layer that one of its steps changes."""
+    """Keys of the errors that the plan is expected to remove: of its stack, on a layer that one of its steps changes."""
     layers = {step.layer for step in plan.todo}
     return tuple(
         finding.key for finding in report.findings
@@ -254,19 +295,20 @@ def _mends(plan: Plan, report: Report) -> tuple[str, ...]:
 
 
 def look_ahead(planned: Planned, request: SetupRequest, progress: Progress | None = None) -> Preflight:
-    """Room, rights, Python, and whether addresses and versions still exist, before the first act. Opens sockets unless a bundle is used."""
+    """Checks before the first act: disk space, rights, Python, and whether addresses and versions still exist. Opens sockets unless a
+    bundle is used."""
     if progress:
         progress("asking whether everything is still where it was")
     return preflight(planned.plan, planned.look, None if request.bundle else HttpClient(online=True))
 
 
-def recommend_for(capture: str | None, purpose: str | None, progress: Progress | None = None) -> tuple[Recommendation, str]:
-    """Which stack to set up on this machine (or a recorded one), and the machine in one line."""
+def recommend_stack(request: RecommendRequest, progress: Progress | None = None) -> Recommended:
+    """Which stack to set up on the machine. Raises services.checking.BAD_INPUT."""
     recipes = book()
-    host = open_host(capture, 60.0, False, None)
+    host = open_host(request.capture, 60.0, False, None)
     gathered = gather(host, progress, {"setup.name": Known("any", "command line"), **_asked(SetupRequest(name="any"), host, "")})
-    report = checking.report_from_facts(gathered, checking.catalogue(), checking.CheckRequest(capture=capture), host.origin)
-    return recommend(gathered.facts, report.stacks, purpose, recipes.names()), _machine_line(report)
+    report = checking.report_from_facts(gathered, checking.catalogue(), checking.CheckRequest(capture=request.capture), host.origin)
+    return Recommended(recommend(gathered.facts, report.stacks, request.purpose, recipes.names()), _machine_line(report))
 
 
 def _machine_line(report: Report) -> str:

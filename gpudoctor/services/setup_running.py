@@ -1,4 +1,4 @@
-"""The use cases of `setup` that change the machine: apply, resume, undo, verify; and the history of it."""
+"""The services of `setup` that change the machine: apply, resume, undo and verify; and the history of runs."""
 
 from __future__ import annotations
 
@@ -25,9 +25,34 @@ from gpudoctor.system.state_folder import state_folder
 from gpudoctor.system.writable_host import ActFailed
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApplyRequest:
+    """A plan that the person agreed to."""
+
+    plan: Plan
+    offline: bool = False
+    """No socket is opened: everything comes from a bundle."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndoRequest:
+    """The run to take back; None is the last one that changed something and was not taken back."""
+
+    run: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BundleRequest:
+    """What to download for a machine without a network, and the folder to put it into."""
+
+    plan: Plan
+    addresses: Mapping[str, Address]
+    folder: str
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a run ended. state: done, unverified, failed, waiting, undone, kept, nothing. `text` is one line."""
+    """How a run ended. `state`: done, unverified, failed, waiting, undone, kept or nothing. `text` is one line."""
 
     run: int
     state: str
@@ -45,15 +70,15 @@ class Outcome:
 
 
 def open_journal() -> Journal:
-    """Raises services.checking.RequestError where it cannot be used."""
+    """The journal of this machine. Raises services.checking.RequestError where it cannot be used."""
     try:
         return Journal(state_folder())
     except JournalError as error:
         raise checking.RequestError(str(error)) from error
 
 
-def apply(plan: Plan, watcher: RunListener, *, offline: bool = False) -> Outcome:
-    """Journals the plan and carries it out. The person was asked before."""
+def apply(request: ApplyRequest, watcher: RunListener) -> Outcome:
+    """Journals the plan and carries it out."""
     with _alone(open_journal()) as journal:
         left = journal.unfinished()
         if left is not None:
@@ -61,12 +86,12 @@ def apply(plan: Plan, watcher: RunListener, *, offline: bool = False) -> Outcome
                 f"run {left.id} ({left.name}) is not finished ({left.state}); gpudoctor setup --resume goes on with it, "
                 f"gpudoctor setup --undo {left.id} takes it back"
             )
-        run = journal.start(plan, __version__)
-        return _go_on(run, plan, journal, watcher, offline)
+        run = journal.start(request.plan, __version__)
+        return _go_on(run, request.plan, journal, watcher, request.offline)
 
 
 def resume(watcher: RunListener) -> Outcome:
-    """Goes on with the last run that is not finished; an undo that was cut off goes on as an undo."""
+    """Continues the last unfinished run; an interrupted undo is continued as an undo."""
     with _alone(open_journal()) as journal:
         left = journal.unfinished()
         if left is None:
@@ -77,8 +102,9 @@ def resume(watcher: RunListener) -> Outcome:
         return _go_on(left.id, left.plan, journal, watcher, _from_bundle(left.plan))
 
 
-def undo(number: int | None, watcher: RunListener) -> Outcome:
-    """Takes back run `number`, or the last one that changed something and was not taken back."""
+def undo(request: UndoRequest, watcher: RunListener) -> Outcome:
+    """Takes back one run."""
+    number = request.run
     with _alone(open_journal()) as journal:
         rows = [row for row in journal.runs() if row.id == number] if number is not None else [
             row for row in journal.runs() if row.state in UNFINISHED
@@ -97,12 +123,14 @@ def undo(number: int | None, watcher: RunListener) -> Outcome:
 
 
 def history() -> list[RunRow]:
-    """All runs, oldest first; nothing is created by looking."""
+    """All runs, oldest first. No file is created."""
     if not (state_folder() / "journal.sqlite").is_file():
         return []
     journal = open_journal()
     try:
         return journal.runs()
+    except JournalError as error:
+        raise checking.RequestError(str(error)) from error
     finally:
         journal.close()
 
@@ -119,7 +147,7 @@ def _alone(journal: Journal) -> Iterator[Journal]:
 
 
 def _settle(run: int, journal: Journal, watcher: RunListener) -> None:
-    """What a dead doctor left running is waited for or ended. Raises services.checking.RequestError where it does not go away."""
+    """Waits for, or ends, processes that an interrupted run left. Raises services.checking.RequestError where one does not end."""
     for child in journal.open_children(run):
         if children.living([(child.pid, child.began)]):
             gone = _wait_or_end(child, watcher)
@@ -141,7 +169,8 @@ def _wait_or_end(child: JournaledProcess, watcher: RunListener) -> bool:
 
 @contextlib.contextmanager
 def _machine(run: int, journal: Journal, watcher: RunListener, offline: bool) -> Iterator[tuple[ActingHost, Callable[[int], None]]]:
-    """The machine, whose children are journaled under the step that was entered last."""
+    """The writable host. Its child processes are recorded in the journal under the current step; the second value sets the number of
+    that step."""
     current = [0]
 
     def starts(pid: int, began: int, finish: bool, argv: Sequence[str]) -> None:
@@ -172,7 +201,8 @@ def _go_on(run: int, plan: Plan, journal: Journal, watcher: RunListener, offline
 
 
 def _verify(run: int, plan: Plan, watcher: RunListener) -> Outcome:
-    """The check of the stack again, then a first computation on the device, in the target environment, then a whole network there."""
+    """Verifies the result: a check of the stack, a first computation on the device in the target environment, then a whole network
+    there."""
     watcher.says("checking what is there now")
     report = checking.check(checking.CheckRequest(python=plan.env or None, stack=plan.stack or None, budget=90.0), watcher.says)
     still = [finding for finding in report.findings if finding.key in plan.mends]
@@ -202,7 +232,7 @@ def _interpreter(env: str) -> str:
 
 
 def _first_not_ok(report: Report, stack: str) -> str:
-    """'; the first rung of ipex that is not ok: device (no Intel GPU on this machine)'"""
+    """A clause such as '; the first rung of ipex that is not ok: device (no Intel GPU on this machine)'; empty where all are ok."""
     result = next((result for result in report.stacks if result.stack == stack), None)
     if result is None:
         return ""
@@ -222,7 +252,7 @@ def _outcome(run: int, stopped: Stopped) -> Outcome:
 
 
 def _from_bundle(plan: Plan) -> bool:
-    """Whether this run may use no network. Undo else may: a package that was removed or upgraded is fetched again."""
+    """Whether this run must not use the network. Undo may use it otherwise: a removed or upgraded package is downloaded again."""
     return any(step.settings.get("bundle") for step in plan.steps)
 
 
@@ -236,19 +266,20 @@ def _take_back(row: RunRow, journal: Journal, watcher: RunListener) -> Outcome:
     return Outcome(row.id, "undone", f"run {row.id} ({row.name}) is undone", plan=row.plan)
 
 
-def fill_bundle(plan: Plan, addresses: Mapping[str, Address], folder: str, watcher: RunListener) -> str:
-    """Downloads what the plan needs into `folder`, for a machine without a network; says what is in it. Changes nothing else."""
+def fill_bundle(request: BundleRequest, watcher: RunListener) -> str:
+    """Downloads everything the plan needs into the folder, and changes nothing else. Returns one line: the content, and how to use it."""
     from gpudoctor.setup.offline.bundle import BundleError, manifest_sha256
     from gpudoctor.setup.offline.bundle_making import make_bundle
 
     log = state_folder() / "bundle.log"
     log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:
-        bundle = make_bundle(plan, addresses, folder, ActingHost(LocalHost(budget=86_400.0), log=log, progress=watcher.says))
+        machine = ActingHost(LocalHost(budget=86_400.0), log=log, progress=watcher.says)
+        bundle = make_bundle(request.plan, request.addresses, request.folder, machine)
     except (BundleError, ActFailed) as error:
         raise checking.RequestError("; ".join(text for text in (str(error), getattr(error, "advice", "")) if text)) from error
     pin = manifest_sha256(bundle.folder)
     return (
-        f"{bundle.folder}: {len(bundle.files)} files; on the other machine: gpudoctor setup {plan.name} --offline-bundle {bundle.folder} "
-        f"--bundle-sha256 {pin} (bring this number by another way than the bundle)"
+        f"{bundle.folder}: {len(bundle.files)} files; on the other machine: gpudoctor setup {request.plan.name} "
+        f"--offline-bundle {bundle.folder} --bundle-sha256 {pin} (bring this number by another way than the bundle)"
     )

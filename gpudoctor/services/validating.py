@@ -8,28 +8,46 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import thread_time
-from typing import Any, Protocol
+from typing import Any
 
-from gpudoctor.benchmark import batch_choice, devices, job_plan, replica_jobs, replicas, worker_group, workers
+from gpudoctor.benchmark import (
+    batch_choice,
+    devices,
+    job_plan,
+    own_model,
+    processor,
+    processor_speed,
+    replica_jobs,
+    replicas,
+    turns,
+    worker_group,
+    workers,
+)
+from gpudoctor.benchmark.blame import without_blame
 from gpudoctor.benchmark.conditions import conditions
 from gpudoctor.benchmark.devices import MeasurementTarget
 from gpudoctor.benchmark.job_plan import Budget, Job, ValidateOptions
+from gpudoctor.benchmark.measurement_listener import MeasurementListener
 from gpudoctor.benchmark.monitors.main_memory import free_memory
-from gpudoctor.benchmark.monitors.monitor import Seen, Watching
+from gpudoctor.benchmark.monitors.monitor import Watching
 from gpudoctor.benchmark.monitors.monitor_choice import gpu_of, peaks_of, watching_for
+from gpudoctor.benchmark.monitors.processor_load import is_quiet
 from gpudoctor.benchmark.monitors.several_devices import TeamWatching
-from gpudoctor.benchmark.results import MATTERS, MeasuredDevice, measurement
+from gpudoctor.benchmark.processor_speed import OnProcessor
+from gpudoctor.benchmark.results import MATTERS, MeasuredDevice, measurement, never_begun, skipped
+from gpudoctor.benchmark.turns import Turn
 from gpudoctor.benchmark.workers import WorkerAnswer
+from gpudoctor.benchmark.workload_list import BY_ID
 from gpudoctor.facts import measurement_store
 from gpudoctor.facts.collect import Gathered, derive, gather
 from gpudoctor.facts.measured_facts import records
 from gpudoctor.model.batch_pick import BatchPick
 from gpudoctor.model.check import Catalogue
 from gpudoctor.model.facts import Facts, Known
-from gpudoctor.model.measurement import FAILED, OK, SKIPPED, Measurement
+from gpudoctor.model.measurement import FAILED, OK, OUT_OF_TIME, SKIPPED, Measurement
 from gpudoctor.model.report import Report
 from gpudoctor.services import checking
-from gpudoctor.system.framework_child import Caches
+from gpudoctor.system.framework_child import Caches, one_line
 from gpudoctor.system.local_host import LocalHost
 
 RESERVE = 2.0
@@ -37,19 +55,11 @@ RESERVE = 2.0
 OWN_WORK = 0.6
 """Seconds of a processor that the doctor itself takes, before and after: more by the clock where others are at work on it."""
 LONGEST_RESERVE = 15.0
-LEAST = 5.0
-"""Seconds that the first measurement gets in any case."""
-OUT_OF_TIME = "out of time; --full measures all, --workload NAME a single one"
+BEGINNING = 1.0
+"""Seconds: in less nothing begins."""
+IDLE = 20.0
+"""Seconds without any processor time after which a worker that computes on the processor hangs."""
 Progress = Callable[[str], None]
-
-
-class MeasurementListener(Protocol):
-    """What receives the progress of a run: a table on a terminal, or nothing."""
-
-    def planned(self, jobs: Sequence[Job]) -> None: ...
-    def begins(self, job: Job) -> None: ...
-    def stage(self, job: Job, stage: str, table: Mapping[str, Any]) -> None: ...
-    def ends(self, job: Job, measured: Measurement) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,8 +79,13 @@ class Validated:
     picks: tuple[BatchPick, ...] = ()
     """The largest batch for each network that --max-latency allows."""
     seconds: float = 0.0
+    full_seconds: float = 0.0
+    """About what --full would take here; 0 where nothing was left out."""
     not_kept: str = ""
     """Why a later check will not know of it."""
+    broken: tuple[str, ...] = ()  # frameworks that cannot be imported, a line each
+    interrupted: bool = False
+    """Somebody ended it: the report holds what was finished by then."""
 
     @property
     def failed(self) -> bool:
@@ -90,18 +105,24 @@ def validate(request: ValidateRequest, progress: Progress | None = None, watcher
         knowledge, crowded = _timed(checking.catalogue)
         gathered = gather(host, progress)
         targets = devices.choose(gathered.facts, request.devices, sys.executable)
+        own_model.check(request.asked, targets)
+    except devices.BrokenFrameworkError as error:
+        raise checking.FrameworkBroken(str(error)) from error
     except (devices.DeviceError, job_plan.MeasurementRequestError) as error:
         raise checking.RequestError(str(error)) from error
     reserve = min(RESERVE + OWN_WORK * crowded, LONGEST_RESERVE)
     left = job_plan.QUICK_BUDGET - reserve - (time.monotonic() - began) if request.asked.within_budget else None
     run = Run(LocalHost(budget=0.0), gathered.facts, watcher)
-    left_out = run.all(targets, request.asked, left)
+    left_out, interrupted = run.until_interrupted(targets, request.asked, left)
+    run.against_the_processor()
     picks = batch_choice.picks(run.measurements, request.asked.max_latency)
     report = judged(gathered, batch_choice.marked(run.measurements, picks), knowledge, check, host.origin)
-    not_kept = measurement_store.keep(run.measurements, gathered.facts) if run.measurements else ""
+    kept = [] if request.asked.model else run.measurements
+    not_kept = measurement_store.keep(kept, gathered.facts) if kept else ""
     return Validated(
         report=report, targets=tuple(targets), left_out=tuple(left_out), picks=tuple(picks), seconds=time.monotonic() - began,
-        not_kept=not_kept,
+        full_seconds=run.full_seconds(targets, request.asked), not_kept=not_kept, interrupted=interrupted,
+        broken=tuple(devices.broken(gathered.facts)),
     )  # fmt: skip
 
 
@@ -115,8 +136,9 @@ def _timed(work: Callable[[], Catalogue]) -> tuple[Catalogue, float]:
 def judged(
     gathered: Gathered, measurements: Sequence[Measurement], knowledge: Catalogue, check: checking.CheckRequest, origin: str
 ) -> Report:
-    """The report of `check` once more, with the measurements as facts."""
-    gathered.facts.set("measurements", Known(records(measurements), "gpudoctor validate"))
+    """The report of `check` once more, with the measurements as facts. A person's own model is none: its faults are not the device's."""
+    known = [each for each in measurements if each.workload in BY_ID]
+    gathered.facts.set("measurements", Known(records(known), "gpudoctor validate"))
     derive(gathered)
     return replace(
         checking.diagnosed_report(checking.GatheredMachine(gathered, origin), knowledge, check), measurements=tuple(measurements)
@@ -130,73 +152,183 @@ class Run:
         self._host, self._facts, self._watcher = host, facts, watcher
         self.measurements: list[Measurement] = []
         self._budget = Budget()
-        self._begun = 0.0
-        """When the last worker had its device."""
-        self._bandwidth: dict[str, float] = {}
+        self._on_processor: dict[int, OnProcessor] = {}
+        """By their number in `measurements`."""
+        self._alone: list[tuple[int, Job]] = []  # numbers there too
         self._environment = {name: value for name in MATTERS if (value := host.env(name)) is not None}
 
-    def all(self, targets: Sequence[MeasurementTarget], asked: ValidateOptions, seconds: float | None) -> list[str]:
-        """Within `seconds`, shared fairly between targets; says what was left out."""
-        plans = replica_jobs.plans(targets, asked)
-        if self._watcher is not None:
-            self._watcher.planned([job for _, jobs in plans for job in jobs])
-        end = None if seconds is None else time.monotonic() + seconds
-        left_out = replica_jobs.left_out(targets, asked)
-        with Caches() as caches:
-            for place, (_, jobs) in enumerate(plans):
-                share = None
-                if end is not None:
-                    now = time.monotonic()
-                    share = now + max(0.0, end - now) / (len(plans) - place)
-                self._target(jobs, share, caches)
-        return left_out
+    def until_interrupted(self, targets: Sequence[MeasurementTarget], asked: ValidateOptions, left: float | None) -> tuple[list[str], bool]:
+        """As `all`, and whether it was interrupted: where nothing was finished by then, KeyboardInterrupt goes on."""
+        try:
+            return self.all(targets, asked, left), False
+        except KeyboardInterrupt:
+            if not any(each.status != SKIPPED for each in self.measurements):
+                raise
+            self.against_the_processor()
+            self.measurements += never_begun([job for _, jobs in replica_jobs.plans(targets, asked) for job in jobs], self.measurements)
+            return replica_jobs.left_out(targets, asked), True
 
-    def _target(self, jobs: Sequence[Job], end: float | None, caches: Caches) -> None:
-        """What does not fit into the time is skipped by name: the report holds what was planned."""
-        for number, job in enumerate(jobs):
+    def all(self, targets: Sequence[MeasurementTarget], asked: ValidateOptions, seconds: float | None) -> list[str]:
+        """Within `seconds`, shared between targets; says what was left out."""
+        waiting = turns.in_order(replica_jobs.plans(targets, asked), asked.within_budget)
+        end = None if seconds is None else time.monotonic() + seconds
+        self._planned(waiting, seconds)
+        with Caches() as caches:
+            while waiting:
+                self._turn(waiting, end, caches)
+                del waiting[0]
+            self._disturbed_again(end, caches)
+        return replica_jobs.left_out(targets, asked)
+
+    def against_the_processor(self) -> None:
+        """What a processor can do at most is known when all was measured: the fastest of it."""
+        cache = processor.last_cache(self._host)
+        speeds = list(processor_speed.reached(self._on_processor.values(), cache))
+        peak = processor_speed.peaks(processor.peaks(self._host), speeds)
+        for number, row in self._on_processor.items():
+            self.measurements[number] = replace(row.measured, ceiling=processor_speed.roof(row, peak, cache))
+
+    def _planned(self, waiting: Sequence[Turn], seconds: float | None) -> None:
+        if self._watcher is not None:
+            needed = turns.seconds(waiting, self._budget)
+            self._watcher.planned([job for turn in waiting for job in turn.jobs], needed if seconds is None else min(needed, seconds))
+
+    def _turn(self, waiting: Sequence[Turn], end: float | None, caches: Caches) -> None:
+        """The first of `waiting`. What does not fit into the time is skipped by name: the report holds what was planned."""
+        left = None if end is None else end - time.monotonic()
+        jobs, too_long = turns.fitting(waiting[0], self._budget, left)
+        limit = None if left is None else turns.limit(waiting, self._budget, left)
+        if jobs and jobs[0].peers:
+            self.together(jobs[0], caches, limit)
+        elif jobs:
+            self.in_turn(jobs, caches, limit)
+        for job in too_long:
+            self._out_of_time(job)
+        if self._watcher is not None:
+            needed = turns.seconds(waiting[1:], self._budget)
+            self._watcher.left(needed if end is None else max(min(needed, end - time.monotonic()), 0.0))
+
+    def full_seconds(self, targets: Sequence[MeasurementTarget], asked: ValidateOptions) -> float:
+        """What the same without a budget would take, with all that was learnt of this machine; 0 where nothing was out of time."""
+        if not any(each.out_of_time for each in self.measurements):
+            return 0.0
+        return turns.seconds(turns.in_order(replica_jobs.plans(targets, replace(asked, full=True, quick=False)), False), self._budget)
+
+    def _out_of_time(self, job: Job) -> None:
+        note = f"would take about {self._budget.expected(job):.0f} s"
+        self.measurements.append(replace(skipped(job, OUT_OF_TIME), notes=(note,)))
+
+    def _disturbed_again(self, end: float | None, caches: Caches) -> None:
+        """What others disturbed, once more where it is quiet now and time is left: the later one takes the place of the first."""
+        for place, job in [(place, job) for place, job in self._alone if self.measurements[place].disturbed]:
             left = None if end is None else end - time.monotonic()
-            if number and not self._budget.fits(job, left):  # the first tells how fast this is, whatever it takes
-                skipped = measurement(job, WorkerAnswer(status=SKIPPED, reason=OUT_OF_TIME), Seen(), None, "", MeasuredDevice(), {})
-                self.measurements.append(replace(skipped, notes=(f"would take about {self._budget.expected(job):.0f} s",)))
-                continue
-            began = time.monotonic()
-            limit = None if left is None else max(left, LEAST)
-            measured = self.together(job, caches, limit) if job.peers else self.one(job, caches, limit=limit)
-            reached = measured.throughput.value * 1e12 if measured.throughput and measured.throughput.unit == "TFLOP/s" else None
-            begun = self._begun - began if self._begun > began else None
-            if measured.status != FAILED:  # how fast something failed tells nothing
-                self._budget.learn(job, time.monotonic() - began, reached, begun)
+            if not self._budget.fits(job, left) or not is_quiet(self._host):
+                return
+            count = len(self.measurements)
+            after = self.one(job, caches, limit=left)
+            del self.measurements[count:]
+            on_processor = self._on_processor.pop(count, None)
+            if after.status != SKIPPED and not after.disturbed:
+                note = f"measured twice; the first time, {self.measurements[place].noisy}"
+                self.measurements[place] = after = replace(after, notes=(*after.notes, note))
+                if on_processor is not None:
+                    self._on_processor[place] = replace(on_processor, measured=after)
 
     def one(self, job: Job, caches: Caches, variables: Mapping[str, str] | None = None, limit: float | None = None) -> Measurement:
-        """One worker, watched from its first measured step to its result. `limit`: seconds after which it is stopped, without blame:
-        it did not hang."""
+        """One job in a worker of its own."""
+        self.in_turn((job,), caches, limit, variables)
+        return self.measurements[-1]
+
+    def in_turn(
+        self, jobs: Sequence[Job], caches: Caches, limit: float | None = None, variables: Mapping[str, str] | None = None
+    ) -> None:  # fmt: skip
+        """Jobs that share a worker; behind one that fails the rest goes on in a new one. `limit`: seconds after which it is stopped,
+        without blame: it did not hang."""
+        end = None if limit is None else time.monotonic() + limit
+        while jobs:
+            left = None if end is None else end - time.monotonic()
+            if left is not None and left < BEGINNING:
+                for job in jobs:
+                    self._out_of_time(job)
+                return
+            jobs = jobs[self._worker(jobs, caches, left, variables) :]
+
+    def _worker(self, jobs: Sequence[Job], caches: Caches, limit: float | None, variables: Mapping[str, str] | None) -> int:
+        """One worker, watched while it measures; the number of jobs that came to an end with it."""
         pids: list[int | str] = [os.getpid()]
-        watching = watching_for(self._host, self._facts, job.target, pids)
-        on_stage, patience = self._attended(job, watching), job_plan.hang_limit(job)
+        watched = [watching_for(self._host, self._facts, job.target, pids) for job in jobs]
+        patience = [job_plan.hang_limit(job) for job in jobs]
+        done, since, begun, operator = 0, time.monotonic(), None, ""
+        told = self._attended(jobs[0], watched[0])
+
+        def measured(answer: WorkerAnswer, place: int) -> None:
+            took = time.monotonic() - since
+            if answer.stage == "operator":
+                answer = replace(answer, reason=answer.reason.replace("operator:", f"operator {operator}:", 1))
+            self._measured(jobs[place], answer, watched[place], variables, took, begun if place == 0 else None)
+
+        def on_stage(stage: str, table: Mapping[str, Any]) -> None:
+            nonlocal told, begun, since, operator
+            operator = one_line(table.get("key")) if stage == "operator" else operator
+            if stage == "device" and begun is None:
+                begun = time.monotonic() - since
+            if stage != "job":
+                told(stage, table)
+            elif done:
+                told, since = self._attended(jobs[done], watched[done]), time.monotonic()
+
+        def on_answer(answer: WorkerAnswer) -> None:
+            nonlocal done
+            if done < len(jobs) - 1:
+                measured(answer, done)
+                done += 1
+
+        def stop() -> str:
+            waited = time.monotonic() - since
+            return f"no end after {waited:.0f} s" if waited > patience[done] else ""
+
+        most = sum(patience) if limit is None else min(sum(patience), limit)
         try:
             answer = workers.ask(
-                self._host, job.target.python, {**job.request(), "within": limit}, caches=caches,
-                limit=patience if limit is None else min(patience, limit), variables=variables, on_stage=on_stage,
-                on_start=pids.append, address_space=self._most_addresses(job),
+                self._host, jobs[0].target.python, turns.request(jobs, limit), caches=caches, limit=most, variables=variables,
+                on_stage=on_stage, on_answer=on_answer, on_start=pids.append, address_space=self._most_addresses(jobs[0]),
+                stop=stop if len(jobs) > 1 else None, idle=IDLE if jobs[0].target.on_processor and jobs[0].compile == "none" else None,
             )  # fmt: skip
         finally:
-            watching.end()
-        answer = _without_blame(answer, limit is not None and limit < patience)
+            for each in watched:
+                each.end()
+        answer = without_blame(answer, limit is not None and most == limit, self._budget.expected(jobs[done]))
+        none_begun = answer.status == FAILED and answer.stage in ("", "import")
+        end = len(jobs) if none_begun else done + 1
+        for place in range(done, end):
+            measured(answer, place)
+        return end
+
+    def _measured(
+        self, job: Job, answer: WorkerAnswer, watching: Watching, variables: Mapping[str, str] | None, took: float, begun: float | None
+    ) -> None:  # fmt: skip
+        """The measurement that an answer is; what it tells of the speed of this machine is learnt. `begun`: seconds until the worker had
+        its device, where this job was its first."""
         joules = watching.meter.total() if answer.status == OK else None
         seen, said = watching.seen(), {**answer.device, **answer.result}
         device = MeasuredDevice(
-            peaks_of(self._host, self._facts, job.target, self._bandwidth.get(job.target.device)),
+            () if job.target.on_processor else peaks_of(self._host, self._facts, job.target),
             1,
             conditions(self._host, self._facts, job, gpu_of(self._facts, job.target), seen, said),
         )
-        environment = {**self._environment, **(variables or {})}
-        measured = measurement(job, answer, seen, joules, watching.meter.why_not, device, environment)
-        if measured.workload == "memory_bandwidth" and measured.throughput is not None:
-            self._bandwidth[job.target.device] = measured.throughput.value
-        self.measurements.append(measured)
+        found = measurement(job, answer, seen, joules, watching.meter.why_not, device, {**self._environment, **(variables or {})})
+        if variables is None:
+            self._alone.append((len(self.measurements), job))
+        if job.target.on_processor:
+            cost = job.cost()
+            costs = cost.per_item if cost is not None else None
+            self._on_processor[len(self.measurements)] = OnProcessor(found, costs, answer.result.get("products"))
+        self.measurements.append(found)
+        if found.status != FAILED:  # how fast something failed tells nothing
+            reached = found.throughput.value * 1e12 if found.throughput and found.throughput.unit == "TFLOP/s" else None
+            self._budget.learn(job, took, reached, begun)
         if self._watcher is not None:
-            self._watcher.ends(job, measured)
-        return measured
+            self._watcher.ends(job, found)
 
     def together(self, job: Job, caches: Caches, limit: float | None = None) -> Measurement:
         """Several workers that begin at once; the last of the measurements that come of it."""
@@ -222,9 +354,7 @@ class Run:
         """Tells the watcher that `job` begins; what comes back hears its stages, and watches the device while it measures."""
 
         def on_stage(stage: str, table: Mapping[str, Any]) -> None:
-            if stage == "device":
-                self._begun = time.monotonic()
-            elif stage == "measure":
+            if stage == "measure":
                 watching.begin()
             elif stage in ("result", "skipped", "failed"):
                 watching.end()
@@ -236,11 +366,11 @@ class Run:
         return on_stage
 
     def _of_team(self, job: Job, each: replicas.Together, watching: TeamWatching, short: bool) -> Measurement:
-        answer = _without_blame(each.answer, short)
+        answer = without_blame(each.answer, short)
         joules, why_not = watching.total(replica_jobs.ENERGY_SECONDS) if answer.status == OK and not job.messages else (None, "")
         seen, said = watching.seen(), {**answer.device, **answer.result}
         device = MeasuredDevice(
-            peaks_of(self._host, self._facts, job.target, self._bandwidth.get(job.target.device)), len({peer.device for peer in job.peers}),
+            () if job.target.on_processor else peaks_of(self._host, self._facts, job.target), len({peer.device for peer in job.peers}),
             conditions(self._host, self._facts, job, gpu_of(self._facts, job.target), seen, said),
         )  # fmt: skip
         one = job if each.message is None else replace(job, messages=(each.message,))
@@ -252,10 +382,3 @@ class Run:
             return None
         free, _ = free_memory(self._host)
         return None if free is None else free + (8 << 30) + (os.cpu_count() or 1) * (1 << 29)
-
-
-def _without_blame(answer: WorkerAnswer, short: bool) -> WorkerAnswer:
-    """An answer that is late only because its time was `short` did not hang."""
-    if not (answer.late and short):
-        return answer
-    return replace(answer, status=SKIPPED, reason=f"{OUT_OF_TIME}; it was stopped at '{answer.stage or 'start'}'")

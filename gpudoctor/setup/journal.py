@@ -162,9 +162,16 @@ class Journal:
     def _runs(self, where: str, values: Sequence[Any]) -> list[RunRow]:
         found = self._database.execute(f"SELECT id, name, plan, started, state, note FROM run {where}", values).fetchall()
         return [
-            RunRow(number, name, plan_from_json(json.loads(plan)), started, state, note, tuple(self._steps(number)))
+            RunRow(number, name, self._plan(number, plan), started, state, note, tuple(self._steps(number)))
             for number, name, plan, started, state, note in found
         ]
+
+    def _plan(self, run: int, text: str) -> Plan:
+        try:
+            return plan_from_json(json.loads(text))
+        except (ValueError, RecursionError) as error:
+            advice = "move the file away to begin a new journal; what its runs installed can then no longer be undone"
+            raise JournalError(f"{self.folder / 'journal.sqlite'}: the plan of run {run} cannot be read ({error}); {advice}") from error
 
     # steps
 

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from gpudoctor.model.plan import Act, Command, FileChange, Plan, PlannedStep, Refusal, Word
+from gpudoctor.model.plan import Plan
+from gpudoctor.model.typed_json import read
 
 
 def plan_to_json(plan: Plan) -> dict[str, Any]:
+    """The fields of the plan, its steps and its acts, as dictionaries."""
     return asdict(plan)
 
 
-def plan_from_json(table: Mapping[str, Any]) -> Plan:
-    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
-    values["steps"] = tuple(_step(step) for step in table["steps"])
-    values["refusals"] = tuple(Refusal(**refusal) for refusal in table["refusals"])
-    return Plan(**values)
-
-
-def _step(table: Mapping[str, Any]) -> PlannedStep:
-    return PlannedStep(**{**table, "changes": tuple(table["changes"]), "acts": tuple(_act(act) for act in table["acts"])})
-
-
-def _act(table: Mapping[str, Any]) -> Act:
-    if "argv" in table:
-        return Command(**{**table, "argv": tuple(table["argv"])})
-    return FileChange(**table) if "path" in table else Word(**table)
+def plan_from_json(table: Any) -> Plan:
+    """What plan_to_json made, after json.loads. Raises TypedJsonError, a ValueError, for anything else."""
+    return read(Plan, table)

@@ -45,10 +45,10 @@ class Caches:
     """
 
     def __init__(self, prefix: str = "gpudoctor-validate-") -> None:
-        import tempfile  # late: most commands make no folder
+        from gpudoctor.system.scratch_folder import ScratchFolder  # late: most commands make no folder
 
-        self._folder = tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True)
-        self.path = self._folder.name
+        self._folder = ScratchFolder(prefix)
+        self.path = self._folder.path
         self.variables = {name: os.path.join(self.path, name.lower()) for name in CACHES}
         for path in self.variables.values():
             os.makedirs(path, exist_ok=True)
@@ -57,7 +57,7 @@ class Caches:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._folder.cleanup()
+        self._folder.remove()
 
 
 def variables_of(

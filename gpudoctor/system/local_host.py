@@ -16,6 +16,7 @@ from gpudoctor.system.portable import WINDOWS, is_root
 
 if TYPE_CHECKING:
     from gpudoctor.system.processes import Guard
+    from gpudoctor.system.scratch_folder import ScratchFolder
 
 _MISSING = (errno.ENOENT, errno.ENOTDIR, errno.ENODEV, errno.ENXIO, errno.ENAMETOOLONG)
 
@@ -35,7 +36,7 @@ class LocalHost:
         self._lock = threading.Lock()
         self._turns: dict[tuple[str, ...], threading.Lock] = {}
         self._ran: dict[tuple[str, ...], Ran] = {}
-        self._scratch: str | None = None
+        self._scratch: ScratchFolder | None = None
 
     def remaining(self) -> float:
         return max(0.0, self._deadline - time.monotonic())
@@ -85,15 +86,15 @@ class LocalHost:
         with self._lock:
             if self._scratch is None:
                 import atexit
-                import shutil
-                import tempfile
+
+                from gpudoctor.system.scratch_folder import ScratchFolder
 
                 try:
-                    self._scratch = tempfile.mkdtemp(prefix="gpudoctor-")
+                    self._scratch = ScratchFolder("gpudoctor-pocl-")
                 except OSError:
                     return {}
-                atexit.register(shutil.rmtree, self._scratch, ignore_errors=True)
-            return {"POCL_CACHE_DIR": self._scratch}
+                atexit.register(self._scratch.remove)
+            return {"POCL_CACHE_DIR": self._scratch.path}
 
     def _start(self, argv: tuple[str, ...], timeout: float, limit: int, env: Mapping[str, str], stdin_text: str, niced: bool) -> Ran:
         program = find_program(argv[0], os.environ.get("PATH", os.defpath))

@@ -1,23 +1,34 @@
-"""A report of ours as a file: a JSON document, alone or packed in a text, from anybody."""
+"""A report of ours as a file: a JSON document, alone or packed in a text, from anybody, checked by its type."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpudoctor.model.packed import unpack
 from gpudoctor.model.report import SCHEMA
 from gpudoctor.system import json_text
 from gpudoctor.system.host import CaptureError
 
+if TYPE_CHECKING:
+    from gpudoctor.model.report_document import ReportDocument
+
 LARGEST = 16_000_000
 """Bytes. A report has some hundred thousand; what is read of JSON takes up to twenty times its length in memory."""
+DEEPEST = 60
+"""Tables and lists within each other. A report has about 15."""
 
 
-def read_report(path: str) -> Mapping[str, Any] | None:
-    """The document: of a JSON file, or packed in a text (report.md, the page of an issue). None where the file is neither (then it may
-    be a capture). Raises CaptureError for other JSON and for what is damaged."""
+class InvalidReport(CaptureError):
+    """A JSON document that names the schema of reports and is not of their type: one line with file, key and what was expected."""
+
+
+def read_report(path: str) -> ReportDocument | None:
+    """The report in a JSON file, or packed in a text (report.md, the page of an issue).
+
+    None where the file is neither: then it may be a capture. Raises CaptureError for other JSON and for what is damaged, InvalidReport
+    for a report whose content is not of its type.
+    """
     if not os.path.isfile(path):
         return None
     try:
@@ -28,13 +39,18 @@ def read_report(path: str) -> Mapping[str, Any] | None:
             content = head + file.read(LARGEST)
     except OSError as error:
         raise CaptureError(f"{path}: cannot be read: {error.strerror or error}") from None
+    return report_in(decoded(content, path), path)
+
+
+def decoded(content: bytes, where: str) -> str:
+    """The text of a file. Raises CaptureError where it is larger than any report."""
     if len(content) > LARGEST:
-        raise CaptureError(f"{path}: larger than {LARGEST // 1_000_000} MB, which no report is")
-    return report_in(content.decode("utf-8-sig", "replace"), path)
+        raise CaptureError(f"{where}: larger than {LARGEST // 1_000_000} MB, which no report is")
+    return content.decode("utf-8-sig", "replace")
 
 
-def report_in(text: str, path: str) -> Mapping[str, Any] | None:
-    """The same of a text; `path` is what errors call it."""
+def report_in(text: str, where: str) -> ReportDocument | None:
+    """The report that a text is or holds, as read_report finds it in a file; `where` is what errors call the text."""
     try:
         if not text.lstrip()[:1] == "{":
             packed = unpack(text)
@@ -43,8 +59,33 @@ def report_in(text: str, path: str) -> Mapping[str, Any] | None:
             text = packed
         document = json_text.loads(text)
     except ValueError as error:
-        raise CaptureError(f"{path}: not a report: {(str(error).splitlines() or ['nested too deep'])[0][:160]}") from None
-    if not isinstance(document, dict) or document.get("schema") != SCHEMA or not isinstance(document.get("facts"), dict):
-        found = str(document.get("schema"))[:60] if isinstance(document, dict) else type(document).__name__
-        raise CaptureError(f"{path}: schema is {found!r}, expected {SCHEMA} with `facts` (gpudoctor check --format json)")
-    return document
+        raise CaptureError(f"{where}: not a report: no JSON ({(str(error).splitlines() or ['nested too deep'])[0][:160]})") from None
+    return typed_report(document, where)
+
+
+def typed_report(document: Any, where: str) -> ReportDocument:
+    """A JSON value as the report that it says it is. Raises CaptureError for another schema, InvalidReport for a wrong value."""
+    from gpudoctor.model.report_document import ReportDocument  # late: few runs read a report
+    from gpudoctor.model.typed_json import TypedJsonError, read
+
+    schema = document.get("schema") if isinstance(document, dict) else None
+    if schema != SCHEMA:
+        found = f"its schema is '{str(schema)[:60]}'" if schema else "it names no schema"
+        raise CaptureError(f"{where}: not a report: {found}, expected {SCHEMA}; write one with gpudoctor check --format json")
+    if _depth(document) > DEEPEST:
+        raise InvalidReport(f"{where}: nested too deep to be a report of gpudoctor")
+    try:
+        return read(ReportDocument, document)
+    except TypedJsonError as error:
+        raise InvalidReport(f"{where}: {error}; write the report again with gpudoctor check --format json") from None
+
+
+def _depth(value: Any) -> int:
+    """How deep tables and lists are nested, without recursion; at most DEEPEST + 1 levels are counted."""
+    depth, waiting = 0, [value]
+    while waiting and depth <= DEEPEST:
+        waiting = [
+            inner for each in waiting if isinstance(each, (dict, list)) for inner in (each.values() if isinstance(each, dict) else each)
+        ]
+        depth += 1
+    return depth

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from gpudoctor.model.lazy_pattern import lazy
-from gpudoctor.system.text_files import members
+from gpudoctor.system.archive_members import members
 
 MOST_KEPT = 60 << 20
 """Compressed bytes of an archive that are held in memory."""

@@ -80,14 +80,14 @@ def mutated(chance: random.Random, texts: list[str]) -> bytes:
 def _one_catalogue() -> Iterator[None]:
     """Read once: what is tried is the text's way through."""
     knowledge = checking.catalogue()
-    explaining.explain([b"x"], explaining.ExplainRequest())
+    explaining.explain(explaining.ExplainRequest(text=[b"x"]))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(checking, "catalogue", lambda *_: knowledge)
         yield
 
 
 def answer(raw: bytes) -> explaining.Explanation:
-    found = explaining.explain([raw], explaining.ExplainRequest())
+    found = explaining.explain(explaining.ExplainRequest(text=[raw]))
     screen = explanation_text.render(found.report, found.recognised, most=None, verbose=True)
     assert not any("\n" != letter < " " or "\x7f" <= letter < "\xa0" or letter == "\u202e" for letter in screen), ascii(screen)
     json.loads(json_report.render(found.report, {}))
@@ -133,10 +133,10 @@ def events(text: str) -> int:
         nonlocal counted
         counted += 1
 
-    request, raw = explaining.ExplainRequest(), text.encode()
+    request = explaining.ExplainRequest(text=[text.encode()])
     sys.setprofile(count)
     try:
-        explaining.explain([raw], request)
+        explaining.explain(request)
     finally:
         sys.setprofile(None)
     return counted

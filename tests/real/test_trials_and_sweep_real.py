@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from environments import build
 
-from gpudoctor.benchmark import known_fixes, sweep, worker_client, workers
+from gpudoctor.benchmark import known_fixes, sweep, trial_runs, worker_client, workers
 from gpudoctor.model.facts import Facts, Known
 from gpudoctor.system.local_host import LocalHost
 
@@ -38,7 +38,7 @@ def test_at_least_four_known_fixes_run_on_this_processor() -> None:
     ask = worker_client.through(host, python(), 200, on_processor=True)
     chosen = [trial for trial in known_fixes.applicable(known, {}) if trial.id in (
         "channels-last", "threads-pinned", "threads-wait-awake", "glibc-keeps-memory", "flush-denormals")]  # fmt: skip
-    found = [known_fixes.run(ask, SMALL, trial, known, blocks=1) for trial in chosen]
+    found = [trial_runs.run(ask, SMALL, trial, known, blocks=1) for trial in chosen]
     assert len(found) >= 4 and {one.outcome for one in found} <= {"helps", "harms", "no difference", "unclear"}, found
     assert all(one.low is not None and one.high is not None and one.low <= (one.speed_up or 0) <= one.high for one in found)
     assert all(one.runs >= 2 and (one.without_ms or 0) > 0 and (one.with_ms or 0) > 0 for one in found)
@@ -63,7 +63,7 @@ def test_a_setting_that_makes_it_slower_is_told() -> None:
     host = LocalHost()
     known = facts(host)
     need_vectors(known)
-    found = known_fixes.run(worker_client.through(host, python(), 200), WIDE, row(environment=VECTORS), known)
+    found = trial_runs.run(worker_client.through(host, python(), 200), WIDE, row(environment=VECTORS), known)
     assert found.speed_up is not None and found.speed_up < 0.8 and found.outcome in ("harms", "unclear") and not found.recommended
 
 
@@ -81,17 +81,35 @@ def test_a_fix_that_certainly_helps_is_recommended_with_its_interval() -> None:
     fix = row(environment={"ONEDNN_MAX_CPU_ISA": "DEFAULT", "ATEN_CPU_CAPABILITY": "avx2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"})
     tries = []
     while len(tries) < 4 and (not tries or tries[-1].outcome == "unclear"):  # as its reason says: a neighbour on the machine spoils a try
-        tries.append(known_fixes.run(crippled, WIDE, fix, known))
+        tries.append(trial_runs.run(crippled, WIDE, fix, known))
     found = tries[-1]
-    assert found.outcome == "helps" and found.recommended and found.runs == 2 * 2 * known_fixes.BLOCKS, tries
+    assert found.outcome == "helps" and found.recommended and found.runs == 2 * 2 * trial_runs.BLOCKS, tries
     assert found.speed_up is not None and found.low is not None and found.speed_up > 1.5 and found.low > 1.1
+
+
+@pytest.mark.rotates("a measured difference")
+def test_a_harmful_variable_is_found_by_taking_it_away() -> None:
+    """One thread, so that the other work of this machine hits both sides alike."""
+    host = LocalHost()
+    known = facts(host)
+    need_vectors(known)
+    through = worker_client.through(host, python(), 200)
+
+    def with_variable(request: Mapping[str, Any], variables: Mapping[str, str]) -> worker_client.Said:
+        return through(request, {"ONEDNN_MAX_CPU_ISA": "SSE41", **variables})
+
+    fix = next(trial for trial in known_fixes.applicable(known, {"ONEDNN_MAX_CPU_ISA": "SSE41"}) if trial.unset)
+    tries = []
+    while len(tries) < 4 and (not tries or tries[-1].outcome == "unclear"):
+        tries.append(trial_runs.run(with_variable, WIDE, fix, known))
+    assert tries[-1].recommended and tries[-1].advice == "Unset ONEDNN_MAX_CPU_ISA (it is SSE41 here)", tries
 
 
 @pytest.mark.rotates("a measured difference")
 def test_a_fix_that_changes_nothing_is_not_recommended() -> None:
     host = LocalHost()
     nothing = row(environment={"A_VARIABLE_THAT_NOBODY_READS": "1"})
-    found = known_fixes.run(worker_client.through(host, python(), 200), WIDE, nothing, facts(host))
+    found = trial_runs.run(worker_client.through(host, python(), 200), WIDE, nothing, facts(host))
     assert found.outcome in ("no difference", "unclear", "helps", "harms") and not found.recommended, found
     assert found.low is not None and found.high is not None and found.low < 1.1 and found.high > 0.9
 

@@ -116,7 +116,7 @@ def test_what_validate_measured_comes_along(tmp_path: Path) -> None:
         ("{", "not a report"),
         ("[1]", "not a capture"),
         ('{"schema": "other/1", "facts": {}}', "expected gpudoctor.report/1"),
-        ('{"schema": "gpudoctor.report/1"}', "expected gpudoctor.report/1"),
+        ('{"schema": "gpudoctor.report/1"}', r"x\.json: tool: is missing; expected a table"),
         ("x\ngpudoctor.report/1 packed\nAAAA\n", "damaged"),
     ],
 )
@@ -127,16 +127,24 @@ def test_what_is_no_report_is_one_line(content: str, hint: str, tmp_path: Path) 
         of(path)
 
 
-def test_a_hostile_report_is_judged_all_the_same(tmp_path: Path) -> None:
-    """Facts of any shape: nothing here was made by a probe."""
-    facts = {
-        "gpus": "none",
-        "python": {"frameworks": [1], "distributions": 3},
-        "kernel": None,
-        "opencl": {"platforms": {"a": 1}},
-        "env": [],
-    }
-    document = {"schema": "gpudoctor.report/1", "facts": facts, "unknown": {"gpus": 3}, "measurements": [{}, 3]}
+def test_a_report_with_values_of_other_types_names_file_and_key(tmp_path: Path) -> None:
+    document = json.loads(reporting.render(make(ROOT / "rtx4090-healthy"), "json"))
     path = tmp_path / "x.json"
-    path.write_text(json.dumps(document))
+    for key, value, said in (
+        ("gpus", "none", "facts.gpus: expected a list or null, found a text"),
+        ("kernel", None, "facts.kernel: expected a table, found null"),
+        ("python", {"frameworks": [1]}, "facts.python.frameworks: expected a table or null, found a list"),
+    ):  # fmt: skip
+        path.write_text(json.dumps({**document, "facts": {**document["facts"], key: value}}))
+        with pytest.raises(checking.BAD_INPUT) as error:
+            of(path)
+        assert str(error.value).startswith(f"{path}: {said}; ")
+
+
+def test_facts_of_any_shape_are_judged_all_the_same(tmp_path: Path) -> None:
+    """Only some facts have a fixed type, and nothing here was made by a probe."""
+    document = json.loads(reporting.render(make(ROOT / "rtx4090-healthy"), "json"))
+    odd = {"env": [], "cpu": 5, "packages": {"manager": {"a": 1}}, "memory": {"total_bytes": "much"}, "nvidia": {"devices": {"a": 1}}}
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps({**document, "facts": {**document["facts"], **odd}}))
     assert of(path).findings is not None

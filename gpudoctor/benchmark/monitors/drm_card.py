@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpudoctor.benchmark.monitors.energy import CounterHost, hwmon, number
-from gpudoctor.benchmark.monitors.monitor import Seen, middle, sagged
+from gpudoctor.benchmark.monitors.monitor import Seen, ends, middle, sagged
 
 
 @dataclass(slots=True)
@@ -76,5 +76,5 @@ class CardWatch:
             throttled = f"the clock fell from {self._clocks[0]:.0f} to {self._clocks[-1]:.0f} MHz"
         return Seen(
             throttled=throttled, clock_mhz=middle(self._clocks), hottest_c=max(self._heat, default=None), busy_percent=middle(self._busy),
-            memory_percent=middle(self._memory),
+            memory_percent=middle(self._memory), clock_ends=ends(self._clocks), heat_ends=ends(self._heat),
         )  # fmt: skip

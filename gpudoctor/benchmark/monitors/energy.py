@@ -75,6 +75,17 @@ class Meter:
     _first: float | None = None
     _last: float | None = None
     _watts: list[tuple[float, float]] = field(default_factory=list)
+    _totals: list[tuple[float, float]] = field(default_factory=list)
+    """When a counter was read, and the joules so far."""
+
+    def readings(self) -> list[float]:
+        """Watts, one after another."""
+        steps = [
+            (joules - before) / (now - since)
+            for (since, before), (now, joules) in zip(self._totals, self._totals[1:], strict=False)
+            if now > since
+        ]
+        return steps or [watts for _, watts in self._watts]
 
     def sample(self, host: CounterHost, now: float) -> None:
         if self.counters:
@@ -82,6 +93,7 @@ class Meter:
             if not all(read):
                 self.why_not = self.why_not or f"{self.counters[0].path} could not be read while it ran"
                 return
+            self._totals.append((now, sum(counter.total for counter in self.counters) / 1e6))
         elif self.power:
             value = number(host, self.power)
             if value is None:

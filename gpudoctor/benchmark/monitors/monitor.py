@@ -51,6 +51,14 @@ class Seen:
     memory_percent: float | None = None
     """Share of the time (or of the bandwidth, as the tool counts) that memory was at work, median."""
     link: Link | None = None
+    others_share: float | None = None
+    """Of all cores, what others took."""
+    others_rose: bool | None = None
+    """Whether others took clearly more in the second half of the window than in the first."""
+    clock_ends: tuple[float, ...] = ()
+    """The clock in the first and in the last third of the window."""
+    heat_ends: tuple[float, ...] = ()
+    watts_ends: tuple[float, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
@@ -83,10 +91,16 @@ def middle(values: Sequence[float]) -> float | None:
     return median(values) if values else None
 
 
+def ends(values: Sequence[float]) -> tuple[float, ...]:
+    """The medians of the first and of the last third; () where there are fewer than three."""
+    third = len(values) // 3
+    return (median(values[:third]), median(values[-third:])) if third else ()
+
+
 def sagged(clocks: Sequence[float]) -> bool:
     """The median of the last third lies well below that of the first: three samples at least."""
-    third = len(clocks) // 3
-    return third >= 1 and median(clocks[-third:]) < (1 - SAG) * median(clocks[:third])
+    found = ends(clocks)
+    return bool(found) and found[1] < (1 - SAG) * found[0]
 
 
 def ours(host: CounterHost, pid: int, own: Sequence[int | str]) -> bool:
@@ -180,6 +194,11 @@ class Watching:
             busy_percent=first([part.busy_percent for part in parts]),
             engines=next((part.engines for part in parts if part.engines), ()),
             memory_gbs=first([part.memory_gbs for part in parts]), memory_percent=first([part.memory_percent for part in parts]),
+
+            others_share=first([part.others_share for part in parts]),
+            others_rose=next((part.others_rose for part in parts if part.others_rose is not None), None),
+            clock_ends=next((part.clock_ends for part in parts if part.clock_ends), ()),
+            heat_ends=next((part.heat_ends for part in parts if part.heat_ends), ()), watts_ends=ends(self.meter.readings()),
             link=next((part.link for part in parts if part.link is not None), None),
             notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
         )  # fmt: skip

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import median
+from typing import Protocol
 
 from gpudoctor.benchmark.monitors.energy import CounterHost, number
-from gpudoctor.benchmark.monitors.monitor import OTHERS, Seen, sagged
+from gpudoctor.benchmark.monitors.monitor import OTHERS, Seen, ends, middle, sagged
+from gpudoctor.system.host import Text
 
 CPUS = "/sys/devices/system/cpu"
+ROSE = 0.1
+"""Share of all cores by which the load of others grew, so that it may be why steps got slower."""
 STOLEN = 0.03
 """Share that the hypervisor may give to others."""
 _MOST_CPUS = 8
 """Clocks of more are not read: they cost more than they tell."""
+
+
+class ReadingHost(Protocol):
+    def read(self, path: str, *, limit: int = 1_000_000) -> Text: ...
 
 
 @dataclass(slots=True)
@@ -53,14 +63,26 @@ class ProcessorWatch:
             return None
         return busy + idle + waiting + stolen, busy, stolen, sum(ticks for ticks in own if ticks is not None)
 
+    def _others_rose(self) -> bool | None:
+        """None below three samples."""
+        if len(self._loads) < 3:
+            return None
+        middle_one = self._loads[len(self._loads) // 2]
+        shares = []
+        for begin, end in ((self._loads[0], middle_one), (middle_one, self._loads[-1])):
+            if end[0] <= begin[0]:
+                return None
+            shares.append((end[1] - begin[1] + end[2] - begin[2] - (end[3] - begin[3])) / (end[0] - begin[0]))
+        return shares[1] - shares[0] > ROSE
+
     def seen(self) -> Seen:
-        others, share = "", None
+        others, share, foreign = "", None, None
         if len(self._loads) >= 2 and (passed := self._loads[-1][0] - self._loads[0][0]) > 0:
             busy, stolen, own = (self._loads[-1][place] - self._loads[0][place] for place in (1, 2, 3))
             share = 100 * own / passed
-            foreign = (busy - own) / passed
-            if foreign > OTHERS:
-                others = f"other processes took {100 * foreign:.0f} % of the processor"
+            foreign = min(max((busy - own + stolen) / passed, 0.0), 1.0)
+            if (busy - own) / passed > OTHERS:
+                others = f"other processes took {100 * (busy - own) / passed:.0f} % of the processor"
             if stolen / passed > STOLEN:
                 others = "; ".join([*([others] if others else []), f"the hypervisor took {100 * stolen / passed:.0f} % of the processor"])
         throttled = ""
@@ -68,10 +90,31 @@ class ProcessorWatch:
             throttled = f"throttled by heat {times} times"
         elif sagged(self._clocks):
             throttled = f"the clock fell from {self._clocks[0]:.0f} to {self._clocks[-1]:.0f} MHz"
-        return Seen(throttled=throttled, others=others, clock_mhz=median(self._clocks) if self._clocks else None, busy_percent=share)
+        return Seen(
+            throttled=throttled, others=others, clock_mhz=middle(self._clocks), busy_percent=share,
+            others_share=foreign, others_rose=self._others_rose(), clock_ends=ends(self._clocks),
+        )  # fmt: skip
 
 
-def ticks_of(host: CounterHost, process: int | str) -> float | None:
+def is_quiet(host: CounterHost, seconds: float = 1.0) -> bool:
+    """Whether others leave the processor alone now; watched for `seconds`. False where that cannot be seen."""
+    watch = ProcessorWatch(host, [os.getpid()])
+    watch.sample(0.0)
+    threading.Event().wait(seconds)
+    watch.sample(seconds)
+    share = watch.seen().others_share
+    return share is not None and share < OTHERS
+
+
+def ticks_in_a_second() -> float:
+    """100 on all usual kernels."""
+    try:
+        return float(os.sysconf("SC_CLK_TCK"))
+    except (AttributeError, ValueError, OSError):
+        return 100.0
+
+
+def ticks_of(host: ReadingHost, process: int | str) -> float | None:
     """User and system time of a process and of its children that ended, in clock ticks; None where it is gone."""
     fields = host.read(f"/proc/{process}/stat", limit=10_000).text.rpartition(")")[2].split()
     return (

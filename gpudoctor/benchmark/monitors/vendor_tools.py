@@ -11,7 +11,7 @@ from typing import Any
 
 from gpudoctor.benchmark.monitors.drm_clients import ClientHost, strangers
 from gpudoctor.benchmark.monitors.energy import Meter
-from gpudoctor.benchmark.monitors.monitor import OTHERS, MonitoringTool, Seen, middle
+from gpudoctor.benchmark.monitors.monitor import OTHERS, MonitoringTool, Seen, ends, middle
 from gpudoctor.system.host import Ran
 
 NVIDIA_FIELDS = (
@@ -100,6 +100,7 @@ class NvidiaWatch:
         return Seen(
             throttled=f"throttled: {', '.join(reasons)}" if reasons else "", others=others, clock_mhz=middle(self._clocks),
             hottest_c=max(self._heat, default=None), busy_percent=middle(self._busy), memory_percent=middle(self._memory), notes=notes,
+            clock_ends=ends(self._clocks), heat_ends=ends(self._heat),
         )  # fmt: skip
 
 
@@ -145,7 +146,8 @@ class XpuSmiWatch:
             hottest_c=max(self._column("core temperature"), default=None), busy_percent=middle(self._column("gpu utilization")),
             engines=tuple((name, share) for name, share in engines if share is not None),
             memory_gbs=None if read is None or written is None else (read + written) * 1000 / 1e9,
-            memory_percent=middle(self._column("bandwidth utilization")),
+            memory_percent=middle(self._column("bandwidth utilization")), clock_ends=ends(self._column("gpu frequency")),
+            heat_ends=ends(self._column("core temperature")),
         )  # fmt: skip
 
 
@@ -227,7 +229,8 @@ class IntelTopWatch:
     def seen(self) -> Seen:
         shares = {name: middle(values) or 0.0 for name, values in self._engines.items()}
         return Seen(
-            clock_mhz=middle(self._clocks), busy_percent=max(shares.values(), default=None), memory_gbs=middle(self._traffic),
+            clock_mhz=middle(self._clocks), clock_ends=ends(self._clocks),
+            busy_percent=max(shares.values(), default=None), memory_gbs=middle(self._traffic),
             engines=tuple((name, share) for name, share in shares.items() if share >= 0.5), notes=(self._note,) if self._note else (),
         )  # fmt: skip
 
@@ -273,7 +276,8 @@ class IpuWatch:
         return Seen(
             others=others, notes=notes, clock_mhz=middle(self._values.get("clock", ())),
             hottest_c=max(self._values.get("average die temp", ()), default=None),
-            busy_percent=middle(self._values.get("ipu utilisation", ())),
+            busy_percent=middle(self._values.get("ipu utilisation", ())), clock_ends=ends(self._values.get("clock", ())),
+            heat_ends=ends(self._values.get("average die temp", ())),
         )  # fmt: skip
 
 

@@ -1,1 +1,1 @@
-"""What to set up: which recipe serves this machine, which stack is best for it. Pure: facts in, choices out."""
+"""Which recipe suits this machine, and which stack is best for it: pure functions from facts to choices."""

@@ -1,4 +1,5 @@
-"""Which stacks could serve the devices of this machine, how well, and which cannot and why: by vendor and platform, from facts."""
+"""The stacks that could serve the devices of this machine, with a rank and reasons, and those that cannot: by vendor and platform, from
+facts."""
 
 from __future__ import annotations
 
@@ -9,15 +10,15 @@ from typing import Any
 from gpudoctor.model.facts import Facts
 
 ANY, TRAINING, INFERENCE, TENSORFLOW, ONNX = "", "training", "inference", "tensorflow", "onnxruntime"
-"""What for; ANY: the person did not say, so that a device which only runs models is better than none."""
+"""The purposes. ANY: the person named none, so that a device which only runs inference is better than none."""
 _TORCH = (ANY, TRAINING, INFERENCE)
 _ON_THE_PROCESSOR = 28
-"""Rank of what runs models without a device."""
+"""The rank of a stack that runs models on the processor only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Idea:
-    """One stack, by the name of its recipe. `rank`: the higher the better; `second`: why it is not the first, where it is not."""
+    """One stack, by the name of its recipe. The highest `rank` is recommended; `second` says why the stack is not the first choice."""
 
     name: str
     rank: int
@@ -28,7 +29,7 @@ class Idea:
 
 @dataclass(frozen=True, slots=True)
 class Against:
-    """A stack that a person might think of, and why not."""
+    """A stack that a person might expect, and the reason against it."""
 
     name: str
     why: str
@@ -38,7 +39,7 @@ Thought = Idea | Against
 
 
 def ideas(facts: Facts, purpose: str) -> Iterator[Thought]:
-    """`purpose`: ANY, TRAINING, INFERENCE, TENSORFLOW or ONNX."""
+    """The candidates for a purpose: ANY, TRAINING, INFERENCE, TENSORFLOW or ONNX."""
     kind = str(facts.value("platform.kind", ""))
     if kind == "wsl1":
         yield Against("any GPU", "WSL 1 has none; in Windows: wsl --set-version NAME 2, then gpudoctor setup again")

@@ -1,4 +1,4 @@
-"""Which recipe of a name serves this machine, and why the others do not."""
+"""Which recipe of a name suits this machine, and why the others do not."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from gpudoctor.rules.templates import fill
 
 @dataclass(frozen=True, slots=True)
 class RecipeChoice:
-    """`recipe` is None where none serves; `others` say why not, one line each."""
+    """The chosen recipe; None where none applies. `others` gives the reasons against the others, one line each."""
 
     recipe: Recipe | None
     others: tuple[str, ...]
 
 
 def choose(book: RecipeBook, name: str, facts: Facts) -> RecipeChoice:
-    """The applicable recipe with the lowest rank; one whose `applies` cannot be told only where none is certain."""
+    """The applicable recipe with the lowest rank. One whose `applies` is unknown is taken only where none applies for certain."""
     judged = [(evaluate(recipe.applies, facts), recipe) for recipe in book.recipes if recipe.name == name]
     certain = [recipe for verdict, recipe in judged if verdict.truth == "true"]
     perhaps = [recipe for verdict, recipe in judged if verdict.truth == "unknown"]

@@ -1,4 +1,4 @@
-"""`gpudoctor setup` without a name: which stack to set up here, why, what comes second, and what not. Pure."""
+"""The recommendation of `gpudoctor setup` without a name: the stack to set up, why, the second choice, and what speaks against others."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from gpudoctor.model.plan import Option, Recommendation
 from gpudoctor.model.report import StackResult
 
 _ONLY = {TENSORFLOW: ("tensorflow",), ONNX: ("onnxruntime", "openvino")}
-"""Purposes that name a framework: nothing else is offered."""
+"""Purposes that name a framework; only its stacks are offered."""
 _OBSERVED = ("compute", "performance")
 
 
 def recommend(facts: Facts, stacks: Sequence[StackResult], purpose: str | None, book_names: Collection[str]) -> Recommendation:
-    """`facts` with `setup.name` set (to any text), so that the facts of setup are derived. `book_names`: recipes that there are."""
+    """The recommendation. `facts` must hold `setup.name` (any text), so that the facts of setup are derived. `book_names`: the names of
+    all recipes."""
     wanted = {None: ANY, "torch": TRAINING}.get(purpose, purpose) or ANY
     results = {result.stack: result for result in stacks}
     thoughts = list(ideas(facts, wanted))
@@ -53,19 +54,19 @@ def _best_of_each(found: Iterator[Idea]) -> list[Idea]:
 
 
 def _working(results: dict[str, StackResult], purpose: str) -> StackResult | None:
-    """A stack in use that works; else one in use of which nothing wrong was seen."""
+    """A stack in use that works; else one in use without a visible fault."""
     mine = [result for result in results.values() if (purpose or TRAINING) in result.serves]
     return next((one for one in mine if works(one)), None) or next((one for one in mine if seems_sound(one)), None)
 
 
 def works(result: StackResult) -> bool:
-    """In use, and nothing wrong: rungs that only a measurement can tell do not count."""
+    """Whether the stack is in use without any fault; layers that only a measurement can determine do not count."""
     rungs = [rung.status for rung in result.layers if rung.layer not in _OBSERVED]
     return result.used and result.verdict in ("ok", "unknown") and bool(rungs) and all(status in ("ok", "warning") for status in rungs)
 
 
 def seems_sound(result: StackResult) -> bool:
-    """In use, and no fault was seen; but not everything could be looked at."""
+    """Whether the stack is in use without a visible fault, though not everything could be examined."""
     status = {rung.layer: rung.status for rung in result.layers if rung.layer not in _OBSERVED}
     return result.used and result.verdict == "unknown" and status.get("framework") == "ok" and set(status.values()) <= {"ok", "unknown"}
 
@@ -103,7 +104,7 @@ class _Options:
         )  # fmt: skip
 
     def _state(self, name: str) -> Iterator[str]:
-        """What of the stack is installed already."""
+        """What is already installed of the stack, in words."""
         result = self._set_up_by(name)
         if result is not None and result.used and result.verdict == "broken":
             yield f"it is installed{self._where()}, and broken at {str(result.broken_layer).replace('-', ' ')}: gpudoctor check says why"

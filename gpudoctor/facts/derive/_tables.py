@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from importlib.resources import files
 from typing import Any
 
+from gpudoctor.model.package_data import data_text
 from gpudoctor.model.toml_text import loads_ours
 
 
 @lru_cache(maxsize=64)
 def table(name: str) -> dict[str, Any]:
     """The content of gpudoctor/data/<name>.toml."""
-    return loads_ours(files("gpudoctor").joinpath("data", f"{name}.toml").read_text(encoding="utf-8"))
+    return loads_ours(data_text(f"{name}.toml"))

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from gpudoctor.facts.derive._derivation import Derivation
-from gpudoctor.facts.derive._tables import table
+from gpudoctor.facts.derive._driver_packages import driver_package
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 
 _MAKERS = ("nvidia", "amd", "intel")
@@ -26,19 +26,6 @@ _OPENCL_USERS = (
     "dlprimitives",
 )
 _UNSAID = Unknown("not recorded")
-
-
-def install_of(vendor: str, facts: Facts) -> tuple[str, str]:
-    """(what to install, the command) for this maker's OpenCL driver on this distribution."""
-    like = facts.value("os.id_like", [])
-    systems = [facts.value("os.id", ""), *(like.split() if isinstance(like, str) else like or [])]
-    branch = str(facts.value("nvidia.driver.version") or facts.value("nvidia.kernel_module.version") or "").split(".")[0]
-    for row in table("opencl-packages")["row"]:
-        if row["vendor"] == vendor and (not row["os"] or any(s in row["os"] for s in systems)):
-            if "{branch}" in row["command"] and not branch:
-                return row["text"], ""
-            return row["text"], row["command"].replace("{branch}", branch)
-    return "the maker's OpenCL driver, which registers itself in /etc/OpenCL/vendors", ""
 
 
 def _seen(gpu: dict[str, Any], devices: list[dict[str, Any]], alone: bool) -> bool:
@@ -65,7 +52,7 @@ def _gpus(facts: Facts, devices: list[dict[str, Any]] | None, icds: list[dict[st
     records = []
     for gpu in physical:
         vendor = str(gpu["vendor"])
-        text, command = install_of(vendor, facts)
+        text, command = driver_package("opencl-packages", vendor, facts)
         same = sum(1 for g in physical if g["vendor"] == vendor)
         seen = _UNSAID if devices is None else _seen(gpu, devices, same == 1)
         records.append({

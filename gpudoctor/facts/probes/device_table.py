@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from importlib.resources import files
 from typing import Any
 
+from gpudoctor.model.package_data import data_text
 from gpudoctor.model.toml_text import loads_ours
 
 VENDORS = {"8086": "intel", "10de": "nvidia", "1002": "amd", "1d95": "graphcore", "106b": "apple", "1414": "microsoft"}
@@ -91,7 +91,7 @@ def _spaced(found: re.Match[str]) -> str:
 
 @lru_cache(maxsize=8)
 def _rows(table: str) -> tuple[dict[str, Any], ...]:
-    data: dict[str, Any] = loads_ours(files("gpudoctor").joinpath("data", f"{table}.toml").read_text(encoding="utf-8"))
+    data: dict[str, Any] = loads_ours(data_text(f"{table}.toml"))
     return tuple(data.get("family", ()))
 
 

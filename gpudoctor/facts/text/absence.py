@@ -23,7 +23,7 @@ _CUT = lazy(
 _OF_PACKAGES = ("dpkg-query", "rpm", "pacman", "packages", "apt")
 """Lists of the system's packages: hundreds of rows of which people show those that they think matter."""
 _WHOLE = (
-    "clinfo", "sycl-ls", "rocminfo", "rocm-smi", "amd-smi", "nvidia-smi", "gc-", "vipu", "xpu-smi", "mokutil", "powershell",
+    "clinfo", "vulkaninfo", "sycl-ls", "rocminfo", "rocm-smi", "amd-smi", "nvidia-smi", "gc-", "vipu", "xpu-smi", "mokutil", "powershell",
     "system_profiler", "sysctl", "sw_vers", "lspci", "adapters", "modinfo", "dkms", "lsmod", "kernel.modules",
 )  # fmt: skip
 """Programs that list all of their kind: where the text shows their output, what is not in it is not there."""

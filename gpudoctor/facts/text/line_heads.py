@@ -40,11 +40,10 @@ class _Others:
 
 @cache
 def _others() -> _Others:
-    from importlib.resources import files  # late: a machine has no text, and many a text no line of another program
-
+    from gpudoctor.model.package_data import data_text  # late: a machine has no text, and many a text no line of another program
     from gpudoctor.model.toml_text import loads_ours
 
-    table = loads_ours(files("gpudoctor").joinpath("data", "other-programs.toml").read_text(encoding="utf-8"))
+    table = loads_ours(data_text("other-programs.toml"))
     named = [name for group in table["program"].values() for name in group]
     return _Others(
         frozenset(name for name in named if not name.endswith("*")), tuple(name[:-1] for name in named if name.endswith("*")),

@@ -14,7 +14,7 @@ _USER = r"(?:\([\w.\- ]{1,40}\) ?)?(?:[\w.\-]{1,40}@[\w.\-]{1,60}[: ][^$#%>]{0,8
 _PROMPT = lazy(rf"^\s*{_USER}[$%❯➜]\s+(?P<typed>\S.*)$|^\s*(?:\[?{_USER}\]?)#\s(?P<root>\S.*)$")
 _WINDOWS_PROMPT = lazy(r"^\s*(?:\([\w.\- ]{1,40}\) ?)?(?:PS )?[A-Za-z]:\\[^>|<]{0,200}>\s*(?P<typed>\S.*)$")
 _TOOLS = (
-    "nvidia-smi|clinfo|sycl-ls|lspci|lsmod|uname|cat|dmesg|journalctl|pip3?|python3?|conda|mamba|uv|rocminfo|rocm-smi|amd-smi|nvcc|xpu-smi|"
+    "nvidia-smi|clinfo|vulkaninfo|sycl-ls|lspci|lsmod|uname|cat|dmesg|journalctl|pip3?|python3?|conda|mamba|uv|rocminfo|rocm-smi|amd-smi|nvcc|xpu-smi|"
     "xpumcli|gc-info|gc-monitor|gc-inventory|vipu|wsl|wsl.exe|ls|env|printenv|echo|dpkg|apt|rpm|pacman|docker|podman|sudo|modinfo|modprobe|"
     "dkms|mokutil|id|groups|lsb_release|hostnamectl|inxi|vainfo|intel_gpu_top|ldd|ldconfig|system_profiler|sw_vers|dxdiag|popc"
 )

@@ -47,6 +47,7 @@ TOOLS = (
     ToolOutput("clinfo -l", ("clinfo", "-l"), _p(r"^\s*Platform #\d+: "), _p(r"^\s*(?:Platform #\d+: |[`|+][-` |]*-+ Device #\d+)|^\s*$")),
     ToolOutput("clinfo", ("clinfo",), _p(r"^\s*Number of platforms(?: is|:)?\s+\d"), None),
     ToolOutput("clinfo", ("clinfo",), _p(r"^\s+Platform Name:?\s{2,}\S"), None),
+    ToolOutput("vulkaninfo", ("vulkaninfo",), _p(r"^\s*Vulkan Instance Version:\s+\d"), None),
     ToolOutput("sycl-ls", ("sycl-ls",), _p(r"^\[(?:opencl|ext_oneapi_level_zero|level_zero|cuda|hip|native_cpu)[:\]]"),
          _p(r"^\[(?:opencl|ext_oneapi_level_zero|level_zero|cuda|hip|native_cpu)[:\]]|^\s*$|^Warning|^INFO"), gaps=2),
     ToolOutput("rocminfo", ("rocminfo",),

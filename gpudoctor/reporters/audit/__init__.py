@@ -1,1 +1,1 @@
-"""What an audit of dependencies found."""
+"""The result of an audit as text, JSON and the formats of pipelines."""

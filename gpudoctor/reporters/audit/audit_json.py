@@ -1,8 +1,8 @@
-"""An audit as one JSON document (gpudoctor.audit/1; data/audit.schema.json), as annotations of GitHub Actions, as SARIF."""
+"""An audit as one JSON document (gpudoctor.audit/1, of the type model.audit_document), as annotations of GitHub Actions, as SARIF."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpudoctor.model.audit import SCHEMA, Audit, Judged
 from gpudoctor.reporters.report.finding_places import FindingPlace
@@ -11,6 +11,9 @@ from gpudoctor.reporters.report.github_report import annotation
 from gpudoctor.reporters.report.json_report import dumps
 from gpudoctor.reporters.report.sarif_report import SCHEMA as SARIF
 from gpudoctor.reporters.shared.escape import plain, visible
+
+if TYPE_CHECKING:
+    from gpudoctor.model.audit_document import AuditDocument, PackageDocument
 
 _LEVELS = {"error": "error", "warning": "warning", "unverified": "note", "info": "note"}
 _COMMANDS = {"error": "error", "warning": "warning"}
@@ -33,35 +36,35 @@ _RULES = {
 
 
 def document(audit: Audit) -> dict[str, Any]:
-    names = {
-        "error": "errors",
-        "warning": "warnings",
-        "unverified": "unverified",
-        "info": "infos",
-        "ok": "ok",
-        "skipped": "skipped",
-        "unlisted": "unlisted",
+    """The audit as plain dictionaries and lists."""
+    typed: AuditDocument = {
+        "schema": SCHEMA,
+        "tool": {"name": "gpudoctor", "version": audit.tool_version},
+        "created": audit.created,
+        "backend": {"name": audit.backend.name, "why": audit.backend.why},
+        "python": audit.python or None,
+        "files": [
+            {"file": file, "kind": kind, "packages": [_package(r) for r in audit.rows if r.file == file]} for file, kind in audit.files
+        ],
+        "notes": audit.notes,
+        "summary": {
+            "errors": audit.count("error"),
+            "warnings": audit.count("warning"),
+            "unverified": audit.count("unverified"),
+            "infos": audit.count("info"),
+            "ok": audit.count("ok"),
+            "skipped": audit.count("skipped"),
+            "unlisted": audit.count("unlisted"),
+        },
     }
-    whole = plain(
-        {
-            "schema": SCHEMA,
-            "tool": {"name": "gpudoctor", "version": audit.tool_version},
-            "created": audit.created,
-            "backend": {"name": audit.backend.name, "why": audit.backend.why},
-            "python": audit.python or None,
-            "files": [
-                {"file": file, "kind": kind, "packages": [_package(r) for r in audit.rows if r.file == file]} for file, kind in audit.files
-            ],
-            "notes": audit.notes,
-            **({"resolution": audit.resolution} if audit.resolution else {}),
-            "summary": {name: audit.count(verdict) for verdict, name in names.items()},
-        }
-    )
+    if audit.resolution:
+        typed["resolution"] = audit.resolution
+    whole = plain(typed)
     assert isinstance(whole, dict)
     return whole
 
 
-def _package(row: Judged) -> dict[str, Any]:
+def _package(row: Judged) -> PackageDocument:
     return {
         "package": row.package, "line": row.line, "requirement": row.text, "verdict": row.verdict, "trouble": row.id or None,
         "says": row.says, "use": row.use, "sources": row.sources,
@@ -73,7 +76,7 @@ def render(audit: Audit) -> str:
 
 
 def github(audit: Audit) -> str:
-    """One line a trouble, at its file and line."""
+    """An annotation for each problem, at its file and line."""
     said = [
         annotation(_COMMANDS[row.verdict], FindingPlace(row.file, row.line), f"{row.package}: {row.says}", "\n".join(row.use))
         for row in audit.rows if row.verdict in _COMMANDS
@@ -82,7 +85,7 @@ def github(audit: Audit) -> str:
 
 
 def sarif(audit: Audit) -> str:
-    """One run; the kinds of trouble are its rules."""
+    """The audit as SARIF: one run, whose rules are the kinds of problems."""
     rows = [row for row in audit.rows if row.verdict in _LEVELS]
     ids = list(dict.fromkeys(_rule_id(row) for row in rows))
     rules = [{"id": f"audit/{name}", "shortDescription": {"text": _RULES.get(name, name)}} for name in ids]

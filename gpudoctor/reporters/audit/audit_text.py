@@ -1,4 +1,4 @@
-"""Audited dependencies as a table by file: sign, word, line, package, what is wrong, what to write instead."""
+"""The result of an audit as a table for each file: sign, verdict, line, package, the problem, and what to write instead."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WORDS = {
     "error": ("x", "error", "bad"), "warning": ("!", "warning", "warn"), "unverified": ("?", "unsure", "dim"), "info": ("i", "note", "dim"),
     "ok": ("+", "ok", "good"),
 }  # fmt: skip
-"""Sign, word, style: never the colour alone."""
+"""The sign, the word and the style of each verdict; a meaning never depends on the colour alone."""
 _ALWAYS = ("error", "warning", "unverified", "info")
 
 
@@ -49,7 +49,7 @@ def _lines(audit: Audit, width: int, verbose: bool, quiet: bool) -> Iterator[Lin
 
 
 def _gathered(rows: Sequence[Judged], verbose: bool) -> list[Judged]:
-    """The libraries of CUDA in a lock file are a dozen rows of one meaning: one line unless `verbose`."""
+    """The rows, with the dozen CUDA libraries of a lock file in one line; all of them with `verbose`."""
     useless = [row for row in rows if row.id == "useless"]
     if verbose or len(useless) < 3:
         return list(rows)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from gpudoctor.model.change import SCHEMA, Diff
+from gpudoctor.model.change import Diff
 from gpudoctor.reporters.shared.escape import plain
 
 
 def document(diff: Diff) -> dict[str, Any]:
-    whole = plain({"schema": SCHEMA, **asdict(diff)})
+    """The comparison as plain dictionaries and lists."""
+    whole = plain(asdict(diff))
     assert isinstance(whole, dict)
     return whole

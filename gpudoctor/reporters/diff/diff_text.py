@@ -1,4 +1,5 @@
-"""The screen of `gpudoctor diff`: what is broken since, what changed that it stands on, then the rest by what it can break."""
+"""The screen of `gpudoctor diff`: new findings first, with the changes that they depend on, then the other changes by what they can
+break."""
 
 from __future__ import annotations
 
@@ -10,9 +11,9 @@ from gpudoctor.reporters.shared.escape import visible
 from gpudoctor.reporters.shared.layout import Line, Span, Terminal, hanging
 
 MOST = 12
-"""Changes of one category on the screen; -v shows all."""
+"""The number of changes of one category that are shown; -v shows all."""
 MANY = 20
-"""The most findings that are shown on the screen."""
+"""The largest number of findings that are shown."""
 FEW = {"package": 5}
 _TITLES = {"access": "nodes, groups", "environment": "variables", "package": "packages", "device": "devices"}
 _SEVERITY = {"error": "bad", "warning": "warn", "info": "dim"}

@@ -1,4 +1,4 @@
-"""How the report was made, what was replaced in it, and what nobody looked at."""
+"""How the report was made, what was replaced in it, and what could not be examined."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def section(report: Report, beside: str, ignored: Mapping[str, str]) -> Element:
 
 
 def replaced(redactions: Mapping[str, int]) -> str:
-    """3 user names, 1 host name: in the order of REPLACED, others by their own name."""
+    """The replacements in words, such as '3 user names, 1 host name': in the order of REPLACED, then others by their own name."""
     known = [kind for kind in REPLACED if redactions.get(kind)]
     others = sorted(kind for kind, times in redactions.items() if times and kind not in REPLACED)
     return ", ".join(count(redactions[kind], *REPLACED.get(kind, (kind, ""))) for kind in (*known, *others))

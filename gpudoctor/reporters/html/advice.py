@@ -1,4 +1,4 @@
-"""What to do: a sentence, commands that can be copied, variables, the recipe."""
+"""An advice on the page: a sentence, commands with a copy button, variables and the recipe."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpudoctor.reporters.shared.escape import visible
 
 
 def advice(given: Advice, heading: Element | None = None) -> Element | None:
-    """None where there is nothing to do. A reboot that follows is said in words."""
+    """The advice, with a following reboot in words; None where there is nothing to do."""
     lines = command_lines(given)
     if not (given.text or lines or given.recipe):
         return None
@@ -28,5 +28,5 @@ def advice(given: Advice, heading: Element | None = None) -> Element | None:
 
 
 def commands(lines: Iterable[str]) -> Element:
-    """Each on its own: nothing is hidden in a line that is copied."""
+    """The commands, each in an element of its own, so that no part of a copied line is hidden."""
     return element("ol", (element("li", element("code", visible(line))) for line in lines), class_="commands")

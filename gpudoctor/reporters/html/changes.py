@@ -1,4 +1,4 @@
-"""What changed between two reports: findings that came and went, verdicts, facts by what can break a GPU stack."""
+"""The changes between two reports on the page: new and vanished findings, verdicts, and facts by what they can break."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WORDS = {"new": "New", "gone": "Gone", "stayed": "Still there"}
 
 
 def headline(found: Diff) -> str:
-    """What a person wants to know first: what came, else what went."""
+    """The most important change in one sentence: a new finding, else a vanished one."""
     counted = {state: [each for each in found.findings if each.state == state] for state in WORDS}
     new = {severity: sum(each.severity == severity for each in counted["new"]) for severity in ("error", "warning")}
     came = [count(number, f"new {severity}") for severity, number in new.items() if number]

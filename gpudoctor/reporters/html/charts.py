@@ -1,7 +1,5 @@
-"""Figures as SVG that flows with the page: positions are per cent of the width, so that text keeps its size on a phone.
-
-Each has a title and a description in words; the numbers stand in a table beside it.
-"""
+"""Charts as SVG that adapt to the width of the page. Positions are per cent of the width, so that text keeps its size on a phone. Each
+chart has a title and a description in words, and a table with the numbers beside it."""
 
 from __future__ import annotations
 
@@ -12,11 +10,12 @@ from dataclasses import dataclass
 from gpudoctor.reporters.html.element import Child, Element, element
 
 LONGEST = 32
-"""Letters of a label that fit beside a value at 360 pixels."""
+"""The number of letters of a label that fit beside a value at a width of 360 pixels."""
 
 
 def figure(name: str, title: str, told: str, height: int, shapes: Iterable[Element], *more: Child, caption: Child = None) -> Element:
-    """`name`: unique on the page, for ids. `told`: what a person would see, in words. `more`: what follows the drawing."""
+    """A chart with its caption. `name` is unique on the page, for ids; `told` describes in words what a person sees; `more` follows the
+    drawing."""
     drawing = element(
         "svg", element("title", title, id=f"{name}-title"), element("desc", told, id=f"{name}-desc"), *shapes,
         class_="chart", role="img", width="100%", height=str(height), aria_labelledby=f"{name}-title", aria_describedby=f"{name}-desc",
@@ -45,13 +44,14 @@ def percent(value: float) -> str:
 
 
 def shortened(words: str) -> str:
-    """The middle goes: what tells two measurements apart stands at both ends."""
+    """The label without its middle: what distinguishes two measurements is at both ends."""
     return words if len(words) <= LONGEST else f"{words[: LONGEST - 15]}…{words[-14:]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
-    """`share`, `tick`: of a full bar; what is beyond 1 is drawn as full with a sign. `kind`: a look of the style sheet."""
+    """A bar. `share` and `tick` are parts of a full bar; a value above 1 is drawn as a full bar with a sign. `kind` is a look of the
+    style sheet."""
 
     label: str
     value: str
@@ -64,7 +64,7 @@ ROW = 46
 
 
 def bars(rows: Sequence[Bar], whole: float = 1.0) -> tuple[int, list[Element]]:
-    """(height, shapes). `whole`: the value at the right end; a grid line stands at each quarter of it."""
+    """The height and the shapes of the bars. `whole` is the value at the right end; a grid line marks each quarter of it."""
     height = ROW * len(rows) + 6
     shapes: list[Element] = []
     for number, row in enumerate(rows):
@@ -82,7 +82,7 @@ def bars(rows: Sequence[Bar], whole: float = 1.0) -> tuple[int, list[Element]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """`value` None: it did not run; `words` says so."""
+    """A point of a curve. `value` is None where there is no measurement; `words` gives the reason."""
 
     label: str
     value: float | None
@@ -94,7 +94,8 @@ PANEL = 196
 
 
 def panel(points: Sequence[Point], marks: Sequence[tuple[int, str]], top_words: str) -> tuple[int, list[Element]]:
-    """(height, shapes) of a curve over ordered places. `marks`: (place, word), drawn as upright lines. `top_words`: the highest value."""
+    """The height and the shapes of a curve over ordered positions. `marks` are upright lines, each with its position and word;
+    `top_words` is the highest value in words."""
     most = max((point.value for point in points if point.value is not None), default=0.0)
     low, high = PANEL - 42, 30
     step = 92 / max(len(points) - 1, 1)
@@ -122,7 +123,7 @@ def panel(points: Sequence[Point], marks: Sequence[tuple[int, str]], top_words: 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatioMark:
-    """A ratio with its interval, as the chart draws it."""
+    """A ratio and its confidence interval, as the chart draws them."""
 
     label: str
     value: str
@@ -133,7 +134,7 @@ class RatioMark:
 
 
 def spans(rows: Sequence[RatioMark], slower: str, faster: str) -> tuple[int, list[Element]]:
-    """(height, shapes): ratios on a logarithmic axis around 1, which is the upright line in the middle."""
+    """The height and the shapes of ratios on a logarithmic axis, with an upright line at 1 in the middle."""
     ends = [abs(math.log(each)) for row in rows for each in (row.ratio, row.low, row.high) if each is not None and each > 0]
     reach = max([*ends, math.log(1.25)]) * 1.08
 

@@ -1,4 +1,4 @@
-"""Two reports beside each other: speed of each measurement with its interval, and what differs between the machines."""
+"""Two reports compared on the page: the speed of each measurement with its interval, and the differences between the machines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpudoctor.reporters.measurement.validation_text import SHORT
 
 LOOKS = {"faster": "good", "slower": "bad", "same": "idle", "unknown": "doubt"}
 SAID = {"same": "no difference", "unknown": "cannot tell"}
-"""no difference: none that is significant"""
+"""The words for verdicts; 'no difference' means that none is significant."""
 
 
 def headline(found: Comparison) -> str:

@@ -1,4 +1,4 @@
-"""The frame of the page: head with its content policy, list of contents, theme, style and script."""
+"""The frame of the page: head with content policy, table of contents, theme, style sheet and script."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ ICON = (
 
 
 def page(title: str, made: Element, sections: Sequence[tuple[str, str, Element]], footer: Element) -> str:
-    """One HTML document. `sections`: (id of the heading, its name in the list of contents, content) in order; `made`: when and by what."""
+    """One HTML document. `sections`: the id of the heading, its entry in the table of contents, and the content, in order. `made`: when
+    and by which program."""
     style, script = (_file(name) for name in ("page.css", "page.js"))
     head = element(
         "head",
@@ -45,7 +46,7 @@ def page(title: str, made: Element, sections: Sequence[tuple[str, str, Element]]
 
 
 def policy(style: str, script: str) -> str:
-    """Nothing may be loaded or sent; of style and script only what is in this page runs."""
+    """The content security policy: nothing may be loaded or sent, and only the style sheet and script of this page are used."""
     parts = {
         "default-src": "'none'", "style-src": _hash(style), "script-src": _hash(script), "img-src": "data:", "base-uri": "'none'",
         "form-action": "'none'",
@@ -62,7 +63,7 @@ def _file(name: str) -> str:
 
 
 def _raw(tag: str, ours: str) -> Element:
-    """Text of this package that HTML does not escape; nothing of a report ever goes here."""
+    """An element whose content HTML does not escape. Only text of this package goes here, never a part of a report."""
     if "</" in ours:
         raise ValueError(f"the {tag} would end early")
     made = element(tag)
@@ -89,7 +90,7 @@ def _banner(made: Element, sections: Sequence[tuple[str, str, Element]]) -> Elem
 
 
 def _themes() -> Element:
-    """Three buttons of one choice, obeyed by the style sheet: it needs neither a script nor storage."""
+    """Three radio buttons that the style sheet reads, so that neither a script nor storage is needed."""
     choices = []
     for name, word in (("auto", "Auto"), ("light", "Light"), ("dark", "Dark")):
         chosen = {"checked": ""} if name == "auto" else {}

@@ -1,4 +1,4 @@
-"""Elements of a page. Every string that goes in is text: what is escaped, and which attributes there can be, is decided here alone."""
+"""Elements of a page. Every string is text: escaping, and the set of allowed attributes, are decided here alone."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ Child: TypeAlias = "Element | str | Iterable[Element | str | None] | None"
 ISSUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9._-]{1,100}#[0-9]{1,9}", re.ASCII)
 HTTPS = re.compile(r"https://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:[/?#][!-~]*)?", re.ASCII)
 REFUSED = re.compile(r"(?i)on.*|style|href|src|srcset|srcdoc|action|formaction|ping|data|background|poster")
-"""Attributes that run, load or lead somewhere: only this module sets one of them."""
+"""Attributes that run, load or link something; only this module sets one of them."""
 
 
 def element(tag: str, *children: Child, **attributes: str) -> Element:
-    """`class_`, `for_`: a trailing underscore is dropped, others become hyphens. Raises ValueError for an attribute of REFUSED."""
+    """An element. A trailing underscore of an attribute's name is dropped (`class_`, `for_`), others become hyphens. Raises ValueError
+    for an attribute of REFUSED."""
     made = ElementTree.Element(tag)
     for given, value in attributes.items():
         name = given.rstrip("_").replace("_", "-")
@@ -32,7 +33,7 @@ def element(tag: str, *children: Child, **attributes: str) -> Element:
 
 
 def add(parent: Element, *children: Child) -> None:
-    """Text, elements or several of them at the end of `parent`; None is nothing."""
+    """Appends texts, elements or several of them to `parent`; None is skipped."""
     for child in children:
         if child is None:
             continue
@@ -59,7 +60,7 @@ def within(place: str, *children: Child, **attributes: str) -> Element:
 
 
 def source(ref: str) -> Element | str:
-    """A link for an https address or owner/repo#number, the text itself for anything else."""
+    """A link for an https address or owner/repo#number; any other text as it is."""
     address = address_of(ref)
     if address is None:
         return visible(ref)
@@ -85,5 +86,5 @@ def _shown(ref: str) -> str:
 
 
 def to_html(root: Element) -> str:
-    """`root` as HTML; texts and attributes are escaped by the serialiser."""
+    """The HTML of `root`; the serialiser escapes texts and attributes."""
     return ElementTree.tostring(root, encoding="unicode", method="html")

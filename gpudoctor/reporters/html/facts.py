@@ -1,4 +1,4 @@
-"""All facts as a tree that can be searched: dotted names as the checks use them, values as they are."""
+"""All facts as a searchable tree: dotted names as the checks use them, with their values."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from gpudoctor.reporters.html.element import Element, element
 from gpudoctor.reporters.html.words import count, scalar, size
 
 FLAT = 8
-"""A table of so few plain values needs no fold of its own."""
+"""The number of plain values up to which a table is not folded."""
 DEEPEST = 12
 LONG = 12
-"""Plain values of a list that still stand on one line."""
+"""The number of plain values of a list that are written on one line."""
 
 
 def section(facts: Mapping[str, Any], unknown: Mapping[str, str]) -> Element | None:
-    """`unknown`: facts that are not there, and why."""
+    """The section of the facts. `unknown`: unknown facts with their reasons."""
     if not (facts or unknown):
         return None
     return element(
@@ -39,7 +39,7 @@ def leaves(value: Any) -> int:
 
 
 def _search() -> Element:
-    """Shown by the script: without one the browser's own search finds everything."""
+    """The search field, which the script shows; without a script the browser's own search finds everything."""
     return element(
         "form",
         element("label", "Search names and values", for_="search"),
@@ -71,7 +71,7 @@ def _fold(label: str, path: str, value: Any, depth: int) -> Element:
 
 
 def _inside(path: str, value: Any, depth: int) -> list[Element]:
-    """Plain values first, then the folds."""
+    """The content of a table: plain values first, then the folded ones."""
     named = value.items() if isinstance(value, Mapping) else ((f"[{number}]", each) for number, each in enumerate(value))
     rows: list[Element] = []
     folds: list[Element] = []
@@ -88,7 +88,7 @@ def _inside(path: str, value: Any, depth: int) -> list[Element]:
 
 
 def _labelled(key: str, inner: Any) -> str:
-    """An item of a list by its name, where it has one."""
+    """The label of an item of a list: its name, where it has one."""
     name = inner.get("name") or inner.get("address") if isinstance(inner, Mapping) and key.startswith("[") else None
     return f"{key} {name}" if isinstance(name, str) else key
 
@@ -99,7 +99,7 @@ def _is_list_of_tables(value: Any) -> bool:
 
 def _row(label: str, path: str, value: Any) -> Element:
     content, kind = _shown(label, value)
-    """The whole name is written out, so that the browser's own search finds it too."""
+    """The whole name is written out, so that the browser's own search finds it."""
     before = path.removesuffix(label)
     name = element("dt", element("span", before, class_="prefix") if before else None, label)
     return element("div", name, element("dd", content, **({"class_": kind} if kind else {})))

@@ -1,4 +1,4 @@
-"""Findings: the first one large, on top of the page; the others below it, each with its ground."""
+"""The findings on the page: the first one large at the top, the others below, each with its evidence."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpudoctor.reporters.measurement.validation_text import rate_text, task_text
 from gpudoctor.reporters.shared import phrases
 
 SHORT_WORD, SHORT_NUMBER = 22, 8
-"""Letters that a narrow screen has room for."""
+"""The number of letters for which a narrow screen has room."""
 SURE = {"certain": "certain", "likely": "likely", "possible": "possible"}
 
 
@@ -26,7 +26,7 @@ def place(finding: Finding) -> str:
 
 
 def opening(report: Report) -> Element:
-    """What is wrong first and what to do about it; or that nothing is."""
+    """The top of the page: the first finding and its advice, or that there is none."""
     wrong = serious(report)
     if not wrong:
         return _nothing(report)
@@ -68,7 +68,7 @@ def _nothing(report: Report) -> Element:
 
 
 def _result(measurements: Sequence[Measurement]) -> str:
-    """What validate found: how many results match their reference, and the throughput of the first network."""
+    """The result of `validate`: how many results match their reference, and the throughput of the first network."""
     done = [each for each in measurements if each.status == OK]
     if not done:
         return ""
@@ -82,7 +82,7 @@ def _result(measurements: Sequence[Measurement]) -> str:
 
 
 def unbroken(text: str) -> Iterator[Element | str]:
-    """A version with hyphens stays on one line, and a number with the word before it: Arc A750, Python 3.11."""
+    """The text in parts that stay on one line: versions with hyphens, and a word with its number, such as Arc A750 or Python 3.11."""
     groups: list[str] = []
     for word in text.split(" "):
         if groups and len(word) <= SHORT_NUMBER and any(map(str.isdigit, word)) and " " not in groups[-1]:
@@ -96,7 +96,7 @@ def unbroken(text: str) -> Iterator[Element | str]:
 
 
 def _machine(report: Report) -> Element:
-    """The line that says which machine this is."""
+    """The machine in one line."""
     head = report.headline
     machine = phrases.NO_GPU if phrases.no_gpu(report) else head.get("machine", "")
     kernel = f"kernel {head['kernel']}" if head.get("kernel") else ""
@@ -122,7 +122,7 @@ def _subjects(finding: Finding) -> Element | None:
 
 
 def _ground(finding: Finding, heading: str = "h4") -> Element:
-    """What was seen, where it is written, and the command that tells more."""
+    """The evidence of a finding, its sources, and the command that shows more."""
     seen = [element("li", text) for text in finding.evidence]
     refs = [element("li", source(ref)) for ref in finding.sources]
     return element(
@@ -135,7 +135,7 @@ def _ground(finding: Finding, heading: str = "h4") -> Element:
 
 
 def others(report: Report) -> Element | None:
-    """Every finding but the one on top; notes are folded."""
+    """All findings but the one at the top; notes are folded."""
     wrong = serious(report)
     notes = [finding for finding in report.findings if finding.severity == "info"]
     if len(wrong) < 2 and not notes:

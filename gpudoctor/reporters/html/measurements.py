@@ -1,4 +1,4 @@
-"""What `validate` measured: bars against the ceiling and against published results, a table of all of it, what a reader should know."""
+"""The measurements on the page: bars against the ceiling and against published results, a table, and remarks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HEADS = ("Workload", "Batch", "Median", "Throughput", "Memory", "Ceiling", "Publ
 NOTHING = "–"
 TYPES = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "float64": "fp64"}
 SLOW = 0.8
-"""A share of the published speed below which a result is marked."""
+"""The share of the published speed below which a result is marked as slow."""
 
 
 def section(report: Report) -> Element | None:
@@ -104,7 +104,7 @@ def _roof(bound: str) -> str:
 
 
 def _table(mine: Sequence[Measurement], where: str) -> Element:
-    """A column of which nothing is known is left out."""
+    """The table of measurements, without the columns that have no value."""
     rows = [_row(each) for each in mine]
     kept = [place for place in range(len(HEADS)) if any(row[place] != NOTHING for row in rows)]
     numeric = [number for number, place in enumerate(kept) if 0 < place < len(HEADS) - 1]
@@ -138,7 +138,7 @@ def _result(each: Measurement) -> Element:
 
 
 def _remarks(mine: Sequence[Measurement]) -> Iterator[list[Child]]:
-    """Why something failed, was skipped or is noisy, once per reason; energy; where ceilings and published results come from."""
+    """Why something failed, was skipped or is noisy, each reason once; the energy; and the sources of ceilings and published results."""
     for status, word in ((FAILED, "Failed"), (SKIPPED, "Skipped")):
         for reason, names in grouped([(each.reason or "no reason given", short_name(each)) for each in mine if each.status == status]):
             yield [element("strong", f"{word}: "), f"{names}: {reason}"]

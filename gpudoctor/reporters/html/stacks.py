@@ -1,4 +1,4 @@
-"""Ladders: how far each stack gets, from the device up to a computation."""
+"""The ladders on the page: how far each stack gets, from the device to a computation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpudoctor.reporters.shared import phrases
 
 
 def section(report: Report) -> Element | None:
-    """Those in use are shown whole, the others in a line each that unfolds; what has no device here is named only."""
+    """Stacks in use are shown in full, others in a line that unfolds; stacks without a device are only named."""
     there = [stack for stack in report.stacks if stack.verdict != "not-applicable"]
     absent = [stack.title for stack in report.stacks if stack.verdict == "not-applicable"]
     if not report.stacks:
@@ -60,7 +60,7 @@ def _folded(stack: StackResult, hint: str) -> Element:
 
 
 def _pips(stack: StackResult) -> Element:
-    """The ladder in small; the words beside it say what it means."""
+    """The ladder as small marks; the words beside it say the same."""
     marks = (element("i", class_=_kind(rung)) for rung in stack.layers)
     return element("span", marks, class_="pips", aria_hidden="true")
 

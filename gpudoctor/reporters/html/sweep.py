@@ -1,4 +1,4 @@
-"""How throughput, latency and memory go with the batch: three curves over the same batches."""
+"""Throughput, latency and memory as functions of the batch size: three curves over the same batches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables that scroll inside themselves where they are wider than the screen."""
+"""Tables that scroll by themselves where they are wider than the screen."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ Cell = Child
 
 
 def table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[Cell]], numeric: Sequence[int] = (), words: bool = False) -> Element:
-    """The first cell of a row is its heading. `numeric`: columns set flush right. `words`: long texts, which wrap inside their cells."""
+    """A table; the first cell of a row is its heading. `numeric`: columns that are set flush right. `words`: the cells hold long texts,
+    which wrap."""
 
     def cell(place: int, content: Cell) -> Element:
         side = {"class_": "number"} if place in numeric else {}
@@ -25,5 +26,5 @@ def table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[Cell]], nu
 
 
 def folded(summary: str, inner: Element) -> Element:
-    """The table alternative of a figure."""
+    """A table that folds, with the numbers of a chart."""
     return element("details", element("summary", summary), inner, class_="plain")

@@ -1,4 +1,4 @@
-"""How the page says numbers, states and names, and the marks that go with them."""
+"""How the page writes numbers, states and names, and the marks beside them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ KINDS = {
     "ok": "good", "warning": "warn", "broken": "bad", "unknown": "doubt", "not-reached": "idle", "incomplete": "idle",
     "not-applicable": "idle", "error": "bad", "info": "note",
 }  # fmt: skip
-"""State or severity to one of the six looks of the style sheet."""
+"""The look of the style sheet for each state and severity."""
 MARKS = {
     "good": "M4 8.5 7 11.5 12.5 5", "bad": "M5 5 11 11 M11 5 5 11", "warn": "M8 4.2v4.6 M8 11.6v.2", "note": "M8 7.4v4.4 M8 4.4v.2",
     "doubt": "M6 6.2a2 2 0 1 1 3 1.7c-.8.4-1 .8-1 1.5 M8 11.8v.1", "idle": "M5.5 8h5",
 }  # fmt: skip
-"""Strokes on 16 by 16: each look has a shape of its own, so that no meaning hangs on a colour."""
+"""The strokes of each look on a square of 16 by 16: each has a shape of its own, so that no meaning depends on the colour."""
 
 
 def mark(kind: str) -> Element:
@@ -66,7 +66,7 @@ def count(quantity: int, word: str, many: str = "") -> str:
 
 
 def moment(created: str) -> Element:
-    """2026-11-20T10:00:00Z as a person writes it; what is no such time stays as it is."""
+    """A time such as 2026-11-20T10:00:00Z in the usual notation; any other text as it is."""
     if not re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", created, re.ASCII):
         return element("span", created)
     return element("time", f"{created[:10]} {created[11:16]} UTC", datetime=created)
@@ -81,5 +81,5 @@ def scalar(value: Any) -> str:
 
 
 def slug(text: str) -> str:
-    """A text made of the characters that an HTML id may have."""
+    """The text reduced to characters that an HTML id may have."""
     return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-").lower()[:80] or "x"

@@ -34,10 +34,13 @@ def _rows(found: Comparison, width: int) -> Iterator[Line]:
         yield (Span("No measurement is in both reports.", "warn"),)
         return
     names = [_name(row) for row in found.rows]
-    first = min(max(map(len, names)), width - 44) + 2
+    first = min(max(map(len, names)), width - 60) + 2
     here, there = (visible(name)[:12] for name in (found.here, found.there))
     yield (Span(" " * first), Span(f"{here:>12}  {there:>12}   speed", "dim"))
     for name, row in zip(names, found.rows, strict=True):
+        if len(name) > first - 2:
+            yield (Span(name[:width]),)
+            name = ""
         interval = f" ({row.low:.2f} to {row.high:.2f})" if row.low is not None and row.high is not None else ""
         yield (
             Span(name[: first - 2].ljust(first)), Span(f"{_ms(row.here_ms):>12}  {_ms(row.there_ms):>12}   "),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gpudoctor.model.batch_pick import BatchPick
 from gpudoctor.model.measurement import FAILED, OK, SKIPPED, Measurement
 from gpudoctor.model.report import Report
-from gpudoctor.reporters.measurement import replicas_text
+from gpudoctor.reporters.measurement import course_text, replicas_text, side_by_side_text
 from gpudoctor.reporters.shared.advice_lines import command_lines
 from gpudoctor.reporters.shared.escape import visible
 from gpudoctor.reporters.shared.layout import Line, Span, Terminal, hanging
@@ -28,6 +28,8 @@ CLOCK = {
     "preprocess": "preparing images", "host_to_device": "copies to the device", "compute": "computing",
     "device_to_host": "copies to the host",
 }  # fmt: skip
+MOST_LATE = 4
+"""Workloads of a framework that are named when there was no time for them."""
 LAYERS = ("compute", "performance")
 RICH = {"": "", "good": "green", "bad": "bold red", "warn": "yellow", "dim": "dim"}
 
@@ -42,8 +44,14 @@ class Running:
     measured: Measurement | None = None
 
 
-def moving(rows: Sequence[Running], waiting: int, terminal: Terminal) -> Table:
-    """The table while it runs: what is done, what is at work, how many come. A line each, cut where the terminal ends."""
+def duration_text(seconds: float) -> str:
+    """'40 s', '7 min', '2.5 h': as exactly as an estimate is."""
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def moving(rows: Sequence[Running], waiting: int, seconds: float, terminal: Terminal) -> Table:
+    """The table while it runs: what is done, what is at work, how many come and how long they take. A line each, cut where the terminal
+    ends."""
     from rich.table import Table
     from rich.text import Text
 
@@ -58,7 +66,7 @@ def moving(rows: Sequence[Running], waiting: int, terminal: Terminal) -> Table:
         mark, style, text = _state(row)
         table.add_row(cell(mark, style), cell(row.words), cell(text, "dim" if row.measured is None else ""))
     if waiting:
-        table.add_row(cell(""), cell(f"and up to {waiting} more", "dim"), cell(""))
+        table.add_row(cell(""), cell(f"and up to {waiting} more", "dim"), cell(f"about {duration_text(seconds)} left", "dim"))
     return table
 
 
@@ -74,17 +82,23 @@ def _state(row: Running) -> tuple[str, str, str]:
 
 def render(
     report: Report, terminal: Terminal, *, left_out: Sequence[str] = (), picks: Sequence[BatchPick] = (), seconds: float = 0.0,
-    verbose: bool = False,
+    verbose: bool = False, full_seconds: float = 0.0,
 ) -> str:  # fmt: skip
-    """The whole text. `left_out`: what was not measured, a line each. `picks`: of the batches of replicas."""
+    """The whole text. `left_out`: what was not measured, a line each. `picks`: of the batches of replicas. `full_seconds`: what --full
+    would take."""
     width = min(max(terminal.width, 60), 110)
     parts: list[list[Line]] = []
     for device in dict.fromkeys((each.device, each.framework) for each in report.measurements):
         mine = [each for each in report.measurements if (each.device, each.framework) == device]
-        parts.append([*_heading(mine), *_table(mine, width)])
+        shown = [each for each in mine if not each.out_of_time]
+        parts.append([*_heading(mine), *(_table(shown, width) if shown else ())])
+        steps = list(course_text.lines(shown, [_bar_name(each) for each in shown], terminal, width))
+        if steps:
+            parts.append(steps)
         bars = list(_bars(mine, terminal, width))
         if bars:
             parts.append(bars)
+    parts.append(list(side_by_side_text.lines(report.measurements, width)))
     parts.append(list(replicas_text.lines(report.measurements, picks, width)))
     if not report.measurements:
         parts.append([(Span("Nothing was measured.", "bold"),)])
@@ -93,12 +107,12 @@ def render(
     parts.append(list(_findings(report, width)))
     done = sum(each.status != SKIPPED for each in report.measurements)
     parts.append([(Span(f"{done} measurement{'' if done == 1 else 's'} in {seconds:.0f} s.", "dim"),)])
-    parts[-1] += _next(report, left_out, width)
+    parts[-1] += _next(report, left_out, full_seconds, width)
     lines = [line for part in parts if part for line in (*part, ())]
     return terminal.draw(lines[:-1])
 
 
-def _next(report: Report, left_out: Sequence[str], width: int) -> Iterator[Line]:
+def _next(report: Report, left_out: Sequence[str], full_seconds: float, width: int) -> Iterator[Line]:
     """The one command that helps most now."""
     causes = [finding for finding in report.findings if finding.layer in LAYERS and finding.severity != "info"]
     commands = command_lines(causes[0].advice) if causes else []
@@ -108,6 +122,8 @@ def _next(report: Report, left_out: Sequence[str], width: int) -> Iterator[Line]
         lead, command = "Next, about the cause:", f"gpudoctor show {causes[0].id}"
     elif not report.measurements or any(each.status == FAILED for each in report.measurements):
         lead, command = "Next, to find out why:", "gpudoctor check"
+    elif full_seconds:
+        lead, command = f"Next, to measure all of it in about {duration_text(full_seconds)}:", "gpudoctor validate --full"
     elif left_out:
         lead, command = "Next, to measure all of it:", "gpudoctor validate --full"
     else:
@@ -152,7 +168,7 @@ def _table(mine: Sequence[Measurement], width: int) -> Iterator[Line]:
             name = row[0]
             yield (Span(f"  {name}"),)
         texts = "  ".join(cell(row[place], place) for place in shown[:-1])
-        style = "bad" if each.status == FAILED else "dim" if each.status == SKIPPED else "warn" if each.noisy else "good"
+        style = "bad" if each.status == FAILED else "dim" if each.status == SKIPPED else "warn" if each.noisy or "," in row[-1] else "good"
         yield Span(f"{' ' * margin}{texts}  "), Span(row[-1], style)
 
 
@@ -176,7 +192,8 @@ def result_text(each: Measurement) -> str:
         wrong = each.correctness is not None and not each.correctness.passed
         return "WRONG" if wrong else "FAILED" if each.status == FAILED else "skipped"
     right = "right" if each.correctness is not None and each.correctness.passed else "timed"
-    return f"{right}, noisy" if each.noisy else right
+    concern = each.course.concern if each.course is not None else ""
+    return ", ".join(filter(None, (right, concern or ("noisy" if each.noisy else ""))))
 
 
 def time_text(each: Measurement) -> str:
@@ -189,6 +206,8 @@ def time_text(each: Measurement) -> str:
 
 
 def rate_text(each: Measurement) -> str:
+    if each.workload == "operators":
+        return f"{each.iterations or 0} operators"
     if each.throughput is None:
         return "-"
     value = each.throughput.value
@@ -203,9 +222,13 @@ def bar(share: float, terminal: Terminal, cells: int = BAR) -> str:
     return full * filled + empty * (cells - filled) + ("+" if share > 1.005 else " ")
 
 
+def _bar_name(each: Measurement) -> str:
+    return f"{each.title} {SHORT.get(each.task, each.task)} {each.dtype}" + (f" b{each.batch}" if each.batch else "")
+
+
 def _bars(mine: Sequence[Measurement], terminal: Terminal, width: int) -> Iterator[Line]:
     shown = [each for each in mine if each.status == OK and (each.ceiling is not None or each.reference is not None)]
-    names = [f"{each.title} {SHORT.get(each.task, each.task)} {each.dtype}" + (f" b{each.batch}" if each.batch else "") for each in shown]
+    names = [_bar_name(each) for each in shown]
     room = max((len(name) for name in names), default=0)
     apart = room > width - BAR - BESIDE_A_BAR
     if apart:
@@ -231,8 +254,11 @@ def _meaning(report: Report, width: int, verbose: bool) -> Iterator[Line]:
     for each in report.measurements:
         if each.status == FAILED:
             yield from hanging((Span("  failed   ", "bad"),), f"{_named(each)}: {each.reason}", width)
-    for reason, names in grouped([(each.reason or "", _named(each)) for each in report.measurements if each.status == SKIPPED]):
+    for reason, names in grouped(
+        [(each.reason or "", _named(each)) for each in report.measurements if each.status == SKIPPED and not each.out_of_time]
+    ):
         yield from hanging((Span("  skipped  ", "dim"),), f"{names}: {reason}", width)
+    yield from _out_of_time(report.measurements, width, verbose)
     judged = [each for each in done if each.correctness is not None]
     if judged:
         yield from hanging(
@@ -259,6 +285,23 @@ def _meaning(report: Report, width: int, verbose: bool) -> Iterator[Line]:
                 per += f", {each.energy.throughput_per_watt:.3g} {visible(each.throughput.unit)}/W"
             text = f"{_named(each)}: {each.energy.mean_watts:.1f} W{per} ({each.energy.boundary}, {each.energy.source})"
             yield from hanging((Span("  energy   ", "dim"),), text, width)
+
+
+def _out_of_time(measurements: Sequence[Measurement], width: int, verbose: bool) -> Iterator[Line]:
+    """What the minute had no room for, in one line: of each framework the workloads, with what of them was not measured."""
+    late = [each for each in measurements if each.out_of_time]
+    if not late:
+        return
+    found = []
+    for framework in dict.fromkeys(each.framework for each in late):
+        tasks: dict[str, list[str]] = {}
+        for each in late:
+            if each.framework == framework:
+                tasks.setdefault(each.title, []).append("" if each.task == "micro" else SHORT.get(each.task, each.task))
+        names = [" ".join(filter(None, (title, "+".join(dict.fromkeys(filter(None, kinds)))))) for title, kinds in tasks.items()]
+        more = len(names) - MOST_LATE
+        found.append(f"{framework} {', '.join(names if verbose or more <= 1 else [*names[:MOST_LATE], f'{more} more'])}")
+    yield from hanging((Span("  no time  ", "dim"),), f"for {len(late)} of {len(measurements)}: {'; '.join(found)}", width)
 
 
 def _clock(each: Measurement) -> str:

@@ -1,4 +1,4 @@
-"""What the exports (script, Dockerfile, playbook) have in common: which steps they hold, and what an act is."""
+"""What the exports (script, Dockerfile, playbook) have in common: the steps that they contain, and the meaning of their acts."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ RESTARTS = {
 
 
 def is_person(step: PlannedStep) -> bool:
+    """Whether only a person can do the step."""
     return step.kind == "person"
 
 
 def obstacles(plan: Plan) -> list[str]:
-    """Why an export of this plan does nothing: refusals and steps that are impossible here."""
+    """Why an export of this plan does nothing: refusals, and steps that are impossible on this machine."""
     lines = [f"{refusal.title}. {refusal.advice}" for refusal in plan.refusals]
     return lines + [f"Step {step.number} cannot be done: {step.title}. {step.note}" for step in plan.steps if step.state == IMPOSSIBLE]
 
 
 def to_be_told(plan: Plan) -> Iterator[tuple[str, str]]:
-    """What stands in the head of every export: archived, warning, remark or source, with its text."""
+    """The remarks at the head of every export: the kind (archived, warning, remark or source) and the text."""
     yield from (("archived", text) for text in (plan.archived,) if text)
     yield from (("warning", text) for text in plan.warnings)
     yield from (("remark", text) for text in plan.remarks)
@@ -40,13 +41,15 @@ def restart_of(step: PlannedStep) -> str:
 
 
 def groups_of(step: PlannedStep) -> str:
-    """'render,video' where the step adds a person to groups: the person who runs the export is added, not the one who planned it."""
+    """The groups that the step adds a person to, such as 'render,video'. An export adds the person who runs it and not the one who
+    planned it."""
     groups = step.settings.get("groups") if step.kind == "group" else None
     return ",".join(str(group) for group in groups) if isinstance(groups, (list, tuple)) and step.acts else ""
 
 
 def own_repository(step: PlannedStep) -> tuple[str, str, str]:
-    """(address, suite, file) of a repository of apt; empty texts for other steps. apt takes none twice, with two keys."""
+    """The address, the suite and the file of an apt repository; empty texts for other steps. apt refuses a repository that is listed
+    twice with different keys."""
     url, suite, path = (str(step.settings.get(name) or "") for name in ("url", "suite", "sources"))
     return (url, suite, path) if step.kind == "apt.repository" and url and suite and path else ("", "", "")
 
@@ -64,23 +67,23 @@ def files_of(step: PlannedStep) -> list[FileChange]:
 
 
 def ready_path(step: PlannedStep) -> str:
-    """A path that is there once a person did what the step asks; '' where nothing tells."""
+    """A path that exists once a person has done what the step asks; empty where there is none."""
     path = step.settings.get("ready_path")
     return path if isinstance(path, str) else ""
 
 
 def venv_python(plan: Plan, step: PlannedStep) -> str:
-    """The interpreter that a venv step makes."""
+    """The interpreter that the venv step creates."""
     path = step.settings.get("path") or step.settings.get("env") or plan.env
     return f"{path}/bin/python" if step.kind == "venv" and isinstance(path, str) and path else ""
 
 
 ENV_FILE = "gpudoctor-env.sh"
-"""The script of an environment step, in the folder of the environment."""
+"""The file of an environment step, in the folder of the environment."""
 
 
 def activation(plan: Plan) -> list[str]:
-    """The scripts to be sourced before the environment is used."""
+    """The scripts that must be sourced before the environment is used."""
     if not plan.env:
         return []
     own = f"{plan.env}/{ENV_FILE}"
@@ -93,7 +96,7 @@ def carried(plan: Plan) -> Iterator[PlannedStep]:
 
 
 def fingerprint(change: FileChange) -> str:
-    """40 (or 64) hexadecimal digits, upper case; '' where the file is pinned otherwise or not at all."""
+    """The 40 (or 64) hexadecimal digits of a key, in upper case; empty where the file has no fingerprint."""
     digits = change.fingerprint.replace(" ", "").upper()
     if digits and not re.fullmatch(r"[0-9A-F]{40}|[0-9A-F]{64}", digits):
         raise Unwritable(f"the fingerprint for {change.path} is not 40 hexadecimal digits")
@@ -108,18 +111,18 @@ def checksum(change: FileChange) -> str:
 
 
 def pinned(change: FileChange) -> None:
-    """Raises Unwritable where nothing says what the fetched content must be."""
+    """Raises Unwritable where a downloaded file has neither a checksum nor a fingerprint."""
     if change.fetched_from and not fingerprint(change) and not checksum(change):
         raise Unwritable(f"{change.path} would be fetched with no fingerprint and no checksum to verify it")
 
 
 _IGNORED = frozenset({"-y", "--yes", "--assume-yes", "-q", "-qq", "--quiet", "--no-remove", "--install-recommends"})
-"""Options of apt-get that say nothing about what is installed."""
+"""Options of apt-get that do not change what is installed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Apt:
-    """An `apt-get` command that was understood whole."""
+    """An `apt-get` command all of whose options are understood."""
 
     action: str
     """install, remove, purge or update."""
@@ -128,7 +131,7 @@ class Apt:
 
 
 def apt(command: Command) -> Apt | None:
-    """None for other commands, and for those with an option that is not known here."""
+    """The parsed command; None for other programs, and for a command with an unknown option."""
     if not command.argv or command.argv[0].rsplit("/", 1)[-1] != "apt-get":
         return None
     rest, action, recommends = list(command.argv[1:]), "", True

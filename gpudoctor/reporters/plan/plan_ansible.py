@@ -1,6 +1,6 @@
-"""A plan as an Ansible playbook (ansible-core 2.16 or newer), modules of ansible.builtin only.
+"""A plan as an Ansible playbook (ansible-core 2.16 or newer) that uses modules of ansible.builtin only.
 
-Where a module or the output of a program tells whether something changed, the playbook says so; other commands always count as a change.
+Where a module or the output of a program shows whether something changed, the playbook reports it; other commands always count as a change.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PRIMARY = "'(?m)^pub:[^\\n]*\\n(?:(?!fpr:|pub:)[^\\n]*\\n)*fpr:::::::::([0-9A-F
 
 @dataclass(frozen=True, slots=True)
 class JinjaText:
-    """Jinja of ours; every other text is data, and is never looked at as a template."""
+    """A Jinja expression of ours; every other text is data and is never evaluated as a template."""
 
     text: str
 
@@ -35,9 +35,9 @@ _HOSTS = JinjaText("{{ target | default('localhost') }}")
 @dataclass(slots=True)
 class _Play:
     tasks: list[tuple[list[str], list[Task]]] = field(default_factory=list)
-    """Comments, and the tasks below them."""
+    """Pairs of comments and the tasks below them."""
     since: list[str] = field(default_factory=list)
-    """Results registered since the last restart."""
+    """Results that were registered since the last restart."""
     count: int = 0
 
     def name(self) -> str:
@@ -109,7 +109,7 @@ def _verified(plan: Plan) -> Iterator[tuple[list[str], list[Task]]]:
 
 
 def _groups(step: PlannedStep, joined: str, play: _Play) -> Iterator[Task]:
-    """Whoever the playbook connects as; root may open every device already."""
+    """The tasks that add the connecting user to groups; root can open every device already."""
     label, result = _label(f"{step.number}. {step.title}"), play.name()
     play.since.append(result)
     user, asked = JinjaText("{{ ansible_facts.user_id }}"), ["!all", "!min", "user"]
@@ -121,7 +121,7 @@ def _groups(step: PlannedStep, joined: str, play: _Play) -> Iterator[Task]:
 
 
 def _unless_there(tasks: list[Task], url: str, own: str, label: str, result: str) -> Iterator[Task]:
-    """The tasks of a repository, left out where another file has it: apt takes none twice."""
+    """The tasks of a repository, skipped where another file has the same one: apt refuses it twice."""
     places = ["/etc/apt/sources.list", "/etc/apt/sources.list.d"]
     looked = ["grep", "-rqsF", f"--exclude={own.rsplit('/', 1)[-1]}", "-e", url.rstrip("/"), *places]
     yield {
@@ -145,7 +145,7 @@ def _said(step: PlannedStep) -> Iterator[str]:
 
 
 def _label(text: str) -> str:
-    """The name of a task. Ansible reads names as templates, so braces are kept apart."""
+    """The name of a task. Ansible evaluates names as templates, so braces are separated."""
     return re.sub(r"([{}%#])(?=[{}%#])", r"\1 ", " ".join(visible(text).split())) or "-"
 
 
@@ -192,7 +192,7 @@ def _any_changed(results: list[str]) -> str:
 
 
 def _command(plan: Plan, step: PlannedStep, command: Command, result: str) -> Task:
-    """The module for what is known, `command` for the rest."""
+    """The task for a command: a module for known programs, `command` for others."""
     known = acts.apt(command)
     if known:
         return _apt(known)
@@ -222,7 +222,7 @@ def _command(plan: Plan, step: PlannedStep, command: Command, result: str) -> Ta
 
 
 def _tells(argv: list[str], name: str, result: str) -> str:
-    """How the output of a program says that something changed; '' where it does not."""
+    """The condition by which the output of a program shows a change; empty where it does not."""
     out, err = (f"({result}.{stream} | default(''))" for stream in ("stdout", "stderr"))
     if name == "apt-mark" and "hold" in argv[1:2]:
         return f"'set on hold.' in {out}"
@@ -245,7 +245,7 @@ def _apt(known: acts.Apt) -> Task:
 
 
 def _literal_path(path: str) -> bool:
-    """Ansible replaces variables and ~ in paths."""
+    """The path with escaped variables and ~, which Ansible would replace in paths."""
     return "$" not in path and not path.startswith("~")
 
 
@@ -271,7 +271,7 @@ def _file(change: FileChange, label: str, result: str) -> Iterator[Task]:
 
 
 def _key(change: FileChange, label: str, result: str, mode: str) -> Iterator[Task]:
-    """Fetched to a folder of its own, compared, and only then put where apt reads it."""
+    """The tasks for a key: it is downloaded to a folder of its own, compared, and only then copied to where apt reads it."""
     place, shown = f"{result}_place", f"{result}_shown"
     fetched, alone = (JinjaText("{{ " + place + ".path }}/" + name) for name in ("fetched", "alone"))
     home = JinjaText("{{ " + place + ".path }}")
@@ -313,7 +313,7 @@ def _person(step: PlannedStep, play: _Play) -> Iterator[Task]:
 
 
 def _asked(label: str, text: str, number: str) -> Task:
-    """Stops until the person says that it was done: nothing on the machine tells."""
+    """A pause until the person confirms the step, since nothing on the machine shows whether it was done."""
     told = f"{text} Then run this playbook again, with -e by_hand={number} (several: -e by_hand=1,2)."
     return {**_fail(label, told), "when": JinjaText(f"'{number}' not in (by_hand | default('') | string).split(',')")}
 
@@ -341,7 +341,7 @@ def _restart(step: PlannedStep, play: _Play) -> Iterator[Task]:
 
 
 def scalar(value: Any) -> str:
-    """YAML in double quotes, the same for every reader. Data that Jinja might read is marked so that it does not."""
+    """A double-quoted YAML scalar, which every parser reads alike. Data that Jinja might evaluate is marked as unsafe."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):

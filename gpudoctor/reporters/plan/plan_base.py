@@ -1,4 +1,4 @@
-"""What an export needs beyond the steps of its plan, because it must stand on its own: programs of a bare system, and a verification."""
+"""What an export needs beyond the steps of its plan, since it runs without gpudoctor: programs of a bare system, and a verification."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from gpudoctor.model.plan import Command, Plan, PlannedStep
 from gpudoctor.reporters.plan import plan_acts as acts
 
 UV = "0.13.9"
-"""The release of uv that an export installs where a Python is needed that the system does not have."""
+"""The release of uv that an export installs where the system has no suitable Python."""
 UV_FOLDER = "/opt/uv"
 _APT_LIKE = ("ubuntu", "debian")
 
 
 def uv_steps() -> tuple[Command, ...]:
-    """Into an environment of its own, and on the PATH."""
+    """Commands that install uv into an environment of its own and add it to the PATH."""
     return (
         Command(argv=("python3", "-m", "venv", UV_FOLDER), root=True),
         Command(argv=(f"{UV_FOLDER}/bin/pip", "install", "--no-cache-dir", f"uv=={UV}"), root=True),
@@ -26,7 +26,7 @@ def uv_steps() -> tuple[Command, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """`packages` that the steps need and no step installs; `install` is the command of the system for them."""
+    """`packages` are needed by the steps and installed by none of them; `install` is the system's command that installs them."""
 
     packages: tuple[str, ...] = ()
     install: tuple[str, ...] = ()
@@ -34,7 +34,7 @@ class Base:
 
 
 def base(plan: Plan, carried: Callable[[PlannedStep], bool], portable: Callable[[Command], Command]) -> Base:
-    """`carried`: whether the export carries a step out. `portable`: a command as the export writes it."""
+    """The base of a plan. `carried` says whether the export carries a step out; `portable` gives a command as the export writes it."""
     inside = [step for step in plan.steps if carried(step)]
     commands = [portable(command) for step in inside for command in acts.commands_of(step)]
     fetched = [file for step in inside for file in acts.files_of(step) if file.fetched_from]
@@ -57,14 +57,14 @@ def base(plan: Plan, carried: Callable[[PlannedStep], bool], portable: Callable[
 
 @dataclass(frozen=True, slots=True)
 class _Code:
-    """Python for the new environment. `build`: it imports and is the right build; `device`: it computes."""
+    """Python code for the new environment. `build` succeeds where the right build can be imported; `device` where it computes."""
 
     build: str
     device: str
 
 
 def _torch(module: str, of_build: str, device: str, name: str) -> _Code:
-    """`of_build`: what is true of the right build, and the word for it."""
+    """The code for torch. `of_build`: an expression that is true for the right build, and the word for it."""
     what, _, word = of_build.partition(" ")
     sure = f"assert {what}, 'this build of torch has no {word}'; " if what else ""
     build = f"import {module}; {sure}print('torch', torch.__version__)"
@@ -73,7 +73,7 @@ def _torch(module: str, of_build: str, device: str, name: str) -> _Code:
 
 
 def _version(distribution: str) -> str:
-    """For packages that cannot be imported without their device or SDK."""
+    """The code for packages that cannot be imported without their device or SDK: it reads the version."""
     return f"from importlib.metadata import version; print('{distribution}', version('{distribution}'))"
 
 
@@ -123,14 +123,14 @@ _CODE: Mapping[str, _Code] = {
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """`build` proves that the installation is whole, without a device; `device` that it computes on one."""
+    """`build` verifies the installation without a device; `device` verifies that it computes on one."""
 
     build: Command
     device: Command
 
 
 def verification(plan: Plan) -> Verification | None:
-    """None where the plan has nothing that could be tried."""
+    """The verification of a plan; None where nothing in it can be tested."""
     framework, _, provider = plan.compute.partition(":")
     if framework == "opencl" or (not plan.compute and plan.stack == "opencl"):
         # clinfo exits with 0 where it finds nothing

@@ -1,6 +1,7 @@
-"""A plan as a Dockerfile: what belongs into an image becomes RUN and ENV, what belongs to the host a comment.
+"""A plan as a Dockerfile: steps of an image become RUN and ENV, steps of the host become comments.
 
-An image starts from the bare distribution, so steps that are done on the planned machine are carried out too where their acts are known.
+An image starts from the bare distribution, so that steps which are already done on the planned machine are carried out too, where their
+acts are known.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ def _is_wsl(plan: Plan) -> bool:
 
 
 def _base(plan: Plan) -> Iterator[str]:
-    """What every installed machine has, and a bare image has not."""
+    """Packages that every installed machine has and a bare image lacks."""
     wanted = base.base(plan, lambda step: not _of_the_host(step), lambda command: _inside(plan, command))
     if wanted.packages:
         yield ""
@@ -103,7 +104,7 @@ def _base(plan: Plan) -> Iterator[str]:
 
 
 def _inside(plan: Plan, command: Command) -> Command:
-    """In the image interpreters and uv are not in anybody's home folder. What is in the environment stays."""
+    """The command for an image, where interpreters and uv are in no home folder; the environment itself is unchanged."""
     argv = list(command.argv)
     if argv and argv[0].rsplit("/", 1)[-1] == "uv":
         argv[0] = "uv"
@@ -154,13 +155,13 @@ def _word(text: str) -> str:
 
 
 def _by_hand(step: PlannedStep) -> list[str]:
-    """The commands, as a person types them."""
+    """The commands of a manual step, as a person types them."""
     joined = acts.groups_of(step)
     return [f'sudo usermod -aG {joined} "$USER"'] if joined else [typed(command) for command in acts.commands_of(step)]
 
 
 def _with_packages(step: PlannedStep) -> PlannedStep:
-    """Packages that the planned machine has already: the image needs them too."""
+    """The step with the packages that the planned machine already has, since the image needs them too."""
     names = step.settings.get("packages")
     if step.state != DONE or step.acts or step.kind != "apt.install" or not isinstance(names, (list, tuple)):
         return step
@@ -194,7 +195,8 @@ def _apt_run(lines: list[list[str]], ignore: str) -> str:
 
 
 def _run(lines: list[list[str]], ignore: str = "") -> str:
-    """One RUN. What Docker itself might read (line feeds, <<, a backslash at an end) goes into a heredoc, which it does not read."""
+    """One RUN instruction. Characters that Docker itself would interpret (line feeds, <<, a backslash at the end) are put into a
+    heredoc."""
     simple = all(re.fullmatch(r"[ -~]*", text) and "<<" not in text and "\\" not in text for line in lines for text in line)
     head = f"# hadolint ignore={ignore}\n" if ignore else ""
     if simple:
@@ -203,7 +205,7 @@ def _run(lines: list[list[str]], ignore: str = "") -> str:
 
 
 def _script(body: str) -> str:
-    """A heredoc, and a blank line: hadolint wants one after each."""
+    """A heredoc and a blank line, which hadolint expects after each."""
     end = delimiter(body, "END_OF_RUN")
     return f"RUN <<'{end}'\nset -euo pipefail\n{body}\n{end}\n"
 
@@ -256,7 +258,7 @@ def _environment(plan: Plan) -> Iterator[str]:
 
 
 def _quoted(value: str) -> str:
-    """For ENV: nothing in it is replaced."""
+    """A value for ENV in which nothing is replaced."""
     return '"' + re.sub(r'(["\\$])', r"\\\1", value) + '"'
 
 

@@ -1,16 +1,17 @@
-"""A plan as one JSON document (gpudoctor.plan/1); data/plan.schema.json describes it."""
+"""A plan as one JSON document (gpudoctor.plan/1): model.plan_document is its type, data/plan.schema.json its schema."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
-from gpudoctor.model.plan import Act, Command, FileChange, Plan, PlannedStep
+from gpudoctor.model.plan import SCHEMA, Act, Command, FileChange, Plan, PlannedStep
 from gpudoctor.reporters.shared.escape import plain
 
-SCHEMA = "gpudoctor.plan/1"
+if TYPE_CHECKING:
+    from gpudoctor.model.plan_document import ActDocument, FetchedDocument, PlanDocument, StepDocument
 
 
 def document(plan: Plan, *, version: str, created: str) -> dict[str, Any]:
@@ -18,29 +19,29 @@ def document(plan: Plan, *, version: str, created: str) -> dict[str, Any]:
 
     Texts for people are cleaned of what a terminal would obey; settings and acts are exact, since programs carry them out.
     """
-    told = plain(
-        {
-            "schema": SCHEMA,
-            "tool": {"name": "gpudoctor", "version": version},
-            "created": created,
-            "name": plan.name,
-            "recipe": plan.recipe,
-            "title": plan.title,
-            "stack": plan.stack,
-            "compute": plan.compute,
-            "machine": plan.machine,
-            "os": {"id": plan.os_id, "version": plan.os_version},
-            "disk_gb": plan.disk_gb,
-            "archived": plan.archived,
-            "refusals": [{"title": refusal.title, "advice": refusal.advice} for refusal in plan.refusals],
-            "warnings": plan.warnings,
-            "remarks": plan.remarks,
-            "sources": plan.sources,
-            "mends": plan.mends,
-        }
-    )
-    assert isinstance(told, dict)
-    return {**told, "env": plan.env, "variables": exact(plan.variables), "steps": [_step(step) for step in plan.steps]}
+    typed: PlanDocument = {
+        "schema": SCHEMA,
+        "tool": {"name": "gpudoctor", "version": version},
+        "created": created,
+        "name": plan.name,
+        "recipe": plan.recipe,
+        "title": plan.title,
+        "stack": plan.stack,
+        "compute": plan.compute,
+        "machine": plan.machine,
+        "os": {"id": plan.os_id, "version": plan.os_version},
+        "disk_gb": plan.disk_gb,
+        "archived": plan.archived,
+        "refusals": [{"title": refusal.title, "advice": refusal.advice} for refusal in plan.refusals],
+        "warnings": plan.warnings,
+        "remarks": plan.remarks,
+        "sources": plan.sources,
+        "mends": plan.mends,
+        "env": plan.env,
+        "variables": plan.variables,
+        "steps": [_step(step) for step in plan.steps],
+    }
+    return _cleaned(typed, ("env", "variables", "steps"))
 
 
 def render(plan: Plan, *, version: str, created: str) -> str:
@@ -59,31 +60,41 @@ def exact(value: Any) -> Any:
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
 
 
-def _step(step: PlannedStep) -> dict[str, Any]:
-    told = plain(
-        {
-            "number": step.number,
-            "kind": step.kind,
-            "title": step.title,
-            "why": step.why,
-            "layer": step.layer,
-            "recipe": step.recipe,
-            "state": step.state,
-            "note": step.note,
-            "changes": step.changes,
-            "root": step.root,
-            "restart": step.restart,
-        }
-    )
-    assert isinstance(told, dict)
-    return {**told, "settings": exact(step.settings), "acts": [_act(act) for act in step.acts]}
+def _cleaned(document: Mapping[str, Any], exactly: Sequence[str]) -> dict[str, Any]:
+    """Plain values: the keys `exactly` as they are, all others without what a terminal would obey."""
+    return {key: exact(value) if key in exactly else plain(value) for key, value in document.items()}
 
 
-def _act(act: Act) -> dict[str, Any]:
+def _step(step: PlannedStep) -> StepDocument:
+    typed: StepDocument = {
+        "number": step.number,
+        "kind": step.kind,
+        "title": step.title,
+        "why": step.why,
+        "layer": step.layer,
+        "recipe": step.recipe,
+        "state": step.state,
+        "note": step.note,
+        "changes": step.changes,
+        "root": step.root,
+        "restart": step.restart,
+        "settings": step.settings,
+        "acts": [_act(act) for act in step.acts],
+    }
+    return cast("StepDocument", _cleaned(typed, ("settings", "acts")))
+
+
+def _act(act: Act) -> ActDocument:
     if isinstance(act, Command):
-        return {"act": "command", "argv": list(act.argv), "root": act.root, "env": exact(act.env)}
+        return {"act": "command", "argv": act.argv, "root": act.root, "env": act.env}
     if isinstance(act, FileChange):
-        content = {"content": act.content} if not act.fetched_from else {"fetched_from": act.fetched_from}
-        pins = {name: value for name, value in (("sha256", act.sha256), ("fingerprint", act.fingerprint)) if value}
-        return {"act": "file", "path": act.path, "mode": f"{act.mode:04o}", "root": act.root, **content, **pins}
+        mode = f"{act.mode:04o}"
+        if not act.fetched_from:
+            return {"act": "file", "path": act.path, "mode": mode, "root": act.root, "content": act.content}
+        fetched: FetchedDocument = {"act": "file", "path": act.path, "mode": mode, "root": act.root, "fetched_from": act.fetched_from}
+        if act.sha256:
+            fetched["sha256"] = act.sha256
+        if act.fingerprint:
+            fetched["fingerprint"] = act.fingerprint
+        return fetched
     return {"act": "word", "text": act.text}

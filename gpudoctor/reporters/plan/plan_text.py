@@ -1,4 +1,4 @@
-"""The first screen of `setup`: what would be done, in which order, why, what it changes, and how to go on."""
+"""The first screen of `setup`: what would be done, in which order, why, what it changes, and how to continue."""
 
 from __future__ import annotations
 
@@ -10,16 +10,14 @@ from gpudoctor.reporters.shared.layout import Line, Span, Terminal, hanging, joi
 from gpudoctor.reporters.shared.shell_text import Unwritable, typed
 
 LABEL = 8
-"""Columns of 'why', 'changes', …"""
+"""The width in columns of labels such as 'why' and 'changes'."""
 _RESTARTS = {"login": "then log in again", "reboot": "then reboot", "wsl": "then restart WSL"}
 _NEEDED = {"login": "a new login", "reboot": "a reboot", "wsl": "a restart of WSL"}
 
 
 def render(plan: Plan, terminal: Terminal | None = None, *, verbose: bool = False, command: str = "", asks: bool = False) -> str:
-    """The whole screen. `verbose`: with every command and file. `command`: what was typed, to be repeated for applying it.
-
-    `asks`: a question whether to apply it follows, so that nothing has to be typed for that.
-    """
+    """The whole screen. `verbose`: with every command and file. `command`: the command line that would apply the plan. `asks`: a
+    question whether to apply it follows, so that no command needs to be shown."""
     terminal = terminal or Terminal()
     width = min(max(terminal.width, 40), 100)
     parts = [list(_head(plan, width)), list(_first(plan, width)), *_steps(plan, width, verbose), list(_after(plan, width, verbose))]
@@ -38,7 +36,7 @@ def _head(plan: Plan, width: int) -> Iterator[Line]:
 
 
 def _sums(plan: Plan) -> Iterator[str]:
-    """The sums of a plan: its steps, those as root and by hand, restarts, disk space."""
+    """The totals of a plan: its steps, those as root and by hand, restarts and disk space."""
     if plan.refusals or not plan.steps:
         return
     todo = plan.todo
@@ -150,7 +148,7 @@ def _typed(command: Command) -> str:
 
 
 def main_act(step: PlannedStep) -> str:
-    """What says most about how the step is done, on one line and shortened for reading: a command, else a file."""
+    """The most informative act of a step, on one line and shortened: a command, else a file."""
     commands = [act for act in step.acts if isinstance(act, Command)]
     telling = [act for act in commands if act.argv[:2] != ("apt-get", "update") and act.argv[:1] not in (("mkdir",), ("chmod",))]
     files = [act for act in step.acts if isinstance(act, FileChange)]
@@ -160,7 +158,7 @@ def main_act(step: PlannedStep) -> str:
 
 
 def _short(command: Command) -> str:
-    """Without variables, folders of programs and options that only make it quiet: -v shows the command as it is."""
+    """The command without variables, folders of programs, and options that only make it quiet; -v shows it in full."""
     words: list[str] = []
     rest = list(command.argv)
     while rest:

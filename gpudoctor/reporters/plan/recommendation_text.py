@@ -1,4 +1,5 @@
-"""The screen of `gpudoctor setup` alone: which stack for this machine, why, what else, and what not."""
+"""The screen of `gpudoctor setup` without a stack: the recommendation for this machine, why, the alternative, and what speaks against
+others."""
 
 from __future__ import annotations
 

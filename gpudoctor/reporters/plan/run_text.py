@@ -1,4 +1,4 @@
-"""Lines about a run of `setup`: its steps as they come, its end, and the runs before it."""
+"""Lines about a run of `setup`: its steps, its end, and the history of runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpudoctor.reporters.shared.shell_text import Unwritable, flat
 
 MARGIN = Span("      ")
 TAIL = 12
-"""Lines of a log that are shown."""
+"""The number of lines of a log that are shown."""
 OUTCOMES = {
     "verified": ("good", "Done and verified"),
     "not-verified": ("warn", "Installed, not verified"),
@@ -25,7 +25,7 @@ _STATES = {"done": "good", "undone": "dim", "failed": "bad", "begun": "warn", "w
 
 
 def step_begins(step: PlannedStep, total: int, width: int = 80) -> list[Line]:
-    """3/8 Level Zero and OpenCL drivers … root."""
+    """The line of a step that begins: '3/8 Level Zero and OpenCL drivers … root'."""
     return hanging((Span(_count(step, total), "bold"),), step.title, width, last=marks(step))
 
 
@@ -38,7 +38,7 @@ def step_done(step: PlannedStep, seconds: float, width: int = 80) -> list[Line]:
 
 
 def step_failed(step: PlannedStep, reason: str, advice: str = "", tail: str = "", width: int = 80) -> list[Line]:
-    """Why, the end of the log, what to do, and how to go on from here or back."""
+    """The reason, the end of the log, the advice, and how to continue or undo."""
     lines = hanging((MARGIN, Span("FAILED  ", "bad")), reason, width, style="bold")
     log = [line for line in tail.replace("\r", "\n").splitlines() if line.strip()]
     lines += [(MARGIN, Span(f"| {visible(line)}"[: max(width - 6, 20)], "dim")) for line in log[-TAIL:]]
@@ -55,7 +55,7 @@ def _either(width: int) -> list[Line]:
 
 
 def waiting(step: PlannedStep, text: str, commands: Sequence[Sequence[str]] = (), width: int = 80) -> list[Line]:
-    """What a person must do, each command on one line to be copied, before the run can go on."""
+    """What a person must do before the run can continue; each command is on one line, to be copied."""
     lines = hanging((MARGIN, Span("YOU     ", "warn")), text, width)
     lines += [(MARGIN, Span(" " * 8), Span(f"$ {command}", "command")) for command in (_typed(argv) for argv in commands)]
     return lines + hanging((MARGIN, Span("then    ", "dim")), "gpudoctor setup --resume", width, style="command", last="continues after it")
@@ -71,8 +71,8 @@ def _typed(argv: Iterable[str]) -> str:
 def finished(
     plan: Plan, outcome: str, *, reason: str = "", run: str = "", seconds: float | None = None, kept: Sequence[str] = (), width: int = 80
 ) -> list[Line]:
-    """The end of a run. `outcome`: verified, not-verified, failed, stopped or undone; `reason` in words, with the rung it stands on;
-    `kept`: what undo left because a person changed it."""
+    """The end of a run. `outcome`: verified, not-verified, failed, stopped or undone. `reason`: in words, with the layer that it
+    concerns. `kept`: files that undo left because a person had changed them."""
     style, word = OUTCOMES.get(outcome, ("", outcome))
     lines: list[Line] = [()]
     took = duration(seconds) if seconds is not None else ""
@@ -95,7 +95,7 @@ def _kept(kept: Iterable[str], width: int) -> Iterator[Line]:
 
 
 def history(runs: Iterable[Mapping[str, Any]], width: int = 80) -> list[Line]:
-    """One block for each run, the newest first as given: id, name, started, status, steps [(title, state)], kept [text]."""
+    """One block for each run, newest first: id, name, started, status, steps [(title, state)], kept [text]."""
     lines: list[Line] = []
     for run in runs:
         status = _text(run, "status")
@@ -115,7 +115,7 @@ def _text(run: Mapping[str, Any], key: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """0.4 s, 12 s, 3 min 20 s, 1 h 5 min."""
+    """A duration in words: 0.4 s, 12 s, 3 min 20 s, 1 h 5 min."""
     if seconds < 10:
         return f"{max(seconds, 0):.1f} s"
     whole = round(seconds)

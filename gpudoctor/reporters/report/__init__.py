@@ -1,1 +1,1 @@
-"""The report of a machine, of a text, or of several, in each of its formats."""
+"""The report of a machine, of a text, or of several texts, in each of its formats."""

@@ -1,6 +1,6 @@
-"""The environment as PyTorch's maintainers are used to read it: the lines of its collect_env, in its order, filled from facts.
+"""The environment in the form that PyTorch's maintainers know: the lines of its collect_env, in its order, filled from facts.
 
-What was not looked at says so: 'not collected' is no 'No'.
+What was not examined reads 'not collected', which is different from 'No'.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ RELEVANT = tuple(
     optree ipex directml pocl dpctl numba cuda cupy xformers flash bitsandbytes accelerate transformers diffusers vllm
     """.split()
 )
-"""Distributions that matter have one of these in their name."""
+"""Substrings of the names of relevant distributions."""
 
 
 def block(report: Report, packages: int = 200) -> str:
-    """Plain text, some forty lines; at most `packages` of the libraries."""
+    """Plain text of some forty lines, with at most `packages` libraries."""
     facts = report.facts
     sections = (_torch(facts), _system(facts, report.headline), _python(facts), _processor(facts), _libraries(facts, packages))
     return "\n\n".join("\n".join(visible(line) for line in section) for section in sections)
 
 
 def at(facts: Mapping[str, Any], name: str) -> Any:
-    """The fact by its dotted name; None where it is absent or unknown."""
+    """The value of a fact by its dotted name; None where it is absent or unknown."""
     place: Any = facts
     for part in name.split("."):
         place = place.get(part) if isinstance(place, Mapping) else None
@@ -47,7 +47,7 @@ def _has(facts: Mapping[str, Any], name: str) -> bool:
 
 
 def _or_none(facts: Mapping[str, Any], name: str, none: str) -> str:
-    """A known absence is `none`, an unknown fact is not."""
+    """The value; `none` for a known absence, and 'not collected' for an unknown fact."""
     return _said(at(facts, name), none if _has(facts, name) else UNKNOWN)
 
 
@@ -100,7 +100,7 @@ def _python(facts: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _available(ids: list[str] | None, kind: str) -> str:
-    """Of what torch listed when it was imported."""
+    """Whether a kind of device is available, by the devices that torch listed when it was imported."""
     return UNKNOWN if ids is None else str(any(each.startswith(kind) for each in ids))
 
 
@@ -148,7 +148,7 @@ def _matters(name: str) -> bool:
 
 
 def version(entry: Any) -> str:
-    """A distribution is its version, a table with it, or a list where it is installed twice."""
+    """The version of a distribution, which is a version, a table with it, or a list where it is installed twice."""
     if isinstance(entry, list):
         return " and ".join(version(each) for each in entry)
     return str(entry.get("version") if isinstance(entry, Mapping) else entry)

@@ -1,4 +1,4 @@
-"""The screen: which machine, how far each stack gets, what is broken first, what to do, what nobody looked at."""
+"""The screen of `check`: the machine, how far each stack gets, what is broken first, what to do, and what could not be examined."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from gpudoctor.reporters.shared.layout import Line, Span, Terminal, hanging, joi
 from gpudoctor.reporters.shared.phrases import AGAIN, NO_GPU, looked_for, next_step, no_gpu, nothing_wrong, python_line, verdict_words
 
 SCREEN = 24
-"""Lines of a plain terminal: what is less needed is shortened until the screen fits."""
+"""The number of lines of a plain terminal; less important parts are shortened until the screen fits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """What is asked of a screen. `again`: the command line that it was asked with; `tight` grows until the screen fits."""
+    """The options of a screen. `again`: the command line that made it; `tight` is increased until the screen fits."""
 
     width: int
     verbose: bool = False
@@ -38,8 +38,8 @@ def render(
     ignored: Mapping[str, str] | None = None,
     again: str = AGAIN,
 ) -> str:
-    """The whole screen. `quiet` leaves out ladders and hints; `stack` is the only one to show; `ignored` were left out, and why;
-    `again`: the command line, for hints that repeat it."""
+    """The whole screen. `quiet` leaves out ladders and hints; `stack` is the only one to show; `ignored`: checks that were left out,
+    with reasons; `again`: the command line, for hints that repeat it."""
     terminal = terminal or Terminal()
     width = min(max(terminal.width, 40), 100)
     lines: list[Line] = []
@@ -80,7 +80,7 @@ def machine_lines(report: Report, width: int) -> Iterator[Line]:
 
 
 def _findings(report: Report, screen: Screen) -> Iterator[list[Line]]:
-    """Whole where they fit; on a tight screen the first one, and the titles of the others."""
+    """The findings in full where they fit; on a short screen the first one, and the titles of the others."""
     arranged = arrange(report.findings, None if screen.verbose else MOST)
     tight = screen.tight
     yield from arranged_lines(arranged, screen.width, verbose=screen.verbose, whole=1 if tight > 1 else None, brief=tight > 3)

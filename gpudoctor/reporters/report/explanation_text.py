@@ -13,7 +13,7 @@ from gpudoctor.reporters.shared.phrases import python_line
 
 SAYS_NOTHING = ("no GPU found", "no PCI bus visible")
 FILES = 4
-"""Files of an archive that are named."""
+"""The number of files of an archive that are named."""
 HELPFUL = (
     ("the whole message, from the first line of the traceback on", ""),
     ("what is installed", "python -m torch.utils.collect_env; pip list"),
@@ -31,7 +31,7 @@ def render(
     quiet: bool = False,
     members: Sequence[str] = (),
 ) -> str:
-    """`members`: the files of an archive that the text was put together from."""
+    """The whole screen. `members`: the files of an archive that the text was put together from."""
     terminal = terminal or Terminal()
     width = min(max(terminal.width, 40), 100)
     parts = [list(hanging((Span("incomplete: ", "warn"),), "; ".join(report.incomplete), width))] if report.incomplete else []

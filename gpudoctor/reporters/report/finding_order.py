@@ -1,4 +1,5 @@
-"""Findings as a screen shows them: at most three that are sure, one question where nothing is, and the rest in a line."""
+"""The findings as a screen shows them: at most three that are certain or likely, one question where there is none, and the rest in a
+line."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ class Arranged:
 
 
 def arrange(findings: Sequence[Finding], most: int | None = MOST) -> Arranged:
-    """`most`: how many findings are explained; None for all of them."""
+    """Sorts the findings into these groups. `most`: how many are explained; None for all."""
     serious = [finding for finding in findings if _matters(finding) and finding.confidence != "possible"]
     possible = [finding for finding in findings if _matters(finding) and finding.confidence == "possible"]
     hints = tuple(finding for finding in findings if not _matters(finding))
@@ -34,12 +35,12 @@ def arrange(findings: Sequence[Finding], most: int | None = MOST) -> Arranged:
 
 
 def _matters(finding: Finding) -> bool:
-    """What is only worth knowing is a hint, unless the text itself speaks of it."""
+    """Whether the finding is more than a hint: an info counts only where the text itself shows it."""
     return finding.severity != "info" or bool(finding.said_at)
 
 
 def question_of(finding: Finding) -> str:
-    """What a person should ask: the check's own question, else its title as one."""
+    """The question for a person: the check's own, else its title as a question."""
     title = finding.title
     if ": " in title and not finding.ask:
         return f"Is this the problem? {title}"
@@ -47,6 +48,6 @@ def question_of(finding: Finding) -> str:
 
 
 def _plain(title: str) -> bool:
-    """Whether the first word of a title is no name."""
+    """Whether the first word of a title is an ordinary word and not a name."""
     first = title.split(" ")[0]
     return first[:1].isupper() and first[1:].islower()

@@ -1,4 +1,4 @@
-"""The files that a finding is about: what was read there made it, or it stands in a policy."""
+"""The files that a finding is about: facts that were read from them caused it, or it is a demand of a policy."""
 
 from __future__ import annotations
 
@@ -14,19 +14,21 @@ from gpudoctor.reporters.shared.escape import visible
 _DRIVE = lazy(r"[A-Za-z]:[\\/]")
 _LINE = lazy(r"(.+):(\d{1,7})$")
 _KERNEL = ("/proc/", "/sys/", "/dev/", "/run/")
-"""No files that a person edits."""
+"""Folders of the kernel, whose files nobody edits."""
 _POLICY = "demand-not-met"
 
 
 @dataclass(frozen=True, slots=True)
 class FindingPlace:
+    """A file, and the line in it where it is known."""
+
     path: str
-    """As it was given: a policy's may be relative to the working folder."""
+    """The path as it was given; that of a policy may be relative to the working folder."""
     line: int | None = None
 
     @property
     def uri(self) -> str:
-        """Relative for a relative path, else file:///…"""
+        """The address of the file: relative for a relative path, else file:///…"""
         path = visible(self.path).replace("\\", "/") if _DRIVE.match(self.path) else visible(self.path)
         if path.startswith("/"):
             return "file://" + quote(path)
@@ -34,14 +36,14 @@ class FindingPlace:
 
 
 def places(finding: Finding, report: Report) -> list[FindingPlace]:
-    """Each once, in the order of the evidence; empty where no file is to blame."""
+    """The places of a finding, each once, in the order of the evidence; empty where no file is concerned."""
     if finding.id == _POLICY:
         return [place for source in finding.sources[:1] if (place := _of_policy(source))]
     return list(dict.fromkeys(_of_traces(finding, report)))
 
 
 def open_demands(report: Report) -> list[tuple[str, FindingPlace | None]]:
-    """What a policy demands and could not be told, with why, and where it stands."""
+    """The demands of a policy that could not be determined, each with the reason and its place."""
     traces = [trace for trace in report.traces if trace.check == _POLICY and trace.outcome == "undetermined"]
     found = []
     for said in report.undetermined:

@@ -1,4 +1,4 @@
-"""A finding as plain lines, for formats that carry a text: why, what was seen, what to do, on what ground."""
+"""A finding as plain lines, for formats that hold text: why, what was seen, what to do, and the sources."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def lines(finding: Finding) -> list[str]:
 
 
 def address(source: str) -> str | None:
-    """Where a source can be read: an address as it is, owner/repo#number at GitHub; None for anything else."""
+    """The address of a source: an address as it is, owner/repo#number at GitHub; None for any other text."""
     if source.startswith(("https://", "http://")) and " " not in source and source.isprintable():
         return source
     issue = _ISSUE.match(source)

@@ -1,4 +1,4 @@
-"""Findings on a screen: what is sure with its advice, else a question; what could be as well in a line."""
+"""The findings on a screen: those that are likely with their advice, else a question; possible ones in a line."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from gpudoctor.reporters.shared.layout import Line, Span, hanging
 def arranged_lines(
     arranged: Arranged, width: int, *, verbose: bool, whole: int | None = None, brief: bool = False, where: Mapping[str, str] | None = None
 ) -> Iterator[list[Line]]:
-    """`whole`: how many findings are shown with explanation and advice, of the others the titles, and of consequences the number;
-    None for all. `brief`: explanations are cut to their first sentence.
-    `where`: by the id of a finding, the file of an archive and the line in it that show it."""
+    """The findings in groups. `whole`: how many findings are shown with explanation and advice; of the others the titles, and of
+    consequences the number (None: all in full). `brief`: explanations are cut to their first sentence. `where`: by the id of a finding,
+    the file and line of an archive that show it."""
     where = where or {}
     numbers = {finding.key: number for number, finding in enumerate(arranged.shown, 1)}
     first = list(arranged.shown) if whole is None else list(arranged.shown[:whole])
@@ -50,7 +50,7 @@ def _cut(finding: Finding) -> Finding:
 
 
 def question_lines(finding: Finding, width: int, verbose: bool, place: str = "") -> Iterator[Line]:
-    """What is only possible: the question that decides it, the look that answers it, and what to do if so."""
+    """A finding that is only possible: the question that decides it, the command that answers the question, and the advice."""
     margin = Span("   ")
     yield from hanging((Span("?  ", "warn"),), question_of(finding), width, style="bold", last="possible")
     if place:
@@ -110,7 +110,7 @@ def _advice(finding: Finding, width: int, margin: Span, label: str, verbose: boo
 
 
 def info_lines(finding: Finding, width: int, verbose: bool) -> Iterator[Line]:
-    """What is worth knowing, with the command that tells more."""
+    """An info, with the command that tells more."""
     more = "" if verbose else f" (gpudoctor show {finding.id})"
     yield from hanging((Span("Also: ", "dim"),), finding.title + more, width)
     margin = Span("      ")
@@ -121,5 +121,5 @@ def info_lines(finding: Finding, width: int, verbose: bool) -> Iterator[Line]:
 
 
 def notes_line(hints: Sequence[Finding], again: str, width: int) -> list[Line]:
-    """Several of them where there is no room."""
+    """Several infos in one line, where there is no room for more."""
     return hanging((Span("Also: ", "dim"),), f"{len(hints)} notes ({again} -v): {', '.join(hint.id for hint in hints)}", width, style="dim")

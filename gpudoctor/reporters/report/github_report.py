@@ -1,4 +1,4 @@
-"""Annotations of GitHub Actions: lines that the runner reads from standard output, and the Markdown of a job's summary."""
+"""Annotations of GitHub Actions, which the runner reads from standard output, and the Markdown of a job's summary."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from gpudoctor.reporters.shared.phrases import nothing_wrong
 
 COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 MOST = 4000
-"""Characters of one message: the runner cuts longer ones."""
+"""The number of characters of a message that the runner does not cut."""
 
 
 def render(report: Report) -> str:
-    """One line a finding, the first ones first: the runner shows ten of each kind of a step."""
+    """One line for each finding, in reading order: the runner shows ten of each kind per step."""
     said = [_annotation(finding, report) for finding in report.findings]
     said += [_line("warning", {**_file(place), "title": "gpudoctor: not determined"}, text) for text, place in open_demands(report)]
     said += [_line("warning", {"title": "gpudoctor: incomplete"}, text) for text in report.incomplete]
@@ -50,7 +50,7 @@ def _line(command: str, properties: dict[str, str], message: str) -> str:
 
 
 def _data(text: str) -> str:
-    """As the runner undoes it: nothing of the machine can end the line or begin a command of its own."""
+    """The text in the runner's escaping, so that it cannot end the line or begin a command."""
     text = visible(text[:MOST], multiline=True)
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
@@ -60,7 +60,7 @@ def _property(text: str) -> str:
 
 
 def summary(report: Report) -> str:
-    """Markdown for $GITHUB_STEP_SUMMARY: the machine, the stacks, the findings with what to do."""
+    """Markdown for $GITHUB_STEP_SUMMARY: the machine, the stacks, and the findings with their advice."""
     return "\n".join(_summary(report)) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""A report as one HTML file: no request to anywhere, fit for a browser, a phone, paper and a screen reader."""
+"""A report as one HTML file that loads nothing, for a browser, a phone, paper and a screen reader."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def html(
     compared: Comparison | None = None,
     diff: Diff | None = None,
 ) -> str:
-    """The whole page. `beside`: a sentence that says where the recording lies; `ignored`: ids of checks that were left out, with reasons;
-    `compared`, `diff`: this report beside another one, its measurements and its facts."""
+    """The whole page. `beside`: a sentence that says where the recording is. `ignored`: ids of checks that were left out, with reasons.
+    `compared`, `diff`: the comparison of this report with another one, in measurements and in facts."""
     parts = (
         ("verdict", "Summary", findings.opening(report)),
         ("stacks", "Stacks", stacks.section(report)),
@@ -48,7 +48,7 @@ def html(
 def comparison_page(
     tool_version: str, created: str, *, sweeps: Sequence[Sweep] = (), compared: Comparison | None = None, diff: Diff | None = None
 ) -> str:
-    """A page of its own for `diff`, `validate --compare` and `validate --sweep-batch`."""
+    """A page for `diff`, `validate --compare` and `validate --sweep-batch` alone."""
     title = "What a larger batch brings"
     if diff is not None:
         title = changes.headline(diff)

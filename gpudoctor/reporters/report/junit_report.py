@@ -1,4 +1,4 @@
-"""JUnit XML, as Jenkins, GitLab and others read it: a test case for each check, demand, stack and measurement."""
+"""JUnit XML for Jenkins, GitLab and others: a test case for each check, demand, stack and measurement."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpudoctor.reporters.report.finding_text import lines
 from gpudoctor.reporters.shared.escape import visible
 
 LEVELS = {"error": ("error",), "warning": ("error", "warning"), "unknown": ("error", "warning"), "never": ()}
-"""--fail-on: severities that are failures."""
+"""The severities that count as failures, by --fail-on."""
 _POLICY = "demand-not-met"
 _NOT_XML = lazy("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -23,7 +23,7 @@ class _Case:
     name: str
     group: str
     outcome: str = "passed"
-    """passed, failure, error (nobody could tell what had to be told) or skipped"""
+    """passed, failure, error (something that had to be determined could not be) or skipped."""
     message: str = ""
     kind: str = ""
     text: str = ""
@@ -84,7 +84,7 @@ def _element(case: _Case) -> ElementTree.Element:
 
 
 def _checks(report: Report, fail_on: str) -> Iterator[_Case]:
-    """Every check that had something to look at; one that could not be told is skipped."""
+    """A test case for each check that had something to examine; an undetermined one is skipped."""
     findings = {finding.id: finding for finding in report.findings}
     traces: dict[str, list[Trace]] = {}
     for trace in report.traces:
@@ -131,7 +131,7 @@ def _demands(report: Report, fail_on: str) -> Iterator[_Case]:
 
 
 def _stacks(report: Report, fail_on: str, unanswered: Sequence[str]) -> Iterator[_Case]:
-    """How far each stack gets. A broken one is no failure a second time: the checks say what is broken."""
+    """A test case for each stack. A broken stack is not a second failure, since its checks already fail."""
     for stack in report.stacks:
         if stack.verdict == "not-applicable":
             continue
@@ -170,5 +170,5 @@ def _time(seconds: float | None) -> str:
 
 
 def _xml(text: str, *, multiline: bool = False) -> str:
-    """What XML 1.0 can hold; a terminal is not obeyed either."""
+    """The text without characters that XML 1.0 cannot hold or that a terminal would obey."""
     return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", visible(text, multiline=multiline))

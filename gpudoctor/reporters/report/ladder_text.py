@@ -1,4 +1,4 @@
-"""Ladders on a screen: the stacks that matter rung by rung, the others in a line each."""
+"""Ladders on a screen: the relevant stacks layer by layer, the others in a line each."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from gpudoctor.reporters.shared.phrases import WORDS, name, plainly_missed, rung
 
 STYLES = {"ok": "good", "warning": "warn", "broken": "bad", "unknown": "warn", "not-reached": "dim"}
 SHOWN = 3
-"""Ladders on a screen without -v."""
+"""The number of ladders on a screen without -v."""
 NARROW = 24
-"""Columns that a detail needs beside its layer; with fewer it stands below it."""
+"""The number of columns that a detail needs beside its layer; with fewer it is written below."""
 TO_MEASURE = "to measure: gpudoctor validate"
 
 
 def ladders(report: Report, width: int, *, verbose: bool, only: str | None, tight: bool, brief: bool = False) -> Iterator[list[Line]]:
-    """`only`: the one stack to show; `tight`: layers that hold are named without details; `brief`: a fault is one line, since the
-    first finding says it again."""
+    """The ladders. `only`: the one stack to show. `tight`: layers that work are named without details. `brief`: a fault is one line,
+    since the first finding repeats it."""
     stacks = [stack for stack in report.stacks if only in (None, stack.stack)]
     there = [stack for stack in stacks if stack.verdict != "not-applicable"]
     without = [stack for stack in stacks if stack.verdict == "not-applicable"]
@@ -39,7 +39,7 @@ def ladders(report: Report, width: int, *, verbose: bool, only: str | None, tigh
 
 
 def chosen(there: Sequence[StackResult]) -> list[StackResult]:
-    """Those in use, of broken ones the first; where nothing is in use, the one that gets furthest."""
+    """The stacks to show: those in use, or of broken ones the first; where none is in use, the one that gets furthest."""
     used = [stack for stack in there if stack.used] or [stack for stack in there if stack.verdict in ("broken", "ok", "unknown")][:1]
     broken = [stack for stack in used if stack.verdict == "broken"]
     return broken[:1] or [stack for stack in used if not _teaches_nothing(stack)][:SHOWN]
@@ -50,7 +50,8 @@ def _teaches_nothing(stack: StackResult) -> bool:
 
 
 def _others(rest: Sequence[StackResult], some_shown: bool, width: int) -> list[Line]:
-    """What is broken and what works; what was not checked, with the reason, and what is not installed where no other stack is shown."""
+    """The other stacks in lines: broken ones, working ones, unchecked ones with the reason, and uninstalled ones where no other stack is
+    shown."""
     notes: list[Line] = []
     for verdict in dict.fromkeys(verdict_words(stack) for stack in rest if stack.verdict in ("broken", "ok")):
         names = ", ".join(stack.stack for stack in rest if verdict_words(stack) == verdict)
@@ -93,7 +94,7 @@ def _ladder(stack: StackResult, width: int, *, tight: bool, one_line: Sequence[s
 
 
 def _cut(lines: Sequence[Line], width: int) -> Line:
-    """The first line of several, with a sign that there is more (with -v)."""
+    """The first of several lines, with a sign that -v shows more."""
     *before, last = lines[0]
     text = last.text
     if len("".join(span.text for span in lines[0])) + 2 > width:
@@ -103,14 +104,14 @@ def _cut(lines: Sequence[Line], width: int) -> Line:
 
 
 def _alike(rung: LayerResult, following: LayerResult) -> bool:
-    """Rungs that say the same for the same reason stand in one line."""
+    """Whether two neighbouring layers have the same state and reason, so that they are written in one line."""
     if unmeasured(rung) or plainly_missed(rung):
         return unmeasured(following) == unmeasured(rung) and plainly_missed(following) == plainly_missed(rung)
     return rung.status == "unknown" == following.status and rung.detail == following.detail and not unmeasured(following)
 
 
 def _rung(rung: LayerResult, missed: list[str], width: int, *, whole: bool) -> list[Line]:
-    """`whole`: the detail on as many lines as it takes; else on one, cut."""
+    """One layer. `whole`: the detail on as many lines as needed; else one line, cut."""
     column = max(len(name(layer)) for layer in LAYERS) + 1
     names = name(missed[0]) + (f" … {name(missed[-1])}" if len(missed) > 1 else "")
     if unmeasured(rung):

@@ -1,4 +1,4 @@
-"""A report for an issue tracker: what is broken first, the details folded, always shorter than a tracker takes."""
+"""A report for an issue tracker: the first fault at the top, details folded, always within the tracker's limit."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from gpudoctor.reporters.shared.escape import visible
 from gpudoctor.reporters.shared.markdown_text import block, code, folded, table, text, units
 
 LIMIT = 65_000
-"""UTF-16 units; GitHub, GitLab and Gitea take 65,536 and more."""
+"""UTF-16 units; GitHub, GitLab and Gitea accept 65,536 or more."""
 TITLE = 200
-"""Characters; trackers take 255."""
+"""Characters; trackers accept 255."""
 FINDINGS = 60
 KERNEL_LINES = (60, 20, 0)
 KINDS = {
@@ -32,11 +32,11 @@ KINDS = {
 
 @dataclass(slots=True)
 class _Part:
-    """A piece of the report in several lengths, the whole one first; `name` is what is said to be left out."""
+    """A part of the report in several lengths, the longest first; `name` is written where the part is left out."""
 
     name: str
     worth: int
-    """What is worth least is cut first."""
+    """The part of least worth is shortened first."""
     forms: Sequence[Callable[[], str]]
     chosen: int = 0
 
@@ -45,8 +45,8 @@ class _Part:
 
 
 def markdown(report: Report, *, ignored: Mapping[str, str] | None = None, beside: str = "", packed: bool = True, limit: int = LIMIT) -> str:
-    """The whole text, never longer than `limit` (UTF-16 units). `beside`: a sentence that says where the recording lies;
-    `packed`: with the facts folded up for `check --capture`, where they fit."""
+    """The whole text, at most `limit` UTF-16 units long. `beside`: a sentence that says where the recording is. `packed`: adds the facts
+    in a folded block for `check --capture`, where they fit."""
     parts = _parts(report, ignored or {}, beside, packed)
     whole = _joined(parts)
     if units(whole) <= limit:
@@ -67,7 +67,7 @@ def markdown(report: Report, *, ignored: Mapping[str, str] | None = None, beside
 
 
 def title(report: Report) -> str:
-    """One line of plain text for the title of an issue."""
+    """The title of an issue: one line of plain text."""
     first = next((finding.title for finding in report.findings if finding.severity != "info"), None)
     wrong = phrases.nothing_wrong(report)
     said = visible(first or f"{_machine(report)}: {wrong[0].lower()}{wrong[1:].rstrip('.')}")
@@ -79,7 +79,7 @@ def _machine(report: Report) -> str:
 
 
 def summary(report: Report) -> str:
-    """Verdict and machine: the lines that are read in any case."""
+    """The verdict and the machine: the lines that are always kept."""
     counts = [f"{report.summary.get(key, 0)} {word}" + ("s" if report.summary.get(key) != 1 else "")
               for key, word in (("errors", "error"), ("warnings", "warning")) if report.summary.get(key)]  # fmt: skip
     broken = report.summary.get("first_broken")
@@ -95,7 +95,7 @@ def summary(report: Report) -> str:
 
 
 def redaction_line(report: Report) -> str:
-    """What was taken out, in one sentence; '' where nothing was asked to be."""
+    """One sentence that says what was redacted; empty where nothing was."""
     if not report.redactions:
         return ""
     counted = ", ".join(f"{KINDS.get(kind, kind)} ({count})" for kind, count in sorted(report.redactions.items()))
@@ -137,7 +137,7 @@ def _joined(parts: Sequence[_Part]) -> str:
 
 
 def _clipped(report: Report, limit: int) -> str:
-    """For a place that takes next to nothing: whole paragraphs of the summary."""
+    """The summary cut to whole paragraphs, for a very small limit."""
     kept = "*The rest did not fit.*\n"
     lines = summary(report).split("\n\n")
     while lines and units("\n\n".join([*lines, kept])) > limit:

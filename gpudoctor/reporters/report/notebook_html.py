@@ -1,4 +1,4 @@
-"""A report as a fragment of HTML for a notebook's output cell: no script, no style sheet, nothing fetched, every string escaped."""
+"""A report as an HTML fragment for the output cell of a notebook: no script, no style sheet, nothing loaded, every string escaped."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpudoctor.reporters.shared.escape import visible
 from gpudoctor.reporters.shared.phrases import name, nothing_wrong
 
 COLOURS = {"ok": "#2e7d32", "broken": "#c62828", "error": "#c62828", "warning": "#b26a00", "info": "#1565c0"}
-"""Read on white and on black alike; anything else keeps the notebook's own colour."""
+"""Colours that can be read on white and on black; other text keeps the colour of the notebook."""
 MARKS = {"ok": "✓", "broken": "✗", "warning": "!", "unknown": "?", "not-reached": "·"}
 
 

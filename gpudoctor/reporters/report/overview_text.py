@@ -1,4 +1,4 @@
-"""The screen of `gpudoctor` alone: what it sees, in a few lines, and the three commands that fit. 24 lines of 80 at most."""
+"""The screen of `gpudoctor` without a command: the machine in a few lines, and three commands. It has at most 24 lines of 80 columns."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from gpudoctor.reporters.shared.layout import Line, Span, Terminal, hanging, wra
 from gpudoctor.reporters.shared.phrases import name, no_gpu, python_line
 
 STACKS = 4
-"""That are named; the others are counted."""
+"""The number of stacks that are named; the others are counted."""
 LINES = 3
-"""The most lines that one paragraph may take."""
+"""The largest number of lines of one paragraph."""
 Commands = list[tuple[str, str]]
 
 
@@ -47,7 +47,7 @@ def _stacks(report: Report, width: int) -> Iterator[Line]:
 
 
 def _verdict(stack: StackResult) -> tuple[str, str]:
-    """A quick look imports nothing: what it cannot tell is no fault."""
+    """The verdict as a quick look can give it: frameworks are not imported, so that what is undetermined is no fault."""
     if stack.verdict == "broken":
         return f"broken at {name(stack.broken_layer or '')}".removesuffix(" at "), "bad"
     if stack.verdict == "ok":
@@ -56,7 +56,7 @@ def _verdict(stack: StackResult) -> tuple[str, str]:
 
 
 def _installed(stack: StackResult) -> bool:
-    """Used, and not known to be broken; the CPU's own is 'incomplete' where no device is seen."""
+    """Whether the stack is used and not known to be broken; the stack of the processor is 'incomplete' where no device is seen."""
     framework = any(rung.layer == "framework" and rung.status == "ok" for rung in stack.layers)
     return stack.used and (stack.verdict in ("ok", "unknown") or (stack.verdict == "incomplete" and framework))
 
@@ -87,7 +87,7 @@ def _in_use(report: Report) -> bool:
 
 
 def commands(report: Report, choice: Recommendation) -> Commands:
-    """Three, each with what it is for, the one to run first first."""
+    """Three commands with their purposes, the most useful first."""
     finding = _worst(report)
     setup = choice.first.command if choice.first and choice.first.command.startswith("gpudoctor setup") else ""
     whole = ("gpudoctor check", "everything, frameworks included")

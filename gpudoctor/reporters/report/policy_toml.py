@@ -1,4 +1,4 @@
-"""A report as a policy (gpudoctor.policy/1): this machine, as it is, is what must be there."""
+"""A report as a policy (gpudoctor.policy/1) that demands the present state of the machine."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from gpudoctor.model.report import Report
 from gpudoctor.reporters.shared.escape import visible
 
 SHARE = 0.9
-"""Of the measured throughput, what is demanded: runs differ by some per cent."""
+"""The share of the measured throughput that is demanded: runs differ by some per cent."""
 VERSIONS = {
     "kernel": "kernel.version", "nvidia-driver": "nvidia.in_use", "amd-driver": "amd.driver.version", "rocm": "rocm.version",
     "intel-runtime": "intel.runtime.version", "poplar-sdk": "poplar.sdk.version", "python": "python.version",
 }  # fmt: skip
-"""Keys of [versions] that are written, and the facts that they stand for (knowledge/policy.py knows all keys)."""
+"""The keys of [versions] that are written, with their facts (model.policy.VERSIONS lists all keys)."""
 FRAMEWORKS = (
     "torch", "intel-extension-for-pytorch", "torch-directml", "pytorch-directml", "tensorflow", "tensorflow-cpu", "tensorflow-directml",
     "tensorflow-directml-plugin", "jax", "openvino", "onnxruntime", "onnxruntime-gpu", "onnxruntime-openvino", "onnxruntime-directml",
@@ -29,7 +29,7 @@ _NUMBERS = lazy(r"\d+(?:\.\d+)*")
 
 
 def render(report: Report) -> str:
-    """TOML. What could not be told is not demanded, and said in a comment."""
+    """The policy as TOML. Unknown facts are not demanded; a comment names them."""
     facts = report.facts
     return "\n".join([*_head(report), *_devices(facts), *_versions(facts), *_packages(facts), *_throughput(report)]) + "\n"
 
@@ -63,7 +63,7 @@ def _versions(facts: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _packages(facts: Mapping[str, Any]) -> Iterator[str]:
-    """Frameworks, at their minor release: 2.8.1 is '==2.8.*'."""
+    """Frameworks at their minor release: 2.8.1 becomes '==2.8.*'."""
     installed = _value(facts, "python.distributions")
     rows = []
     for name in FRAMEWORKS if isinstance(installed, Mapping) else ():
@@ -104,7 +104,7 @@ def _value(facts: Mapping[str, Any], name: str) -> Any:
 
 
 def _text(value: str) -> str:
-    """A basic string of TOML: JSON's form of printable text is one."""
+    """A basic string of TOML, for which JSON's notation of printable text is valid."""
     return json.dumps(visible(value), ensure_ascii=False).replace("\x7f", "")
 
 

@@ -1,4 +1,5 @@
-"""Prometheus' text format, for the textfile collector: gauges of now, without timestamps. `-o FILE.prom` writes it whole."""
+"""Prometheus' text format for the textfile collector: gauges of the present state, without timestamps. `-o FILE.prom` replaces the file
+as a whole."""
 
 from __future__ import annotations
 
@@ -8,10 +9,9 @@ from datetime import datetime, timezone
 from math import isfinite
 
 from gpudoctor.model.measurement import OK, SKIPPED, Measurement
-from gpudoctor.model.report import Report
+from gpudoctor.model.report import VERDICTS, Report
 from gpudoctor.reporters.shared.escape import visible
 
-VERDICTS = ("ok", "broken", "incomplete", "unknown", "not-applicable")
 Row = tuple[Mapping[str, str], float | None]
 
 
@@ -23,7 +23,7 @@ class _Metric:
 
 
 def render(report: Report) -> str:
-    """Every series once; names are prefixed `gpudoctor_`, seconds, bytes, joules and watts are base units."""
+    """Every series once. Names have the prefix `gpudoctor_`; seconds, bytes, joules and watts are the units."""
     return "".join(_text(metric) for metric in (*_check(report), *_measured(report.measurements)))
 
 
@@ -98,7 +98,7 @@ def _measured(measured: Sequence[Measurement]) -> Iterator[_Metric]:
 
 
 def _labels(measured: Sequence[Measurement]) -> list[dict[str, str]]:
-    """What tells one measurement from another; those that nothing tells apart are numbered."""
+    """The labels that distinguish measurements; equal ones are numbered."""
     found: list[dict[str, str]] = []
     for each in measured:
         labels = {
@@ -133,7 +133,7 @@ def _epoch(created: str) -> float | None:
 
 
 def _text(metric: _Metric) -> str:
-    """Nothing where there is no row: a metric without samples says nothing. What is no finite number has no row."""
+    """The lines of a metric; empty without a row. A value that is not finite has no row."""
     rows = [f"{metric.name}{_braces(labels)} {_value(value)}\n" for labels, value in metric.rows if value is not None and isfinite(value)]
     if not rows:
         return ""

@@ -1,4 +1,4 @@
-"""SARIF 2.1.0: findings with their rules, for code scanning and viewers."""
+"""SARIF 2.1.0 for code scanning and viewers: findings with their rules."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TIME = "%Y-%m-%dT%H:%M:%SZ"
 
 
 def render(report: Report, checks: Sequence[Check] = ()) -> str:
-    """One run. `checks`: the catalogue; only those that found something become rules."""
+    """One run. `checks`: the catalogue, of which only checks with findings become rules."""
     return json.dumps(document(report, checks), indent=1, allow_nan=False) + "\n"
 
 
@@ -52,7 +52,7 @@ def document(report: Report, checks: Sequence[Check] = ()) -> dict[str, Any]:
 
 
 def _invocation(report: Report) -> dict[str, Any]:
-    """Without the command line: it may hold names of a person's folders."""
+    """The invocation, without the command line, which may contain names of private folders."""
     said = [("warning", f"incomplete: {line}") for line in report.incomplete]
     said += [("note", f"not looked at: {line}") for line in report.not_looked_at]
     times = {"endTimeUtc": report.created}
@@ -91,7 +91,7 @@ def _rule(name: str, check: Check | None, finding: Finding | None) -> dict[str, 
 
 
 def _rule_of(name: str, finding: Finding | None) -> dict[str, Any]:
-    """For what is no check of the catalogue: a policy's demand."""
+    """The rule of a finding that is no check of the catalogue: a demand of a policy."""
     if name == DEMAND:
         short = "A requirement of the policy is not met or could not be determined"
         text = "gpudoctor check --expect FILE compares the machine with a policy; the result names the line that demands it."
@@ -104,7 +104,7 @@ def _rule_of(name: str, finding: Finding | None) -> dict[str, Any]:
 
 
 def _generic(template: str) -> str:
-    """The text of a check for any machine: what is filled in later is '…'."""
+    """The text of a check for any machine, with '…' for each fact."""
     return _FIELD.sub("…", template)
 
 
@@ -125,8 +125,11 @@ def _result(finding: Finding, ids: Sequence[str], report: Report) -> dict[str, A
 
 
 def _locations(finding: Finding, report: Report) -> Iterator[Mapping[str, Any]]:
-    """The files, and what the finding is about. GitHub's code scanning refuses a whole run with a result that has no file and line
-    (github/codeql-action#1738), so what no file holds stands at machine/LAYER."""
+    """The files, and the subjects of the finding.
+
+    GitHub's code scanning refuses a whole run with a result that has no file and line (github/codeql-action#1738). A finding without a file
+    is therefore placed at machine/LAYER.
+    """
     logical = [
         {"name": subject, "fullyQualifiedName": f"{finding.layer}/{subject}", "kind": "resource"} for subject in finding.subjects[:50]
     ]
@@ -140,7 +143,7 @@ def _physical(place: FindingPlace) -> dict[str, Any]:
 
 
 def _open(report: Report, ids: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Demands that could not be judged: neither passed nor failed."""
+    """Demands that could not be determined: neither passed nor failed."""
     for said, place in open_demands(report):
         yield {
             "ruleId": DEMAND, "ruleIndex": ids.index(DEMAND), "kind": "open", "level": "none",

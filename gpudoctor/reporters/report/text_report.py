@@ -1,4 +1,4 @@
-"""A report as plain text for a code field: the screen of check, then the environment, 8 KB at most."""
+"""A report as plain text for the field of a form: the screen of `check`, then the environment, at most 8 KB."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from gpudoctor.reporters.report import collect_env, console
 from gpudoctor.reporters.shared.layout import Terminal
 
 LIMIT = 8192
-"""Bytes: what a field of a form takes, and a person reads."""
+"""The limit in bytes, which a form accepts and a person reads."""
 _CUT = "… (cut here: gpudoctor report -o report.zip writes the whole report)\n"
 
 
 def text(report: Report, ignored: Mapping[str, str] | None = None, width: int = 100) -> str:
-    """The findings in full where they fit, else as on a screen; of the environment as many lines as there is room for."""
+    """The findings in full where they fit, else as on a screen; then as many lines of the environment as fit."""
     place = Terminal(width=width)
     head = f"gpudoctor {report.tool_version}, {report.created}\n\n"
     screens = (console.render(report, place, verbose=whole, ignored=ignored) for whole in (True, False))

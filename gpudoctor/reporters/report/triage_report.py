@@ -1,4 +1,4 @@
-"""Several explained texts in one table: which is about what."""
+"""Several explained texts in one table: the first cause of each."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ STYLE = {"error": "bad", "warning": "warn", "info": "dim"}
 
 
 def first_of(report: Report) -> Finding | None:
-    """What a maintainer would answer first; a hint counts only where the text itself shows it."""
+    """The finding that a maintainer would answer first; a hint counts only where the text itself shows it."""
     return next((finding for finding in report.findings if finding.severity != "info" or finding.said_at), None)
 
 
 def render_text(reports: Mapping[str, Report], terminal: Terminal | None = None, members: Mapping[str, Sequence[str]] | None = None) -> str:
-    """`members`: the files of a text that was put together from several, as a machine's logs in an archive."""
+    """The table. `members`: the files of a text that was put together from several, such as the logs of a machine in an archive."""
     terminal = terminal or Terminal()
     width = min(max(terminal.width, 60), 140)
     lines: list[Line] = []
@@ -50,7 +50,7 @@ def _row(name: str, report: Report, width: int, members: Sequence[str]) -> Itera
 
 
 def place_of(finding: Finding) -> str:
-    """The file and line of an archive in which its message stands; empty for what facts alone show."""
+    """The file and line of an archive that contain the message; empty for a finding from facts alone."""
     return finding.evidence[0].partition(": ")[0] if finding.said_at and finding.evidence else ""
 
 
@@ -61,7 +61,7 @@ def _stacks(report: Report) -> list[str]:
 
 
 def render_json(reports: Mapping[str, Report]) -> str:
-    """One object a text: its first finding (null where nothing is known), all ids, the stacks that it speaks of."""
+    """An object for each text: its first finding (null where there is none), all ids, and the stacks that it concerns."""
     return dumps({"schema": SCHEMA, "texts": [_entry(name, report) for name, report in reports.items()]})
 
 

@@ -1,4 +1,4 @@
-"""An advice as a person copies it: the sentence, and the commands with the variables in the form of the system's shell."""
+"""An advice as text to be copied: the sentence, and the commands with their variables in the syntax of the system's shell."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from gpudoctor.model.lazy_pattern import lazy
 
 _RESTARTS = lazy(r"reboot|restart the (?:machine|computer)|boots? again|power .{0,20}off", re.IGNORECASE)
 _PLAIN_IN_CMD = lazy(r"[\w.,:;/\\+-]*")
-"""What cmd takes without quotes: neither spaces nor its own signs & | < > ^ % ( )."""
+"""Characters that cmd accepts without quotes: neither spaces nor its operators & | < > ^ % ( )."""
 
 
 def sentence(advice: Advice) -> str:
-    """What to do, in words: a command that stands at the end of the sentence is left to its own line below, and a reboot is said once."""
+    """The advice in words. A command at the end of the sentence is moved to its own line, and a reboot is mentioned once."""
     text = advice.text
     for command in advice.commands:
         head = text.rstrip(".").removesuffix("`").removesuffix(command).removesuffix("`")
@@ -31,32 +31,33 @@ def sentence(advice: Advice) -> str:
 
 _LOOKS = lazy(
     r"(?:sudo )?(?:\w+=\S+ )*(?:lspci|lsmod|ls|cat|grep|dmesg|journalctl|modinfo|uname|id|groups|df|free|env(?=$| \|)|echo|printenv"
-    r"|clinfo|sycl-ls|rocminfo|rocm_agent_enumerator|gc-info|gc-monitor|xpu-smi discovery"
+    r"|clinfo|vulkaninfo|sycl-ls|rocminfo|rocm_agent_enumerator|gc-info|gc-monitor|xpu-smi discovery"
     r"|ldconfig -p|dpkg -[lLS]|nvcc --version|mokutil --sb-state"
     r"|nvidia-smi(?= -q| -L|$)|(?:\S*python3? -m )?pip (?:list|show|freeze|check)|uv pip (?:list|show|freeze|check)"
     r"|\S*python3? -c .*print|gpudoctor (?:check|show))(?![\w-])"
 )
 _ACTS = lazy(r" && |\| ?(?:sudo|tee|sh|bash)\b|(?<![0-9&])> ?(?!/dev/null)")
-"""What makes an act of it: a second command, a file that is written."""
+"""Parts of a command that change something: a second command, or a file that is written."""
 
 
 def only_looks(command: str) -> bool:
-    """It shows something and changes nothing: after it the cure is still to be done."""
+    """Whether the command only shows something, so that the remedy is still to be applied."""
     return _LOOKS.match(command) is not None and not _ACTS.search(command)
 
 
 def first_sentence(text: str) -> str:
+    """The first sentence of a text."""
     found = re.match(r".*?[\w)'\"][.!](?= [A-Z'])", text)
     return found[0] if found else text
 
 
 def command_lines(advice: Advice) -> list[str]:
-    """Its commands, then the variables that no command sets already."""
+    """The commands of an advice, then the variables that no command sets."""
     return [*advice.commands, *(line for line in assignments(advice.env, windows=advice.windows) if line not in advice.commands)]
 
 
 def assignments(env: Mapping[str, str], *, windows: bool = False) -> list[str]:
-    """Variables as the shell sets them: sh, on Windows cmd (which takes quotes around the whole, not around the value)."""
+    """The variables in the syntax of sh; on Windows in that of cmd, which quotes the whole assignment and not the value."""
     if windows:
         return [f"set {name}={value}" if _PLAIN_IN_CMD.fullmatch(value) else f'set "{name}={value}"' for name, value in env.items()]
     return [f"export {name}={shlex.quote(value)}" for name, value in env.items()]

@@ -1,4 +1,4 @@
-"""Strings of the examined machine are not to be trusted: what a terminal would obey is taken out before they are shown."""
+"""Strings of the examined machine are untrusted: control sequences are removed before they are shown."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _SEQUENCE = lazy(
 
 
 def visible(text: str, *, multiline: bool = False) -> str:
-    """`text` without terminal sequences, control, bidirectional and zero-width characters; white space becomes a space.
+    """The text without terminal sequences, control, bidirectional and zero-width characters; white space becomes a space.
 
-    With `multiline` line feeds and tabs stay.
+    With `multiline`, line feeds and tabs are kept.
     """
     if text.isprintable():
         return text
@@ -36,7 +36,7 @@ def visible(text: str, *, multiline: bool = False) -> str:
 
 
 def plain(value: Any) -> Any:
-    """`value` as JSON can hold it: strings visible, keys strings, numbers finite, anything foreign as its text."""
+    """The value as JSON: strings made visible, keys as strings, numbers finite, any other object as its text."""
     if value is None or isinstance(value, (bool, int)):
         return value
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""Lines of styled spans, wrapped to a width: plain text first, colour last, so that both have the same layout."""
+"""Lines of styled spans, wrapped to a width. Colours are added last, so that the layout is the same with and without them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ _ASCII = str.maketrans({"·": "-", "…": "...", "–": "-", "—": "-", "→": 
 
 @dataclass(frozen=True, slots=True)
 class Span:
+    """A text in one style."""
+
     text: str
     style: str = ""
 
@@ -24,7 +26,7 @@ Line = tuple[Span, ...]
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """What the place that the text goes to can show."""
+    """The properties of the place that the text is written to."""
 
     width: int = 80
     colour: bool = False
@@ -42,7 +44,7 @@ class Terminal:
 
 
 def _inert(line: Line) -> Line:
-    """No line is a command of a CI runner: those of GitHub begin with '::' behind any white space, older ones hold '##[' anywhere."""
+    """The line with protection against CI runners: GitHub reads '::' behind white space, and older syntax '##[' anywhere, as a command."""
     text = "".join(span.text for span in line)
     if "##[" in text:
         line = tuple(Span(span.text.replace("##[", "## ["), span.style) for span in line)
@@ -50,10 +52,8 @@ def _inert(line: Line) -> Line:
 
 
 def hanging(first: Line, text: str, width: int, *, style: str = "", last: str = "", quoted: bool = False) -> list[Line]:
-    """`text` wrapped beside `first`; further lines are indented by the width of `first`. `last` is set flush right where it fits.
-
-    `quoted`: the words are somebody else's, so that each further line begins with a mark of ours.
-    """
+    """The text wrapped beside `first`, with further lines indented by its width. `last` is set flush right where it fits. `quoted`: the
+    words come from elsewhere, so that each further line begins with a mark."""
     indent = sum(len(span.text) for span in first)
     room = max(width - indent, 12)
     words = wrapped(text, room)
@@ -68,13 +68,13 @@ def hanging(first: Line, text: str, width: int, *, style: str = "", last: str = 
 
 
 def wrapped(text: str, room: int) -> list[str]:
-    """Never breaks inside a word: paths and versions stay in one piece."""
+    """The text in lines. Words are never broken, so that paths and versions stay in one piece."""
     flat = " ".join(visible(text).split())
     return textwrap.wrap(flat, room, break_long_words=False, break_on_hyphens=False) or [""]
 
 
 def joined(parts: Iterable[str], width: int, *, indent: int = 0, separator: str = " · ") -> list[str]:
-    """Parts on as few lines as fit, broken only between parts."""
+    """The parts on as few lines as possible, broken only between parts."""
     lines: list[str] = []
     for part in (visible(part) for part in parts if part):
         if lines and len(lines[-1]) + len(separator) + len(part) <= width:

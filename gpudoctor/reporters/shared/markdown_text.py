@@ -1,4 +1,4 @@
-"""Strings of an examined machine in Markdown as trackers read it: they are text, and never a link, a mention, a reference or HTML."""
+"""Escapes strings of an examined machine in Markdown: they are text, and never a link, a mention, a reference or HTML."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.reporters.shared.escape import visible
 
 LONGEST = 1500
-"""Characters of one text that is not in a block."""
+"""The number of characters of a text outside of a block."""
 _ADDRESS = lazy(r"(?:https?|ftp|ssh|git|file|mailto|javascript|data)\+?\w{0,8}:[^\s<>`\"')\]]*|\bwww\.[^\s<>`\"')\]]+", re.IGNORECASE)
 _MARKS = lazy(r"(&amp;|&lt;|&gt;)|([\\`*\[\]~$]|(?<![^\W_])_|_(?![^\W_]))")
 _START = lazy(r"^(\s*)([-+=#]|\d+(?=[.)]))")
-"""What would begin a list, a heading or a line below one."""
+"""Characters that would begin a list or a heading."""
 _HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _LINKED = lazy(r"(@(?=\w)|[#!&%~$](?=[\w\"])|\bGH-(?=\d))")
 _COMMIT = lazy(r"(?<![0-9A-Za-z])([0-9a-fA-F]{8})([0-9a-fA-F]{32})(?![0-9A-Za-z])")
-"""Forty hexadecimal digits are a commit to a tracker."""
+"""Forty hexadecimal digits, which a tracker would link as a commit."""
 BREAK = "\N{ZERO WIDTH SPACE}"
-"""After an @ or a # : what looks like a name or a number of an issue is none any more."""
+"""A zero-width space behind @ or #, so that no name is mentioned and no issue is referenced."""
 
 
 def text(value: str) -> str:
@@ -41,7 +41,7 @@ def _plain(value: str) -> str:
 
 
 def code(value: str) -> str:
-    """A span of code: between as many backticks as it takes."""
+    """A span of code between as many backticks as needed."""
     shown = _cut(visible(value).strip())
     if not shown:
         return ""
@@ -51,30 +51,30 @@ def code(value: str) -> str:
 
 
 def cell(marked: str) -> str:
-    """What text() or code() made, fit for a table."""
+    """The output of text() or code(), escaped for a table."""
     return re.sub(r"(?<!\\)\|", r"\\|", marked.replace("\n", " "))
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """`rows` hold Markdown already."""
+    """A table; the cells of `rows` are already Markdown."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(cell(each) for each in line) + " |" for line in lines)
 
 
 def block(value: str, language: str = "") -> str:
-    """Several lines as they are, between fences that none of them can end."""
+    """Several lines, unchanged, between fences that none of them can end."""
     shown = visible(value, multiline=True).strip("\n").replace("\t", "    ")
     fence = "`" * max(_longest_run(shown) + 1, 3)
     return f"{fence}{language}\n{shown}\n{fence}"
 
 
 def folded(title: str, content: str) -> str:
-    """`title` is ours; `content` is Markdown."""
+    """A folded section; `title` is our own text, `content` is Markdown."""
     return f"<details>\n<summary>{title}</summary>\n\n{content}\n\n</details>" if content else ""
 
 
 def units(value: str) -> int:
-    """The length as a tracker counts it: UTF-16 units."""
+    """The length in UTF-16 units, which trackers count."""
     return len(value.encode("utf-16-le", "surrogatepass")) // 2
 
 

@@ -1,4 +1,4 @@
-"""What every reporter says of a machine, a stack and a rung in the same words."""
+"""Sentences on a machine, a stack and a layer that all reporters use."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from gpudoctor.reporters.shared.advice_lines import command_lines, first_sentenc
 
 WORDS = {"ok": "ok", "warning": "warning", "broken": "BROKEN", "unknown": "not checked", "not-reached": "not reached"}
 MEASURED = ("compute", "performance")
-"""Rungs that are known only after `validate`."""
+"""Layers that are known only after `validate`."""
 NO_GPU = "No GPU found"
 AGAIN = "gpudoctor check"
 FEW = 3
-"""Commands that are repeated at the end of a screen."""
+"""The number of commands that are repeated at the end of a screen."""
 LATE = "timeout: "
-"""How the reason begins for which a fact is unknown: a tool that did not end, named behind it."""
+"""The beginning of the reason of a fact that is unknown because a tool did not end; the tool follows."""
 LOGGED = {
     "nvidia-smi": "sudo dmesg | grep -iE 'nvrm|xid'",
     "amd-smi": "sudo dmesg | grep -i amdgpu",
     "rocminfo": "sudo dmesg | grep -i amdgpu",
 }
-"""Where the driver says why it does not answer the tool."""
+"""The command that shows what the driver logged, for each tool that did not answer."""
 
 
 def name(layer: str) -> str:
@@ -29,7 +29,7 @@ def name(layer: str) -> str:
 
 
 def python_line(head: Mapping[str, str]) -> str:
-    """Which environment was looked at and why that one."""
+    """The environment that was examined, and why this one."""
     where, why = head.get("python_executable", ""), head.get("python_why", "")
     text = " ".join(
         part for part in (f"Python {head.get('python', '')}".strip(), f"at {where}" if where else "", f"({why})" if why else "") if part
@@ -38,18 +38,19 @@ def python_line(head: Mapping[str, str]) -> str:
 
 
 def no_gpu(report: Report) -> bool:
+    """Whether the machine is known to have neither a GPU nor another accelerator."""
     return "gpus" in report.facts and not report.facts["gpus"] and not _other_accelerator(report)
 
 
 def _other_accelerator(report: Report) -> bool:
-    """An accelerator that is no GPU serves a stack here: an IPU behind the network is on no bus."""
+    """Whether a stack has an accelerator that is not a GPU: an IPU behind a network is on no bus."""
     return any(
         stack.stack == "poplar" and any(rung.layer == "device" and rung.status == "ok" for rung in stack.layers) for stack in report.stacks
     )
 
 
 def looked_for(report: Report) -> str:
-    """No GPU is said with what was looked at: 'none here' and 'could not see' are two answers."""
+    """The sentence for a machine without a GPU, with what was examined: 'none is there' and 'none could be seen' differ."""
     kind = _platform(report)
     devices = _pci_devices(report)
     if devices:
@@ -64,7 +65,7 @@ def looked_for(report: Report) -> str:
 
 
 def bus_seen(report: Report) -> bool:
-    """Whether there was a place to look for a device: without one, 'no device' is not known."""
+    """Whether a bus could be examined; without one, 'no device' is not known."""
     return bool(report.facts.get("gpus") or _pci_devices(report)) or _platform(report) in ("windows", "macos", "wsl2")
 
 
@@ -96,7 +97,7 @@ def verdict_words(stack: StackResult) -> str:
 
 
 def stops_at(stack: StackResult) -> LayerResult | None:
-    """The rung that is missing below a framework that is installed; None where nothing was installed for the stack."""
+    """The layer that is missing below an installed framework; None where nothing of the stack is installed."""
     installed = any(rung.layer == "framework" and rung.status in ("ok", "warning") for rung in stack.layers)
     if stack.verdict != "incomplete" or not (stack.used or installed):
         return None
@@ -104,7 +105,7 @@ def stops_at(stack: StackResult) -> LayerResult | None:
 
 
 def why_not_checked(stack: StackResult) -> str:
-    """The reason for the lowest rung that could not be looked at."""
+    """The reason of the lowest layer that could not be examined."""
     return next((rung.detail for rung in stack.layers if rung.status == "unknown" and rung.layer not in MEASURED), "")
 
 
@@ -113,17 +114,17 @@ def plainly_missed(rung: LayerResult) -> bool:
 
 
 def unmeasured(rung: LayerResult) -> bool:
-    """What validate is for: nobody looked, and nothing is wrong with that."""
+    """Whether the layer is only unmeasured, which `validate` would change, and which is no fault."""
     return rung.status == "unknown" and rung.layer in MEASURED
 
 
 def rung_detail(rung: LayerResult, hint: str = "") -> str:
-    """The detail that is shown beside a rung."""
+    """The detail that is shown beside a layer."""
     return hint if unmeasured(rung) and not rung.detail else rung.detail
 
 
 def layers_not_checked(report: Report) -> int:
-    """Of the stacks in use, else of all that have a device here."""
+    """The unchecked layers of the stacks in use, else of all stacks with a device."""
     there = [stack for stack in report.stacks if stack.verdict != "not-applicable"]
     return sum(
         rung.status == "unknown" and rung.layer not in MEASURED
@@ -159,7 +160,7 @@ def _quick(report: Report) -> bool:
 
 
 def next_step(report: Report, again: str = AGAIN) -> tuple[str, tuple[str, ...]]:
-    """What to say, and the commands to run next; `again`: the command line that made this report."""
+    """The last sentence and the commands to run next. `again`: the command line that made this report."""
     serious = [finding for finding in report.findings if finding.severity != "info" and finding.confidence != "possible"]
     if serious:
         commands = tuple(command_lines(serious[0].advice))

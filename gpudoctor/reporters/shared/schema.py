@@ -1,27 +1,28 @@
-"""The published JSON Schemas (report, plan, diff, policy, audit), and documents held against them."""
+"""The published JSON Schemas (report, plan, diff, policy, audit), which docs/json_schemas.py generates, and the validation against them."""
 
 from __future__ import annotations
 
 import json
-from importlib import resources
 from typing import Any
+
+from gpudoctor.model.package_data import data_text
 
 PUBLISHED = {
     "gpudoctor.report/1": "report", "gpudoctor.plan/1": "plan", "gpudoctor.diff/1": "diff", "gpudoctor.policy/1": "policy",
     "gpudoctor.audit/1": "audit",
 }  # fmt: skip
-"""What a document's `schema` says, and the name of the file that describes it."""
+"""The file name of each schema, by the value of `schema` in a document."""
 
 
 def load(name: str = "report") -> dict[str, Any]:
-    """data/<name>.schema.json as it is in the package: report, plan, diff, policy or audit."""
-    schema = json.loads(resources.files("gpudoctor").joinpath(f"data/{name}.schema.json").read_text("utf-8"))
+    """data/<name>.schema.json of the package: report, plan, diff, policy or audit."""
+    schema = json.loads(data_text(f"{name}.schema.json"))
     assert isinstance(schema, dict)
     return schema
 
 
 def complaints(document: Any, name: str = "report") -> list[str]:
-    """What the schema holds against a document, one line each; needs `pip install gpudoctor[schema]`."""
+    """The violations of the schema, one line each. Needs `pip install gpudoctor[schema]`."""
     from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
     errors = sorted(Draft202012Validator(load(name)).iter_errors(document), key=lambda error: list(map(str, error.absolute_path)))

@@ -1,4 +1,4 @@
-"""Words, commands and files as a POSIX-like shell (bash) reads them. Every text is hostile: nothing of it may be obeyed."""
+"""Words, commands and files in the syntax of bash. Every text is hostile: none of it may be evaluated."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpudoctor.model.plan import Command
 from gpudoctor.reporters.shared.escape import visible
 
 WIDTH = 100
-"""Longer commands are broken between arguments."""
+"""The width from which commands are broken between arguments."""
 _RESERVED = frozenset(
     "if then elif else fi for while until do done case esac in function time coproc select "
     "exit exec eval return break continue source alias export readonly local declare set unset shift trap".split()
@@ -21,11 +21,11 @@ _VARIABLE = lazy(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
 class Unwritable(ValueError):
-    """This plan cannot be written in that language: what stands in the way, and in which act."""
+    """An act of the plan cannot be written in that language; the message names the act and the reason."""
 
 
 def encoded(text: str) -> bytes:
-    """As a machine holds it: bytes that were no UTF-8 come back as they were."""
+    """The bytes of the text on the machine; bytes that were not valid UTF-8 are restored."""
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -42,7 +42,7 @@ def word(text: str) -> str:
 
 
 def flat(text: str) -> str:
-    """The same argument on one line, for a screen: line feeds too are written as escapes."""
+    """The argument on one line, for a screen: line feeds are written as escapes too."""
     return "$'" + "".join(_escaped(char) for char in text) + "'" if "\n" in text else word(text)
 
 
@@ -56,7 +56,7 @@ def _escaped(char: str) -> str:
 
 
 def words(command: Command, *, sudo: str = "", one_line: bool = False) -> list[str]:
-    """The words of a command line: `sudo` before what needs root, then `env` where variables are set."""
+    """The words of a command line: `sudo` for a command of root, then `env` where variables are set."""
     quote = flat if one_line else word
     if not command.argv:
         raise Unwritable("a command without a name")
@@ -73,12 +73,12 @@ def words(command: Command, *, sudo: str = "", one_line: bool = False) -> list[s
 
 
 def typed(command: Command) -> str:
-    """As a person would type it, on one line."""
+    """The command on one line, as a person would type it."""
     return " ".join(words(command, sudo="sudo", one_line=True))
 
 
 def broken(parts: Sequence[str], *, indent: str = "  ", width: int = WIDTH) -> str:
-    """Words on one line, or on several with a backslash at the end where they would be too long."""
+    """The words on one line, or on several with a backslash at the end where they are too long."""
     lines: list[str] = []
     for before, part in zip(("", *parts), parts, strict=False):
         option = len(before) == 2 and before.startswith("-")  # stays with its value
@@ -90,7 +90,7 @@ def broken(parts: Sequence[str], *, indent: str = "  ", width: int = WIDTH) -> s
 
 
 def comment(text: str, label: str = "", *, lead: str = "# ") -> str:
-    """One line of comment, which no linter reads as a directive."""
+    """A one-line comment that no linter reads as a directive."""
     whole = " ".join(visible(f"{label}: {text}" if label else text).split())
     if re.match(r"(shellcheck|hadolint|syntax|escape|check)\b", whole):
         whole = f"text: {whole}"
@@ -99,7 +99,7 @@ def comment(text: str, label: str = "", *, lead: str = "# ") -> str:
 
 
 def delimiter(content: str, name: str = "END_OF_FILE") -> str:
-    """A word that is no line of `content`."""
+    """A delimiter that is no line of `content`."""
     lines = set(content.splitlines()) | set(content.split("\n"))
     chosen, number = name, 1
     while any(line.strip() == chosen for line in lines):
@@ -109,12 +109,13 @@ def delimiter(content: str, name: str = "END_OF_FILE") -> str:
 
 
 def clean(content: str) -> bool:
-    """Whether a heredoc holds it byte for byte, and a reviewer sees all of it."""
+    """Whether a heredoc holds the content exactly, and a reviewer sees all of it."""
     return content.endswith("\n") and all(char.isprintable() or char in "\n\t" for char in content)
 
 
 def heredoc(command: str, content: str) -> str:
-    """`command` with `content` as its standard input; what a heredoc cannot hold, or a terminal might obey, comes in base64."""
+    """`command` with `content` as its standard input. Content that a heredoc cannot hold, or that a terminal might obey, is encoded as
+    base64."""
     if clean(content):
         end = delimiter(content)
         return f"{command} <<'{end}'\n{content}{end}"
@@ -126,5 +127,5 @@ def heredoc(command: str, content: str) -> str:
 
 
 def said(text: str) -> str:
-    """A statement that prints this text on one line."""
+    """A statement that prints the text on one line."""
     return "printf '%s\\n' " + word(" ".join(visible(text).split()))

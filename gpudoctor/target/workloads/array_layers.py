@@ -18,11 +18,15 @@ class Layers:
         """The outputs, in the network's order, of inputs by name."""
         values, last = dict(given), {source: layer.name for layer in network.layers for source in layer.inputs}
         for layer in network.layers:
-            values[layer.name] = getattr(self, layer.kind)(layer, *[values[source] for source in layer.inputs])
+            values[layer.name] = self.disturbed(layer, getattr(self, layer.kind)(layer, *[values[source] for source in layer.inputs]))
             for source in set(layer.inputs):
                 if last[source] == layer.name and source not in network.outputs:
                     del values[source]
         return [values[name] for name in network.outputs]
+
+    def disturbed(self, layer, x):
+        """What a layer gives, as the next ones read it: a subclass adds noise here."""
+        return x
 
     def parameter(self, layer, what):
         return self.weight(layer.name + "." + what)

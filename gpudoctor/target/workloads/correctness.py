@@ -6,21 +6,16 @@ Standard library at import; numpy where arrays are compared.
 
 import math
 
+import calibration
 import networks
-from network_ir import shapes
+from network_ir import parameters, shapes
 
 # Outputs: machine epsilon times what tens of layers add to it. Gradients and losses pass through them twice. TF32 has float16's mantissa.
 TOLERANCES = {"float64": 1e-9, "float32": 2e-3, "float16": 5e-2, "bfloat16": 1.5e-1}
-GRADIENT_FACTOR = 3.0
-FINE = 1e-2
-"""Tolerances below are those of types that round little: there each tensor of the gradients is judged by itself too."""
-UNSTEADY = {"mobilenet_v2": 8.0}
-"""What the tolerance of gradients is multiplied by in other types. Its small version normalises over eight numbers in many layers: rounding
-weights and input to bfloat16, with all arithmetic in float64, moves its gradients by 104 % (float16: 39 %), those of resnet50 by 19 %."""
-FLOOR, DEAD = 1e-3, 1e-2
+FLOOR = 1e-3
 """A tensor whose gradient is below FLOOR of the largest one's norm is mathematically zero or near it (a bias before a normalisation): what
-is left is rounding. One above it whose norm comes out below DEAD of what it should be is lost."""
-STEPS = 4
+is left is rounding."""
+STEPS = 3
 SMALL = {"batch": 2, "height": 64, "width": 64, "classes": 10, "tokens": 16, "past": 16, "words": 8, "base": 64}
 LARGER = {"alexnet": 96, "yolox_tiny": 64, "unet_sd15": 16, "unet_sd21": 16}
 """Sides: those below which a network has nothing left to compute, or that keep it small."""
@@ -50,6 +45,76 @@ def _averages(network):
     found = shapes(network)
     sizes = [(found[layer.inputs[0]][2:], found[layer.name][2:]) for layer in network.layers if layer.kind == "average_to"]
     return any(after not in (before, (1, 1)) for before, after in sizes)
+
+
+def product(name, left, right, got, dtype, request):
+    """The row of a matrix product of numpy arrays at its full size: what it makes of a few vectors, against float64 of its factors, which
+    are multiplied by them one after the other (Freivalds)."""
+    import numpy
+
+    count = 4
+    vectors = numpy.where(numpy.arange(count * right.shape[1]) * 0.6180339887498949 % 1.0 < 0.5, -1.0, 1.0).reshape(right.shape[1], count)
+
+    def times(matrix, columns):
+        return numpy.concatenate([part.astype(numpy.float64) @ columns for part in numpy.array_split(matrix, max(1, len(matrix) // 512))])
+
+    wanted, found = times(left, times(right, vectors)), times(got, vectors)
+    tolerance = calibration.tolerance(dtype, right.shape[0], 1.0, 1.0)
+    shape = f"{left.shape[0]}x{right.shape[0]}x{right.shape[1]}"
+    note = f"{shape}, all of it, by its product with {count} vectors in float64"
+    row = calibration.row(name, [check(name, found, wanted, tolerance)], note, dtype, calibration.allowed(request))
+    return dict(row, name=name, repeat_tolerance=tolerance)
+
+
+def exactly(name, got, wanted, note="all of {} numbers the same as on the processor"):
+    """The row of numpy arrays that have to be the same, number by number."""
+    import numpy
+
+    got, wanted = numpy.asarray(got).reshape(-1), numpy.asarray(wanted).reshape(-1)
+    row = {
+        "name": name,
+        "max_relative_error": 0.0,
+        "tolerance": 0.0,
+        "note": note.format(got.size),
+        "passed": True,
+        "repeat_tolerance": 0.0,
+    }
+    if got.size != wanted.size:
+        return dict(row, max_relative_error=None, passed=False, note=f"{got.size} numbers instead of {wanted.size}")
+    differs = numpy.flatnonzero(~(got == wanted))
+    if differs.size:
+        text = f"{differs.size} of {got.size} numbers differ, the first is number {int(differs[0])}"
+        return dict(row, max_relative_error=None, passed=False, note=text)
+    return row
+
+
+SEEN = 1 << 16
+"""Numbers of a result that are looked at after a sample, from all over it."""
+
+
+def same(arrays):
+    """What a step gives, in a few numbers, {"same": [...]}: for each array its root mean square, and two sums with signs above it, so that
+    none is near zero and a difference is relative to the whole. What is not finite shows in them."""
+    import numpy
+
+    numbers = []
+    for array in arrays:
+        flat = numpy.asarray(array).reshape(-1)
+        flat = flat[:: max(1, flat.size // SEEN)].astype(numpy.float64)
+        size = float(numpy.sqrt(numpy.mean(flat * flat)))
+        numbers.append(size)
+        for factor in (0.6180339887498949, 0.4142135623730951):
+            signs = numpy.where(numpy.arange(flat.size) * factor % 1.0 < 0.5, -1.0, 1.0)
+            numbers.append(float(numpy.dot(flat, signs)) / math.sqrt(flat.size) + 8 * size)
+    return {"same": numbers}
+
+
+def same_of_list(values):
+    """The same of a list of numbers, where there may be no numpy."""
+    size = math.sqrt(sum(value * value for value in values) / len(values))
+    steps = (0.6180339887498949, 0.4142135623730951)
+    signed = [sum(value if place * step % 1.0 < 0.5 else -value for place, value in enumerate(values)) for step in steps]
+    return {"same": [size] + [value / math.sqrt(len(values)) + 8 * size for value in signed]}
 
 
 def classes_of(request):
@@ -93,76 +158,134 @@ def compared_lists(name, got, right, tolerance):
     return row
 
 
-def gradient_tolerance(request, dtype):
-    """How far gradients may be off; `dtype` is named as in a request: float32, float16, bfloat16."""
-    steadiness = 1.0 if TOLERANCES[dtype] < FINE else UNSTEADY.get(request["workload"], 1.0)
-    return TOLERANCES[dtype] * GRADIENT_FACTOR * steadiness
+def inference(request, network, measured, another, dtype):
+    """Rows of the outputs of the measured network, its first items against float64 in numpy, the others by moving them in the batch.
 
-
-def wrong_tensor(rows, tolerance):
-    """What is wrong with one of the gradients, which their sum may hide; '' where nothing is.
-
-    `rows`: (name, |got - right|, |right|, |got|).
+    measured(inputs by name, None for the usual ones) gives its outputs as numpy arrays; another(network) those of another network, which
+    stands for it where the reference of a single item would take too long.
     """
-    largest = max((right for _, _, right, _ in rows), default=0.0)
-    for name, _, right, got in rows:
-        if right > FLOOR * largest and not got > DEAD * right:
-            return "the gradient of {} is {}, and it should not be".format(name, "zero" if not got else "next to zero")
-    if tolerance < FINE * GRADIENT_FACTOR:
-        for name, off, right, _ in rows:
-            error = off / max(right, FLOOR * largest, 1e-30)
-            if not error <= tolerance:
-                return f"the gradient of {name} is off by {error:.2g}"
-    return ""
-
-
-def inference(request, compute, dtype):
-    """Rows for each output. compute(network) gives the outputs of that small network as numpy arrays, in the network's order."""
+    import numpy
     import reference_numpy
+    import weights
 
-    network, _ = small(request)
-    right, got = reference_numpy.evaluate(network), compute(network)
+    little, _ = small(request)
+    batch, many = network.inputs[0].shape[0], _fitting(request, network)
+    if many:
+        fewer = networks.draw(request["workload"], **dict(request.get("options", {}), batch=many)) if many < batch else network
+        given = {name: value[:many] if value.shape[:1] == (batch,) else value for name, value in weights.inputs(network).items()}
+        right, got = reference_numpy.evaluate(fewer, given=given), measured(None)
+        note = f"{_items(many, batch)} at {_size(network)} against float64 of the whole network"
+    else:
+        right, got = reference_numpy.evaluate(little), another(little)
+        many = batch = little.inputs[0].shape[0]
+        note = f"batch {many} at {_size(little)}, in place of the measured size, which would take too long, against float64"
     if len(got) != len(right):
         raise ValueError(f"{len(got)} outputs instead of {len(right)}")
-    return [compared(f"output {number}", a, b, TOLERANCES[dtype]) for number, (a, b) in enumerate(zip(got, right))]
+    off, off_tf32 = disturbances(little, dtype), disturbances(little, "TF32", 1)
+    heads = [each[: len(wanted)] if many < batch else each for each, wanted in zip(got, right)]
+    rows = [_outputs(heads, right, off, off_tf32, note, dtype, request)]
+    if many < batch:
+        turned = {
+            name: numpy.roll(value, 1, 0) if value.shape[:1] == (batch,) else value for name, value in weights.inputs(network).items()
+        }
+        moved = [numpy.roll(each, -1, 0) for each in measured(turned)]
+        text = f"each of {batch} items at the next place of the batch"
+        rows.append(_outputs(moved, got, off, off_tf32, text, dtype, request, "items of output"))
+    return rows
+
+
+def _items(many, batch):
+    return f"batch {many}" if many == batch else f"{many} of {batch} items"
+
+
+def _size(network):
+    shape = network.inputs[0].shape
+    return "x".join(str(side) for side in shape[2:] or shape[1:] or shape)
+
+
+def _outputs(got, right, off, off_tf32, note, dtype, request, name="output"):
+    """The row of all outputs."""
+    checks = []
+    for number, (a, b) in enumerate(zip(got, right)):
+        scale = off_tf32[number] / (calibration.TYPICAL * calibration.UNIT["TF32"] * math.sqrt(2))
+        checks.append(check(f"{name} {number}", a, b, calibration.FACTOR * off[number], scale))
+    found = calibration.row(name, checks, note, dtype, calibration.allowed(request))
+    if ":" in found["name"]:
+        found["name"] = found["name"].partition(": ")[2]
+    elif len(checks) == 1:
+        found["name"] = checks[0].name
+    found["repeat_tolerance"] = max(each.tolerance for each in checks)
+    return found
+
+
+def check(name, got, right, tolerance, scale=1.0):
+    """A calibration.Check of two numpy arrays."""
+    import numpy
+
+    row = compared(name, got, right, tolerance)
+    if row["max_relative_error"] is None:
+        return calibration.Check(name, math.inf, tolerance, note=row["note"])
+    off = numpy.asarray(got).astype(numpy.float64).reshape(-1) - numpy.asarray(right).astype(numpy.float64).reshape(-1)
+    wanted = numpy.asarray(right).astype(numpy.float64).reshape(-1)
+    sizes = float(numpy.linalg.norm(off)) * float(numpy.linalg.norm(wanted))
+    along = float(numpy.dot(off, wanted)) / sizes if sizes else 0.0
+    return calibration.Check(name, row["max_relative_error"], tolerance, along, scale, 1, narrowable=True)
+
+
+def disturbances(network, dtype, draws=2):
+    """For each output how far rounding in a type moves it: noise of each layer's own size in the float64 reference."""
+    import numpy
+    import reference_numpy
+
+    levels, right, found = calibration.levels(network, shapes(network), dtype), reference_numpy.evaluate(network), None
+    for draw in range(draws):
+        got = reference_numpy.evaluate(network, levels=levels, seed=draw)
+        errors = [float(numpy.linalg.norm(a - b) / max(float(numpy.linalg.norm(b)), 1e-30)) for a, b in zip(got, right)]
+        found = errors if found is None else [max(pair) for pair in zip(found, errors)]
+    return [max(error, calibration.UNIT[dtype]) for error in found]
+
+
+SECONDS, PER_NUMBER = 2.0, 6e-9
+"""What the reference may take; what laying out one number for a convolution takes on an idle processor."""
+
+
+def _fitting(request, network):
+    """How many items of the batch numpy can compute in float64 in the time there is."""
+    import time
+
+    import numpy
+    from work_counts import flop_of
+    from worker import within
+
+    known, side, tried = shapes(network), 256, []
+    square = numpy.ones((side, side))
+    for _ in range(5):
+        begin = time.perf_counter()
+        numpy.matmul(square, square)
+        tried.append(time.perf_counter() - begin)
+    per_flop = max(min(tried), 1e-6) / (2 * side**3)
+    flop = sum(flop_of(layer, known) for layer in network.layers)
+    laid_out = sum(
+        math.prod(known[layer.name][2:]) * known[layer.name][0] * known[layer.inputs[0]][1] * layer.settings["kernel"] ** 2
+        for layer in network.layers if layer.kind == "conv"
+    )  # fmt: skip
+    slower = per_flop / 2.5e-11  # than the processor that PER_NUMBER was measured on
+    batch = network.inputs[0].shape[0]
+    parameter_seconds = 1e-8 * max(1.0, slower) * sum(math.prod(each.shape) for each in parameters(network, known))
+    item = (2 * flop * per_flop + laid_out * PER_NUMBER * max(1.0, slower)) / batch
+    left = within(request, SECONDS, 0.3)
+    return max(1 if item + parameter_seconds < 3 * left else 0, min(batch, int((left - parameter_seconds) / item)))
 
 
 def training(request, compute, dtype, reference):
     """Rows for the first loss, the gradients and the losses of a few steps.
 
-    compute(network, classes, 'float64' or dtype) gives ({parameter: gradient of the first step}, [losses]); `reference` says where float64
-    was computed. The first loss is compared with numpy's too, which shares nothing with the framework.
+    compute(network, classes, 'float64' or dtype, change, steps) gives ({parameter: gradient of the first step}, [losses]);
+    change(name, array) gives the numpy array to take for a parameter or an input. `reference` says where float64 was computed. The first
+    loss is compared with numpy's too, which shares nothing with the framework.
     """
-    import numpy
     import reference_numpy
+    import training_checks
 
     network, classes = small(request)
-    right, right_losses = compute(network, classes, "float64")
-    got, losses = compute(network, classes, dtype)
-    tolerance, steady = gradient_tolerance(request, dtype), TOLERANCES[dtype] * GRADIENT_FACTOR
-    first = reference_numpy.loss(network, classes)
-    missing = sorted(set(right) - set(got))
-    norms = [_norms(name, got[name], right[name]) for name in right if name in got]
-    joined = [numpy.concatenate([one[name].reshape(-1) for name in right if name in got]) for one in (got, right)]
-    rows = [
-        compared("first loss", losses[:1], [first], steady),
-        compared("gradients", joined[0], joined[1], tolerance, reference),
-        compared("losses", losses, right_losses, steady, reference),
-    ]
-    if missing:
-        rows[1].update(passed=False, note=f"{len(missing)} of {len(right)} tensors got no gradient")
-    elif not numpy.any(joined[0]):
-        rows[1].update(passed=False, note="all gradients are zero")
-    elif rows[1]["max_relative_error"] is not None and (broken := wrong_tensor(norms, tolerance)):
-        rows[1].update(passed=False, note=broken)
-    if right_losses[-1] < right_losses[0] and not losses[-1] < losses[0]:
-        text = "the loss falls on the processor ({:.4g} to {:.4g}) and not here"
-        rows[2].update(passed=False, note=text.format(right_losses[0], right_losses[-1]))
-    return rows
-
-
-def _norms(name, got, right):
-    import numpy
-
-    got, right = (numpy.asarray(each).astype(numpy.float64).reshape(-1) for each in (got, right))
-    return (name, *(float(numpy.linalg.norm(each)) for each in (got - right, right, got)))
+    return training_checks.rows(request, network, classes, compute, dtype, reference, reference_numpy.loss(network, classes))

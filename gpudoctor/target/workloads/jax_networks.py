@@ -55,11 +55,11 @@ def parameters(network, dtype):
     return {each.name: weights.values(each.name, each.shape, each.centre, each.spread).astype(dtype) for each in listed(network)}
 
 
-def inputs(network, dtype):
-    """{name: numpy array}: images in dtype, timesteps in float32 or more, indices in int32."""
+def inputs(network, dtype, values=None):
+    """{name: numpy array}: images in dtype, timesteps in float32 or more, indices in int32. `values`: by name, for the usual ones."""
     found = {}
     for each in network.inputs:
-        value = weights.inputs(network._replace(inputs=(each,)))[each.name]
+        value = weights.inputs(network._replace(inputs=(each,)))[each.name] if values is None else values[each.name]
         wide = "float64" if jnp.dtype(dtype) == jnp.float64 else "float32"
         found[each.name] = value.astype({"float": dtype, "timestep": wide}.get(each.kind, "int32"))
     return found

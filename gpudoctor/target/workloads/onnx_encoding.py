@@ -89,8 +89,8 @@ def attribute(name, value):
 
 
 def node(kind, name, given, result, **attributes):
-    """Encodes a NodeProto with one result."""
-    found = Message().data(1, *given).data(2, result).data(3, name).data(4, kind)
+    """Encodes a NodeProto; `result`: the name of what it gives, or several."""
+    found = Message().data(1, *given).data(2, *([result] if isinstance(result, str) else result)).data(3, name).data(4, kind)
     return found.inner(5, *[attribute(key, value) for key, value in attributes.items()])
 
 

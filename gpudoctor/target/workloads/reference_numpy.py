@@ -44,10 +44,26 @@ class Reference(Layers):
         return numpy.vectorize(math.erf, otypes=[numpy.float64])(x)
 
 
-def evaluate(network, training=False):
-    """The outputs, float64 arrays in the network's order. training=True: norms take the statistics of the batch; nothing is dropped out."""
-    given = {name: value if value.dtype.kind == "i" else value.astype(numpy.float64) for name, value in weights.inputs(network).items()}
-    return Reference(network, training).compute(network, given)
+class Disturbed(Reference):
+    """With noise in what each layer gives, relative to each number, of the layer's own level: what rounding there makes of the outputs."""
+
+    def __init__(self, network, levels, seed):
+        super().__init__(network)
+        self.levels, self.random = levels, numpy.random.RandomState(seed)
+
+    def disturbed(self, layer, x):
+        level = self.levels.get(layer.name, 0.0)
+        return x * (1 + level * self.random.standard_normal(x.shape)) if level else x
+
+
+def evaluate(network, training=False, given=None, levels=None, seed=0):
+    """The outputs, float64 arrays in the network's order. training=True: norms take the statistics of the batch; nothing is dropped out.
+
+    `given`: arrays by name, for the usual inputs. `levels`: with noise of these levels, by layer."""
+    given = weights.inputs(network) if given is None else given
+    given = {name: value if value.dtype.kind in "iu" else value.astype(numpy.float64) for name, value in given.items()}
+    made = Reference(network, training) if levels is None else Disturbed(network, levels, seed)
+    return made.compute(network, given)
 
 
 def loss(network, classes):

@@ -31,9 +31,9 @@ def parameters(network, dtype):
     return found
 
 
-def inputs(network, dtype):
-    """[numpy array] in the order of the network's inputs; timesteps in float32 or more, indices in int64."""
-    found = weights.inputs(network)
+def inputs(network, dtype, values=None):
+    """[numpy array] in the order of the network's inputs; timesteps in float32 or more, indices in int64. `values`: for the usual ones."""
+    found = weights.inputs(network) if values is None else values
     kinds = {"float": dtype.as_numpy_dtype, "timestep": "float64" if dtype == tf.float64 else "float32"}
     return [found[each.name].astype(kinds.get(each.kind, "int64")) for each in network.inputs]
 

@@ -1,21 +1,25 @@
-"""Times of a repeated step: warm-up until steady, then samples until their interval is narrow or the time is over.
+"""Times of a repeated step: warm-up until steady, then samples over the whole of the time that was asked for.
 
 A sample is `repeat` steps between two synchronisations, divided by `repeat`: one step where a step takes a millisecond or more, as many
 as fill one where it is shorter, so that the clock and the synchronisation cost less than they measure. Standard library, Python 3.8.
 """
 
 import math
+import random
 import time
 
 SHORTEST_SAMPLE = 0.001
 """Seconds."""
-NARROW = 2.0
-"""Percent: half the 95 % interval of the median, at which sampling may stop."""
 NOISY = 5.0
 """Percent: a median that is known no better than this is called noisy."""
-LEAST = 20
-"""Samples, where the time allows."""
+SHORTEST_WARM_UP = 0.6
+"""Seconds, where the limit allows: caches, clocks and thread pools settle in about that."""
 STEADY_WINDOW, STEADY_WITHIN = 5, 0.05
+MOST_KEPT = 40000
+"""Samples: of more, a random half is kept, so that a day of sampling fits into memory and no period is favoured."""
+BLOCKS = 10
+T975 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
+"""Student's 97.5 % points for 1 to 9 degrees of freedom."""
 
 
 def timed(step, sync, repeat):
@@ -27,38 +31,85 @@ def timed(step, sync, repeat):
     return (time.perf_counter() - begin) / repeat
 
 
-def warm_up(step, sync, limit):
-    """(seconds of the first step, seconds of a warm one, steps, steady): until the last few agree, or `limit` seconds are over."""
+class WarmUp:
+    """first: seconds of the first step; warm: of a warm one; times: of all after the first; steady: whether the last few agreed."""
+
+    def __init__(self, first, times, steady):
+        self.first, self.times, self.steady = first, times, steady
+        self.warm = median(times[-STEADY_WINDOW:] if steady else times or [first])
+        self.steps = 1 + len(times)
+
+
+def warm_up(step, sync, limit, after=None):
+    """Steps until the last few agree, or `limit` seconds are over. `after(seconds, steps)`: called after each; True ends the warm-up."""
     begin = time.perf_counter()
-    first = timed(step, sync, 1)
-    recent, steps = [], 1
-    while time.perf_counter() - begin < limit:
-        recent.append(timed(step, sync, 1))
-        steps += 1
-        window, before = recent[-STEADY_WINDOW:], recent[-2 * STEADY_WINDOW : -STEADY_WINDOW]
+    first, times, over = timed(step, sync, 1), [], False
+    if after is not None:
+        over = bool(after(first, 1))
+    while not over and time.perf_counter() - begin < limit:
+        times.append(timed(step, sync, 1))
+        if after is not None:
+            over = bool(after(times[-1], 1 + len(times)))
+        window, before = times[-STEADY_WINDOW:], times[-2 * STEADY_WINDOW : -STEADY_WINDOW]
         if len(before) == STEADY_WINDOW and min(window) >= min(before) * (1 - STEADY_WITHIN):
-            return first, median(window), steps, True
-    return first, median(recent or [first]), steps, False
+            if time.perf_counter() - begin >= min(SHORTEST_WARM_UP, limit):
+                return WarmUp(first, times, True)
+    return WarmUp(first, times, False)
 
 
-def sample(step, sync, warm, duration, progress=None, least=LEAST):
-    """Samples in seconds, at least two, for at most about `duration` seconds; (samples, repeat).
+class Samples:
+    """times: seconds of one step, by sample; at: seconds from the begin to the end of each sample; steps, busy: how many steps there were
+    and the seconds that they took, with those whose sample was not kept; window: seconds from the begin to the end of all."""
 
-    Stops when the interval of the median is narrow, but never before a quarter of `duration`: drifts want time to show.
-    """
-    repeat = max(1, math.ceil(SHORTEST_SAMPLE / max(warm, 1e-9)))
-    samples, begin, told = [], time.perf_counter(), 0.0
+    def __init__(self, repeat):
+        self.repeat, self.times, self.at = repeat, [], []
+        self.steps, self.busy, self.window = 0, 0.0, 0.0
+        self._chance, self._every = random.Random(0), 1
+
+    def add(self, seconds, at):
+        self.steps += self.repeat
+        self.busy += seconds * self.repeat
+        self.window = at
+        if self._every > 1 and self._chance.random() * self._every >= 1:
+            return
+        self.times.append(seconds)
+        self.at.append(at)
+        if len(self.times) >= MOST_KEPT:
+            kept = [place for place in range(len(self.times)) if self._chance.random() < 0.5]
+            self.times, self.at = [self.times[place] for place in kept], [self.at[place] for place in kept]
+            self._every *= 2
+
+
+def sample(step, sync, warm, duration, after=None):
+    """Samples, at least two, until `duration` seconds are over, the time of `after` included. It does not stop early: what changes after
+    some seconds wants to be seen. `after(seconds, samples)`: called after each sample, outside the clock; True ends the sampling."""
+    found = Samples(max(1, math.ceil(SHORTEST_SAMPLE / max(warm, 1e-9))))
     sync()
+    begin = time.perf_counter()
     while True:
-        samples.append(timed(step, sync, repeat))
-        passed = time.perf_counter() - begin
-        if progress is not None and passed - told >= 0.5:
-            told = passed
-            progress(len(samples) * repeat, median(samples))
-        if len(samples) >= 2 and passed >= duration:
-            return samples, repeat
-        if len(samples) >= least and passed >= duration / 4 and len(samples) % 5 == 0 and interval_percent(samples) < NARROW:
-            return samples, repeat
+        seconds = timed(step, sync, found.repeat)
+        found.add(seconds, time.perf_counter() - begin)
+        if after is not None and after(seconds, found):
+            return found
+        if len(found.times) >= 2 and time.perf_counter() - begin >= duration:
+            return found
+
+
+def one_by_one(step, sync, most, limit):
+    """Seconds of up to `most` single steps within `limit` seconds: where a sample is many of them, it hides a slow one."""
+    times, begin = [], time.perf_counter()
+    while len(times) < most and time.perf_counter() - begin < limit:
+        times.append(timed(step, sync, 1))
+    return times
+
+
+def slices(samples, most=40):
+    """The course of a measurement: (seconds at the end, samples, median of the step in milliseconds) for each part of the window that
+    has samples; at most `most` parts, equally long."""
+    parts = [[] for _ in range(most)]
+    for seconds, at in zip(samples.times, samples.at):
+        parts[min(int(most * at / samples.window), most - 1) if samples.window > 0 else 0].append((at, seconds))
+    return [[round(part[-1][0], 4), len(part), median([one for _, one in part]) * 1e3] for part in parts if part]
 
 
 def median(values):
@@ -78,6 +129,8 @@ def interval_percent(values):
     """Half the 95 % interval of the median in percent of it, by order statistics: no shape of distribution is assumed.
 
     Ranks n/2 -+ 1.96 sqrt(n)/2 (normal approximation of the binomial). Infinite below six values, where there is no such interval.
+    Steps that follow one another are alike, which these ranks do not know: where the medians of consecutive blocks differ more than
+    the ranks say, their interval (Student's) counts.
     """
     n = len(values)
     if n < 6:
@@ -85,11 +138,23 @@ def interval_percent(values):
     ordered, reach = sorted(values), 1.96 * math.sqrt(n) / 2
     low, high = max(math.floor(n / 2 - reach), 0), min(math.ceil(n / 2 + reach), n - 1)
     middle = median(ordered)
-    return 100.0 * (ordered[high] - ordered[low]) / 2 / middle if middle > 0 else float("inf")
+    if middle <= 0:
+        return float("inf")
+    return max(100.0 * (ordered[high] - ordered[low]) / 2 / middle, between_blocks_percent(values))
+
+
+def between_blocks_percent(values):
+    """Half the 95 % interval of the mean of medians of consecutive blocks, in percent of it; 0 below forty values."""
+    if len(values) < 4 * BLOCKS:
+        return 0.0
+    medians = [median(values[len(values) * block // BLOCKS : len(values) * (block + 1) // BLOCKS]) for block in range(BLOCKS)]
+    mean = sum(medians) / BLOCKS
+    spread = math.sqrt(sum((value - mean) ** 2 for value in medians) / (BLOCKS - 1))
+    return 100.0 * T975[BLOCKS - 2] * spread / math.sqrt(BLOCKS) / mean if mean > 0 else float("inf")
 
 
 def summary(samples, repeat):
-    """The latency of one step in milliseconds, as a measurement tells it; None where it cannot be told."""
+    """The latency of one step in milliseconds, as a measurement gives it; None where it is not known. `samples`: seconds."""
     n = len(samples)
     mean = sum(samples) / n
     interval = interval_percent(samples)

@@ -1,10 +1,14 @@
-"""Runs in the target interpreter: one measurement on one device. Reads a request (JSON) on standard input, prints lines of JSON.
+"""Runs in the target interpreter: measurements on one device. Reads a request (JSON) on standard input, prints lines of JSON.
 
 Standard library only, Python 3.8, nothing of gpudoctor; its siblings here are found by their folder. Each stage is a line when it begins
 (import, device, build, correctness, first, ready, measure), so that a hang or a crash is located; the last line is `result`, `skipped`
 (what this backend lacks, with the reason) or `failed`. What a framework prints goes to standard error.
+
+A request may hold several, as `jobs`, each a request of its own for the same framework: a line `job` with its number begins each of them,
+and each has its own last line. After a failure nothing more is done here: what went wrong may have spoilt the process.
 """
 
+import gc
 import importlib
 import json
 import os
@@ -26,7 +30,7 @@ BACKENDS = {
 FULL = (
     "out of memory", "outofmemory", "out_of_host_memory", "out_of_device_memory", "cl_mem_object_allocation_failure", "resource_exhausted",
     "out_of_resources", "not enough memory", "not enough gpu video memory", "allocate memory", "failed to allocate",
-    "insufficient memory", "e_outofmemory", "bad_alloc",
+    "insufficient memory", "e_outofmemory", "bad_alloc", "failed to map segment",
 )  # fmt: skip
 
 
@@ -60,9 +64,14 @@ def main():
     sys.modules["worker"] = sys.modules["__main__"]
     try:
         request = json.loads(sys.stdin.read())
+        for name in request.get("unset", ()):
+            os.environ.pop(name, None)
         say("import")
         backend = importlib.import_module(BACKENDS[request["framework"]])
-        say("result", **carry_out(request, backend))
+        if "jobs" in request:
+            in_turn(request["jobs"], backend)
+        else:
+            say("result", **carry_out(request, backend))
     except Skipped as reason:
         say("skipped", reason=str(reason))
     except MemoryError:
@@ -71,6 +80,17 @@ def main():
         name = type(error).__name__
         text = " ".join(str(error).split())[:600]
         say("failed", error=name + ": " + text if text else name, memory=is_memory(name, text))
+
+
+def in_turn(jobs, backend):
+    """One after another. What a backend lacks is the end of that job alone; any other error is that of the process."""
+    for number, job in enumerate(jobs):
+        say("job", number=number)
+        try:
+            say("result", **carry_out(job, backend))
+        except Skipped as reason:
+            say("skipped", reason=str(reason))
+        gc.collect()  # the next one shall find the memory that this one had
 
 
 def is_memory(name, text):
@@ -93,6 +113,7 @@ def within(request, wanted, share=1.0):
 
 def carry_out(request, backend):
     """What one request of any kind gives: a table for the result line."""
+    import measuring
     import timing
 
     worker_group = request.get("worker_group")
@@ -104,7 +125,7 @@ def carry_out(request, backend):
     say("device", **session.about())
     if request.get("job") == "operators":
         return {"operators": session.operators(request)}
-    if request.get("job") == "collective":
+    if request.get("job") in ("collective", "data_parallel"):
         return collective(request, session)
     if request.get("fine_tuning") and not getattr(backend, "FINE_TUNES", False):
         raise Skipped("fine-tuning is measured with torch's own devices, not with {}".format(request["framework"]))
@@ -120,20 +141,22 @@ def carry_out(request, backend):
     if request.get("job") == "verify":
         return found
     say("first")
-    first, warm, steps, steady = timing.warm_up(work.step, work.sync, within(request, request.get("warm_up", 10.0), 0.4))
+
+    def warm_limit():
+        return within(request, request.get("warm_up", 10.0), 0.4)
+
     if worker_group:
-        return dict(found, **beside_others(work, request, first, warm, steady))
-    say("measure", first_ms=first * 1e3, warm_ms=warm * 1e3, steps=steps, steady=steady)
-    samples, repeat = timing.sample(
-        work.step, work.sync, warm, within(request, request.get("duration", 3.0)),
-        lambda count, middle: say("progress", iterations=count, median_ms=middle * 1e3),
-    )  # fmt: skip
-    found.update(timing.summary(samples, repeat), first_ms=first * 1e3, steady=steady, items_per_step=work.items, unit=work.unit)
+        warm = timing.warm_up(work.step, work.sync, warm_limit())
+        return dict(found, **beside_others(work, request, warm.first, warm.warm, warm.steady))
+    times, samples = measuring.measure(
+        work, request.get("dtype", "float32"), found.get("outputs"), warm_limit, lambda: within(request, request.get("duration", 3.0)), say
+    )
+    found.update(times)
     found["memory_peak_bytes"] = work.memory_peak()
     found.update(work.found())
     found.update(work.places())
     if request.get("samples"):
-        found["samples_ms"] = [value * 1e3 for value in samples]
+        found["samples_ms"] = [value * 1e3 for value in samples.times]
     return found
 
 
@@ -146,8 +169,9 @@ def beside_others(work, request, first, warm, steady):
     say("measure")
     times, seconds = barrier.window(
         work.step, work.sync, request.get("duration", 3.0),
-        lambda count, mean: say("progress", iterations=count, median_ms=mean * 1e3),
+        lambda count, mean: say("progress", iterations=count, median_ms=mean * 1e3, step_ms=mean * 1e3, next_within=max(10.0, 30.0 * mean)),
     )  # fmt: skip
+    say("progress")
     kept, every = barrier.microseconds(times)
     return dict(
         work.found(), samples_us=kept, every=every, iterations=len(times), window_s=seconds, first_ms=first * 1e3, steady=steady,
@@ -156,8 +180,8 @@ def beside_others(work, request, first, warm, steady):
 
 
 def collective(request, session):
-    """An operation of all ranks together, by message size."""
-    run = getattr(session, "collective", None)
+    """What all ranks do together: an operation by message size, or training."""
+    run = getattr(session, request["job"], None)
     if run is None:
         raise Skipped("{} has no collective that is measured here".format(request["framework"]))
     return run(request)
@@ -181,8 +205,16 @@ class Work:
         """What correctness is judged by, on this side: a list of tables with name, max_relative_error, tolerance, note. Empty: none."""
         return []
 
+    def outcome(self):
+        """What the last step computed, outside the clock: None (nothing to compare), {"same": numbers} for work whose result is the same
+        at each step, {"loss": number} for training."""
+        return None
+
     def memory_peak(self):
         return None
+
+    memory_now = None
+    """Or a function: the bytes that are taken on the device now, where a backend can tell."""
 
     def found(self):
         """More for the result, known only after the measurement."""

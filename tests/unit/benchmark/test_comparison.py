@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.benchmark import comparison
+from gpudoctor.benchmark import comparison, repeatability
 from gpudoctor.facts import vocabulary
+from gpudoctor.model.measurement import OUT_OF_TIME
 from gpudoctor.reporters.measurement import comparison_text
+from gpudoctor.reporters.shared.layout import Terminal
 from gpudoctor.services import experimenting
 from gpudoctor.services.checking import RequestError
 
@@ -34,20 +36,37 @@ def one(here: dict[str, Any], there: dict[str, Any]) -> Any:
 def test_speed_is_the_time_there_by_the_time_here_with_both_intervals() -> None:
     row = one(measured(10.0, 3.0), measured(20.0, 4.0))
     assert row.speed == 2.0 and row.verdict == "faster"
-    reach = math.hypot(3.0, 4.0, comparison.BETWEEN_RUNS) / 100
+    reach = math.hypot(3.0, 4.0, repeatability.PROCESSOR["inference"]) / 100
     assert row.low == pytest.approx(2 * math.exp(-reach)) and row.high == pytest.approx(2 * math.exp(reach))
     assert one(measured(20.0), measured(10.0)).verdict == "slower"
 
 
 def test_what_lies_within_the_noise_is_the_same() -> None:
     assert one(measured(10.0, 3.0), measured(10.4, 3.0)).verdict == "same"
-    assert one(measured(10.0, 1.0), measured(10.4, 1.0)).verdict == "faster"
-    assert one(measured(10.0, 0.1), measured(10.15, 0.1)).verdict == "same"  # what two runs of the same differ by
+    assert one(measured(10.0, 1.0), measured(11.0, 1.0)).verdict == "faster"
+    assert one(measured(10.0, 0.1), measured(10.7, 0.1)).verdict == "same"  # what two runs of the same differ by
+
+
+def test_kinds_of_work_repeat_differently_well() -> None:
+    def verdict(backend: str, **changes: Any) -> str:
+        return str(one(measured(10.0, 0.1, backend=backend, **changes), measured(11.0, 0.1, backend=backend, **changes)).verdict)
+
+    assert verdict("cpu") == "faster" and verdict("cpu", workload="memory_bandwidth", task="micro") == "same"
+    assert verdict("cuda", workload="memory_bandwidth", task="micro") == "faster" and verdict("cuda", workload="launch") == "same"
+
+
+def test_what_others_took_of_the_processor_is_what_a_run_may_lack() -> None:
+    def verdict(share: float, here: float, there: float) -> str:
+        busy = {"conditions": {"others_share": share}, "noisy": "other processes took much"}
+        return str(one(measured(here, 1.0, **busy), measured(there, 1.0)).verdict)
+
+    assert verdict(0.3, 10.0, 13.0) == "unknown" and verdict(0.02, 10.0, 13.0) == "faster" and verdict(0.3, 10.0, 20.0) == "faster"
+    assert verdict(0.9, 10.0, 100.0) == "unknown"
 
 
 def test_a_run_that_was_disturbed_has_to_differ_by_more() -> None:
     assert one(measured(10.0, 1.0), measured(10.8, 1.0, noisy="other processes took 40 % of the processor")).verdict == "same"
-    assert one(measured(10.0, 1.0, noisy="x"), measured(12.0, 1.0)).verdict == "faster"
+    assert one(measured(10.0, 1.0, noisy="x"), measured(12.0, 1.0)).verdict == "faster"  # beyond both together
 
 
 def test_an_interval_that_holds_both_the_same_and_a_large_difference_tells_nothing() -> None:
@@ -74,6 +93,34 @@ def test_the_same_backend_is_preferred() -> None:
     ours = report(measured(10.0), measured(4.0, backend="cuda"))
     theirs = report(measured(8.0, backend="cuda"), measured(30.0))
     assert sorted(row.speed for row in comparison.compare(ours, theirs).rows) == [2.0, 3.0]
+
+
+def test_another_framework_is_paired_by_its_work_where_there_is_only_one() -> None:
+    opencl = measured(30.0, framework="torch-opencl", backend="ocl", device_name="pthread")
+    (row,) = comparison.compare(report(opencl), report(measured(10.0))).rows
+    assert (row.framework, row.speed, row.verdict) == ("torch-opencl by torch", pytest.approx(1 / 3), "slower")
+    assert "framework torch-opencl here, torch there" in row.differs and "backend ocl here, cpu there" in row.differs
+    openvino, ort = measured(5.0, framework="openvino"), measured(6.0, framework="onnxruntime")
+    family = comparison.compare(report(opencl), report(measured(10.0), openvino))
+    assert [each.framework for each in family.rows] == ["torch-opencl by torch"] and len(family.only_there) == 1
+    assert [each.framework for each in comparison.compare(report(openvino), report(ort)).rows] == ["openvino by onnxruntime"]
+    several = comparison.compare(report(openvino), report(ort, measured(10.0)))
+    assert several.rows == () and len(several.only_here) == 1 and len(several.only_there) == 2
+
+
+def test_what_a_framework_has_not_is_no_fault_of_another() -> None:
+    skipped = measured(1.0, framework="openvino", status="skipped", reason="it computes, it does not train", latency_ms=None)
+    assert comparison.compare(report(skipped), report(measured(10.0))).broken == ()
+    assert comparison.compare(report({**skipped, "status": "failed"}), report(measured(10.0))).broken != ()
+    assert comparison.compare(report({**skipped, "framework": "torch"}), report(measured(10.0))).broken != ()
+    late = {**skipped, "framework": "torch", "reason": f"{OUT_OF_TIME}; it was stopped at 'build'"}
+    assert comparison.compare(report(late), report(measured(10.0))).broken == (), "a minute that was too short is none either"
+
+
+def test_a_name_that_is_too_long_has_a_line_of_its_own() -> None:
+    found = comparison.compare(report(measured(5.0, framework="openvino")), report(measured(6.0, framework="onnxruntime")))
+    lines = comparison_text.render(found, Terminal(width=80)).splitlines()
+    assert "resnet50 inference openvino by onnxruntime float32 b16" in lines and all(len(line) <= 80 for line in lines)
 
 
 def test_a_failure_on_one_side_is_told() -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.benchmark import flop_model, workload_list
+from gpudoctor.benchmark import flop_model, turns, workload_list
 from gpudoctor.benchmark.devices import DeviceError, MeasurementTarget, canonical, choose, targets
-from gpudoctor.benchmark.job_plan import Budget, MeasurementRequestError, ValidateOptions, check, hang_limit, plan, seconds
+from gpudoctor.benchmark.job_plan import Budget, MeasurementRequestError, ValidateOptions, check, hang_limit, plan, seconds, startup
 from gpudoctor.benchmark.monitors.monitor_choice import gpu_of
 from gpudoctor.model.facts import Facts, Known, Unknown
 
@@ -160,16 +160,31 @@ def test_each_workload_can_be_drawn_or_is_small_and_costs_are_known() -> None:
 
 def test_quick_begins_with_what_says_most_and_keeps_a_processor_small() -> None:
     jobs = plan(CPU, ValidateOptions())
-    assert [(job.workload.id, job.task) for job in jobs[:3]] == [
-        ("matmul", "micro"),
-        ("memory_bandwidth", "micro"),
-        ("resnet18", "inference"),
-    ]
+    assert [(job.workload.id, job.task) for job in jobs[:3]] == [("resnet18", "inference"), ("resnet18", "training"), ("matmul", "micro")]
     assert {job.batch for job in jobs if job.workload.options.get("batch") == 16} == {4}
     assert not [job for job in jobs if "device" in job.workload.id]
     there = plan(XPU, ValidateOptions())
     assert {job.batch for job in there if job.workload.options.get("batch") == 16} == {16}
     assert {"host_to_device", "device_to_host"} <= {job.workload.id for job in there}
+
+
+def test_an_accelerator_runs_networks_in_the_narrow_type_of_its_kind_beside_float32() -> None:
+    def types(backend: str, **asked: Any) -> dict[str, set[str]]:
+        found: dict[str, set[str]] = {}
+        for job in plan(MeasurementTarget(framework="torch", device="x:0", python="/p", backend=backend), ValidateOptions(**asked)):
+            found.setdefault(job.workload.id, set()).add(job.dtype)
+        return found
+
+    assert types("cuda")["resnet50"] == {"float32", "float16"} and types("xpu")["resnet50"] == {"float32", "bfloat16"}
+    assert types("cuda")["launch"] == {"float32"} and types("cpu")["resnet50"] == {"float32"}
+    assert types("ocl")["resnet50"] == {"float32"}, "no mixed precision there"
+    assert types("cuda", full=True)["resnet50"] == {"float32", "bfloat16", "float16"} and types("cuda", full=True)["unet_sd15"] == {
+        "float16"
+    }
+    assert types("cuda", workloads=("resnet50",))["resnet50"] == {"float32"}, "what is named is what is measured"
+    order = sorted(plan(XPU, ValidateOptions()), key=lambda job: job.place)
+    assert [(job.workload.id, job.dtype) for job in order[:2]] == [("resnet18", "float32")] * 2
+    assert [job.task for job in order if job.dtype == "bfloat16" and job.network][:2] == ["inference", "training"]
 
 
 def test_full_holds_all_that_the_framework_does() -> None:
@@ -263,8 +278,47 @@ def test_a_network_that_was_slow_once_is_no_reason_to_try_nothing_more() -> None
 def test_quick_is_within_a_minute_on_a_processor_of_two_cores() -> None:
     budget, taken = Budget({"torch cpu": 1.2e11}), 0.0
     done = []
-    for job in plan(CPU, ValidateOptions()):
-        if budget.fits(job, 50 - taken):
-            taken += seconds(job, 1.2e11)
-            done.append((job.workload.id, job.task))
+    waiting = turns.in_order([(CPU, plan(CPU, ValidateOptions()))], True)
+    for turn in waiting:
+        jobs, _ = turns.fitting(turn, budget, 50 - taken)
+        taken += budget.together(jobs)
+        done += [(job.workload.id, job.task) for job in jobs]
     assert taken < 50 and ("resnet18", "training") in done and ("resnet50", "inference") in done
+
+
+# --- turns
+
+
+def test_small_measurements_share_a_process_and_the_others_do_not() -> None:
+    found = turns.in_order([(XPU, plan(XPU, ValidateOptions(full=True)))], False)
+    shared = [turn for turn in found if len(turn.jobs) > 1]
+    assert len(shared) == 1 and {job.task for job in shared[0].jobs} == {"micro"} and len(shared[0].jobs) == 8
+    assert sum(len(turn.jobs) for turn in found) == len(plan(XPU, ValidateOptions(full=True)))
+
+
+def test_jobs_that_share_a_process_start_once() -> None:
+    small = [job for job in plan(CPU, ValidateOptions(full=True)) if not job.network]
+    budget = Budget()
+    assert budget.together(small) == pytest.approx(sum(map(budget.expected, small)) - (len(small) - 1) * startup(small[0]))
+    assert budget.together([]) == 0.0
+
+
+def test_of_small_measurements_those_are_done_that_fit() -> None:
+    turn = next(turn for turn in turns.in_order([(CPU, plan(CPU, ValidateOptions()))], True) if len(turn.jobs) > 2)
+    budget = Budget()
+    kept, rest = turns.fitting(turn, budget, budget.together(turn.jobs[:2]) + 0.01)
+    assert (kept, rest) == (turn.jobs[:2], turn.jobs[2:]) and turns.fitting(turn, budget, 0.0) == ((), turn.jobs)
+    assert turns.fitting(turn, budget, None) == (turn.jobs, ())
+
+
+def test_a_first_turn_leaves_the_others_what_they_need_and_no_less_than_its_share() -> None:
+    other = MeasurementTarget(framework="openvino", device="openvino:CPU", python="/p", backend="cpu")
+    waiting = turns.in_order([(each, plan(each, ValidateOptions())) for each in (CPU, other)], True)
+    assert [(turn.first, turn.jobs[0].target.framework) for turn in waiting[:4]] == [
+        (True, "torch"), (True, "openvino"), (True, "torch"), (False, "torch"),
+    ]  # fmt: skip
+    budget = Budget()
+    needed = turns.seconds(waiting[1:3], budget)
+    assert turns.limit(waiting, budget, needed + 40.0) == pytest.approx(40.0)
+    assert turns.limit(waiting, budget, 30.0) == pytest.approx(max(30.0 - needed, 10.0))
+    assert turns.limit(waiting[3:], budget, 12.0) == 12.0

@@ -286,3 +286,14 @@ def test_power_of_several_cards_is_added_and_told_of_a_minute_or_more() -> None:
     assert joules is not None and joules.watts == pytest.approx(250.0) and why == ""
     assert told(100.0, seconds=5.0) == (None, "5 s are too short for it: --full, or --duration 60")
     assert told(100.0, None, seconds=61.0) == (None, "no energy counter: none")
+
+
+def test_training_by_two_processes_divides_the_batch() -> None:
+    """Each rank a part; the gradients are compared by the workers, so a processor is enough."""
+    ((_, jobs),) = replica_jobs.plans([CPU], ValidateOptions(workloads=("ddp_training",), batches=(6,)))
+    (job,) = jobs
+    assert (job.task, job.batch, job.replicas, job.messages) == ("training", 6, 2, ())
+    requests = replica_jobs.members(job, "/meet")
+    assert [one["job"] for one in requests] == ["data_parallel"] * 2 and [one["options"]["batch"] for one in requests] == [3, 3]
+    assert [one["worker_group"]["rank"] for one in requests] == [0, 1] and requests[0]["workload"] == "resnet18"
+    assert not any(job.workload.id == "ddp_training" for _, jobs in replica_jobs.plans([CPU], ValidateOptions()) for job in jobs)

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from gpudoctor.benchmark.devices import MeasurementTarget
+from gpudoctor.benchmark.flop_model import FOLDER, WORKER
 from gpudoctor.benchmark.job_plan import ValidateOptions, plan
 from gpudoctor.benchmark.monitors.monitor import Seen
 from gpudoctor.benchmark.results import MeasuredDevice, judged, measurement
@@ -115,6 +116,23 @@ def test_each_way_to_fail_has_its_reason_and_stage(tmp_path: Path, body: str, re
     assert time.monotonic() - began < 25
     said = told(answer)
     assert said.status == FAILED and said.reason == answer.reason and said.stage == answer.stage and said.throughput is None
+
+
+def test_a_step_that_hangs_is_ended_long_before_the_limit(tmp_path: Path) -> None:
+    body = "say('measure')\nsay('progress', next_within=1.0, step_ms=300.0)\nwhile True: pass"
+    answer = run(tmp_path, body, limit=60.0)
+    assert answer.status == FAILED and not answer.late and not answer.out_of_memory and answer.seconds < 20
+    assert answer.reason == "measure: no answer for 1 s; the step before took 0.3 s"
+
+
+def test_a_hang_at_the_end_of_the_time_is_no_lateness(tmp_path: Path) -> None:
+    answer = run(tmp_path, "say('measure')\nsay('progress', next_within=3.0, step_ms=1.0)\ntime.sleep(100)", limit=1.0)
+    assert not answer.late and answer.reason == "measure: no answer for 3 s; the step before took 1 ms"
+
+
+def test_a_worker_that_only_sleeps_where_it_should_compute_is_ended(tmp_path: Path) -> None:
+    answer = run(tmp_path, "say('correctness')\ntime.sleep(100)", limit=60.0, idle=1.5)
+    assert not answer.late and re.search(r"correctness: no answer for \d s, and it took no processor time for 2 s", answer.reason), answer
 
 
 def test_a_crash_after_the_result_does_not_take_it_back(tmp_path: Path) -> None:
@@ -355,3 +373,46 @@ def test_noise_is_told_with_its_cause() -> None:
         "other processes took 40 % of the processor; the median is known within 12 % only; not steady when the warm-up was over"
     )
     assert said.notes == ("energy not known: needs root",)
+
+
+def test_jobs_that_share_a_worker_have_an_answer_each_and_a_crash_is_that_of_the_job_at_work(tmp_path: Path) -> None:
+    answers: list[WorkerAnswer] = []
+    last = run(
+        tmp_path,
+        f"""
+        say('job', number=0); say('device', threads=2); say('measure'); say('result', **{GOOD!r})
+        say('job', number=1); say('build'); say('skipped', reason='no such thing')
+        say('job', number=2); say('build')
+        os.kill(os.getpid(), signal.SIGSEGV)
+        """,
+        on_answer=answers.append,
+    )
+    assert [(one.status, one.stage, one.reason) for one in answers] == [(OK, "measure", ""), (SKIPPED, "build", "no such thing")]
+    assert told(answers[0]).throughput.value == pytest.approx(800.0)
+    assert (last.status, last.stage, last.reason) == (FAILED, "build", "build: died of SIGSEGV")
+
+
+def test_the_real_worker_does_its_jobs_in_turn_and_ends_at_the_first_that_fails(tmp_path: Path) -> None:
+    request = {"framework": "torch", "device": "cpu", "workload": "launch", "task": "micro"}
+    (tmp_path / "torch_backend.py").write_text(
+        textwrap.dedent("""
+        from worker import Skipped
+        class Session:
+            def about(self): return {"device": "cpu"}
+            def operators(self, request):
+                if request["workload"] == "skip": raise Skipped("not here")
+                if request["workload"] == "fail": raise RuntimeError("broken")
+                return [request["workload"]]
+        def open_session(request): return Session()
+        """)
+    )
+    source = Path(WORKER).read_text().replace('[FOLDER, os.path.join(FOLDER, "backends")]', f"[{str(tmp_path)!r}, {FOLDER!r}]")
+    (tmp_path / "worker.py").write_text(source)
+    jobs = [{**request, "job": "operators", "workload": name} for name in ("one", "skip", "two", "fail", "never")]
+    answers: list[WorkerAnswer] = []
+    last = ask(
+        LocalHost(), sys.executable, {"framework": "torch", "jobs": jobs}, limit=20.0, worker=str(tmp_path / "worker.py"),
+        on_answer=answers.append,
+    )  # fmt: skip
+    assert [one.status for one in answers] == [OK, SKIPPED, OK] and answers[2].result["operators"] == ["two"]
+    assert (last.status, last.reason) == (FAILED, "device: RuntimeError: broken")

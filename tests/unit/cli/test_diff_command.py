@@ -82,7 +82,8 @@ def test_a_page_of_the_changes(tmp_path: Path) -> None:
     [
         ("a.json", b"{", "no JSON"), ("a.json", b'{"a": 1}', "names no schema"),
         ("a.json", b'{"schema": "gpudoctor.plan/1"}', "gpudoctor.plan/1"),
-        ("a.json", b'{"schema": "gpudoctor.report/1"}', "without facts"), ("a.json", b'{"a":' * 100_000, "no JSON"),
+        ("a.json", b'{"schema": "gpudoctor.report/1"}', "a.json: tool: is missing; expected a table"),
+        ("a.json", b'{"a":' * 100_000, "no JSON"),
         ("a.zip", b"PK\x03\x04 broken", "a.zip"), ("a.txt", b"text", "not a capture"),
     ],
 )  # fmt: skip
@@ -98,10 +99,13 @@ def test_unreadable_input_is_one_line_and_exit_2(
 def test_escapes_in_a_report_reach_no_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bad = "\x1b]0;x\x07\x1b[31m\u202eevil"
     facts = {"kernel": {"release": bad}, "gpus": [{"address": bad, "name": bad}], "env": {bad: bad}}
-    finding = {"id": bad, "key": bad, "severity": "error", "layer": bad, "title": bad}
-    document = {"schema": "gpudoctor.report/1", "facts": facts, "findings": [finding], "created": bad}
     path = tmp_path / "r.json"
-    path.write_text(json.dumps(document))
+    assert run("check", "--capture", STUB, "--format", "json", "-o", str(path)) == 1
+    document = json.loads(path.read_text())
+    document["findings"][0] |= {"key": bad, "title": bad}
+    document["stacks"][0] |= {"title": bad}
+    document["tool"]["version"], document["catalogue"]["version"] = bad, bad
+    path.write_text(json.dumps({**document, "facts": facts}))
     for form in ("text", "json"):
         run("diff", HEALTHY, str(path), "--format", form, "-v")
         out = capsys.readouterr().out

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from gpudoctor.facts import vocabulary
-from gpudoctor.knowledge.loader import heads
+from gpudoctor.knowledge.loader import our_catalogue
 
 COUNTED = """
 import json, re, sys
@@ -30,14 +30,14 @@ def building(table, *given, **more):
     return build(table, *given, **more)
 loader.check_from = building
 text = b"RuntimeError: CUDA error: no kernel image is available for execution on the device\\n"
-found = explaining.explain([text], explaining.ExplainRequest())
+found = explaining.explain(explaining.ExplainRequest(text=[text]))
 print(json.dumps({"compiled": compiled, "built": built, "modules": sorted(sys.modules), "found": len(found.report.findings)}))
 """
 
 
 @pytest.mark.starts_processes("what is imported at the start is counted in a fresh Python")
 def test_a_short_text_builds_and_imports_only_what_it_needs() -> None:
-    heads(vocabulary.items())  # the bundle of this checkout is fresh from here on: making it compiles every expression of a check
+    our_catalogue(vocabulary.items())  # fresh from here on: making it compiles every expression of a check
     run = subprocess.run([sys.executable, "-c", COUNTED], capture_output=True, text=True, check=True, timeout=120)
     told = json.loads(run.stdout)
     assert told["found"] and len(told["built"]) < 15, told["built"]

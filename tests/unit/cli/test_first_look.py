@@ -12,14 +12,14 @@ from machine_builder import Machine
 
 from gpudoctor import cli
 from gpudoctor.reporters.report.overview_text import commands, render
-from gpudoctor.services.overview import look
+from gpudoctor.services.overview import OverviewRequest, look
 
 MACHINES = sorted(path for path in (Path(__file__).parents[2] / "machines").iterdir() if path.is_dir())
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda path: path.name)
 def test_every_machine_fits_one_screen_with_three_commands_that_exist(machine: Path) -> None:
-    seen = look(str(machine))
+    seen = look(OverviewRequest(capture=str(machine)))
     text = render(seen.report, seen.choice)
     lines = text.splitlines()
     assert len(lines) <= 23 and max(map(len, lines)) <= 80, text
@@ -31,7 +31,7 @@ def test_every_machine_fits_one_screen_with_three_commands_that_exist(machine: P
 
 
 def first_of(machine: str) -> list[str]:
-    seen = look(str(MACHINES[0].parent / machine))
+    seen = look(OverviewRequest(capture=str(MACHINES[0].parent / machine)))
     return [command for command, _ in commands(seen.report, seen.choice)]
 
 
@@ -43,7 +43,7 @@ def test_the_state_of_the_machine_chooses_the_commands(tmp_path: Path) -> None:
     assert "gpudoctor capture -o machine.tar.gz" in first_of("vm-virtio-only")
     assert first_of("wsl2-b580")[0] == "gpudoctor check"
     bare = Machine("bare").linux("ubuntu 22.04", "6.8.0-51-generic").nvidia().environment_of({}).expect().write(tmp_path)
-    seen = look(str(bare))
+    seen = look(OverviewRequest(capture=str(bare)))
     assert commands(seen.report, seen.choice)[0][0] == "gpudoctor setup cuda --plan"
     assert "PyTorch on NVIDIA GPUs would serve it" in " ".join(render(seen.report, seen.choice).split())
 

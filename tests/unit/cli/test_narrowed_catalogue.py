@@ -24,7 +24,7 @@ Nvidia driver version: 550.54.15
 
 def told(text: str, *, whole: bool) -> Report:
     """`why` asks for the outcome of every check, so that none may be left out."""
-    return explain([text.encode()], ExplainRequest(why=whole)).report
+    return explain(ExplainRequest(text=[text.encode()], why=whole)).report
 
 
 @pytest.fixture(scope="module")

@@ -33,7 +33,12 @@ def capture(folder: Path, files: dict[str, str | bytes]) -> str:
 
 def report(folder: Path, facts: object, **more: object) -> str:
     path = folder / "report.json"
-    path.write_text(json.dumps({"schema": "gpudoctor.report/1", "facts": facts, "findings": [], **more}))
+    whole = {
+        "schema": "gpudoctor.report/1", "tool": {"name": "gpudoctor", "version": "1"}, "created": "2026-11-20T10:00:00Z", "origin": "live",
+        "facts": facts, "stacks": [], "findings": [], "measurements": [], "redactions": {},
+        "summary": {"errors": 0, "warnings": 0, "infos": 0, "unknown": 0, "first_broken": None},
+    }  # fmt: skip
+    path.write_text(json.dumps({**whole, **more}))
     return str(path)
 
 
@@ -73,16 +78,41 @@ def test_numbers_of_400_digits_in_what_tools_said_are_unknown(tmp_path: Path, ca
 
 
 @pytest.mark.parametrize(
-    "more",
+    ("more", "said"),
     [
-        {"summary": 5}, {"summary": {"errors": "x"}}, {"measurements": [{"latency_ms": {"median": "x"}, "batch": None}, 5]},
-        {"unknown": [1]}, {"tool": "x", "stacks": {}}, {"catalogue": [], "unknown": {}},
+        ({"summary": 5}, "summary: expected a table, found 5"), ({"summary": {"errors": "x"}}, "summary.errors: expected a whole number"),
+        ({"measurements": [{"latency_ms": {"median": "x"}, "batch": None}, 5]}, "measurements[0].latency_ms.median: expected a number"),
+        ({"unknown": [1]}, "unknown: expected a table, found a list"),
+        ({"tool": "x", "stacks": {}}, "tool: expected a table, found a text"),
+        ({"stacks": {}}, "stacks: expected a list, found a table"), ({"catalogue": [], "unknown": {}}, "catalogue: expected a table"),
+        ({"findings": [{"id": "\x1b[31m"}]}, "findings[0].id: expected a text that matches"),
     ],
 )  # fmt: skip
-def test_a_report_with_odd_parts_does_not_crash(more: dict[str, object], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    odd = report(tmp_path, {"gpus": [{"memory_bytes": 10**29}], "memory": {"total_bytes": 10**29}}, **more)
+def test_a_report_with_odd_parts_is_one_line_with_file_and_key(
+    more: dict[str, object], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd = report(tmp_path, {"gpus": []}, **more)
+    for words in (
+        ["check", "--capture", odd],
+        ["report", "--capture", odd],
+        ["diff", odd, odd],
+        ["explain", odd],
+        ["audit", "--capture", odd],
+    ):
+        status, error = run(capsys, *words)
+        assert status == 2 and f"{odd}: {said}" in error and error.count("\n") == 1 and "\x1b" not in error, words
+
+
+def test_absurd_numbers_in_a_report_do_not_crash(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    odd = report(tmp_path, {"gpus": [{"memory_bytes": 10**29}], "memory": {"total_bytes": 10**29}})
     for words in (["check", "--capture", odd], ["report", "--capture", odd], ["diff", odd, odd]):
-        assert run(capsys, *words)[0] in (0, 1, 2)
+        assert run(capsys, *words)[0] in (0, 1)
+
+
+def test_explain_reads_a_report_that_is_cut_off_as_a_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cut = Path(report(tmp_path, {"gpus": []}, unknown={"a": "CUDA error: no kernel image is available for execution on the device"}))
+    cut.write_text(cut.read_text()[:-1])
+    assert run(capsys, "explain", str(cut))[0] in (0, 1)
 
 
 def test_a_policy_3000_deep_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

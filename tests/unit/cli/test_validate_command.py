@@ -18,7 +18,7 @@ from gpudoctor.benchmark.devices import MeasurementTarget
 from gpudoctor.benchmark.job_plan import ValidateOptions, plan
 from gpudoctor.model.measurement import Latency, Measurement, Throughput
 from gpudoctor.reporters.shared.schema import complaints
-from gpudoctor.services import validating
+from gpudoctor.services import checking, validating
 
 TARGET = MeasurementTarget(framework="torch", device="cpu", python="/p", backend="cpu")
 GOOD = Measurement(
@@ -68,6 +68,55 @@ def test_an_environment_without_frameworks_cannot_be_told(tmp_path: Path, capsys
     assert shown.out.startswith("Nothing was measured.") and "no framework works in this environment" in shown.err
     assert cli.run(["validate", "--python", str(tmp_path / "env"), "--device", "cuda:0"]) == 2
     assert "torch is not in" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["missing/report.json", "file/report.json", "folder"])
+def test_an_output_that_cannot_be_written_is_said_before_anything_is_measured(
+    name: str, answer: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("")
+    got = answer(GOOD)
+    assert cli.run(["validate", "-o", str(tmp_path / name)]) == 2
+    assert got == [] and "cannot be written" in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
+
+
+def test_what_was_measured_is_shown_where_the_disk_is_full_by_then(
+    answer: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(text: str, path: str) -> None:
+        raise cli.BadInput(f"{path} cannot be written (No space left on device); give -o another file")
+
+    answer(GOOD)
+    monkeypatch.setattr("gpudoctor.cli.output.write", full)
+    assert cli.run(["validate", "-o", str(tmp_path / "report.txt")]) == 2
+    shown = capsys.readouterr()
+    assert "40.00 images/s" in shown.out and "No space left on device" in shown.err
+
+
+def test_an_interrupted_run_says_so_and_reports(answer: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    found = validating.Validated(report=replace(report(), findings=(), measurements=(GOOD,)), targets=(TARGET,), interrupted=True)
+    monkeypatch.setattr(validating, "validate", lambda *_: found)
+    assert cli.run(["validate"]) == 130
+    shown = capsys.readouterr()
+    assert "40.00 images/s" in shown.out and shown.err == "gpudoctor: interrupted; the report holds what was finished\n"
+
+
+def test_a_framework_that_cannot_be_imported_is_a_finding_and_no_wrong_usage(
+    answer: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = validating.Validated(report=replace(report(), findings=()), targets=(), broken=("torch cannot be imported (ImportError: x)",))
+    monkeypatch.setattr(validating, "validate", lambda *_: found)
+    assert cli.run(["validate"]) == 1
+    assert capsys.readouterr().err == "gpudoctor: torch cannot be imported (ImportError: x); for the reason: gpudoctor check\n"
+
+    def refuse(*_: Any) -> None:
+        raise checking.FrameworkBroken("--device cpu: torch cannot be imported (ImportError: x)")
+
+    monkeypatch.setattr(validating, "validate", refuse)
+    assert cli.run(["validate", "--device", "cpu"]) == 1
+    assert capsys.readouterr().err == "gpudoctor: --device cpu: torch cannot be imported (ImportError: x)\n"
 
 
 def test_options_arrive(answer: Any, tmp_path: Path) -> None:
@@ -148,7 +197,7 @@ def test_the_moving_table_is_redrawn_in_place_and_wiped(monkeypatch: pytest.Monk
     monkeypatch.setattr(sys, "stderr", out)
     screen = MeasurementScreen({"no_color": True, "quiet": False})
     jobs = plan(TARGET, ValidateOptions(workloads=("resnet50", "matmul")))
-    screen.planned(jobs)
+    screen.planned(jobs, 30.0)
     for job in jobs[:2]:
         screen.begins(job)
         screen.stage(job, "build", {})
@@ -168,9 +217,21 @@ def test_a_pipe_gets_no_moving_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", out)
     screen = MeasurementScreen({"no_color": False, "quiet": False})
     job = plan(TARGET, ValidateOptions())[0]
-    screen.planned([job])
+    screen.planned([job], 30.0)
     screen.begins(job)
     screen.stage(job, "progress", {"median_ms": 1.0})
     screen.ends(job, GOOD)
+    screen.left(10.0)
     screen.clear()
     assert out.getvalue() == ""
+
+
+def test_a_long_run_says_beforehand_how_long_it_takes_and_quiet_does_not(capsys: pytest.CaptureFixture[str]) -> None:
+    from gpudoctor.cli.validate import MeasurementScreen
+
+    jobs = plan(TARGET, ValidateOptions(full=True))
+    MeasurementScreen({"no_color": False, "quiet": True}).planned(jobs, 1800.0)
+    MeasurementScreen({"no_color": False, "quiet": False}).planned(jobs, 60.0)
+    assert capsys.readouterr().err == ""
+    MeasurementScreen({"no_color": False, "quiet": False}).planned(jobs, 1800.0)
+    assert capsys.readouterr().err == f"gpudoctor: {len(jobs)} measurements, about 30 min\n"

@@ -1,9 +1,11 @@
+from dataclasses import replace
+
 from gpudoctor.diagnosis.diagnose import diagnose, in_reading_order
 from gpudoctor.diagnosis.ladders import demote_unused, first_broken, ladder, used_stacks
 from gpudoctor.knowledge.structure import check_from, stack_from
 from gpudoctor.model.check import Stack
 from gpudoctor.model.condition import ALWAYS
-from gpudoctor.model.facts import Facts, Known, Unknown
+from gpudoctor.model.facts import Absent, Facts, Known, Unknown
 from gpudoctor.model.signature import COMPLAINT, FAILURE, Hit
 from gpudoctor.model.stack_names import StackNames
 
@@ -195,3 +197,187 @@ def test_first_broken_names_the_stack_in_use():
     found = in_reading_order(diagnose([make("wheel")], known)[0], used_stacks([STACK], known))
     assert first_broken(found, [ladder(STACK, known, found, True)]) == "torch-xpu/framework"
     assert first_broken([], [ladder(STACK, known, [], True)]) is None
+
+
+def found_of(check, known=None, hits=None):
+    (finding,) = diagnose([check], known or facts(), hits=hits)[0]
+    return finding
+
+
+def test_a_finding_carries_all_that_its_check_says_filled_in():
+    check = make(
+        "a", title="{os.id} is old", explanation="It is {os.id}.", ask="How old is {os.id}?", look="cat /etc/{os.id}",
+        advice={"do": "Leave {os.id}.", "steps": ["dnf up"], "env": {"A": "{os.id}", "B": "{never}"}, "recipe": "cpu", "needs_reboot": True,
+                "otherwise": ["Stay on {os.id}."]},
+    )  # fmt: skip
+    finding = found_of(check, facts(**{"os.id": "fedora"}))
+    assert (finding.title, finding.explanation, finding.ask, finding.look) == (
+        "fedora is old", "It is fedora.", "How old is fedora?", "cat /etc/fedora",
+    )  # fmt: skip
+    assert (finding.severity, finding.layer, finding.stacks, finding.subjects) == ("error", "framework", ("torch-xpu",), ("framework",))
+    advice = finding.advice
+    assert (advice.text, advice.commands, dict(advice.env)) == ("Leave fedora.", ("dnf up",), {"A": "fedora"})
+    assert (advice.recipe, advice.needs_reboot, advice.otherwise, advice.windows) == ("cpu", True, ("Stay on fedora.",), False)
+    assert found_of(check, facts(**{"platform.kind": "windows"})).advice.windows
+
+
+def test_evidence_is_what_the_text_says_and_then_the_facts_with_their_source():
+    check = make(
+        "a", signature=SAID["signature"], applies={"fact": "os.id", "is": "fedora"},
+        problem={"all": [{"fact": "bad", "is": True}, {"fact": "gone", "absent": True}, {"fact": "empty", "is": ""}]},
+    )  # fmt: skip
+    known = Facts({"bad": Known(True, "lspci"), "gone": Absent(), "empty": Known(""), "os.id": Known("fedora")})
+    said = [Hit(line=line, quote=f"device is lost {line}", strength=20, source="log") for line in (1, 2, 3, 4)]
+    finding = found_of(check, known, {"a": said})
+    assert finding.evidence == (
+        f"{said[0].place}: device is lost 1", f"{said[1].place}: device is lost 2", f"{said[2].place}: device is lost 3",
+        "bad: yes (lspci)", "os.id: fedora",
+    )  # fmt: skip
+    assert (finding.said_at, finding.strength, finding.confirmed) == ((1, 2, 3, 4), 20, 5)
+
+
+def test_what_a_machine_said_has_no_line():
+    assert found_of(make("a", **SAID), hits={"a": [hit(line=0), hit(line=1), hit(line=2)]}).said_at == (1, 2)
+
+
+def test_one_finding_of_several_items_names_all_of_them_once():
+    check = make(
+        "closed", for_each="gpus", problem={"fact": "gpu.access", "is": False}, stacks=["torch-xpu", "opencl"],
+        advice={"do": "do", "steps": ["chmod {gpu.node}", "reboot"]}, subject="",
+    )  # fmt: skip
+    gpus = [{"address": str(number), "name": name, "access": False, "node": f"/dev/{number}", "stacks": [stack]}
+            for number, name, stack in ((1, "A770", "opencl"), (2, "A770", "torch-xpu"), (3, "B580", "opencl"))]  # fmt: skip
+    finding = found_of(check, facts(gpus=gpus))
+    assert (finding.title, finding.subjects, finding.stacks) == ("closed A770 (and 2 more)", ("1", "2", "3"), ("opencl", "torch-xpu"))
+    assert finding.advice.commands == ("chmod /dev/1", "reboot", "chmod /dev/2", "chmod /dev/3")
+    assert finding.evidence == ("gpu.access: no",)
+    assert found_of(check, facts(gpus=gpus[:2])).title == "closed A770", "all are called alike"
+    assert found_of(check, facts(gpus=gpus[:1])).key == found_of(check, facts(gpus=[{**gpus[0], "name": "x"}])).key
+    assert found_of(check, facts(gpus=gpus[:1])).key != found_of(check, facts(gpus=gpus[1:2])).key
+
+
+def test_an_item_is_named_by_the_first_of_its_names_that_it_has():
+    check = make("closed", for_each="gpus", problem={"fact": "gpu.access", "is": False})
+    items = [{"address": "", "id": "i", "name": "n"}, {"name": "n", "file": "f"}, {"file": "f", "path": "p"}, {"path": "p"}, {}, "odd"]
+    gpus = [{**item, "access": False} if isinstance(item, dict) else item for item in items]
+    assert found_of(check, facts(gpus=gpus)).subjects == ("i", "n", "f", "p", "?")
+    assert found_of(make("a", subject="{os.id}"), facts(**{"os.id": "arch"})).subjects == ("arch",)
+
+
+def outcome(check, known, said=()):
+    return {trace.outcome for trace in diagnose([check], Facts(known), hits={"a": list(said)} if said else None)[1]}
+
+
+YES, NO = Known(True), Known(False)
+
+
+def test_the_outcome_of_a_check_of_facts():
+    check = make("a", applies={"fact": "here", "is": True}, suspect={"fact": "odd", "is": True})
+    assert outcome(check, {"here": NO, "bad": YES}) == {"not-applicable"}
+    assert outcome(check, {"bad": YES}) == {"undetermined"}
+    assert outcome(check, {"here": YES, "bad": YES}) == {"problem"}
+    assert outcome(check, {"here": YES, "bad": NO, "odd": YES}) == {"problem"}
+    assert outcome(check, {"here": YES, "bad": NO, "odd": NO}) == {"ok"}
+    assert outcome(check, {"here": YES, "odd": NO}) == {"undetermined"}
+
+
+def test_the_outcome_of_a_check_with_a_message():
+    given = {"signature": SAID["signature"], "applies": {"fact": "here", "is": True}, "suspect": {"fact": "odd", "is": True}}
+    quiet, eager = make("a", **given), make("a", proactive=True, **given)
+    sure = {"here": YES, "bad": YES}
+    assert (outcome(quiet, sure), outcome(eager, sure)) == ({"undetermined"}, {"problem"}), "without the message"
+    assert outcome(quiet, {"here": YES, "bad": NO}) == {"ok"}
+    assert outcome(quiet, {}, [hit()]) == {"problem"}, "the message alone"
+    assert outcome(quiet, {"here": NO, "bad": YES}, [hit()]) == {"not-applicable"}
+    assert outcome(quiet, {"here": YES, "bad": NO}, [hit()]) == {"ok"}
+    assert outcome(quiet, {"here": YES, "bad": NO, "odd": YES}, [hit()]) == {"problem"}
+
+
+def test_what_a_message_captured_is_a_fact_and_its_trace_quotes_it():
+    check = make("a", title="{said.code}", **SAID)
+    said = Hit(line=3, quote="device is lost: 77", strength=20, captures={"code": "77"})
+    found, (trace,) = diagnose([check], facts(), hits={"a": [said]})
+    assert found[0].title == "77"
+    assert (trace.said.truth, trace.said.seen, trace.said.source) == ("true", "device is lost: 77", said.place)
+    silent = diagnose([check], facts())[1][0].said
+    assert (silent.truth, silent.text, silent.seen) == ("unknown", "a text shows its message", "not in the text")
+
+
+def test_a_message_counts_where_the_text_names_no_card_and_each_card_where_it_does():
+    check = make("a", for_each="gpus", signature=SAID["signature"], problem={"fact": "gpu.bad", "is": True})
+    assert found_of(check, Facts({}), {"a": [hit()]}).subjects == ("framework",)
+    gpus = [{"name": "x", "bad": True}, {"name": "y", "bad": False}]
+    assert found_of(check, facts(gpus=gpus), {"a": [hit()]}).subjects == ("x",)
+    assert diagnose([check], facts(gpus=[]))[1] == []
+
+
+def test_the_trace_of_a_collection_that_is_not_known_says_so():
+    check = make("closed", for_each="gpus", problem={"fact": "gpu.access", "is": False})
+    (trace,) = diagnose([check], Facts({"gpus": Unknown("timeout")}))[1]
+    assert (trace.check, trace.subject, trace.problem) == ("closed", "gpus", None)
+    assert (trace.applies.truth, trace.applies.text, trace.applies.seen) == ("unknown", "gpus is known", "unknown: timeout")
+
+
+def test_a_fact_beside_prose_makes_likely_what_alone_is_possible():
+    prose = make("a", signature=SAID["signature"])
+    assert (confidence(prose, "prose"), confidence(prose, "prose", Facts({"bad": Unknown()}))) == ("likely", "possible")
+    common = Hit(line=1, quote="out of memory", strength=9, role=FAILURE, distinct=False)
+    assert found_of(prose, Facts({"bad": Unknown()}), {"a": [common]}).confidence == "possible"
+    assert found_of(prose, Facts({"bad": Unknown()}), {"a": [common, hit(line=2)]}).confidence == "likely"
+
+
+def test_a_check_is_silenced_only_where_each_of_its_lines_says_something_more_specific():
+    checks = [make(name, **SAID) for name in ("general", "exact", "other")]
+    lines = {"general": [hit(1, strength=5), hit(2, strength=5)], "exact": [hit(1, strength=9)], "other": [hit(2, strength=8)]}
+    traces = {trace.check: trace.silenced_by for trace in diagnose(checks, facts(), hits=lines)[1]}
+    assert traces == {"general": "exact", "exact": None, "other": None}
+    lines["general"].append(hit(3, strength=5))
+    assert {trace.silenced_by for trace in diagnose(checks, facts(), hits=lines)[1]} == {None}
+
+
+def test_what_facts_confirm_is_more_specific_than_a_longer_message():
+    checks = [make("sure", signature=SAID["signature"]), make("long", **SAID)]
+    found = diagnose(checks, facts(), hits={"sure": [hit(strength=5)], "long": [hit(strength=50)]})[0]
+    assert [finding.id for finding in found] == ["sure"]
+
+
+def test_a_fallback_neither_silences_by_a_line_nor_is_silenced_by_one_of_another_stack():
+    checks = [make("last", fallback=True, **SAID), make("exact", stacks=["opencl"], **SAID)]
+    found = diagnose(checks, facts(), hits={"last": [hit(strength=50)], "exact": [hit(strength=5)]})[0]
+    assert {finding.id for finding in found} == {"last", "exact"}
+
+
+def test_the_order_of_reading():
+    def ranked(*changes):
+        base = found_of(make("base"))
+        return [each.id for each in in_reading_order([replace(base, **change) for change in changes], frozenset({"torch-xpu"}))]
+
+    low, high = {"layer": "kernel-driver"}, {"layer": "visible"}
+    assert ranked({"id": "a", "confidence": "possible", **low}, {"id": "b", **high}) == ["b", "a"]
+    assert ranked({"id": "a", "severity": "info"}, {"id": "b", "severity": "warning"}) == ["b", "a"]
+    assert ranked({"id": "a", **low}, {"id": "b", "severity": "warning", "said_at": (1,)}) == ["b", "a"], "what the text shows"
+    assert ranked({"id": "a", "stacks": ("opencl",), **low}, {"id": "b", **high}) == ["b", "a"], "the stack in use"
+    assert ranked({"id": "a", "confidence": "likely", **low}, {"id": "b", **high}) == ["b", "a"]
+    assert ranked({"id": "a", **high}, {"id": "b", **low}) == ["b", "a"]
+    assert ranked({"id": "a", "severity": "info", **high}, {"id": "b", "severity": "info", **low}) == ["a", "b"], "hints by their id"
+    assert ranked({"id": "a", "strength": 5}, {"id": "b", "strength": 6}) == ["b", "a"]
+    assert ranked({"id": "a", "confirmed": 1}, {"id": "b", "confirmed": 2}) == ["b", "a"]
+    assert ranked({"id": "b"}, {"id": "a"}) == ["a", "b"]
+
+
+def test_what_is_only_a_hint_follows_from_nothing_and_a_cause_is_below():
+    checks = [make("kernel", layer="kernel-driver"), make("hint", layer="visible", severity="info"), make("wheel")]
+    found = {finding.id: finding.caused_by for finding in diagnose(checks, facts())[0]}
+    assert found == {"kernel": None, "hint": None, "wheel": None}
+    above = [make("slow", layer="performance"), make("unseen", layer="visible")]
+    linked = {finding.id: finding.caused_by for finding in diagnose(above, facts())[0]}
+    assert linked["unseen"] is None and linked["slow"].startswith("unseen-")
+
+
+def test_a_finding_of_several_items_is_confirmed_as_often_as_the_best_of_them():
+    condition = {"any": [{"fact": "gpu.a", "is": 1}, {"fact": "gpu.b", "is": 1}]}
+    check = make("a", for_each="gpus", problem=condition)
+    once, twice = {"name": "x", "a": 1, "b": 0}, {"name": "x", "a": 1, "b": 1}
+    alone = [found_of(check, facts(gpus=[gpu])).confirmed for gpu in (once, twice)]
+    assert alone[0] < alone[1] == found_of(check, facts(gpus=[once, twice])).confirmed
+    assert found_of(make("a")).strength == 0, "no message"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 from dataclasses import replace
 from pathlib import Path
@@ -134,14 +135,26 @@ def test_stale_ones_are_no_facts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize(
-    "changes",
-    [{"workload": 1}, {"unheard": 1}, {"latency_ms": 3}, {"latency_ms": {"median": "x"}}, {"notes": "a"}, {"batch": True}, {"batch": 1.5}],
-)
-def test_a_measurement_is_read_back_strictly(changes: dict[str, Any]) -> None:
+    ("changes", "said"),
+    [
+        ({"workload": 1}, "workload: expected a text, found 1"), ({"latency_ms": 3}, "latency_ms: expected a table or null, found 3"),
+        ({"latency_ms": {"median": "x"}}, "latency_ms.median: expected a number, found a text"),
+        ({"latency_ms": {}}, "latency_ms.median: is missing; expected a number"), ({"notes": "a"}, "notes: expected a list, found a text"),
+        ({"batch": True}, "batch: expected a whole number or null, found true"), ({"batch": 0}, "batch: expected at least 1, found 0"),
+        ({"batch": 1.5}, "batch: expected a whole number or null, found 1.5"),
+        ({"task": "guessing"}, "task: expected one of training, inference, micro, found 'guessing'"),
+        ({"latency_ms": None, "throughput": None}, "expected latency_ms or throughput, where status is 'ok'"),
+    ],
+)  # fmt: skip
+def test_a_measurement_is_read_back_strictly(changes: dict[str, Any], said: str) -> None:
     whole = json.loads(json.dumps(GOOD.to_json()))
     assert Measurement.from_json(whole) == GOOD
-    with pytest.raises(ValueError, match=r"Measurement|Latency"):
+    with pytest.raises(ValueError, match=re.escape(said)):
         Measurement.from_json({**whole, **changes})
+
+
+def test_a_measurement_of_a_later_version_may_say_more() -> None:
+    assert Measurement.from_json({**json.loads(json.dumps(GOOD.to_json())), "unheard": 1}) == GOOD
 
 
 def test_every_framework_that_validate_knows_has_its_distributions() -> None:

@@ -1,4 +1,3 @@
-import json
 import os
 from pathlib import Path
 
@@ -7,7 +6,7 @@ import pytest
 from gpudoctor.facts import vocabulary
 from gpudoctor.knowledge import loader, paths
 from gpudoctor.knowledge.lint import lint_check, unknown_facts
-from gpudoctor.knowledge.loader import CACHED, compile_bundle, load_catalogue, read_folder
+from gpudoctor.knowledge.loader import CACHED, compile_folder, load_catalogue, read_folder
 from gpudoctor.knowledge.slow_patterns import slow_pattern
 from gpudoctor.knowledge.structure import DataError, check_from
 from gpudoctor.model.facts import FactSpec
@@ -126,10 +125,10 @@ def test_the_bundle_says_what_the_files_say(tmp_path, monkeypatch):
     items = vocabulary.items()
     folder = paths.checkout_checks()
     assert folder is not None
-    bundle = tmp_path / "catalogue.json"
-    bundle.write_text(json.dumps(compile_bundle(folder)))
+    bundle = tmp_path / "catalogue"
+    bundle.write_bytes(compile_folder(folder))
     monkeypatch.setattr(paths, "checkout_checks", lambda: None)
-    monkeypatch.setattr(paths, "BUNDLE", bundle)
+    monkeypatch.setattr(paths, "COMPILED", bundle)
     compiled = load_catalogue(items)
     checks, stacks = read_folder(folder, items)
     assert [check.id for check in compiled.checks] == [check.id for check in checks]
@@ -153,8 +152,8 @@ def test_checkouts_do_not_take_turns_in_one_file_and_old_ones_go(tmp_path, monke
     for number, folder in enumerate(folders):
         monkeypatch.setattr(paths, "checkout_checks", lambda folder=folder: folder)
         assert load_catalogue({}).checks[0].title == f"of {number}"
-        os.utime(paths.cached_bundle(folder), (number, number))
-    kept = [paths.cached_bundle(folder).is_file() for folder in folders]
+        os.utime(paths.cached_catalogue(folder), (number, number))
+    kept = [paths.cached_catalogue(folder).is_file() for folder in folders]
     assert kept == [False, False] + [True] * CACHED and len(list((tmp_path / "cache" / "gpudoctor").iterdir())) == CACHED
 
 
@@ -164,10 +163,12 @@ def test_an_edited_catalogue_is_compiled_again(tmp_path, monkeypatch):
     monkeypatch.setattr(paths, "checkout_checks", lambda: folder)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     assert load_catalogue({}).checks[0].title == "before"
-    assert paths.cached_bundle(folder).is_file()
+    assert paths.cached_catalogue(folder).is_file()
     file.write_text(CHECK.format("after now"))
+    loader._key_of.cache_clear()  # the next process
     assert load_catalogue({}).checks[0].title == "after now"
-    paths.cached_bundle(folder).write_text("{ broken")
+    paths.cached_catalogue(folder).write_text("{ broken")
+    loader._kept.cache_clear()
     assert load_catalogue({}).checks[0].title == "after now"
 
 
@@ -189,6 +190,6 @@ def test_a_further_folder_adds_checks_and_a_repeated_id_is_an_error(tmp_path, mo
 
 def test_a_wheel_without_its_bundle_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(paths, "checkout_checks", lambda: None)
-    monkeypatch.setattr(paths, "BUNDLE", tmp_path / "none.json")
+    monkeypatch.setattr(paths, "COMPILED", tmp_path / "none.json")
     with pytest.raises(DataError, match="reinstall"):
         loader.load_catalogue({})

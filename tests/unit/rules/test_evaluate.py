@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from gpudoctor.model.facts import Absent, Facts, Known, Unknown
 from gpudoctor.rules.conditions import ConditionError, english, facts_of, parse
-from gpudoctor.rules.evaluate import evaluate
+from gpudoctor.rules.evaluate import evaluate, seen, shown
 
 ITEMS = {"gpus": "gpu"}
 FACTS = Facts(
@@ -49,6 +49,17 @@ def truth(table):
         ({"some": {"of": "gpus", "where": {"fact": "gpu.vendor", "is": "amd"}}}, "true"),
         ({"some": {"of": "gpus", "where": {"fact": "gpu.access", "is": True}}}, "unknown"),
         ({"some": {"of": "gpus", "where": {"fact": "kernel.release", "older_than_fact": "gpu.min"}}}, "true"),
+        ({"some": {"of": "gpus", "where": {"fact": "gpu.vendor", "is": "x"}}}, "false"),
+        ({"fact": "kernel.release", "older_than_fact": "secure_boot.enabled"}, "unknown"),
+        ({"fact": "kernel.release", "older_than_fact": "nvidia.driver.version"}, "false"),
+        ({"fact": "nvidia.driver.version", "older_than_fact": "kernel.release"}, "false"),
+        ({"fact": "nvidia.driver.version", "known": True}, "false"),
+        ({"fact": "nvidia.driver.version", "unknown": True}, "false"),
+        ({"fact": "nvidia.driver.version", "present": True}, "false"),
+        ({"fact": "kernel.release", "absent": True}, "false"),
+        ({"fact": "kernel.release", "known": True}, "true"),
+        ({"fact": "kernel.release", "present": True}, "true"),
+        ({"fact": "secure_boot.enabled", "absent": True}, "unknown"),
     ],
 )
 def test_each_operator_on_known_absent_and_unknown_facts(leaf, expected):
@@ -103,3 +114,32 @@ def test_a_condition_names_its_facts_and_reads_as_english():
     condition = parse({"all": [{"fact": "a.b", "older_than_fact": "c.d"}, {"not": {"fact": "e", "absent": True}}]}, "x", ITEMS)
     assert facts_of(condition) == {"a.b", "c.d", "e"}
     assert english(condition) == "a.b is older than c.d and not (e is absent)"
+
+
+def test_a_collection_without_items_holds_none_of_them():
+    where = {"fact": "gpu.vendor", "is": "amd"}
+    condition = parse({"some": {"of": "gpus", "where": where}}, "x", ITEMS)
+    for fact in (Known([]), Known("odd"), Absent(), Known(["odd"])):
+        verdict = evaluate(condition, Facts({"gpus": fact}))
+        assert (verdict.truth, verdict.text, verdict.seen) == ("false", "some of gpus: gpu.vendor is amd", "none")
+    verdict = evaluate(condition, Facts({"gpus": Unknown("timeout")}))
+    assert (verdict.truth, verdict.text, verdict.seen) == ("unknown", "some of gpus: gpu.vendor is amd", "unknown: timeout")
+    verdict = evaluate(condition, FACTS)
+    assert (verdict.truth, verdict.text, [part.truth for part in verdict.parts]) == ("true", "some of gpus", ["false", "true"])
+    assert evaluate(condition, Facts({"gpus": Known(({"vendor": "amd"},))})).truth == "true", "of a tuple too"
+
+
+def test_a_verdict_says_what_was_asked_what_was_seen_and_where():
+    verdict = evaluate(parse({"fact": "kernel.release", "is": "6"}, "x", ITEMS), FACTS)
+    assert (verdict.truth, verdict.text) == ("false", "kernel.release is 6")
+    assert (verdict.seen, verdict.source) == ("5.19.0-35-generic", "/proc/sys/kernel/osrelease")
+    assert evaluate(parse({"not": LEAVES["true"]}, "x", ITEMS), FACTS).text == "not"
+
+
+def test_a_value_reads_as_a_person_would_say_it():
+    cards = [{"name": "A770"}, {"address": "0000:03:00.0"}, {"name": "A770"}, {"driver": "xe", "node": "x"}]
+    assert shown(cards) == "2 x A770, 0000:03:00.0, driver, node"
+    assert (shown(["a", "a"]), shown([]), shown(()), shown(True), shown(False), shown(7)) == ("a, a", "none", "none", "yes", "no", "7")
+    assert shown({"version": "2.1", "x": 1}) == "2.1" and shown({"a": 1, "b": 2}) == "a, b"
+    assert shown("x" * 160) == "x" * 160 and shown("x" * 161) == "x" * 157 + "…" and shown("x" * 50, 10) == "x" * 7 + "…"
+    assert (seen(Unknown("timeout")), seen(Absent()), seen(Known(True))) == ("unknown: timeout", "absent", "yes")

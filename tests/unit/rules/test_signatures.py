@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpudoctor.model.signature import FAILURE, LISTING, Hit, Numbered, Signature
-from gpudoctor.rules.signatures import LONG, MOST_WINDOWS, PIECE, SearchedText, anchor, decoded, names_said
+from gpudoctor.rules.signatures import LONG, MOST_WINDOWS, PIECE, SearchedText, anchor, decoded, letters, names_said
 from gpudoctor.rules.synonyms import GROUPS
 
 
@@ -122,3 +122,94 @@ def test_a_literal_on_the_seam_of_two_passes_is_found() -> None:
         searched = text("." * (PIECE - shift) + "device is lost", "." * 99)
         searched.look_for(["device is lost", "never said"])
         assert searched.holds("device is lost") and not searched.holds("never said")
+
+
+def test_around_a_line_are_at_most_so_many_and_never_those_of_another_end() -> None:
+    searched = text("a", "b", "c", "d", "e")
+    assert searched.around(3, 1) == (["b"], "c", ["d"])
+    assert searched.around(1, 2) == ([], "a", ["b", "c"])
+    assert searched.around(5, 2) == (["c", "d"], "e", [])
+    assert searched.around(2, 9) == (["a"], "b", ["c", "d", "e"])
+
+
+def test_a_listing_that_denies_a_stack_is_no_context() -> None:
+    wanted = signature("device is lost", context=(("xpu",),))
+    assert not hits(text("device is lost", "Is XPU available: False"), wanted)
+    assert hits(text("device is lost", "Is XPU available: True"), wanted)
+    assert hits(text("device is lost", "Is XPU available: False", "import xpu"), wanted)
+    assert not hits(text("device is lost", "ROCM used to build PyTorch: N/A"), signature("device is lost", context=(("rocm",),)))
+
+
+def test_the_strength_is_the_letters_that_were_demanded() -> None:
+    searched = text("device is lost in short", "xpu here")
+    assert [hit.strength for hit in hits(searched, signature(("device is lost", "device")))] == [len("device is lost")]
+    assert [hit.strength for hit in hits(searched, signature("device", "short"))] == [len("deviceshort")]
+    assert [hit.strength for hit in hits(searched, signature("device", context=(("xpu here", "xpu"),)))] == [len("device") + len("xpu")]
+    assert [hit.strength for hit in hits(searched, signature("device", pattern="lost"))] == [len("device") + 4]
+    assert [hit.strength for hit in hits(searched, signature("*evice"))] == [len("evice")], "a star demands nothing"
+
+
+def test_a_message_of_several_lines_has_the_role_of_any_line_with_its_words() -> None:
+    lines = [Numbered(1, "the cause"), Numbered(2, "between"), Numbered(3, "device is lost")]
+    for roles, role in (
+        ((FAILURE, LISTING, LISTING), FAILURE),
+        ((LISTING, FAILURE, LISTING), None),
+        ((LISTING, LISTING, FAILURE), FAILURE),
+    ):
+        searched = SearchedText(lines, lambda row, roles=roles: roles[row])  # type: ignore[misc]
+        found = hits(searched, signature("device is lost", "the cause", within=3))
+        assert [hit.role for hit in found] == ([role] if role else [])
+
+
+def test_of_several_wanted_roles_the_first_that_is_there_is_told() -> None:
+    searched = SearchedText([Numbered(1, "a lost thing"), Numbered(2, "device")], lambda row: (LISTING, FAILURE)[row])
+    wanted = {"within": 2, "roles": (FAILURE, LISTING)}
+    assert [hit.role for hit in hits(searched, signature("lost", "device", **wanted))] == [FAILURE]
+
+
+def test_a_hit_says_whose_words_it_found() -> None:
+    searched = SearchedText([Numbered(-1, "device is lost", "dmesg")])
+    (hit,) = hits(searched, signature("device is lost"))
+    assert (hit.line, hit.source, hit.place) == (-1, "dmesg", "dmesg")
+
+
+def test_an_expression_sees_all_lines_of_its_window_and_case_does_not_count() -> None:
+    searched = text("Could NOT load:", "libze.so.1")
+    (hit,) = hits(searched, signature("not load", within=2, pattern=r"load:\n(?P<library>LIB\S+)"))
+    assert hit.captures == {"library": "libze.so.1"}
+    assert not hits(searched, signature("not load", pattern=r"load:\n(?P<library>lib\S+)"))
+    (hit,) = hits(text("not load x"), signature("not load", pattern=r"load (?P<a>x)(?P<b>y)?"))
+    assert hit.captures == {"a": "x"}, "a group without a match is no capture"
+
+
+def test_a_long_line_is_quoted_around_what_was_found_with_marks_where_it_is_cut() -> None:
+    def quote(line: str) -> str:
+        return hits(text(line), signature("device is lost"))[0].quote
+
+    assert quote("  device is lost  ") == "device is lost"
+    assert quote("device is lost " + "b" * 225) == "device is lost " + "b" * 225
+    assert quote("device is lost " + "b" * 300) == "device is lost " + "b" * 225 + "…"
+    assert quote("a" * 300 + " device is lost") == "…" + "a" * 225 + " device is lost"
+    assert quote("a" * 300 + " device is lost " + "b" * 300) == "…" + "a" * 39 + " device is lost " + "b" * 185 + "…"
+
+
+def test_the_anchor_is_the_longest_of_the_shortest_words() -> None:
+    assert anchor([("a", "a very long one"), ("middle",)]) == ("middle",)
+    assert anchor([("*middle*",), ("longer one",)]) == ("longer one",)
+    assert anchor([("words:slow", "a very long one"), ("x",)]) == ("x",)
+
+
+def test_letters_that_a_choice_demands() -> None:
+    assert (letters(("abc", "abcdef")), letters(("*abcd*",)), letters(("words:slow",)), letters(("words:slow", "ab"))) == (3, 4, 4, 2)
+
+
+def test_names_of_what_expressions_give() -> None:
+    assert names_said([signature("a"), signature("b", pattern="(?P<x>b)"), signature("c", pattern="(?P<y_number>c)")]) == {
+        "said.x", "said.y_number", "said.y", "said.y_wheel",
+    }  # fmt: skip
+    assert decoded({"cuda_number": "1234567"}) == {"cuda_number": "1234567"} and decoded({"n_number": "12010"})["n_wheel"] == "cu121"
+
+
+def test_all_literals_of_a_choice_are_looked_for() -> None:
+    searched = text("slow down")
+    assert searched.holds_any(["fast", "slow"]) and not searched.holds_any(["fast"]) and not searched.holds_any([])

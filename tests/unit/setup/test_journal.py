@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -42,7 +44,21 @@ with Journal(Path(sys.argv[1])).held():
 
 
 def test_a_plan_comes_back_as_it_was():
-    assert plan_from_json(plan_to_json(PLAN)) == PLAN
+    assert plan_from_json(json.loads(json.dumps(plan_to_json(PLAN)))) == PLAN
+
+
+def test_a_plan_that_was_damaged_is_named_in_one_line(tmp_path: Path):
+    journal = Journal(tmp_path)
+    journal.start(PLAN, "1")
+    journal.close()
+    with sqlite3.connect(tmp_path / "journal.sqlite") as database:
+        plan = json.loads(database.execute("SELECT plan FROM run").fetchone()[0])
+        plan["steps"][0]["number"] = "one"
+        database.execute("UPDATE run SET plan=?", (json.dumps(plan),))
+    with pytest.raises(
+        JournalError, match=r"the plan of run 1 cannot be read \(steps\[0\]\.number: expected a whole number, found a text\)"
+    ):
+        Journal(tmp_path).runs()
 
 
 def test_steps_that_hold_already_are_never_begun(tmp_path: Path):

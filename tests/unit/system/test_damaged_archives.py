@@ -13,8 +13,9 @@ import pytest
 from gpudoctor.capture.recorded_host import open_recorded
 from gpudoctor.services.checking import RequestError
 from gpudoctor.services.diffing import IN_ARCHIVE, _in_archive
+from gpudoctor.system.archive_members import members
 from gpudoctor.system.host import CaptureError
-from gpudoctor.system.text_files import NotText, members
+from gpudoctor.system.text_files import NotText
 from gpudoctor.system.unpacking import unpack
 from gpudoctor.system.writable_host import ActFailed
 

@@ -14,8 +14,10 @@ import correctness  # noqa: E402
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 import jax_networks  # noqa: E402
+import jax_properties  # noqa: E402
 import networks  # noqa: E402
 import numpy  # noqa: E402
+import plain_checks  # noqa: E402
 import preprocessing  # noqa: E402
 
 DTYPES = {name: jnp.dtype(name) for name in ("float32", "float16", "bfloat16", "float64")}
@@ -55,7 +57,7 @@ class Session:
         return (Training if request["task"] == "training" else Inference)(self.device, dtype, request)
 
     def operators(self, request):
-        raise Skipped("JAX is asked for whole networks, not for operators")
+        return plain_checks.run(jax_properties.cases(), request, jax_properties.Place(self.device))
 
 
 class Calls:
@@ -122,7 +124,16 @@ class Inference(_Network):
             self.last = [numpy.asarray(each) for each in self.last]
 
     def verify(self):
-        return correctness.inference(self.request, self.computed, self.dtype)
+        return correctness.inference(self.request, self.network, self.measured, self.computed, self.dtype)
+
+    def measured(self, inputs):
+        given = jax_networks.inputs(self.network, DTYPES[self.dtype], inputs)
+        found = self.forward(self.values, self.put(given))
+        _placed(found, self.device)
+        return [numpy.asarray(each) for each in found]
+
+    def outcome(self):
+        return None if self.last is None or self.images else correctness.same(numpy.asarray(each) for each in self.last)
 
     def computed(self, network):
         dtype = DTYPES[self.dtype]
@@ -142,10 +153,17 @@ class Training(_Network):
         self.values, self.fixed, self.state = self._first(self.network, dtype)
         self.once = _training_step(self.network, self.optimizer, dtype)
         self.key = self.put(jax.random.PRNGKey(0))
+        self.compiled = {}
 
-    def _first(self, network, dtype):
+    def outcome(self):
+        return None if self.last is None else {"loss": float(self.last)}
+
+    def _first(self, network, dtype, change=None):
         wide = DTYPES["float64" if dtype == "float64" else "float32"]
-        values = self.put(jax_networks.parameters(network, wide))
+        values = jax_networks.parameters(network, wide)
+        if change is not None:
+            values = {name: change(name, value).astype(wide) for name, value in values.items()}
+        values = self.put(values)
         trained = set(jax_networks.trained_names(network))
         fixed = {name: values.pop(name) for name in sorted(set(values) - trained)}
         return values, fixed, jax_networks.first_state(self.optimizer, values)
@@ -162,14 +180,17 @@ class Training(_Network):
         finally:
             jax.config.update("jax_enable_x64", before)
 
-    def _steps(self, network, classes, dtype):
+    def _steps(self, network, classes, dtype, change, steps):
         """Gradients of the first step and the losses of a few; float64 is computed on the CPU. Nothing is dropped out."""
         device, self.device = self.device, jax.devices("cpu")[0] if dtype == "float64" else self.device
         try:
-            values, fixed, state = self._first(network, dtype)
-            given, labels = self.put(jax_networks.inputs(network, DTYPES[dtype])), self.put(jax_networks.labels(network, classes))
-            once, losses, first = _training_step(network, self.optimizer, dtype), [], {}
-            for _ in range(correctness.STEPS):
+            values, fixed, state = self._first(network, dtype, change)
+            given = {name: change(name, value) for name, value in jax_networks.inputs(network, DTYPES[dtype]).items()}
+            given, labels = self.put(given), self.put(jax_networks.labels(network, classes))
+            if dtype not in self.compiled:
+                self.compiled[dtype] = _training_step(network, self.optimizer, dtype)
+            once, losses, first = self.compiled[dtype], [], {}
+            for _ in range(steps):
                 values, state, _, loss, gradients = once(values, fixed, state, given, labels, None)
                 losses.append(float(loss))
                 first = first or {name: numpy.asarray(each, dtype=numpy.float64) for name, each in gradients.items()}

@@ -4,18 +4,21 @@ import os
 import tempfile
 
 import correctness
+import matrix_products
 import micro_networks
 import networks
 import numpy
 import onnx_networks
 import preprocessing
-import reference_numpy
 import weights
+from network_ir import parameters
 from worker import Skipped, Work
 
 
 class OnnxWork(Work):
     """A subclass loads a model (bytes, or the path of one with its weights beside it), and computes a small one for verify()."""
+
+    on_processor = False
 
     def __init__(self, request, model_dtype="float32", opset=13):
         task, name = request["task"], request["workload"]
@@ -41,11 +44,34 @@ class OnnxWork(Work):
 
     def verify(self):
         if self.request["task"] != "micro":
-            return correctness.inference(self.request, self.computed, self.dtype)
-        name = self.request["workload"]
-        network = micro_networks.draw(name, micro_networks.SMALL[name])[0]
-        (got,), (right,) = self.computed(network), reference_numpy.evaluate(network)
-        return [correctness.compared(name, got, right, correctness.TOLERANCES[self.dtype])]
+            return correctness.inference(self.request, self.network, self._measured, self.computed, self.dtype)
+        given, (got,) = self.given(self.network), self._measured(None)
+        if self.network.layers[0].kind == "linear":
+            weight = _weight(self.network).astype(self.model_dtype)
+            return [correctness.product(self.request["workload"], given["left"], weight.T, got, self.dtype, self.request)]
+        return [correctness.exactly(self.request["workload"], got, given["left"] + given["right"])]
+
+    def _measured(self, inputs):
+        return self.measured(self.given(self.network) if inputs is None else self.narrowed(self.network, inputs))
+
+    def outcome(self):
+        """Of images that are prepared one after the other nothing stays the same."""
+        found = None if self.images else self.results()
+        return None if found is None else correctness.same(found)
+
+    def measured(self, inputs):
+        """The outputs of the loaded network as numpy arrays, of inputs by name."""
+        raise NotImplementedError
+
+    def results(self):
+        """The outputs of the last step as numpy arrays; None where there are none at hand."""
+        return None
+
+    def found(self):
+        """On a processor: what another library makes of the same matrix product."""
+        if self.request["workload"] == "matmul" and self.on_processor and self.dtype == "float32":
+            return {"products": matrix_products.by_numpy(self.network.inputs[0].shape[0])}
+        return {}
 
     def computed(self, network):
         """The outputs of this network as numpy arrays."""
@@ -53,8 +79,11 @@ class OnnxWork(Work):
 
     def given(self, network):
         """Inputs by name, floats in the precision of the model."""
+        return self.narrowed(network, weights.inputs(network))
+
+    def narrowed(self, network, values):
         floats = {each.name for each in network.inputs if each.kind == "float"}
-        return {name: value.astype(self.model_dtype) if name in floats else value for name, value in weights.inputs(network).items()}
+        return {name: value.astype(self.model_dtype) if name in floats else value for name, value in values.items()}
 
     def fresh(self, inputs):
         """Inputs by name, prepared anew where the clock is to see that."""
@@ -70,3 +99,9 @@ class OnnxWork(Work):
                 onnx_networks.write(network, path, self.opset, self.model_dtype)
                 return load(path)
         return load(found)
+
+
+def _weight(network):
+    """The weights of a network that is one product."""
+    (found,) = (each for each in parameters(network) if each.name.endswith(".weight"))
+    return weights.values(found.name, found.shape, found.centre, found.spread)

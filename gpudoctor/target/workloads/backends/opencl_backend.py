@@ -6,11 +6,14 @@ Needs neither pyopencl nor numpy. How the loader is called stands in payloads/co
 import array
 import ctypes
 import importlib.util
+import math
 import os
 import struct
 from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_ulong, c_void_p
 
+import calibration
 import correctness
+import plain_checks
 import weights
 from device_names import bare
 from worker import Skipped, Work
@@ -20,6 +23,8 @@ READ_WRITE = 1
 TYPES = {"float32": ("float", 4, "f", ""), "float16": ("half", 2, "e", "cl_khr_fp16"), "float64": ("double", 8, "d", "cl_khr_fp64")}
 """In C, bytes, in struct, the extension that brings it."""
 COPY_BYTES = 64 << 20
+PERIOD = 2039
+"""After so many places the numbers of the kernel `fill` begin again."""
 # Each work-item of the product computes EACH x EACH numbers of a block of (GROUP * EACH)^2, from tiles in local memory.
 EACH = 4
 SOURCE = b"""
@@ -106,30 +111,22 @@ class Session:
         return kinds[request["workload"]](self, request)
 
     def operators(self, request):
-        raise Skipped("raw OpenCL has no operators")
+        import opencl_properties  # which needs this module
+
+        return plain_checks.run(opencl_properties.cases(), request, opencl_properties.Place(self))
 
 
-class _Micro(Work):
-    def __init__(self, session, request):
-        self.cl, self.device, self.request, self.options = session.cl, session.device, request, request.get("options", {})
-        self.dtype = request.get("dtype", "float32")
-        if self.dtype not in TYPES:
-            raise Skipped(f"OpenCL C has no {self.dtype}")
-        self.type, self.bytes, self.letter, extension = TYPES[self.dtype]
-        if extension and extension not in calls.text(self.cl.clGetDeviceInfo, self.device, EXTENSIONS).split():
-            raise Skipped("{} has no {} ({})".format(session.entry["name"], self.dtype, extension))
+class Built:
+    """A context and a queue of a device, and programs, buffers and kernels in it."""
+
+    def __init__(self, session):
+        self.cl, self.device = session.cl, session.device
         properties = (c_void_p * 3)(0x1084, session.entry["platform"].value, None)
         self.context = calls.made(self.cl.clCreateContext, "clCreateContext", properties, c_uint(1), byref(self.device), None, None)
         self.queue = calls.made(self.cl.clCreateCommandQueue, "clCreateCommandQueue", self.context, self.device, c_ulong(0))
-        largest = c_size_t(0)
-        self.cl.clGetDeviceInfo(self.device, c_uint(MAX_GROUP), c_size_t(ctypes.sizeof(largest)), byref(largest), None)
-        self.group = 16 if largest.value >= 256 else 8
-        self.program = self._built(extension)
 
-    def _built(self, extension):
-        settings = "-DT={} -DSUM={} -DGROUP={} -DEACH={}".format(self.type, "double" if self.bytes == 8 else "float", self.group, EACH)
-        settings += " -DNEEDS=" + extension if extension else ""
-        source = c_char_p(SOURCE)
+    def built(self, text, settings):
+        source = c_char_p(text)
         made = calls.made(self.cl.clCreateProgramWithSource, "clCreateProgramWithSource", self.context, c_uint(1), byref(source), None)
         status = self.cl.clBuildProgram(made, c_uint(1), byref(self.device), c_char_p(settings.encode()), None, None)
         if status:
@@ -138,12 +135,6 @@ class _Micro(Work):
 
     def buffer(self, size):
         return calls.made(self.cl.clCreateBuffer, "clCreateBuffer", self.context, c_ulong(READ_WRITE), c_size_t(size), None)
-
-    def filled(self, count, shift):
-        """A buffer of `count` numbers that are no constant."""
-        made = self.buffer(count * self.bytes)
-        self.run(self.kernel(b"fill", made, c_int(shift)), (count,))
-        return made
 
     def kernel(self, name, *arguments):
         made = calls.made(self.cl.clCreateKernel, "clCreateKernel", self.program, c_char_p(name))
@@ -162,71 +153,111 @@ class _Micro(Work):
         status = self.cl.clEnqueueWriteBuffer(self.queue, buffer, c_uint(0), c_size_t(0), c_size_t(size), data, c_uint(0), None, None)
         calls.check(status, "clEnqueueWriteBuffer")
 
-    def read(self, buffer, size, data):
-        status = self.cl.clEnqueueReadBuffer(self.queue, buffer, c_uint(0), c_size_t(0), c_size_t(size), data, c_uint(0), None, None)
+    def read(self, buffer, size, data, begin=0):
+        status = self.cl.clEnqueueReadBuffer(self.queue, buffer, c_uint(0), c_size_t(begin), c_size_t(size), data, c_uint(0), None, None)
         calls.check(status, "clEnqueueReadBuffer")
 
     def sync(self):
         calls.check(self.cl.clFinish(self.queue), "clFinish")
 
-    def numbers(self, name, count):
-        """(a buffer of numbers of weights.py, the same numbers as the device has them)."""
-        data = struct.pack(f"={count}{self.letter}", *[float(value) for value in weights.values(name, (count,))])
-        made = self.buffer(len(data))
-        self.write(made, len(data), data)
-        self.sync()
-        return made, struct.unpack(f"={count}{self.letter}", data)
 
-    def result(self, buffer, count):
+class _Micro(Built, Work):
+    def __init__(self, session, request):
+        super().__init__(session)
+        self.request, self.options = request, request.get("options", {})
+        self.dtype = request.get("dtype", "float32")
+        if self.dtype not in TYPES:
+            raise Skipped(f"OpenCL C has no {self.dtype}")
+        self.type, self.bytes, self.letter, extension = TYPES[self.dtype]
+        if extension and extension not in calls.text(self.cl.clGetDeviceInfo, self.device, EXTENSIONS).split():
+            raise Skipped("{} has no {} ({})".format(session.entry["name"], self.dtype, extension))
+        largest = c_size_t(0)
+        self.cl.clGetDeviceInfo(self.device, c_uint(MAX_GROUP), c_size_t(ctypes.sizeof(largest)), byref(largest), None)
+        self.group = 16 if largest.value >= 256 else 8
+        self.program = self._built(extension)
+
+    def _built(self, extension):
+        settings = "-DT={} -DSUM={} -DGROUP={} -DEACH={}".format(self.type, "double" if self.bytes == 8 else "float", self.group, EACH)
+        settings += " -DNEEDS=" + extension if extension else ""
+        return self.built(SOURCE, settings)
+
+    def filled(self, count, shift):
+        """A buffer of `count` numbers that are no constant."""
+        made = self.buffer(count * self.bytes)
+        self.run(self.kernel(b"fill", made, c_int(shift)), (count,))
+        return made
+
+    def part(self, buffer, begin, count):
+        """Numbers of a buffer from number `begin` on."""
         data = ctypes.create_string_buffer(count * self.bytes)
-        self.read(buffer, len(data), data)
+        self.read(buffer, len(data), data, begin * self.bytes)
         self.sync()
         return list(struct.unpack(f"={count}{self.letter}", data.raw))
 
-    def spoiled(self, count):
-        """A buffer of NaN, so that a kernel that does nothing is seen."""
-        data = struct.pack(f"={count}{self.letter}", *[float("nan")] * count)
-        made = self.buffer(len(data))
-        self.write(made, len(data), data)
-        self.sync()
-        return made
+    def outcome(self):
+        """Of numbers from the middle of the last result."""
+        if self.result is None:
+            return None
+        count = min(self.count, 4096)
+        return correctness.same_of_list(self.part(self.result, (self.count - count) // 2, count))
 
-    def judged(self, got, right):
-        return [correctness.compared_lists(self.request["workload"], got, right, correctness.TOLERANCES[self.dtype])]
+
+def filled_with(place, shift):
+    """What the kernel `fill` puts at a place: exact in every type."""
+    return ((place * 7919 + shift) % PERIOD - 1019) / 1024
 
 
 class Matmul(_Micro):
     """items: 2 n^3 floating point operations. A plain tiled kernel: less than a vendor's library reaches."""
 
     unit = "FLOP/s"
-    SMALL = 128
+    ROWS, COLUMNS = 32, 8
+    """Of the result that are compared."""
 
     def __init__(self, session, request):
         super().__init__(session, request)
         block = self.group * EACH
         self.side = max(int(self.options.get("side") or (4096 if session.entry["rank"] == 0 else 512)) // block, 1) * block
         self.items = 2 * self.side**3
-        count = self.side * self.side
-        self.product = self._prepared(self.side, self.filled(count, 1), self.filled(count, 2), self.buffer(count * self.bytes))
+        self.count = self.side * self.side
+        self.result = self.buffer(self.count * self.bytes)
+        self.product = self.kernel(b"product", c_int(self.side), self.filled(self.count, 1), self.filled(self.count, 2), self.result)
         self.sync()
 
-    def _prepared(self, side, *buffers):
-        return self.kernel(b"product", c_int(side), *buffers)
-
-    def _run(self, kernel, side):
-        self.run(kernel, (side // EACH, side // EACH), (self.group, self.group))
-
     def step(self):
-        self._run(self.product, self.side)
+        self.run(self.product, (self.side // EACH, self.side // EACH), (self.group, self.group))
 
     def verify(self):
-        side = self.SMALL
-        (a, left), (b, right) = (self.numbers(name, side * side) for name in ("left", "right"))
-        c = self.spoiled(side * side)
-        self._run(self._prepared(side, a, b, c), side)
-        columns = [right[column::side] for column in range(side)]
-        rows = [left[row * side : (row + 1) * side] for row in range(side)]
-        return self.judged(self.result(c, side * side), [sum(p * q for p, q in zip(row, column)) for row in rows for column in columns])
+        """Rows of the result, each by its sum and by some of its numbers, first and last ones among them."""
+        self.step()
+        side, name = self.side, self.request["workload"]
+        before = [0.0]
+        for place in range(2 * PERIOD):
+            before.append(before[-1] + filled_with(place, 2))
+        whole = before[PERIOD]
+
+        def total(row):
+            """Of a row of the right factor."""
+            begin, many = row * side % PERIOD, side // PERIOD
+            return many * whole + before[begin + side % PERIOD] - before[begin]
+
+        totals = [total(row) for row in range(side)]
+        got, right, got_sums, right_sums = [], [], [], []
+        for row in sorted({place * (side - 1) // (self.ROWS - 1) for place in range(self.ROWS)}):
+            found, left = self.part(self.result, row * side, side), [filled_with(row * side + k, 1) for k in range(side)]
+            got_sums.append(sum(found))
+            right_sums.append(sum(a * b for a, b in zip(left, totals)))
+            for column in sorted({place * (side - 1) // (self.COLUMNS - 1) for place in range(self.COLUMNS)}):
+                got.append(found[column])
+                right.append(sum(left[k] * filled_with(k * side + column, 2) for k in range(side)))
+        allowed = calibration.tolerance(self.dtype, side, 1.0, 1.0)
+        rows = [
+            correctness.compared_lists(name, got, right, allowed),
+            correctness.compared_lists(name + " (sums of rows)", got_sums, right_sums, allowed * math.sqrt(side)),
+        ]
+        if rows[0]["passed"]:
+            rows[0]["note"] = f"{len(got)} numbers in {len(got_sums)} rows of {side}x{side}, against float64"
+        return [dict(row, repeat_tolerance=allowed) for row in rows]
 
     def found(self):
         return {"side": self.side}
@@ -242,7 +273,8 @@ class Bandwidth(_Micro):
         size = self.size(session)
         self.count = size // self.bytes
         self.items = 3 * size
-        self.sum = self.kernel(b"add", self.filled(self.count, 1), self.filled(self.count, 2), self.buffer(size))
+        self.result = self.buffer(size)
+        self.sum = self.kernel(b"add", self.filled(self.count, 1), self.filled(self.count, 2), self.result)
         self.sync()
 
     def size(self, session):
@@ -252,11 +284,18 @@ class Bandwidth(_Micro):
         self.run(self.sum, (self.count,))
 
     def verify(self):
-        count = 1024
-        (a, left), (b, right) = (self.numbers(name, count) for name in ("left", "right"))
-        c = self.spoiled(count)
-        self.run(self.kernel(b"add", a, b, c), (count,))
-        return self.judged(self.result(c, count), [x + y for x, y in zip(left, right)])
+        """All of the result, byte by byte: the numbers are such that their sum is rounded once at most."""
+        self.step()
+        sums = [filled_with(place, 1) + filled_with(place, 2) for place in range(PERIOD)]
+        once, at_once = struct.pack(f"={PERIOD}{self.letter}", *sums), PERIOD * 2048
+        for begin in range(0, self.count, at_once):
+            count = min(at_once, self.count - begin)
+            data = ctypes.create_string_buffer(count * self.bytes)
+            self.read(self.result, len(data), data, begin * self.bytes)
+            self.sync()
+            if data.raw != (once * (count // PERIOD + 1))[: len(data)]:
+                return [_exact(self.request["workload"], f"numbers {begin} to {begin + count} hold a wrong sum", False)]
+        return [_exact(self.request["workload"], f"all of {self.count} numbers the same as on the processor", True)]
 
 
 class Launch(Bandwidth):
@@ -294,8 +333,7 @@ class ToDevice(_Micro):
         self.read(self.there, COPY_BYTES, back)
         self.sync()
         same = back.raw == self.host.raw
-        note, error = ("copied there and back", 0.0) if same else ("other bytes came back", None)
-        return [{"name": self.request["workload"], "tolerance": 0.0, "max_relative_error": error, "note": note, "passed": same}]
+        return [_exact(self.request["workload"], "copied there and back" if same else "other bytes came back", same)]
 
 
 class ToHost(ToDevice):
@@ -303,3 +341,9 @@ class ToHost(ToDevice):
 
     def step(self):
         self.read(self.there, COPY_BYTES, self.host)
+
+
+def _exact(name, note, same):
+    """A row of what has to be the same to the last bit."""
+    error = 0.0 if same else None
+    return {"name": name, "tolerance": 0.0, "max_relative_error": error, "note": note, "passed": same, "repeat_tolerance": 0.0}

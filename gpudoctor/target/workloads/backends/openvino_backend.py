@@ -7,14 +7,22 @@ that the device is never idle between steps; `items` counts a round.
 import time
 
 import numpy
+import onnx_own_model
+import onnx_property_tensors
 import openvino
+import plain_checks
 from device_names import bare
 from onnx_work import OnnxWork
 from timing import median
-from worker import Skipped
+from worker import Skipped, Work
 
 PRECISIONS = {"float32": "f32", "float16": "f16", "bfloat16": "bf16"}
 HINTS = {"latency": "LATENCY", "throughput": "THROUGHPUT"}
+TOLD = (
+    "INFERENCE_PRECISION_HINT", "EXECUTION_MODE_HINT", "PERFORMANCE_HINT", "INFERENCE_NUM_THREADS", "NUM_STREAMS",
+    "CPU_DENORMALS_OPTIMIZATION", "ENABLE_CPU_PINNING", "ENABLE_HYPER_THREADING",
+)  # fmt: skip
+"""Properties that change what is computed, or how fast."""
 
 
 def open_session(request):
@@ -40,10 +48,22 @@ class Session:
     def prepare(self, request):
         if request.get("compile", "none") != "none":
             raise Skipped("OpenVINO compiles always, in one way")
-        return Inference(self, request)
+        return OwnModel(self, request) if request.get("own_model") else Inference(self, request)
 
     def operators(self, request):
-        raise Skipped("OpenVINO is asked for whole networks, not for operators")
+        return plain_checks.run(onnx_property_tensors.cases(keeps_nan=False), request, self._computed)
+
+    def _computed(self, data, inputs):
+        """In float32, where the device has it: its default may be a narrower type."""
+        options = {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32"}
+        request = self.core.compile_model(_read(self.core, data), self.device, options).create_infer_request()
+        found = []
+        for given in inputs:
+            for name, array in given.items():
+                request.set_tensor(name, openvino.Tensor(numpy.ascontiguousarray(array)))
+            request.infer()
+            found.append([tensor.data.copy() for tensor in request.output_tensors])
+        return found
 
 
 class Inference(OnnxWork):
@@ -51,7 +71,7 @@ class Inference(OnnxWork):
         if request.get("dtype", "float32") not in PRECISIONS:
             raise Skipped("OpenVINO has no inference in {}".format(request["dtype"]))
         super().__init__(request)
-        self.session = session
+        self.session, self.on_processor = session, session.device == "CPU"
         if session.device != "CPU":  # tensors of the host travel with every inference, as in benchmark_app
             self.includes = ("host_to_device", "compute", "device_to_host")
         self.hint = request.get("settings", {}).get("hint", "latency")
@@ -148,25 +168,103 @@ class Inference(OnnxWork):
                 self.queue.start_async()
 
     def found(self):
-        told = {"hint": self.hint, "requests": self.count, "compile_ms": self.compile_ms}
+        told = dict(super().found(), settings=self.settings(), hint=self.hint, requests=self.count, compile_ms=self.compile_ms)
         if self.hint == "throughput":
             self.queue.wait_all()
             told["request_latency_ms"] = median(self.waits or [request.latency for request in self.queue])
         return told
 
+    def settings(self):
+        """What it was compiled with, defaults too: 'INFERENCE_PRECISION_HINT f32 (default bf16)'."""
+        known = [str(name) for name in self.model.get_property("SUPPORTED_PROPERTIES")]
+        found = {name: _word(self.model.get_property(name)) for name in TOLD if name in known}
+        if "INFERENCE_PRECISION_HINT" in found:
+            try:
+                usual = _word(self.session.core.get_property(self.session.device, "INFERENCE_PRECISION_HINT"))
+            except RuntimeError:
+                usual = ""
+            if usual not in ("", found["INFERENCE_PRECISION_HINT"]):
+                found["INFERENCE_PRECISION_HINT"] += f" (default {usual})"
+        return found
+
     def computed(self, network):
-        request, inputs = self.compiled(network, "LATENCY").create_infer_request(), self.given(network)
-        for place, each in enumerate(network.inputs):
-            request.set_input_tensor(place, openvino.Tensor(inputs[each.name]))
-        request.infer()
-        return [request.get_output_tensor(place).data.copy() for place in range(len(network.outputs))]
+        return _inferred(self.compiled(network, "LATENCY"), network, self.given(network))
+
+    def measured(self, inputs):
+        return _inferred(self.model, self.network, inputs)
+
+    def results(self):
+        if self.hint == "throughput":
+            self.queue.wait_all()
+        done = self.one if self.hint == "latency" else self.queue[0]
+        return [done.get_output_tensor(place).data for place in range(len(self.network.outputs))]
+
+
+def _inferred(model, network, inputs):
+    """The outputs of a compiled model, of inputs by name."""
+    request = model.create_infer_request()
+    for place, each in enumerate(network.inputs):
+        request.set_input_tensor(place, openvino.Tensor(numpy.ascontiguousarray(inputs[each.name])))
+    request.infer()
+    return [request.get_output_tensor(place).data.copy() for place in range(len(network.outputs))]
 
 
 def _read(core, source):
     return core.read_model(source, b"") if isinstance(source, bytes) else core.read_model(source)
 
 
+def _word(value):
+    """A property's value in a word: openvino.Type, an enumeration, a number."""
+    return _type_name(value) if hasattr(value, "get_type_name") else str(value).rpartition(".")[2] or str(value)
+
+
 def _type_name(value):
     """'f32' of an openvino.Type, whose text has changed over the releases."""
     named = getattr(value, "get_type_name", None)
     return named() if named is not None else str(value).strip("<>' ").rpartition("'")[2].rpartition(":")[2].strip()
+
+
+class OwnModel(Work):
+    """A person's own file, in the precision that was asked for."""
+
+    includes = ("host_to_device", "compute", "device_to_host")
+
+    def __init__(self, session, request):
+        self.path, self.session, self.dtype = request["own_model"]["path"], session, request.get("dtype", "float32")
+        options = {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": PRECISIONS.get(self.dtype, "f32")}
+        if request.get("threads") and session.device == "CPU":
+            options["INFERENCE_NUM_THREADS"] = int(request["threads"])
+        batch = request.get("options", {}).get("batch")
+        try:
+            model = session.core.read_model(self.path)
+            shapes = {place: onnx_own_model.filled(_sizes(each), batch) for place, each in enumerate(model.inputs)}
+            model.reshape(shapes)
+            self.model = session.core.compile_model(model, session.device, options)
+        except RuntimeError as error:
+            raise onnx_own_model.unreadable(self.path, f"openvino {openvino.__version__}", error) from error
+        self.given = {
+            each.get_any_name(): onnx_own_model.numbers(shapes[place], each.get_element_type().to_dtype())
+            for place, each in enumerate(model.inputs)
+        }
+        self.items = next((value.shape[0] for value in self.given.values() if value.ndim), 1)
+        self.one = self.model.create_infer_request()
+        for place, value in enumerate(self.given.values()):
+            self.one.set_input_tensor(place, openvino.Tensor(value))
+        if session.device == "CPU":
+            self.includes = ("compute",)
+
+    def step(self):
+        self.one.infer()
+
+    def verify(self):
+        self.one.infer()
+        got = [self.one.get_output_tensor(place).data.copy() for place in range(len(self.model.outputs))]
+        return onnx_own_model.compared(self.path, self.given, got, self.dtype)
+
+    def memory_peak(self):
+        return onnx_own_model.peak() if self.session.device == "CPU" else None
+
+
+def _sizes(described):
+    """The dimensions of an input; None for each that is open."""
+    return [None if each.is_dynamic else each.get_length() for each in described.get_partial_shape()]

@@ -145,7 +145,7 @@ class Training(_Network):
             steps.step()
             right.append(float(loss.detach()))
         changes = [torch.tensor([b - a for a, b in zip(each, each[1:])], dtype=torch.float64) for each in (got, right)]
-        tolerance = correctness.TOLERANCES[self.name] * correctness.GRADIENT_FACTOR
+        tolerance = correctness.TOLERANCES[self.name] * 3.0
         losses = [torch.tensor(each, dtype=torch.float64) for each in (got, right)]
         # a difference of losses has lost digits
         loose = 10 * tolerance

@@ -156,7 +156,16 @@ class Inference(_Network):
                 each.numpy()
 
     def verify(self):
-        return correctness.inference(self.request, self.computed, self.dtype)
+        return correctness.inference(self.request, self.network, self.measured, self.computed, self.dtype)
+
+    def measured(self, inputs):
+        with tf.device(self.device):
+            found = self.forward(*self.put(tensorflow_networks.inputs(self.network, DTYPES[self.dtype], inputs)))
+        placed(found, self.name)
+        return [each.numpy() for each in found]
+
+    def outcome(self):
+        return None if self.last is None or self.images else correctness.same([self.last.numpy()])
 
     def computed(self, network):
         with tf.device(self.device):
@@ -173,7 +182,11 @@ class Training(_Network):
         if self.name.startswith("CPU") and tensorflow_networks.is_grouped(self.network):
             raise Skipped("TensorFlow on a processor has no gradient of grouped convolutions")
         self.optimizer = request.get("optimizer", "sgd")
-        self.once = self._training_step(self.network, dtype, correctness.classes_of(request), dropout=True)
+        self.once, _ = self._training_step(self.network, dtype, correctness.classes_of(request), dropout=True)
+        self.compiled = {}
+
+    def outcome(self):
+        return None if self.last is None else {"loss": float(self.last)}
 
     def _training_step(self, network, dtype, classes, dropout):
         """A function of the inputs that gives the loss and the gradients, and steps."""
@@ -195,7 +208,14 @@ class Training(_Network):
             (momentum if self.optimizer == "sgd" else adam)(trained, gradients, state, count)
             return loss, gradients
 
-        return step
+        def restart(change):
+            """First values again, as change(name, array) makes them."""
+            for name, array in tensorflow_networks.parameters(network, DTYPES["float64" if dtype == "float64" else "float32"]).items():
+                values[name].assign(change(name, array).astype(array.dtype))
+            for variable in [count, *(each for part in state for each in part)]:
+                variable.assign(tf.zeros_like(variable))
+
+        return step, restart
 
     def step(self):
         with tf.device(self.device):
@@ -206,15 +226,19 @@ class Training(_Network):
     def verify(self):
         return correctness.training(self.request, self._steps, self.dtype, "compared with float64 in TensorFlow on the CPU")
 
-    def _steps(self, network, classes, dtype):
+    def _steps(self, network, classes, dtype, change, steps):
         """Gradients of the first step and the losses of a few; float64 is computed on the CPU. Nothing is dropped out."""
         kept = self.device, self.name
         if dtype == "float64":
             self.device, self.name = "/CPU:0", "CPU:0"
         try:
-            once, losses, first = self._training_step(network, dtype, classes, dropout=False), [], {}
-            given = self.put(tensorflow_networks.inputs(network, DTYPES[dtype]))
-            for _ in range(correctness.STEPS):
+            if dtype not in self.compiled:
+                self.compiled[dtype] = self._training_step(network, dtype, classes, dropout=False)
+            (once, restart), losses, first = self.compiled[dtype], [], {}
+            restart(change)
+            arrays = tensorflow_networks.inputs(network, DTYPES[dtype])
+            given = self.put([change(each.name, array).astype(array.dtype) for each, array in zip(network.inputs, arrays)])
+            for _ in range(steps):
                 with tf.device(self.device):
                     loss, gradients = once(*given)
                 losses.append(float(loss))

@@ -35,16 +35,33 @@ class Session:
             torch.backends.cudnn.benchmark = True
         if settings.get("flush_denormal"):
             torch.set_flush_denormal(True)
+        if settings.get("matmul_precision") and hasattr(torch, "set_float32_matmul_precision"):
+            torch.set_float32_matmul_precision(settings["matmul_precision"])
 
     def about(self):
         return {
             "framework_version": torch.__version__, "device": self.device.name, "device_name": self.device.title(),
-            "threads": torch.get_num_threads(),
+            "threads": torch.get_num_threads(), "settings": self.settings(),
         }  # fmt: skip
+
+    def settings(self):
+        """What changes what 'float32' means, or the speed."""
+        found = {}
+        if hasattr(torch, "get_float32_matmul_precision"):
+            found["float32_matmul_precision"] = torch.get_float32_matmul_precision()
+        if self.device.kind == "cuda":
+            found["matmul.allow_tf32"] = str(torch.backends.cuda.matmul.allow_tf32)
+            found["cudnn.allow_tf32"] = str(torch.backends.cudnn.allow_tf32) + " (default True)"
+            found["cudnn.benchmark"] = str(torch.backends.cudnn.benchmark)
+        return found
 
     def prepare(self, request):
         dtype = DTYPES[request.get("dtype", "float32")]
         self.device.supports(dtype)
+        if request.get("own_model"):
+            import torch_own_model
+
+            return torch_own_model.OwnModel(self.device, dtype, request)
         if request["task"] == "micro":
             return torch_micro.prepare(request["workload"], self.device, dtype, request)
         return (Training if request["task"] == "training" else Inference)(self.device, dtype, request)
@@ -58,6 +75,11 @@ class Session:
         import torch_collective
 
         return torch_collective.run(self.device, DTYPES[request.get("dtype", "float32")], request, self.about())
+
+    def data_parallel(self, request):
+        import torch_data_parallel
+
+        return torch_data_parallel.run(self.device, DTYPES[request.get("dtype", "float32")], request, self.about())
 
 
 class _Network(Work):
@@ -93,6 +115,9 @@ class _Network(Work):
             model = model.to(memory_format=torch.channels_last)
         return model
 
+    def _subject(self, model):
+        return torch_correctness.Subject(self.network, model, self.inputs, self.request, self.device, self.dtype)
+
     def _compiled(self, model):
         mode = self.request.get("compile", "none")
         if mode == "none":
@@ -106,6 +131,9 @@ class _Network(Work):
 
     def memory_peak(self):
         return self.device.memory_peak() or (peak_of_process() if self.device.kind == "cpu" else None)
+
+    def memory_now(self):
+        return self.device.memory_now()
 
     def places(self):
         """Where it really computed. One more step, after the measurement: watching costs time."""
@@ -123,7 +151,7 @@ class _Network(Work):
 class Inference(_Network):
     def __init__(self, device, dtype, request):
         super().__init__(device, dtype, request)
-        self.model = self._model(dtype).eval()
+        self.model = self.plain = self._model(dtype).eval()
         if device.kind == "xpu" and request["framework"] == "ipex":
             import intel_extension_for_pytorch as ipex
 
@@ -141,13 +169,28 @@ class Inference(_Network):
                 self.last.cpu()
 
     def verify(self):
-        return torch_correctness.inference(self.request, self.device, self.dtype)
+        def measured(inputs):
+            found = self.model(*inputs)
+            return found if isinstance(found, tuple) else (found,)
+
+        def build(network):
+            return torch_networks.build(network, self.device.torch_device, self.dtype).eval()
+
+        try:
+            return torch_correctness.inference(self._subject(self.plain), measured, build)
+        finally:
+            self.plain = None
+            self.device.reset_peak()
+
+    def outcome(self):
+        return None if self.last is None or self.images is not None else torch_correctness.same([self.last])
 
 
 class Training(_Network):
     def __init__(self, device, dtype, request):
         super().__init__(device, dtype, request)
-        self.model = self._compiled(self._model(torch.float32).train())
+        self.plain = self._model(torch.float32).train()
+        self.model = self._compiled(self.plain)
         self.trainer = Trainer(self.model, self.network, device, dtype, request)
         self.optimizer = self.trainer.optimizer
         self.host = torch_networks.inputs(self.network)
@@ -162,7 +205,21 @@ class Training(_Network):
         self.last = self.trainer.step(self._given(), self.labels)
 
     def verify(self):
-        return torch_correctness.training(self.request, self.device, self.dtype)
+        def build(network):
+            return torch_networks.build(network, self.device.torch_device, torch.float32).train()
+
+        def trainer(network, model):
+            return Trainer(model, network, self.device, self.dtype, self.request)
+
+        try:
+            return torch_correctness.training(self._subject(self.plain), self.trainer, self.labels, build, trainer)
+        finally:
+            self.optimizer.zero_grad()
+            self.plain = None
+            self.device.reset_peak()
+
+    def outcome(self):
+        return None if self.last is None else {"loss": float(self.last.to("cpu"))}
 
     def found(self):
         return self.trainer.about()

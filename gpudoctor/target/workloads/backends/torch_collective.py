@@ -25,21 +25,9 @@ CHECKED = 10007
 
 
 def run(device, dtype, request, about):
-    worker_group, dist = request["worker_group"], _distributed()
+    worker_group = request["worker_group"]
+    dist, backend = joined(device, worker_group)
     rank, size = worker_group["rank"], worker_group["size"]
-    if size < 2:
-        raise Skipped(f"a collective wants two ranks at least; {device.name} alone is one")
-    backend = backend_of(device)
-    if backend != "gloo" and worker_group.get("same"):
-        raise Skipped(f"{backend} wants a device for each rank, and two share {device.name}")
-    if device.kind in ("cuda", "xpu"):
-        device.module.set_device(device.torch_device)
-    if backend == "gloo":
-        _loopback()
-    say("build")
-    store = pathlib.Path(worker_group["folder"], "store").as_uri()
-    patience = datetime.timedelta(seconds=worker_group.get("patience", 60))
-    dist.init_process_group(backend, init_method=store, rank=rank, world_size=size, timeout=patience)
     ring = Ring(dist, device, dtype, rank, size)
     say("correctness")
     outputs = ring.verify()
@@ -56,6 +44,26 @@ def run(device, dtype, request, about):
     told = dict(about, outputs=outputs, sizes=found, collective=backend, includes=[], memory_peak_bytes=device.memory_peak())
     dist.destroy_process_group()
     return told
+
+
+def joined(device, worker_group):
+    """(torch.distributed with all ranks in it, the name of its backend)."""
+    dist = _distributed()
+    rank, size = worker_group["rank"], worker_group["size"]
+    if size < 2:
+        raise Skipped(f"a collective wants two ranks at least; {device.name} alone is one")
+    backend = backend_of(device)
+    if backend != "gloo" and worker_group.get("same"):
+        raise Skipped(f"{backend} wants a device for each rank, and two share {device.name}")
+    if device.kind in ("cuda", "xpu"):
+        device.module.set_device(device.torch_device)
+    if backend == "gloo":
+        _loopback()
+    say("build")
+    store = pathlib.Path(worker_group["folder"], "store").as_uri()
+    patience = datetime.timedelta(seconds=worker_group.get("patience", 60))
+    dist.init_process_group(backend, init_method=store, rank=rank, world_size=size, timeout=patience)
+    return dist, backend
 
 
 def _distributed():
@@ -120,7 +128,7 @@ class Ring:
         right = mine.double().cpu() * (self.size * (self.size + 1) // 2)
         found = self.reduce(mine * (self.rank + 1))
         self.sync()
-        return [torch_correctness.compared("all_reduce", found, right, torch_correctness.TOLERANCES[self.dtype])]
+        return [torch_correctness.compared("all_reduce", found, right, torch_correctness.sum_tolerance(self.dtype, self.size))]
 
     def measured(self, size_bytes, seconds):
         """Samples of one message size; each begins when all ranks are there, and what the sums grew by is taken off in between."""

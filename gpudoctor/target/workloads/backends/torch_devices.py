@@ -53,6 +53,12 @@ class Device:
             return int(torch.mps.driver_allocated_memory())
         return None
 
+    def memory_now(self):
+        """Bytes that tensors take on the device now; None where torch does not tell."""
+        if self.kind in ("cuda", "xpu") and hasattr(self.module, "memory_allocated"):
+            return int(self.module.memory_allocated(self.torch_device))
+        return None
+
     def reset_peak(self):
         if self.kind in ("cuda", "xpu") and hasattr(self.module, "reset_peak_memory_stats"):
             self.module.reset_peak_memory_stats(self.torch_device)

@@ -2,14 +2,21 @@
 
 import os
 
+import matrix_products
 import torch
 import torch_correctness
+import torch_networks
+from torch_layers import cpu
 from worker import Skipped, Work
 
 MATRIX = {"cpu": 1024}
 """Side of the square matrices; where nothing is said, 4096."""
 STREAM_BYTES = {"cpu": 256 << 20}
 COPY_BYTES = 64 << 20
+AT_ONCE, LAUNCHES = 1 << 22, 100
+SEEN = 1 << 14
+"""Numbers of a result that are looked at after each sample."""
+ONEDNN = "oneDNN of torch (float32_matmul_precision 'medium')"
 
 
 def prepare(name, device, dtype, request):
@@ -28,6 +35,16 @@ class _Micro(Work):
     def memory_peak(self):
         return self.device.memory_peak()
 
+    def outcome(self):
+        """A part of the last result, from all over it: all of it would cost more than the step."""
+        if self.last is None:
+            return None
+        flat = self.last.detach().reshape(-1)
+        return torch_correctness.same([flat[:: max(1, flat.numel() // SEEN)]])
+
+    def memory_now(self):
+        return self.device.memory_now()
+
 
 class Matmul(_Micro):
     """items: 2 n^3 floating point operations."""
@@ -44,10 +61,31 @@ class Matmul(_Micro):
         self.last = torch.matmul(self.left, self.right)
 
     def verify(self):
-        return torch_correctness.matmul(self.device, self.dtype)
+        self.step()
+        self.sync()
+        return torch_correctness.matmul(self.left, self.right, self.last, self.dtype, self.request)
 
     def found(self):
-        return {"side": self.side}
+        if self.device.kind != "cpu" or self.dtype != torch.float32:
+            return {"side": self.side}
+        return {"side": self.side, "products": [*self._products(), *matrix_products.by_numpy(self.side)]}
+
+    def _products(self):
+        """By torch's own way, and by oneDNN, which a lower precision lets it take: what that costs in precision is said beside it."""
+        mkl = getattr(torch.backends, "mkl", None)
+        own = "torch with MKL" if mkl is not None and mkl.is_available() else "torch"
+        found = [matrix_products.row(own, self.step, self.side)]
+        if hasattr(torch, "set_float32_matmul_precision"):
+            before = torch.get_float32_matmul_precision()
+            try:
+                torch.set_float32_matmul_precision("medium")
+                self.step()
+                rows = self.left[:64].double() @ self.right.double()
+                error = float((self.last[:64].double() - rows).abs().max() / rows.abs().max())
+                found.append(matrix_products.row(ONEDNN, self.step, self.side, error))
+            finally:
+                torch.set_float32_matmul_precision(before)
+        return found
 
 
 class Bandwidth(_Micro):
@@ -59,13 +97,20 @@ class Bandwidth(_Micro):
         super().__init__(device, dtype, request)
         size = int(request.get("options", {}).get("bytes") or STREAM_BYTES.get(device.kind, 512 << 20))
         count = size // torch.ones(1, dtype=dtype).element_size()
-        self.a = torch.ones(count, dtype=dtype, device=device.torch_device)
-        self.b, self.c = torch.ones_like(self.a), torch.ones_like(self.a)
+        self.a, self.b = (repeated(count, name, dtype).to(device.torch_device) for name in ("left", "right"))
+        self.c = torch.full_like(self.a, float("nan"))
         self.items = 3 * size
 
     def step(self):
         torch.add(self.a, self.b, out=self.c)
         self.last = self.c
+
+    def verify(self):
+        """All of the result: a sum of two numbers is rounded once, and so the same everywhere."""
+        self.step()
+        self.sync()
+        a, b = self.a, self.b
+        return [compared_parts(self.request["workload"], self.c, lambda part: cpu(a[part]) + cpu(b[part]))]
 
 
 class ToDevice(_Micro):
@@ -77,7 +122,7 @@ class ToDevice(_Micro):
         if device.kind == "cpu":
             raise Skipped("the processor has no host to copy from")
         self.items = COPY_BYTES
-        self.host = torch.ones(COPY_BYTES // 4)
+        self.host = repeated(COPY_BYTES // 4, "left", torch.float32)
         if device.kind == "cuda":
             self.host = self.host.pin_memory()
         self.there = self.host.to(device.torch_device)
@@ -86,6 +131,16 @@ class ToDevice(_Micro):
         self.there.copy_(self.host)
         self.last = self.there
 
+    def verify(self):
+        """There and back: what was copied is overwritten before, so that a copy that does nothing is seen."""
+        self.there.zero_()
+        self.there.copy_(self.host)
+        back = torch.zeros_like(self.host)
+        back.copy_(self.there)
+        self.sync()
+        kept = repeated(COPY_BYTES // 4, "left", torch.float32)
+        return [compared_parts(self.request["workload"], back, lambda part: kept[part])]
+
 
 class ToHost(ToDevice):
     includes = ("device_to_host",)
@@ -93,6 +148,9 @@ class ToHost(ToDevice):
     def step(self):
         self.host.copy_(self.there)
         self.last = self.there
+
+    def outcome(self):
+        return torch_correctness.same([self.host[:: self.host.numel() // SEEN]])
 
 
 class Launch(_Micro):
@@ -107,6 +165,19 @@ class Launch(_Micro):
     def step(self):
         self.a.add_(1)
         self.last = self.a
+
+    def verify(self):
+        """Counted up from 1."""
+        self.a.fill_(1)
+        for _ in range(LAUNCHES):
+            self.step()
+        self.sync()
+        found = compared_parts("launch", self.a, lambda part: torch.full_like(cpu(self.a[part]), 1 + LAUNCHES))
+        self.a.fill_(1)
+        return [found]
+
+    def outcome(self):
+        return None  # it counts up
 
 
 class Files(_Micro):
@@ -133,6 +204,28 @@ class Files(_Micro):
 
     def sync(self):
         pass
+
+
+def repeated(count, name, dtype):
+    """Numbers of weights.py that are no constant, as many as are wanted."""
+    return torch_networks.values(name, (count,)).to(dtype)
+
+
+def compared_parts(name, got, wanted):
+    """A row of a long result of which each number has to be the same as `wanted(slice)`."""
+    many, wrong, first = got.numel(), 0, None
+    for begin in range(0, many, AT_ONCE):
+        part = slice(begin, begin + AT_ONCE)
+        differs = cpu(got[part]) != wanted(part)
+        found = int(differs.sum())
+        if found and first is None:
+            first = begin + int(differs.to(torch.uint8).argmax())
+        wrong += found
+    note = f"each of {many} numbers the same as on the processor"
+    if wrong:
+        note = f"{wrong} of {many} numbers differ, the first is number {first}"
+    error = None if wrong else 0.0
+    return {"name": name, "max_relative_error": error, "tolerance": 0.0, "note": note, "passed": not wrong, "repeat_tolerance": 0.0}
 
 
 KINDS = {

@@ -1,4 +1,5 @@
-"""Operators that real models use, one by one on a device: forward and backward against float64 on the processor.
+"""Operators that real models use, one by one on a device: forward and backward against float64 on the processor, or against references
+that share nothing with torch (torch_properties.py). The set `quick` holds the latter and the random numbers: what fits into any run.
 
 Each gets a verdict: native, cpu-fallback (computed on the processor), wrong, missing (the backend refuses), skipped (this torch has no such
 operator, or memory is full). A crash ends the process: the line `operator` that came last says which one it was.
@@ -6,24 +7,39 @@ operator, or memory is full). A crash ends the process: the line `operator` that
 
 import faulthandler
 import sys
+import warnings
 
+import plain_checks
 import torch
 import torch_operator_layers
 import torch_operator_tensors
+import torch_property_activations
+import torch_property_convolutions
+import torch_property_large
+import torch_property_layers
+import torch_property_tensors
+import torch_property_training
+import torch_property_values
 from correctness import FLOOR
+from plain_checks import LONGEST, Property, failed, judgement, short
 from torch_fallback import Watch
-from worker import Skipped, is_memory, say
+from torch_properties import Place
+from worker import Skipped, say
 
 TOLERANCES = {"float64": 1e-10, "float32": 2e-5, "float16": 4e-3, "bfloat16": 2.5e-2}
 """|got - right| by |right|. One operator rounds little more than its result; four units in the last place, and the length of a sum."""
 GRADIENT = 4.0
-LONGEST = 60.0
-"""Seconds that one operator may take (compilation included) before the process is ended."""
+PROPERTIES = (
+    torch_property_convolutions, torch_property_layers, torch_property_activations, torch_property_values, torch_property_tensors,
+    torch_property_training,
+)  # fmt: skip
 DTYPES = ("float32", "float16", "bfloat16", "float64", "int64", "int32", "int8", "uint8", "bool")
+QUICK_DTYPES = ("float32", "float16", "bfloat16", "int64")
 
 
 def run(device, request):
-    """Rows of all that was asked. `request`: dtypes (list), only (names, or groups), cases (keys 'name/dtype'), limit (seconds)."""
+    """Rows of all that was asked. `request`: set (quick, large, or all but the large), dtypes (list), only (names, or groups), cases
+    (keys 'name/dtype'), limit (seconds)."""
     chosen = select(request)
     say("operators", cases=[key for key, _, _ in chosen])
     watch, rows = Watch(device), []
@@ -34,7 +50,8 @@ def run(device, request):
         faulthandler.dump_traceback_later(limit, exit=True, file=sys.stderr)
         if dtype not in refused:
             refused[dtype] = _refusal(device, dtype)
-        for row in one(case, dtype, device, watch, refused[dtype]):
+        judge = of_property if isinstance(case, Property) else one
+        for row in judge(case, dtype, device, watch, refused[dtype]):
             say("verdict", **row)
             rows.append(row)
         faulthandler.cancel_dump_traceback_later()
@@ -43,17 +60,45 @@ def run(device, request):
 
 def select(request):
     """The cases to run, as (key, case, dtype), in their order."""
-    dtypes = request.get("dtypes") or DTYPES
+    quick = request.get("set") == "quick"
+    dtypes = request.get("dtypes") or (QUICK_DTYPES if quick else DTYPES)
     only, keys = request.get("only"), request.get("cases")
     chosen = []
-    for case in torch_operator_layers.cases() + torch_operator_tensors.cases():
+    for case in cases_of(request.get("set")):
         if only and case.name not in only and case.group not in only:
             continue
         for dtype in case.dtypes:
             key = case.name + "/" + dtype
+            if quick and case.group == "random numbers" and dtype not in ("float32", "int64"):
+                continue
             if dtype in dtypes and (keys is None or key in keys):
                 chosen.append((key, case, dtype))
     return chosen
+
+
+def cases_of(name):
+    """The cases of a set. What needs the most imports comes last: a run that is cut off has the rest."""
+    if name == "large":
+        return torch_property_large.cases()
+    properties = [case for module in PROPERTIES for case in module.cases()]
+    if name == "quick":
+        drawn = [case for case in torch_operator_tensors.cases() if case.group == "random numbers"]
+        return drawn + properties
+    return torch_operator_layers.cases() + torch_operator_tensors.cases() + properties
+
+
+def of_property(case, dtype, device, watch, refusal=""):
+    """The rows of a case that brings its own reference."""
+    head = {"operator": case.name, "group": case.group, "dtype": dtype, "direction": "forward"}
+    if refusal:
+        yield dict(head, **judgement("missing", None, None, refusal))
+        return
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield from plain_checks.rows(case, dtype, Place(device, dtype))
+    except Exception as error:
+        yield dict(head, **failed(error))
 
 
 def _refusal(device, dtype):
@@ -72,12 +117,12 @@ def one(case, dtype, device, watch, refusal=""):
         source = [make(given, dtype, number) for number, given in enumerate(case.inputs)]
         right = None if case.judge else _computed(case, [_leaf(x.double() if x.is_floating_point() else x) for x in source])
     except Exception as error:
-        refusal, verdict = "no reference: " + _short(error), "skipped"
+        refusal, verdict = "no reference: " + short(error), "skipped"
     else:
         verdict = "missing"
     if refusal:
         for way in directions:
-            yield dict(head, direction=way, **_row(verdict, None, None, refusal))
+            yield dict(head, direction=way, **judgement(verdict, None, None, refusal))
         return
     tolerance = TOLERANCES["bfloat16"] * 2 if case.autocast else TOLERANCES.get(dtype, 0.0) * case.slack
     try:
@@ -93,7 +138,7 @@ def one(case, dtype, device, watch, refusal=""):
         device.sync(outputs[-1])
         row = _judged(case, outputs, right, tolerance, watch.why)
     except Exception as error:
-        outputs, row = None, _failed(error)
+        outputs, row = None, failed(error)
     yield dict(head, direction="forward", **row)
     if not case.backward:
         return
@@ -108,7 +153,7 @@ def one(case, dtype, device, watch, refusal=""):
         wanted = _gradients(*_weighed(right), [x for x in right.leaves if x.requires_grad])
         row = _compared(got, wanted, tolerance * GRADIENT, watch.why)
     except Exception as error:
-        row = _failed(error)
+        row = failed(error)
     yield dict(head, direction="backward", **row)
 
 
@@ -166,7 +211,7 @@ def _judged(case, outputs, right, tolerance, fallback):
     if case.judge is None:
         return _compared(outputs, right, tolerance, fallback)
     said = case.judge([x.detach().to("cpu") for x in outputs])
-    return _row("wrong" if said else "cpu-fallback" if fallback else "native", None, None, said or fallback)
+    return judgement("wrong" if said else "cpu-fallback" if fallback else "native", None, None, said or fallback)
 
 
 def _compared(got, right, tolerance, fallback):
@@ -175,30 +220,16 @@ def _compared(got, right, tolerance, fallback):
     worst, said = 0.0, ""
     floor = FLOOR * max([float(b.detach().double().norm()) for b in right], default=0.0)
     if len(got) != len(right):
-        return _row("wrong", None, tolerance, f"{len(got)} tensors instead of {len(right)}")
+        return judgement("wrong", None, tolerance, f"{len(got)} tensors instead of {len(right)}")
     for a, b in zip(got, right):
         a, b = a.detach().to("cpu"), b.detach()
         if a.shape != b.shape:
-            return _row("wrong", None, tolerance, f"shape {list(a.shape)} instead of {list(b.shape)}")
+            return judgement("wrong", None, tolerance, f"shape {list(a.shape)} instead of {list(b.shape)}")
         a, b = a.double().reshape(-1), b.double().reshape(-1)
         if not bool(torch.isfinite(a).all()) and bool(torch.isfinite(b).all()):
-            return _row("wrong", None, tolerance, "NaN" if bool(torch.isnan(a).any()) else "infinite")
+            return judgement("wrong", None, tolerance, "NaN" if bool(torch.isnan(a).any()) else "infinite")
         size = max(float(b.norm()), floor)
         if b.numel() and float(b.norm()) > floor and float(a.abs().max()) == 0:
             said = "all zero"
         worst = max(worst, float((a - b).norm()) / size if size else float(a.norm()))
-    return _row("wrong" if worst > tolerance else "cpu-fallback" if fallback else "native", worst, tolerance, said or fallback)
-
-
-def _row(verdict, error, tolerance, note):
-    return {"verdict": verdict, "max_relative_error": error, "tolerance": tolerance, "note": note}
-
-
-def _failed(error):
-    text = _short(error)
-    return _row("skipped" if is_memory(type(error).__name__, text) or isinstance(error, MemoryError) else "missing", None, None, text)
-
-
-def _short(error):
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return (type(error).__name__ + (": " + lines[0] if lines else ""))[:300]
+    return judgement("wrong" if worst > tolerance else "cpu-fallback" if fallback else "native", worst, tolerance, said or fallback)

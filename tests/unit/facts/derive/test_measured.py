@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from runpy import run_path
 from typing import Any
+
+import pytest
 
 from gpudoctor.facts import vocabulary
 from gpudoctor.facts.derive.measured import FIELDS, MEASUREMENTS, PROVIDES, derive
@@ -11,6 +15,10 @@ from gpudoctor.model.facts import Absent, Facts, Known, Unknown
 from gpudoctor.model.measurement import Ceiling, Conditions, Correctness, Latency, Measurement, Reference
 from gpudoctor.rules.conditions import parse
 from gpudoctor.rules.evaluate import evaluate
+
+
+WORKER = Path(__file__).parents[4] / "gpudoctor" / "target" / "workloads" / "worker.py"
+FULL: tuple[str, ...] = run_path(str(WORKER))["FULL"]
 
 
 def measured(**changes: Any) -> Measurement:
@@ -66,6 +74,12 @@ def test_a_check_can_ask_for_one_measurement_and_for_the_environment() -> None:
     assert evaluate(parse(slow, "problem", items), facts).truth == "true"
     assert evaluate(parse({"fact": "measured.training.ratio_to_reference", "less_than": 0.5}, "problem", items), facts).truth == "true"
     assert evaluate(parse(slow, "problem", items), Facts()).truth == "unknown"
+
+
+@pytest.mark.parametrize("words", [*FULL, "MemoryError: main memory is full", "killed by the kernel: main memory was full"])
+def test_full_memory_is_known_by_each_word_that_a_worker_knows(words: str) -> None:
+    (record,) = records([measured(status="failed", reason=f"build: RuntimeError: {words.upper()}")])
+    assert record["memory_full"] is True
 
 
 def test_each_field_of_a_record_is_in_the_vocabulary() -> None:

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from gpudoctor.model.check import Advice
-from gpudoctor.model.measurement import Ceiling, Correctness, Energy, Latency, Measurement, Reference, Throughput
+from gpudoctor.model.measurement import OUT_OF_TIME, Ceiling, Correctness, Energy, Latency, Measurement, Reference, Throughput
 from gpudoctor.model.report import Report
 from gpudoctor.reporters.measurement.validation_text import Running, bar, moving, render
 from gpudoctor.reporters.shared.layout import Terminal
@@ -58,7 +58,7 @@ def test_ascii_where_there_is_nothing_else() -> None:
     place = Terminal(width=80, unicode=False)
     text = shown(measured(latency_ms=Latency(median=0.0021, ci95_percent=1.0)), place=place)
     assert text.isascii() and "#####..............." in text
-    assert drawn(moving([Running(words="resnet50 training", stage="build")], 3, place)).isascii()
+    assert drawn(moving([Running(words="resnet50 training", stage="build")], 3, 40.0, place)).isascii()
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_words_of_the_machine_move_no_terminal_and_lines_keep_their_width(width:
     hostile = measured(device_name=evil, framework_version=evil, noisy=evil, notes=("energy not known: " + evil,))
     failed = measured(status="failed", reason=evil * 3, latency_ms=None, throughput=None)
     text = shown(hostile, failed, place=Terminal(width=width), left_out=[evil], verbose=True)
-    text += drawn(moving([Running(words=evil, stage=evil, detail=evil), Running(words=evil, measured=failed)], 1, Terminal()), width)
+    text += drawn(moving([Running(words=evil, stage=evil, detail=evil), Running(words=evil, measured=failed)], 1, 40.0, Terminal()), width)
     assert "\x1b" not in text and "\x07" not in text and "\u202e" not in text
 
 
@@ -139,14 +139,14 @@ def test_the_moving_table() -> None:
         Running(words="resnet18", measured=measured(status="failed", reason="first: no end after 60 s")),
         Running(words="resnet50", stage="measuring", detail="40 steps, 12.3 ms"),
     ]  # fmt: skip
-    lines = drawn(moving(rows, 5, Terminal())).splitlines()
+    lines = drawn(moving(rows, 5, 40.0, Terminal())).splitlines()
     assert lines[0].split()[:2] == ["ok", "matmul"] and "129.6 images/s" in lines[0]
     assert lines[1].split()[:2] == ["FAILED", "resnet18"] and "no end after 60 s" in lines[1]
-    assert "measuring 40 steps, 12.3 ms" in lines[2] and lines[3].strip() == "and up to 5 more"
+    assert "measuring 40 steps, 12.3 ms" in lines[2] and lines[3].split() == "and up to 5 more about 40 s left".split()
     assert all(len(line) <= 80 for line in lines) and len(lines) == 4
     rows = [Running(words="w" * 300, stage="measuring", detail="[red]x[/red] " * 40)] * 3
-    narrow = drawn(moving(rows, 0, Terminal()), 40).splitlines()
-    assert len(narrow) == 3 and all(len(line) <= 40 for line in narrow) and "[red]" in drawn(moving(rows, 0, Terminal()), 400)
+    narrow = drawn(moving(rows, 0, 40.0, Terminal()), 40).splitlines()
+    assert len(narrow) == 3 and all(len(line) <= 40 for line in narrow) and "[red]" in drawn(moving(rows, 0, 40.0, Terminal()), 400)
 
 
 def test_it_ends_with_the_likely_cause_and_the_one_thing_to_do() -> None:
@@ -202,3 +202,15 @@ def test_bars_fit_beside_long_names() -> None:
 )
 def test_the_screen_ends_in_the_next_step(rows: list[Measurement], left_out: list[str], ends: str) -> None:
     assert shown(*rows, left_out=left_out).rstrip().endswith(ends)
+
+
+def test_what_had_no_time_is_one_line_and_the_way_to_it_says_how_long_it_takes() -> None:
+    late: dict[str, Any] = {"status": "skipped", "reason": OUT_OF_TIME, "latency_ms": None, "throughput": None, "correctness": None}
+    stopped = measured(workload="resnet18", **{**late, "reason": f"{OUT_OF_TIME}; it was stopped at 'build'"})
+    many = [measured(workload=name, **late) for name in ("vgg16", "alexnet", "yolox_tiny", "mobilenet_v2", "gpt2_decode")]
+    text = shown(measured(), measured(task="inference", **late), stopped, *many, measured(framework="jax", **late), full_seconds=1500.0)
+    one = "no time for 8 of 9: torch resnet50 infer, resnet18 train, vgg16 train, alexnet train, 3 more; jax resnet50 train"
+    assert one in " ".join(text.split())
+    assert "skipped" not in text and sum(line.startswith("  resnet50 ") and "float32  " in line for line in text.splitlines()) == 1
+    assert text.splitlines()[-1] == "Next, to measure all of it in about 25 min: gpudoctor validate --full"
+    assert "gpt2_decode train" in shown(measured(), *many, verbose=True)

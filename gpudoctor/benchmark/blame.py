@@ -1,0 +1,24 @@
+"""Whether a worker that was stopped at the end of its time hung, or only needed longer. Pure."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+from gpudoctor.benchmark.workers import WorkerAnswer
+from gpudoctor.model.measurement import OUT_OF_TIME, SKIPPED
+
+ENDLESS, TIMES = 10.0, 4.0
+"""Seconds, and times what was expected, on all cores: for longer without a word no stage computes."""
+
+
+def without_blame(answer: WorkerAnswer, short: bool, expected: float = 0.0) -> WorkerAnswer:
+    """An answer that is late only because its time was `short` did not hang; unless it computed, without a word, for many times what all of
+    it was `expected` to take: seconds of processor time do not depend on what else the machine does."""
+    if not (answer.late and short):
+        return answer
+    if expected and answer.worked > ENDLESS + TIMES * expected * (os.cpu_count() or 1):
+        stage, silent, worked = answer.stage or "start", answer.silent, answer.worked
+        words = f"no answer for {silent:.0f} s; it computed for {worked:.0f} s, all of it was expected to take {expected:.0f} s"
+        return replace(answer, late=False, reason=f"{stage}: {words}")
+    return replace(answer, status=SKIPPED, reason=f"{OUT_OF_TIME}; it was stopped at '{answer.stage or 'start'}'")

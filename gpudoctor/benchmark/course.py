@@ -1,0 +1,208 @@
+"""How a measurement went from its first step to its last: slower, in two speeds, with growing memory, with outcomes that change. Pure.
+
+The worker says what it saw (target/workloads/measuring.py), nothing of it trusted; what follows from it is said here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from statistics import median
+from typing import Any
+
+from gpudoctor.model.measurement import Course, Growth, Rhythm
+from gpudoctor.system.framework_child import one_line
+
+MOST = 100_000
+NEARLY_ALL = 0.9
+"""Of all pairs of a step before and a step after: fewer, and the two mix."""
+SLOW_STEP = 1.8
+"""Times the median: such a step is a slow one."""
+TWO_SPEEDS = 1.3
+"""The least gap between two groups of steps, as a factor."""
+LEAST_STEPS = 12
+GROWTH = {"process": 16 << 20, "device": 16 << 20, "addresses": 128 << 20}
+"""Bytes over a run below which growth is none: buffers and lists of the measurement itself."""
+RISES, SAME_LOSS = 0.10, 1e-7
+LEAST_LOSSES = 5
+
+
+def course(result: Mapping[str, Any]) -> Course | None:
+    """None where the worker says nothing of it."""
+    table = result.get("course")
+    if not isinstance(table, Mapping):
+        return None
+    slices = [(row[0], row[2]) for row in _rows(table.get("slices"), 3)]
+    outcomes = result.get("outcomes")
+    outcomes = outcomes if isinstance(outcomes, Mapping) else {}
+    losses = [row[1] for row in _rows(outcomes.get("losses"), 2)]
+    warm_up = _numbers(table.get("warm_up_ms"))
+    return Course(
+        seconds=_number(result.get("window_s")), slices_ms=tuple(ms for _, ms in slices), warm_up_ms=tuple(warm_up),
+        slowdown=slowdown(slices, warm_up), rhythm=rhythm(_numbers(table.get("one_by_one_ms"))), growth=growth(table.get("memory")),
+        outcomes_checked=_count(outcomes.get("checked")), outcomes_of=_count(outcomes.get("of")),
+        largest_change=_number(outcomes.get("largest_change")), first_loss=losses[0] if losses else None,
+        last_loss=losses[-1] if losses else None,
+    )  # fmt: skip
+
+
+def slowdown(slices: Sequence[tuple[float, float]], warm_up: Sequence[float]) -> float | None:
+    """A step's time after the moment at which it changed most by that before, or the end of the window by the warm-up, whatever is more.
+    1.0 where nearly all of the one are not beyond nearly all of the other; None where there are too few."""
+    if len(slices) < 6:
+        return None
+    times = [ms for _, ms in slices]
+    ratios = [_changed(times)]
+    if len(warm_up) >= 5:
+        ratios.append(_apart(warm_up[len(warm_up) // 2 :], times[-max(2, len(times) // 3) :]))
+    known = [ratio for ratio in ratios if ratio is not None]
+    return max(known) if known else None
+
+
+def _changed(times: Sequence[float]) -> float | None:
+    """Split where both sides are most alike in themselves (the least sum of distances from their medians); a side is an eighth at least."""
+    least = max(3, len(times) // 8)
+
+    def spread(part: Sequence[float]) -> float:
+        middle = median(part)
+        return sum(abs(ms - middle) for ms in part)
+
+    places = range(least, len(times) - least + 1)
+    best = min(places, key=lambda place: spread(times[:place]) + spread(times[place:]))
+    return _apart(times[:best], times[best:])
+
+
+def _apart(before: Sequence[float], after: Sequence[float]) -> float | None:
+    """The ratio of the medians; 1 where the two mix: the share of pairs in which the second is larger (Mann and Whitney's U)."""
+    if len(before) < 2 or len(after) < 2 or min(before) <= 0:
+        return None
+    ratio = median(after) / median(before)
+    larger = sum(b > a for a in before for b in after) / (len(before) * len(after))
+    return ratio if larger >= NEARLY_ALL or larger <= 1 - NEARLY_ALL else 1.0
+
+
+def rhythm(steps: Sequence[float]) -> Rhythm | None:
+    """Steps of two kinds: every so manieth is slow, or there are two speeds. None where there is one kind, or too few steps to tell."""
+    if len(steps) < LEAST_STEPS or min(steps) <= 0:
+        return None
+    usual = median(steps)
+    slow = {place for place, ms in enumerate(steps) if ms > SLOW_STEP * usual}
+    for every in range(2, len(steps) // 3 + 1) if len(slow) >= 3 else ():
+        for phase in range(every):
+            members = set(range(phase, len(steps), every))
+            if members <= slow and (len(slow) == len(members) or (len(members) >= 6 and len(slow) <= 1.5 * len(members))):
+                return _two(steps, SLOW_STEP * usual, every)
+    return _two_speeds(steps)
+
+
+def _two_speeds(steps: Sequence[float]) -> Rhythm | None:
+    """Where the widest gap between two times parts them into groups that are each much narrower than the gap, and both are many."""
+    ordered = [math.log(ms) for ms in sorted(steps)]
+    least = max(4, math.ceil(0.1 * len(ordered)))
+    gap, place = max(((ordered[place] - ordered[place - 1], place) for place in range(least, len(ordered) - least + 1)), default=(0.0, 0))
+    if gap < math.log(TWO_SPEEDS):
+        return None
+    for group in (ordered[:place], ordered[place:]):
+        quarter = len(group) // 4
+        if group[-1 - quarter] - group[quarter] > gap / 2:
+            return None
+    found = _two(steps, math.exp(ordered[place - 1] + gap / 2), None)
+    changes = sum((before > found.border_ms) != (after > found.border_ms) for before, after in pairwise(steps))
+    return found if changes > 2 else None  # one change is a slowdown, and is said as one
+
+
+def _two(steps: Sequence[float], border: float, every: int | None) -> Rhythm:
+    slow, fast = [ms for ms in steps if ms > border], [ms for ms in steps if ms <= border]
+    return Rhythm(
+        fast_ms=median(fast), slow_ms=median(slow), slow_share=len(slow) / len(steps), every=every, border_ms=border,
+    )  # fmt: skip
+
+
+def growth(marks: Any) -> Growth | None:
+    """Memory that grows with the steps, over the last two thirds of them: what is taken once, at the begin, is no growth."""
+    rows = [row for row in marks if isinstance(row, Sequence) and len(row) == 4] if isinstance(marks, list) else []
+    for place, name in ((3, "device"), (1, "process"), (2, "addresses")):
+        points = [(_number(row[0]), _number(row[place])) for row in rows[:MOST]]
+        known = [(step, size) for step, size in points if step is not None and size is not None]
+        found = _grows(known[len(known) // 3 :], GROWTH[name])
+        if found is not None:
+            return Growth(bytes_per_step=found[0], bytes=found[1], of=name)
+    return None
+
+
+def _grows(points: Sequence[tuple[float, float]], least: float) -> tuple[float, float] | None:
+    """(bytes a step, bytes in all): a straight line says nearly all of it, and each quarter has its part."""
+    if len(points) < 5 or points[-1][0] <= points[0][0] or points[-1][1] - points[0][1] < least:
+        return None
+    whole = points[-1][1] - points[0][1]
+    quarters = [points[(len(points) - 1) * part // 4][1] for part in range(5)]
+    if any(after - before < whole / 10 for before, after in pairwise(quarters)):
+        return None
+    steps, sizes = [step for step, _ in points], [size for _, size in points]
+    middle, mean = sum(steps) / len(steps), sum(sizes) / len(sizes)
+    both = sum((step - middle) * (size - mean) for step, size in points)
+    square = sum((step - middle) ** 2 for step in steps)
+    if both**2 < 0.8 * square * sum((size - mean) ** 2 for size in sizes):
+        return None
+    return both / square, whole
+
+
+def faults(result: Mapping[str, Any]) -> str:
+    """What is wrong with the outcomes of the timed steps; '' where nothing is."""
+    table = result.get("outcomes")
+    if not isinstance(table, Mapping):
+        return ""
+    loss = table.get("kind") == "loss"
+    what = "the loss" if loss else "the result"
+    bad = table.get("bad")
+    if isinstance(bad, Mapping):
+        where = f"{what} of step {_count(bad.get('step')) or 'an unknown number'}"
+        change, tolerance = _number(bad.get("change")), _number(table.get("tolerance"))
+        if bad.get("what") == "changed":
+            by = "" if change is None else f" by {change:.2g}{'' if tolerance is None else f', {tolerance:.2g} is allowed'}"
+            return f"{where} differs from that of the first{by}, though the work is the same"
+        if bad.get("what") == "shape":
+            return f"{where} has another number of values than that of the first"
+        return f"{where} is {'not a number (NaN)' if bad.get('what') == 'nan' else one_line(bad.get('what')) or 'wrong'}"
+    return _of_losses(_rows(table.get("losses"), 2)) if loss else ""
+
+
+def _of_losses(losses: Sequence[Sequence[float]]) -> str:
+    if len(losses) < LEAST_LOSSES:
+        return ""
+    values = [loss for _, loss in losses]
+    first, last = values[0], median(values[-max(1, len(values) // 3) :])
+    if first > 0 and max(values) - min(values) <= SAME_LOSS * first:
+        return f"the loss stays {first:.4g} from step {losses[0][0]:.0f} to step {losses[-1][0]:.0f}: nothing is learnt"
+    if first > 0 and last > first * (1 + RISES):
+        return f"the loss rises from {first:.4g} at step {losses[0][0]:.0f} to {last:.4g} at step {losses[-1][0]:.0f}"
+    return ""
+
+
+def _rows(value: Any, length: int) -> list[list[float]]:
+    """Rows of `length` finite numbers; what is none of these is left out."""
+    found = []
+    for row in value[:MOST] if isinstance(value, list) else ():
+        numbers = _numbers(row)
+        if isinstance(row, list) and len(row) == length == len(numbers):
+            found.append(numbers)
+    return found
+
+
+def _numbers(value: Any) -> list[float]:
+    return [number for each in (value[:MOST] if isinstance(value, list) else ()) if (number := _number(each)) is not None]
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**60 else None

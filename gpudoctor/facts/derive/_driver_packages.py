@@ -1,0 +1,19 @@
+"""What brings a maker's driver on this distribution, from a table of gpudoctor/data."""
+
+from __future__ import annotations
+
+from gpudoctor.facts.derive._tables import table
+from gpudoctor.model.facts import Facts
+
+
+def driver_package(of: str, vendor: str, facts: Facts) -> tuple[str, str]:
+    """(what to install, the command) by the first row of the table `of` that fits; a command that lacks the driver's branch is ''."""
+    like = facts.value("os.id_like", [])
+    systems = [facts.value("os.id", ""), *(like.split() if isinstance(like, str) else like or [])]
+    branch = str(facts.value("nvidia.driver.version") or facts.value("nvidia.kernel_module.version") or "").split(".")[0]
+    for row in table(of)["row"]:
+        if row["vendor"] == vendor and (not row["os"] or any(system in row["os"] for system in systems)):
+            if "{branch}" in row["command"] and not branch:
+                return row["text"], ""
+            return row["text"], row["command"].replace("{branch}", branch)
+    return table(of)["otherwise"], ""

@@ -1,0 +1,60 @@
+"""The same work by several frameworks on one device, the fastest first: part of the screen of `gpudoctor validate`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from gpudoctor.model.measurement import OK, Measurement
+from gpudoctor.reporters.shared.escape import visible
+from gpudoctor.reporters.shared.layout import Line, Span, hanging
+
+APART = 1.25
+"""Speeds that differ by more are said to, where neither is noisy."""
+TASKS = {"training": " train", "inference": " infer"}
+PROCESSOR = "the processor"
+
+
+def lines(measurements: Sequence[Measurement], width: int) -> Iterator[Line]:
+    """Nothing where each work was done by one framework only."""
+    groups: dict[tuple[object, ...], list[Measurement]] = {}
+    for each in measurements:
+        if each.status == OK and each.throughput is not None and not each.replicas:
+            key = _device(each), each.title, each.task, each.dtype, each.batch, each.throughput.unit, each.includes, each.optimizer
+            groups.setdefault(key, []).append(each)
+    shared = {key: mine for key, mine in groups.items() if len({each.framework for each in mine}) > 1}
+    for device in dict.fromkeys(key[0] for key in shared):
+        mine = [group for key, group in shared.items() if key[0] == device]
+        yield from hanging((), f"The same on {visible(str(device))}, fastest first", width, style="bold")
+        room = max(len(_work(group[0])) for group in mine) + 2
+        for group in mine:
+            yield from hanging((Span("  "), Span(visible(_work(group[0])).ljust(room), "dim")), _speeds(group), width)
+
+
+def _device(each: Measurement) -> str:
+    """What computes: the processor is one, whatever a framework calls it; a card is known by its address."""
+    if each.backend == "cpu":
+        return PROCESSOR
+    address = each.conditions.gpu_address if each.conditions is not None else None
+    return address or each.device_name or each.device
+
+
+def _work(each: Measurement) -> str:
+    return f"{each.title}{TASKS.get(each.task, '')} {each.dtype}" + (f" b{each.batch}" if each.batch else "")
+
+
+def _speeds(group: Sequence[Measurement]) -> str:
+    """'openvino 0.402, onnxruntime 0.400, torch 0.190 TFLOP/s; 2.1 times apart'."""
+    ranked = sorted(group, key=_speed, reverse=True)
+    words = ", ".join(f"{visible(each.framework)} {_number(_speed(each))}" + (" (noisy)" if each.noisy else "") for each in ranked)
+    unit = visible(ranked[0].throughput.unit) if ranked[0].throughput is not None else ""
+    apart = _speed(ranked[0]) / _speed(ranked[-1]) if _speed(ranked[-1]) > 0 else 1.0
+    sure = apart > APART and not (ranked[0].noisy or ranked[-1].noisy)
+    return f"{words} {unit}" + (f"; {apart:.1f} times apart" if sure else "")
+
+
+def _speed(each: Measurement) -> float:
+    return each.throughput.value if each.throughput is not None else 0.0
+
+
+def _number(value: float) -> str:
+    return f"{value:.0f}" if value >= 1000 else f"{value:.3g}"

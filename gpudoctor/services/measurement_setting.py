@@ -1,0 +1,43 @@
+"""Where to measure, and with what: the first step of all that measures outside the usual run."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gpudoctor.benchmark import devices, job_plan, own_model
+from gpudoctor.benchmark.devices import MeasurementTarget
+from gpudoctor.facts.collect import gather
+from gpudoctor.model.facts import Facts
+from gpudoctor.services import checking
+from gpudoctor.services.validating import ValidateRequest
+from gpudoctor.system.local_host import LocalHost
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasurementSetting:
+    """Where to measure, and with what."""
+
+    facts: Facts
+    targets: tuple[MeasurementTarget, ...]
+    host: LocalHost
+
+
+def look(request: ValidateRequest, progress: Progress | None = None) -> MeasurementSetting:
+    """Raises services.checking.RequestError for what cannot be measured as asked."""
+    try:
+        job_plan.check(request.asked)
+        for name in request.devices:
+            devices.canonical(name)
+        host = checking.open_for(checking.CheckRequest(python=request.python, ignore=request.ignore))
+        facts = gather(host, progress).facts
+        found = devices.choose(facts, request.devices, sys.executable)
+        own_model.check(request.asked, found)
+    except devices.BrokenFrameworkError as error:
+        raise checking.FrameworkBroken(str(error)) from error
+    except (devices.DeviceError, job_plan.MeasurementRequestError) as error:
+        raise checking.RequestError(str(error)) from error
+    return MeasurementSetting(facts=facts, targets=tuple(found), host=LocalHost(budget=0.0))
