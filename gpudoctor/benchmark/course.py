@@ -24,7 +24,10 @@ TWO_SPEEDS = 1.3
 LEAST_STEPS = 12
 GROWTH = {"process": 16 << 20, "device": 16 << 20, "addresses": 128 << 20}
 """Bytes over a run below which growth is none: buffers and lists of the measurement itself."""
-RISES, SAME_LOSS = 0.10, 1e-7
+RISES, FALLS, SAME_LOSS = 0.10, 1e-3, 1e-7
+MANY = 3.0
+ENOUGH = 10
+"""Losses of one batch that is learnt again and again: in so many steps each network here falls by much more than FALLS."""
 LEAST_LOSSES = 5
 
 
@@ -175,8 +178,11 @@ def _of_losses(losses: Sequence[Sequence[float]]) -> str:
     first, last = values[0], median(values[-max(1, len(values) // 3) :])
     if first > 0 and max(values) - min(values) <= SAME_LOSS * first:
         return f"the loss stays {first:.4g} from step {losses[0][0]:.0f} to step {losses[-1][0]:.0f}: nothing is learnt"
-    if first > 0 and last > first * (1 + RISES):
+    never = min(values[1:]) >= first and last > first * (1 + RISES)  # one that fell before may swing: dropout, and a rate that is high
+    if first > 0 and (never or last > first * MANY):
         return f"the loss rises from {first:.4g} at step {losses[0][0]:.0f} to {last:.4g} at step {losses[-1][0]:.0f}"
+    if first > 0 and min(values[1:]) >= first * (1 - FALLS) and len(values) >= ENOUGH:
+        return f"the loss never falls: {first:.4g} at step {losses[0][0]:.0f}, {last:.4g} at step {losses[-1][0]:.0f}"
     return ""
 
 

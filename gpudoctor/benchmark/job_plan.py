@@ -29,7 +29,8 @@ ABILITIES = {
 """Frameworks that do not everything."""
 
 
-OPERATORS_OF = ("torch", "ipex", "torch-directml", "torch-opencl", "onnxruntime", "openvino", "jax", "opencl")
+_OF_TORCH = ("torch", "ipex", "torch-directml", "torch-opencl")
+JUDGED_BY = {"operators": (*_OF_TORCH, "onnxruntime", "openvino", "jax", "opencl"), "large_tensors": _OF_TORCH}
 """Frameworks whose workers judge operators one by one."""
 
 
@@ -119,7 +120,6 @@ class Job:
             "framework": self.target.framework, "device": self.target.device, "workload": self.workload.name, "task": self.task,
             "dtype": self.dtype, "options": options, "optimizer": self.optimizer, "compile": self.compile, "duration": self.duration,
             "warm_up": self.warm_up, "copies": self.copies, "preprocess": self.preprocess, "verify": True, **self.workload.settings,
-            **({"job": "operators", "set": "quick"} if self.workload.id == "operators" else {}),
         }  # fmt: skip
 
     @property
@@ -195,7 +195,7 @@ def plan(target: MeasurementTarget, asked: ValidateOptions) -> list[Job]:
 
 def _sensible(workload: Workload, target: MeasurementTarget, asked: ValidateOptions) -> bool:
     """What a person did not name is left out where it has no meaning. What several do together is planned elsewhere (teams)."""
-    if workload.together or (workload.id == "operators" and target.framework not in OPERATORS_OF):
+    if workload.together or target.framework not in JUDGED_BY.get(workload.id, (target.framework,)):
         return False
     if workload.id in asked.workloads:
         return True
@@ -285,7 +285,7 @@ def startup(job: Job) -> float:
 def _work(job: Job, flops: float | None) -> float:
     """The seconds that a worker needs once it has begun: warm-up, the first step and the samples, estimated."""
     step = job.cost()
-    if job.workload.id == "operators":
+    if job.workload.unit == "operators":
         return OPERATORS
     if step is None:
         return min(job.warm_up, 0.7) + job.duration + 0.3 + (CEILING if job.target.on_processor and job.workload.id == "matmul" else 0.0)

@@ -66,7 +66,7 @@ def measurement(
     )  # fmt: skip
     if answer.status != OK:
         return base
-    if job.workload.id == "operators":
+    if job.workload.unit == "operators":
         return of_operators(base, result.get("operators"))
     return _measured(base, job, answer, seen, joules, no_energy, device, together)
 
@@ -143,7 +143,7 @@ def _course(result: Mapping[str, Any], seen: Seen) -> Course | None:
     return (
         None
         if found is None
-        else replace(found, clock_mhz=seen.clock_ends, heat_c=seen.heat_ends, watts=seen.watts_ends, others_rose=seen.others_rose)
+        else replace(found, clock_mhz=seen.clock_ends, heat_c=seen.heat_ends, watts=seen.watts_ends, others_grew=seen.others_grew)
     )
 
 
@@ -179,9 +179,11 @@ def judged(rows: Any) -> tuple[Correctness | None, str]:
         share = error / tolerance if error is not None and tolerance else 0.0 if passed else math.inf
         if not passed and not wrong:
             wrong = f"{name}: {note}" if error is None or (note and row.get("passed") is not True and share <= 1) else (
-                f"{name} differs by {error:.2g} from float64 on the processor, {tolerance or 0:.2g} is allowed"
+                f"{name} differs by {error:.2g} from {one_line(row.get('compared_with')) or 'float64 on the processor'}, "
+                f"{tolerance or 0:.2g} is allowed"
             )  # fmt: skip
-        one = Correctness(compared_with="cpu float64", max_relative_error=error, tolerance=tolerance, passed=passed)
+        reference = one_line(row.get("compared_with")) or "cpu float64"
+        one = Correctness(compared_with=reference, max_relative_error=error, tolerance=tolerance, passed=passed)
         share = share if passed else math.inf
         if worst is None or share > worst[0]:
             worst = share, one

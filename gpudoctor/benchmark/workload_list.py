@@ -67,7 +67,11 @@ WORKLOADS: tuple[Workload, ...] = (
              quick={"micro": 4}),
     Workload(
         id="operators", title="operators one by one against references of their own, in seconds (more of them: --operators)",
-        tasks=("micro",), unit="operators", quick={"micro": 3},
+        tasks=("micro",), unit="operators", quick={"micro": 3}, settings={"job": "operators", "set": "quick"},
+    ),
+    Workload(
+        id="large_tensors", title="operators on tensors of more than 2^31 elements, where memory allows (torch)", tasks=("micro",),
+        unit="operators", settings={"job": "operators", "set": "large"}, worker="operators",
     ),
     Workload(id="host_to_device", title="copy of 64 MiB to the device", tasks=("micro",), unit="B/s", quick={"micro": 5}),
     Workload(id="device_to_host", title="copy of 64 MiB from the device", tasks=("micro",), unit="B/s", quick={"micro": 5}),

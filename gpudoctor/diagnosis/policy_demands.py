@@ -66,7 +66,7 @@ def _count(that: Count, facts: Facts) -> Verdict:
     truth: Truth = "true" if sure >= that.at_least else "unknown" if sure + perhaps >= that.at_least else "false"
     there = ", ".join(str(item.get("name") or item.get("pci_id") or "?") for item in items) or "none"
     seen = f"{sure} such{f', {perhaps} not determined' if perhaps else ''}; {that.of} here: {there}"
-    return Verdict(truth, text, seen if len(seen) <= 300 else seen[:299] + "…", getattr(fact, "source", ""), parts)
+    return Verdict(truth, text, seen if len(seen) <= 300 else seen[:299] + "…", fact.source, parts)
 
 
 def _reached(that: Reached, facts: Facts) -> Verdict:

@@ -77,7 +77,7 @@ def _record(each: Measurement, all_of_them: Sequence[Measurement], date: str, re
 def _course(course: Course | None, latency: Latency | None) -> dict[str, Any]:
     if course is None:
         return dict.fromkeys(("slowdown", "slow_steps", "slow_steps_times", "slow_steps_every", "memory_grows", "memory_grows_bytes",
-                              "clock_share", "p99_by_median", "others_rose"), UNSEEN)  # fmt: skip
+                              "clock_share", "p99_by_median", "others_grew"), UNSEEN)  # fmt: skip
     rhythm, growth = course.rhythm, course.growth
     return {
         "slowdown": _told(course.slowdown), "slow_steps": rhythm.words if rhythm else None,
@@ -85,7 +85,7 @@ def _course(course: Course | None, latency: Latency | None) -> dict[str, Any]:
         "memory_grows": growth.words if growth else None, "memory_grows_bytes": growth.bytes_per_step if growth else None,
         "clock_share": course.clock_mhz[1] / course.clock_mhz[0] if len(course.clock_mhz) == 2 and course.clock_mhz[0] > 0 else UNSEEN,
         "p99_by_median": latency.p99 / latency.median if latency and latency.p99 else UNSEEN,
-        "others_rose": _told(course.others_rose),
+        "others_grew": _told(course.others_grew),
     }  # fmt: skip
 
 

@@ -64,7 +64,7 @@ class Correctness:
     """The result of one step, compared with a reference."""
 
     compared_with: str
-    """The reference: cpu float64."""
+    """The reference: cpu float64, the first step, or another runtime."""
     max_relative_error: float | None
     tolerance: float | None
     passed: bool
@@ -223,7 +223,7 @@ class Course:
     clock_mhz: tuple[float, ...] = ()
     heat_c: tuple[float, ...] = ()
     watts: tuple[float, ...] = ()
-    others_rose: bool | None = None
+    others_grew: bool | None = None
     """Whether other programs used clearly more in the second half than in the first."""
 
     @property
@@ -257,7 +257,7 @@ SLOWER = 1.25
 
 
 @shaped(
-    Given("status", OK, then=("latency_ms", "throughput"), otherwise=("reason",)),
+    Given("status", OK, then=("latency_ms", "throughput", "correctness"), otherwise=("reason",)),  # operators are judged, not timed
     open=True,
     optional=("stage", "first_ms", "optimizer", "replicas", "noisy", "conditions", "notes", "course"),
 )

@@ -8,17 +8,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from gpudoctor.rules.versions import compare_dotted, dotted, in_release
+
+Test = Callable[[Any, Any], bool | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Operator:
     """A test of a fact's value, the types of value that it takes, and its English phrase."""
 
-    test: Callable[[Any, Any], bool | None]
+    test: Test
     takes: tuple[type, ...]
     phrase: str
 
@@ -33,17 +35,13 @@ def plain(value: Any) -> Any:
     return value
 
 
-def _each(test: Callable[[Any, Any], bool | None]) -> Callable[[Any, Any], bool | None]:
+def _each(test: Test, value: Any, wanted: Any) -> bool | None:
     """The operator for lists: true where any element satisfies it; None where none does and one could not be judged."""
-
-    def over(value: Any, wanted: Any) -> bool | None:
-        value = plain(value)
-        if not isinstance(value, (list, tuple)):
-            return test(value, wanted)
-        answers = [test(item, wanted) for item in value]
-        return True if True in answers else None if None in answers else False
-
-    return over
+    value = plain(value)
+    if not isinstance(value, (list, tuple)):
+        return test(value, wanted)
+    answers = [test(item, wanted) for item in value]
+    return True if True in answers else None if None in answers else False
 
 
 def _is(value: Any, wanted: Any) -> bool:
@@ -75,33 +73,27 @@ def _matches(value: Any, wanted: Any) -> bool | None:
     return compiled(wanted).search(str(value)[:LONGEST]) is not None
 
 
-def _order(holds: Callable[[int], bool]) -> Callable[[Any, Any], bool | None]:
-    def test(value: Any, wanted: Any) -> bool | None:
-        left, right = dotted(str(value)), dotted(str(wanted))
-        return None if left is None or right is None else holds(compare_dotted(left, right))
-
-    return test
+def _order(holds: Callable[[int], bool], value: Any, wanted: Any) -> bool | None:
+    left, right = dotted(str(value)), dotted(str(wanted))
+    return None if left is None or right is None else holds(compare_dotted(left, right))
 
 
-def _number(holds: Callable[[float, float], bool]) -> Callable[[Any, Any], bool | None]:
-    def test(value: Any, wanted: Any) -> bool | None:
-        numbers = [n for n in (value, wanted) if isinstance(n, (int, float)) and not isinstance(n, bool)]
-        return holds(*numbers) if len(numbers) == 2 else None
-
-    return test
+def _number(holds: Callable[[float, float], bool], value: Any, wanted: Any) -> bool | None:
+    numbers = [n for n in (value, wanted) if isinstance(n, (int, float)) and not isinstance(n, bool)]
+    return holds(*numbers) if len(numbers) == 2 else None
 
 
 TEXT, ANY, NUMBER = (str,), (str, int, float, bool), (int, float)
 OPERATORS: Mapping[str, Operator] = {
-    "is": Operator(_each(_is), ANY, "is {value}"),
-    "in": Operator(_each(lambda value, wanted: value in wanted), (list,), "is one of {value}"),
+    "is": Operator(partial(_each, _is), ANY, "is {value}"),
+    "in": Operator(partial(_each, lambda value, wanted: value in wanted), (list,), "is one of {value}"),
     "contains": Operator(_contains, (str, int), "contains {value}"),
-    "matches": Operator(_each(_matches), TEXT, "matches /{value}/"),
-    "version": Operator(_each(in_release), TEXT, "is {value}"),
-    "older_than": Operator(_each(_order(lambda order: order < 0)), TEXT, "is older than {value}"),
-    "at_least": Operator(_each(_order(lambda order: order >= 0)), TEXT, "is {value} or newer"),
-    "less_than": Operator(_number(lambda left, right: left < right), NUMBER, "is less than {value}"),
-    "greater_than": Operator(_number(lambda left, right: left > right), NUMBER, "is greater than {value}"),
+    "matches": Operator(partial(_each, _matches), TEXT, "matches /{value}/"),
+    "version": Operator(partial(_each, in_release), TEXT, "is {value}"),
+    "older_than": Operator(partial(_each, partial(_order, lambda order: order < 0)), TEXT, "is older than {value}"),
+    "at_least": Operator(partial(_each, partial(_order, lambda order: order >= 0)), TEXT, "is {value} or newer"),
+    "less_than": Operator(partial(_number, lambda left, right: left < right), NUMBER, "is less than {value}"),
+    "greater_than": Operator(partial(_number, lambda left, right: left > right), NUMBER, "is greater than {value}"),
 }
 STATES = {"known": "is known", "absent": "is absent", "unknown": "is not known", "present": "is there"}
 WITH_FACT = ("is", "in", "contains", "older_than", "at_least", "less_than", "greater_than", "version")

@@ -114,7 +114,6 @@ def validate(request: ValidateRequest, progress: Progress | None = None, watcher
     left = job_plan.QUICK_BUDGET - reserve - (time.monotonic() - began) if request.asked.within_budget else None
     run = Run(LocalHost(budget=0.0), gathered.facts, watcher)
     left_out, interrupted = run.until_interrupted(targets, request.asked, left)
-    run.against_the_processor()
     picks = batch_choice.picks(run.measurements, request.asked.max_latency)
     report = judged(gathered, batch_choice.marked(run.measurements, picks), knowledge, check, host.origin)
     kept = [] if request.asked.model else run.measurements
@@ -164,15 +163,18 @@ class Run:
         except KeyboardInterrupt:
             if not any(each.status != SKIPPED for each in self.measurements):
                 raise
-            self.against_the_processor()
             self.measurements += never_begun([job for _, jobs in replica_jobs.plans(targets, asked) for job in jobs], self.measurements)
             return replica_jobs.left_out(targets, asked), True
+        finally:
+            self.against_the_processor()
 
     def all(self, targets: Sequence[MeasurementTarget], asked: ValidateOptions, seconds: float | None) -> list[str]:
         """Within `seconds`, shared between targets; says what was left out."""
         waiting = turns.in_order(replica_jobs.plans(targets, asked), asked.within_budget)
         end = None if seconds is None else time.monotonic() + seconds
-        self._planned(waiting, seconds)
+        if self._watcher is not None:
+            needed = turns.seconds(waiting, self._budget)
+            self._watcher.planned([job for turn in waiting for job in turn.jobs], needed if seconds is None else min(needed, seconds))
         with Caches() as caches:
             while waiting:
                 self._turn(waiting, end, caches)
@@ -187,11 +189,6 @@ class Run:
         peak = processor_speed.peaks(processor.peaks(self._host), speeds)
         for number, row in self._on_processor.items():
             self.measurements[number] = replace(row.measured, ceiling=processor_speed.roof(row, peak, cache))
-
-    def _planned(self, waiting: Sequence[Turn], seconds: float | None) -> None:
-        if self._watcher is not None:
-            needed = turns.seconds(waiting, self._budget)
-            self._watcher.planned([job for turn in waiting for job in turn.jobs], needed if seconds is None else min(needed, seconds))
 
     def _turn(self, waiting: Sequence[Turn], end: float | None, caches: Caches) -> None:
         """The first of `waiting`. What does not fit into the time is skipped by name: the report holds what was planned."""
@@ -244,17 +241,22 @@ class Run:
     ) -> None:  # fmt: skip
         """Jobs that share a worker; behind one that fails the rest goes on in a new one. `limit`: seconds after which it is stopped,
         without blame: it did not hang."""
-        end = None if limit is None else time.monotonic() + limit
+        end, hopeless = None if limit is None else time.monotonic() + limit, False
         while jobs:
             left = None if end is None else end - time.monotonic()
             if left is not None and left < BEGINNING:
                 for job in jobs:
                     self._out_of_time(job)
                 return
-            jobs = jobs[self._worker(jobs, caches, left, variables) :]
+            jobs = jobs[self._worker(jobs, caches, left, variables, hopeless) :]
+            last = self.measurements[-1]
+            hopeless = last.status == FAILED and last.stage in (None, "import")
 
-    def _worker(self, jobs: Sequence[Job], caches: Caches, limit: float | None, variables: Mapping[str, str] | None) -> int:
-        """One worker, watched while it measures; the number of jobs that came to an end with it."""
+    def _worker(
+        self, jobs: Sequence[Job], caches: Caches, limit: float | None, variables: Mapping[str, str] | None, hopeless: bool
+    ) -> int:  # fmt: skip
+        """One worker, watched while it measures; the number of jobs that came to an end with it. `hopeless`: the one before could not even
+        import the framework, so that a second such end is that of all jobs."""
         pids: list[int | str] = [os.getpid()]
         watched = [watching_for(self._host, self._facts, job.target, pids) for job in jobs]
         patience = [job_plan.hang_limit(job) for job in jobs]
@@ -298,7 +300,7 @@ class Run:
             for each in watched:
                 each.end()
         answer = without_blame(answer, limit is not None and most == limit, self._budget.expected(jobs[done]))
-        none_begun = answer.status == FAILED and answer.stage in ("", "import")
+        none_begun = hopeless and answer.status == FAILED and answer.stage in ("", "import")
         end = len(jobs) if none_begun else done + 1
         for place in range(done, end):
             measured(answer, place)

@@ -82,8 +82,8 @@ def test_tf32_is_right_where_it_was_asked_for_and_named_all_the_same() -> None:
     [
         ("last-item", "resnet18", "layers"), ("lost-above-64", "resnet18", "layers"),
         ("frozen-statistics", "resnet18", "running statistics"), ("slow-statistics", "resnet18", "running statistics"),
-        ("no-dropout", "mobilenet_v2", "dropout"), ("unscaled-dropout", "mobilenet_v2", "dropout"), ("no-momentum", "resnet18", "optimizer"),
-        ("relu-gradient", "resnet18", "gradients"), ("residual-lost", "resnet18", "gradients"),
+        ("no-dropout", "mobilenet_v2", "dropout"), ("unscaled-dropout", "mobilenet_v2", "dropout"),
+        ("no-momentum", "resnet18", "optimizer"), ("relu-gradient", "resnet18", "gradients"), ("residual-lost", "resnet18", "gradients"),
     ],
 )  # fmt: skip
 def test_each_fault_of_a_training_step_fails_its_row(kind: str, workload: str, row: str) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from validate_runs import validate, workers
 
+from gpudoctor.model.measurement import OUT_OF_TIME
 from gpudoctor.reporters.shared.schema import complaints
 
 LIMIT = 60.0
@@ -21,19 +22,53 @@ SLACK = 6.0
 """Seconds that a machine with other work on its two cores may take more."""
 
 
-@pytest.mark.rotates("slow", member="a minute")
+@pytest.mark.rotates("the default minute")
 @pytest.mark.timeout(300)
-def test_quick_is_a_minute_and_right(environment: Callable[[str], Path], tmp_path: Path) -> None:
-    ran, document, took = validate(environment("torch-cpu"), tmp_path, "--quick")
+@pytest.mark.parametrize(("name", "first"), [
+    ("torch-cpu", [("resnet18", "inference"), ("resnet18", "training")]),
+    ("openvino", [("resnet18", "inference")]), ("onnxruntime", [("resnet18", "inference")]),
+])  # fmt: skip
+def test_the_default_minute_begins_with_a_small_network_and_is_right(
+    environment: Callable[[str], Path], tmp_path: Path, name: str, first: list[tuple[str, str]]
+) -> None:
+    ran, document, took = validate(environment(name), tmp_path)
     assert ran.returncode == 0, ran.stderr + ran.stdout[-2000:]
     assert took <= LIMIT + SLACK
     assert complaints(document) == []
-    measured = {each["workload"]: each for each in document["measurements"] if each["status"] == "ok"}
-    assert {"matmul", "memory_bandwidth"} <= set(measured), document["measurements"]
-    assert measured["matmul"]["throughput"]["unit"] == "TFLOP/s" and 0.001 < measured["matmul"]["throughput"]["value"] < 100
-    assert measured["matmul"]["correctness"]["passed"] and measured["matmul"]["ceiling"]["fraction"] <= 1.2
-    assert document["facts"]["measured"]["done"] == sum(each["status"] == "ok" for each in document["measurements"])
+    rows = document["measurements"]
+    assert [(each["workload"], each["task"]) for each in rows[: len(first)]] == first
+    done = [each for each in rows if each["status"] == "ok"]
+    assert done and all(each["status"] == "ok" or each["reason"].startswith(OUT_OF_TIME) for each in rows), rows
+    assert all(each["correctness"]["passed"] for each in done if each["correctness"])
+    assert all(each["ceiling"]["fraction"] <= 1.001 for each in done if each["ceiling"])
+    assert all(each["conditions"]["settings"] for each in done if each["task"] != "micro")
+    assert document["facts"]["measured"]["done"] == len(done)
     assert not workers(tmp_path) and not list(tmp_path.iterdir())
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("name", ["torch-cpu", "openvino", "onnxruntime"])
+def test_small_measurements_share_a_process_and_operators_are_one_of_them(
+    environment: Callable[[str], Path], tmp_path: Path, name: str
+) -> None:
+    seen: set[int] = set()
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(0.2):
+            seen.update(workers(tmp_path))
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    ran, document, _ = validate(environment(name), tmp_path, "--workload", "matmul,operators,launch", "--duration", "0.5")
+    over.set()
+    thread.join()
+    assert ran.returncode == 0 and complaints(document) == []
+    matmul, operators, launch = document["measurements"]
+    assert [each["status"] for each in (matmul, operators, launch)] == ["ok"] * 3 and len(seen) == 1
+    assert matmul["throughput"]["unit"] == "TFLOP/s" and 0.001 < matmul["throughput"]["value"] < 100
+    assert matmul["correctness"]["passed"] and "the fastest measured here" in matmul["ceiling"]["source"]
+    assert operators["iterations"] > 20 and operators["correctness"]["passed"]
 
 
 @pytest.mark.timeout(300)

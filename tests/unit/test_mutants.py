@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from whole_catalogue import catalogue
 
 from gpudoctor.services.mutants import survivors
+
+pytestmark = pytest.mark.early
 
 MOST_SURVIVORS = 0.15
 """Share of the mutants of all checks; it only goes down."""

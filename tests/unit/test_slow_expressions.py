@@ -20,6 +20,8 @@ from gpudoctor.model.lazy_pattern import LazyPattern
 from gpudoctor.model.signature import Numbered, Signature
 from gpudoctor.rules.signatures import LONGEST_WINDOW, SearchedText
 
+pytestmark = pytest.mark.early
+
 ROOT = Path(__file__).resolve().parents[2] / "gpudoctor"
 PLACES = ("facts", "rules", "capture", "privacy", "system", "model")
 SHORT = {"roles": 2_000, "line_shapes": 2_000, "document": 2_000, "polarity": 1_200}

@@ -53,7 +53,7 @@ class Seen:
     link: Link | None = None
     others_share: float | None = None
     """Of all cores, what others took."""
-    others_rose: bool | None = None
+    others_grew: bool | None = None
     """Whether others took clearly more in the second half of the window than in the first."""
     clock_ends: tuple[float, ...] = ()
     """The clock in the first and in the last third of the window."""
@@ -196,7 +196,7 @@ class Watching:
             memory_gbs=first([part.memory_gbs for part in parts]), memory_percent=first([part.memory_percent for part in parts]),
 
             others_share=first([part.others_share for part in parts]),
-            others_rose=next((part.others_rose for part in parts if part.others_rose is not None), None),
+            others_grew=next((part.others_grew for part in parts if part.others_grew is not None), None),
             clock_ends=next((part.clock_ends for part in parts if part.clock_ends), ()),
             heat_ends=next((part.heat_ends for part in parts if part.heat_ends), ()), watts_ends=ends(self.meter.readings()),
             link=next((part.link for part in parts if part.link is not None), None),

@@ -63,7 +63,7 @@ class ProcessorWatch:
             return None
         return busy + idle + waiting + stolen, busy, stolen, sum(ticks for ticks in own if ticks is not None)
 
-    def _others_rose(self) -> bool | None:
+    def _others_grew(self) -> bool | None:
         """None below three samples."""
         if len(self._loads) < 3:
             return None
@@ -92,7 +92,7 @@ class ProcessorWatch:
             throttled = f"the clock fell from {self._clocks[0]:.0f} to {self._clocks[-1]:.0f} MHz"
         return Seen(
             throttled=throttled, others=others, clock_mhz=middle(self._clocks), busy_percent=share,
-            others_share=foreign, others_rose=self._others_rose(), clock_ends=ends(self._clocks),
+            others_share=foreign, others_grew=self._others_grew(), clock_ends=ends(self._clocks),
         )  # fmt: skip
 
 

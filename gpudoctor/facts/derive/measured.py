@@ -21,9 +21,9 @@ FIELDS = {
     "all_failed": "bool", "throttled": "text", "others": "text", "clock_mhz": "float", "hottest_c": "float", "busy_percent": "float",
     "link_gt": "float", "link_gt_max": "float", "link_width": "int", "link_width_max": "int", "power_limit_share": "float",
     "gpu_address": "text", "gpu_kind": "text", "bar_share": "float", "threads": "int", "computed_on": "text", "fallbacks": "list",
-    "python_debug": "bool", "slowdown": "float", "slow_steps": "text", "slow_steps_times": "float", "slow_steps_every": "int",
-    "memory_grows": "text", "memory_grows_bytes": "float", "clock_share": "float", "p99_by_median": "float", "others_rose": "bool",
-    "settings": "list", "other_path": "text", "other_path_speed_up": "float", "other_path_error": "float",
+    "python_debug": "bool", "settings": "list", "other_path": "text", "other_path_speed_up": "float", "other_path_error": "float",
+    "slowdown": "float", "slow_steps": "text", "slow_steps_times": "float", "slow_steps_every": "int", "memory_grows": "text",
+    "memory_grows_bytes": "float", "clock_share": "float", "p99_by_median": "float", "others_grew": "bool",
     "filesystem": "text", "on_windows_drive": "bool",
 }  # fmt: skip
 SPEEDS = {

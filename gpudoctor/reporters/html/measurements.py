@@ -10,7 +10,7 @@ from gpudoctor.reporters.html import charts
 from gpudoctor.reporters.html.element import Child, Element, element, source
 from gpudoctor.reporters.html.table import table
 from gpudoctor.reporters.html.words import mark, moment, size
-from gpudoctor.reporters.measurement.validation_text import SHORT, grouped, rate_text, time_text
+from gpudoctor.reporters.measurement.validation_text import SHORT, grouped, rate_text, right_ones, time_text
 
 HEADS = ("Workload", "Batch", "Median", "Throughput", "Memory", "Ceiling", "Published", "Result")
 NOTHING = "–"
@@ -143,9 +143,8 @@ def _remarks(mine: Sequence[Measurement]) -> Iterator[list[Child]]:
         for reason, names in grouped([(each.reason or "no reason given", short_name(each)) for each in mine if each.status == status]):
             yield [element("strong", f"{word}: "), f"{names}: {reason}"]
     done = [each for each in mine if each.status == OK]
-    judged = sum(each.correctness is not None and each.correctness.passed for each in done)
-    if judged:
-        yield [element("strong", "Right: "), f"{judged} of {len(done)} match the float64 reference on the processor"]
+    for text in right_ones(done):
+        yield [element("strong", "Right: "), text]
     for reason, names in grouped([(each.noisy, short_name(each)) for each in done if each.noisy], exactly=False):
         yield [element("strong", "Noisy: "), f"{names}: {reason}"]
     for each in done:

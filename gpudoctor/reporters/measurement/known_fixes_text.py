@@ -13,7 +13,7 @@ NOTHING = (
     "There is nothing left to try on this device and workload: of the known fixes none applies, or all are set. "
     "gpudoctor validate --sweep-batch shows whether a larger batch helps."
 )
-LONGEST_NAME = 24
+LONGEST_NAME = 26
 
 
 def render(results: Sequence[TrialResult], terminal: Terminal | None = None, interrupted: bool = False) -> str:

@@ -206,7 +206,7 @@ def time_text(each: Measurement) -> str:
 
 
 def rate_text(each: Measurement) -> str:
-    if each.workload == "operators":
+    if each.workload in ("operators", "large_tensors"):
         return f"{each.iterations or 0} operators"
     if each.throughput is None:
         return "-"
@@ -259,11 +259,10 @@ def _meaning(report: Report, width: int, verbose: bool) -> Iterator[Line]:
     ):
         yield from hanging((Span("  skipped  ", "dim"),), f"{names}: {reason}", width)
     yield from _out_of_time(report.measurements, width, verbose)
-    judged = [each for each in done if each.correctness is not None]
-    if judged:
-        yield from hanging(
-            (Span("  right    ", "good"),), f"{len(judged)} of {len(done)} match the float64 reference on the processor", width
-        )
+    for text in right_ones(done):
+        yield from hanging((Span("  right    ", "good"),), text, width)
+    for text in course_text.looked_at(done):
+        yield from hanging((Span("  steps    ", "good"),), text, width)
     more = [each for each in done if each.task != "micro" and not each.replicas and set(each.includes) - {"compute"}]
     for parts, names in grouped([(_clock(each), _named(each)) for each in more]):
         yield from hanging((Span("  clock    ", "dim"),), f"{names}: {parts} are inside", width)
@@ -302,6 +301,14 @@ def _out_of_time(measurements: Sequence[Measurement], width: int, verbose: bool)
         more = len(names) - MOST_LATE
         found.append(f"{framework} {', '.join(names if verbose or more <= 1 else [*names[:MOST_LATE], f'{more} more'])}")
     yield from hanging((Span("  no time  ", "dim"),), f"for {len(late)} of {len(measurements)}: {'; '.join(found)}", width)
+
+
+def right_ones(done: Sequence[Measurement]) -> Iterator[str]:
+    """How many match what they were compared with; of finished measurements."""
+    compared = [each.correctness.compared_with for each in done if each.correctness is not None and each.correctness.passed]
+    for reference in dict.fromkeys(compared):
+        words = "the float64 reference on the processor" if reference == "cpu float64" else visible(reference)
+        yield f"{compared.count(reference)} of {len(done)} match {words}"
 
 
 def _clock(each: Measurement) -> str:

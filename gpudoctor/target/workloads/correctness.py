@@ -178,7 +178,7 @@ def inference(request, network, measured, another, dtype):
     else:
         right, got = reference_numpy.evaluate(little), another(little)
         many = batch = little.inputs[0].shape[0]
-        note = f"batch {many} at {_size(little)}, in place of the measured size, which would take too long, against float64"
+        note = f"batch {many} at {_size(little)}, for the measured size would take too long, against float64"
     if len(got) != len(right):
         raise ValueError(f"{len(got)} outputs instead of {len(right)}")
     off, off_tf32 = disturbances(little, dtype), disturbances(little, "TF32", 1)

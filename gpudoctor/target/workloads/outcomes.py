@@ -16,11 +16,11 @@ class Outcomes:
     def __init__(self, ask, tolerance):
         self._ask, self.tolerance = ask, tolerance
         self.kind, self.checked, self.bad, self.largest, self.losses = None, 0, None, 0.0, []
-        self._first, self._cost, self._absent = None, 0.0, False
+        self._first, self._cost, self._absent, self._step = None, 0.0, False, None
 
     def look(self, step, spent, always=False):
         """After `step` steps that took `spent` seconds in all; whether there is something wrong."""
-        if self.bad is not None or self._absent or (not always and self._cost > SHARE * spent):
+        if self.bad is not None or self._absent or step == self._step or (not always and self._cost > SHARE * spent):
             return self.bad is not None
         begin = time.perf_counter()
         outcome = self._ask()
@@ -29,6 +29,7 @@ class Outcomes:
             self._absent = self.checked == 0
             return False
         self.checked += 1
+        self._step = step
         self.kind = "loss" if "loss" in outcome else "same"
         numbers = [float(number) for number in ([outcome["loss"]] if self.kind == "loss" else outcome["same"])]
         if not all(math.isfinite(number) for number in numbers):

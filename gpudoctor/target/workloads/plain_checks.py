@@ -50,11 +50,11 @@ class Check:
                 continue
             off = abs(a - b) if math.isfinite(a) and math.isfinite(b) else math.inf
             size = max(abs(b), scale, smallest)
-            error = 0.0 if off <= smallest else min(off / size, 1e30) if math.isfinite(b) and size else 1e30
+            error = 0.0 if off <= smallest else off / size if math.isfinite(b) and size else math.inf
             if error > max(worst, tolerance):
                 said = f"{self.what}: {a:.6g} instead of {b:.6g} at {_place(place, shape)}"
             worst = max(worst, error)
-        return worst, tolerance, said
+        return worst if math.isfinite(worst) else None, tolerance, said
 
 
 class Precise(Check):

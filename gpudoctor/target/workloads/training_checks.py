@@ -27,8 +27,8 @@ def rows(request, network, classes, compute, dtype, reference, first_loss):
         one = Attempt(network, classes, compute, dtype, _change(inputs, attempt), levels)
         if found is None:
             found = [*one.losses(reference, first_loss), one.sizes(reference)]
-        if one.missing:
-            note = f"{len(one.missing)} of {len(one.right)} tensors got no gradient: {one.missing[0]}"
+        note = one.absent()
+        if note:
             return [*found, {"name": "gradients", "max_relative_error": None, "tolerance": 0.0, "note": note, "passed": False}]
         checks = [each for each in one.checks() if undecided is None or each.name in undecided]
         undecided = {each.name for each in checks if not each.share <= 1}
@@ -62,6 +62,12 @@ class Attempt:
         self.draws = [compute(network, classes, "float64", change.noisy(levels, seed), 1) for seed in range(DRAWS)]
         self.missing = sorted(set(self.right) - set(self.got))
         self.floor = correctness.FLOOR * max(float(numpy.linalg.norm(each)) for each in self.right.values())
+
+    def absent(self):
+        """What is said where gradients are not there at all."""
+        if self.missing:
+            return f"{len(self.missing)} of {len(self.right)} tensors got no gradient: {self.missing[0]}"
+        return "" if any(numpy.any(each) for each in self.got.values()) else "all gradients are zero"
 
     def _off(self, gradients, name):
         right = self.right[name]

@@ -84,10 +84,17 @@ def test_a_crash_costs_one_measurement_and_the_others_go_on_in_a_new_process(pla
     assert [names for names, _ in asked] == ["matmul launch memory_bandwidth", "memory_bandwidth"]
 
 
-def test_a_worker_that_cannot_import_its_framework_is_started_once(play: Any) -> None:
-    asked = play({"matmul": WorkerAnswer(status=FAILED, stage="import", reason="import: ImportError: libtorch.so")}, 3.0)
-    found, _ = run([CPU], ValidateOptions(workloads=("matmul", "launch", "memory_bandwidth")), None)
-    assert [each.reason for each in found] == ["import: ImportError: libtorch.so"] * 3 and len(asked) == 1
+def test_a_worker_that_cannot_import_its_framework_is_started_twice(play: Any) -> None:
+    broken = WorkerAnswer(status=FAILED, stage="import", reason="import: ImportError: libtorch.so")
+    asked = play({"matmul": broken, "launch": broken}, 3.0)
+    found, _ = run([CPU], ValidateOptions(workloads=("matmul", "launch", "memory_bandwidth", "operators")), None)
+    assert [each.reason for each in found] == ["import: ImportError: libtorch.so"] * 4 and len(asked) == 2
+
+
+def test_an_accident_while_a_framework_is_imported_costs_one_measurement(play: Any) -> None:
+    play({"matmul": WorkerAnswer(status=FAILED, stage="import", reason="import: died of SIGKILL")}, 3.0)
+    found, _ = run([CPU], ValidateOptions(workloads=("matmul", "launch")), None)
+    assert [each.status for each in found] == [FAILED, OK]
 
 
 def test_a_worker_that_begins_more_jobs_than_it_got_is_not_believed(play: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,9 +219,9 @@ def test_devices_share_the_time(play: Any) -> None:
 
 def test_the_report_holds_measurements_and_their_facts(play: Any) -> None:
     play({"launch": WorkerAnswer(status=FAILED, stage="build", reason="build: x\x1b[0m")}, 1.0)
-    found, _ = run([CPU], ValidateOptions(workloads=("matmul", "launch")), None)
+    found, _ = run([CPU], ValidateOptions(workloads=("matmul", "launch", "operators")), None)
     report = validating.judged(Gathered(Facts({"gpus": Known([])})), found, checking.catalogue(), checking.CheckRequest(), "live")
     document = json.loads(json_report.render(report))
-    assert complaints(document) == [] and [each["workload"] for each in document["measurements"]] == ["matmul", "launch"]
+    assert complaints(document) == [] and [each["workload"] for each in document["measurements"]] == ["matmul", "launch", "operators"]
     assert document["facts"]["measured"]["failed"] == ["launch micro float32 on cpu"]
     assert document["facts"]["measurements"][0]["unit"] == "TFLOP/s"

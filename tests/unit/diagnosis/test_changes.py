@@ -286,3 +286,19 @@ def test_a_finding_that_stayed_as_it_was_has_no_former_severity() -> None:
     (found,) = difference(document({}, ("a", "error")), document({}, ("a", "error"))).findings
     assert (found.state, found.was) == ("stayed", None)
     assert worse(difference(document({}, ("a", "error")), document({}, ("a", "error"))), "info") == []
+
+
+def test_a_finding_that_stayed_is_linked_to_no_change() -> None:
+    before, after = ({"gpus": [{"address": "1", "driver": driver}]} for driver in ("xe", "i915"))
+    found = difference(document(before, ("no-driver", "error")), document(after, ("no-driver", "error")))
+    assert [(change.fact, change.new, change.gone) for change in found.changes] == [("gpus[1].driver", (), ())]
+    assert found.findings[0].changes == ()
+
+
+def test_a_list_is_not_the_same_as_its_letters() -> None:
+    assert not same(["a"], "a") and not same("a", ["a"]) and not same({"a": 1}, ["a"])
+
+
+def test_a_card_that_went_is_told_by_what_it_is_called_and_runs_on() -> None:
+    card = {"address": "1", "name": "A770", "version": "2", "driver": "xe", "type": "gpu", "backend": "level_zero", "memory": "much"}
+    assert side_by_side({"gpus": [card]}, {"gpus": []}) == [("gpus[1]", "A770 2 xe gpu level_zero", None)]

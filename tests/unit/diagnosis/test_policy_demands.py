@@ -167,3 +167,10 @@ def test_a_run_that_failed_is_a_fault_unless_the_device_did_it_another_time() ->
 def test_a_speed_that_was_not_measured_names_the_command_that_measures_it(measurements: Any, why: str) -> None:
     that = Reached(RESNET, 200.0, "images/s", "gpudoctor validate --workload resnet50")
     assert judged(that, measurements=measurements)[1] == [f"the demand ({why})"]
+
+
+def test_300_letters_of_what_is_there_are_not_cut() -> None:
+    that = Count("gpus", "gpu", Leaf("gpu.vendor", "is", "amd"), 1)
+    for length, cut in ((300, False), (301, True)):
+        name = "x" * (length - len("0 such; gpus here: "))
+        assert judged(that, gpus=[{"name": name, "vendor": "intel"}])[3].endswith("…") is cut

@@ -42,6 +42,8 @@ WINDOWS = {"fact": "platform.kind", "is": "windows"}
             {"any": [{"fact": "os.id_like", "is": "debian"}, {"fact": "os.id_like", "is": "odd"}]},
             "on a relative of Debian or a relative of odd",
         ),
+        ({"fact": "gpu.vendors", "in": ["nvidia", "amd"]}, "with an NVIDIA GPU or an AMD GPU"),
+        ({"fact": "x.y", "is_fact": "cuda.max"}, "y of x is highest CUDA version"),
         ({"fact": "os.id", "is": "a-new-one"}, "on a-new-one"),
         ({"fact": "platform.kind", "is": "a-new-one"}, "on a-new-one"),
         ({"fact": "text.stacks", "contains": "torch-xpu"}, "where the text speaks of torch-xpu"),

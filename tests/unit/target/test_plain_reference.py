@@ -12,8 +12,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "gpudoctor" / "target" / "workloads"))
 
-import plain_checks  # noqa: E402
-import plain_reference as plain  # noqa: E402
+import plain_checks
+import plain_reference as plain
 
 NAN, INF = math.nan, math.inf
 

@@ -95,6 +95,12 @@ def test_looking_costs_a_small_part_of_the_time_and_says_how_often_it_looked(clo
     assert found["outcomes"]["losses"][0][0] == 1 and found["outcomes"]["losses"][-1][0] == found["outcomes"]["of"]
 
 
+def test_no_step_is_looked_at_twice(clock: FakeClock) -> None:
+    found, _ = measured(FakeWork(clock, lambda step, now: 0.1, lambda step: {"loss": 7.0 / step}))
+    steps = [step for step, _ in found["outcomes"]["losses"]]
+    assert steps == sorted(set(steps)) and found["outcomes"]["checked"] == found["outcomes"]["of"] == len(steps)
+
+
 def test_work_without_an_outcome_has_none(clock: FakeClock) -> None:
     assert measured(FakeWork(clock, lambda step, now: 0.01))[0]["outcomes"] is None
 

@@ -74,10 +74,10 @@ class Subject:
         self.batch = network.inputs[0].shape[0]
         self.place = ""
 
-    def layers(self, noise=None):
+    def layers(self, noise=None, limit=None):
         mixed = self.request["task"] == "training"
         context = (lambda: self.device.precision(self.dtype)) if mixed else contextlib.nullcontext
-        return Layers(self.network, self.model, name_of(self.dtype), context, noise)
+        return Layers(self.network, self.model, name_of(self.dtype), context, noise, limit)
 
     def items(self, many):
         return [x[:many] if x.dim() and x.shape[0] == self.batch else x for x in self.inputs]
@@ -101,7 +101,7 @@ def reduced(subject, network, build):
     kind = torch.float32 if subject.request["task"] == "training" else subject.dtype
     inputs = torch_networks.inputs(network, subject.device.torch_device, kind)
     found = Subject(network, build(network), inputs, subject.request, subject.device, subject.dtype)
-    found.place = ", in place of the measured size, which would take too long"
+    found.place = ", for all would take too long at the measured size"
     return found
 
 
@@ -140,14 +140,24 @@ def inference(subject, measured, build):
     levels = {check.name: check.tolerance / calibration.FACTOR for check in layers.forwards}
     with torch.no_grad():
         off = _disturbed(tried, many, right, levels)
-        got = measured(tried.inputs) if tried is subject else right
-        whole = got if many == tried.batch else [part[:many] for part in got]
-        rows += _outputs(whole, right, off, f"the network as measured against its layers one by one, {tried.described(many)}")
-        if many < tried.batch and tried is subject:
+        if tried is not subject:
+            many, (layers, right) = less_where_memory_is_full(1, lambda count: _some_layers(subject, count))
+            rows.append(
+                layers_row("layers at the measured size", layers.forwards, subject, many, "one of each kind and shape while time was left")
+            )
+        got = measured(subject.inputs)
+        whole = got if many == subject.batch else [part[:many] for part in got]
+        rows += _outputs(whole, right, off, f"the network as measured against its layers one by one, {subject.described(many)}")
+        if many < subject.batch:
             moved = measured([x.roll(1, 0) if x.dim() and x.shape[0] == subject.batch else x for x in subject.inputs])
             moved = [part.roll(-1, 0) for part in moved]
-            rows += _outputs(moved, got, off, f"each of {subject.batch} items at the next place of the batch", "items ")
+            rows += _outputs(moved, got, off, f"each of {subject.batch} items at the next place of the batch", "items of output ")
     return rows
+
+
+def _some_layers(subject, count):
+    layers = subject.layers(limit=SECONDS["inference"])
+    return layers, layers.forward(subject.items(count), training=False)
 
 
 def _outputs(got, right, tolerances, note, name="output "):
@@ -211,7 +221,9 @@ def training(subject, trainer, labels, build, make_trainer):
     import torch_steps
 
     tried, many = chosen(subject, "training", build)
+    rows = []
     if tried is not subject:
+        rows = _some_gradients(subject, trainer, labels)
         trainer = make_trainer(tried.network, tried.model)
         labels = None if labels is None else torch_networks.labels(tried.batch, 10, subject.device.torch_device)
     scale = 1.0 if trainer.scaler is None else float(trainer.scaler.get_scale())
@@ -224,7 +236,7 @@ def training(subject, trainer, labels, build, make_trainer):
         return layers, losses
 
     many, (layers, losses) = less_where_memory_is_full(many, one_by_one)
-    rows = [
+    rows += [
         layers_row("layers", layers.forwards, tried, many),
         layers_row("gradients", layers.gradients, tried, many, "each against float64 of what its layer was given"),
         layers_row("loss", losses, tried, many, "the loss and its gradient against float64"),
@@ -238,6 +250,28 @@ def training(subject, trainer, labels, build, make_trainer):
     rows += torch_steps.whole(tried, trainer, labels, levels, scale, known)
     rows += torch_steps.learning(subject.device, subject.dtype, subject.request)
     return rows
+
+
+def _some_gradients(subject, trainer, labels):
+    """Rows of the layers of a network that is too large to be compared in all of them."""
+    import torch_steps
+
+    scale = 1.0 if trainer.scaler is None else float(trainer.scaler.get_scale())
+
+    def tried(count):
+        layers = subject.layers(limit=SECONDS["training"])
+        outputs = layers.forward(subject.items(count), training=True)
+        _, of_outputs = torch_steps.loss(trainer, outputs, None if labels is None else labels[:count], scale)
+        layers.seconds = 0.0
+        layers.backward(of_outputs)
+        return layers
+
+    many, layers = less_where_memory_is_full(min(2, subject.batch), tried)
+    what = "one of each kind and shape while time was left"
+    return [
+        layers_row("layers at the measured size", layers.forwards, subject, many, what),
+        layers_row("gradients at the measured size", layers.gradients, subject, many, what),
+    ]
 
 
 def matmul(left, right, found, dtype, request):

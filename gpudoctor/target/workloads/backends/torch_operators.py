@@ -43,7 +43,7 @@ def run(device, request):
     chosen = select(request)
     say("operators", cases=[key for key, _, _ in chosen])
     watch, rows = Watch(device), []
-    limit = float(request.get("limit") or LONGEST)
+    limit = float(request.get("limit") or LONGEST * (5 if request.get("set") == "large" else 1))
     refused = {}
     for key, case, dtype in chosen:
         say("operator", key=key, group=case.group)

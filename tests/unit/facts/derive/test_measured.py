@@ -16,7 +16,6 @@ from gpudoctor.model.measurement import Ceiling, Conditions, Correctness, Latenc
 from gpudoctor.rules.conditions import parse
 from gpudoctor.rules.evaluate import evaluate
 
-
 WORKER = Path(__file__).parents[4] / "gpudoctor" / "target" / "workloads" / "worker.py"
 FULL: tuple[str, ...] = run_path(str(WORKER))["FULL"]
 

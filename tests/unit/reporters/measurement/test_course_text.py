@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpudoctor.model.measurement import Course, Growth, Latency, Measurement, Rhythm, Throughput
-from gpudoctor.reporters.measurement.course_text import CELLS, lines, sparkline
+from gpudoctor.reporters.measurement.course_text import CELLS, lines, looked_at, sparkline
 from gpudoctor.reporters.shared.layout import Terminal
 
 PLAIN, UNICODE = Terminal(unicode=False), Terminal()
@@ -52,6 +52,23 @@ def test_each_concern_is_a_sentence_within_eighty_columns() -> None:
     assert "memory of the device grows by 64 MiB a step (2 GiB in this run)" in text
     assert "a step takes 3.0 times as long at the end as at the begin, 2400 to 800 MHz, 60 to 95 degrees Celsius" in text
     assert "one step in 10 takes 5.0 times as long as the others (10 and 50 ms)" in text and course.concern == "leaks"
+
+
+def test_a_long_first_step_is_said() -> None:
+    assert screen(replace(EVEN, first_ms=1500.0))[2:] == []
+    said = " ".join(" ".join(screen(replace(EVEN, first_ms=30_000.0))[2:]).split())
+    assert said == "the first step took 30.0 s, 300 times a later one: kernels are compiled or searched for"
+
+
+def test_what_was_looked_at_is_one_sentence() -> None:
+    assert EVEN.course is not None
+    same = replace(EVEN, course=replace(EVEN.course, outcomes_checked=40, outcomes_of=400))
+    loss = replace(EVEN, course=replace(EVEN.course, outcomes_checked=20, outcomes_of=20, first_loss=7.0, last_loss=1.0))
+    assert list(looked_at([same, loss, EVEN])) == [
+        "the results of 40 of 400 timed steps were compared with the first: the same; "
+        "losses of 20 steps are finite, and fell in 1 of 1 trainings"
+    ]
+    assert list(looked_at([EVEN])) == []
 
 
 def test_a_measurement_that_failed_or_says_nothing_has_no_line() -> None:
