@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from gpudoctor.model.lazy_pattern import lazy
+
 DEEPEST = 100
 """Brackets within brackets. A report has about 15, a lock file 4."""
 LONGEST_KEY = 32
@@ -20,8 +22,8 @@ DEEPEST_PATH = 128
 LONGEST_PATH = 4096
 """Characters: the longest path that Linux opens."""
 
-_JSON_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)', re.DOTALL)
-_TOML_TEXT = re.compile(
+_JSON_STRING = lazy(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)', re.DOTALL)
+_TOML_TEXT = lazy(
     r'''"""[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*(?:"{3,5}|\\?\Z)'''
     r"""|'''[^']*(?:'(?!'')[^']*)*(?:'{3,5}|\Z)"""
     r"""|"[^"\\\n]*(?:\\[^\n][^"\\\n]*)*(?:"|\\?(?=\n|\Z))"""
@@ -29,8 +31,8 @@ _TOML_TEXT = re.compile(
     r"""|\#[^\n]*""",
     re.DOTALL,
 )
-_NO_BRACKETS = re.compile(r"[^\[\]{}]+")
-_BETWEEN_KEYS = re.compile(r"[=,{}\[\]\n]")
+_NO_BRACKETS = lazy(r"[^\[\]{}]+")
+_BETWEEN_KEYS = lazy(r"[=,{}\[\]\n]")
 
 
 class TooComplex(ValueError):

@@ -12,10 +12,10 @@ from gpudoctor.system.host import Host
 _SIZE = lazy(r"\bsize=(\d+)([kmg]?)\b", re.IGNORECASE)
 _UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
 _GROUPS = (
-    ("kubernetes", re.compile(r"kubepods|kubelet")),
-    ("docker", re.compile(r"/docker[-/]|docker-[0-9a-f]{12}|/var/lib/docker/|/containers/[0-9a-f]{64}/")),
-    ("podman", re.compile(r"libpod|/containers/storage/overlay")),
-    ("lxc", re.compile(r"/lxc[/.]|lxc\.payload|lxcfs")),
+    ("kubernetes", lazy(r"kubepods|kubelet")),
+    ("docker", lazy(r"/docker[-/]|docker-[0-9a-f]{12}|/var/lib/docker/|/containers/[0-9a-f]{64}/")),
+    ("podman", lazy(r"libpod|/containers/storage/overlay")),
+    ("lxc", lazy(r"/lxc[/.]|lxc\.payload|lxcfs")),
 )
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from gpudoctor.facts.probes._probe import Collected, Probe
 from gpudoctor.model.facts import Absent, Facts, FactSpec, Known, Unknown
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.system.host import Host
 
-_TAGS = (re.compile(r"cpython-(\d)(\d+)"), re.compile(r"\.cp(\d)(\d+)-win"))
+_TAGS = (lazy(r"cpython-(\d)(\d+)"), lazy(r"\.cp(\d)(\d+)-win"))
 
 
 def parse_native(names: list[str]) -> list[str]:

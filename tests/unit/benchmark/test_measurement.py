@@ -63,7 +63,7 @@ def test_no_number_is_null() -> None:
     ("broken", "where"),
     [
         ({"status": "failed"}, "measurements/0"),  # without a reason
-        ({"latency_ms": None, "throughput": None}, "measurements/0"),  # ok, and nothing measured
+        ({"latency_ms": None, "throughput": None, "correctness": None}, "measurements/0"),  # ok, and neither measured nor judged
         ({"task": "guessing"}, "measurements/0/task"),
         ({"batch": 0}, "measurements/0/batch"),
         ({"compile": "fast"}, "measurements/0/compile"),

@@ -143,7 +143,10 @@ def test_stale_ones_are_no_facts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         ({"batch": True}, "batch: expected a whole number or null, found true"), ({"batch": 0}, "batch: expected at least 1, found 0"),
         ({"batch": 1.5}, "batch: expected a whole number or null, found 1.5"),
         ({"task": "guessing"}, "task: expected one of training, inference, micro, found 'guessing'"),
-        ({"latency_ms": None, "throughput": None}, "expected latency_ms or throughput, where status is 'ok'"),
+        (
+            {"latency_ms": None, "throughput": None, "correctness": None},
+            "expected latency_ms or throughput or correctness, where status is 'ok'",
+        ),
     ],
 )  # fmt: skip
 def test_a_measurement_is_read_back_strictly(changes: dict[str, Any], said: str) -> None:
