@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from gpudoctor.facts.probes._probe import Collected, Probe
 from gpudoctor.model.facts import Absent, Facts, FactSpec, Known, Unknown
 from gpudoctor.model.lazy_pattern import lazy
