@@ -141,7 +141,7 @@ def test_a_network_of_other_layers(environment: Environment, framework: str, nam
         python_of(environment, name), framework=framework, device=device, workload="gpt2_decode", task="inference",
         options={"batch": 1, "past": 16}, job="verify",
     )  # fmt: skip
-    assert right(answer) and len(answer["outputs"]) == 25, answer
+    assert right(answer) and all("float64" in row["note"] for row in answer["outputs"] if row["name"].startswith("output")), answer
 
 
 @pytest.mark.rotates("environment", by="name")
@@ -280,7 +280,7 @@ def test_an_opencl_kernel_that_writes_nothing_is_found() -> None:
         "ctypes.c_char_p = lambda text: good(text.replace(b'c[i] =', b'T d =') if isinstance(text, bytes) else text)"
     )
     answer = result(sys.executable, code, framework="opencl", workload="bandwidth", task="micro", options={"bytes": 4096}, job="verify")
-    assert answer["outputs"][0]["note"] == "NaN" and not right(answer)
+    assert "wrong sum" in answer["outputs"][0]["note"] and not right(answer)
 
 
 # nobody falls back in silence

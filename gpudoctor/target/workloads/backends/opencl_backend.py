@@ -162,6 +162,9 @@ class Built:
 
 
 class _Micro(Built, Work):
+    result = None
+    """The buffer of the last result, where there is one."""
+
     def __init__(self, session, request):
         super().__init__(session)
         self.request, self.options = request, request.get("options", {})
