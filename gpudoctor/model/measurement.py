@@ -252,7 +252,7 @@ class Course:
         return tuple(f"{values[0]:.0f} to {values[1]:.0f} {unit}" for values, unit in kinds if len(values) == 2)
 
 
-SLOWER = 1.25
+SLOWER = 1.5
 """The factor from which a step counts as slower at the end than at the beginning."""
 
 
