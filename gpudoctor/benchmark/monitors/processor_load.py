@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -108,6 +109,8 @@ def is_quiet(host: CounterHost, seconds: float = 1.0) -> bool:
 
 def ticks_in_a_second() -> float:
     """100 on all usual kernels."""
+    if sys.platform == "win32":
+        return 100.0
     try:
         return float(os.sysconf("SC_CLK_TCK"))
     except (AttributeError, ValueError, OSError):

@@ -24,7 +24,7 @@ _OF_THEM = rf"(?:{_MESSAGE}|{any_of(_FAULTS)})"
 _CURES = (
     r"\b(?:fixed|solved|cured|resolved|got rid of|gets rid of|took care of|sorted out|helped (?:me )?(?:with|against))\s"
     rf"[^.;!?]{{0,200}}?{_OF_THEM}",
-    rf"\b(?:made|makes) [^.;!?]{{0,200}}?{_OF_THEM}[^.;!?]{{0,40}}?\b(?:disappear|go away|vanish)\b",
+    rf"\b(?:made|makes) [^.;!?]{{0,60}}?{_OF_THEM}[^.;!?]{{0,20}}?\b(?:disappear|go away|vanish)\b",
     rf"{_OF_THEM}[^.;]{{0,60}}?\b(?:went away|disappeared|vanished|(?:has|is|was) gone|"
     r"(?:was|is|were|are|got|has been) (?:now |since )?(?:fixed|solved|cured|resolved))\b",
 )
