@@ -11,6 +11,7 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
+from gpudoctor.benchmark.worker_numbers import count_of, number_of
 from gpudoctor.model.measurement import Course, Growth, Rhythm
 from gpudoctor.system.framework_child import one_line
 
@@ -42,10 +43,10 @@ def course(result: Mapping[str, Any]) -> Course | None:
     losses = [row[1] for row in _rows(outcomes.get("losses"), 2)]
     warm_up = _numbers(table.get("warm_up_ms"))
     return Course(
-        seconds=_number(result.get("window_s")), slices_ms=tuple(ms for _, ms in slices), warm_up_ms=tuple(warm_up),
+        seconds=number_of(result.get("window_s")), slices_ms=tuple(ms for _, ms in slices), warm_up_ms=tuple(warm_up),
         slowdown=slowdown(slices, warm_up), rhythm=rhythm(_numbers(table.get("one_by_one_ms"))), growth=growth(table.get("memory")),
-        outcomes_checked=_count(outcomes.get("checked")), outcomes_of=_count(outcomes.get("of")),
-        largest_change=_number(outcomes.get("largest_change")), first_loss=losses[0] if losses else None,
+        outcomes_checked=count_of(outcomes.get("checked")), outcomes_of=count_of(outcomes.get("of")),
+        largest_change=number_of(outcomes.get("largest_change")), first_loss=losses[0] if losses else None,
         last_loss=losses[-1] if losses else None,
     )  # fmt: skip
 
@@ -126,7 +127,7 @@ def growth(marks: Any) -> Growth | None:
     """Memory that grows with the steps, over the last two thirds of them: what is taken once, at the begin, is no growth."""
     rows = [row for row in marks if isinstance(row, Sequence) and len(row) == 4] if isinstance(marks, list) else []
     for place, name in ((3, "device"), (1, "process"), (2, "addresses")):
-        points = [(_number(row[0]), _number(row[place])) for row in rows[:MOST]]
+        points = [(number_of(row[0]), number_of(row[place])) for row in rows[:MOST]]
         known = [(step, size) for step, size in points if step is not None and size is not None]
         found = _grows(known[len(known) // 3 :], GROWTH[name])
         if found is not None:
@@ -160,8 +161,8 @@ def faults(result: Mapping[str, Any]) -> str:
     what = "the loss" if loss else "the result"
     bad = table.get("bad")
     if isinstance(bad, Mapping):
-        where = f"{what} of step {_count(bad.get('step')) or 'an unknown number'}"
-        change, tolerance = _number(bad.get("change")), _number(table.get("tolerance"))
+        where = f"{what} of step {count_of(bad.get('step')) or 'an unknown number'}"
+        change, tolerance = number_of(bad.get("change")), number_of(table.get("tolerance"))
         if bad.get("what") == "changed":
             by = "" if change is None else f" by {change:.2g}{'' if tolerance is None else f', {tolerance:.2g} is allowed'}"
             return f"{where} differs from that of the first{by}, though the work is the same"
@@ -197,18 +198,4 @@ def _rows(value: Any, length: int) -> list[list[float]]:
 
 
 def _numbers(value: Any) -> list[float]:
-    return [number for each in (value[:MOST] if isinstance(value, list) else ()) if (number := _number(each)) is not None]
-
-
-def _number(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    try:
-        number = float(value)
-    except OverflowError:
-        return None
-    return number if math.isfinite(number) else None
-
-
-def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**60 else None
+    return [number for each in (value[:MOST] if isinstance(value, list) else ()) if (number := number_of(each)) is not None]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from gpudoctor.benchmark.worker_numbers import not_negative_number
+
 GRACE = 12.0
 """Seconds beyond its limit that a worker gets while a step of it may be hanging: to be late is no fault, to hang is one."""
 LONGEST_PROMISE = 1e6
@@ -34,9 +36,9 @@ class Pulse:
     def beat(self, now: float, table: Mapping[str, Any]) -> None:
         """`table`: the line, with its stage. Every line but one of progress takes the promise back: what follows is no step."""
         within, step = table.get("next_within"), table.get("step_ms")
-        promised = _number(within) if table["stage"] == "progress" else None
+        promised = _duration(within) if table["stage"] == "progress" else None
         self._last, self._within, self._ticks = now, promised or None, None
-        self._step = (_number(step) or 0.0) / 1000
+        self._step = (_duration(step) or 0.0) / 1000
         self._before, self.worked = None, 0.0
 
     def missing(self, now: float, ticks: float | None, done: bool) -> str:
@@ -63,8 +65,7 @@ def seconds_text(seconds: float) -> str:
     return f"{seconds:.2g} s" if seconds >= 0.1 else f"{seconds * 1e3:.2g} ms"
 
 
-def _number(value: Any) -> float | None:
+def _duration(value: Any) -> float | None:
     """What a worker says, where it is a number of seconds or milliseconds."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < LONGEST_PROMISE:
-        return None
-    return float(value)
+    found = not_negative_number(value)
+    return found if found is not None and found < LONGEST_PROMISE else None

@@ -6,13 +6,13 @@ is the longest of theirs. Throughput is what all did in their common time.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from gpudoctor.benchmark import flop_model
 from gpudoctor.benchmark.worker_group import OTHER, SILENT_FOR
+from gpudoctor.benchmark.worker_numbers import number_of
 from gpudoctor.benchmark.workers import WorkerAnswer
 from gpudoctor.model.measurement import FAILED, OK
 
@@ -61,11 +61,11 @@ def of_batches(answers: Sequence[WorkerAnswer]) -> Together:
     if any(one is None for one in times) or any(one is None for one in rates):
         return Together(_no_numbers(answers))
     latency = _latency([one for one in times if one is not None])
-    items = [_number(answer.result.get("items_per_step")) or 0.0 for answer in answers]
-    counts = [int(_number(answer.result.get("iterations")) or 0) for answer in answers]
+    items = [number_of(answer.result.get("items_per_step")) or 0.0 for answer in answers]
+    counts = [int(number_of(answer.result.get("iterations")) or 0) for answer in answers]
     peaks = [answer.result.get("memory_peak_bytes") for answer in answers]
     known_peaks = [peak for peak in peaks if isinstance(peak, int) and not isinstance(peak, bool)]
-    firsts = [_number(answer.result.get("first_ms")) for answer in answers]
+    firsts = [number_of(answer.result.get("first_ms")) for answer in answers]
     result = {
         **answers[0].result, **latency, "iterations": min(counts), "items_per_step": sum(items), "outputs": _outputs(answers),
         "memory_peak_bytes": sum(known_peaks) if len(known_peaks) == len(answers) else None,
@@ -85,14 +85,14 @@ def of_messages(answers: Sequence[WorkerAnswer], messages: Sequence[int]) -> lis
     for place, message in enumerate(messages):
         tables = [_at(answer.result.get("sizes"), place) for answer in answers]
         times = [_times(table) for table in tables]
-        if any(one is None for one in times) or any(_number(table.get("items_per_step")) is None for table in tables):
+        if any(one is None for one in times) or any(number_of(table.get("items_per_step")) is None for table in tables):
             return [*found, Together(_no_numbers(answers))]
         latency = _latency([one for one in times if one is not None])
         result = {
             **answers[0].result, **latency, "iterations": tables[0].get("iterations"), "items_per_step": tables[0].get("items_per_step"),
             "outputs": _outputs(answers),
         }  # fmt: skip
-        items, median = _number(result["items_per_step"]), latency["latency_ms"]["median"]
+        items, median = number_of(result["items_per_step"]), latency["latency_ms"]["median"]
         found.append(Together(replace(_slowest(answers), result=result), (items or 0.0) * 1000 / median, message=message))
     return found
 
@@ -109,7 +109,7 @@ def _times(table: Mapping[str, Any]) -> list[float] | None:
     told = table.get("samples_us")
     if not isinstance(told, list) or not 2 <= len(told) <= MOST:
         return None
-    numbers = [_number(value) for value in told]
+    numbers = [number_of(value) for value in told]
     return [max(number, 0.1) / 1e6 for number in numbers if number is not None] if all(_not_negative(numbers)) else None
 
 
@@ -119,7 +119,7 @@ def _not_negative(numbers: Iterable[float | None]) -> Iterable[bool]:
 
 def _rate(table: Mapping[str, Any]) -> float | None:
     """Items in a second: all that was done, by the time that it took."""
-    steps, seconds, items = (_number(table.get(name)) for name in ("iterations", "window_s", "items_per_step"))
+    steps, seconds, items = (number_of(table.get(name)) for name in ("iterations", "window_s", "items_per_step"))
     if steps is None or items is None or not seconds or min(steps, seconds, items) <= 0:
         return None
     return steps * items / seconds
@@ -144,9 +144,3 @@ def _no_numbers(answers: Sequence[WorkerAnswer]) -> WorkerAnswer:
 def _at(listed: Any, place: int) -> Mapping[str, Any]:
     one = listed[place] if isinstance(listed, list) and place < len(listed) else None
     return one if isinstance(one, Mapping) else {}
-
-
-def _number(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value) if math.isfinite(value) else None

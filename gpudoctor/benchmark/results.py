@@ -16,6 +16,7 @@ from gpudoctor.benchmark.operators_row import of_operators
 from gpudoctor.benchmark.reference_rows import DeviceRow, references
 from gpudoctor.benchmark.references import ceiling, nearest
 from gpudoctor.benchmark.replicas import Together
+from gpudoctor.benchmark.worker_numbers import count_of, not_negative_number, number_of, positive_number
 from gpudoctor.benchmark.workers import WorkerAnswer
 from gpudoctor.benchmark.workload_list import input_shape
 from gpudoctor.model.measurement import FAILED, OK, SKIPPED, Conditions, Correctness, Course, Energy, Latency, Measurement, Throughput
@@ -94,11 +95,11 @@ def _measured(
     result = answer.result
     correctness, wrong = judged(result.get("outputs"))
     latency = _latency(result.get("latency_ms"))
-    items = _positive(result.get("items_per_step"))
+    items = positive_number(result.get("items_per_step"))
     whole = replace(
-        base, correctness=correctness, latency_ms=latency, iterations=_count(result.get("iterations")),
+        base, correctness=correctness, latency_ms=latency, iterations=count_of(result.get("iterations")),
         includes=tuple(part for part in result.get("includes") or () if part in CONTRACT_PARTS),
-        memory_peak_bytes=_count(result.get("memory_peak_bytes")), first_ms=_positive(result.get("first_ms")),
+        memory_peak_bytes=count_of(result.get("memory_peak_bytes")), first_ms=positive_number(result.get("first_ms")),
         course=_course(result, seen),
     )  # fmt: skip
     if wrong:
@@ -135,7 +136,7 @@ def _measured(
 
 def _rate(result: Mapping[str, Any], latency: Latency, items: float) -> float:
     """Items in a second: all work by the time that it took; a median leaves slow steps out."""
-    steps, busy = _positive(result.get("iterations")), _positive(result.get("busy_s"))
+    steps, busy = positive_number(result.get("iterations")), positive_number(result.get("busy_s"))
     return items * steps / busy if steps is not None and busy is not None else items * 1000 / latency.median
 
 
@@ -175,7 +176,7 @@ def judged(rows: Any) -> tuple[Correctness | None, str]:
                 compared_with="cpu float64", max_relative_error=None, tolerance=None, passed=False
             ), "the worker's rows are no tables"
         name, note = one_line(row.get("name")) or "result", one_line(row.get("note"))
-        error, tolerance = _number(row.get("max_relative_error")), _not_negative(row.get("tolerance"))
+        error, tolerance = number_of(row.get("max_relative_error")), not_negative_number(row.get("tolerance"))
         passed = row.get("passed") is True and error is not None and tolerance is not None and 0 <= error <= tolerance
         share = error / tolerance if error is not None and tolerance else 0.0 if passed else math.inf
         if not passed and not wrong:
@@ -233,35 +234,11 @@ def _device_name(job: Job, said: Mapping[str, Any]) -> str | None:
 def _latency(table: Any) -> Latency | None:
     if not isinstance(table, Mapping):
         return None
-    median = _positive(table.get("median"))
+    median = positive_number(table.get("median"))
     if median is None:
         return None
-    rest = {name: _not_negative(table.get(name)) for name in ("p50", "p95", "p99", "mean", "stdev", "ci95_percent")}
+    rest = {name: not_negative_number(table.get(name)) for name in ("p50", "p95", "p99", "mean", "stdev", "ci95_percent")}
     return Latency(median=median, **rest)
-
-
-def _number(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    try:
-        number = float(value)
-    except OverflowError:
-        return None
-    return number if math.isfinite(number) else None
-
-
-def _positive(value: Any) -> float | None:
-    number = _number(value)
-    return number if number is not None and number > 0 else None
-
-
-def _not_negative(value: Any) -> float | None:
-    number = _number(value)
-    return number if number is not None and number >= 0 else None
-
-
-def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**60 else None
 
 
 def _texts(table: Any) -> dict[str, str]:
