@@ -41,6 +41,17 @@ def parse_every(text: str) -> dict[str, list[str]]:
     return found
 
 
+def is_there(host: Host, path: str) -> bool | Unknown:
+    """Whether a file exists; unknown where a recording says nothing of its folder."""
+    return host.exists(path) if host.exists(path) or host.knows(path) else Unknown("not recorded")
+
+
+def named_by_the_user(host: Host, facts: Facts) -> list[str]:
+    """The folders of LD_LIBRARY_PATH, in which the dynamic linker looks first."""
+    value = facts.value("env.LD_LIBRARY_PATH") or host.env("LD_LIBRARY_PATH") or ""
+    return [folder.rstrip("/") for folder in str(value).split(":") if folder]
+
+
 def collect(host: Host, facts: Facts) -> Collected:
     if host.platform in ("windows", "macos"):
         return

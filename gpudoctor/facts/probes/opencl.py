@@ -8,6 +8,7 @@ from typing import Any
 
 from gpudoctor.facts.probes import _clinfo
 from gpudoctor.facts.probes._probe import Collected, Probe
+from gpudoctor.facts.probes.libraries import is_there, named_by_the_user
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 from gpudoctor.system.host import Host
 
@@ -47,17 +48,17 @@ def _library(host: Host, facts: Facts, name: str) -> Any:
     if not name:
         return False
     if name.startswith("/"):
-        return host.exists(name) if host.exists(name) or host.knows(name) else Unknown("not recorded")
+        return is_there(host, name)
     libraries = facts.value("libraries", {})
     if isinstance(libraries, dict) and (name in libraries or any(name.startswith(f"{known}.") for known in libraries)):
         return True
-    folders = [*(facts.value("env.LD_LIBRARY_PATH", "") or "").split(":"), *_LIBRARY_FOLDERS]
+    folders = [*named_by_the_user(host, facts), *_LIBRARY_FOLDERS]
     folders += [f"/opt/{n}/{sub}" for n in host.listdir("/opt") if n.startswith("rocm") for sub in ("lib", "opencl/lib")]
-    if any(folder and host.exists(f"{folder}/{name}") for folder in folders):
+    if any(host.exists(f"{folder}/{name}") for folder in folders):
         return True
     stem = name.split(".so")[0] + ".so"
     if any(str(known).startswith(stem) for known in libraries) or any(
-        entry.startswith(stem) for folder in folders if folder for entry in host.listdir(folder) if host.origin == "capture"
+        entry.startswith(stem) for folder in folders for entry in host.listdir(folder) if host.origin == "capture"
     ):
         return True
     return False if host.origin == "live" else Unknown("not recorded")
@@ -119,9 +120,9 @@ def _icds(host: Host, facts: Facts) -> tuple[list[dict[str, Any]], list[str]]:
 def _loaders(host: Host, facts: Facts) -> list[str]:
     """Every libOpenCL.so.1 that a program could meet, in the dynamic linker's order."""
     found: list[str] = []
-    for folder in (facts.value("env.LD_LIBRARY_PATH", "") or host.env("LD_LIBRARY_PATH") or "").split(":"):
-        if folder and host.exists(f"{folder.rstrip('/')}/libOpenCL.so.1"):
-            found.append(f"{folder.rstrip('/')}/libOpenCL.so.1")
+    for folder in named_by_the_user(host, facts):
+        if host.exists(f"{folder}/libOpenCL.so.1"):
+            found.append(f"{folder}/libOpenCL.so.1")
     conda = host.env("CONDA_PREFIX")
     if conda and host.exists(f"{conda}/lib/libOpenCL.so.1"):
         found.append(f"{conda}/lib/libOpenCL.so.1")

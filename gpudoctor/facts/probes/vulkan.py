@@ -10,6 +10,7 @@ from typing import Any
 
 from gpudoctor.facts.probes import _vulkaninfo
 from gpudoctor.facts.probes._probe import Collected, Probe
+from gpudoctor.facts.probes.libraries import is_there, named_by_the_user
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 from gpudoctor.system import json_text
 from gpudoctor.system.host import Host
@@ -49,11 +50,11 @@ def _exists(host: Host, facts: Facts, file: str, library: str) -> Any:
     """Whether the library of a manifest is there: True, False or Unknown. A relative path with a slash counts from the manifest."""
     if "/" in library:
         path = library if library.startswith("/") else posixpath.normpath(posixpath.join(posixpath.dirname(file), library))
-        return host.exists(path) if host.exists(path) or host.knows(path) else Unknown("not recorded")
+        return is_there(host, path)
     known = facts.value("libraries", {})
     if isinstance(known, dict) and library in known:
         return True
-    if any(host.exists(f"{folder}/{library}") for folder in _LIBRARY_FOLDERS):
+    if any(host.exists(f"{folder}/{library}") for folder in (*named_by_the_user(host, facts), *_LIBRARY_FOLDERS)):
         return True
     return False if host.origin == "live" else Unknown("not recorded")
 

@@ -138,6 +138,12 @@ def test_manifests_and_their_libraries(tmp_path: Path) -> None:
     assert found["vulkan.moved_by"] == Absent("environment")
 
 
+def test_a_library_in_a_folder_of_the_user_is_there(tmp_path: Path) -> None:
+    files = {"/usr/share/vulkan/icd.d/own.json": manifest("libown.so"), "/opt/own/lib/libown.so": ""}
+    icds = recorded(tmp_path, files, 'LD_LIBRARY_PATH = "/opt/none:/opt/own/lib/"\n')["vulkan.icds"]
+    assert isinstance(icds, Known) and icds.value[0]["exists"] is True
+
+
 def test_a_variable_replaces_the_folders(tmp_path: Path) -> None:
     env = 'VK_ICD_FILENAMES = "/opt/old.json"\nVK_DRIVER_FILES = "/opt/mine.json:/opt/gone.json"\n'
     found = recorded(tmp_path, {
