@@ -72,7 +72,6 @@ def derive(facts: Facts) -> Iterable[tuple[str, Fact]]:
         twice = _twice(devices, facts)
         yield "vulkan.twice", Known(twice, "vulkan.devices") if twice else Absent("vulkan.devices")
     active = [icd for icd in icds or [] if icd.get("active")]
-    yield "vulkan.active_icds", Known(len(active), "vulkan.icds") if icds is not None else _UNSAID
     yield "vulkan.drivers", Known(sorted({str(icd["driver"]) for icd in active}), "vulkan.icds") if icds is not None else _UNSAID
 
 
@@ -110,7 +109,6 @@ DERIVATION = Derivation(
         FactSpec("vulkan.names", "list", "Vulkan devices by name"),
         FactSpec("vulkan.gpu_seen", "bool", "Vulkan lists a GPU"),
         FactSpec("vulkan.twice", "text", "the two drivers that list one card"),
-        FactSpec("vulkan.active_icds", "int", "number of manifests that the loader reads"),
         FactSpec("vulkan.drivers", "list", "drivers whose manifests the loader reads"),
     ),
     derive=derive,
