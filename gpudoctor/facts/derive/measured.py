@@ -17,7 +17,7 @@ FIELDS = {
     "reason": "text", "stage": "text", "compile": "text", "optimizer": "text", "replicas": "int", "date": "text", "median_ms": "float",
     "first_ms": "float", "first_by_median": "float", "throughput": "float", "unit": "text", "ratio_to_reference": "float",
     "reference": "text", "ceiling_fraction": "float", "ceiling_bound": "text", "training_by_inference": "float", "mean_watts": "float",
-    "joules_per_item": "float", "memory_peak_bytes": "int", "correct": "bool", "noisy": "text", "memory_full": "bool",
+    "joules_per_item": "float", "memory_peak_bytes": "int", "correct": "bool", "compared_with": "text", "computed_in": "text", "noisy": "text", "memory_full": "bool",
     "all_failed": "bool", "throttled": "text", "others": "text", "clock_mhz": "float", "hottest_c": "float", "busy_percent": "float",
     "link_gt": "float", "link_gt_max": "float", "link_width": "int", "link_width_max": "int", "power_limit_share": "float",
     "gpu_address": "text", "gpu_kind": "text", "bar_share": "float", "threads": "int", "computed_on": "text", "fallbacks": "list",

@@ -126,11 +126,13 @@ def _row(each: Measurement) -> tuple[Child, ...]:
 
 
 def _result(each: Measurement) -> Element:
-    wrong = each.correctness is not None and not each.correctness.passed
+    off = each.correctness if each.correctness is not None and not each.correctness.passed else None
     if each.status == SKIPPED:
         kind, word = "idle", "skipped"
-    elif each.status == FAILED or wrong:
-        kind, word = "bad", "wrong result" if wrong else "failed"
+    elif off is not None and off.computed_in:
+        kind, word = "warn", f"computes in {off.computed_in}"
+    elif each.status == FAILED or off is not None:
+        kind, word = "bad", "wrong result" if off is not None else "failed"
     else:
         right = "right" if each.correctness is not None else "timed"
         kind, word = ("warn", f"{right}, noisy") if each.noisy else ("good", right)
