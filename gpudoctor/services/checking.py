@@ -253,7 +253,8 @@ def report_from_facts(
     manager = str(facts.value("packages.manager") or "")
     # The interpreter that a pasted text names is somebody else's.
     python = pip_commands.examined(facts) if origin != "text" else None
-    told = [_for_this_system(finding, manager, python) for finding in demote_unused(found, knowledge.stacks, used, request.stack)]
+    platform = str(facts.value("platform.kind") or "")
+    told = [_for_this_system(finding, manager, platform, python) for finding in demote_unused(found, knowledge.stacks, used, request.stack)]
     findings = in_reading_order(told + unmet, wanted)
     ladders = [
         ladder(stack, facts, findings, stack.stack in used, origin, asked=stack.stack == request.stack) for stack in knowledge.stacks
@@ -270,10 +271,10 @@ def report_from_facts(
     )  # fmt: skip
 
 
-def _for_this_system(finding: Finding, manager: str, python: pip_commands.Interpreter | None) -> Finding:
-    """The finding with its commands in the syntax of the system's package manager, and for the interpreter that was examined."""
+def _for_this_system(finding: Finding, manager: str, platform: str, python: pip_commands.Interpreter | None) -> Finding:
+    """The finding with its commands in the syntax of the system's shell and package manager, and for the interpreter that was examined."""
     before = package_commands.here(finding.advice.commands, manager)
-    commands = pip_commands.here(before, python)
+    commands = pip_commands.here(pip_commands.quoted_for(platform, before), python)
     text = pip_commands.in_words(finding.advice.text, before, commands)
     gather_machine = pip_commands.here((finding.look,), python)[0]
     return replace(finding, look=gather_machine, advice=replace(finding.advice, text=text, commands=commands))
