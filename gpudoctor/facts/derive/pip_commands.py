@@ -19,7 +19,7 @@ _IN_CMD = lazy(r"[\w.:\\+-]+")
 _QUOTED_IN_CMD = lazy(r"[\w.:\\+ ()-]+")
 
 _OF_PIP = lazy(r"\bpip3? (?:install|download)\b")
-_SINGLE = lazy(r"(?<![\w\"'])'([\w.\-\[\],<>=!~*+:/@]+)'(?![\w\"'])")
+_SINGLE = lazy(r"(?<!\S)'([\w.\-\[\],<>=!~*+:/@]+)'(?!\S)")
 
 
 @dataclass(frozen=True, slots=True)
