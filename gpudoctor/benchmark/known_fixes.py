@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Protocol
+
+from msgspec.structs import replace
 
 from gpudoctor.benchmark.worker_client import Line
 from gpudoctor.facts import vocabulary

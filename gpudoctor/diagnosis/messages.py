@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import islice
 from typing import Any
+
+from msgspec.structs import replace
 
 from gpudoctor.facts.text.line_heads import other_program
 from gpudoctor.facts.text.polarity import TROUBLE, polarity, sentences_of

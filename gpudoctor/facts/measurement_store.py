@@ -12,9 +12,10 @@ import json
 import platform
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from gpudoctor.model.facts import Facts, Unknown
 from gpudoctor.system import json_text
@@ -43,8 +44,7 @@ DRIVERS = (
 """All of them are read from files, so that `check --quick` can tell as well."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LastRun:
+class LastRun(Struct, frozen=True, kw_only=True):
     """The measurements of one environment on one device."""
 
     environment: str

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import force_setattr, replace
 
 from gpudoctor import __version__
 from gpudoctor.capture.open_host import open_host
@@ -53,8 +55,7 @@ BAD_INPUT = (CaptureError, DataError, RequestError)
 """Errors that a caller shows as one line: some input cannot be used."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckRequest:
+class CheckRequest(Struct, frozen=True, kw_only=True):
     """What `check` was asked. `budget` is in seconds; None is 30, or 3 with `quick`."""
 
     capture: str | None = None
@@ -74,7 +75,7 @@ class CheckRequest:
 
     def __post_init__(self) -> None:
         if self.stack is not None:  # by whatever name: `cuda`, `nvidia` and `torch-cuda` are one
-            object.__setattr__(self, "stack", stack_of(self.stack))
+            force_setattr(self, "stack", stack_of(self.stack))
 
 
 def catalogue(extra: Sequence[str] = (), wanted: Iterable[Entry] | None = None) -> Catalogue:
@@ -141,8 +142,7 @@ def narrowed(report: Report, stack: str) -> Report:
     return replace(report, stacks=tuple(ladders), findings=tuple(findings), summary=_summary(findings, ladders))
 
 
-@dataclass(frozen=True, slots=True)
-class GatheredMachine:
+class GatheredMachine(Struct, frozen=True):
     """The facts of a machine, where they come from (live, capture or text), and its earlier measurements."""
 
     gathered: Gathered

@@ -6,8 +6,9 @@ import os
 import re
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
+
+from msgspec import Struct
 
 from gpudoctor.diagnosis.changes import Knowledge, compare
 from gpudoctor.facts import vocabulary
@@ -31,16 +32,14 @@ IN_ARCHIVE = "report.json"
 Progress = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(Struct, frozen=True):
     """A report as JSON, and the name that it is shown by."""
 
     document: ReportDocument
     name: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DiffRequest:
+class DiffRequest(Struct, frozen=True, kw_only=True):
     """The two sides of a comparison: each a report, an archive of `gpudoctor report`, a capture, or @N of the history.
 
     Without `after` it is this machine now; without both, this machine against the last run of the same environment without an error.
@@ -56,8 +55,7 @@ class DiffRequest:
     ignore: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(Struct, frozen=True):
     """What changed, and the two reports."""
 
     diff: Diff
@@ -65,8 +63,7 @@ class Compared:
     after: Loaded
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryRow:
+class HistoryRow(Struct, frozen=True):
     """A run in the history. `number` counts from 1, the newest."""
 
     number: int

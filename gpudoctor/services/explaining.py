@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gpudoctor.diagnosis.messages import concerned, hits_in
 from gpudoctor.facts import vocabulary
@@ -40,8 +42,7 @@ TELLING = 10
 """The number of letters from which a plain word is rare enough to search for in a log of any size ("error" and "fails" are not)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExplainRequest:
+class ExplainRequest(Struct, frozen=True, kw_only=True):
     """A text of any size, and the checks to add and to leave out, as for `check`."""
 
     text: Iterable[bytes]
@@ -57,8 +58,7 @@ class ExplainRequest:
     """The outcome of every check is wanted, not only of those that can have a finding."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
+class Explanation(Struct, frozen=True, kw_only=True):
     """The report, and what was recognised in the text."""
 
     report: Report

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpudoctor.model.facts import Facts
 from gpudoctor.model.lazy_pattern import lazy
@@ -19,8 +20,7 @@ _IN_CMD = lazy(r"[\w.:\\+-]+")
 _QUOTED_IN_CMD = lazy(r"[\w.:\\+ ()-]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Interpreter:
+class Interpreter(Struct, frozen=True):
     """`path` as it was found, and as one word of the system's shell; `uv`: its environment was made by uv and has no pip of its own."""
 
     path: str

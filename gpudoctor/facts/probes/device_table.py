@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpudoctor.model.package_data import data_text
 from gpudoctor.model.toml_text import loads_ours
@@ -15,8 +17,7 @@ VENDORS = {"8086": "intel", "10de": "nvidia", "1002": "amd", "1d95": "graphcore"
 _TABLES = {"8086": "devices-intel", "10de": "devices-nvidia", "1002": "devices-amd", "1d95": "devices-graphcore"}
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceRow:
+class DeviceRow(Struct, frozen=True):
     """Fields are None where the table does not say."""
 
     name: str | None = None

@@ -5,8 +5,9 @@ A program that has nothing to do with computing on a GPU has troubles of its own
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from gpudoctor.model.lazy_pattern import lazy
 
@@ -28,8 +29,7 @@ _OF_POSTGRES = lazy(r"^(?:UTC |[A-Z]{3,4} )?\[\d{1,9}\](?:: \[\d+-\d+\])? (?:\S{
 """What the server writes behind the time, without its name."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Others:
+class _Others(Struct, frozen=True):
     """The programs of the data file."""
 
     names: frozenset[str]

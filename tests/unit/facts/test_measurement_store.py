@@ -6,11 +6,11 @@ import json
 import os
 import re
 import stat
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gpudoctor.facts import measurement_store
 from gpudoctor.facts.collect import Gathered
