@@ -74,11 +74,11 @@ def last_measurements(facts: Facts, folder: Path | None = None) -> tuple[LastRun
         try:
             if path.is_symlink() or path.stat().st_size > LARGEST:
                 continue
-            run = _parsed(json_text.loads(path.read_text("utf-8")), facts)
+            document = json_text.loads(path.read_text("utf-8"))
+            if _is_of(document, environment, path.name):
+                found.append(_parsed(document, facts))
         except (OSError, ValueError, TypeError, OverflowError):
             continue
-        if run.environment == environment and path.name == _name(run.environment, run.framework, run.device):
-            found.append(run)
     return tuple(sorted(found, key=lambda run: run.date, reverse=True))
 
 
@@ -111,6 +111,13 @@ def _name(environment: str, framework: str, device: str) -> str:
     """The machine is part of it, for homes that many machines share."""
     words = "\0".join((platform.node(), environment, framework, device))
     return hashlib.sha256(words.encode("utf-8", "replace")).hexdigest()[:24] + ".json"
+
+
+def _is_of(document: Any, environment: str, file_name: str) -> bool:
+    """Whether a file holds measurements of this environment on this machine: asked first, since the others need not be understood."""
+    if not isinstance(document, Mapping) or document.get("environment") != environment:
+        return False
+    return file_name == _name(environment, str(document.get("framework")), str(document.get("device")))
 
 
 def _parsed(document: Any, facts: Facts) -> LastRun:

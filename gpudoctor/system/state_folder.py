@@ -6,7 +6,6 @@ import contextlib
 import os
 import stat
 import sys
-import tempfile
 from pathlib import Path
 
 from gpudoctor.system.portable import is_root, user_number
@@ -69,6 +68,8 @@ def write_private(path: Path, content: bytes) -> None:
     if state not in _tightened and state in path.parents:
         _tightened.add(state)
         tighten(state)
+    import tempfile  # late: most runs only read here
+
     handle, temporary = tempfile.mkstemp(dir=folder, prefix=".new-")  # made with mode 0600
     try:
         with os.fdopen(handle, "wb") as file:
