@@ -46,7 +46,7 @@ def trials() -> tuple[Trial, ...]:
     found = []
     for row in table("trials")["trial"]:
         condition = parse(row["applies"], f"trials.toml {row['id']}.applies", vocabulary.items())
-        found.append(Trial(**{**row, "applies": condition, "unset": tuple(row.get("unset", ())), "date": str(row["date"])}))
+        found.append(Trial(**{**row, "applies": condition, "unset": tuple(row.get("unset", ()))}))
     return tuple(found)
 
 

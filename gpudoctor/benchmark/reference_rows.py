@@ -117,6 +117,5 @@ def devices() -> tuple[DeviceRow, ...]:
 
 
 def _frozen(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Lists as tuples, dates as text: an unknown key is a TypeError of the row's class."""
-    plain = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
-    return {**plain, "date": str(plain["date"])}
+    """Lists as tuples: an unknown key is a TypeError of the row's class."""
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}

@@ -40,10 +40,9 @@ class _Others(Struct, frozen=True):
 
 @cache
 def _others() -> _Others:
-    from gpudoctor.model.package_data import data_text  # late: a machine has no text, and many a text no line of another program
-    from gpudoctor.model.toml_text import loads_ours
+    from gpudoctor.model.package_data import data_table  # late: a machine has no text, and many a text no line of another program
 
-    table = loads_ours(data_text("other-programs.toml"))
+    table = data_table("other-programs")
     named = [name for group in table["program"].values() for name in group]
     return _Others(
         frozenset(name for name in named if not name.endswith("*")), tuple(name[:-1] for name in named if name.endswith("*")),
