@@ -29,23 +29,6 @@ MOST_HITS = 12
 """The largest number of places that are kept for one check; more add no evidence."""
 
 
-def speaks_without_a_message(head: Mapping[str, Any]) -> bool:
-    """Whether a check can have a finding without a text. `head` is described in knowledge.loader.head_of."""
-    return "signature" not in head or bool(head["proactive"])
-
-
-def may_speak_by_facts(facts: Facts, items: Mapping[str, str], head: Mapping[str, Any]) -> bool:
-    """Whether a check can have a finding without a text where only `facts` are known.
-
-    `items` gives the name of an item for each fact of kind records; its fields are known where the records are.
-    """
-    records = head["for_each"]
-    if not speaks_without_a_message(head) or (records is not None and not facts.known(records)):
-        return False
-    item = f"{items.get(records, '')}."
-    return all(facts.known(name) or (records is not None and name.startswith(item)) for name in head["facts"])
-
-
 def may_show(text: SearchedText, head: Mapping[str, Any]) -> bool:
     """Whether the text contains all literals of one signature of the check. Raises KeyError for the head of a check without signatures."""
     return any(all(map(text.holds_any, choices)) for choices in head["signature"])

@@ -7,22 +7,20 @@ Who wants no history (GPUDOCTOR_HISTORY=0) has none of this either.
 
 from __future__ import annotations
 
-import hashlib
-import json
-import platform
+import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from gpudoctor.model.facts import Facts, Unknown
 from gpudoctor.system import json_text
-from gpudoctor.system.check_history import switched_off
-from gpudoctor.system.state_folder import state_folder, write_private
+from gpudoctor.system.state_folder import state_folder, state_path, switched_off, write_private
 
-if TYPE_CHECKING:  # else late, in the functions that make one: most machines have none
+if TYPE_CHECKING:  # else late, in the functions that need one: most machines were never measured
+    from pathlib import Path
+
     from gpudoctor.model.measurement import Measurement
 
 FOLDER = "measurements"
@@ -67,15 +65,16 @@ def last_measurements(facts: Facts, folder: Path | None = None) -> tuple[LastRun
         return ()
     found = []
     try:
-        paths = sorted((folder or state_folder()).joinpath(FOLDER).glob("*.json"))
+        kept = sorted(os.scandir(os.path.join(folder or state_path(), FOLDER)), key=lambda entry: entry.name)
     except OSError:
         return ()
-    for path in paths:
+    for entry in kept:
         try:
-            if path.is_symlink() or path.stat().st_size > LARGEST:
+            if not entry.name.endswith(".json") or entry.is_symlink() or entry.stat().st_size > LARGEST:
                 continue
-            document = json_text.loads(path.read_text("utf-8"))
-            if _is_of(document, environment, path.name):
+            with open(entry.path, encoding="utf-8") as file:
+                document = json_text.loads(file.read())
+            if _is_of(document, environment, entry.name):
                 found.append(_parsed(document, facts))
         except (OSError, ValueError, TypeError, OverflowError):
             continue
@@ -84,6 +83,8 @@ def last_measurements(facts: Facts, folder: Path | None = None) -> tuple[LastRun
 
 def keep(measurements: Sequence[Measurement], facts: Facts, folder: Path | None = None) -> str:
     """In place of what was kept of the same environment, framework and device. '' or why it could not be kept."""
+    import json
+
     from gpudoctor.model.measurement import KEPT_FORMAT, SKIPPED
 
     environment = facts.value("python.executable")
@@ -109,6 +110,9 @@ def keep(measurements: Sequence[Measurement], facts: Facts, folder: Path | None 
 
 def _name(environment: str, framework: str, device: str) -> str:
     """The machine is part of it, for homes that many machines share."""
+    import hashlib
+    import platform
+
     words = "\0".join((platform.node(), environment, framework, device))
     return hashlib.sha256(words.encode("utf-8", "replace")).hexdigest()[:24] + ".json"
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import pkgutil
 from typing import Any
+
+from msgspec.json import decode
 
 COMPILED = "compiled_tables"
 """The folder, below data, in which a wheel has each table as JSON: reading TOML takes ten times as long."""
@@ -23,12 +24,14 @@ def data_table(name: str) -> dict[str, Any]:
         compiled = data_text(f"{COMPILED}/{name}.json")
     except OSError:
         compiled = compiled_table(data_text(f"{name}.toml"))
-    table: dict[str, Any] = json.loads(compiled)
+    table: dict[str, Any] = decode(compiled)
     return table
 
 
 def compiled_table(text: str) -> str:
     """A table of our own package, which is TOML, as JSON."""
-    from gpudoctor.model.toml_text import loads_ours  # late: a wheel needs no reader of TOML
+    import json
+
+    from gpudoctor.model.toml_text import loads_ours  # late: a wheel has them so
 
     return json.dumps(loads_ours(text), default=str, separators=(",", ":"), ensure_ascii=False)

@@ -20,10 +20,11 @@ from gpudoctor.model.report import Report
 from gpudoctor.reporters.report import json_report
 from gpudoctor.rules.templates import fields_of
 from gpudoctor.services import checking
-from gpudoctor.system.check_history import History, Kept, switched_off, target_of
+from gpudoctor.system.check_history import History, Kept, target_of
 from gpudoctor.system.host import CaptureError
 from gpudoctor.system.memory_limit import limited_memory
 from gpudoctor.system.report_file import LARGEST, decoded, read_report, report_in, typed_report
+from gpudoctor.system.state_folder import switched_off
 
 if TYPE_CHECKING:
     from gpudoctor.model.report_document import ReportDocument

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -165,6 +164,8 @@ def _own_report(start: bytes, name: str) -> ReportDocument | None:
 
 def every_anchor(extra: Sequence[str] = ()) -> list[str]:
     """What a long text is searched for: one literal of each signature, but for words that any log is full of."""
+    from pathlib import Path  # late: of a long text only
+
     items = vocabulary.items()
     texts: _Texts = [text for entry in our_catalogue(items).entries() for text in entry["head"].get("signature", ())]
     further = [check for folder in extra for check in read_folder(Path(folder), items)[0]]

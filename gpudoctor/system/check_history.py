@@ -118,11 +118,6 @@ def target_of(executable: str) -> str:
     return hashlib.sha256(f"{platform.node()}\0{executable}".encode("utf-8", "replace")).hexdigest()[:12]
 
 
-def switched_off() -> bool:
-    """GPUDOCTOR_HISTORY=0 in the environment."""
-    return os.environ.get("GPUDOCTOR_HISTORY", "").strip().lower() in ("0", "no", "off", "false")
-
-
 _FLEETING = ("disk", "memory", "cwd", "mounts", "dataset")
 
 

@@ -48,7 +48,7 @@ def _windows_word(path: str) -> str | None:
 def here(commands: Iterable[str], python: Interpreter | None) -> tuple[str, ...]:
     """The same commands; those of pip, up to one that enters another environment, run the examined interpreter."""
     commands = tuple(commands)
-    if python is None:
+    if python is None or not any("pip" in command for command in commands):
         return commands
     entering = next((number for number, command in enumerate(commands) if _ELSEWHERE.search(command)), len(commands))
     pip = re.compile(rf"{_BEGINS}(?:pip3?|(?:python3?|{re.escape(python.path)}) -m pip) (?P<verb>[a-z]+)(?P<yes> -y)?(?= |$)")

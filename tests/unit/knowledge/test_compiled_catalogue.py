@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gpudoctor.diagnosis.messages import may_show, may_speak_by_facts
+from gpudoctor.diagnosis.candidates import may_speak_by_facts
+from gpudoctor.diagnosis.messages import may_show
 from gpudoctor.facts import vocabulary
 from gpudoctor.knowledge import paths
 from gpudoctor.knowledge.compiled_catalogue import CompiledCatalogue, compiled
