@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -256,6 +257,36 @@ def report_from_facts(
     """From facts and catalogue to the report; besides them only the clock is read. `hits`: the messages in a text, or in the output of
     the machine's tools."""
     facts = gathered.facts
+    judged = judge(facts, knowledge, request, origin, demands, hits)
+    findings = judged.findings
+    ladders = [
+        ladder(stack, facts, findings, stack.stack in judged.used, origin, asked=stack.stack == request.stack) for stack in knowledge.stacks
+    ]
+    if request.stack:
+        ladders.sort(key=lambda result: result.stack != request.stack)
+    unread, incomplete = not_looked_at(facts, vocabulary.specs(), gathered.incidents)
+    return Report(
+        tool_version=__version__, created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), origin=origin,
+        facts=fact_tree(facts, vocabulary.specs()), unknown=unknown_facts(facts),
+        stacks=tuple(_in_order(ladders, findings)), findings=tuple(findings),
+        summary=_summary(findings, ladders), headline=headline(facts), not_looked_at=unread, incomplete=incomplete,
+        traces=tuple(judged.traces), catalogue_version=knowledge.version, undetermined=tuple(judged.undetermined),
+    )  # fmt: skip
+
+
+class Judged(Struct, frozen=True, kw_only=True):
+    """The findings in reading order, how each check was decided, the demands that could not be judged, and the stacks that are used."""
+
+    findings: list[Finding]
+    traces: list[Trace]
+    undetermined: list[str]
+    used: AbstractSet[str]
+
+
+def judge(
+    facts: Facts, knowledge: Catalogue, request: CheckRequest, origin: str, demands: Sequence[Demand] = (), hits: Hits | None = None
+) -> Judged:
+    """The findings on the facts, without the ladders of the stacks."""
     used = used_stacks(knowledge.stacks, facts)
     ignored = frozenset(knowledge.redirects.get(name) or name for name in request.ignore)
     found, traces = diagnose(knowledge.checks, facts, ignored, hits)
@@ -266,19 +297,7 @@ def report_from_facts(
     python = pip_commands.examined(facts) if origin != "text" else None
     told = [_for_this_system(finding, manager, python) for finding in demote_unused(found, knowledge.stacks, used, request.stack)]
     findings = in_reading_order(told + unmet, wanted)
-    ladders = [
-        ladder(stack, facts, findings, stack.stack in used, origin, asked=stack.stack == request.stack) for stack in knowledge.stacks
-    ]
-    if request.stack:
-        ladders.sort(key=lambda result: result.stack != request.stack)
-    unread, incomplete = not_looked_at(facts, vocabulary.specs(), gathered.incidents)
-    return Report(
-        tool_version=__version__, created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), origin=origin,
-        facts=fact_tree(facts, vocabulary.specs()), unknown=unknown_facts(facts),
-        stacks=tuple(_in_order(ladders, findings)), findings=tuple(findings),
-        summary=_summary(findings, ladders), headline=headline(facts), not_looked_at=unread, incomplete=incomplete,
-        traces=(*traces, *weighed), catalogue_version=knowledge.version, undetermined=tuple(undetermined),
-    )  # fmt: skip
+    return Judged(findings=findings, traces=[*traces, *weighed], undetermined=undetermined, used=used)
 
 
 def _for_this_system(finding: Finding, manager: str, python: pip_commands.Interpreter | None) -> Finding:
