@@ -1,6 +1,6 @@
 """No expression that meets somebody else's text takes more than linear time for it: each is measured on texts made to hurt it.
 
-Expressions of checks are measured by `gpudoctor lint checks`, and so by test_catalogue.py.
+Expressions of checks are measured by `gpudoctor lint checks`, a step of .ci/run.
 """
 
 from __future__ import annotations
