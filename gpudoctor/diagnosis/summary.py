@@ -74,6 +74,7 @@ def headline(facts: Facts) -> dict[str, str]:
     kind = facts.value("platform.kind")
     memory = facts.value("memory.total_bytes")
     return {
+        "looked_at": str(facts.value("looked_at.title") or ""),
         "machine": ", ".join(counted) or "no GPU found",
         "os": os_name or str(facts.value("os.id") or ""),
         "platform": str(kind or ""),

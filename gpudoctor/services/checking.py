@@ -32,6 +32,7 @@ from gpudoctor.model.facts import Facts, Known
 from gpudoctor.model.report import Finding, Report, StackResult, Trace
 from gpudoctor.rules.conditions import did_you_mean
 from gpudoctor.rules.signatures import SearchedText
+from gpudoctor.system.doors.door import DoorError, Wanted
 from gpudoctor.system.host import CaptureError, Host
 from gpudoctor.system.report_file import read_report
 
@@ -49,7 +50,7 @@ class FrameworkBroken(RequestError):
     """A request that is right, for a framework that cannot be imported here: a finding."""
 
 
-BAD_INPUT = (CaptureError, DataError, RequestError)
+BAD_INPUT = (CaptureError, DataError, DoorError, RequestError)
 """Errors that a caller shows as one line: some input cannot be used."""
 
 
@@ -58,6 +59,8 @@ class CheckRequest:
     """What `check` was asked. `budget` is in seconds; None is 30, or 3 with `quick`."""
 
     capture: str | None = None
+    door: Wanted | None = None
+    """A process, root, container or machine in the place of this machine; None where it is this machine, or a capture."""
     python: str | None = None
     quick: bool = False
     budget: float | None = None
@@ -97,8 +100,13 @@ def speaking_by_messages(text: SearchedText) -> list[Entry]:
 
 
 def open_for(request: CheckRequest) -> Host:
-    """The machine to look at. Raises system.host.CaptureError for a recording that cannot be read."""
+    """What to look at; system.doors.opening.close_door ends it. Raises system.host.CaptureError for a recording that cannot be read, and
+    system.doors.door.DoorError for what cannot be reached."""
     budget = request.budget if request.budget is not None else (3.0 if request.quick else 30.0)
+    if request.door is not None:
+        from gpudoctor.system.doors.opening import open_door  # late: most checks are of this machine
+
+        return open_door(request.door, budget=budget, quick=request.quick, python=request.python)
     return open_host(request.capture, budget, request.quick, request.python)
 
 
@@ -106,13 +114,14 @@ def check(request: CheckRequest, progress: Callable[[str], None] | None = None) 
     """Examines a machine and returns the report. Raises BAD_INPUT."""
     began = time.monotonic()
     told = read_report(request.capture) if request.capture else None
-    host = None if told is not None else open_for(request)
     knowledge = _asked_by_name(request)
     demands = _demands(request.expect) if request.expect else ()
     if told is not None:
         looked = gather_report(told)
+    elif request.door is not None:
+        looked = gather_behind(request, progress)
     else:
-        assert host is not None
+        host = open_for(request)
         looked = gather_machine(host, "capture" if request.capture else host.origin, progress, live=request.capture is None)
     if knowledge is None:
         knowledge = catalogue(request.checks, speaking_by_facts(looked.gathered.facts))
@@ -176,6 +185,20 @@ def gather_machine(host: Host, origin: str, progress: Callable[[str], None] | No
     return GatheredMachine(
         gathered, origin, recall_measurements(gathered, recorded_runs(host.measurements() if isinstance(host, RecordedHost) else None))
     )
+
+
+def gather_behind(request: CheckRequest, progress: Callable[[str], None] | None = None) -> GatheredMachine:
+    """All facts of what is examined in place of this machine; beside a container, those of this machine that concern it."""
+    from gpudoctor.services.beside import outside
+    from gpudoctor.system.doors.opening import close_door, confirm_door
+
+    host = open_for(request)
+    try:
+        gathered = gather(host, progress, given=outside(host))
+        confirm_door(host)
+    finally:
+        close_door(host)
+    return GatheredMachine(gathered, host.origin)
 
 
 def recall_measurements(gathered: Gathered, runs: Sequence[LastRun]) -> tuple[Measurement, ...]:

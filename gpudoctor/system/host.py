@@ -63,6 +63,8 @@ class Ran:
     seconds: float = 0.0
     stopped: str = ""
     """Why it was ended from here before its time was over."""
+    not_run: str = ""
+    """Why it was not started at all; `not_recorded` is true then, too."""
 
     @property
     def ok(self) -> bool:
@@ -76,7 +78,7 @@ class Ran:
     def why_not(self) -> str:
         """The reason (model.facts.REASONS) for which this command taught nothing."""
         if self.not_recorded:
-            return "not recorded"
+            return f"not inspected: {self.not_run}" if self.not_run else "not recorded"
         if self.missing:
             return "tool missing"
         if self.timed_out:

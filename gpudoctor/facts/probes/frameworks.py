@@ -43,7 +43,7 @@ def present(distributions: Iterable[str]) -> list[str]:
 def parse_child(ran: Ran, name: str) -> dict[str, Any] | Unknown:
     """What a child said, stage by stage, and how it ended. Unknown where it was never started."""
     if ran.not_recorded:
-        return Unknown("not inspected")
+        return Unknown(f"not inspected: {ran.not_run}" if ran.not_run else "not inspected")
     if ran.missing:
         return Unknown("not inspected: the interpreter is missing")
     said, stages = _stages(ran.stdout)

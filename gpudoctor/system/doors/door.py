@@ -1,0 +1,31 @@
+"""Which machine, container, root or process is examined in place of this machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["process", "root", "host", "container", "image"]
+OPTIONS: dict[Kind, str] = {"process": "--pid", "root": "--root", "host": "--host", "container": "--container", "image": "--image"}
+
+
+class DoorError(Exception):
+    """What was to be examined cannot be reached or read: one line that says what, why and what to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What a person asked for: one of the options, and its value. `chroot`: programs of the root may be run in it."""
+
+    kind: Kind
+    name: str
+    chroot: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """What is examined. `title` names it on a screen: 'container web (podman)'."""
+
+    kind: Kind
+    name: str
+    title: str
