@@ -75,7 +75,7 @@ def headline(facts: Facts) -> dict[str, str]:
     memory = facts.value("memory.total_bytes")
     return {
         "looked_at": str(facts.value("looked_at.title") or ""),
-        "machine": ", ".join(counted) or "no GPU found",
+        "machine": ", ".join(counted) or ("" if facts.value("looked_at.kind") in ("root", "image") else "no GPU found"),
         "os": os_name or str(facts.value("os.id") or ""),
         "platform": str(kind or ""),
         "kernel": str(facts.value("kernel.release") or ""),

@@ -21,7 +21,10 @@ def derive(facts: Facts) -> Iterable[tuple[str, Fact]]:
         yield "sides.nodes_missing", Known(missing, "/dev")
         closed = [vendor for vendor, marks in _MARKS.items() if _has(nodes.value, marks) and not _has(inside.value, marks)]
         yield "sides.closed_vendors", Known(closed, "/dev")
-    yield "sides.groups_differ", Known(groups_differ(facts.value("outside.node_groups") or {}, facts.value("gpu_files.node_groups") or {}), "/dev")
+    yield (
+        "sides.groups_differ",
+        Known(groups_differ(facts.value("outside.node_groups") or {}, facts.value("gpu_files.node_groups") or {}), "/dev"),
+    )
     library, driver = facts.get("nvidia.libcuda_version"), facts.get("outside.nvidia_driver")
     if isinstance(library, Known) and isinstance(driver, Known):
         yield "sides.driver_library", Known(str(library.value), library.source) if library.value != driver.value else Absent(library.source)
@@ -96,10 +99,10 @@ DERIVATION = Derivation(
         FactSpec("outside.gpus", "records", "beside a container: GPUs of this machine", item="outside_gpu", fields={
             "vendor": "text", "name": "text", "node": "text", "driver": "text"}),
         FactSpec("sides.nodes_missing", "list", "device files that this machine has and the container has not"),
-        FactSpec("sides.closed_vendors", "list", "vendors (nvidia, amd, dri, wsl) of which this machine has device files and the container none"),
+        FactSpec("sides.closed_vendors", "list", "nvidia, amd, dri, wsl: of which this machine has device files and the container none"),
         FactSpec("sides.groups_differ", "records", "nodes whose group number has another name in the container", item="node_group", fields={
             "node": "text", "number": "text", "outside": "its name on this machine", "inside": "its name in the container"}),
-        FactSpec("sides.driver_library", "dotted", "version of the container's libcuda where it is not that of this machine's kernel module"),
+        FactSpec("sides.driver_library", "dotted", "version of the container's libcuda where this machine's module has another"),
         FactSpec("sides.without_compute", "bool", "NVIDIA_DRIVER_CAPABILITIES of the container leaves the compute libraries out"),
         FactSpec("sides.rows", "records", "this machine and the container, as a table", item="side", fields={
             "what": "what is compared", "outside": "on this machine", "inside": "in the container"}),

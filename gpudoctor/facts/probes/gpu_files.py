@@ -27,7 +27,9 @@ def collect(host: Host, facts: Facts) -> Collected:
         if mode is not None and mode.gid is not None:
             groups[node] = f"{mode.gid} {mode.group}"
     yield "gpu_files.node_groups", Known(groups, "/dev") if looked else Unknown("not recorded")
-    found = dict.fromkeys(host.realpath(f"{folder}/{name}") for folder in CDI for name in host.listdir(folder) if re.search(r"\.(ya?ml|json)$", name))
+    found = dict.fromkeys(
+        host.realpath(f"{folder}/{name}") for folder in CDI for name in host.listdir(folder) if re.search(r"\.(ya?ml|json)$", name)
+    )
     looked = bool(found) or (host.origin == "live" and host.knows("/etc/cdi"))
     yield "gpu_files.cdi", Known(list(found), " ".join(CDI)) if looked else Unknown("not recorded")
 

@@ -47,7 +47,7 @@ PROBE = Probe(
             fields={"soname": "file name", "path": "where it lies", "origin": "wheel, conda, oneapi, toolkit, system, wsl or stub",
                     "replaced": "the file was removed or replaced since it was loaded"},
         ),
-        FactSpec("process.replaced", "list", "libraries whose files were removed or replaced since they were loaded", privacy="identifying"),
+        FactSpec("process.replaced", "list", "libraries whose files were replaced since they were loaded", privacy="identifying"),
         FactSpec("process.openmp", "list", "OpenMP runtimes that it has loaded", privacy="identifying"),
         FactSpec(
             "process.elsewhere", "records", "libraries that it took from elsewhere although its environment holds them", item="elsewhere",

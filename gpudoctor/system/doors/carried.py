@@ -1,4 +1,4 @@
-"""What a child of ours becomes on another system, where neither our interpreter nor our payloads lie: the script comes on standard input."""
+"""A child of ours on another system, where neither our interpreter nor our payloads lie: the script comes on standard input."""
 
 from __future__ import annotations
 

@@ -33,7 +33,9 @@ class ProcessHost(RootedHost):
         self.process = taken.pid
         try:
             root = f"/proc/self/fd/{taken.root}"
-            super().__init__(Door("process", str(taken.pid), f"process {taken.pid}: {_short(command)}"), root, budget=budget, quick=quick, in_use=True)
+            super().__init__(
+                Door("process", str(taken.pid), f"process {taken.pid}: {_short(command)}"), root, budget=budget, quick=quick, in_use=True
+            )
         finally:
             os.close(taken.root)
         self.target_why = f"process {taken.pid}"
@@ -58,7 +60,7 @@ class ProcessHost(RootedHost):
     def run(self, argv: Sequence[str], *, timeout: float = 5.0, limit: int = 4_000_000) -> Ran:
         if tuple(argv) == ("id",):  # of the process, not of gpudoctor
             return Ran(("id",), not_recorded=True, not_run=READ_ONLY)
-        if self._local is None or argv[0].startswith("/") and not argv[0].startswith(("/usr/", "/sbin/", "/bin/")):
+        if self._local is None or (argv[0].startswith("/") and not argv[0].startswith(("/usr/", "/sbin/", "/bin/"))):
             return Ran(tuple(argv), not_recorded=True, not_run=READ_ONLY if self._local else "programs of the container are not run")
         return self._local.run(argv, timeout=timeout, limit=limit)
 
@@ -103,7 +105,9 @@ def _short(command: str) -> str:
 
 
 def _who(status: str) -> Who | None:
-    numbers = {key: [int(word) for word in re.findall(r"\d+", line)] for key, line in re.findall(r"^(Uid|Gid|Groups):(.*)$", status, re.MULTILINE)}
+    numbers = {
+        key: [int(word) for word in re.findall(r"\d+", line)] for key, line in re.findall(r"^(Uid|Gid|Groups):(.*)$", status, re.MULTILINE)
+    }
     if len(numbers.get("Uid", [])) < 2:
         return None
     gids = frozenset([*numbers.get("Gid", [])[1:2], *numbers.get("Groups", [])])

@@ -44,7 +44,9 @@ class Snapshot:
 def take(text: str) -> Snapshot:
     """The process of that number. Raises DoorError."""
     if sys.platform != "linux":
-        raise DoorError(f"--pid {text}: processes are read from /proc, which Linux alone has; without --pid, gpudoctor check looks at this machine")
+        raise DoorError(
+            f"--pid {text}: processes are read from /proc, which Linux alone has; without --pid, gpudoctor check looks at this machine"
+        )
     if not (text.isascii() and text.isdigit() and 0 < int(text[:20]) < 2**31):
         raise DoorError(f"--pid {text}: expected the number of a process; ps -eo pid,args lists them, and nvidia-smi those on a GPU")
     pid = int(text)
@@ -66,7 +68,9 @@ def _take(pid: int, folder: int) -> Snapshot:
     status = _read(folder, "status").decode("utf-8", "replace")
     state = re.search(r"^State:\s+(\S)", status, re.MULTILINE)
     if state and state[1] in "ZX":
-        raise DoorError(f"--pid {pid}: it has ended, and only its parent has not taken note of it; start it again, and look at it while it runs")
+        raise DoorError(
+            f"--pid {pid}: it has ended, and only its parent has not taken note of it; start it again, and look at it while it runs"
+        )
     if not _read(folder, "cmdline") and re.search(r"^VmSize:", status, re.MULTILINE) is None:
         raise DoorError(f"--pid {pid}: it is a thread of the kernel and no program; give the number of a program")
     links = {name: printable(os.readlink(name, dir_fd=folder)) for name in ("exe", "cwd", "ns/mnt")}
@@ -112,7 +116,9 @@ def _why(pid: int, error: OSError) -> DoorError:
             return _ended(pid)
         whose = f"user {user_name(owner) or owner}"
         if owner == os.geteuid():
-            return DoorError(f"--pid {pid}: this process keeps its memory and environment from its own user too; sudo gpudoctor check --pid {pid}")
+            return DoorError(
+                f"--pid {pid}: this process keeps its memory and environment from its own user too; sudo gpudoctor check --pid {pid}"
+            )
         return DoorError(
             f"--pid {pid}: it belongs to {whose}, and only they and root may read what it has loaded; sudo gpudoctor check --pid {pid}"
         )

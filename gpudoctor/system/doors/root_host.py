@@ -20,6 +20,7 @@ ENVIRONMENT = {"PATH": PATH, "HOME": "/root", "LC_ALL": "C"}
 KERNEL = ("/proc", "/sys", "/dev")
 """What a kernel shows. In a root in which nobody mounted them they say nothing of any machine, whatever files lie there."""
 FILES_ONLY = "only the files of this root are read"
+NO_DEVICES = "the files of a system show no devices"
 
 
 class RootedHost:
@@ -38,7 +39,9 @@ class RootedHost:
         self.quick = quick
         self.files = RootedFiles(root)
         self._deadline = time.monotonic() + budget
-        self._hidden = () if in_use else tuple(folder for folder in KERNEL if not self._is_mounted(folder))
+        self._hidden: tuple[str, ...] = () if in_use else tuple(folder for folder in KERNEL if not self._is_mounted(folder))
+
+        self.no_devices = NO_DEVICES if "/sys" in self._hidden else ""
 
     def close(self) -> None:
         self.files.close()
@@ -114,7 +117,9 @@ class RootHost(RootedHost):
         self._ran: dict[tuple[str, ...], Ran] = {}
         if self.files.stat("/etc/os-release") is None and self.files.stat("/usr/lib/os-release") is None:
             self.close()
-            raise DoorError(f"--root {root}: it holds no system, since etc/os-release is missing; give the folder in which etc, usr and var lie")
+            raise DoorError(
+                f"--root {root}: it holds no system, since etc/os-release is missing; give the folder in which etc, usr and var lie"
+            )
 
     def env(self, name: str) -> str | None:
         return ENVIRONMENT.get(name) if name != "LC_ALL" else None

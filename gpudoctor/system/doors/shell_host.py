@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import posixpath
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -17,8 +16,10 @@ from gpudoctor.system.host import Mode, Problem, Ran, Text
 
 KERNEL = ("/proc", "/sys", "/dev")
 _PROBLEMS: dict[str, Problem] = {"denied": "denied", "io-error": "io-error", "missing": "missing"}
-_AT_ONCE = ("/", "/dev", "/dev/dri", "/etc", "/opt", "/proc", "/run", "/sys", "/sys/module", "/sys/bus/pci/devices", "/usr", "/usr/bin", "/usr/lib",
-            "/usr/lib/x86_64-linux-gnu", "/usr/local", "/usr/local/bin", "/usr/local/lib", "/usr/sbin", "/var", "/var/lib")  # fmt: skip
+_AT_ONCE = (
+    "/", "/dev", "/dev/dri", "/etc", "/opt", "/proc", "/run", "/sys", "/sys/module", "/sys/bus/pci/devices", "/usr", "/usr/bin",
+    "/usr/lib", "/usr/lib/x86_64-linux-gnu", "/usr/local", "/usr/local/bin", "/usr/local/lib", "/usr/sbin", "/var", "/var/lib",
+)  # fmt: skip
 """Folders that are always asked for, in one question."""
 
 
@@ -47,8 +48,10 @@ class ShellHost:
     def __init__(self, way: Way, *, budget: float = 30.0, quick: bool = False, patience: float = 15.0, in_container: bool = False) -> None:
         self.door, self.quick, self.in_container = way.door, quick, in_container
         self.target_python: str | None = None
+        self.engine = getattr(way, "engine", None)
         self._way = way
         self._hidden = KERNEL if way.door.kind == "image" else ()
+        self.no_devices = "an image has no devices" if self._hidden else ""
         self._lock = threading.Lock()
         self._turns: dict[tuple[str, ...], threading.Lock] = {}
         self._ran: dict[tuple[str, ...], Ran] = {}
@@ -84,7 +87,9 @@ class ShellHost:
             raise DoorError(f"{self._way.option}: it runs {name}, and only Linux is examined from afar; run gpudoctor check there")
         if len(words) < 4:
             self.close()
-            raise DoorError(f"{self._way.option}: stat, readlink or head is missing there, with which files are read; install coreutils or busybox")
+            raise DoorError(
+                f"{self._way.option}: stat, readlink or head is missing there, with which files are read; install coreutils or busybox"
+            )
 
     def _variables(self) -> dict[str, str]:
         text = self._text('R "/proc/$$/environ" 1000000').removeprefix("ok\n")

@@ -20,7 +20,7 @@ def script(argv: Sequence[str], word: str, *, seconds: float, env: Mapping[str, 
     lines = ["cd / || exit 1", "LC_ALL=C; export LC_ALL; unset LANGUAGE"]
     lines += [f"{name}={shlex.quote(value)}; export {name}" for name, value in env.items() if re.fullmatch(r"[A-Za-z_]\w*", name)]
     if own_cache:
-        lines += ['G=$(mktemp -d) || exit 1; trap \'rm -rf "$G"\' EXIT; trap exit HUP INT TERM', "POCL_CACHE_DIR=$G; export POCL_CACHE_DIR"]
+        lines += ["G=$(mktemp -d) || exit 1; trap 'rm -rf \"$G\"' EXIT; trap exit HUP INT TERM", "POCL_CACHE_DIR=$G; export POCL_CACHE_DIR"]
     lines += [
         f"if ! command -v {shlex.quote(argv[0])} >/dev/null 2>&1; then printf '\\n%s missing\\n' {word} >&2; exit 0; fi",
         "T=; command -v timeout >/dev/null 2>&1 && T=" + shlex.quote(f"timeout -k 1 {max(1, round(seconds + 0.5))}"),

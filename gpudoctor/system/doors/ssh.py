@@ -23,7 +23,9 @@ class SshWay:
         if destination.startswith("-") or not re.fullmatch(r"[^\s\x00-\x1f;|&$`\"'<>()\\]+", destination):
             raise DoorError(f"{self.option}: expected a name that ssh knows, or USER@HOST; ports and keys belong into ~/.ssh/config")
         if find_program("ssh", os.environ.get("PATH", os.defpath)) is None:
-            raise DoorError(f"{self.option}: there is no program ssh on this machine; install the OpenSSH client, or run gpudoctor check there")
+            raise DoorError(
+                f"{self.option}: there is no program ssh on this machine; install the OpenSSH client, or run gpudoctor check there"
+            )
         self.door = Door("host", destination, f"host {destination}")
         self._destination = destination
         self._folder: ScratchFolder | None = None
@@ -31,8 +33,10 @@ class SshWay:
             self._folder = ScratchFolder("gpudoctor-ssh-")
 
     def argv(self, *, first: bool) -> list[str]:
-        options = ["BatchMode=yes", f"ConnectTimeout={SECONDS_TO_CONNECT}", "ServerAliveInterval=5", "ServerAliveCountMax=3",
-                   "ForwardAgent=no", "ForwardX11=no", "ClearAllForwardings=yes", "RequestTTY=no", "PermitLocalCommand=no", "LogLevel=ERROR"]  # fmt: skip
+        options = [
+            "BatchMode=yes", f"ConnectTimeout={SECONDS_TO_CONNECT}", "ServerAliveInterval=5", "ServerAliveCountMax=3", "ForwardAgent=no",
+            "ForwardX11=no", "ClearAllForwardings=yes", "RequestTTY=no", "PermitLocalCommand=no", "LogLevel=ERROR",
+        ]  # fmt: skip
         socket = os.path.join(self._folder.path, "s") if self._folder is not None else ""
         if socket and len(socket) <= _LONGEST_SOCKET:
             options += [f"ControlMaster={'yes' if first else 'no'}", f"ControlPath={socket}", "ControlPersist=no"]
@@ -64,4 +68,8 @@ def explained(said: str, destination: str) -> str:
         return f"it does not answer in time; see that it runs and that ssh {destination} true ends"
     if "not found" in low and "sh" in low:
         return f"no POSIX shell answers there ({said}); log in by hand and run gpudoctor there"
-    return f"ssh failed: {said}; see what this says: ssh {destination} true" if said else f"ssh failed; see what this says: ssh {destination} true"
+    return (
+        f"ssh failed: {said}; see what this says: ssh {destination} true"
+        if said
+        else f"ssh failed; see what this says: ssh {destination} true"
+    )
