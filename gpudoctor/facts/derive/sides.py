@@ -15,6 +15,12 @@ def derive(facts: Facts) -> Iterable[tuple[str, Fact]]:
     nodes = facts.get("outside.nodes")
     if not isinstance(nodes, Known):
         return
+    cdi = facts.get("outside.cdi")
+    if isinstance(cdi, Known):
+        yield "outside.cdi_count", Known(len(cdi.value), cdi.source)
+    gpus = facts.get("outside.gpus")
+    if isinstance(gpus, Known):
+        yield "outside.gpu_vendors", Known(sorted({str(gpu.get("vendor")) for gpu in gpus.value}), gpus.source)
     inside = facts.get("gpu_files.nodes")
     if isinstance(inside, Known):
         missing = [node for node in nodes.value if node not in inside.value]
@@ -94,6 +100,8 @@ DERIVATION = Derivation(
         FactSpec("outside.nodes", "list", "beside a container: device files of this machine"),
         FactSpec("outside.node_groups", "map", "beside a container: number and name of their groups on this machine"),
         FactSpec("outside.cdi", "list", "beside a container: CDI files of this machine"),
+        FactSpec("outside.cdi_count", "int", "beside a container: how many these are"),
+        FactSpec("outside.gpu_vendors", "list", "beside a container: vendors of the GPUs of this machine"),
         FactSpec("outside.kernel", "text", "beside a container: kernel of this machine"),
         FactSpec("outside.nvidia_driver", "dotted", "beside a container: NVIDIA's kernel module of this machine"),
         FactSpec("outside.gpus", "records", "beside a container: GPUs of this machine", item="outside_gpu", fields={

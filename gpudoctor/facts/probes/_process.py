@@ -94,8 +94,11 @@ def collect(host: Host, facts: Facts, pid: int) -> Collected:
         for path in watched
     ]
     yield "process.libraries", Known(records, "/proc")
-    yield "process.replaced", Known([path.removesuffix(_GONE) for path in libraries if path.endswith(_GONE)][:_MOST], "/proc")
-    yield "process.openmp", Known([path.removesuffix(_GONE) for path in libraries if _OPENMP.match(name_of(path))], "/proc")
+    replaced = [path.removesuffix(_GONE) for path in libraries if path.endswith(_GONE)][:_MOST]
+    openmp = list(dict.fromkeys(path.removesuffix(_GONE) for path in libraries if _OPENMP.match(name_of(path))))
+    for name, found in (("replaced", replaced), ("openmp", openmp)):
+        yield f"process.{name}", Known(found, "/proc")
+        yield f"process.{name}_count", Known(len(found), "/proc")
     ours = [path.removesuffix(_GONE) for path in libraries if _GPU.match(name_of(path))]
     yield "process.copies", Known(copies(ours), "/proc")
     yield "process.elsewhere", Known(elsewhere(host, ours, facts.value("python.folders") or [], prefix), "/proc")

@@ -48,7 +48,9 @@ PROBE = Probe(
                     "replaced": "the file was removed or replaced since it was loaded"},
         ),
         FactSpec("process.replaced", "list", "libraries whose files were replaced since they were loaded", privacy="identifying"),
+        FactSpec("process.replaced_count", "int", "how many these are"),
         FactSpec("process.openmp", "list", "OpenMP runtimes that it has loaded", privacy="identifying"),
+        FactSpec("process.openmp_count", "int", "how many these are"),
         FactSpec(
             "process.elsewhere", "records", "libraries that it took from elsewhere although its environment holds them", item="elsewhere",
             privacy="identifying", fields={"soname": "file name", "path": "what is loaded", "installed": "what the environment holds"},

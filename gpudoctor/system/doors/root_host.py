@@ -19,6 +19,8 @@ PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 ENVIRONMENT = {"PATH": PATH, "HOME": "/root", "LC_ALL": "C"}
 KERNEL = ("/proc", "/sys", "/dev")
 """What a kernel shows. In a root in which nobody mounted them they say nothing of any machine, whatever files lie there."""
+_MOUNTS = {"/proc/mounts": 1, "/proc/self/mounts": 1, "/proc/self/mountinfo": 4}
+"""Lists of mounts as this process sees them, and which column is the folder."""
 FILES_ONLY = "only the files of this root are read"
 NO_DEVICES = "the files of a system show no devices"
 
@@ -121,6 +123,10 @@ class RootHost(RootedHost):
                 f"--root {root}: it holds no system, since etc/os-release is missing; give the folder in which etc, usr and var lie"
             )
 
+    def read(self, path: str, *, limit: int = 1_000_000) -> Text:
+        text = super().read(path, limit=limit)
+        return Text(mounts_below(self._path, text.text, _MOUNTS[path])) if path in _MOUNTS and text.ok else text
+
     def env(self, name: str) -> str | None:
         return ENVIRONMENT.get(name) if name != "LC_ALL" else None
 
@@ -173,6 +179,18 @@ class RootHost(RootedHost):
             if found is not None and (found.st_mode & 0o170000) == 0o100000 and found.st_mode & 0o111:
                 return path
         return None
+
+
+def mounts_below(root: str, text: str, column: int) -> str:
+    """The mounts below the root, by the names that they have in it."""
+    found = []
+    for line in text.splitlines():
+        words = line.split(" ")
+        place = words[column] if len(words) > column else ""
+        if place == root or place.startswith(f"{root.rstrip('/')}/"):
+            words[column] = place.removeprefix(root.rstrip("/")) or "/"
+            found.append(" ".join(words))
+    return "".join(f"{line}\n" for line in found)
 
 
 def _check_root(root: str, chroot: bool) -> None:
