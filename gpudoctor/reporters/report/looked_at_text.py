@@ -14,23 +14,24 @@ _LEFT = 15
 
 
 def looked_at_lines(report: Report, width: int, *, brief: bool = False) -> Iterator[Line]:
-    """`brief`: nothing of it, on a screen that has no room."""
+    """`brief`: on a screen that has no room."""
     process, sides = report.facts.get("process"), report.facts.get("sides")
-    if brief:
-        return
     if isinstance(process, Mapping):
-        yield from _process(process, width)
+        yield from _process(process, width, brief)
     rows = sides.get("rows") if isinstance(sides, Mapping) else None
     if isinstance(rows, Sequence) and rows:
         yield from _sides([row for row in rows if isinstance(row, Mapping)], width)
 
 
-def _process(process: Mapping[str, Any], width: int) -> Iterator[Line]:
+def _process(process: Mapping[str, Any], width: int, brief: bool) -> Iterator[Line]:
     libraries = [each for each in process.get("libraries") or [] if isinstance(each, Mapping)]
     named = [f"{each.get('soname')} ({each.get('origin')})" for each in libraries]
-    rest = f" and {len(named) - _MOST} more (--format json names all)" if len(named) > _MOST else ""
-    said = (", ".join(named[:_MOST]) + rest) if named else "no library of a GPU or a framework"
+    most = 1 if brief else _MOST
+    rest = f" and {len(named) - most} more (--format json names all)" if len(named) > most else ""
+    said = (", ".join(named[:most]) + rest) if named else "no library of a GPU or a framework"
     yield from _row("loaded", said, width)
+    if brief:
+        return
     yield from _row("devices open", ", ".join(map(str, process.get("devices") or [])) or "none of a GPU", width)
 
 
