@@ -29,16 +29,22 @@ def distrust_by_modes(path: str, own: set[int], look: Look, readlink: Callable[[
         if found is None:
             return ""
         if _strange(found, own):
-            names = [name for name in at.split("/") if name]
-            return f"{OWNER} {len(names) if given[: len(names)] == names else 0}"
+            return _owner(at, given)
         if found[2]:
             hops += 1
             target = readlink(at)
-            if target is None or hops > _MOST_HOPS:
-                return f"{OWNER} 0" if target is not None else ""
+            if target is None:
+                return ""
+            if hops > _MOST_HOPS:
+                return _owner(at, given)
             at = "" if target.startswith("/") else at.rpartition("/")[0]
             waiting += target.split("/")[::-1]
     return ""
+
+
+def _owner(at: str, given: list[str]) -> str:
+    names = [name for name in at.split("/") if name]
+    return f"{OWNER} {len(names) if given[: len(names)] == names else 0}"
 
 
 def _strange(found: tuple[int, int, bool] | None, own: set[int]) -> bool:
