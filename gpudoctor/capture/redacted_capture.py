@@ -16,7 +16,7 @@ from gpudoctor.model.toml_text import loads
 from gpudoctor.privacy.redactor import Redactor
 from gpudoctor.system.system_names import Names, of_recording
 
-_MACHINE = ("format", "complete", "recorder", "title", "platform", "host", "target", "synthetic")
+_MACHINE = ("format", "complete", "recorder", "title", "platform", "host", "target", "door", "synthetic")
 _PUBLIC_FILES = frozenset({"files/proc/cpuinfo", "files/proc/modules", "files/proc/meminfo"})
 """Long files without anything personal."""
 _DPKG = "files/var/lib/dpkg/status"
@@ -86,7 +86,7 @@ def _entry(name: str, content: bytes, hide: Redactor, keep_env: Collection[str] 
         return "files" + path_of(hide, name[5:]), _file(name, content, hide)
     if name == "commands.jsonl":
         return name, b"".join(json_line(_command(entry, hide)) for entry in _commands({name: content}))
-    if name in ("python.json", "measurements.json"):
+    if name in ("python.json", "measurements.json", "beside.json"):
         return name, json_table(hide.value(_json(content)))
     if not name.endswith(".toml") or "/" in name:
         return None

@@ -177,7 +177,12 @@ def gather_report(document: ReportDocument) -> GatheredMachine:
 
 def gather_machine(host: Host, origin: str, progress: Callable[[str], None] | None = None, *, live: bool) -> GatheredMachine:
     """All facts of a machine, and its earlier measurements: of the last `validate` here, or those in its recording."""
-    gathered = gather(host, progress, deadline=None if live else Deadline())
+    given = None
+    if isinstance(host, RecordedHost) and host.in_container:
+        from gpudoctor.services.beside import recorded  # late: most recordings are of a machine
+
+        given = recorded(host.beside())
+    gathered = gather(host, progress, given=given, deadline=None if live else Deadline())
     if live:
         return GatheredMachine(
             gathered, origin, recall_measurements(gathered, last_measurements(gathered.facts)) if host.origin == "live" else ()

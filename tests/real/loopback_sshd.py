@@ -1,4 +1,4 @@
-"""A machine behind ssh: sshd in a Debian root on a free port of loopback, with a key of its own and a configuration that ssh is given by HOME."""
+"""A machine behind ssh: sshd in a Debian root on a free port of loopback, and an ssh that is given a key for it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ def serving(root: DebianRoot, folder: Path, *, options: tuple[str, ...] = ()) ->
     root.here("/root/.ssh").chmod(0o700)
     root.here("/run/sshd").mkdir(mode=0o755, exist_ok=True)
     root.run(["ssh-keygen", "-A"])
-    given = [word for option in ("StrictModes=no", "UsePAM=no", f"Port={port}", "ListenAddress=127.0.0.1", *options) for word in ("-o", option)]
+    given = [
+        word for option in ("StrictModes=no", "UsePAM=no", f"Port={port}", "ListenAddress=127.0.0.1", *options) for word in ("-o", option)
+    ]
     server = root.start(["/usr/sbin/sshd", "-D", "-e", *given], log=folder / "sshd.log")
     configuration = folder / "config"
     configuration.write_text(

@@ -330,7 +330,7 @@ def collect(host: Host, facts: Facts) -> Collected:
         yield "gpu.count", Known(len(gpus))
         return
     for name in ("gpus", "gpu.vendors", "gpu.count"):
-        why = getattr(host, "no_devices", "")
+        why = getattr(getattr(host, "door", None), "no_devices", "")
         yield name, Unknown(f"not inspected: {why}" if why else "not recorded" if host.origin == "capture" else "not probed")
 
 

@@ -123,7 +123,8 @@ def run(argv: tuple[str, ...]) -> Ran:
 
 
 def _way(option: str, engine: str, wanted: Wanted, said: dict[str, Any]) -> ContainerWay:
-    door = Door(wanted.kind, wanted.name, f"{wanted.kind} {wanted.name} ({engine})")
+    no_devices = "an image has no devices" if wanted.kind == "image" else ""
+    door = Door(wanted.kind, wanted.name, f"{wanted.kind} {wanted.name} ({engine})", no_devices)
     if wanted.kind == "image":
         words = [engine, "run", "--rm", "-i", "--pull=never", "--network=none", "--cap-drop=ALL", "--security-opt=no-new-privileges",
                  "--entrypoint=sh", wanted.name]  # fmt: skip

@@ -29,3 +29,5 @@ class Door:
     kind: Kind
     name: str
     title: str
+    no_devices: str = ""
+    """Why no devices can be seen there; empty where they can."""

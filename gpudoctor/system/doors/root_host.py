@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from gpudoctor.system.doors.door import Door, DoorError
@@ -43,7 +44,8 @@ class RootedHost:
         self._deadline = time.monotonic() + budget
         self._hidden: tuple[str, ...] = () if in_use else tuple(folder for folder in KERNEL if not self._is_mounted(folder))
 
-        self.no_devices = NO_DEVICES if "/sys" in self._hidden else ""
+        if "/sys" in self._hidden:
+            self.door = replace(door, no_devices=NO_DEVICES)
 
     def close(self) -> None:
         self.files.close()
@@ -159,8 +161,6 @@ class RootHost(RootedHost):
         left = min(timeout, self.remaining())
         if left <= 0:
             return Ran(argv, timed_out=True)
-        from dataclasses import replace
-
         from gpudoctor.system.local_host import find_program
         from gpudoctor.system.processes import execute
 

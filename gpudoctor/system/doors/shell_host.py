@@ -51,7 +51,6 @@ class ShellHost:
         self.engine = getattr(way, "engine", None)
         self._way = way
         self._hidden = KERNEL if way.door.kind == "image" else ()
-        self.no_devices = "an image has no devices" if self._hidden else ""
         self._lock = threading.Lock()
         self._turns: dict[tuple[str, ...], threading.Lock] = {}
         self._ran: dict[tuple[str, ...], Ran] = {}

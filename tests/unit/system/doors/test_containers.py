@@ -61,7 +61,7 @@ def test_an_image_gets_a_container_without_network_and_rights_that_is_removed(mo
     ({"docker": failed("kaboom")}, "docker failed: kaboom; see what this says: docker container inspect web"),
     ({"docker": Ran(("docker",), rc=0, stdout="not json")}, "answered what cannot be read"),
     ({"docker": Ran(("docker",), rc=0, stdout="[1]")}, "answered what cannot be read"),
-    ({"docker": {**RUNNING, "State": {"Running": False, "Status": "exited"}}}, "it is exited; docker start web, or look at its image: gpudoctor check --image pytorch/pytorch:latest"),
+    ({"docker": {**RUNNING, "State": {"Running": False, "Status": "exited"}}}, "it is exited; docker start web, or look at its image: "),
     ({"podman": {**RUNNING, "State": {"Running": True, "Paused": True, "Status": "paused"}}}, "it is paused; podman unpause web"),
     ({"docker": {"State": "odd"}}, "it is stopped; docker start web"),
 ])  # fmt: skip

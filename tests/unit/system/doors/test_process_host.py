@@ -31,7 +31,10 @@ def test_a_process_is_read_as_it_is() -> None:
 
 def test_nothing_of_it_is_run() -> None:
     host = ProcessHost(OURS)
-    assert host.run_child([sys.executable, "-c", "1"], timeout=1, limit=10, env={}).why_not() == "not inspected: a running process is only read"
+    assert (
+        host.run_child([sys.executable, "-c", "1"], timeout=1, limit=10, env={}).why_not()
+        == "not inspected: a running process is only read"
+    )
     assert host.run(["/home/somebody/venv/bin/python", "-V"]).not_recorded
     assert host.run(["id"]).not_recorded
 

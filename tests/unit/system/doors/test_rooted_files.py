@@ -25,7 +25,7 @@ def root(tmp_path: Path) -> Path:
     return top
 
 
-@pytest.mark.parametrize("path", ["/etc/up", "/etc/absolute", "/folder/absolute", "/etc/../secret", "/../../secret", "/folder/../folder/up"])
+@pytest.mark.parametrize("path", ["/etc/up", "/etc/absolute", "/folder/absolute", "/etc/../secret", "/../../secret", "/folder/../etc/up"])
 def test_links_and_dots_stay_inside(root: Path, path: str) -> None:
     assert RootedFiles(str(root)).read(path, 100).text == "inside"
 

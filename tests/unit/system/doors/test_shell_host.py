@@ -56,7 +56,7 @@ def tree(tmp_path: Path) -> Path:
     (tmp_path / "text").write_text("one\ntwo")
     (tmp_path / "bytes").write_bytes(b"\x00\xff\n\n")
     (tmp_path / "empty").write_text("")
-    (tmp_path / "it's a name $(id) `id`; \"x\"").write_text("odd")
+    (tmp_path / 'it\'s a name $(id) `id`; "x"').write_text("odd")
     (tmp_path / "-n").write_text("dash")
     (tmp_path / "link").symlink_to("text")
     (tmp_path / "dangling").symlink_to("nothing")
@@ -65,7 +65,10 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path
 
 
-NAMES = ("folder", "folder/.", "text", "text/.", "bytes", "empty", "it's a name $(id) `id`; \"x\"", "-n", "link", "dangling", "loop", "pipe", "none", "none/x", "text/x")
+ODD = 'it\'s a name $(id) `id`; "x"'
+NAMES = (
+    "folder", "folder/.", "text", "text/.", "bytes", "empty", ODD, "-n", "link", "dangling", "loop", "pipe", "none", "none/x", "text/x",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -97,7 +100,7 @@ def test_programs_run_with_their_words_as_they_are(host: ShellHost) -> None:
     words = ["printf", "%s|", "a b", "$HOME", "`id`", "it's", "*", "", "\n"]
     assert host.run(words).stdout == "a b|$HOME|`id`|it's|*||\n|"
     assert host.run(["no-such-program", "x"]).missing
-    assert host.run(["sh", "-c", "echo out; echo err >&2; exit 3"]) .rc == 3
+    assert host.run(["sh", "-c", "echo out; echo err >&2; exit 3"]).rc == 3
     assert host.run(["sh", "-c", "echo out; echo err >&2; exit 3"]).stderr == "err\n"
     assert host.run(["sh", "-c", "kill -9 $$"]).signal == 9
 
@@ -108,7 +111,9 @@ def test_a_program_that_hangs_ends_in_time_there_too(host: ShellHost) -> None:
 
 
 def test_a_child_of_ours_brings_its_script(host: ShellHost) -> None:
-    ran = host.run_child([sys.executable, "-I", "-"], timeout=20, limit=1000, env={"NAME": "a 'b'"}, stdin_text="import os\nprint(os.environ['NAME'])")
+    ran = host.run_child(
+        [sys.executable, "-I", "-"], timeout=20, limit=1000, env={"NAME": "a 'b'"}, stdin_text="import os\nprint(os.environ['NAME'])"
+    )
     assert ran.stdout == "a 'b'\n", ran
 
 
