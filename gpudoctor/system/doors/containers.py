@@ -109,7 +109,7 @@ def inspect(engine: str, wanted: Wanted) -> dict[str, Any] | str:
         return f"is installed, but its service does not answer; sudo systemctl start {engine}, or unpack the image and use --root DIR"
     if "permission denied" in low:
         return "may not be used by this user; run gpudoctor as one who may (group docker), or as root"
-    if "no such" in low or "not found" in low or "does not exist" in low or "unable to inspect" in low:
+    if "no such" in low or "not found" in low or "not known" in low or "does not exist" in low or "unable to inspect" in low:
         return ""
     line = " ".join((ran.stderr or ran.stdout).split())[:200]
     return f"failed: {line}; see what this says: {engine} {wanted.kind} inspect {wanted.name}"

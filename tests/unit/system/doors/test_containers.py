@@ -58,6 +58,7 @@ def test_an_image_gets_a_container_without_network_and_rights_that_is_removed(mo
     ({"docker": failed("Cannot connect to the Docker daemon at unix:///x. Is the docker daemon running?")}, "its service does not answer"),
     ({"docker": failed("permission denied while trying to connect")}, "may not be used by this user"),
     ({"docker": failed("", timed_out=True)}, "does not answer in 15 s"),
+    ({"podman": failed("Error: inspecting object: web: image not known")}, "podman knows no such container"),
     ({"docker": failed("kaboom")}, "docker failed: kaboom; see what this says: docker container inspect web"),
     ({"docker": Ran(("docker",), rc=0, stdout="not json")}, "answered what cannot be read"),
     ({"docker": Ran(("docker",), rc=0, stdout="[1]")}, "answered what cannot be read"),
