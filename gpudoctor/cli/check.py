@@ -63,7 +63,8 @@ def _check(given: Mapping[str, Any]) -> int:
     from gpudoctor.cli.project import ignored
     from gpudoctor.services import checking
 
-    if given["capture"] is not None:  # on this machine the limit would reach the frameworks that are imported for a look
+    files_only = given["root"] is not None and not given["chroot"]
+    if given["capture"] is not None or files_only:  # elsewhere the limit would reach the frameworks that are imported for a look
         from gpudoctor.system.memory_limit import limited_memory
 
         click.get_current_context().with_resource(limited_memory())

@@ -33,6 +33,10 @@ F() { H f; readlink -f "$1" 2>/dev/null; }
 """
 
 
+_LONGEST = 128 << 20
+"""Bytes of one answer: the longest file that a probe asks for has less."""
+
+
 class Lost(Exception):
     """The shell ended or did not answer in time."""
 
@@ -95,6 +99,8 @@ class ShellSession:
                 raise Lost("it does not answer any more")
             if not self._fill(left):
                 raise Lost("the connection ended")
+            if len(self._rest) > _LONGEST:
+                raise Lost("it answers without end")
         whole = bytes(self._rest[:at])
         del self._rest[: at + len(end)]
         found = []

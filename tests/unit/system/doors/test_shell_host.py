@@ -193,3 +193,14 @@ def test_modes_of_others_make_a_path_strange(host: ShellHost, tree: Path) -> Non
     (tree / "open" / "python").write_text("")
     assert host.distrust(f"{tree}/open/python").startswith("owner ")
     assert stat.S_IMODE((tree / "open").stat().st_mode) == 0o777
+
+
+def test_an_answer_without_end_is_cut_off(host: ShellHost, monkeypatch: pytest.MonkeyPatch) -> None:
+    from gpudoctor.system.doors import shell_session
+
+    monkeypatch.setattr(shell_session, "_LONGEST", 1_000_000)
+    session = host._session
+    assert session is not None
+    with pytest.raises(shell_session.Lost, match="it answers without end"):
+        session.ask("yes")
+    session.lost = ""  # for the fixture, which asks whether the connection lasted
