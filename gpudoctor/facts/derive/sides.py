@@ -63,10 +63,13 @@ def rows(facts: Facts) -> Iterable[dict[str, str]]:
         ("device files", _nodes(facts.value("outside.nodes")), _nodes(facts.value("gpu_files.nodes"))),
         ("their groups", _groups(facts.value("outside.node_groups")), _groups(facts.value("gpu_files.node_groups"))),
         ("NVIDIA driver", facts.value("outside.nvidia_driver"), _library(facts)),
-        ("CDI files", ", ".join(facts.value("outside.cdi") or []), _capabilities(facts)),
+        ("CDI files", ", ".join(facts.value("outside.cdi") or []), ""),
     ):
         if left or right:
             yield {"what": what, "outside": str(left or "none"), "inside": str(right or "none")}
+    asked = facts.value("engine.gpus_asked")
+    if asked is not None:
+        yield {"what": "started with", "outside": "", "inside": "GPUs" if asked else "no GPU asked for"}
 
 
 def _nodes(nodes: Any) -> str:
@@ -80,12 +83,7 @@ def _groups(groups: Any) -> str:
 
 def _library(facts: Facts) -> str:
     version = facts.value("nvidia.libcuda_version")
-    return f"libcuda {version}" if version else "no libcuda"
-
-
-def _capabilities(facts: Facts) -> str:
-    asked = facts.value("engine.gpus_asked")
-    return "GPUs were asked for" if asked is True else "no GPU was asked for" if asked is False else ""
+    return f"libcuda {version}" if version else "no libcuda" if facts.value("outside.nvidia_driver") else ""
 
 
 def without_compute(facts: Facts) -> bool | None:

@@ -50,4 +50,5 @@ def _sides(rows: Sequence[Mapping[str, Any]], width: int) -> Iterator[Line]:
             yield Span(f"  {visible(str(row.get('what'))):<{_LEFT}}", "dim"), Span(f"{row.get('outside')!s:<{column}}  {row.get('inside')}")
         return
     for row in rows:
-        yield from _row(str(row.get("what")), f"here {row.get('outside')}; in the container {row.get('inside')}", width)
+        here = f"here {row.get('outside')}; " if row.get("outside") else ""
+        yield from _row(str(row.get("what")), f"{here}in the container {row.get('inside')}", width)

@@ -29,6 +29,7 @@ S() { H s; if [ -e "$1" ] || [ -L "$1" ]; then stat -L -c '%A %u %g %U %G %s' "$
 L() { H l; stat -c '%f %u' "$1" 2>/dev/null; }
 D() { H d; ls -1A "$1/" 2>/dev/null; }
 T() { H t; readlink "$1" 2>/dev/null; }
+C() { H c; command -v "$1" >/dev/null 2>&1 && echo yes; }
 F() { H f; readlink -f "$1" 2>/dev/null; }
 """
 

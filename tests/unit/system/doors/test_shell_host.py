@@ -136,6 +136,7 @@ def test_an_image_shows_no_kernel() -> None:
     host = ShellHost(Way(kind="image"))
     assert not host.exists("/proc/self") and not host.knows("/proc/self") and host.read("/proc/cpuinfo").problem == "not-recorded"
     assert host.exists("/etc/passwd")
+    assert host.run(["uname", "-a"]).not_recorded and host.run(["id"]).ok
     host.close()
 
 
@@ -204,3 +205,13 @@ def test_an_answer_without_end_is_cut_off(host: ShellHost, monkeypatch: pytest.M
     with pytest.raises(shell_session.Lost, match="it answers without end"):
         session.ask("yes")
     session.lost = ""  # for the fixture, which asks whether the connection lasted
+
+
+def test_a_lost_connection_is_no_missing_program() -> None:
+    host = ShellHost(Way())
+    assert host.run(["no-such-program"]).missing
+    assert host._session is not None
+    host._session._process.kill()
+    host.read("/etc/passwd")
+    assert host.run(["sh", "-c", "true"]).not_run == "the connection ended"
+    host.close()
