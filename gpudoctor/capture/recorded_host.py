@@ -72,6 +72,8 @@ class RecordedHost:
         self.title = str(machine.get("title", ""))
         self.door = recorded_door(store, machine)
         self.target_why = f"process {self.door.name}" if self.door is not None and self.door.kind == "process" else "--python"
+        no_python = self.exact and self.door is not None and self.door.kind == "process" and not self.target_python
+        self.not_python = f"{self.target_why} runs no Python" if no_python else ""
         self.engine = recorded_engine(machine)
         self.in_container = self.door is not None and read_json(store, "beside.json") is not None
         self.python: dict[str, Any] | None = read_python(store)

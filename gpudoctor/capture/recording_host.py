@@ -56,6 +56,7 @@ class RecordingHost:
         self.door = getattr(inner, "door", None)
         self.engine = getattr(inner, "engine", None)
         self.in_container = getattr(inner, "in_container", False)
+        self.not_python = getattr(inner, "not_python", "")
         self.target_why = getattr(inner, "target_why", "--python")
 
     def run(self, argv: Sequence[str], *, timeout: float = 5.0, limit: int = 4_000_000) -> Ran:

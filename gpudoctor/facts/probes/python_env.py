@@ -17,6 +17,10 @@ SHADOWS = ("torch", "tensorflow", "onnxruntime", "openvino", "jax", "numpy", "tr
 
 
 def collect(host: Host, facts: Facts) -> Iterator[tuple[str, Fact]]:
+    without = getattr(host, "not_python", "")
+    if without:
+        yield from _nothing(f"not inspected: {without}")
+        return
     recorded = getattr(host, "python_environment", None)
     said = recorded() if callable(recorded) else None
     if isinstance(said, Mapping) and said:

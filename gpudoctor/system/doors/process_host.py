@@ -42,7 +42,8 @@ class ProcessHost(RootedHost):
         self._who = _who(taken.texts["status"])
         self._here = self._shares_our_files()
         self._local = LocalHost(budget, quick) if self._here else None
-        self.target_python = interpreter(taken, self.realpath, self.exists)
+        self.target_python = interpreter(taken, self.realpath, self.exists) or None
+        self.not_python = "" if self.target_python else f"{self.target_why} runs no Python"
 
     def _shares_our_files(self) -> bool:
         top, ours = self.files.stat("/"), os.stat("/")
@@ -115,14 +116,14 @@ def _who(status: str) -> Who | None:
 
 
 def interpreter(taken: Snapshot, realpath: Callable[[str], str], exists: Callable[[str], bool]) -> str:
-    """The Python of the process as it was started, so that its environment is found; the program itself where it is no Python.
+    """The Python of the process as it was started, so that its environment is found; empty where it runs none.
 
     The first word of the command line where it leads to the program that runs (a link of a virtual environment does), then the environment
     whose packages are loaded, then the program.
     """
     program = taken.links["exe"].removesuffix(" (deleted)")
     if not _PYTHON.search(program) and "/libpython" not in taken.texts["maps"]:
-        return program
+        return ""
     first = taken.words[0] if taken.words else ""
     for candidate in _candidates(first, taken):
         if exists(candidate) and realpath(candidate) == program:

@@ -143,3 +143,20 @@ def test_a_strange_table_of_the_machine_beside_is_left_out(said: Any) -> None:
 def test_a_strange_door_is_refused(tmp_path: Path, door: dict[str, Any], why: str) -> None:
     with pytest.raises(CaptureError, match=why):
         open_recorded(write(tmp_path, door, {}))
+
+
+@pytest.mark.parametrize(("door", "title"), [
+    ({"kind": "host", "name": "alice@lab7.example.org", "title": "host alice@lab7.example.org"}, "another machine, by ssh"),
+    ({"kind": "root", "name": "/home/alice/root", "title": "root /home/alice/root"}, "a root folder"),
+    ({"kind": "process", "name": "4711", "title": "process 4711: python /home/alice/secret-project.py"}, "process 4711"),
+])  # fmt: skip
+def test_what_a_person_called_it_does_not_leave(tmp_path: Path, door: dict[str, str], title: str) -> None:
+    from gpudoctor.capture.redacted_capture import redact_entries
+    from gpudoctor.model.toml_text import loads
+    from gpudoctor.privacy.redactor import Redactor
+
+    write(tmp_path, door, {})
+    entries = redact_entries({"machine.toml": (tmp_path / "machine.toml").read_bytes()}, Redactor())
+    said = entries["machine.toml"].decode()
+    assert loads(said)["door"]["title"] == title
+    assert not any(word in said for word in ("alice", "lab7", "secret-project"))

@@ -104,9 +104,27 @@ def snapshot(words: list[str], maps: str = "", *, exe: str = "/usr/bin/python3.1
     (snapshot(["python", "train.py"], path="relative:/usr/games:/v/bin"), "/v/bin/python"),
     (snapshot(["renamed"], "7f00-7f01 r-xp 0 0:0 1 /v/lib/python3.11/site-packages/torch/lib/libtorch.so\n"), "/v/bin/python"),
     (snapshot(["renamed"]), "/usr/bin/python3.11"),
-    (snapshot(["ollama", "serve"], exe="/usr/bin/ollama"), "/usr/bin/ollama"),
+    (snapshot(["ollama", "serve"], exe="/usr/bin/ollama"), ""),
+    (snapshot(["gunicorn"], "7f00-7f01 r-xp 0 0:0 1 /usr/lib/libpython3.11.so.1.0\n", exe="/opt/embedded"), "/opt/embedded"),
     (snapshot(["/v/bin/python"], exe="/usr/bin/python3.11 (deleted)"), "/v/bin/python"),
 ])  # fmt: skip
 def test_the_python_of_a_process_is_the_one_that_finds_its_packages(taken: Snapshot, python: str) -> None:
     links = {"/v/bin/python": "/usr/bin/python3.11", "/work/venv/bin/python": "/usr/bin/python3.11"}
     assert interpreter(taken, lambda path: links.get(path, path), lambda path: path in links) == python
+
+
+@pytest.mark.starts_processes("a program that is no Python")
+def test_a_program_that_is_no_python_has_no_environment() -> None:
+    from gpudoctor.facts.collect import gather
+    from gpudoctor.model.facts import Unknown
+
+    child = subprocess.Popen(["sleep", "60"])
+    try:
+        host = ProcessHost(str(child.pid))
+        assert host.target_python is None
+        facts = gather(host, only=("python_env", "looked_at")).facts
+    finally:
+        child.kill()
+        child.wait()
+    assert facts.get("python.executable") == Unknown(f"not inspected: process {child.pid} runs no Python")
+    assert facts.value("process.libraries") == []
