@@ -190,6 +190,15 @@ def test_a_container_and_its_machine_side_by_side(engine: Podman, tmp_path: Path
     assert [finding["id"] for finding in again["findings"]] == [finding["id"] for finding in found["findings"]]
 
 
+def test_a_process_in_a_container_is_read_from_outside(engine: Podman) -> None:
+    pid = engine.run(["podman", "inspect", "-f", "{{.State.Pid}}", "web"]).strip()
+    found = report("--pid", pid)
+    assert found["facts"]["os"]["id"] == "tiny" and found["facts"]["process"]["in_container"] is True
+    assert found["facts"]["process"]["command"] == "sleep 3000"
+    assert found["facts"]["outside"]["kernel"] == os.uname().release
+    assert found["unknown"]["python.executable"] == f"not inspected: process {pid} runs no Python"
+
+
 def test_an_image_is_looked_at_and_its_container_removed(engine: Podman) -> None:
     before = engine.run(["podman", "ps", "-a", "-q"])
     found = report("--image", IMAGE, env=engine.env)

@@ -100,7 +100,6 @@ def collect(host: Host, facts: Facts, pid: int) -> Collected:
         yield f"process.{name}", Known(found, "/proc")
         yield f"process.{name}_count", Known(len(found), "/proc")
     ours = [path.removesuffix(_GONE) for path in libraries if _GPU.match(name_of(path))]
-    yield "process.copies", Known(copies(ours), "/proc")
     yield "process.elsewhere", Known(elsewhere(host, ours, facts.value("python.folders") or [], prefix), "/proc")
 
 
@@ -132,17 +131,6 @@ def _groups(host: Host) -> Collected:
         at = at.rpartition("/")[0]
     none = Absent("/sys/fs/cgroup") if read else Unknown("not recorded")
     yield "process.memory_limit_bytes", Known(least, "/sys/fs/cgroup") if least is not None else none
-
-
-def copies(paths: Iterable[str]) -> list[dict[str, Any]]:
-    """Libraries of one name that are loaded from two places."""
-    first: dict[str, str] = {}
-    found = []
-    for path in paths:
-        before = first.setdefault(name_of(path), path)
-        if before != path:
-            found.append({"soname": name_of(path), "path": before, "other": path})
-    return found
 
 
 def elsewhere(host: Host, paths: Iterable[str], folders: list[str], prefix: str) -> list[dict[str, Any]]:

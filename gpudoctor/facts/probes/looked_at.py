@@ -55,10 +55,6 @@ PROBE = Probe(
             "process.elsewhere", "records", "libraries that it took from elsewhere although its environment holds them", item="elsewhere",
             privacy="identifying", fields={"soname": "file name", "path": "what is loaded", "installed": "what the environment holds"},
         ),
-        FactSpec(
-            "process.copies", "records", "libraries of which it has loaded more than one copy", item="copies", privacy="identifying",
-            fields={"soname": "file name", "path": "the first one loaded", "other": "the other one"},
-        ),
         FactSpec("engine.name", "text", "the program that runs the container: docker or podman"),
         FactSpec("engine.image", "text", "the image of the container", privacy="identifying"),
         FactSpec("engine.gpus_asked", "bool", "whether the container was started with GPUs: --gpus, a CDI device or the runtime nvidia"),

@@ -59,7 +59,7 @@ def _screen(report: Report, screen: Screen, ignored: Mapping[str, str]) -> list[
     if report.headline.get("looked_at") and not screen.quiet:
         from gpudoctor.reporters.report.looked_at_text import looked_at_lines
 
-        parts.append(list(looked_at_lines(report, screen.width, brief=screen.tight > 3)))
+        parts.append(list(looked_at_lines(report, screen.width, verbose=screen.verbose, brief=screen.tight > 3)))
     if not screen.quiet:
         tight = screen.tight
         parts += ladders(report, screen.width, verbose=screen.verbose, only=screen.stack, tight=tight > 0, brief=tight > 3)

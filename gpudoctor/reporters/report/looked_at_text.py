@@ -13,25 +13,25 @@ _MOST = 8
 _LEFT = 15
 
 
-def looked_at_lines(report: Report, width: int, *, brief: bool = False) -> Iterator[Line]:
-    """`brief`: on a screen that has no room."""
+def looked_at_lines(report: Report, width: int, *, verbose: bool = False, brief: bool = False) -> Iterator[Line]:
+    """`verbose`: all libraries; `brief`: on a screen that has no room."""
     process, sides = report.facts.get("process"), report.facts.get("sides")
     if isinstance(process, Mapping):
-        yield from _process(process, width, brief)
+        yield from _process(process, width, None if verbose else _MOST, brief)
     rows = sides.get("rows") if isinstance(sides, Mapping) else None
     if isinstance(rows, Sequence) and rows:
         yield from _sides([row for row in rows if isinstance(row, Mapping)], width)
 
 
-def _process(process: Mapping[str, Any], width: int, brief: bool) -> Iterator[Line]:
+def _process(process: Mapping[str, Any], width: int, most: int | None, brief: bool) -> Iterator[Line]:
     libraries = [each for each in process.get("libraries") or [] if isinstance(each, Mapping)]
     named = [f"{each.get('soname')} ({each.get('origin')})" for each in libraries]
-    most = 1 if brief else _MOST
-    rest = f" and {len(named) - most} more (--format json names all)" if len(named) > most else ""
+    rest = f" and {len(named) - most} more (-v names all)" if most is not None and len(named) > most else ""
     said = (", ".join(named[:most]) + rest) if named else "no library of a GPU or a framework"
-    yield from _row("loaded", said, width)
     if brief:
+        yield from _row("loaded", f"{len(named)} libraries of GPUs and frameworks (-v names them)", width)
         return
+    yield from _row("loaded", said, width)
     yield from _row("devices open", ", ".join(map(str, process.get("devices") or [])) or "none of a GPU", width)
 
 

@@ -85,8 +85,9 @@ def _take(pid: int, folder: int) -> Snapshot:
         raise ProcessLookupError(errno.ESRCH, "ended")  # its memory is gone, its number is not
     pairs = (item.partition("=") for item in _read(folder, "environ").decode("utf-8", "replace").split("\0") if "=" in item)
     environment = {name: value for name, _, value in pairs}
-    root = os.open("root", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
-    return Snapshot(pid, texts, environment, links, _descriptors(folder), root)
+    descriptors = _descriptors(folder)
+    root = os.open("root", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)  # last: nothing that fails may leave it open
+    return Snapshot(pid, texts, environment, links, descriptors, root)
 
 
 def _read(folder: int, name: str) -> bytes:

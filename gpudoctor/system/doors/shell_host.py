@@ -9,10 +9,11 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Protocol
 
-from gpudoctor.system.doors.door import Door, DoorError, Wanted
+from gpudoctor.system.doors.door import OPTIONS, Door, DoorError, Wanted
 from gpudoctor.system.doors.shell_session import Lost, ShellSession, call
 from gpudoctor.system.doors.strange_paths import distrust_by_modes
 from gpudoctor.system.host import Mode, Problem, Ran, Text
+from gpudoctor.system.portable import WINDOWS
 
 KERNEL = ("/proc", "/sys", "/dev")
 _PROBLEMS: dict[str, Problem] = {"denied": "denied", "io-error": "io-error", "missing": "missing"}
@@ -292,6 +293,8 @@ def _parse_stat(text: str) -> tuple[Mode, int, bool] | str:
 
 def open_shell(wanted: Wanted, *, budget: float, quick: bool) -> ShellHost:
     """Raises DoorError."""
+    if WINDOWS:
+        raise DoorError(f"{OPTIONS[wanted.kind]} {wanted.name}: this works from Linux and macOS; run gpudoctor check in it, or from there")
     if wanted.kind == "host":
         from gpudoctor.system.doors.ssh import SshWay
 
