@@ -118,9 +118,13 @@ class RootHost(RootedHost):
             raise DoorError(f"--root {root}: it cannot be entered: {error.strerror}; run gpudoctor as a user who may") from None
         self._chroot = chroot
         self._lock = threading.Lock()
+        self._turns: dict[tuple[str, ...], threading.Lock] = {}
         self._ran: dict[tuple[str, ...], Ran] = {}
         if self.files.stat("/etc/os-release") is None and self.files.stat("/usr/lib/os-release") is None:
+            denied = not self.files.knows("/etc/os-release")
             self.close()
+            if denied:
+                raise DoorError(f"--root {root}: no permission to look into it; run gpudoctor as a user who may read it, or as root")
             raise DoorError(
                 f"--root {root}: it holds no system, since etc/os-release is missing; give the folder in which etc, usr and var lie"
             )
@@ -140,6 +144,8 @@ class RootHost(RootedHost):
         if self.quick or not self._chroot or not key:
             return Ran(key, not_recorded=True, not_run="" if self.quick else FILES_ONLY)
         with self._lock:
+            turn = self._turns.setdefault(key, threading.Lock())
+        with turn:
             if key not in self._ran:
                 self._ran[key] = self._start(key, timeout, limit, {}, "")
             return self._ran[key]

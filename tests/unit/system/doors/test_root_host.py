@@ -95,3 +95,10 @@ def test_a_wish_for_another_python_is_inside_the_root(root: Path) -> None:
     host = RootHost(str(root))
     host.target_python = "/usr/bin/python3"
     assert gather(host, only=("python_env",)).facts.get("python.why") == Known("--python")
+
+
+def test_a_root_that_may_not_be_read_is_not_called_empty(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(root_host.RootedFiles, "stat", lambda *_, **__: None)
+    monkeypatch.setattr(root_host.RootedFiles, "knows", lambda *_: False)
+    with pytest.raises(DoorError, match="no permission to look into it"):
+        RootHost(str(root))
