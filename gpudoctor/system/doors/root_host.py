@@ -120,14 +120,10 @@ class RootHost(RootedHost):
         self._lock = threading.Lock()
         self._turns: dict[tuple[str, ...], threading.Lock] = {}
         self._ran: dict[tuple[str, ...], Ran] = {}
-        if self.files.stat("/etc/os-release") is None and self.files.stat("/usr/lib/os-release") is None:
-            denied = not self.files.knows("/etc/os-release")
+        why = _no_system(self.files)
+        if why:
             self.close()
-            if denied:
-                raise DoorError(f"--root {root}: no permission to look into it; run gpudoctor as a user who may read it, or as root")
-            raise DoorError(
-                f"--root {root}: it holds no system, since etc/os-release is missing; give the folder in which etc, usr and var lie"
-            )
+            raise DoorError(f"--root {root}: {why}")
 
     def read(self, path: str, *, limit: int = 1_000_000) -> Text:
         text = super().read(path, limit=limit)
@@ -185,6 +181,19 @@ class RootHost(RootedHost):
             if found is not None and (found.st_mode & 0o170000) == 0o100000 and found.st_mode & 0o111:
                 return path
         return None
+
+
+def _no_system(files: RootedFiles) -> str:
+    """Why the folder cannot be examined as a system; empty where it can."""
+    if any(files.stat(path) is not None for path in ("/etc/os-release", "/usr/lib/os-release")):
+        return ""
+    if not files.knows("/etc/os-release"):
+        return "no permission to look into it; run gpudoctor as a user who may read it, or as root"
+    for path in ("/etc", "/etc/os-release"):
+        target = files.readlink(path)
+        if target is not None:
+            return f"its {path[1:]} is a link to {target}, which this root does not hold, and links are not followed out of it; give the whole root"
+    return "it holds no system, since etc/os-release is missing; give the folder in which etc, usr and var lie"
 
 
 def mounts_below(root: str, text: str, column: int) -> str:

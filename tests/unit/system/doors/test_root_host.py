@@ -73,7 +73,7 @@ def test_chroot_needs_root(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_os_release_that_links_out_of_the_root_is_none(root: Path, tmp_path: Path) -> None:
     (root / "etc/os-release").unlink()
     (root / "etc/os-release").symlink_to("/etc/hostname-of-the-outside")
-    with pytest.raises(DoorError, match="etc/os-release is missing"):
+    with pytest.raises(DoorError, match="its etc/os-release is a link to /etc/hostname-of-the-outside, which this root does not hold"):
         RootHost(str(root))
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import stat
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -215,3 +217,17 @@ def test_a_lost_connection_is_no_missing_program() -> None:
     host.read("/etc/passwd")
     assert host.run(["sh", "-c", "true"]).not_run == "the connection ended"
     host.close()
+
+
+def test_a_connection_that_hangs_in_the_middle_ends_in_time_and_leaves_nothing() -> None:
+    host = ShellHost(Way(), budget=0.1)
+    session = host._session
+    assert session is not None
+    session._process.send_signal(signal.SIGSTOP)
+    began = time.monotonic()
+    assert [host.read(f"/etc/{name}").problem for name in ("passwd", "group", "hosts")] == ["io-error"] * 3
+    assert time.monotonic() - began < 10
+    with pytest.raises(DoorError, match="it does not answer any more"):
+        host.confirm()
+    host.close()
+    assert session._process.returncode == -signal.SIGKILL
