@@ -192,7 +192,8 @@ def _no_system(files: RootedFiles) -> str:
     for path in ("/etc", "/etc/os-release"):
         target = files.readlink(path)
         if target is not None:
-            return f"its {path[1:]} is a link to {target}, which this root does not hold, and links are not followed out of it; give the whole root"
+            place = f"its {path[1:]} is a link to {target}, which this root does not hold"
+            return f"{place}; links are not followed out of it, so give the whole root"
     return "it holds no system, since etc/os-release is missing; give the folder in which etc, usr and var lie"
 
 
