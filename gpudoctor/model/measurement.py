@@ -58,7 +58,7 @@ class Energy:
     """In the unit of the throughput by watt: images/s/W."""
 
 
-@shaped(open=True)
+@shaped(open=True, optional=("computed_in",))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Correctness:
     """The result of one step, compared with a reference."""
@@ -68,6 +68,8 @@ class Correctness:
     max_relative_error: float | None
     tolerance: float | None
     passed: bool
+    computed_in: str | None = None
+    """The narrower type that explains every error beyond the tolerance ('TF32'); null where none does."""
 
 
 @shaped(open=True, optional=("attainable", "unit"))

@@ -4,6 +4,6 @@ ALL = (
     "machine", "kernel", "environment", "wsl", "windows", "macos", "container", "user", "packages", "libraries",
     "pci", "gpus", "gpu_files", "memory", "filesystems", "kernel_log",
     "python_env", "interpreters",
-    "nvidia", "amd", "intel", "intel_oneapi", "opencl", "vulkan", "graphcore", "setup_folder", "directml",
+    "nvidia", "amd", "device_memory", "intel", "intel_oneapi", "opencl", "vulkan", "graphcore", "setup_folder", "directml",
     "frameworks", "looked_at",
 )  # fmt: skip

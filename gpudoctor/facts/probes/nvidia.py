@@ -149,6 +149,8 @@ _DEVICE_FIELDS = {
     "uuid": "GPU-…",
     "address": "PCI address",
     "memory_bytes": "video memory",
+    "memory_used_bytes": "in use",
+    "memory_users": "programs that hold memory, the largest first",
     "compute_capability": "8.6",
     "mig_mode": "Enabled or Disabled",
     "mig_instances": "MIG devices",

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from gpudoctor.model.report import Report
+from gpudoctor.reporters.report import memory_text
 from gpudoctor.reporters.report.finding_order import MOST, arrange
 from gpudoctor.reporters.report.findings_text import arranged_lines, info_lines, notes_line
 from gpudoctor.reporters.report.ladder_text import ladders
@@ -63,6 +64,8 @@ def _screen(report: Report, screen: Screen, ignored: Mapping[str, str]) -> list[
     if not screen.quiet:
         tight = screen.tight
         parts += ladders(report, screen.width, verbose=screen.verbose, only=screen.stack, tight=tight > 0, brief=tight > 3)
+    if screen.verbose:
+        parts.append(list(memory_text.lines(report, screen.width)))
     parts += _findings(report, screen)
     parts.append(list(_tail(report, screen, ignored)))
     if screen.tight > 3:
