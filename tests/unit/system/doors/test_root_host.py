@@ -37,7 +37,16 @@ def test_a_kernel_that_nobody_mounted_says_nothing(root: Path) -> None:
     """Whatever lies in an image's /dev: no bus, no devices and no kernel are known, and none is known to be missing."""
     host = RootHost(str(root))
     facts = gather(host).facts
-    for name in ("bus.pci.visible", "pci.devices", "gpus", "kernel.release", "gpu_files.nodes"):
+    for name in (
+        "bus.pci.visible",
+        "pci.devices",
+        "gpus",
+        "kernel.release",
+        "gpu_files.nodes",
+        "nvidia.access",
+        "amd.kfd.node",
+        "amd.kfd.nodes",
+    ):
         assert isinstance(facts.get(name), Unknown), name
     assert not host.exists("/dev/dri/renderD128") and not host.knows("/dev/dri/renderD128")
     assert host.listdir("/dev/dri") == []
