@@ -32,14 +32,14 @@ from gpudoctor.model.facts import Facts, Known
 from gpudoctor.model.report import Finding, Report, StackResult, Trace
 from gpudoctor.rules.conditions import did_you_mean
 from gpudoctor.rules.signatures import SearchedText
-from gpudoctor.system.doors.door import DoorError, Wanted
-from gpudoctor.system.host import CaptureError, Host
+from gpudoctor.system.host import CaptureError, DoorError, Host
 from gpudoctor.system.report_file import read_report
 
 if TYPE_CHECKING:
     from gpudoctor.model.measurement import Measurement
     from gpudoctor.model.policy import Demand
     from gpudoctor.model.report_document import ReportDocument
+    from gpudoctor.system.doors.door import Wanted
 
 
 class RequestError(ValueError):

@@ -13,6 +13,10 @@ class CaptureError(Exception):
     """A recorded machine that cannot be read or written: one line, with the file, what is wrong and what was expected."""
 
 
+class DoorError(Exception):
+    """What was to be examined in place of this machine cannot be reached or read: one line that says what, why and what to do."""
+
+
 LONGEST_LINE = 8_000
 FLOOD_KEPT = 4_000
 PAYLOAD_MARK = "@gpudoctor "

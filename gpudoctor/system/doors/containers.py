@@ -9,8 +9,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpudoctor.system.doors.door import Door, DoorError, Wanted
-from gpudoctor.system.host import Ran
+from gpudoctor.system.doors.door import Door, Wanted
+from gpudoctor.system.host import DoorError, Ran
 from gpudoctor.system.local_host import find_program
 
 ENGINES = ("docker", "podman")

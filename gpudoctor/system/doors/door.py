@@ -9,10 +9,6 @@ Kind = Literal["process", "root", "host", "container", "image"]
 OPTIONS: dict[Kind, str] = {"process": "--pid", "root": "--root", "host": "--host", "container": "--container", "image": "--image"}
 
 
-class DoorError(Exception):
-    """What was to be examined cannot be reached or read: one line that says what, why and what to do."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
     """What a person asked for: one of the options, and its value. `chroot`: programs of the root may be run in it."""

@@ -8,8 +8,8 @@ import re
 import sys
 from dataclasses import dataclass
 
-from gpudoctor.system.doors.door import DoorError
 from gpudoctor.system.doors.rooted_files import printable
+from gpudoctor.system.host import DoorError
 from gpudoctor.system.portable import user_name
 
 FILES = ("status", "maps", "cmdline", "cgroup", "limits", "mountinfo", "mounts", "oom_score_adj", "uid_map")

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from gpudoctor.system.doors.door import Door, DoorError
+from gpudoctor.system.doors.door import Door
 from gpudoctor.system.doors.rooted_files import RootedFiles, problem_of
 from gpudoctor.system.doors.strange_paths import distrust_by_modes
-from gpudoctor.system.host import Mode, Ran, Text
+from gpudoctor.system.host import DoorError, Mode, Ran, Text
 from gpudoctor.system.portable import is_root, user_number
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

@@ -9,10 +9,10 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Protocol
 
-from gpudoctor.system.doors.door import OPTIONS, Door, DoorError, Wanted
+from gpudoctor.system.doors.door import OPTIONS, Door, Wanted
 from gpudoctor.system.doors.shell_session import Lost, ShellSession, call
 from gpudoctor.system.doors.strange_paths import distrust_by_modes
-from gpudoctor.system.host import Mode, Problem, Ran, Text
+from gpudoctor.system.host import DoorError, Mode, Problem, Ran, Text
 from gpudoctor.system.portable import WINDOWS
 
 KERNEL = ("/proc", "/sys", "/dev")

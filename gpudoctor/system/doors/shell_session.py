@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 
-from gpudoctor.system.doors.door import DoorError
+from gpudoctor.system.host import DoorError
 
 FUNCTIONS = r"""
 LC_ALL=C; export LC_ALL; unset LANGUAGE; cd / || exit 1

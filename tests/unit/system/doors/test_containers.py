@@ -10,8 +10,8 @@ import pytest
 
 from gpudoctor.system.doors import containers
 from gpudoctor.system.doors.containers import Engine, open_container, started
-from gpudoctor.system.doors.door import DoorError, Wanted
-from gpudoctor.system.host import Ran
+from gpudoctor.system.doors.door import Wanted
+from gpudoctor.system.host import DoorError, Ran
 
 RUNNING = {"State": {"Running": True, "Status": "running"}, "Config": {"Image": "pytorch/pytorch:latest", "Env": ["PATH=/usr/bin"]}}
 WEB = Wanted(kind="container", name="web")

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.system.doors import process_snapshot
-from gpudoctor.system.doors.door import DoorError
 from gpudoctor.system.doors.process_host import ProcessHost, interpreter
 from gpudoctor.system.doors.process_snapshot import Snapshot, take
+from gpudoctor.system.host import DoorError
 
 OURS = str(os.getpid())
 

@@ -9,8 +9,8 @@ import pytest
 from gpudoctor.facts.collect import gather
 from gpudoctor.model.facts import Known, Unknown
 from gpudoctor.system.doors import root_host
-from gpudoctor.system.doors.door import DoorError
 from gpudoctor.system.doors.root_host import FILES_ONLY, RootHost, mounts_below
+from gpudoctor.system.host import DoorError
 
 
 @pytest.fixture

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.system.doors.carried import carried
-from gpudoctor.system.doors.door import Door, DoorError
+from gpudoctor.system.doors.door import Door
 from gpudoctor.system.doors.shell_host import ShellHost
 from gpudoctor.system.doors.shell_script import finished, script
-from gpudoctor.system.host import Ran
+from gpudoctor.system.host import DoorError, Ran
 from gpudoctor.system.local_host import LocalHost
 
 pytestmark = pytest.mark.starts_processes("reads files and runs programs through a shell, as at the other end of ssh")

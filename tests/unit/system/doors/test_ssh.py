@@ -7,8 +7,8 @@ import os
 import pytest
 
 from gpudoctor.system.doors import ssh
-from gpudoctor.system.doors.door import DoorError
 from gpudoctor.system.doors.ssh import SshWay, explained
+from gpudoctor.system.host import DoorError
 
 
 @pytest.fixture(autouse=True)
