@@ -13,7 +13,6 @@ import inspect
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import is_dataclass
 from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
@@ -24,7 +23,7 @@ from gpudoctor.model.change import Diff
 from gpudoctor.model.plan_document import PlanDocument
 from gpudoctor.model.policy_document import PolicyTable
 from gpudoctor.model.report_document import ReportDocument
-from gpudoctor.model.typed_json import Given, Limits, Never, OneOf, hints_of, required_keys, shape_of
+from gpudoctor.model.typed_json import Given, Limits, Never, OneOf, hints_of, is_record, required_keys, shape_of
 
 DATA = Path(__file__).resolve().parents[1] / "gpudoctor" / "data"
 DOCUMENTS: dict[str, tuple[type, str]] = {
@@ -62,7 +61,7 @@ def _type(kind: Any, definitions: dict[str, Json]) -> Json:
         return {"type": "array", **_unless_any("items", _type(inner[0], definitions))}
     if origin in (dict, Mapping):
         return {"type": "object", **_unless_any("additionalProperties", _type(inner[1], definitions))}
-    if is_typeddict(kind) or is_dataclass(kind):
+    if is_typeddict(kind) or is_record(kind):
         if kind.__name__ not in definitions:
             definitions[kind.__name__] = {}  # its place, for types that contain themselves
             definitions[kind.__name__].update(_described(_object(kind, definitions), _documentation(kind)))

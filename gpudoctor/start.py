@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]
+import gc
 import os
+
+SELDOM = (100_000, 50, 50)
+"""Thresholds of the garbage collector. A command builds objects that live to its end; searching these for cycles would take a tenth of
+its time."""
 
 
 def _interrupted(number: int, frame: object) -> None:
@@ -14,6 +19,7 @@ def _interrupted(number: int, frame: object) -> None:
 
 def main() -> None:
     _signal.signal(_signal.SIGINT, _interrupted)  # the module `signal` is Python, and would have to be imported first
+    gc.set_threshold(*SELDOM)
     from gpudoctor.cli import main as command_line
 
     try:
@@ -21,6 +27,8 @@ def main() -> None:
         command_line()
     except KeyboardInterrupt:  # between the handler above and the first line of the command
         _interrupted(_signal.SIGINT, None)
+    finally:
+        gc.freeze()  # the end of the interpreter searches for cycles again, several times
 
 
 if __name__ == "__main__":

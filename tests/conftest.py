@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
 import pytest
 from hypothesis import settings
 
+from gpudoctor.start import SELDOM
+
 os.environ.setdefault("GPUDOCTOR_HISTORY", "0")  # tests leave no trace in the history of who runs them
+
+gc.set_threshold(*SELDOM)  # as for a command: what a test worker builds lives long, and searching it for cycles takes its time
 
 # How long one example takes says more of the machine than of the code.
 settings.register_profile("patient", deadline=None)

@@ -7,7 +7,7 @@ from functools import cache
 
 from gpudoctor.diagnosis.messages import concerned, hits_in
 from gpudoctor.facts import vocabulary
-from gpudoctor.facts.collect import Gathered, gather
+from gpudoctor.facts.collect import gather
 from gpudoctor.facts.text.cleaning import lines_of, unquoted
 from gpudoctor.facts.text.reading import machine_of, settle, take
 from gpudoctor.facts.text.roles import Roles
@@ -30,10 +30,16 @@ def catalogue() -> Catalogue:
     return Catalogue(checks=tuple(checks), stacks=tuple(stacks))
 
 
+@cache
+def _places() -> dict[str, int]:
+    return {check.id: place for place, check in enumerate(catalogue().checks)}
+
+
 def _asked(entries: Iterable[Entry]) -> tuple[Check, ...]:
     """These checks of the whole catalogue."""
-    names = {entry["head"]["id"] for entry in entries}
-    return tuple(check for check in catalogue().checks if check.id in names)
+    names = {entry["head"]["id"]: None for entry in entries}
+    known = _places()
+    return tuple(catalogue().checks[place] for place in sorted(known[name] for name in names))
 
 
 @cache
@@ -47,13 +53,13 @@ def findings(text: str) -> tuple[Finding, ...]:
     asked = _asked((*checking.speaking_by_messages(searched), *checking.speaking_by_facts(gathered.facts)))
     hits = hits_in(searched, concerned(asked, everything.stacks, gathered.facts), everything.stacks, gathered.facts)
     narrowed = Catalogue(checks=asked, stacks=everything.stacks)
-    return checking.report_from_facts(gathered, narrowed, checking.CheckRequest(), "text", hits=hits).findings
+    return tuple(checking.judge(gathered.facts, narrowed, checking.CheckRequest(), "text", hits=hits).findings)
 
 
 def findings_of_facts(facts: Facts) -> tuple[Finding, ...]:
     """The same for the facts of a machine."""
     narrowed = Catalogue(checks=_asked(checking.speaking_by_facts(facts)), stacks=catalogue().stacks)
-    return checking.report_from_facts(Gathered(facts), narrowed, checking.CheckRequest(), "capture").findings
+    return tuple(checking.judge(facts, narrowed, checking.CheckRequest(), "capture").findings)
 
 
 def named(found: tuple[Finding, ...]) -> list[str]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from knowledge import Knowledge, outline
 from markup import address, block, bullets, code, container, heading, label, link, prose, template
+from msgspec import to_builtins
 
 from gpudoctor.model.check import Check, Source, Step
 from gpudoctor.model.condition import AnyItem, Condition
@@ -41,7 +41,7 @@ def _parts(check: Check, known: Knowledge) -> Iterator[str]:
     yield template(check.explanation)
     yield from _fires(check, known)
     yield heading(2, "What to do")
-    yield from _advice(asdict(check.advice), check.advice.steps, known)
+    yield from _advice(to_builtins(check.advice), check.advice.steps, known)
     for variant in check.variants:
         short = english(variant.when)
         if len(short) <= SHORT and not isinstance(variant.when, AnyItem):

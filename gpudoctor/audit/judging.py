@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
 from packaging.markers import InvalidMarker, Marker, UndefinedComparison, UndefinedEnvironmentName
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
@@ -33,8 +34,7 @@ _BARE = {"torch", "torchvision", "torchaudio"}
 """Packages whose builds differ by the local version alone."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuditTarget:
+class AuditTarget(Struct, frozen=True, kw_only=True):
     """What it shall run on. `python`: '3.11', empty where nobody knows."""
 
     backend: str

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
+from msgspec.structs import replace
 from packaging.version import InvalidVersion, Version
 
 from gpudoctor.audit.wording import AGAIN, IN_ENVIRONMENT, IN_PYPROJECT, TOOLS, quoted, run_of_image, written

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
@@ -26,8 +26,7 @@ PIP = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class InstallerRequest:
+class InstallerRequest(Struct, frozen=True):
     """What proposed lines would have an installer fetch."""
 
     requirements: tuple[str, ...]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
+from msgspec.structs import replace
 from packaging.utils import canonicalize_name
 
 from gpudoctor.audit.entries import MOST, named, of_address, pep440, requirement, without_secret

@@ -6,8 +6,9 @@ No value is made of a tag, so nothing of a file is ever called; words stay words
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from gpudoctor.model.audit import FormatError
 
@@ -20,8 +21,7 @@ MOST = 1_000_000
 """Values, with each alias counted as what it stands for: a few lines of aliases of aliases may stand for billions."""
 
 
-@dataclass(slots=True)
-class Value:
+class Value(Struct):
     """One of `text`, `items` and `entries` is what it holds; an alias is the very value that it stands for."""
 
     line: int
@@ -72,8 +72,7 @@ def _is_tab(text: str, mark: yaml.Mark) -> bool:
     return row[: len(row) - len(row.lstrip())].find("\t") >= 0
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(Struct):
     """A list or mapping that has not ended yet."""
 
     value: Value

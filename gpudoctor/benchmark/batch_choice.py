@@ -10,7 +10,8 @@ batch lifts all larger ones. Of an even number the smaller middle one counts: wh
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gpudoctor.model.batch_pick import BatchPick
 from gpudoctor.model.measurement import OK, Measurement

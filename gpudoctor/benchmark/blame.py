@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gpudoctor.benchmark.workers import WorkerAnswer
 from gpudoctor.model.measurement import OUT_OF_TIME, SKIPPED

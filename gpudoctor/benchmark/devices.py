@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpudoctor.facts.probes.frameworks import refused
 from gpudoctor.knowledge.stack_names import device_of, suggestion
@@ -46,8 +48,7 @@ class BrokenFrameworkError(DeviceError):
     """What was asked for is no mistake: the framework that has the device cannot be imported here."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MeasurementTarget:
+class MeasurementTarget(Struct, frozen=True, kw_only=True):
     """One thing to measure on. `device` as --device takes it; `framework` as a worker's request does."""
 
     framework: str

@@ -9,7 +9,8 @@ Nothing is timed; where the environment lacks what it needs, it says so and blam
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpudoctor.benchmark import workers
 from gpudoctor.benchmark.job_plan import ABILITIES
@@ -30,8 +31,7 @@ FRAMEWORKS = {
 """What the first computation calls it, and what a worker does. OpenCL alone has no networks; PopTorch's compiler takes minutes."""
 
 
-@dataclass(frozen=True, slots=True)
-class NetworkTrial:
+class NetworkTrial(Struct, frozen=True):
     """wrong: results differ, or it crashed, and `text` says how; else `text` is what was found right, why nothing was tried, or ''."""
 
     text: str = ""

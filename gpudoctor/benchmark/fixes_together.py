@@ -6,7 +6,8 @@ Two that help alone need not help together (both may give back the same threads)
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gpudoctor.benchmark.trial_runs import Progress, Setting, run
 from gpudoctor.benchmark.worker_client import Ask, Line

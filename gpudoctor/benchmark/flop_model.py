@@ -8,9 +8,10 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
+
+from msgspec import Struct
 
 from gpudoctor.benchmark.references import Costs
 
@@ -20,8 +21,7 @@ WIDTHS = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
 _lock = threading.Lock()
 
 
-@dataclass(frozen=True, slots=True)
-class StepCost:
+class StepCost(Struct, frozen=True):
     """One step over the whole batch. `bytes`: to and from memory at the least; None in training, where it is not counted."""
 
     flop: float

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from gpudoctor.benchmark import flop_model
 from gpudoctor.benchmark.devices import MeasurementTarget
@@ -38,8 +39,7 @@ class MeasurementRequestError(ValueError):
     """One line: what cannot be measured, and what can."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ValidateOptions:
+class ValidateOptions(Struct, frozen=True, kw_only=True):
     """The options of `validate`. Nothing named and not `full` is --quick."""
 
     workloads: tuple[str, ...] = ()
@@ -68,8 +68,7 @@ class ValidateOptions:
         return self.quick or not (self.full or self.workloads or self.replicas or self.model)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class Job(Struct, frozen=True, kw_only=True):
     """One measurement that a worker is to make."""
 
     target: MeasurementTarget
@@ -304,8 +303,7 @@ def hang_limit(job: Job, flops: float | None = None) -> float:
     return patience + 6 * seconds(job, flops) + 2 * (job.duration + job.warm_up)
 
 
-@dataclass(slots=True)
-class Budget:
+class Budget(Struct):
     """What jobs will take here: by the estimates above, until workers that ran have shown how long a start, a matrix product and a network
     take on this machine and beside its other work."""
 

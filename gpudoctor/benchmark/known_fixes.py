@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Protocol
+
+from msgspec.structs import replace
 
 from gpudoctor.benchmark.worker_client import Line
 from gpudoctor.facts import vocabulary
@@ -45,7 +46,7 @@ def trials() -> tuple[Trial, ...]:
     found = []
     for row in table("trials")["trial"]:
         condition = parse(row["applies"], f"trials.toml {row['id']}.applies", vocabulary.items())
-        found.append(Trial(**{**row, "applies": condition, "unset": tuple(row.get("unset", ())), "date": str(row["date"])}))
+        found.append(Trial(**{**row, "applies": condition, "unset": tuple(row.get("unset", ()))}))
     return tuple(found)
 
 

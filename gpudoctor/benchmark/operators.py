@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from typing import Any
+
+from msgspec import to_builtins
 
 from gpudoctor.benchmark.worker_client import Ask, Line, Said
 from gpudoctor.model.operators import VERDICTS, Coverage, OperatorChange, OperatorResult
@@ -105,7 +106,7 @@ def from_json(table: Mapping[str, Any]) -> OperatorResult | None:
 
 
 def to_json(coverage: Coverage) -> dict[str, Any]:
-    return {**asdict(coverage), "results": [asdict(result) for result in coverage.results]}
+    return {**to_builtins(coverage), "results": [to_builtins(result) for result in coverage.results]}
 
 
 def coverage_from_json(table: Any) -> Coverage | None:

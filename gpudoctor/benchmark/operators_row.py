@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from gpudoctor.benchmark.operators import from_json
 from gpudoctor.model.measurement import FAILED, SKIPPED, Conditions, Correctness, Measurement

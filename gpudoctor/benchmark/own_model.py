@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from gpudoctor.benchmark import job_plan
 from gpudoctor.benchmark.devices import MeasurementTarget
@@ -33,8 +34,7 @@ BEGINNINGS = (
 """What files that are no ONNX models begin with."""
 
 
-@dataclass(frozen=True, slots=True)
-class OwnModel:
+class OwnModel(Struct, frozen=True):
     kind: str
     """onnx or function"""
     path: str

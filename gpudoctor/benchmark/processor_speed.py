@@ -8,8 +8,10 @@ or of any framework of the run, and that of memory the largest traffic; what a n
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpudoctor.benchmark.conditions import products
 from gpudoctor.benchmark.reference_rows import DeviceRow
@@ -21,8 +23,7 @@ BEYOND = 2.0
 """Times the last cache: a step that moves less is not bound by memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reached:
+class Reached(Struct, frozen=True):
     """A speed that something reached: operations of a type, or bytes, per second."""
 
     kind: str
@@ -31,8 +32,7 @@ class Reached:
     words: str
 
 
-@dataclass(frozen=True, slots=True)
-class OnProcessor:
+class OnProcessor(Struct, frozen=True):
     """A measurement on the processor, what one item of it costs, and what its worker said of other libraries."""
 
     measured: Measurement

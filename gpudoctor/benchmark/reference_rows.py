@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
+
+from msgspec import Struct, field
 
 from gpudoctor.facts.derive._tables import table
 
@@ -14,8 +15,7 @@ SPEED_UNITS = {"ms": -1, "s": -1, "images/s": 1, "it/s": 1, "fps": 1, "TFLOP/s":
 OTHER_UNITS = {"images/s/W": 1, "W": -1, "GB": -1, "%": 1}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReferenceRow:
+class ReferenceRow(Struct, frozen=True, kw_only=True):
     """One published number and the conditions it was made under. None: nobody said."""
 
     id: str
@@ -57,8 +57,7 @@ class ReferenceRow:
         return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Relation:
+class Relation(Struct, frozen=True, kw_only=True):
     """Two situations compared: value is time by time, or speed by speed, as `unit` says."""
 
     id: str
@@ -76,8 +75,7 @@ class Relation:
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeviceRow:
+class DeviceRow(Struct, frozen=True, kw_only=True):
     """Peaks of one logical device: TFLOP/s by dtype (fp32, fp16, bf16, fp64, tf32, int8), GB/s, GB, W."""
 
     name: str
@@ -119,6 +117,5 @@ def devices() -> tuple[DeviceRow, ...]:
 
 
 def _frozen(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Lists as tuples, dates as text: an unknown key is a TypeError of the row's class."""
-    plain = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
-    return {**plain, "date": str(plain["date"])}
+    """Lists as tuples: an unknown key is a TypeError of the row's class."""
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}

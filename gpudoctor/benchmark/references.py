@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpudoctor.benchmark.reference_rows import OTHER_UNITS, SPEED_UNITS, DeviceRow, ReferenceRow
 from gpudoctor.model.measurement import Ceiling, Measurement, Reference
@@ -16,8 +17,7 @@ ITEMS = ("images/s", "items/s", "samples/s")
 TF32_OFF = "NVIDIA_TF32_OVERRIDE"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Costs:
+class Costs(Struct, frozen=True, kw_only=True):
     """What one item (image, latent ...) takes: floating point operations, and bytes to and from memory at the least (None: not counted)."""
 
     flops: float

@@ -7,8 +7,10 @@ is the longest of theirs. Throughput is what all did in their common time.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpudoctor.benchmark import flop_model
 from gpudoctor.benchmark.worker_group import OTHER, SILENT_FOR
@@ -20,8 +22,7 @@ MOST = 100_000
 """Samples of one worker: more is no answer of ours."""
 
 
-@dataclass(frozen=True, slots=True)
-class Together:
+class Together(Struct, frozen=True):
     """One measurement of several workers. `rate`: items of the worker in a second, of all; None where it failed."""
 
     answer: WorkerAnswer

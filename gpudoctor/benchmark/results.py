@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpudoctor.benchmark.course import course, faults
 from gpudoctor.benchmark.flop_model import WIDTHS
@@ -41,8 +43,7 @@ NARROW = 5.0
 """Per cent: a median that is known no better is noisy."""
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredDevice:
+class MeasuredDevice(Struct, frozen=True):
     """What a target can do at most (rows of the table, or the estimate of a processor), and what it was like meanwhile."""
 
     rows: tuple[DeviceRow, ...] = ()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gpudoctor.benchmark import job_plan, replica_jobs
 from gpudoctor.benchmark.devices import MeasurementTarget
@@ -24,8 +26,7 @@ TRIAL_SIZES = {"height": 64, "width": 64}
 TRIAL_SECONDS = 0.5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableJob:
+class TableJob(Struct, frozen=True, kw_only=True):
     """One row of a table, as it was measured then."""
 
     workload: str
@@ -43,8 +44,7 @@ class TableJob:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class Table(Struct, frozen=True, kw_only=True):
     id: str
     title: str
     source: str
@@ -54,8 +54,7 @@ class Table:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
+class Planned(Struct, frozen=True):
     """A job with the variables that it is measured with."""
 
     job: Job

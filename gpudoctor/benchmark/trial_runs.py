@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gpudoctor.benchmark.significance import ratio_of_times
 from gpudoctor.benchmark.worker_client import SKIPPED, Ask, Line, Said
@@ -29,8 +31,7 @@ Progress = Callable[[str, int, int], None]
 """(id of the trial, runs that are done, all runs of it)"""
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Struct, frozen=True):
     """One side of a comparison: what a worker is asked, with which variables."""
 
     request: Line
@@ -83,8 +84,7 @@ def run(
     return found
 
 
-@dataclass(slots=True)
-class Sides:
+class Sides(Struct):
     """The runs without (A) and with it (B) so far."""
 
     ask: Ask

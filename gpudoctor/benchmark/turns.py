@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from gpudoctor.benchmark.devices import MeasurementTarget
 from gpudoctor.benchmark.job_plan import Budget, Job
@@ -16,8 +17,7 @@ HOPE = 2.0
 """Times the time that is left: what is expected to take longer is not begun."""
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """What one process does, one job after another."""
 
     jobs: tuple[Job, ...]

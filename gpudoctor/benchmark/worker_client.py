@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from gpudoctor.benchmark import workers
 from gpudoctor.benchmark.monitors.main_memory import free_memory
@@ -15,8 +16,7 @@ from gpudoctor.system.framework_child import Caches
 Line = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class Said(Struct, frozen=True, kw_only=True):
     """What came of one request. `lines`: all that the worker said, each with its `stage`, nothing of it trusted."""
 
     status: str = OK

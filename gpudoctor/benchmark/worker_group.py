@@ -7,8 +7,9 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from gpudoctor.benchmark import workers
 from gpudoctor.benchmark.workers import OnStage, WorkerAnswer, WorkerHost
@@ -24,8 +25,7 @@ Members = Callable[[str], Sequence[Mapping[str, Any]]]
 """The requests, given the folder where they meet."""
 
 
-@dataclass(slots=True)
-class _Watch:
+class _Watch(Struct):
     """What the threads of one worker group share."""
 
     size: int

@@ -6,8 +6,10 @@ import json
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gpudoctor.benchmark.flop_model import WORKER
 from gpudoctor.benchmark.monitors.main_memory import memory_is_short
@@ -41,8 +43,7 @@ class WorkerHost(Protocol):
     def env(self, name: str) -> str | None: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkerAnswer:
+class WorkerAnswer(Struct, frozen=True, kw_only=True):
     """How a worker ended. `stage`: the last one that it had begun; `result`: the table of its result line, nothing of it trusted."""
 
     status: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 Options = Mapping[str, int]
 TASKS = ("training", "inference", "micro")
@@ -18,8 +19,7 @@ MESSAGES = tuple(1024 * 8**step for step in range(7))
 """Bytes, 1 KiB to 256 MiB: the small ones tell latency, the large ones bandwidth."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Workload:
+class Workload(Struct, frozen=True, kw_only=True):
     """`id` is what --workload takes; `worker` what the worker calls it where that differs."""
 
     id: str

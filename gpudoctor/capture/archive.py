@@ -8,8 +8,9 @@ import posixpath
 import re
 import sys
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from gpudoctor.capture.recording_host import CHILD, DISTRUSTED, Recording, child_digest
 from gpudoctor.capture.redacted_capture import redact_entries

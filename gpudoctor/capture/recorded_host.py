@@ -18,8 +18,9 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Literal
+
+from msgspec.structs import replace
 
 from gpudoctor import __version__
 from gpudoctor.capture.capture_store import Store, open_store

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 from gpudoctor.system.host import Host, Mode, Ran, Text
 
@@ -20,8 +21,7 @@ def child_digest(argv: Sequence[str], stdin_text: str) -> str:
     return sha256("\0".join([*words, stdin_text]).encode("utf-8", "replace")).hexdigest()[:32]
 
 
-@dataclass(slots=True)
-class Recording:
+class Recording(Struct):
     """Answers by what was asked. None and False are answers too: somebody looked."""
 
     commands: dict[tuple[str, ...], Ran] = field(default_factory=dict)

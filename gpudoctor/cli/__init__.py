@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -30,9 +29,6 @@ COMMANDS = {
     "new": ("gpudoctor.cli.new:command", "for authors: create a check file"),
     "completion": ("gpudoctor.cli.completion:command", "print a completion script for bash, zsh or fish"),
 }
-SELDOM = (100_000, 50, 50)
-"""Thresholds of the garbage collector. A command builds a catalogue of objects that live to its end; searching these for cycles would
-take a tenth of its time."""
 ENVIRONMENT = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.EFBIG, errno.EMFILE))
 """Errors of the environment, such as a full disk or a folder without write permission, which are no bug of this program."""
 OK, FINDINGS, USAGE, BUG, UNKNOWN, INTERRUPTED = 0, 1, 2, 3, 4, 130
@@ -83,7 +79,6 @@ def group(ctx: click.Context, first_look: str | None) -> None:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """The console script. Every way out has its exit status and at most one line on standard error."""
-    gc.set_threshold(*SELDOM)
     arguments = list(sys.argv[1:] if argv is None else argv)
     for name in ("stdout", "stderr"):  # closed by the parent process: what is written there goes nowhere
         if getattr(sys, name) is None:

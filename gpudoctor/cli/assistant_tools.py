@@ -9,8 +9,9 @@ import json
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from gpudoctor.cli import BadInput
 
@@ -31,8 +32,7 @@ class Cancelled(Exception):
     """The caller no longer waits for the answer."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Allowed:
+class Allowed(Struct, frozen=True, kw_only=True):
     """What the person allowed on the command line: files by name, and the environment to examine."""
 
     files: Mapping[str, str] = field(default_factory=dict)
@@ -45,8 +45,7 @@ class Allowed:
         return self.files[name]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AssistantTool:
+class AssistantTool(Struct, frozen=True, kw_only=True):
     """A tool. `run` gets validated arguments, what is allowed, and an event that is set when the caller no longer waits. It raises
     BAD_INPUT or BadInput."""
 

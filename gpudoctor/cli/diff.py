@@ -98,7 +98,7 @@ def _history(given: Mapping[str, Any]) -> int:
     from gpudoctor.reporters.report.json_report import dumps
     from gpudoctor.reporters.shared.escape import visible
     from gpudoctor.services import diffing
-    from gpudoctor.system.check_history import switched_off
+    from gpudoctor.system.state_folder import switched_off
 
     rows = diffing.history()
     if given["form"] == "json":

@@ -6,10 +6,11 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpudoctor.cli import FINDINGS, OK, BadInput
 from gpudoctor.cli.exit_status import status
@@ -95,8 +96,7 @@ def command(files: Sequence[str], **given: Any) -> int:
     return FINDINGS if status(explanation.report, given["fail_on"], None) == FINDINGS else OK
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
+class _Source(Struct, frozen=True):
     """One text: its bytes; for an archive, also its files and the names of lines in them."""
 
     chunks: Iterable[bytes]

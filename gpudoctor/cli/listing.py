@@ -137,7 +137,7 @@ def recipes(form: str, output: str | None, verify_online: bool) -> int:
 
 
 def _verify_online(form: str, output: str | None) -> int:
-    from dataclasses import asdict
+    from msgspec import to_builtins
 
     from gpudoctor.cli.project import mirrors
     from gpudoctor.services import checking, setup_planning
@@ -147,7 +147,7 @@ def _verify_online(form: str, output: str | None) -> int:
         rows = setup_planning.verify_recipes(setup_planning.VerifyRequest(mirrors=mirrors()))
     except checking.BAD_INPUT as error:
         raise BadInput(str(error)) from error
-    _show("rows", [asdict(row) for row in rows], ("status", "recipe", "what", "detail"), form, output)
+    _show("rows", [to_builtins(row) for row in rows], ("status", "recipe", "what", "detail"), form, output)
     click.echo(summary(rows), err=True)
     if any(row.status == "problem" for row in rows):
         return FINDINGS

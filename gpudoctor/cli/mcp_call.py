@@ -10,7 +10,7 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
-from gpudoctor.cli import SELDOM
+from gpudoctor.start import SELDOM
 
 
 def main(given: Mapping[str, Any]) -> None:

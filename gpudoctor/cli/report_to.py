@@ -7,10 +7,10 @@ import json
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec import Struct
 
 from gpudoctor.cli import OK, UNKNOWN, BadInput
 
@@ -31,8 +31,7 @@ class NotKnown(click.ClickException):
     exit_code = UNKNOWN
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Destination:
+class Destination(Struct, frozen=True, kw_only=True):
     """The tracker to send the report to. `token` is empty where the host has none."""
 
     place: TrackerPlace

@@ -229,9 +229,9 @@ def _recommend(given: Mapping[str, Any], screen: RunScreen) -> int:
     found = recommended.choice
     screen.clear()
     if given["form"] == "json":
-        from dataclasses import asdict
+        from msgspec import to_builtins
 
-        deliver(dumps(asdict(found)), given["output"])
+        deliver(dumps(to_builtins(found)), given["output"])
     else:
         place = terminal(given["no_color"], to_file=given["output"] not in (None, "-"))
         deliver(recommendation_text.render(found, place, machine=recommended.machine), given["output"])
@@ -293,7 +293,7 @@ class RunScreen:
             self._draw(run_text.step_done(step, seconds, self._place.width))
 
     def undoes(self, step: PlannedStep, total: int) -> None:
-        from dataclasses import replace
+        from msgspec.structs import replace
 
         self.begins(replace(step, title=f"undo: {step.title}"), total)
 

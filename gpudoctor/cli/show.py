@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec import to_builtins
 
 from gpudoctor.cli import OK, BadInput, nearest
 
@@ -73,7 +73,7 @@ def find(name: str, extra: Sequence[str] = (), verbose: bool = False) -> tuple[d
     if recipe:
         return show_recipe.table(recipe), show_recipe.lines(recipe, _block, verbose)
     if fact:
-        return asdict(fact), _fact_lines(fact)
+        return to_builtins(fact), _fact_lines(fact)
     named = [recipe.id for recipe in book.recipes if recipe.name == name]
     if named:
         raise BadInput(f"gpudoctor setup {name} has several recipes, for different machines: gpudoctor show {' or '.join(named)}")

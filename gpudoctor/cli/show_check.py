@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any, Protocol
+
+from msgspec import to_builtins
 
 from gpudoctor.model.check import Check, Stack, Step
 from gpudoctor.model.condition import Combination, Condition, Leaf
@@ -41,7 +42,7 @@ def table(check: Check, known: Iterable[Check] = ()) -> dict[str, Any]:
         "facts": sorted({name for condition in conditions.values() if condition for name in facts_of(condition)}),
         "messages": [message(signature) for signature in check.signatures],
         "proactive": check.proactive,
-        "advice": _advice_table(asdict(check.advice), check.advice.steps),
+        "advice": _advice_table(to_builtins(check.advice), check.advice.steps),
         "variants": [
             {"when": english(variant.when), **_advice_table(variant.replaces, variant.replaces.get("steps", ()))}
             for variant in check.variants
@@ -51,9 +52,9 @@ def table(check: Check, known: Iterable[Check] = ()) -> dict[str, Any]:
         "look": check.look,
         "caused_by": check.caused_by,
         "causes": sorted(other.id for other in everything if check.id in other.caused_by),
-        "verified": asdict(check.verified) if check.verified else None,
+        "verified": to_builtins(check.verified) if check.verified else None,
         "review_by": check.review_by or None,
-        "sources": [asdict(source) for source in check.sources],
+        "sources": [to_builtins(source) for source in check.sources],
     }
 
 
@@ -65,7 +66,7 @@ def lines(check: Check, known: Iterable[Check], block: Block, verbose: bool = Fa
     yield from block("", f"{check.id} · {check.severity}, {check.layer}, {', '.join(check.stacks)}", 0)
     yield ""
     systems = _systems(check.applies)
-    yield from _advice("do", asdict(check.advice), check.advice.steps, block, systems)
+    yield from _advice("do", to_builtins(check.advice), check.advice.steps, block, systems)
     for variant in check.variants:
         label = in_words(variant.when, meaning)
         label = label[0].upper() + label[1:] if label.startswith(("on ", "in ", "with ", "not ", "where ")) else f"Where {label}"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict
 from typing import Any
+
+from msgspec import to_builtins
 
 from gpudoctor.model.recipe import Include, Recipe, StepTemplate
 from gpudoctor.rules.condition_words import in_words
@@ -23,7 +24,7 @@ def table(recipe: Recipe) -> dict[str, Any]:
         "gates": [{"level": gate.level, "title": gate.title, "advice": gate.advice, "holds": english(gate.holds)} for gate in recipe.gates],
         "steps": [_step(step) for step in recipe.steps],
         "remarks": [{"text": one.text, "when": english(one.when) if one.when else None} for one in recipe.remarks],
-        "sources": [asdict(source) for source in recipe.sources],
+        "sources": [to_builtins(source) for source in recipe.sources],
     }  # fmt: skip
 
 

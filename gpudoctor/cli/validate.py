@@ -218,7 +218,7 @@ def _say(done: Validated, given: Mapping[str, Any]) -> int:
 
 def _of_measurements(report: Report) -> Report:
     """The part of the report that decides the exit status; the other checks belong to `check`."""
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     return replace(report, traces=(), findings=tuple(finding for finding in report.findings if finding.layer in LAYERS))
 
@@ -277,7 +277,7 @@ class MeasurementScreen:
 
     def stage(self, job: Job, stage: str, table: Mapping[str, Any]) -> None:
         if self._on and self._rows:
-            from dataclasses import replace
+            from msgspec.structs import replace
 
             median = table.get("median_ms")
             detail = f"{table.get('iterations')} steps, {median:.4g} ms" if stage == "progress" and isinstance(median, float) else ""
@@ -286,7 +286,7 @@ class MeasurementScreen:
 
     def ends(self, job: Job, measured: Measurement) -> None:
         if self._on and self._rows:
-            from dataclasses import replace
+            from msgspec.structs import replace
 
             self._rows[-1] = replace(self._rows[-1], measured=measured)
             self._draw()

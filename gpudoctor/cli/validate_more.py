@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
+
+from msgspec import to_builtins
 
 from gpudoctor.cli import FINDINGS, INTERRUPTED, OK, UNKNOWN, BadInput
 
@@ -71,7 +72,7 @@ def _operators(given: Mapping[str, Any], request: ValidateRequest, line: StatusL
     line.wipe()
     changes = experimenting.changes(found, other) if other is not None else [None] * len(found)
     if given["form"] == "json":
-        lists = [[asdict(change) for change in each] for each in changes if each is not None]
+        lists = [[to_builtins(change) for change in each] for each in changes if each is not None]
         text = _json("operators", [to_json(each) for each in found], {"changes": lists} if other is not None else {})
     else:
         text = "\n".join(operators_text.render(one, change, _place(given)) for one, change in zip(found, changes, strict=True))
@@ -96,7 +97,7 @@ def _fixes(given: Mapping[str, Any], request: ValidateRequest, line: StatusLine)
     line.wipe()
     results = best_first(found)
     if given["form"] == "json":
-        text = _json("trials", [asdict(one) for one in results], {"interrupted": True} if interrupted else {})
+        text = _json("trials", [to_builtins(one) for one in results], {"interrupted": True} if interrupted else {})
     else:
         text = known_fixes_text.render(results, _place(given), interrupted=interrupted)
     _deliver(text, given)
@@ -115,7 +116,7 @@ def _sweep(given: Mapping[str, Any], request: ValidateRequest, line: StatusLine)
     if given["form"] == "html":
         text = _page(sweeps=found)
     elif given["form"] == "json":
-        text = _json("sweeps", [asdict(one) for one in found])
+        text = _json("sweeps", [to_builtins(one) for one in found])
     else:
         text = "\n".join(sweep_text.render(one, _place(given)) for one in found)
     _deliver(text, given)
@@ -134,7 +135,9 @@ def _table(given: Mapping[str, Any], request: ValidateRequest, line: StatusLine)
     finally:
         screen.clear()
     text = (
-        _json("table", asdict(found)) if given["form"] == "json" else table_text.render(found, _place(given), given.get("verbose", False))
+        _json("table", to_builtins(found))
+        if given["form"] == "json"
+        else table_text.render(found, _place(given), given.get("verbose", False))
     )
     _deliver(text, given)
     states = {row.measured.status for row in found.rows}
@@ -171,7 +174,7 @@ def compared(here: Mapping[str, Any], there: Mapping[str, Any], given: Mapping[s
     if given["form"] == "html":
         text = _page(compared=found)
     else:
-        text = _json("comparison", asdict(found)) if given["form"] == "json" else comparison_text.render(found, _place(given))
+        text = _json("comparison", to_builtins(found)) if given["form"] == "json" else comparison_text.render(found, _place(given))
     _deliver(text, given)
     return FINDINGS if found.broken else OK if found.rows else UNKNOWN
 

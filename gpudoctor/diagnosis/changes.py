@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpudoctor.diagnosis.change_ranks import UNCOMPARED, category, leader
 from gpudoctor.diagnosis.equivalence import same
@@ -23,8 +25,7 @@ _SPLIT_LISTS = ("kernel.modules",)
 _DEEPEST = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Knowledge:
+class Knowledge(Struct, frozen=True, kw_only=True):
     """What the comparison needs of the vocabulary and the catalogue. `reads` gives, for the id of a check, the facts of its conditions."""
 
     specs: Mapping[str, FactSpec]
@@ -32,8 +33,7 @@ class Knowledge:
     reads: Mapping[str, frozenset[str]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(Struct, frozen=True):
     """A difference. `path` is the name of its fact without items; `read_as` are the names by which a condition may read it."""
 
     change: Change

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpudoctor.model.check import CONFIDENCES, LAYERS, SEVERITIES, Advice, AdviceTemplate, Check
 from gpudoctor.model.condition import ALWAYS, Verdict
@@ -85,8 +87,7 @@ def _outcome_by_text(check: Check, applies: Verdict | None, problem: Verdict, su
     return "ok" if problem.truth == "false" and not (suspect and suspect.truth == "true") else "problem"
 
 
-@dataclass(slots=True)
-class _Fired:
+class _Fired(Struct):
     check: Check
     findings: list[Finding]
 

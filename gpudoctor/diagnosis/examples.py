@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from gpudoctor.diagnosis.diagnose import outcomes
 from gpudoctor.diagnosis.messages import hits_of, strongest_first
@@ -15,8 +15,7 @@ from gpudoctor.rules.signatures import SearchedText
 _WEIGHT = ("problem", "undetermined", "ok", "not-applicable")
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedExample:
+class PreparedExample(Struct, frozen=True):
     """The facts of an example, and its text, ready to be searched by many checks; None where there is no text."""
 
     facts: Facts

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import islice
 from typing import Any
+
+from msgspec.structs import replace
 
 from gpudoctor.facts.text.line_heads import other_program
 from gpudoctor.facts.text.polarity import TROUBLE, polarity, sentences_of
@@ -26,23 +27,6 @@ _SAME_MESSAGE = 3
 """The number of lines above and below a line that may belong to the same message."""
 MOST_HITS = 12
 """The largest number of places that are kept for one check; more add no evidence."""
-
-
-def speaks_without_a_message(head: Mapping[str, Any]) -> bool:
-    """Whether a check can have a finding without a text. `head` is described in knowledge.loader.head_of."""
-    return "signature" not in head or bool(head["proactive"])
-
-
-def may_speak_by_facts(facts: Facts, items: Mapping[str, str], head: Mapping[str, Any]) -> bool:
-    """Whether a check can have a finding without a text where only `facts` are known.
-
-    `items` gives the name of an item for each fact of kind records; its fields are known where the records are.
-    """
-    records = head["for_each"]
-    if not speaks_without_a_message(head) or (records is not None and not facts.known(records)):
-        return False
-    item = f"{items.get(records, '')}."
-    return all(facts.known(name) or (records is not None and name.startswith(item)) for name in head["facts"])
 
 
 def may_show(text: SearchedText, head: Mapping[str, Any]) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from gpudoctor.facts import vocabulary
 from gpudoctor.facts.probes._probe import Probe
@@ -15,8 +16,7 @@ from gpudoctor.system.host import Host
 Progress = Callable[[str], None]
 
 
-@dataclass(slots=True)
-class Gathered:
+class Gathered(Struct):
     facts: Facts
     incidents: list[str] = field(default_factory=list)
     """Probes that crashed or ran out of time, one line each."""

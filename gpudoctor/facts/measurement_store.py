@@ -7,21 +7,20 @@ Who wants no history (GPUDOCTOR_HISTORY=0) has none of this either.
 
 from __future__ import annotations
 
-import hashlib
-import json
-import platform
+import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from gpudoctor.model.facts import Facts, Unknown
 from gpudoctor.system import json_text
-from gpudoctor.system.check_history import switched_off
-from gpudoctor.system.state_folder import state_folder, write_private
+from gpudoctor.system.state_folder import state_folder, state_path, switched_off, write_private
 
-if TYPE_CHECKING:  # else late, in the functions that make one: most machines have none
+if TYPE_CHECKING:  # else late, in the functions that need one: most machines were never measured
+    from pathlib import Path
+
     from gpudoctor.model.measurement import Measurement
 
 FOLDER = "measurements"
@@ -43,8 +42,7 @@ DRIVERS = (
 """All of them are read from files, so that `check --quick` can tell as well."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LastRun:
+class LastRun(Struct, frozen=True, kw_only=True):
     """The measurements of one environment on one device."""
 
     environment: str
@@ -67,23 +65,26 @@ def last_measurements(facts: Facts, folder: Path | None = None) -> tuple[LastRun
         return ()
     found = []
     try:
-        paths = sorted((folder or state_folder()).joinpath(FOLDER).glob("*.json"))
+        kept = sorted(os.scandir(os.path.join(folder or state_path(), FOLDER)), key=lambda entry: entry.name)
     except OSError:
         return ()
-    for path in paths:
+    for entry in kept:
         try:
-            if path.is_symlink() or path.stat().st_size > LARGEST:
+            if not entry.name.endswith(".json") or entry.is_symlink() or entry.stat().st_size > LARGEST:
                 continue
-            run = _parsed(json_text.loads(path.read_text("utf-8")), facts)
+            with open(entry.path, encoding="utf-8") as file:
+                document = json_text.loads(file.read())
+            if _is_of(document, environment, entry.name):
+                found.append(_parsed(document, facts))
         except (OSError, ValueError, TypeError, OverflowError):
             continue
-        if run.environment == environment and path.name == _name(run.environment, run.framework, run.device):
-            found.append(run)
     return tuple(sorted(found, key=lambda run: run.date, reverse=True))
 
 
 def keep(measurements: Sequence[Measurement], facts: Facts, folder: Path | None = None) -> str:
     """In place of what was kept of the same environment, framework and device. '' or why it could not be kept."""
+    import json
+
     from gpudoctor.model.measurement import KEPT_FORMAT, SKIPPED
 
     environment = facts.value("python.executable")
@@ -109,8 +110,18 @@ def keep(measurements: Sequence[Measurement], facts: Facts, folder: Path | None 
 
 def _name(environment: str, framework: str, device: str) -> str:
     """The machine is part of it, for homes that many machines share."""
+    import hashlib
+    import platform
+
     words = "\0".join((platform.node(), environment, framework, device))
     return hashlib.sha256(words.encode("utf-8", "replace")).hexdigest()[:24] + ".json"
+
+
+def _is_of(document: Any, environment: str, file_name: str) -> bool:
+    """Whether a file holds measurements of this environment on this machine: asked first, since the others need not be understood."""
+    if not isinstance(document, Mapping) or document.get("environment") != environment:
+        return False
+    return file_name == _name(environment, str(document.get("framework")), str(document.get("device")))
 
 
 def _parsed(document: Any, facts: Facts) -> LastRun:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 
@@ -12,14 +12,14 @@ from gpudoctor.facts.probes._probe import Probe
 from gpudoctor.model.facts import FactSpec
 
 
-def all_probes() -> Iterator[Probe]:
-    for name in probes.ALL:
-        yield import_module(f"gpudoctor.facts.probes.{name}").PROBE
+@cache
+def all_probes() -> tuple[Probe, ...]:
+    return tuple(import_module(f"gpudoctor.facts.probes.{name}").PROBE for name in probes.ALL)
 
 
-def all_derivations() -> Iterator[Derivation]:
-    for name in derive.ALL:
-        yield import_module(f"gpudoctor.facts.derive.{name}").DERIVATION
+@cache
+def all_derivations() -> tuple[Derivation, ...]:
+    return tuple(import_module(f"gpudoctor.facts.derive.{name}").DERIVATION for name in derive.ALL)
 
 
 @cache

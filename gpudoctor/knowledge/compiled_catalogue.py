@@ -16,6 +16,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
+from msgspec import DecodeError
+from msgspec.json import decode
+
 from gpudoctor.rules.literal_words import finding_words, words_of
 from gpudoctor.rules.synonyms import spelled
 
@@ -44,7 +47,10 @@ class CompiledCatalogue:
             raise ValueError("it is of another version")
         self._content = content
         end = content.find(b"\n", len(MAGIC))
-        header = json.loads(content[len(MAGIC) : end])
+        try:
+            header = decode(content[len(MAGIC) : end])
+        except DecodeError as error:
+            raise ValueError(str(error)) from None
         self.version: str = header["version"]
         self.redirects: Mapping[str, str] = header["redirects"]
         self.stacks: Sequence[Entry] = header["stacks"]
@@ -79,7 +85,7 @@ class CompiledCatalogue:
         known = self._read.get(place)
         if known is None:
             begin = self._first + place
-            known = self._read[place] = json.loads(self._content[begin : self._content.find(b"\n", begin)])
+            known = self._read[place] = decode(self._content[begin : self._content.find(b"\n", begin)])
         return known
 
     def _places_of(self, word: bytes) -> list[int]:

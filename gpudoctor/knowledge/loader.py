@@ -8,14 +8,18 @@ import os
 from collections.abc import Iterable, Mapping
 from datetime import date
 from functools import lru_cache
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from msgspec.json import decode
 
 from gpudoctor.knowledge import paths
 from gpudoctor.knowledge.compiled_catalogue import Bytes, CompiledCatalogue, Entry, compiled
 from gpudoctor.knowledge.structure import DataError, check_from, choices_in, dates_as_text, stack_from
 from gpudoctor.model.check import Catalogue, Check, Stack
 from gpudoctor.rules.needed_facts import needed_by_check
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 CACHED = 4
 """The number of compiled catalogues of checkouts that are kept, newest first."""
@@ -29,9 +33,11 @@ def load_catalogue(items: Mapping[str, str], extra: Iterable[str] = (), wanted: 
     """
     ours = our_catalogue(items)
     entries = ours.entries() if wanted is None else wanted
-    checks = [check_from(json.loads(entry["table"]), entry["file"], entry["topic"], items, trusted=True) for entry in entries]
-    stacks = [stack_from(json.loads(entry["table"]), entry["file"], items, trusted=True) for entry in ours.stacks]
+    checks = [check_from(decode(entry["table"]), entry["file"], entry["topic"], items, trusted=True) for entry in entries]
+    stacks = [stack_from(decode(entry["table"]), entry["file"], items, trusted=True) for entry in ours.stacks]
     for folder in extra:
+        from pathlib import Path  # late: few have checks of their own
+
         more_checks, more_stacks = read_folder(Path(folder), items)
         checks, stacks = checks + more_checks, stacks + more_stacks
     ids = [check.id for check in checks]
@@ -162,7 +168,7 @@ def compiled_before() -> CompiledCatalogue | None:
 
 
 @lru_cache(maxsize=1)
-def _of_wheel(path: Path) -> CompiledCatalogue:
+def _of_wheel(path: str) -> CompiledCatalogue:
     try:
         return CompiledCatalogue(_mapped(path))
     except (OSError, ValueError, KeyError) as error:
@@ -185,7 +191,7 @@ def _kept(path: Path, key: str) -> CompiledCatalogue:
     return found
 
 
-def _mapped(path: Path) -> Bytes:
+def _mapped(path: str | Path) -> Bytes:
     with open(path, "rb") as file:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 

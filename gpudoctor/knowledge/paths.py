@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # else late: a wheel reads its compiled files, and pathlib loads ten modules
+    from pathlib import Path
 
 REDIRECTS = "redirects.toml"
 """The file, in a folder of checks, with the successors of removed ids."""
-PACKAGE = Path(__file__).resolve().parent.parent
-COMPILED = PACKAGE / "data" / "catalogue"
-RECIPE_BUNDLE = PACKAGE / "data" / "recipes.json"
+PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+COMPILED = os.path.join(PACKAGE, "data", "catalogue")
+RECIPE_BUNDLE = os.path.join(PACKAGE, "data", "recipes.json")
 
 
 def checkout_checks() -> Path | None:
@@ -23,13 +26,19 @@ def checkout_recipes() -> Path | None:
 
 
 def _of_checkout(name: str) -> Path | None:
-    folder = PACKAGE.parent / name
-    return folder if folder.is_dir() and (PACKAGE.parent / "pyproject.toml").is_file() else None
+    root = os.path.dirname(PACKAGE)
+    folder = os.path.join(root, name)
+    if not os.path.isdir(folder) or not os.path.isfile(os.path.join(root, "pyproject.toml")):
+        return None
+    from pathlib import Path
+
+    return Path(folder)
 
 
 def cached_catalogue(folder: Path) -> Path:
     """The path of the compiled catalogue of an editable install; each checkout has a file of its own."""
     import hashlib  # late: a wheel needs none
+    from pathlib import Path
 
     root = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return Path(root) / "gpudoctor" / f"catalogue-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:12]}"

@@ -76,9 +76,10 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, (str, int, float, bool)) else str(value)
 
 
-def _from_bundle(path: Path, items: Mapping[str, str]) -> RecipeBook:
+def _from_bundle(path: str, items: Mapping[str, str]) -> RecipeBook:
     try:
-        tables = json.loads(path.read_text(encoding="utf-8"))
+        with open(path, encoding="utf-8") as file:
+            tables = json.load(file)
     except (OSError, ValueError) as error:
         raise DataError(f"{path}: the recipes cannot be read ({error}); reinstall gpudoctor") from error
     if not isinstance(tables, dict) or tables.get("format") != FORMAT:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+
+from msgspec.json import decode
 
 from gpudoctor.knowledge import paths
 from gpudoctor.knowledge.loader import compiled_before, read_toml
@@ -19,7 +20,7 @@ def all_names() -> Mapping[str, StackNames]:
     """By stack, in the order of the ids. Raises structure.DataError for a file of ours that cannot be used."""
     compiled = compiled_before()
     if compiled is not None:
-        tables = [(json.loads(entry["table"]), entry["file"]) for entry in compiled.stacks]
+        tables = [(decode(entry["table"]), entry["file"]) for entry in compiled.stacks]
     else:  # a checkout whose catalogue is still to be made
         folder = paths.checkout_checks()
         assert folder is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from gpudoctor.model.check import (  # fmt: skip
     CONFIDENCES,
@@ -26,7 +26,7 @@ from gpudoctor.model.check import (  # fmt: skip
 from gpudoctor.model.condition import ALWAYS, Condition
 from gpudoctor.model.signature import ROLES, TROUBLE, Literals, Signature
 from gpudoctor.model.stack_names import StackNames
-from gpudoctor.rules.conditions import ConditionError, did_you_mean, parse
+from gpudoctor.rules.conditions import ConditionError, did_you_mean, parse, parse_valid
 from gpudoctor.rules.synonyms import GROUPS, PREFIX
 
 
@@ -46,7 +46,8 @@ _NAMES: dict[Any, str] = {str: "a text", list: "a list", dict: "a table", bool: 
 
 
 class TableReader:
-    """Reads the tables of one file. `items` gives the name of an item for each fact of kind records; `trusted` as in rules.conditions."""
+    """Reads the tables of one file. `items` gives the name of an item for each fact of kind records; `trusted`: they come from the
+    compiled catalogue, and were read without an error when it was compiled."""
 
     def __init__(self, file: str, items: Mapping[str, str], trusted: bool = False) -> None:
         self.file, self.items, self.trusted = file, items, trusted
@@ -55,6 +56,8 @@ class TableReader:
         return DataError(f"{self.file}: {key}: {message}")
 
     def keys(self, table: Any, allowed: Mapping[str, Any], where: str, required: tuple[str, ...]) -> Mapping[str, Any]:
+        if self.trusted:
+            return cast("Mapping[str, Any]", table)
         if not isinstance(table, Mapping):
             raise self.fail(where, f"expected a table, found {type(table).__name__}")
         prefix = f"{where}." if where else ""
@@ -69,8 +72,8 @@ class TableReader:
         return table
 
     def words(self, table: Mapping[str, Any], key: str, where: str = "") -> tuple[str, ...]:
-        values = table.get(key, [])
-        if not all(isinstance(value, str) for value in values):
+        values = table.get(key, ())
+        if not self.trusted and not all(isinstance(value, str) for value in values):
             raise self.fail(f"{where}{key}", "expected a list of texts")
         return tuple(values)
 
@@ -80,8 +83,10 @@ class TableReader:
         return value
 
     def condition(self, table: Any, key: str) -> Condition:
+        if self.trusted:
+            return parse_valid(table, self.items)
         try:
-            return parse(table, key, self.items, self.trusted)
+            return parse(table, key, self.items)
         except ConditionError as error:
             raise DataError(f"{self.file}: {error}") from error
 

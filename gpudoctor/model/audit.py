@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 SCHEMA = "gpudoctor.audit/1"
 BACKENDS = ("cuda", "rocm", "xpu", "directml", "opencl", "ipu", "openvino", "onnxruntime", "mps", "cpu")
@@ -15,8 +15,7 @@ class FormatError(ValueError):
     """A file that does not have the format of its kind. The message is one line, with the number of the line where it is known."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AskedPackage:
+class AskedPackage(Struct, frozen=True, kw_only=True):
     """One package that a file asks for."""
 
     name: str
@@ -39,8 +38,7 @@ class AskedPackage:
     """The line asks for other packages too, or runs other commands, so that only a part of it is to be replaced."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Image:
+class Image(Struct, frozen=True, kw_only=True):
     """A base image: FROM in a Dockerfile, or `image` in a compose file."""
 
     name: str
@@ -48,8 +46,7 @@ class Image:
     line: int
 
 
-@dataclass(slots=True, kw_only=True)
-class Manifest:
+class Manifest(Struct, kw_only=True):
     """The content of one dependency file."""
 
     file: str
@@ -69,8 +66,7 @@ class Manifest:
     """Parts of the file that were not read, each with the reason."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class Judged(Struct, frozen=True, kw_only=True):
     """One row of the result: a package and the verdict on it."""
 
     package: str
@@ -87,16 +83,14 @@ class Judged:
     image, build, cpu-only, ended or useless; empty where there is none."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Backend:
+class Backend(Struct, frozen=True, kw_only=True):
     """The backend that the dependencies are judged for, and why this one."""
 
     name: str
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Audit:
+class Audit(Struct, frozen=True, kw_only=True):
     """The result of an audit: one row for each package. `python` is the version of the target, or empty."""
 
     tool_version: str

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchPick:
+class BatchPick(Struct, frozen=True, kw_only=True):
     """The result for one workload. `batch` is the largest one that keeps `max_latency_ms`; None where no measured batch does."""
 
     workload: str

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 OK, MEMORY, SLOW, FAILED = "ok", "memory", "slow", "failed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SweepPoint:
+class SweepPoint(Struct, frozen=True, kw_only=True):
     """The measurement of one batch size."""
 
     batch: int
@@ -28,8 +27,7 @@ class SweepPoint:
         return self.status in (OK, SLOW) and self.throughput is not None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sweep:
+class Sweep(Struct, frozen=True, kw_only=True):
     """The points of one sweep, in the order of the batches.
 
     `limit` is the largest batch that ran. `ended_by` says why the sweep ended: memory, time, failure, or most (the largest batch of the

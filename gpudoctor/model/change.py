@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any
+
+from msgspec import Struct
 
 from gpudoctor.model.check import SEVERITIES
 from gpudoctor.model.typed_json import Limits
@@ -17,8 +18,7 @@ CATEGORIES = (
 that differ in every run."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
+class Side(Struct, frozen=True, kw_only=True):
     """One of the two reports."""
 
     name: str
@@ -35,8 +35,7 @@ class Side:
     """The version of the checks that judged it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class Change(Struct, frozen=True, kw_only=True):
     """A fact whose value differs."""
 
     fact: str
@@ -54,8 +53,7 @@ class Change:
     """Ids of vanished findings whose conditions read this fact."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FindingChange:
+class FindingChange(Struct, frozen=True, kw_only=True):
     """A finding of either report."""
 
     id: str
@@ -70,8 +68,7 @@ class FindingChange:
     """Changed facts that its conditions read."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VerdictChange:
+class VerdictChange(Struct, frozen=True, kw_only=True):
     """A stack whose verdict differs."""
 
     stack: str
@@ -80,8 +77,7 @@ class VerdictChange:
     after: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Diff:
+class Diff(Struct, frozen=True, kw_only=True):
     """What changed between two reports of gpudoctor."""
 
     schema: Annotated[str, Limits(const=SCHEMA)] = SCHEMA

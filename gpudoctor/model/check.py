@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 from gpudoctor.model.condition import Condition
 from gpudoctor.model.signature import Signature
@@ -26,8 +27,7 @@ RECIPES = (
 Outcome = Literal["problem", "ok", "undetermined", "not-applicable"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Advice:
+class Advice(Struct, frozen=True, kw_only=True):
     """What a finding advises, with the facts filled in: the first remedy with its commands, then the alternatives."""
 
     text: str
@@ -40,16 +40,14 @@ class Advice:
     """The variables are set in the syntax of cmd instead of sh."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(Struct, frozen=True, kw_only=True):
     """One command of an advice. It is shown where `when` is true, or always where there is no `when`."""
 
     run: str
     when: Condition | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AdviceTemplate:
+class AdviceTemplate(Struct, frozen=True, kw_only=True):
     """Advice before the facts are known: {fact.name} is replaced by the value of the fact."""
 
     do: str
@@ -60,16 +58,14 @@ class AdviceTemplate:
     needs_reboot: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Variant:
+class Variant(Struct, frozen=True, kw_only=True):
     """Advice for a case: the first variant whose `when` is true replaces the keys of the advice that it gives."""
 
     when: Condition
     replaces: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class Source(Struct, frozen=True, kw_only=True):
     """A place that supports the check: owner/repo#number or an https address.
 
     `published` and `read` are dates (YYYY-MM-DD): when the source was published, and when somebody last read it. `supports` names what
@@ -84,8 +80,7 @@ class Source:
     says: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verified:
+class Verified(Struct, frozen=True, kw_only=True):
     """When the check was last verified, how (source, reproduced, reported), and against which release."""
 
     on: str
@@ -93,8 +88,7 @@ class Verified:
     against: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Example:
+class Example(Struct, frozen=True, kw_only=True):
     """Facts or a text, and the outcome that the check must have for them.
 
     `answered_by` names other checks that may also report it with confidence: a more specific one, or the right one for a near miss.
@@ -107,8 +101,7 @@ class Example:
     answered_by: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class Check(Struct, frozen=True, kw_only=True):
     """One file of checks/<vendor>/<component>/.
 
     A check with signatures produces a finding where a text contains one of them and no condition is false; with `proactive` also without
@@ -144,8 +137,7 @@ class Check:
     examples: tuple[Example, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rung:
+class Rung(Struct, frozen=True, kw_only=True):
     """One layer of a stack. `ok` is the condition for a working layer; `only` limits the layer to some machines."""
 
     layer: str
@@ -155,8 +147,7 @@ class Rung:
     missing: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stack:
+class Stack(Struct, frozen=True, kw_only=True):
     """One file checks/stacks/<stack>/stack.toml: the ladder of layers from device to performance.
 
     `vendors` names the makers of the GPUs that the stack supports; empty where it supports all. With `processor` the stack runs on the
@@ -173,8 +164,7 @@ class Stack:
     names: StackNames = field(default_factory=StackNames)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Catalogue:
+class Catalogue(Struct, frozen=True, kw_only=True):
     """All checks and stacks. `version` identifies them in reports.
 
     `redirects` gives, for the id of a check that was removed, the id of its successor; empty where there is none.

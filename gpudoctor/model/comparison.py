@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComparisonRow:
+class ComparisonRow(Struct, frozen=True, kw_only=True):
     """A measurement that both reports have. `speed` is the time there divided by the time here: above 1, here is faster. `low` and
     `high` are the ends of its 95 % confidence interval."""
 
@@ -26,8 +25,7 @@ class ComparisonRow:
     """The conditions of the measurement that differ: 'compile none here, default there'."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class Difference(Struct, frozen=True, kw_only=True):
     """A property that differs between the two machines."""
 
     name: str
@@ -35,8 +33,7 @@ class Difference:
     there: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class Comparison(Struct, frozen=True, kw_only=True):
     """All measurements of two reports, and the differences between their machines."""
 
     here: str

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 Truth = Literal["true", "false", "unknown"]
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
+class Leaf(Struct, frozen=True):
     """One test of one fact. `other` is the second fact of a `_fact` operator."""
 
     fact: str
@@ -18,16 +18,14 @@ class Leaf:
     other: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Combination:
+class Combination(Struct, frozen=True):
     """A condition of parts: `all`, `any`, or `not`, which has one part."""
 
     kind: Literal["all", "any", "not"]
     parts: tuple[Condition, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AnyItem:
+class AnyItem(Struct, frozen=True):
     """True where one item of the records fact `of` satisfies `where`, whose leaves name `item.field`."""
 
     of: str
@@ -40,8 +38,7 @@ ALWAYS = Combination("all", ())
 """A condition that is always true: for a check that is decided by its signature alone."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """The truth of a condition and of its parts. `seen` is, for a leaf, the value of the fact in words."""
 
     truth: Truth

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import Struct, field
 
-@dataclass(frozen=True, slots=True)
-class Known:
+
+class Known(Struct, frozen=True):
     """A value that was read. `source` is the file or command that it came from."""
 
     value: Any
     source: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Absent:
+class Absent(Struct, frozen=True):
     """The value was looked for and does not exist. `source` is the file or command that was asked."""
 
     source: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Unknown:
+class Unknown(Struct, frozen=True):
     """The value could not be determined. `reason` begins with a word that diagnosis.reasons explains; a detail follows a colon."""
 
     reason: str = "not probed"
@@ -38,8 +36,7 @@ REASONS = (
 Fact = Known | Absent | Unknown
 
 
-@dataclass(frozen=True, slots=True)
-class FactSpec:
+class FactSpec(Struct, frozen=True):
     """One entry of the vocabulary.
 
     kind: bool, int, float, text, list (of text), version (PEP 440), dotted (kernel, driver: leading integers),

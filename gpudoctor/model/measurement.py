@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, TypedDict
+
+from msgspec import Struct, field
 
 from gpudoctor.model.typed_json import Given, Limits, read, shaped
 
@@ -20,8 +21,7 @@ Positive = Annotated[int, Limits(minimum=1)]
 
 
 @shaped(open=True, optional=("p50", "p95", "p99", "mean", "stdev", "ci95_percent"))
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Latency:
+class Latency(Struct, frozen=True, kw_only=True):
     """The duration of one step over the whole batch, in milliseconds."""
 
     median: AtLeastZero
@@ -34,8 +34,7 @@ class Latency:
     """Half the width of the 95 % confidence interval of the median, in per cent of the median."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Throughput:
+class Throughput(Struct, frozen=True, kw_only=True):
     """Work done in one second."""
 
     value: AtLeastZero
@@ -44,8 +43,7 @@ class Throughput:
 
 
 @shaped(open=True, optional=("throughput_per_watt",))
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Energy:
+class Energy(Struct, frozen=True, kw_only=True):
     """Energy that the device drew while it was measured."""
 
     joules_per_item: float | None
@@ -59,8 +57,7 @@ class Energy:
 
 
 @shaped(open=True, optional=("computed_in",))
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Correctness:
+class Correctness(Struct, frozen=True, kw_only=True):
     """The result of one step, compared with a reference."""
 
     compared_with: str
@@ -73,8 +70,7 @@ class Correctness:
 
 
 @shaped(open=True, optional=("attainable", "unit"))
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ceiling:
+class Ceiling(Struct, frozen=True, kw_only=True):
     """The share of what the device can do at most, by the roofline model."""
 
     fraction: AtLeastZero
@@ -88,8 +84,7 @@ class Ceiling:
 
 
 @shaped(open=True, optional=("unit", "differs"))
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reference:
+class Reference(Struct, frozen=True, kw_only=True):
     """A published result of the same device and workload."""
 
     ratio: AtLeastZero
@@ -111,8 +106,7 @@ CONDITION_FIELDS = (
 
 
 @shaped(open=True, optional=CONDITION_FIELDS)
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conditions:
+class Conditions(Struct, frozen=True, kw_only=True):
     """The state of the device during the measurement, and where the work was really done; null where it could not be determined."""
 
     throttled: str | None = None
@@ -161,8 +155,7 @@ class Conditions:
 
 
 @shaped(open=True)
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rhythm:
+class Rhythm(Struct, frozen=True, kw_only=True):
     """Steps of two speeds."""
 
     fast_ms: float
@@ -182,8 +175,7 @@ class Rhythm:
 
 
 @shaped(open=True)
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Growth:
+class Growth(Struct, frozen=True, kw_only=True):
     """Memory use that grows with the steps."""
 
     bytes_per_step: float
@@ -199,8 +191,7 @@ class Growth:
 
 
 @shaped(open=True)
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Course:
+class Course(Struct, frozen=True, kw_only=True):
     """The course of a measurement from its first step to its last. null: it could not be determined. Pairs hold the values of the first
     and of the last third."""
 
@@ -263,8 +254,7 @@ SLOWER = 1.5
     open=True,
     optional=("stage", "first_ms", "optimizer", "replicas", "noisy", "conditions", "notes", "course"),
 )
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measurement:
+class Measurement(Struct, frozen=True, kw_only=True):
     """One workload on one device. The fields up to `environment` are in every report; those from `stage` on are later additions."""
 
     workload: str
@@ -381,6 +371,6 @@ def _plain(value: Any) -> Any:
         return [_plain(each) for each in value]
     if isinstance(value, Mapping):
         return {str(key): _plain(each) for key, each in value.items()}
-    if hasattr(value, "__dataclass_fields__"):
-        return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, Struct):
+        return {name: _plain(getattr(value, name)) for name in value.__struct_fields__}
     return value

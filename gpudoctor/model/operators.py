@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 VERDICTS = ("native", "cpu-fallback", "wrong", "missing", "crash", "skipped")
 """The verdicts from good to bad. skipped says nothing about the backend."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OperatorResult:
+class OperatorResult(Struct, frozen=True, kw_only=True):
     """The result of one operator in one dtype and direction."""
 
     operator: str
@@ -27,8 +26,7 @@ class OperatorResult:
         return f"{self.operator}/{self.dtype}/{self.direction}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Coverage:
+class Coverage(Struct, frozen=True, kw_only=True):
     """All results of one device. `incomplete` says why some operators were not tested; empty where all were."""
 
     framework: str
@@ -39,8 +37,7 @@ class Coverage:
     incomplete: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OperatorChange:
+class OperatorChange(Struct, frozen=True, kw_only=True):
     """An operator whose verdict differs from that of an earlier run; None where the operator was not tested in that run."""
 
     key: str

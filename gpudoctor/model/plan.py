@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 SCHEMA = "gpudoctor.plan/1"
 TODO, DONE, IMPOSSIBLE = "todo", "done", "impossible"
@@ -12,8 +13,7 @@ RESTARTS = ("", "login", "reboot", "wsl")
 """What must happen before the next step; empty: nothing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
+class Command(Struct, frozen=True, kw_only=True):
     """A command that a person could type. No shell reads it."""
 
     argv: tuple[str, ...]
@@ -21,8 +21,7 @@ class Command:
     env: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileChange:
+class FileChange(Struct, frozen=True, kw_only=True):
     """A file and its new content. With `fetched_from` the content is downloaded from that address instead."""
 
     path: str
@@ -34,8 +33,7 @@ class FileChange:
     fingerprint: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Word:
+class Word(Struct, frozen=True, kw_only=True):
     """Something that only a person can do, or should know."""
 
     text: str
@@ -44,8 +42,7 @@ class Word:
 Act = Command | FileChange | Word
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedStep:
+class PlannedStep(Struct, frozen=True, kw_only=True):
     """One step with every value settled. `settings` is all that its kind needs to apply, verify and undo the step."""
 
     number: int
@@ -66,16 +63,14 @@ class PlannedStep:
     """One of RESTARTS: what must happen before the next step."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
+class Refusal(Struct, frozen=True, kw_only=True):
     """Why nothing is done, and what to do instead."""
 
     title: str
     advice: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(Struct, frozen=True, kw_only=True):
     """What `setup` would do on one machine. With a refusal nothing is done."""
 
     name: str
@@ -106,8 +101,7 @@ class Plan:
         return tuple(step for step in self.steps if step.state == TODO)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Option:
+class Option(Struct, frozen=True, kw_only=True):
     """A stack that could be set up on this machine, as `gpudoctor setup` without a stack recommends it."""
 
     name: str
@@ -117,8 +111,7 @@ class Option:
     command: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recommendation:
+class Recommendation(Struct, frozen=True, kw_only=True):
     """The stack to set up, the second choice, and what speaks against others."""
 
     first: Option | None

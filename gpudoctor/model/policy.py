@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from gpudoctor.model.condition import Condition
 
@@ -20,8 +20,7 @@ VERSIONS = {
 """Keys of [versions]: the fact that each asks for, and its layer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Count:
+class Count(Struct, frozen=True):
     """At least so many items of the records fact `of` satisfy `where`, whose leaves name `item.field`."""
 
     of: str
@@ -30,8 +29,7 @@ class Count:
     at_least: int
 
 
-@dataclass(frozen=True, slots=True)
-class Reached:
+class Reached(Struct, frozen=True):
     """On every device that was measured, the fastest of the measurements that satisfy `where` reaches `at_least`, in `unit`.
 
     `where` names fields of `measurement`. Nothing measured that fits: it cannot be told.
@@ -45,8 +43,7 @@ class Reached:
     """The command whose output would decide the demand."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Demand:
+class Demand(Struct, frozen=True, kw_only=True):
     """One condition that a policy demands of a machine."""
 
     name: str

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from gpudoctor.model.measurement import Measurement
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PublishedNumber:
+class PublishedNumber(Struct, frozen=True, kw_only=True):
     """One published number, compared with the measurement."""
 
     id: str
@@ -25,8 +24,7 @@ class PublishedNumber:
     """What differs from the publication: 'batch 16 then, 1 now'."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableRow:
+class TableRow(Struct, frozen=True, kw_only=True):
     """One row. `note`: a remark on the row. `relative`: the throughput divided by that of the given report."""
 
     measured: Measurement
@@ -35,8 +33,7 @@ class TableRow:
     relative: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableMeasured:
+class TableMeasured(Struct, frozen=True, kw_only=True):
     """The whole table. `relations`: sentences of the publication that compare two situations."""
 
     id: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from gpudoctor.model.check import Source
 from gpudoctor.model.condition import Condition
@@ -18,8 +19,7 @@ PARTS = ("nvidia-driver", "amd-driver", "intel-kernel", "intel-access", "environ
 ADDRESS_KINDS = ("apt", "dnf", "python-index", "download")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Address:
+class Address(Struct, frozen=True, kw_only=True):
     """A place that packages are downloaded from (recipes/addresses.toml). `--mirror NAME=URL` replaces `url`.
 
     `key_url` and `fingerprint` (40 hexadecimal digits of the primary key) belong to repositories of system packages only.
@@ -37,8 +37,7 @@ class Address:
     """The source that documents the address."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepTemplate:
+class StepTemplate(Struct, frozen=True, kw_only=True):
     """One [[step]]. `settings` are the keys of its kind; their texts are templates over facts.
 
     Where `when` is false or unknown, the step is left out. Where `done` is true, it is shown as done and not carried out.
@@ -53,16 +52,14 @@ class StepTemplate:
     done: Condition | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Include:
+class Include(Struct, frozen=True, kw_only=True):
     """[[step]] with do = "recipe": the steps of another recipe, which is chosen for this machine, are inserted here."""
 
     name: str
     when: Condition | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gate:
+class Gate(Struct, frozen=True, kw_only=True):
     """[[gate]]: a precondition. Where it is false, the level `refuse` stops the plan, and `warn` adds a warning to it."""
 
     holds: Condition
@@ -71,16 +68,14 @@ class Gate:
     advice: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Remark:
+class Remark(Struct, frozen=True, kw_only=True):
     """[[remark]]: a line for the person, shown where `when` is true or missing."""
 
     text: str
     when: Condition | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanExample:
+class PlanExample(Struct, frozen=True, kw_only=True):
     """[[example]]: facts for which this recipe must be chosen, and the titles of the steps that remain to be done, in order."""
 
     name: str
@@ -88,8 +83,7 @@ class PlanExample:
     steps: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recipe:
+class Recipe(Struct, frozen=True, kw_only=True):
     """One file recipes/<name>/<id>.toml. Of the applicable recipes of one name, the one with the lowest rank is taken."""
 
     id: str
@@ -113,8 +107,7 @@ class Recipe:
     """The supported systems in words: 'Ubuntu 24.04', 'WSL2', 'any Linux'."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecipeBook:
+class RecipeBook(Struct, frozen=True, kw_only=True):
     """All recipes, and the addresses that their steps refer to by name."""
 
     recipes: tuple[Recipe, ...]

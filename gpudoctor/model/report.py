@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from gpudoctor.model.check import Advice
 from gpudoctor.model.condition import Verdict
@@ -20,8 +21,7 @@ VERDICTS = ("ok", "broken", "incomplete", "unknown", "not-applicable")
 """The verdicts on a stack as a whole."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(Struct, frozen=True, kw_only=True):
     """One cause of trouble on the machine. `caused_by` is the key of the finding that it follows from."""
 
     id: str
@@ -49,8 +49,7 @@ class Finding:
     """The number of letters that the matching signature requires. Of two findings on one message, the more specific is listed first."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LayerResult:
+class LayerResult(Struct, frozen=True, kw_only=True):
     """The state of one layer of a stack, with the reason in words."""
 
     layer: str
@@ -59,8 +58,7 @@ class LayerResult:
     detail: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StackResult:
+class StackResult(Struct, frozen=True, kw_only=True):
     """The verdict on one stack, with its layers from the device upwards."""
 
     stack: str
@@ -79,8 +77,7 @@ class StackResult:
         return next((rung.layer for rung in self.layers if rung.status == "broken"), None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trace:
+class Trace(Struct, frozen=True, kw_only=True):
     """How one check was decided for one subject, for --why."""
 
     check: str
@@ -97,8 +94,7 @@ class Trace:
     """For a demand of a policy, its place as file:line."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class Report(Struct, frozen=True, kw_only=True):
     """Everything that was found out about one machine or text. `created` is a time in UTC: 2026-11-20T10:00:00Z."""
 
     tool_version: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 Literals = tuple[tuple[str, ...], ...]
 """A list of alternatives: each outer entry must occur, by any of its inner literals, which are lower case. A literal matches whole
@@ -17,8 +18,7 @@ information line; a row of a listing; source code or configuration; a typed comm
 TROUBLE = (FAILURE, COMPLAINT)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Signature:
+class Signature(Struct, frozen=True, kw_only=True):
     """One way in which a problem shows in a text.
 
     The literals of `text` must occur within `within` lines of each other, one of those lines in one of the `roles`; those of `none_of` must
@@ -34,8 +34,7 @@ class Signature:
     roles: tuple[str, ...] = TROUBLE
 
 
-@dataclass(frozen=True, slots=True)
-class Numbered:
+class Numbered(Struct, frozen=True):
     """A line of a text and its number, counted from 1.
 
     Messages of the machine's own tools are not part of a text: they have numbers below 0, and `source` names the tool.
@@ -46,8 +45,7 @@ class Numbered:
     source: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
+class Hit(Struct, frozen=True, kw_only=True):
     """A place where a signature matched. `strength` is the number of letters that the signature requires, `captures` the content of its
     groups, `role` that of the line. `distinct`: the words belong to this program or stack and not to any program."""
 

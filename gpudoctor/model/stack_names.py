@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StackNames:
+class StackNames(Struct, frozen=True, kw_only=True):
     """The table [names]. Stacks of one `kin` may be proposed for a misspelt name together; stacks of different kin never are."""
 
     aliases: tuple[str, ...] = ()

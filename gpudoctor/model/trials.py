@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from gpudoctor.model.condition import Condition
 
@@ -12,8 +13,7 @@ HELPS, HARMS, SAME, UNCLEAR, WRONG, FAILED = "helps", "harms", "no difference", 
 NOT_POSSIBLE, BY_HAND = "not possible", "by hand"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
+class Trial(Struct, frozen=True, kw_only=True):
     """A row of gpudoctor/data/trials.toml: where a fix applies, and what it sets or removes."""
 
     id: str
@@ -45,8 +45,7 @@ class Trial:
     """Why the fix cannot be tried automatically; a person can apply it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrialResult:
+class TrialResult(Struct, frozen=True, kw_only=True):
     """The comparison with and without a fix. `speed_up` is the time without it divided by the time with it; `low` and `high` are the
     ends of its 95 % confidence interval. Times are in milliseconds per step (or of the first step)."""
 

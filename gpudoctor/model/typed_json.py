@@ -1,17 +1,19 @@
 """JSON documents described by types: the rules that a type can carry, and the one reader of what somebody else wrote.
 
-A document is a TypedDict, or a dataclass where the program works with objects. `docs/json_schemas.py` makes the published JSON Schemas
+A document is a TypedDict, or a msgspec.Struct where the program works with objects. `docs/json_schemas.py` makes the published JSON Schemas
 from the same types, so that what is written, what is read and what is published cannot differ.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import MISSING, fields, is_dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints, is_typeddict
+
+from msgspec import Struct
+from msgspec.structs import fields
 
 _T = TypeVar("_T")
 _Class = TypeVar("_Class", bound=type)
@@ -60,7 +62,7 @@ Rule = Never | Given | OneOf
 class Shape:
     """What an object's type cannot say in its fields.
 
-    `open`: the schema allows further keys. `optional`: fields of a dataclass that a document may lack; those of a TypedDict are those of
+    `open`: the schema allows further keys. `optional`: fields of a Struct that a document may lack; those of a TypedDict are those of
     a base with total=False. `size`: JSON Schema's words for the number of keys.
     """
 
@@ -76,7 +78,7 @@ _SHAPES: dict[Any, Shape] = {}
 def shaped(
     *rules: Rule, open: bool = False, optional: Collection[str] = (), size: Mapping[str, int] | None = None
 ) -> Callable[[_Class], _Class]:  # fmt: skip
-    """Decorates a dataclass or a TypedDict with its Shape."""
+    """Decorates a Struct or a TypedDict with its Shape."""
 
     def keep(kind: _Class) -> _Class:
         _SHAPES[kind] = Shape(*rules, open=open, optional=optional, size=size)
@@ -90,6 +92,11 @@ def shape_of(kind: Any) -> Shape:
     return _SHAPES.get(kind, Shape())
 
 
+def is_record(kind: Any) -> bool:
+    """Whether a type is a Struct: an object of the program."""
+    return isinstance(kind, type) and issubclass(kind, Struct)
+
+
 @cache
 def hints_of(kind: Any) -> dict[str, Any]:
     """The fields of an object's type with their annotations, limits included."""
@@ -98,15 +105,15 @@ def hints_of(kind: Any) -> dict[str, Any]:
 
 def required_keys(kind: Any) -> list[str]:
     """The keys that a document of the type must have, in the order of its fields."""
-    optional = shape_of(kind).optional if is_dataclass(kind) else kind.__optional_keys__
+    optional = shape_of(kind).optional if is_record(kind) else kind.__optional_keys__
     return [name for name in hints_of(kind) if name not in optional]
 
 
 def read(kind: type[_T], value: Any, where: str = "") -> _T:
-    """`value` (what json.loads gave) as `kind`: a TypedDict is the same tables, checked; a dataclass is built, with tuples for lists.
+    """`value` (what json.loads gave) as `kind`: a TypedDict is the same tables, checked; a Struct is built, with tuples for lists.
 
     `where` is the path of `value` in its document. Keys that the type does not name are passed over, since a later version may have
-    added them; a dataclass takes its default for a key that is missing. Raises TypedJsonError, which names the key and what was expected.
+    added them; a Struct takes its default for a key that is missing. Raises TypedJsonError, which names the key and what was expected.
     """
     return cast(_T, _read(kind, value, where))
 
@@ -123,7 +130,7 @@ def _read(kind: Any, value: Any, where: str) -> Any:
         return value
     if origin in (Union, UnionType):
         return _read_union(get_args(kind), value, where)
-    if is_dataclass(kind) or is_typeddict(kind):
+    if is_record(kind) or is_typeddict(kind):
         return _read_object(kind, value, where)
     if origin in (list, tuple, Sequence):
         if not isinstance(value, list):
@@ -157,15 +164,16 @@ def _alike(kind: Any, value: Any) -> bool:
         return _alike(get_args(kind)[0], value)
     if origin in (list, tuple, Sequence):
         return isinstance(value, list)
-    if origin in (dict, Mapping) or is_dataclass(kind) or is_typeddict(kind):
+    if origin in (dict, Mapping) or is_record(kind) or is_typeddict(kind):
         return isinstance(value, Mapping)
     return kind is Any or type(value) is kind or (kind is float and type(value) is int)
 
 
-def _demanded(kind: Any) -> Iterable[str]:
+@cache
+def _demanded(kind: Any) -> Sequence[str]:
     """The keys without which an object cannot be read: those without a default."""
-    if is_dataclass(kind):
-        return (field.name for field in fields(kind) if field.default is MISSING and field.default_factory is MISSING)
+    if is_record(kind):
+        return [field.name for field in fields(kind) if field.required]
     return required_keys(kind) if is_typeddict(kind) else ()
 
 
@@ -189,7 +197,7 @@ def _read_object(kind: Any, value: Any, where: str) -> Any:
     for rule in shape_of(kind).rules:
         if broken := _broken(rule, value):
             raise TypedJsonError(f"{where or 'the document'}: {broken}")
-    return cast(Any, kind)(**found) if is_dataclass(kind) else {**value, **found}
+    return cast(Any, kind)(**found) if is_record(kind) else {**value, **found}
 
 
 def _broken(rule: Rule, value: Mapping[str, Any]) -> str:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpudoctor.model.report import Report
 from gpudoctor.privacy.redactor import Redactor
 
-_T = TypeVar("_T")
+_T = TypeVar("_T", bound=Struct)
 _OURS = frozenset({"id", "key", "severity", "layer", "stacks", "stack", "status", "verdict", "confidence", "sources", "caused_by", "recipe",
                    "tool_version", "created", "origin", "summary", "catalogue_version", "traces"})  # fmt: skip
 """Fields whose words are those of the catalogue, not of a machine. Traces never leave."""
@@ -22,16 +24,15 @@ def redact_report(report: Report, hide: Redactor) -> Report:
 
 def _redacted(value: _T, hide: Redactor) -> _T:
     changes: dict[str, Any] = {}
-    assert is_dataclass(value)
-    for each in fields(value):
-        inner = getattr(value, each.name)
-        if each.name not in _OURS:
-            changes[each.name] = _any(each.name, inner, hide)
-    return replace(value, **changes)  # type: ignore[type-var]
+    for each in value.__struct_fields__:
+        inner = getattr(value, each)
+        if each not in _OURS:
+            changes[each] = _any(each, inner, hide)
+    return replace(value, **changes)
 
 
 def _any(name: str, value: Any, hide: Redactor) -> Any:
-    if is_dataclass(value) and not isinstance(value, type):
+    if isinstance(value, Struct):
         return _redacted(value, hide)
     if isinstance(value, (list, tuple)):
         kept = [_any(name, item, hide) for item in value]

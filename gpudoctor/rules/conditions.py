@@ -28,11 +28,10 @@ def did_you_mean(word: str, choices: Any) -> str:
     return f" (did you mean '{near[0]}'?)" if near else ""
 
 
-def parse(table: Any, path: str, items: Mapping[str, str], trusted: bool = False) -> Condition:
+def parse(table: Any, path: str, items: Mapping[str, str]) -> Condition:
     """The condition of a table.
 
-    `items` gives, for each fact of kind records, the name of one item: {'gpus': 'gpu'}. `trusted`: the table comes from a compiled
-    catalogue, whose patterns and versions were validated when it was compiled.
+    `items` gives, for each fact of kind records, the name of one item: {'gpus': 'gpu'}.
     """
     if not isinstance(table, Mapping):
         raise ConditionError(path, f"a condition is a table, not {type(table).__name__}")
@@ -41,28 +40,43 @@ def parse(table: Any, path: str, items: Mapping[str, str], trusted: bool = False
     if groups:
         if len(keys) > 1:
             raise ConditionError(path, f"'{groups[0]}' stands alone; move {sorted(keys - {groups[0]})} into a part of its own")
-        return _group(groups[0], table[groups[0]], path, items, trusted)
-    return _leaf(table, path, trusted)
+        return _group(groups[0], table[groups[0]], path, items)
+    return _leaf(table, path)
 
 
-def _group(kind: str, inner: Any, path: str, items: Mapping[str, str], trusted: bool) -> Condition:
+def parse_valid(table: Mapping[str, Any], items: Mapping[str, str]) -> Condition:
+    """The same for a table of the compiled catalogue, which was parsed when it was compiled. KeyError for any other."""
+    if len(table) > 1:
+        ((name, value),) = ((key, value) for key, value in table.items() if key != "fact")
+        if name in STATES:
+            return Leaf(table["fact"], name)
+        return Leaf(table["fact"], name.removesuffix("_fact"), other=value) if name.endswith("_fact") else Leaf(table["fact"], name, value)
+    ((kind, inner),) = table.items()
+    if kind == "some":
+        return AnyItem(inner["of"], items[inner["of"]], parse_valid(inner["where"], items))
+    if kind == "not":
+        return Combination("not", (parse_valid(inner, items),))
+    return Combination(kind, tuple([parse_valid(part, items) for part in inner]))  # type: ignore[arg-type]
+
+
+def _group(kind: str, inner: Any, path: str, items: Mapping[str, str]) -> Condition:
     here = f"{path}.{kind}"
     if kind == "not":
-        return Combination("not", (parse(inner, here, items, trusted),))
+        return Combination("not", (parse(inner, here, items),))
     if kind == "some":
         if not isinstance(inner, Mapping) or set(inner) != {"of", "where"}:
             raise ConditionError(here, "takes of = 'a records fact' and where = { condition }")
         of = inner["of"]
         if of not in items:
             raise ConditionError(f"{here}.of", f"'{of}' is no records fact{did_you_mean(str(of), items)}")
-        return AnyItem(of, items[of], parse(inner["where"], f"{here}.where", items, trusted))
+        return AnyItem(of, items[of], parse(inner["where"], f"{here}.where", items))
     if not isinstance(inner, list):
         raise ConditionError(here, "takes a list of conditions")
-    parts = tuple(parse(part, f"{here}[{number}]", items, trusted) for number, part in enumerate(inner))
+    parts = tuple(parse(part, f"{here}[{number}]", items) for number, part in enumerate(inner))
     return Combination("all", parts) if kind == "all" else Combination("any", parts)
 
 
-def _leaf(table: Mapping[str, Any], path: str, trusted: bool) -> Leaf:
+def _leaf(table: Mapping[str, Any], path: str) -> Leaf:
     fact = table.get("fact")
     if not isinstance(fact, str):
         raise ConditionError(path, "needs fact = 'a.name', or one of all, any, not, some")
@@ -81,8 +95,7 @@ def _leaf(table: Mapping[str, Any], path: str, trusted: bool) -> Leaf:
     if name not in OPERATORS:
         known = [*OPERATORS, *STATES, *(f"{op}_fact" for op in WITH_FACT)]
         raise ConditionError(path, f"unknown operator '{name}'{did_you_mean(name, known)}")
-    if not trusted:
-        _check_value(name, value, f"{path}.{name}")
+    _check_value(name, value, f"{path}.{name}")
     return Leaf(fact, name, value)
 
 

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
+
+from msgspec import Struct
 
 from gpudoctor.rules.versions import compare_dotted, dotted, in_release
 
 Test = Callable[[Any, Any], bool | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Operator:
+class Operator(Struct, frozen=True):
     """A test of a fact's value, the types of value that it takes, and its English phrase."""
 
     test: Test

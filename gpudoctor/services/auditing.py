@@ -8,8 +8,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 
+from msgspec import Struct
+from msgspec.structs import replace
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -39,8 +40,7 @@ class BackendUnknown(Exception):
     """The devices of the machine could not be determined, so that there is no backend to audit for."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuditRequest:
+class AuditRequest(Struct, frozen=True, kw_only=True):
     """What `audit` was asked. Without `files`, the packages of the target environment are audited."""
 
     files: Sequence[str] = ()

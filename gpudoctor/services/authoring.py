@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from gpudoctor.diagnosis.examples import outcome_of, prepared
 from gpudoctor.facts import vocabulary
@@ -31,8 +32,7 @@ from gpudoctor.setup.steps import kind_named
 from gpudoctor.system.null_host import NoHost
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LintRequest:
+class LintRequest(Struct, frozen=True, kw_only=True):
     """The catalogue to look through: the checks of this checkout, and further folders."""
 
     checks: Sequence[str] = ()
@@ -40,24 +40,21 @@ class LintRequest:
     """The id of one check or stack; None is all of them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewRequest:
+class ReviewRequest(Struct, frozen=True, kw_only=True):
     """As of which day (YYYY-MM-DD) a check is due to be read again."""
 
     today: str
     checks: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExampleRequest:
+class ExampleRequest(Struct, frozen=True, kw_only=True):
     """The check whose examples are to be run."""
 
     check: str
     checks: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewCheckRequest:
+class NewCheckRequest(Struct, frozen=True, kw_only=True):
     """The check to begin, with the day (YYYY-MM-DD) on which its sources are read."""
 
     check: str
@@ -68,8 +65,7 @@ class NewCheckRequest:
     """The catalogue to write to; None is that of this checkout."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MachinesRequest:
+class MachinesRequest(Struct, frozen=True, kw_only=True):
     """A folder of recorded machines, the folder of an earlier catalogue, and further folders beside the present one."""
 
     machines: str
@@ -77,8 +73,7 @@ class MachinesRequest:
     checks: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ExampleResult:
+class ExampleResult(Struct, frozen=True):
     """One example of a check: the expected outcome and the real one."""
 
     example: str
@@ -248,8 +243,7 @@ def planned_titles(name: str, given: Mapping[str, Any], book: RecipeBook) -> tup
     return plan.recipe, titles
 
 
-@dataclass(frozen=True, slots=True)
-class Changed:
+class Changed(Struct, frozen=True):
     """The effect of a changed catalogue on one recorded machine."""
 
     machine: str

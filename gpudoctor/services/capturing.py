@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from gpudoctor import __version__
 from gpudoctor.capture.archive import capture_entries, check_output, write_entries
@@ -29,8 +30,7 @@ from gpudoctor.system.state_folder import state_folder
 from gpudoctor.system.system_names import Names, of_this_machine, together
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaptureRequest:
+class CaptureRequest(Struct, frozen=True, kw_only=True):
     """What `capture` is to record, and the archive or folder to write."""
 
     output: str
@@ -44,8 +44,7 @@ class CaptureRequest:
     """What is recorded in the place of this machine."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Captured:
+class Captured(Struct, frozen=True, kw_only=True):
     """What was written: the number of recorded commands and files, and of replacements by their kind."""
 
     commands: int
@@ -55,8 +54,7 @@ class Captured:
     """Why the list of pseudonyms could not be saved."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
+class Recorded(Struct, frozen=True):
     """A recording of this machine before redaction."""
 
     gathered: Gathered

@@ -4,41 +4,40 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import force_setattr, replace
 
 from gpudoctor import __version__
 from gpudoctor.capture.open_host import open_host
-from gpudoctor.capture.recorded_host import RecordedHost
+from gpudoctor.diagnosis.candidates import may_speak_by_facts, speaks_without_a_message
 from gpudoctor.diagnosis.diagnose import Hits, diagnose, in_reading_order
 from gpudoctor.diagnosis.ladders import demote_unused, first_broken, ladder, used_stacks
-from gpudoctor.diagnosis.messages import hits_in, may_show, may_speak_by_facts, speaks_without_a_message
 from gpudoctor.diagnosis.summary import fact_tree, headline, not_looked_at, unknown_facts
 from gpudoctor.facts import vocabulary
 from gpudoctor.facts.collect import Gathered, gather
 from gpudoctor.facts.derive import measured, package_commands, pip_commands
 from gpudoctor.facts.measurement_store import LastRun, last_measurements, recorded_runs
-from gpudoctor.facts.report_facts import told as told_facts
 from gpudoctor.facts.tool_messages import said
 from gpudoctor.knowledge.compiled_catalogue import Entry
 from gpudoctor.knowledge.loader import load_catalogue, our_catalogue
 from gpudoctor.knowledge.stack_names import every_name, stack_of, suggestion
 from gpudoctor.knowledge.structure import DataError
-from gpudoctor.model.bounds import TooComplex, check_toml
 from gpudoctor.model.check import Catalogue
 from gpudoctor.model.deadline import Deadline
-from gpudoctor.model.facts import Facts, Known
+from gpudoctor.model.facts import Fact, Facts, Known
 from gpudoctor.model.report import Finding, Report, StackResult, Trace
 from gpudoctor.rules.conditions import did_you_mean
-from gpudoctor.rules.signatures import SearchedText
 from gpudoctor.system.host import CaptureError, DoorError, Host
-from gpudoctor.system.report_file import read_report
 
 if TYPE_CHECKING:
     from gpudoctor.model.measurement import Measurement
     from gpudoctor.model.policy import Demand
     from gpudoctor.model.report_document import ReportDocument
+    from gpudoctor.rules.signatures import SearchedText
     from gpudoctor.system.doors.door import Wanted
 
 
@@ -54,8 +53,7 @@ BAD_INPUT = (CaptureError, DataError, DoorError, RequestError)
 """Errors that a caller shows as one line: some input cannot be used."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckRequest:
+class CheckRequest(Struct, frozen=True, kw_only=True):
     """What `check` was asked. `budget` is in seconds; None is 30, or 3 with `quick`."""
 
     capture: str | None = None
@@ -77,7 +75,7 @@ class CheckRequest:
 
     def __post_init__(self) -> None:
         if self.stack is not None:  # by whatever name: `cuda`, `nvidia` and `torch-cuda` are one
-            object.__setattr__(self, "stack", stack_of(self.stack))
+            force_setattr(self, "stack", stack_of(self.stack))
 
 
 def catalogue(extra: Sequence[str] = (), wanted: Iterable[Entry] | None = None) -> Catalogue:
@@ -93,6 +91,8 @@ def speaking_by_facts(facts: Facts) -> list[Entry]:
 
 def speaking_by_messages(text: SearchedText) -> list[Entry]:
     """The checks of ours of which the text holds all literals of a signature."""
+    from gpudoctor.diagnosis.messages import may_show  # late: most machines have no text
+
     entries = our_catalogue(vocabulary.items()).with_words(text.words)
     if text.long:
         text.look_for(literal for entry in entries for choices in entry["head"]["signature"] for choice in choices for literal in choice)
@@ -113,7 +113,8 @@ def open_for(request: CheckRequest) -> Host:
 def check(request: CheckRequest, progress: Callable[[str], None] | None = None) -> Report:
     """Examines a machine and returns the report. Raises BAD_INPUT."""
     began = time.monotonic()
-    told = read_report(request.capture) if request.capture else None
+    told = _report_in(request.capture) if request.capture else None
+    host = None if told is not None or request.door is not None else open_for(request)
     knowledge = _asked_by_name(request)
     demands = _demands(request.expect) if request.expect else ()
     if told is not None:
@@ -121,12 +122,18 @@ def check(request: CheckRequest, progress: Callable[[str], None] | None = None) 
     elif request.door is not None:
         looked = gather_behind(request, progress)
     else:
-        host = open_for(request)
+        assert host is not None
         looked = gather_machine(host, "capture" if request.capture else host.origin, progress, live=request.capture is None)
     if knowledge is None:
         knowledge = catalogue(request.checks, speaking_by_facts(looked.gathered.facts))
     report = diagnosed_report(looked, knowledge, request, demands)
     return replace(narrowed(report, request.stack) if request.stack else report, seconds=time.monotonic() - began)
+
+
+def _report_in(path: str) -> ReportDocument | None:
+    from gpudoctor.system.report_file import read_report  # late: not for this machine
+
+    return read_report(path)
 
 
 def _asked_by_name(request: CheckRequest) -> Catalogue | None:
@@ -150,8 +157,7 @@ def narrowed(report: Report, stack: str) -> Report:
     return replace(report, stacks=tuple(ladders), findings=tuple(findings), summary=_summary(findings, ladders))
 
 
-@dataclass(frozen=True, slots=True)
-class GatheredMachine:
+class GatheredMachine(Struct, frozen=True):
     """The facts of a machine, where they come from (live, capture or text), and its earlier measurements."""
 
     gathered: Gathered
@@ -170,6 +176,8 @@ def diagnosed_report(looked: GatheredMachine, knowledge: Catalogue, request: Che
 
 def gather_report(document: ReportDocument) -> GatheredMachine:
     """The facts and measurements of a report, in the place of a machine."""
+    from gpudoctor.facts.report_facts import told as told_facts  # late: as for all that is not this machine
+
     of_today = document["tool"]["version"] == __version__
     facts = told_facts(document["facts"], document.get("unknown", {}), of_today=of_today)
     return GatheredMachine(facts, "capture", tuple(document["measurements"]))
@@ -177,19 +185,24 @@ def gather_report(document: ReportDocument) -> GatheredMachine:
 
 def gather_machine(host: Host, origin: str, progress: Callable[[str], None] | None = None, *, live: bool) -> GatheredMachine:
     """All facts of a machine, and its earlier measurements: of the last `validate` here, or those in its recording."""
-    given = None
-    if isinstance(host, RecordedHost) and host.in_container:
-        from gpudoctor.services.beside import recorded  # late: most recordings are of a machine
-
-        given = recorded(host.beside())
-    gathered = gather(host, progress, given=given, deadline=None if live else Deadline())
+    from_beside = getattr(host, "beside", None)
+    gathered = gather(host, progress, given=None if from_beside is None else _beside(from_beside()), deadline=None if live else Deadline())
     if live:
         return GatheredMachine(
             gathered, origin, recall_measurements(gathered, last_measurements(gathered.facts)) if host.origin == "live" else ()
         )
-    return GatheredMachine(
-        gathered, origin, recall_measurements(gathered, recorded_runs(host.measurements() if isinstance(host, RecordedHost) else None))
-    )
+    from gpudoctor.capture.recorded_host import RecordedHost  # late: not for this machine
+
+    recorded = recorded_runs(host.measurements() if isinstance(host, RecordedHost) else None)
+    return GatheredMachine(gathered, origin, recall_measurements(gathered, recorded))
+
+
+def _beside(recording: object) -> Mapping[str, Fact] | None:
+    if recording is None:
+        return None
+    from gpudoctor.services.beside import recorded  # late: most recordings are of a machine
+
+    return recorded(recording)
 
 
 def gather_behind(request: CheckRequest, progress: Callable[[str], None] | None = None) -> GatheredMachine:
@@ -227,6 +240,9 @@ def match_tool_messages(facts: Facts, knowledge: Catalogue, deadline: Deadline) 
     lines = said(facts)
     if not lines:
         return knowledge, {}
+    from gpudoctor.diagnosis.messages import hits_in  # late: most machines have no failed tool
+    from gpudoctor.rules.signatures import SearchedText
+
     text, there = SearchedText(lines, deadline=deadline), {check.id for check in knowledge.checks}
     told = catalogue(wanted=[entry for entry in speaking_by_messages(text) if entry["head"]["id"] not in there])
     knowledge = replace(knowledge, checks=(*knowledge.checks, *told.checks))
@@ -235,6 +251,7 @@ def match_tool_messages(facts: Facts, knowledge: Catalogue, deadline: Deadline) 
 
 def _demands(policy: str) -> Sequence[Demand]:
     from gpudoctor.knowledge.policy import read_policy
+    from gpudoctor.model.bounds import TooComplex, check_toml
     from gpudoctor.system.project_files import read_given
 
     if os.path.isfile(policy):
@@ -273,18 +290,10 @@ def report_from_facts(
     """From facts and catalogue to the report; besides them only the clock is read. `hits`: the messages in a text, or in the output of
     the machine's tools."""
     facts = gathered.facts
-    used = used_stacks(knowledge.stacks, facts)
-    ignored = frozenset(knowledge.redirects.get(name) or name for name in request.ignore)
-    found, traces = diagnose(knowledge.checks, facts, ignored, hits)
-    unmet, undetermined, weighed = _of_the_policy(demands, facts)
-    wanted = used | {request.stack} if request.stack else used
-    manager = str(facts.value("packages.manager") or "")
-    # The interpreter that a pasted text names is somebody else's.
-    python = pip_commands.examined(facts) if origin != "text" else None
-    told = [_for_this_system(finding, manager, python) for finding in demote_unused(found, knowledge.stacks, used, request.stack)]
-    findings = in_reading_order(told + unmet, wanted)
+    judged = judge(facts, knowledge, request, origin, demands, hits)
+    findings = judged.findings
     ladders = [
-        ladder(stack, facts, findings, stack.stack in used, origin, asked=stack.stack == request.stack) for stack in knowledge.stacks
+        ladder(stack, facts, findings, stack.stack in judged.used, origin, asked=stack.stack == request.stack) for stack in knowledge.stacks
     ]
     if request.stack:
         ladders.sort(key=lambda result: result.stack != request.stack)
@@ -294,14 +303,41 @@ def report_from_facts(
         facts=fact_tree(facts, vocabulary.specs()), unknown=unknown_facts(facts),
         stacks=tuple(_in_order(ladders, findings)), findings=tuple(findings),
         summary=_summary(findings, ladders), headline=headline(facts), not_looked_at=unread, incomplete=incomplete,
-        traces=(*traces, *weighed), catalogue_version=knowledge.version, undetermined=tuple(undetermined),
+        traces=tuple(judged.traces), catalogue_version=knowledge.version, undetermined=tuple(judged.undetermined),
     )  # fmt: skip
 
 
-def _for_this_system(finding: Finding, manager: str, python: pip_commands.Interpreter | None) -> Finding:
-    """The finding with its commands in the syntax of the system's package manager, and for the interpreter that was examined."""
+class Judged(Struct, frozen=True, kw_only=True):
+    """The findings in reading order, how each check was decided, the demands that could not be judged, and the stacks that are used."""
+
+    findings: list[Finding]
+    traces: list[Trace]
+    undetermined: list[str]
+    used: AbstractSet[str]
+
+
+def judge(
+    facts: Facts, knowledge: Catalogue, request: CheckRequest, origin: str, demands: Sequence[Demand] = (), hits: Hits | None = None
+) -> Judged:
+    """The findings on the facts, without the ladders of the stacks."""
+    used = used_stacks(knowledge.stacks, facts)
+    ignored = frozenset(knowledge.redirects.get(name) or name for name in request.ignore)
+    found, traces = diagnose(knowledge.checks, facts, ignored, hits)
+    unmet, undetermined, weighed = _of_the_policy(demands, facts)
+    wanted = used | {request.stack} if request.stack else used
+    manager = str(facts.value("packages.manager") or "")
+    # The interpreter that a pasted text names is somebody else's.
+    python = pip_commands.examined(facts) if origin != "text" else None
+    platform = str(facts.value("platform.kind") or "")
+    told = [_for_this_system(finding, manager, platform, python) for finding in demote_unused(found, knowledge.stacks, used, request.stack)]
+    findings = in_reading_order(told + unmet, wanted)
+    return Judged(findings=findings, traces=[*traces, *weighed], undetermined=undetermined, used=used)
+
+
+def _for_this_system(finding: Finding, manager: str, platform: str, python: pip_commands.Interpreter | None) -> Finding:
+    """The finding with its commands in the syntax of the system's shell and package manager, and for the interpreter that was examined."""
     before = package_commands.here(finding.advice.commands, manager)
-    commands = pip_commands.here(before, python)
+    commands = pip_commands.here(pip_commands.quoted_for(platform, before), python)
     text = pip_commands.in_words(finding.advice.text, before, commands)
     gather_machine = pip_commands.here((finding.look,), python)[0]
     return replace(finding, look=gather_machine, advice=replace(finding.advice, text=text, commands=commands))

@@ -6,8 +6,9 @@ import os
 import re
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
+
+from msgspec import Struct
 
 from gpudoctor.diagnosis.changes import Knowledge, compare
 from gpudoctor.facts import vocabulary
@@ -19,10 +20,11 @@ from gpudoctor.model.report import Report
 from gpudoctor.reporters.report import json_report
 from gpudoctor.rules.templates import fields_of
 from gpudoctor.services import checking
-from gpudoctor.system.check_history import History, Kept, switched_off, target_of
+from gpudoctor.system.check_history import History, Kept, target_of
 from gpudoctor.system.host import CaptureError
 from gpudoctor.system.memory_limit import limited_memory
 from gpudoctor.system.report_file import LARGEST, decoded, read_report, report_in, typed_report
+from gpudoctor.system.state_folder import switched_off
 
 if TYPE_CHECKING:
     from gpudoctor.model.report_document import ReportDocument
@@ -31,16 +33,14 @@ IN_ARCHIVE = "report.json"
 Progress = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(Struct, frozen=True):
     """A report as JSON, and the name that it is shown by."""
 
     document: ReportDocument
     name: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DiffRequest:
+class DiffRequest(Struct, frozen=True, kw_only=True):
     """The two sides of a comparison: each a report, an archive of `gpudoctor report`, a capture, or @N of the history.
 
     Without `after` it is this machine now; without both, this machine against the last run of the same environment without an error.
@@ -56,8 +56,7 @@ class DiffRequest:
     ignore: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(Struct, frozen=True):
     """What changed, and the two reports."""
 
     diff: Diff
@@ -65,8 +64,7 @@ class Compared:
     after: Loaded
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryRow:
+class HistoryRow(Struct, frozen=True):
     """A run in the history. `number` counts from 1, the newest."""
 
     number: int

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from gpudoctor.benchmark import comparison, fixes_together, job_plan, known_fixes, operators, own_model, sweep, trial_runs, worker_client
 from gpudoctor.benchmark.devices import MeasurementTarget

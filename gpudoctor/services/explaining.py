@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gpudoctor.diagnosis.messages import concerned, hits_in
 from gpudoctor.facts import vocabulary
@@ -40,8 +41,7 @@ TELLING = 10
 """The number of letters from which a plain word is rare enough to search for in a log of any size ("error" and "fails" are not)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExplainRequest:
+class ExplainRequest(Struct, frozen=True, kw_only=True):
     """A text of any size, and the checks to add and to leave out, as for `check`."""
 
     text: Iterable[bytes]
@@ -57,8 +57,7 @@ class ExplainRequest:
     """The outcome of every check is wanted, not only of those that can have a finding."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
+class Explanation(Struct, frozen=True, kw_only=True):
     """The report, and what was recognised in the text."""
 
     report: Report
@@ -165,6 +164,8 @@ def _own_report(start: bytes, name: str) -> ReportDocument | None:
 
 def every_anchor(extra: Sequence[str] = ()) -> list[str]:
     """What a long text is searched for: one literal of each signature, but for words that any log is full of."""
+    from pathlib import Path  # late: of a long text only
+
     items = vocabulary.items()
     texts: _Texts = [text for entry in our_catalogue(items).entries() for text in entry["head"].get("signature", ())]
     further = [check for folder in extra for check in read_folder(Path(folder), items)[0]]

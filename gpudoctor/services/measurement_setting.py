@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpudoctor.benchmark import devices, job_plan, own_model
 from gpudoctor.benchmark.devices import MeasurementTarget
@@ -17,8 +18,7 @@ from gpudoctor.system.local_host import LocalHost
 Progress = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MeasurementSetting:
+class MeasurementSetting(Struct, frozen=True, kw_only=True):
     """Where to measure, and with what."""
 
     facts: Facts

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpudoctor.diagnosis.examples import PreparedExample, outcome_of, prepared
 from gpudoctor.knowledge.lint import example_facts
@@ -15,8 +17,7 @@ from gpudoctor.model.signature import Literals, Signature
 _Part = TypeVar("_Part")
 
 
-@dataclass(frozen=True, slots=True)
-class Mutant:
+class Mutant(Struct, frozen=True):
     """A mutant. `without` names the missing part as a person finds it in the file."""
 
     without: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from gpudoctor.diagnosis.advice.recommendation import recommend
 from gpudoctor.facts.collect import gather
@@ -15,16 +15,14 @@ from gpudoctor.services import checking
 _ASKED = "gpudoctor"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OverviewRequest:
+class OverviewRequest(Struct, frozen=True, kw_only=True):
     """What `gpudoctor` without a command looks at."""
 
     capture: str | None = None
     """A recorded machine instead of this one."""
 
 
-@dataclass(frozen=True, slots=True)
-class FirstLook:
+class FirstLook(Struct, frozen=True):
     """The findings of a quick look, and a recommendation."""
 
     report: Report

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gpudoctor.capture.archive import zipped
 from gpudoctor.capture.capture_store import MemoryStore, open_store
@@ -28,8 +30,7 @@ FORMATS = ("markdown", "html", "json", "zip")
 Progress = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReportRequest:
+class ReportRequest(Struct, frozen=True, kw_only=True):
     """What `report` was asked. `raw`: nothing is redacted."""
 
     check: checking.CheckRequest
@@ -38,8 +39,7 @@ class ReportRequest:
     """Checks to leave out, with the reasons."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
+class Made(Struct, frozen=True, kw_only=True):
     """Everything that the formats of a report are made from, redacted unless --raw was given."""
 
     report: Report

@@ -6,8 +6,10 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import force_setattr, replace
 
 from gpudoctor.capture.open_host import open_host
 from gpudoctor.diagnosis.advice.recipe_choice import choose
@@ -40,8 +42,7 @@ if TYPE_CHECKING:
 Progress = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SetupRequest:
+class SetupRequest(Struct, frozen=True, kw_only=True):
     """What `setup` was asked. `name` is the name of a recipe (model.check.RECIPES)."""
 
     name: str
@@ -69,12 +70,11 @@ class SetupRequest:
     def __post_init__(self) -> None:
         """Resolves aliases: `nvidia`, `torch-cuda` and `cuda` are one recipe. tensorflow-directml is the recipe directml with a purpose."""
         if named(self.name) == "tensorflow-directml" and self.purpose is None:
-            object.__setattr__(self, "purpose", "tensorflow")
-        object.__setattr__(self, "name", setup_of(self.name, RECIPES))
+            force_setattr(self, "purpose", "tensorflow")
+        force_setattr(self, "name", setup_of(self.name, RECIPES))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecommendRequest:
+class RecommendRequest(Struct, frozen=True, kw_only=True):
     """What `setup` without a stack is asked."""
 
     capture: str | None = None
@@ -83,23 +83,20 @@ class RecommendRequest:
     """As --for takes it: training, inference and others."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recommended:
+class Recommended(Struct, frozen=True):
     """The recommendation, and the machine in one line."""
 
     choice: Recommendation
     machine: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VerifyRequest:
+class VerifyRequest(Struct, frozen=True, kw_only=True):
     """Mirrors that are asked instead of the recipes' own addresses: the table [mirrors] of configuration files."""
 
     mirrors: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
+class Planned(Struct, frozen=True):
     """A plan and what it was made from. `report` is the check before it."""
 
     plan: Plan

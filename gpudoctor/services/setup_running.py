@@ -7,7 +7,8 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpudoctor import __version__
 from gpudoctor.benchmark.first_network import try_network
@@ -25,8 +26,7 @@ from gpudoctor.system.state_folder import state_folder
 from gpudoctor.system.writable_host import ActFailed
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApplyRequest:
+class ApplyRequest(Struct, frozen=True, kw_only=True):
     """A plan that the person agreed to."""
 
     plan: Plan
@@ -34,15 +34,13 @@ class ApplyRequest:
     """No socket is opened: everything comes from a bundle."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UndoRequest:
+class UndoRequest(Struct, frozen=True, kw_only=True):
     """The run to take back; None is the last one that changed something and was not taken back."""
 
     run: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BundleRequest:
+class BundleRequest(Struct, frozen=True, kw_only=True):
     """What to download for a machine without a network, and the folder to put it into."""
 
     plan: Plan
@@ -50,8 +48,7 @@ class BundleRequest:
     folder: str
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """How a run ended. `state`: done, unverified, failed, waiting, undone, kept or nothing. `text` is one line."""
 
     run: int

@@ -6,9 +6,11 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from time import thread_time
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gpudoctor.benchmark import (
     batch_choice,
@@ -62,16 +64,14 @@ IDLE = 20.0
 Progress = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ValidateRequest:
+class ValidateRequest(Struct, frozen=True, kw_only=True):
     python: str | None = None
     devices: tuple[str, ...] = ()
     asked: ValidateOptions = field(default_factory=ValidateOptions)
     ignore: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Validated:
+class Validated(Struct, frozen=True, kw_only=True):
     report: Report
     targets: tuple[MeasurementTarget, ...]
     left_out: tuple[str, ...] = ()

@@ -6,10 +6,10 @@ Each address is asked once, a host that did not answer is not asked again. Answe
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import cmp_to_key
 from urllib.parse import urlsplit
 
+from msgspec import Struct, field
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
@@ -28,8 +28,7 @@ _WITH_TORCH_OPTION = ("torch", "intel-extension-for-pytorch")
 _KEY_LIMIT = 1_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AvailabilityRow:
+class AvailabilityRow(Struct, frozen=True, kw_only=True):
     """One thing that was looked at. status: ok, problem, unknown or unreached (no answer); `advice` is the next step of a problem."""
 
     what: str
@@ -40,8 +39,7 @@ class AvailabilityRow:
     """The name of the address that was asked."""
 
 
-@dataclass(slots=True)
-class ReachedServers:
+class ReachedServers(Struct):
     """The network as far as it was asked. `dead`: host to why it did not answer."""
 
     network: HttpClient
@@ -87,8 +85,7 @@ def failed(answer: Answer) -> tuple[str, str]:
     return UNKNOWN, f"{answer.url} answered with {f'status {answer.status}' if answer.status else answer.problem}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Packages:
+class Packages(Struct, frozen=True, kw_only=True):
     """What one pip step asks for. `indexes`: (name, url), the first one is its own; `links`: pages with files of many projects.
 
     `python` None: any; `platforms` empty: any.

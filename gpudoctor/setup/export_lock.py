@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
@@ -31,8 +32,7 @@ class LockError(Exception):
     """Raised with the reason for which a step cannot be locked."""
 
 
-@dataclass(frozen=True, slots=True)
-class LockPlatform:
+class LockPlatform(Struct, frozen=True):
     """`machine` as uname says it; `system`: linux or macos."""
 
     system: str

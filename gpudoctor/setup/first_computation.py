@@ -10,8 +10,9 @@ import os
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from gpudoctor.facts.probes.frameworks import payload
 from gpudoctor.system.framework_child import Caches, ending, one_line, table_of, variables_of, with_output
@@ -28,8 +29,7 @@ _OCL_DEVICE = re.compile(r"^Accessing device #\d+:(.{1,200})$", re.MULTILINE)
 """How pytorch_ocl names its device: nothing else of it does."""
 
 
-@dataclass(frozen=True, slots=True)
-class Computed:
+class Computed(Struct, frozen=True):
     """How it ended. `ok`: computed, and equal to the CPU. `no_device`: nothing here that could compute; `error` says what is missing.
 
     `stage` is the last one that was reached (STAGES; '' before the first). `max_relative_error` is the largest difference

@@ -7,8 +7,9 @@ planned machine has it already.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, TypeGuard, cast
+
+from msgspec.structs import replace
 
 from gpudoctor.model.facts import Absent, Facts, Known, Unknown
 from gpudoctor.model.plan import Act, Command, FileChange, Plan, PlannedStep

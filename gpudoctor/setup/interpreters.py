@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from gpudoctor.facts.derive._tables import table
@@ -17,8 +17,7 @@ _MINORS = tuple(f"3.{number}" for number in range(14, 7, -1))
 _DEBIAN = ("debian", "ubuntu", "linuxmint", "pop")
 
 
-@dataclass(frozen=True, slots=True)
-class InterpreterChoice:
+class InterpreterChoice(Struct, frozen=True):
     """`path` is empty where uv is to fetch the interpreter. `uv` is the path of uv, or empty."""
 
     path: str

@@ -8,9 +8,10 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from gpudoctor.model.plan import DONE, TODO, Plan
 from gpudoctor.setup.plan_store import plan_from_json, plan_to_json
@@ -31,8 +32,7 @@ class JournalError(Exception):
     """The journal cannot be used, or another run holds it: one line with the next step."""
 
 
-@dataclass(frozen=True, slots=True)
-class StepRow:
+class StepRow(Struct, frozen=True):
     """state: todo, skipped, begun, waiting, done, failed, undoing, undone, kept."""
 
     number: int
@@ -42,8 +42,7 @@ class StepRow:
     note: str
 
 
-@dataclass(frozen=True, slots=True)
-class RunRow:
+class RunRow(Struct, frozen=True):
     """state: running, waiting, failed, interrupted, done, unverified, undoing, undone, kept."""
 
     id: int
@@ -55,8 +54,7 @@ class RunRow:
     steps: tuple[StepRow, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class JournaledProcess:
+class JournaledProcess(Struct, frozen=True):
     """A process that a run started: `began` is its start time in ticks since boot, which with the pid names it for good.
 
     Its arguments are not kept: the address of a proxy among them may hold a password.

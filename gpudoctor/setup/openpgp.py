@@ -10,7 +10,8 @@ import binascii
 import hashlib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 _LARGEST = 4_000_000
 _MOST_PACKETS = 20_000
@@ -33,8 +34,7 @@ class WrongKey(ValueError):
         self.expected, self.found = expected, found
 
 
-@dataclass(frozen=True, slots=True)
-class _Packet:
+class _Packet(Struct, frozen=True):
     tag: int
     body: bytes
     raw: bytes

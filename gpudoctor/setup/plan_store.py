@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
+
+from msgspec import to_builtins
 
 from gpudoctor.model.plan import Plan
 from gpudoctor.model.typed_json import read
@@ -11,7 +12,8 @@ from gpudoctor.model.typed_json import read
 
 def plan_to_json(plan: Plan) -> dict[str, Any]:
     """The fields of the plan, its steps and its acts, as dictionaries."""
-    return asdict(plan)
+    found: dict[str, Any] = to_builtins(plan)
+    return found
 
 
 def plan_from_json(table: Any) -> Plan:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpudoctor.model.condition import Condition
 from gpudoctor.model.facts import Facts, Known
@@ -24,8 +26,7 @@ Chooser = Callable[[str], tuple[Recipe | None, tuple[str, ...]]]
 _FIELD = re.compile(r"\{([a-z_][A-Za-z0-9_.\-]*)\}")
 
 
-@dataclass(frozen=True, slots=True)
-class _Placed:
+class _Placed(Struct, frozen=True):
     step: StepTemplate
     recipe: Recipe
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from packaging.tags import platform_tags
 
 from gpudoctor.model.plan import Plan, PlannedStep
@@ -29,8 +29,7 @@ _ROOM_FOR_PACKAGES = 1.0
 _SERVED = ("x86_64", "amd64", "aarch64", "arm64")
 
 
-@dataclass(frozen=True, slots=True)
-class Preflight:
+class Preflight(Struct, frozen=True):
     """`problems` stop the run; `notes` are lines for the person. `rows` is all that was looked at."""
 
     rows: tuple[AvailabilityRow, ...]

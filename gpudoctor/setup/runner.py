@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from gpudoctor.model.plan import Plan, PlannedStep
 from gpudoctor.setup.journal import Journal, StepRow
@@ -25,8 +26,7 @@ class RunListener(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Stopped:
+class Stopped(Struct, frozen=True):
     """Where a run stopped short. state: failed or waiting."""
 
     state: str

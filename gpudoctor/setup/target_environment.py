@@ -5,8 +5,9 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from gpudoctor.facts.probes import dist_info
 from gpudoctor.facts.probes.interpreter import parse_pyvenv, short_version
@@ -16,8 +17,7 @@ from gpudoctor.system.host import Host
 _LIBRARY = re.compile(r"^python(3\.\d+)t?$")
 
 
-@dataclass(frozen=True, slots=True)
-class TargetFolder:
+class TargetFolder(Struct, frozen=True):
     """`kind`: '' (nothing there), empty (a folder without content), venv, conda, or other (a folder that is no environment)."""
 
     path: str

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpudoctor.model.recipe import Address, Recipe, RecipeBook, StepTemplate
 from gpudoctor.setup import availability
@@ -20,8 +21,7 @@ _ARCHITECTURE = "amd64"
 """Of pinned packages: what nearly every machine with such a card is."""
 
 
-@dataclass(frozen=True, slots=True)
-class OnlineRow:
+class OnlineRow(Struct, frozen=True):
     """`recipe`: its id, or '-' for an address that was looked at by itself. status: ok, problem, unknown or unreached."""
 
     recipe: str

@@ -11,9 +11,10 @@ import re
 import time
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.system.state_folder import state_folder, write_private
@@ -25,8 +26,7 @@ LARGEST = 64_000_000
 _NAME = lazy(r"(\d{8}T\d{6})Z-([0-9a-f]{12})-(healthy|unhealthy)-([0-9a-f]{8})\.json\.gz")
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """One run. `target` tells environments of machines apart, `healthy`: no error was found and nothing was left out."""
 
     path: Path
@@ -116,11 +116,6 @@ class History:
 def target_of(executable: str) -> str:
     """Names an environment of this machine; the host is part of it, for homes that many machines share."""
     return hashlib.sha256(f"{platform.node()}\0{executable}".encode("utf-8", "replace")).hexdigest()[:12]
-
-
-def switched_off() -> bool:
-    """GPUDOCTOR_HISTORY=0 in the environment."""
-    return os.environ.get("GPUDOCTOR_HISTORY", "").strip().lower() in ("0", "no", "off", "false")
 
 
 _FLEETING = ("disk", "memory", "cwd", "mounts", "dataset")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, Protocol
+
+from msgspec import Struct
 
 Problem = Literal["", "missing", "denied", "too-large", "io-error", "not-recorded"]
 
@@ -39,8 +40,7 @@ def bounded(text: str, flooded: bool = False) -> str:
     return "\n".join(line if line.startswith(PAYLOAD_MARK) else line[:LONGEST_LINE] for line in lines)
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(Struct, frozen=True):
     """The content of a file, or why there is none. `problem` is empty when `text` is the content."""
 
     text: str = ""
@@ -51,8 +51,7 @@ class Text:
         return not self.problem
 
 
-@dataclass(frozen=True, slots=True)
-class Ran:
+class Ran(Struct, frozen=True):
     """A finished, missing, killed or timed-out command. `rc` is None unless it exited by itself."""
 
     argv: tuple[str, ...]
@@ -96,8 +95,7 @@ class Ran:
         return "unparsable"
 
 
-@dataclass(frozen=True, slots=True)
-class Mode:
+class Mode(Struct, frozen=True):
     """Permissions of a path: `mode` as ls prints it (crw-rw----), owner and group names and ids where known."""
 
     mode: str

@@ -7,8 +7,10 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from typing import IO, TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
     import requests
@@ -17,8 +19,7 @@ _STALL = 60.0
 """Seconds without a byte after which a download is broken."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """What a server said, or the problem: offline, timeout, too-large, tls, unreachable, bad-address, insecure.
 
     insecure: the server led from https to an address without it; that was not followed. `headers` have lower-case names.

@@ -7,8 +7,9 @@ import os
 import sys
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from gpudoctor.system.process_reaper import kill_started_by
 
@@ -18,8 +19,7 @@ _START = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Helped:
+class Helped(Struct, frozen=True):
     """`said`: what the call printed. `problem`: '' or why there is no answer: stopped, timeout, too-large, crashed (with the last line)."""
 
     said: str = ""

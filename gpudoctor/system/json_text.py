@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from gpudoctor.model.bounds import check_json
@@ -10,6 +9,8 @@ from gpudoctor.model.bounds import check_json
 
 def loads(text: str) -> Any:
     """Raises ValueError for what is no JSON, what is nested too deep, and for numbers that no machine counts with."""
+    import json  # late: our own files are read by msgspec, which knows no limit for the digits of a number
+
     check_json(text)
     try:
         return json.loads(text, parse_int=_whole)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.system.host import Mode, Ran
@@ -14,8 +15,7 @@ _ENTRY = lazy(r"(\d+)(?:\(([^()]*)\))?")
 _LS = lazy(r"^([bcdlps-][rwxsStT-]{9}[+.@]?)\s+\d+\s+(\S+)\s+(\S+)\s.*\s(\S+)$")
 
 
-@dataclass(frozen=True, slots=True)
-class Who:
+class Who(Struct, frozen=True):
     """The user of `id`: ids and names of the groups."""
 
     uid: int

@@ -13,8 +13,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
+
+from msgspec import Struct
 
 from gpudoctor.system.host import Ran, bounded
 from gpudoctor.system.portable import WINDOWS, has_ended, kill_group, lower_priority
@@ -37,8 +38,7 @@ _starting = threading.Lock()
 """Held while one is started: before it is in the list above and carries its marker, it looks like an orphan of somebody else."""
 
 
-@dataclass(frozen=True, slots=True)
-class Guard:
+class Guard(Struct, frozen=True):
     """What is asked of a process while it runs, and what it may take. Nothing of it where the system has no such thing."""
 
     address_space: int | None = None

@@ -9,8 +9,9 @@ import shutil
 import stat
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from gpudoctor.system.portable import group, user_name
 
@@ -29,8 +30,7 @@ def read(path: str) -> bytes | None:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class FileAttributes:
+class FileAttributes(Struct, frozen=True):
     """Permission bits of a file, and its owner as numbers ('0:0') and as names ('root:root'; '' where they have none)."""
 
     mode: int

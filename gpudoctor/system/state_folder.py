@@ -6,25 +6,39 @@ import contextlib
 import os
 import stat
 import sys
-import tempfile
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpudoctor.system.portable import is_root, user_number
+
+if TYPE_CHECKING:  # else late: most runs ask only whether there is anything
+    from pathlib import Path
 
 _OF_REPORTS = ("history", "measurements", "plans", "logs")
 _tightened: set[Path] = set()
 
 
-def state_folder() -> Path:
+def switched_off() -> bool:
+    """Whether the person wants nothing remembered: GPUDOCTOR_HISTORY=0 in the environment."""
+    return os.environ.get("GPUDOCTOR_HISTORY", "").strip().lower() in ("0", "no", "off", "false")
+
+
+def state_path() -> str:
     """The platform's place for state: XDG_STATE_HOME, else ~/.local/state; root has /var/lib, so that no home is touched."""
     chosen = os.environ.get("XDG_STATE_HOME")
     if chosen and os.path.isabs(chosen):
-        return Path(chosen) / "gpudoctor"
+        return os.path.join(chosen, "gpudoctor")
     if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or os.path.expanduser("~")) / "gpudoctor"
+        return os.path.join(os.environ.get("LOCALAPPDATA") or os.path.expanduser("~"), "gpudoctor")
     if is_root():
-        return Path("/var/lib/gpudoctor")
-    return Path(os.path.expanduser("~")) / ".local" / "state" / "gpudoctor"
+        return "/var/lib/gpudoctor"
+    return os.path.join(os.path.expanduser("~"), ".local", "state", "gpudoctor")
+
+
+def state_folder() -> Path:
+    """The path of state_path."""
+    from pathlib import Path
+
+    return Path(state_path())
 
 
 def tighten(folder: Path) -> None:
@@ -69,6 +83,8 @@ def write_private(path: Path, content: bytes) -> None:
     if state not in _tightened and state in path.parents:
         _tightened.add(state)
         tighten(state)
+    import tempfile  # late: most runs only read here
+
     handle, temporary = tempfile.mkstemp(dir=folder, prefix=".new-")  # made with mode 0600
     try:
         with os.fdopen(handle, "wb") as file:

@@ -9,8 +9,9 @@ import os
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.system.portable import login_name
@@ -55,8 +56,7 @@ _ADDRESS = lazy(r"(?<![\w.-])\d{1,3}(?:\.\d{1,3}){3}(?![\w.-])")
 Read = Callable[[str], str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Names:
+class Names(Struct, frozen=True, kw_only=True):
     """Whole names; which of them are technical words is not decided here."""
 
     users: tuple[str, ...] = ()

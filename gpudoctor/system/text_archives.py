@@ -6,7 +6,8 @@ import os
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.system.archive_members import members
@@ -26,8 +27,7 @@ _SAID = re.compile(
 _LOOKED_THROUGH = 64 << 10
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(Struct, frozen=True):
     path: str
     packed: bytes
     lines: int
@@ -36,8 +36,7 @@ class Member:
         return zlib.decompress(self.packed)
 
 
-@dataclass(slots=True)
-class MachineTexts:
+class MachineTexts(Struct):
     """The texts of one machine, one behind the other, and in which of them a line stands."""
 
     name: str
@@ -56,8 +55,7 @@ class MachineTexts:
         return ""
 
 
-@dataclass(slots=True)
-class TextArchive:
+class TextArchive(Struct):
     machines: list[MachineTexts]
     whole: bool
     """Whether there was room for all of it."""

@@ -120,7 +120,9 @@ def _is_strange(path: str, own: set[int | None], info: os.stat_result | None = N
         info = info or os.lstat(path)
     except OSError:
         return False
-    if _WINDOWS_DRIVE.match(path + "/") or (info.st_uid not in own and _is_unmapped_system(path, info.st_uid)):
+    if (path[:5].lower() == "/mnt/" and _WINDOWS_DRIVE.match(path + "/")) or (
+        info.st_uid not in own and _is_unmapped_system(path, info.st_uid)
+    ):
         return False
     if info.st_uid not in own:
         return True

@@ -9,8 +9,9 @@ import stat
 import tarfile
 import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import IO
+
+from msgspec import Struct
 
 from gpudoctor.system.damaged_archives import DAMAGE, reason
 from gpudoctor.system.writable_host import ActFailed
@@ -20,8 +21,7 @@ MOST_MEMBERS = 500_000
 _CHUNK = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class _Member:
+class _Member(Struct, frozen=True):
     """`link`: the target of a symbolic link; `same_as`: the name of the member that a hard link is."""
 
     name: str

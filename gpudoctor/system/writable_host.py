@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from gpudoctor.system.host import Host
 
@@ -26,8 +27,7 @@ class NeedsRoot(ActFailed):
         self.why = why
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(Struct, frozen=True):
     """A process that ended. `output` is the last 64 KiB of both streams, decoded; the whole of it is in the log of the run."""
 
     rc: int

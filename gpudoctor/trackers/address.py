@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from urllib.parse import quote, urlsplit
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 KINDS = ("github", "gitlab", "gitea")
 """gitea stands for Forgejo too: they have one interface."""
@@ -24,8 +26,7 @@ class Uncertain(TrackerError):
     """Whether a comment was written is not known."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrackerPlace:
+class TrackerPlace(Struct, frozen=True, kw_only=True):
     """A project of a tracker, or one issue of it. `kind` is '' where the address does not tell (`settled` fills it in)."""
 
     kind: str

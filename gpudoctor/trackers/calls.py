@@ -6,9 +6,10 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
+
+from msgspec import Struct, field
 
 from gpudoctor.system import json_text
 from gpudoctor.trackers.address import TrackerPlace, project_path
@@ -19,8 +20,7 @@ PAGE = 100
 _MARK = "gpudoctor-report"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class Call(Struct, frozen=True, kw_only=True):
     method: str
     url: str
     headers: Mapping[str, str] = field(default_factory=dict)

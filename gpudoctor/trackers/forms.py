@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 LARGEST = 100_000
 """Characters of a form or template; no project has larger ones."""
@@ -32,8 +33,7 @@ class FormError(ValueError):
     """Raised for a form that cannot be read."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Field:
+class Field(Struct, frozen=True, kw_only=True):
     id: str
     type: str
     """input, textarea; dropdown and checkboxes are for the person alone: an address cannot fill them in."""
@@ -44,24 +44,21 @@ class Field:
     """What is written there becomes a block of code by itself."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Form:
+class Form(Struct, frozen=True, kw_only=True):
     name: str
     file: str
     title: str
     fields: tuple[Field, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IssueTemplate:
+class IssueTemplate(Struct, frozen=True, kw_only=True):
     name: str
     file: str
     title: str
     body: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
+class Parts(Struct, frozen=True, kw_only=True):
     """What a report has to say, by what a project may ask for. `summary` and `whole` are Markdown, `environment` plain text."""
 
     title: str

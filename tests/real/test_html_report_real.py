@@ -7,13 +7,13 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from browser import Site, axe, checked_by_nu, chromium, site
 from environments import build
+from msgspec.structs import replace
 from pages import COMPARISON, DIFF, MEASURED, SWEEP, poisoned
 from playwright.sync_api import expect
 

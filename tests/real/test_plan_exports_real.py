@@ -12,13 +12,13 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hostile_plans import SNIPPETS
 from hostile_plans import plans as hostile
 from hypothesis import HealthCheck, given, settings
+from msgspec.structs import replace
 from plans import ALL, ARC, step
 
 from gpudoctor.model.plan import Command, FileChange, Plan, PlannedStep, Word

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from environments import build
+from msgspec.structs import replace
 
 from gpudoctor.benchmark import known_fixes, sweep, trial_runs, worker_client, workers
 from gpudoctor.model.facts import Facts, Known

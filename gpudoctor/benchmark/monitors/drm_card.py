@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from gpudoctor.benchmark.monitors.energy import CounterHost, hwmon, number
 from gpudoctor.benchmark.monitors.monitor import Seen, ends, middle, sagged
 
 
-@dataclass(slots=True)
-class CardWatch:
+class CardWatch(Struct):
     """`gpu` is a record of the fact `gpus`."""
 
     host: CounterHost

@@ -6,8 +6,9 @@ Both are read without root for processes of one's own; those of others are told 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from gpudoctor.benchmark.monitors.energy import number
 from gpudoctor.benchmark.monitors.monitor import OTHERS, Seen, ours
@@ -30,8 +31,7 @@ class ClientHost(Protocol):
     def readlink(self, path: str) -> str | None: ...
 
 
-@dataclass(slots=True)
-class _Use:
+class _Use(Struct):
     """One engine of one client. `busy` in nanoseconds, or in cycles where `clock` (the engine's own) counts beside it."""
 
     capacity: int
@@ -46,8 +46,7 @@ class _Use:
         return min(busy / whole / self.capacity, 1.0) if whole > 0 else 0.0
 
 
-@dataclass(slots=True)
-class ClientsWatch:
+class ClientsWatch(Struct):
     """The clients of the card at PCI `address`. `own`: processes whose work is the measurement."""
 
     host: ClientHost
@@ -107,8 +106,7 @@ class ClientsWatch:
         return named(self.host, pid)
 
 
-@dataclass(frozen=True, slots=True)
-class Client:
+class Client(Struct, frozen=True):
     """One fdinfo. `engines`: busy nanoseconds (and 0), or busy cycles and all cycles."""
 
     address: str
@@ -144,8 +142,7 @@ def parse_client(text: str) -> Client | None:
     return Client(values["drm-pdev"], values["drm-client-id"], engines, capacities) if engines else None
 
 
-@dataclass(slots=True)
-class KfdWatch:
+class KfdWatch(Struct):
     """Compute queues of AMD's ROCm, which fdinfo does not count: /sys/class/kfd/kfd/proc."""
 
     host: ClientHost

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+from msgspec import Struct, field
 
 from gpudoctor.system.host import Text
 
@@ -24,8 +25,7 @@ class CounterHost(Protocol):
     def listdir(self, path: str) -> list[str]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Joules:
+class Joules(Struct, frozen=True):
     joules: float
     seconds: float
     boundary: str
@@ -37,8 +37,7 @@ class Joules:
         return self.joules / self.seconds
 
 
-@dataclass(slots=True)
-class Counter:
+class Counter(Struct):
     """One file that counts microjoules, and where it begins again."""
 
     path: str
@@ -62,8 +61,7 @@ class Counter:
         return True
 
 
-@dataclass(slots=True)
-class Meter:
+class Meter(Struct):
     """Sampled from time to time between begin and end. Counters count; watts are integrated by trapezoids."""
 
     source: str

@@ -8,9 +8,10 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import median
 from typing import Protocol, TypeVar
+
+from msgspec import Struct
 
 from gpudoctor.benchmark.monitors.energy import CounterHost, Meter
 from gpudoctor.system.host import Ran, Text
@@ -23,8 +24,7 @@ SAG = 0.15
 N = TypeVar("N", int, float)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Link:
+class Link(Struct, frozen=True, kw_only=True):
     """A PCI Express link: GT/s per lane and lanes, the fastest that was seen and what the device could do."""
 
     gt: float | None = None
@@ -33,8 +33,7 @@ class Link:
     width_max: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class Seen(Struct, frozen=True, kw_only=True):
     """The window of one measurement. Empty texts: nothing of the kind; None: nobody could tell."""
 
     throttled: str = ""
@@ -76,8 +75,7 @@ class Monitor(Protocol):
     def seen(self) -> Seen: ...
 
 
-@dataclass(frozen=True, slots=True)
-class MonitoringTool:
+class MonitoringTool(Struct, frozen=True):
     """A program that runs beside a measurement. `again`: seconds after which one that ends by itself is started once more; 0: never."""
 
     argv: tuple[str, ...]

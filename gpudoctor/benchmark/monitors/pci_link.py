@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gpudoctor.benchmark.monitors.monitor import Link, Seen
 from gpudoctor.facts.probes.pci import DEVICES
@@ -14,8 +16,7 @@ from gpudoctor.facts.probes.pci_link import LinkHost, slot_port
 _ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 
 
-@dataclass(slots=True)
-class LinkWatch:
+class LinkWatch(Struct):
     """One of the watchers of a measurement. `address`: of the card; what is asked is the device of it that sits in the slot."""
 
     host: LinkHost

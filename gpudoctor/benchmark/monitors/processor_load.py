@@ -6,9 +6,10 @@ import os
 import sys
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from statistics import median
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from gpudoctor.benchmark.monitors.energy import CounterHost, number
 from gpudoctor.benchmark.monitors.monitor import OTHERS, Seen, ends, middle, sagged
@@ -27,8 +28,7 @@ class ReadingHost(Protocol):
     def read(self, path: str, *, limit: int = 1_000_000) -> Text: ...
 
 
-@dataclass(slots=True)
-class ProcessorWatch:
+class ProcessorWatch(Struct):
     """The processor: load of others from /proc, clocks and throttling from sysfs. `own`: processes whose load is the measurement."""
 
     host: CounterHost

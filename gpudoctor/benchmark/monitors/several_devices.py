@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gpudoctor.benchmark.devices import MeasurementTarget
 from gpudoctor.benchmark.monitors.energy import Joules

@@ -6,8 +6,9 @@ import json
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from gpudoctor.benchmark.monitors.drm_clients import ClientHost, strangers
 from gpudoctor.benchmark.monitors.energy import Meter
@@ -32,8 +33,7 @@ IPU_EVERY = 1.0
 MIB = 1 << 20
 
 
-@dataclass(slots=True)
-class NvidiaWatch:
+class NvidiaWatch(Struct):
     """Fed with the lines of `nvidia-smi --query-gpu=... -lms 500`, and those of `nvidia-smi pmon`, which has a line for each process."""
 
     meter: Meter
@@ -104,8 +104,7 @@ class NvidiaWatch:
         )  # fmt: skip
 
 
-@dataclass(slots=True)
-class XpuSmiWatch:
+class XpuSmiWatch(Struct):
     """Fed with the lines of `xpu-smi dump`: a heading, then a line a second; N/A is a sensor that this card has not."""
 
     meter: Meter
@@ -151,8 +150,7 @@ class XpuSmiWatch:
         )  # fmt: skip
 
 
-@dataclass(slots=True)
-class IntelTopWatch:
+class IntelTopWatch(Struct):
     """Fed with the lines of `intel_gpu_top -J`: objects, one after another, in an array (newer ones) or bare, laid out in several ways.
 
     Engine use and traffic of the memory controller. It counts by i915's PMU, so it needs root or CAP_PERFMON. Its watts are not taken:
@@ -235,8 +233,7 @@ class IntelTopWatch:
         )  # fmt: skip
 
 
-@dataclass(slots=True)
-class IpuWatch:
+class IpuWatch(Struct):
     """Fed with what `gc-inventory --json` prints, again and again: attributes of each IPU, as texts with units."""
 
     meter: Meter

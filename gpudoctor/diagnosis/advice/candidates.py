@@ -4,8 +4,9 @@ facts."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from gpudoctor.model.facts import Facts
 
@@ -16,8 +17,7 @@ _ON_THE_PROCESSOR = 28
 """The rank of a stack that runs models on the processor only."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Idea:
+class Idea(Struct, frozen=True, kw_only=True):
     """One stack, by the name of its recipe. The highest `rank` is recommended; `second` says why the stack is not the first choice."""
 
     name: str
@@ -27,8 +27,7 @@ class Idea:
     second: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Against:
+class Against(Struct, frozen=True):
     """A stack that a person might expect, and the reason against it."""
 
     name: str

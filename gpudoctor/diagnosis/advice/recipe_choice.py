@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from gpudoctor.model.condition import Verdict
 from gpudoctor.model.facts import Facts
@@ -11,8 +11,7 @@ from gpudoctor.rules.evaluate import evaluate
 from gpudoctor.rules.templates import fill
 
 
-@dataclass(frozen=True, slots=True)
-class RecipeChoice:
+class RecipeChoice(Struct, frozen=True):
     """The chosen recipe; None where none applies. `others` gives the reasons against the others, one line each."""
 
     recipe: Recipe | None

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpudoctor.model.facts import Fact, Facts, FactSpec
 
 
-@dataclass(frozen=True, slots=True)
-class Derivation:
+class Derivation(Struct, frozen=True):
     """`derive(facts)` yields (name, fact). Run in the order of `derived.ALL`, after the probes."""
 
     name: str

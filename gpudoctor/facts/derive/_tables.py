@@ -5,11 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from gpudoctor.model.package_data import data_text
-from gpudoctor.model.toml_text import loads_ours
+from gpudoctor.model.package_data import data_table
 
 
 @lru_cache(maxsize=64)
 def table(name: str) -> dict[str, Any]:
     """The content of gpudoctor/data/<name>.toml."""
-    return loads_ours(data_text(f"{name}.toml"))
+    return data_table(name)

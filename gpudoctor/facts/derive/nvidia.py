@@ -154,7 +154,7 @@ def _installed_branch(facts: Facts) -> int | None:
     """The branch of the driver packages: it says what an unloaded module would be. None where they disagree."""
     packages = facts.value("packages")
     names = packages if isinstance(packages, Mapping) else {}
-    found = {int(hit[1]) for name in names if (hit := re.match(r"nvidia-(?:driver|dkms)-(\d{3})\b", name))}
+    found = {int(hit[1]) for name in names if name.startswith("nvidia") and (hit := re.match(r"nvidia-(?:driver|dkms)-(\d{3})\b", name))}
     return found.pop() if len(found) == 1 else None
 
 
@@ -165,7 +165,8 @@ def _packages(facts: Facts) -> Iterator[tuple[str, Fact]]:
     drivers = [
         name.split(":")[0]
         for name in packages
-        if re.match(
+        if ("nvidia" in name or name.startswith("cuda"))
+        and re.match(
             r"(nvidia-(driver|headless|dkms|kernel-source|open-dkms|open|dkms-open|kernel-dkms|open-kernel-dkms)"
             r"|akmod-nvidia|kmod-nvidia|xorg-x11-drv-nvidia|linux-(modules|objects)-nvidia|nvidia-\d+xx|nvidia(-lts|-open)?$|cuda-drivers)",
             name,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from gpudoctor.facts.derive._derivation import Derivation
 from gpudoctor.facts.derive._nvidia_drivers import distribution
@@ -21,8 +22,7 @@ _PREFERRED = ("cu130", "cu128", "cu126", "cu124", "cu121", "cu118")
 """Of several flavours that serve alike the one that PyTorch's own page offers first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pick:
+class Pick(Struct, frozen=True):
     flavour: str
     release: str
 

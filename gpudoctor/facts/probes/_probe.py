@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 from gpudoctor.system.host import Host, Ran, Text
@@ -11,8 +12,7 @@ from gpudoctor.system.host import Host, Ran, Text
 Collected = Iterable[tuple[str, Fact]]
 
 
-@dataclass(frozen=True, slots=True)
-class Probe:
+class Probe(Struct, frozen=True):
     """`collect(host, facts)` yields (name, fact); names in `needs` are there before it runs."""
 
     name: str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
@@ -94,6 +93,8 @@ def _leading_int(text: str | None) -> int | None:
 
 def parse_json(text: str) -> Any:
     """The first JSON value of a tool's output; amd-smi prints warnings before it."""
+    import json  # late: most machines have none of these tools
+
     for start in (i for i, c in enumerate(text) if c in "[{"):
         try:
             return json.JSONDecoder().raw_decode(text[start:])[0]
@@ -270,7 +271,7 @@ def _package_version(facts: Facts) -> str | None:
 
 def blacklisting_line(text: str) -> bool:
     """Whether a file of modprobe.d, or the kernel's command line, keeps amdgpu from loading."""
-    return bool(_BLACKLIST.search(text))
+    return "amdgpu" in text and bool(_BLACKLIST.search(text))
 
 
 def _blacklisted(host: Host, facts: Facts) -> Fact:

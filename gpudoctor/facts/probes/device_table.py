@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from gpudoctor.model.package_data import data_text
-from gpudoctor.model.toml_text import loads_ours
+from msgspec import Struct
+from msgspec.structs import replace
+
+from gpudoctor.model.package_data import data_table
 
 VENDORS = {"8086": "intel", "10de": "nvidia", "1002": "amd", "1d95": "graphcore", "106b": "apple", "1414": "microsoft"}
 _TABLES = {"8086": "devices-intel", "10de": "devices-nvidia", "1002": "devices-amd", "1d95": "devices-graphcore"}
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceRow:
+class DeviceRow(Struct, frozen=True):
     """Fields are None where the table does not say."""
 
     name: str | None = None
@@ -91,8 +91,7 @@ def _spaced(found: re.Match[str]) -> str:
 
 @lru_cache(maxsize=8)
 def _rows(table: str) -> tuple[dict[str, Any], ...]:
-    data: dict[str, Any] = loads_ours(data_text(f"{table}.toml"))
-    return tuple(data.get("family", ()))
+    return tuple(data_table(table).get("family", ()))
 
 
 def _common(family: Mapping[str, Any]) -> DeviceRow:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.system import json_text
@@ -30,8 +31,7 @@ def normalise(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-@dataclass(slots=True)
-class Distribution:
+class Distribution(Struct):
     """One installed distribution: what its folder says."""
 
     name: str

@@ -68,7 +68,7 @@ def parse_modprobe(text: str) -> tuple[dict[str, str], list[str]]:
     """Options per driver and the drivers that are kept from loading, of one file in /etc/modprobe.d."""
     options: dict[str, str] = {}
     blacklisted: list[str] = []
-    for line in text.splitlines():
+    for line in text.splitlines() if "i915" in text or "xe" in text else ():
         if found := _OPTION.match(line):
             options[found[1]] = " ".join(filter(None, (options.get(found[1], ""), found[2].split("#")[0].strip())))
         elif found := _BLACKLIST.match(line):

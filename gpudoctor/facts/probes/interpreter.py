@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from gpudoctor.system.host import Host
 from gpudoctor.system.trust import phrase
@@ -12,8 +13,7 @@ from gpudoctor.system.trust import phrase
 FRAMEWORKS = frozenset(("torch", "tensorflow", "jax", "onnxruntime", "openvino", "poptorch", "torch_directml", "pyopencl"))
 
 
-@dataclass(slots=True)
-class Environment:
+class Environment(Struct):
     """A target: an interpreter and the folders that it imports from."""
 
     why: str

@@ -155,8 +155,9 @@ def _toolkit(host: Host) -> Iterator[tuple[str, Fact]]:
 def _package(packages: Any, pattern: str) -> tuple[str, str] | None:
     if not isinstance(packages, Mapping):
         return None
+    fitting = re.compile(pattern)
     for name, version in packages.items():
-        if re.fullmatch(pattern, str(name).split(":")[0]) and isinstance(version, str):
+        if fitting.fullmatch(str(name).split(":")[0]) and isinstance(version, str):
             return str(name), version
     return None
 

@@ -60,6 +60,8 @@ def parse_nvml_version(text: str) -> str | None:
 def parse_header(text: str) -> dict[str, str]:
     """Driver and CUDA versions from the table's head; newer drivers write 'CUDA UMD Version'."""
     found: dict[str, str] = {}
+    if not text:
+        return found
     for key, pattern in (
         ("driver", r"(?:Driver Version|KMD Version|Driver\s+KMD Version)\s*:\s*(\d[\d.]*)"),
         ("cuda", r"CUDA (?:UMD )?Version\s*:\s*(\d+\.\d+)"),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from gpudoctor.facts.probes.dist_info import normalise
 from gpudoctor.model.facts import Fact, Known, Unknown
@@ -12,8 +13,7 @@ from gpudoctor.model.facts import Fact, Known, Unknown
 CONFLICT = Unknown("conflicting")
 
 
-@dataclass
-class Evidence:
+class Evidence(Struct):
     """Filled by all readers in turn. What two places of a text say differently is unknown, not the one or the other."""
 
     commands: dict[tuple[str, ...], str] = field(default_factory=dict)

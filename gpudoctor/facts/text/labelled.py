@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpudoctor.facts.text.evidence import Evidence
 from gpudoctor.facts.text.naming import name_gpu, name_system
@@ -20,8 +21,7 @@ _PROPERTIES = lazy(r"_?(?:Xpu)?DeviceProperties\(name='(?P<name>[^']{1,120})'(?P
 _GPU_LINE = lazy(r"^\s*(?:\*\s*)?(?:\[\d+\]|GPU \d+:?)\s*(?P<name>\S.{2,100})$")
 
 
-@dataclass
-class _State:
+class _State(Struct):
     """What later labels of one listing need of earlier ones."""
 
     torch: dict[str, object]

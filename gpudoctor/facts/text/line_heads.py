@@ -5,8 +5,9 @@ A program that has nothing to do with computing on a GPU has troubles of its own
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from gpudoctor.model.lazy_pattern import lazy
 
@@ -28,8 +29,7 @@ _OF_POSTGRES = lazy(r"^(?:UTC |[A-Z]{3,4} )?\[\d{1,9}\](?:: \[\d+-\d+\])? (?:\S{
 """What the server writes behind the time, without its name."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Others:
+class _Others(Struct, frozen=True):
     """The programs of the data file."""
 
     names: frozenset[str]
@@ -40,10 +40,9 @@ class _Others:
 
 @cache
 def _others() -> _Others:
-    from gpudoctor.model.package_data import data_text  # late: a machine has no text, and many a text no line of another program
-    from gpudoctor.model.toml_text import loads_ours
+    from gpudoctor.model.package_data import data_table  # late: a machine has no text, and many a text no line of another program
 
-    table = loads_ours(data_text("other-programs.toml"))
+    table = data_table("other-programs")
     named = [name for group in table["program"].values() for name in group]
     return _Others(
         frozenset(name for name in named if not name.endswith("*")), tuple(name[:-1] for name in named if name.endswith("*")),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct, field
 
 from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.model.signature import Numbered
@@ -26,8 +27,7 @@ LONGEST = 8_000
 """Letters of a line that readers look at: what they know is never longer, and their work on a line may grow faster than it."""
 
 
-@dataclass
-class Section:
+class Section(Struct):
     """Lines that belong together. `typed`: the command line before them, empty where none was seen."""
 
     typed: str = ""
@@ -44,16 +44,12 @@ class Section:
         return words[0].rpartition("/")[2] if words else ""
 
 
-@dataclass
 class Sheet:
     """The whole text, and its sections in order."""
 
-    lines: Sequence[Numbered]
-    sections: list[Section] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.lines = [line if len(line.text) <= LONGEST else Numbered(line.number, line.text[:LONGEST]) for line in self.lines]
-        self.sections = self.sections or list(_sections(self.lines))
+    def __init__(self, lines: Iterable[Numbered]) -> None:
+        self.lines = [line if len(line.text) <= LONGEST else Numbered(line.number, line.text[:LONGEST]) for line in lines]
+        self.sections = _sections(self.lines)
         self.text = "\n".join(line.text for line in self.lines)
         self.lower = self.text.lower()
         self.by_uv = _UV.search(self.text) is not None

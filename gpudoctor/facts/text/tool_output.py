@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpudoctor.facts.probes.packages import DPKG_QUERY
 from gpudoctor.facts.text.absence import is_whole
@@ -13,8 +14,7 @@ from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.model.signature import Numbered
 
 
-@dataclass(frozen=True, slots=True)
-class ToolOutput:
+class ToolOutput(Struct, frozen=True):
     """Output begins at a line that `first` matches and holds while lines match `goes_on` (None: to the end of the section)."""
 
     name: str

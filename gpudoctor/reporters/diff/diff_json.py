@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
+
+from msgspec import to_builtins
 
 from gpudoctor.model.change import Diff
 from gpudoctor.reporters.shared.escape import plain
@@ -11,6 +12,6 @@ from gpudoctor.reporters.shared.escape import plain
 
 def document(diff: Diff) -> dict[str, Any]:
     """The comparison as plain dictionaries and lists."""
-    whole = plain(asdict(diff))
+    whole = plain(to_builtins(diff, str_keys=True, enc_hook=str))
     assert isinstance(whole, dict)
     return whole

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpudoctor.reporters.html.element import Child, Element, element
 
@@ -48,8 +49,7 @@ def shortened(words: str) -> str:
     return words if len(words) <= LONGEST else f"{words[: LONGEST - 15]}…{words[-14:]}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bar:
+class Bar(Struct, frozen=True, kw_only=True):
     """A bar. `share` and `tick` are parts of a full bar; a value above 1 is drawn as a full bar with a sign. `kind` is a look of the
     style sheet."""
 
@@ -80,8 +80,7 @@ def bars(rows: Sequence[Bar], whole: float = 1.0) -> tuple[int, list[Element]]:
     return height, shapes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
+class Point(Struct, frozen=True, kw_only=True):
     """A point of a curve. `value` is None where there is no measurement; `words` gives the reason."""
 
     label: str
@@ -121,8 +120,7 @@ def panel(points: Sequence[Point], marks: Sequence[tuple[int, str]], top_words: 
     return PANEL, shapes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RatioMark:
+class RatioMark(Struct, frozen=True, kw_only=True):
     """A ratio and its confidence interval, as the chart draws them."""
 
     label: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from gpudoctor.model.batch_pick import BatchPick
 from gpudoctor.model.measurement import FAILED, OK, SKIPPED, Measurement
@@ -34,8 +35,7 @@ LAYERS = ("compute", "performance")
 RICH = {"": "", "good": "green", "bad": "bold red", "warn": "yellow", "dim": "dim"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Running:
+class Running(Struct, frozen=True, kw_only=True):
     """One line of the moving table. `measured` once it is done."""
 
     words: str

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpudoctor.model.plan import DONE, IMPOSSIBLE, Command, FileChange, Plan, PlannedStep, Word
 from gpudoctor.reporters.shared.shell_text import Unwritable
@@ -120,8 +121,7 @@ _IGNORED = frozenset({"-y", "--yes", "--assume-yes", "-q", "-qq", "--quiet", "--
 """Options of apt-get that do not change what is installed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Apt:
+class Apt(Struct, frozen=True):
     """An `apt-get` command all of whose options are understood."""
 
     action: str

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from gpudoctor.model.plan import DONE, Command, FileChange, Plan, PlannedStep, Word
 from gpudoctor.reporters.plan import plan_acts as acts
@@ -22,8 +23,7 @@ _FOLLOW_UPS = frozenset({"file", "edit", "udev.rule", "modprobe", "apt.repositor
 _PRIMARY = "'(?m)^pub:[^\\n]*\\n(?:(?!fpr:|pub:)[^\\n]*\\n)*fpr:::::::::([0-9A-F]+):'"
 
 
-@dataclass(frozen=True, slots=True)
-class JinjaText:
+class JinjaText(Struct, frozen=True):
     """A Jinja expression of ours; every other text is data and is never evaluated as a template."""
 
     text: str
@@ -32,8 +32,7 @@ class JinjaText:
 _HOSTS = JinjaText("{{ target | default('localhost') }}")
 
 
-@dataclass(slots=True)
-class _Play:
+class _Play(Struct):
     tasks: list[tuple[list[str], list[Task]]] = field(default_factory=list)
     """Pairs of comments and the tasks below them."""
     since: list[str] = field(default_factory=list)

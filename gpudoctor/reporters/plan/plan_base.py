@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpudoctor.model.plan import Command, Plan, PlannedStep
 from gpudoctor.reporters.plan import plan_acts as acts
@@ -24,8 +25,7 @@ def uv_steps() -> tuple[Command, ...]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Base:
+class Base(Struct, frozen=True):
     """`packages` are needed by the steps and installed by none of them; `install` is the system's command that installs them."""
 
     packages: tuple[str, ...] = ()
@@ -55,8 +55,7 @@ def base(plan: Plan, carried: Callable[[PlannedStep], bool], portable: Callable[
     return Base(tuple(dict.fromkeys(wanted)), ("apt-get", "install", "-y", "--no-install-recommends"), uv)
 
 
-@dataclass(frozen=True, slots=True)
-class _Code:
+class _Code(Struct, frozen=True):
     """Python code for the new environment. `build` succeeds where the right build can be imported; `device` where it computes."""
 
     build: str
@@ -121,8 +120,7 @@ _CODE: Mapping[str, _Code] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Verification:
+class Verification(Struct, frozen=True):
     """`build` verifies the installation without a device; `device` verifies that it computes on one."""
 
     build: Command

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gpudoctor.model.plan import DONE, Command, FileChange, Plan, PlannedStep, Word
 from gpudoctor.reporters.plan import plan_acts as acts

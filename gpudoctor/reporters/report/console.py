@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpudoctor.model.report import Report
 from gpudoctor.reporters.report import memory_text
@@ -17,8 +18,7 @@ SCREEN = 24
 """The number of lines of a plain terminal; less important parts are shortened until the screen fits."""
 
 
-@dataclass(frozen=True, slots=True)
-class Screen:
+class Screen(Struct, frozen=True):
     """The options of a screen. `again`: the command line that made it; `tight` is increased until the screen fits."""
 
     width: int

@@ -4,15 +4,15 @@ line."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpudoctor.model.report import Finding
 
 MOST = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Arranged:
+class Arranged(Struct, frozen=True):
     """`shown` are explained in full; `question` is the best guess where nothing is surer; `possible` and `hints` are one line each."""
 
     shown: tuple[Finding, ...]

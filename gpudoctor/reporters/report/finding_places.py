@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.model.report import Finding, Report
@@ -18,8 +19,7 @@ _KERNEL = ("/proc/", "/sys/", "/dev/", "/run/")
 _POLICY = "demand-not-met"
 
 
-@dataclass(frozen=True, slots=True)
-class FindingPlace:
+class FindingPlace(Struct, frozen=True):
     """A file, and the line in it where it is known."""
 
     path: str

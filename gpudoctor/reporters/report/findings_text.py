@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gpudoctor.model.report import Finding
 from gpudoctor.reporters.report.finding_order import MOST, Arranged, question_of

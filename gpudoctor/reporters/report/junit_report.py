@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from xml.etree import ElementTree
+
+from msgspec import Struct, field
 
 from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.model.measurement import Measurement
@@ -18,8 +19,7 @@ _POLICY = "demand-not-met"
 _NOT_XML = lazy("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-@dataclass(slots=True)
-class _Case:
+class _Case(Struct):
     name: str
     group: str
     outcome: str = "passed"

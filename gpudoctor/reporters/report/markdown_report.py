@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpudoctor.model.measurement import OK, Measurement
 from gpudoctor.model.packed import pack
@@ -30,8 +31,7 @@ KINDS = {
 """The words for each kind of replaced name."""
 
 
-@dataclass(slots=True)
-class _Part:
+class _Part(Struct):
     """A part of the report in several lengths, the longest first; `name` is written where the part is left out."""
 
     name: str

@@ -4,9 +4,10 @@ as a whole."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from math import isfinite
+
+from msgspec import Struct, field
 
 from gpudoctor.model.measurement import OK, SKIPPED, Measurement
 from gpudoctor.model.report import VERDICTS, Report
@@ -15,8 +16,7 @@ from gpudoctor.reporters.shared.escape import visible
 Row = tuple[Mapping[str, str], float | None]
 
 
-@dataclass(slots=True)
-class _Metric:
+class _Metric(Struct):
     name: str
     help: str
     rows: list[Row] = field(default_factory=list)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpudoctor.reporters.shared.escape import visible
 
@@ -13,8 +14,7 @@ SGR = {"good": "32", "bad": "1;31", "warn": "33", "dim": "2", "bold": "1", "comm
 _ASCII = str.maketrans({"·": "-", "…": "...", "–": "-", "—": "-", "→": "->", "’": "'", "‘": "'", "×": "x", "™": "", "®": ""})
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """A text in one style."""
 
     text: str
@@ -24,8 +24,7 @@ class Span:
 Line = tuple[Span, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Terminal:
+class Terminal(Struct, frozen=True):
     """The properties of the place that the text is written to."""
 
     width: int = 80

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from urllib.parse import unquote
+
+from msgspec import Struct
 
 from gpudoctor.setup.offline.bundle import BundleSource
 from gpudoctor.setup.packages import apt, apt_sources
@@ -15,8 +16,7 @@ _FORMAT = "$(FILENAME)|$(METAKEY)|$(REPO_URI)|$(RELEASE)|$(SOURCESENTRY)"
 _PACKED = (".xz", ".gz", ".bz2")
 
 
-@dataclass(frozen=True, slots=True)
-class _List:
+class _List(Struct, frozen=True):
     file: str
     key: str
     """The name that the signed index gives it: main/binary-amd64/Packages."""

@@ -12,8 +12,9 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from gpudoctor.model.facts import Facts
 from gpudoctor.system import json_text
@@ -36,8 +37,7 @@ class BundleError(ValueError):
         self.advice = advice
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(Struct, frozen=True, kw_only=True):
     """`source`: the address, or the index, that it came from."""
 
     sha256: str
@@ -45,8 +45,7 @@ class Entry:
     source: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BundleSource:
+class BundleSource(Struct, frozen=True, kw_only=True):
     """A repository in the bundle. `name`: that of the recipes, whose key is pinned; empty for one of the distribution itself."""
 
     path: str
@@ -56,8 +55,7 @@ class BundleSource:
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bundle:
+class Bundle(Struct, frozen=True, kw_only=True):
     """What the manifest says. `folder` is absolute; it goes into options["bundle"] of the plan."""
 
     folder: str

@@ -11,7 +11,8 @@ import platform
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpudoctor.model.plan import DONE, Plan, PlannedStep
 from gpudoctor.model.recipe import Address
@@ -31,8 +32,7 @@ _NOT_BUNDLED = ("dnf.repository", "dnf.install", "pacman.install")
 _URI = re.compile(r"^'([^']+)' (\S+) \d+ (?:SHA256:([0-9a-f]{64}))?", re.MULTILINE)
 
 
-@dataclass(slots=True)
-class _Making:
+class _Making(Struct):
     plan: Plan
     addresses: Mapping[str, Address]
     folder: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
+
+from msgspec import Struct
 
 from gpudoctor.setup.packages.debian_versions import compare
 
@@ -25,8 +26,7 @@ PRESENT = ("installed", "triggers-awaited", "triggers-pending", "half-configured
 SOUND = ("installed", "triggers-awaited", "triggers-pending")
 
 
-@dataclass(frozen=True, slots=True)
-class Package:
+class Package(Struct, frozen=True):
     """One line of dpkg: want is install, hold, deinstall or purge; status installed, config-files, …; error ok or reinstreq."""
 
     version: str
@@ -51,8 +51,7 @@ Listing = Mapping[str, Package]
 """Name as apt writes it (`name`, and `name:architecture` where that is foreign) to package."""
 
 
-@dataclass(frozen=True, slots=True)
-class AptAlternative:
+class AptAlternative(Struct, frozen=True):
     """One alternative of an entry of `packages`. `relation` is '', '=' (a trailing * stands for anything) or '>='."""
 
     name: str
@@ -71,8 +70,7 @@ class AptAlternative:
         return f"{self.name}{self.relation}{self.version}"
 
 
-@dataclass(frozen=True, slots=True)
-class Simulation:
+class Simulation(Struct, frozen=True):
     """What apt would do. `installs`: name to (version that is there or '', new version); `removes`: name to version."""
 
     installs: Mapping[str, tuple[str, str]]
@@ -156,8 +154,7 @@ def parse_providers(text: str) -> list[str]:
     return sorted({line.split()[0] for line in rest.splitlines() if line.strip()})
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(Struct, frozen=True):
     """`needs`: one tuple of alternative names for each dependency; `gives`: its own name and what it provides."""
 
     needs: tuple[tuple[str, ...], ...]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpudoctor.setup.packages import apt, apt_state
 from gpudoctor.system.writable_host import ActFailed, WritableHost
 
 
-@dataclass(frozen=True, slots=True)
-class AptChoice:
+class AptChoice(Struct, frozen=True):
     """`arguments` for apt-get install; `names` of the packages that are asked for by name and get the manual mark."""
 
     arguments: tuple[str, ...]

@@ -6,7 +6,8 @@ import bz2
 import lzma
 import zlib
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 RELEASE_LIMIT = 5_000_000
 INDEX_LIMIT = 100_000_000
@@ -21,8 +22,7 @@ class BrokenIndex(ValueError):
     """An index that cannot be read: one line."""
 
 
-@dataclass(frozen=True, slots=True)
-class Release:
+class Release(Struct, frozen=True):
     """`files`: the paths below the suite's folder that it has checksums for. `signed`: it carries its signature (InRelease)."""
 
     signed: bool

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from gpudoctor.system.writable_host import ActFailed
 
@@ -19,8 +20,7 @@ _UNREACHABLE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class AptSource:
+class AptSource(Struct, frozen=True):
     """One repository as a machine has it: `where` is the file that says so."""
 
     where: str

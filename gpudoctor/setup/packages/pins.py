@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
@@ -21,8 +21,7 @@ _TORCH_OF = (
 _PARTNERS = {"torchvision": "vision", "torchaudio": "audio"}
 
 
-@dataclass(frozen=True, slots=True)
-class Pinned:
+class Pinned(Struct, frozen=True):
     packages: tuple[str, ...]
     python: str
     """The Pythons that these releases have wheels for, as a specifier."""

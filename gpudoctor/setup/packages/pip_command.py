@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
+
+from msgspec import Struct, field
 
 from gpudoctor.rules.conditions import did_you_mean
 from gpudoctor.setup.packages.requirements import is_loopback
@@ -16,8 +17,7 @@ from gpudoctor.system.host import Host
 _UV_KEPT = ("UV_HTTP_TIMEOUT", "UV_NATIVE_TLS", "UV_SYSTEM_CERTS", "UV_PYTHON_INSTALL_MIRROR", "UV_CONCURRENT_DOWNLOADS")
 
 
-@dataclass(frozen=True, slots=True)
-class PackageSources:
+class PackageSources(Struct, frozen=True):
     """Where packages come from: one index, since with two the owner of either decides what a name means.
 
     `trusted`: hosts of mirrors that the person gave with http.
@@ -38,8 +38,7 @@ class PackageSources:
         return words + [word for host in self.trusted for word in ("--allow-insecure-host", host)]
 
 
-@dataclass(slots=True)
-class _Trust:
+class _Trust(Struct):
     """Hosts of mirrors with plain http, as they are found."""
 
     hosts: list[str] = field(default_factory=list)

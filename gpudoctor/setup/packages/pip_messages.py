@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 NETWORK, CHECKSUM, OTHER = "network", "checksum", "other"
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """`kind` network may pass by itself (pip and uv try again where a connection fails, not where one breaks).
 
     checksum may have been a download that was cut short.

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from msgspec import Struct
 from packaging.requirements import Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.tags import Tag, compatible_tags, cpython_tags
@@ -36,8 +36,7 @@ _END_OF_ENTRY = re.compile(r"</a\s*>", re.IGNORECASE)
 Minor = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class IndexFile:
+class IndexFile(Struct, frozen=True):
     """One file of a project. `tags` is empty for a source archive, which fits wherever it can be built."""
 
     name: str
@@ -47,8 +46,7 @@ class IndexFile:
     yanked: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Fit:
+class Fit(Struct, frozen=True):
     """`version` is the newest that fits. Without one: `nearest` is here for this Python and machine, `pythons` have what was asked for."""
 
     version: Version | None = None

@@ -5,10 +5,10 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
+from msgspec import Struct
 from packaging.markers import InvalidMarker, UndefinedEnvironmentName
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
@@ -26,8 +26,7 @@ _PATH = re.compile(r"/|[A-Za-z]:/")
 _SHA256 = re.compile(r"sha256=([0-9a-f]{64})")
 
 
-@dataclass(frozen=True, slots=True)
-class PipRequirement:
+class PipRequirement(Struct, frozen=True):
     """`name` is normalised, and empty for a file whose name does not tell. `text` is what the installer is given."""
 
     text: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+from msgspec import Struct, field
 
 from gpudoctor.model.facts import Facts
 from gpudoctor.model.plan import TODO, Act
@@ -16,8 +17,7 @@ Settings = Mapping[str, Any]
 """Plain JSON: texts, numbers, booleans, lists, tables."""
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(Struct, frozen=True):
     """What planning may see. `host` is a live or a recorded machine: reads only."""
 
     facts: Facts
@@ -30,8 +30,7 @@ class Look:
     """What the person asked for: torch, python_version, purpose, folder, bundle, allow_removal, uv (bool), user."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class Draft(Struct, frozen=True, kw_only=True):
     """A step as its kind plans it. `acts` is what a person would do by hand to the same end; exports are made of it."""
 
     settings: Settings

@@ -7,9 +7,9 @@ import posixpath
 import secrets
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from packaging.utils import canonicalize_name
 
 from gpudoctor.model.plan import DONE, Act, Command, FileChange
@@ -235,8 +235,7 @@ def _first(given: Settings, look: Look) -> PackageSources | None:
     return places({"index": named}, look) if named and not look.options.get("bundle") else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Command:
+class _Command(Struct, frozen=True):
     argv: list[str]
     where: PackageSources
     python: str

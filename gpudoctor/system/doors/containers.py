@@ -6,8 +6,9 @@ from __future__ import annotations
 import json
 import os
 import re
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from gpudoctor.system.doors.door import Door, Wanted
 from gpudoctor.system.host import DoorError, Ran
@@ -24,8 +25,7 @@ _DRIVER_DOWN = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Engine:
+class Engine(Struct, frozen=True):
     """What the engine itself says of a container: how it was started."""
 
     name: str

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 Kind = Literal["process", "root", "host", "container", "image"]
 OPTIONS: dict[Kind, str] = {"process": "--pid", "root": "--root", "host": "--host", "container": "--container", "image": "--image"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class Wanted(Struct, frozen=True, kw_only=True):
     """What a person asked for: one of the options, and its value. `chroot`: programs of the root may be run in it."""
 
     kind: Kind
@@ -18,8 +18,7 @@ class Wanted:
     chroot: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Door:
+class Door(Struct, frozen=True):
     """What is examined. `title` names it on a screen: 'container web (podman)'."""
 
     kind: Kind

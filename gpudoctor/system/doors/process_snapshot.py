@@ -6,7 +6,8 @@ import errno
 import os
 import re
 import sys
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpudoctor.system.doors.rooted_files import printable
 from gpudoctor.system.host import DoorError
@@ -18,8 +19,7 @@ _LONGEST = 64_000_000
 _MOST_DESCRIPTORS = 20_000
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True):
     """One process. `texts`: files of /proc/PID by name; `links`: exe, cwd and ns/mnt as text; `descriptors`: what is open, by number."""
 
     pid: int

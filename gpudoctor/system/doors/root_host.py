@@ -7,8 +7,9 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Literal
+
+from msgspec.structs import replace
 
 from gpudoctor.system.doors.door import Door
 from gpudoctor.system.doors.rooted_files import RootedFiles, problem_of

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from itertools import pairwise
 
 import pytest
+from msgspec.structs import replace
 
 from gpudoctor.benchmark.batch_choice import largest_within, marked, picks, smoothed
 from gpudoctor.model.measurement import FAILED, OK, Latency, Measurement

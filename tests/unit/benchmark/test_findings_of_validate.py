@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gpudoctor.cli.validate import status
 from gpudoctor.facts.collect import Gathered, derive

@@ -3,10 +3,10 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gpudoctor.benchmark import fixes_together, known_fixes, trial_runs
 from gpudoctor.benchmark.job_plan import ABILITIES

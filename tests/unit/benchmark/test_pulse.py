@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from gpudoctor.benchmark.blame import without_blame
 from gpudoctor.benchmark.pulse import GRACE, Pulse

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from gpudoctor.benchmark import tables
 from gpudoctor.benchmark.devices import MeasurementTarget

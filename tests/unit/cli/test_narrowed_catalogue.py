@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from whole_catalogue import catalogue
 
-from gpudoctor.facts import vocabulary
-from gpudoctor.knowledge.loader import read_folder
-from gpudoctor.knowledge.paths import checkout_checks
 from gpudoctor.model.report import Report
 from gpudoctor.services.explaining import ExplainRequest, explain
 
@@ -30,10 +28,7 @@ def told(text: str, *, whole: bool) -> Report:
 @pytest.fixture(scope="module")
 def texts() -> list[str]:
     """What the examples of all checks say, dealt out over a few texts; two of them alone; a machine without trouble."""
-    folder = checkout_checks()
-    assert folder is not None
-    checks, _ = read_folder(folder, vocabulary.items())
-    said = [example.text for check in checks for example in check.examples if example.text]
+    said = [example.text for check in catalogue().checks for example in check.examples if example.text]
     return ["\n\n".join(said[start::GROUPS]) for start in range(GROUPS)] + [said[0], said[-1], HEALTHY]
 
 

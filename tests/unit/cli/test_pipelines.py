@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from machine_builder import Machine
+from msgspec.structs import replace
 
 from gpudoctor import cli
 

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.starts_processes(
     "gpudoctor itself, in a child: what a terminal, a pipe or a signal does cannot be tried in this process"
 )
 
-SCHEMA = json.loads((PACKAGE / "data" / "plan.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads(Path(PACKAGE, "data", "plan.schema.json").read_text(encoding="utf-8"))
 
 
 def gpudoctor(home: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:

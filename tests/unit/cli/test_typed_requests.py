@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 import inspect
 from collections.abc import Iterator
 from importlib import import_module
@@ -11,6 +10,7 @@ from pathlib import Path
 from types import FunctionType
 
 import pytest
+from msgspec import Struct
 
 import gpudoctor
 from gpudoctor.model.typed_json import hints_of
@@ -62,10 +62,10 @@ def test_an_entry_takes_a_request_and_no_loose_options(name: str, function: Func
 
 
 @pytest.mark.parametrize("service", SERVICES)
-def test_requests_are_frozen_dataclasses(service: str) -> None:
+def test_requests_are_frozen_records(service: str) -> None:
     for name, kind in vars(import_module(f"gpudoctor.services.{service}")).items():
         if name.endswith("Request") and kind.__module__ == f"gpudoctor.services.{service}":
-            assert dataclasses.is_dataclass(kind) and kind.__dataclass_params__.frozen, name
+            assert issubclass(kind, Struct) and kind.__struct_config__.frozen, name
             assert "click" not in str(hints_of(kind))
 
 

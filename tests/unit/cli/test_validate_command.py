@@ -6,11 +6,11 @@ import io
 import json
 import sys
 import venv
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from reports import report
 
 from gpudoctor import cli

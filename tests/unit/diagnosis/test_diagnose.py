@@ -1,4 +1,4 @@
-from dataclasses import replace
+from msgspec.structs import replace
 
 from gpudoctor.diagnosis.diagnose import diagnose, in_reading_order
 from gpudoctor.diagnosis.ladders import demote_unused, first_broken, ladder, used_stacks

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
+from gpudoctor.diagnosis.candidates import may_speak_by_facts, speaks_without_a_message
 from gpudoctor.diagnosis.messages import (
     A_SENTENCE,
     MOST_HITS,
@@ -14,8 +15,6 @@ from gpudoctor.diagnosis.messages import (
     has_own_words,
     hits_in,
     may_show,
-    may_speak_by_facts,
-    speaks_without_a_message,
 )
 from gpudoctor.facts.text.cleaning import lines_of
 from gpudoctor.facts.text.roles import Roles

@@ -6,11 +6,11 @@ import json
 import os
 import re
 import stat
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gpudoctor.facts import measurement_store
 from gpudoctor.facts.collect import Gathered
@@ -164,3 +164,9 @@ def test_every_framework_that_validate_knows_has_its_distributions() -> None:
     from gpudoctor.target.workloads import worker
 
     assert set(worker.BACKENDS) <= set(measurement_store.DISTRIBUTIONS)
+
+
+def test_measurements_of_other_environments_are_not_understood_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep([GOOD], facts(), tmp_path)
+    monkeypatch.setattr(measurement_store, "_parsed", lambda *_: pytest.fail("it was parsed"))
+    assert last_measurements(facts(**{"python.executable": "/other/bin/python"}), tmp_path) == ()

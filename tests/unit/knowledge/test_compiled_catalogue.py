@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
+import whole_catalogue
 
-from gpudoctor.diagnosis.messages import may_show, may_speak_by_facts
+from gpudoctor.diagnosis.candidates import may_speak_by_facts
+from gpudoctor.diagnosis.messages import may_show
 from gpudoctor.facts import vocabulary
-from gpudoctor.knowledge import paths
 from gpudoctor.knowledge.compiled_catalogue import CompiledCatalogue, compiled
-from gpudoctor.knowledge.loader import head_of, our_catalogue, read_folder
+from gpudoctor.knowledge.loader import head_of, our_catalogue
 from gpudoctor.model.facts import Facts, Known
 from gpudoctor.model.signature import Numbered
 from gpudoctor.rules.signatures import SearchedText
@@ -55,9 +56,7 @@ def test_bytes_of_another_version_and_damaged_ones_are_refused(content: bytes) -
 
 def test_no_check_that_speaks_is_left_out() -> None:
     items = vocabulary.items()
-    folder = paths.checkout_checks()
-    assert folder is not None
-    catalogue, texts = our_catalogue(items), [example.text for check in read_folder(folder, items)[0] for example in check.examples]
+    catalogue, texts = our_catalogue(items), [example.text for check in whole_catalogue.catalogue().checks for example in check.examples]
     everything = list(catalogue.entries())
     for text in [text for text in texts if text][::97]:
         shown = searched(text)

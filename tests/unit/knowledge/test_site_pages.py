@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import check_pages
@@ -13,6 +12,7 @@ import reference_pages
 from knowledge import Knowledge, outline
 from ladder_pages import RUNGS, first_page, stack_page
 from markup import address, label, prose, source_address
+from msgspec.structs import replace
 
 from gpudoctor.model.check import LAYERS, AdviceTemplate, Check, Rung, Source, Stack, Step, Variant
 from gpudoctor.model.facts import FactSpec

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Annotated, Any, TypedDict
 
 import pytest
+from msgspec import Struct, field
 
 from gpudoctor.model.typed_json import Limits, OneOf, TypedJsonError, read, shaped
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cat:
+class Cat(Struct, frozen=True, kw_only=True):
     name: str
     lives: Annotated[int, Limits(minimum=0, maximum=9)] = 9
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fish:
+class Fish(Struct, frozen=True, kw_only=True):
     water: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class House:
+class House(Struct, frozen=True, kw_only=True):
     pets: tuple[Cat | Fish, ...] = ()
     size: float | None = None
     names: Mapping[str, str] = field(default_factory=dict)
@@ -39,7 +36,7 @@ class Room(_More):
     beds: Sequence[str | Mapping[str, Any]]
 
 
-def test_a_dataclass_is_built_with_tuples_and_defaults() -> None:
+def test_a_struct_is_built_with_tuples_and_defaults() -> None:
     given = {"pets": [{"name": "Tom"}, {"water": "salt"}], "size": 3, "of_a_later_version": 1}
     built = read(House, given)
     assert built == House(pets=(Cat(name="Tom"), Fish(water="salt")), size=3.0)

@@ -53,7 +53,7 @@ steps = st.builds(
 
 
 def _numbered(given: list[PlannedStep]) -> tuple[PlannedStep, ...]:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     return tuple(replace(step, number=number) for number, step in enumerate(given, 1))
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpudoctor.model.batch_sweep import MEMORY, Sweep, SweepPoint
 from gpudoctor.model.change import Change, Diff, FindingChange, Side, VerdictChange
@@ -70,8 +72,8 @@ def poisoned(value: Any, text: str) -> Any:
     """`value` with every string in it replaced."""
     if isinstance(value, str):
         return text
-    if is_dataclass(value) and not isinstance(value, type):
-        return replace(value, **{each.name: poisoned(getattr(value, each.name), text) for each in fields(value)})
+    if isinstance(value, Struct):
+        return replace(value, **{name: poisoned(getattr(value, name), text) for name in value.__struct_fields__})
     if isinstance(value, dict):
         return {text + str(number): poisoned(inner, text) for number, inner in enumerate(value.values())}
     if isinstance(value, list | tuple):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from gpudoctor.model.check import Advice
 from gpudoctor.model.report import Finding, LayerResult, Report, StackResult

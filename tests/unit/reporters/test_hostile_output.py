@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from reports import KERNEL, report
 
 from gpudoctor.reporters.report import explanation_text, github_report

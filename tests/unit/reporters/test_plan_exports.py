@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ import yaml
 from hostile_plans import plans as hostile
 from hostile_plans import texts
 from hypothesis import HealthCheck, assume, given, settings
+from msgspec.structs import replace
 from plans import ALL, ARC, POPLAR, REFUSED, ROCM, WSL, apt, step
 
 from gpudoctor.model.plan import DONE, Command, FileChange, Plan

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from gpudoctor.model.condition import AnyItem, Combination, Leaf
-from gpudoctor.rules.conditions import ConditionError, did_you_mean, english, facts_of, parse
+from gpudoctor.rules.conditions import ConditionError, did_you_mean, english, facts_of, parse, parse_valid
 
 ITEMS = {"gpus": "gpu"}
 A = {"fact": "a", "is": 1}
 SOME = {"some": {"of": "gpus", "where": {"fact": "gpu.vendor", "is": "amd"}}}
 
 
-def read(table: Any, trusted: bool = False) -> Any:
-    return parse(table, "problem", ITEMS, trusted)
+def read(table: Any) -> Any:
+    return parse(table, "problem", ITEMS)
 
 
 def test_each_kind_of_condition() -> None:
@@ -69,12 +69,20 @@ def test_what_is_refused_is_said_with_its_place(table: Any, complaint: str) -> N
     assert said == complaint or (said.startswith(complaint) and ("'new' is no version" in said or "missing )" in said))
 
 
-def test_a_compiled_catalogue_is_trusted_with_its_values_at_any_depth() -> None:
-    odd = {"fact": "a", "older_than": "new"}
-    for table in (odd, {"all": [odd]}, {"not": odd}, {"some": {"of": "gpus", "where": odd}}):
-        read(table, trusted=True)
-        with pytest.raises(ConditionError):
-            read(table)
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"fact": "a", "is": 1},
+        {"is": 1, "fact": "a"},
+        {"fact": "a", "known": True},
+        {"fact": "a", "is_fact": "b"},
+        {"all": []},
+        {"any": [{"fact": "a", "at_least": "6.2"}, {"not": {"fact": "b", "absent": True}}]},
+        {"some": {"of": "gpus", "where": {"all": [{"fact": "gpu.vendor", "matches": "intel|amd"}]}}},
+    ],
+)
+def test_a_table_of_the_compiled_catalogue_is_read_alike(table: Any) -> None:
+    assert parse_valid(table, ITEMS) == read(table)
 
 
 def test_a_near_word_is_proposed() -> None:

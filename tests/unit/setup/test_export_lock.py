@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from gpudoctor.model.plan import Command, FileChange, Plan
 from gpudoctor.reporters.plan import plan_ansible, plan_dockerfile, plan_shell

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from gpudoctor.model.measurement import Course, Growth, Latency, Measurement, Rhythm, Throughput
 from gpudoctor.reporters.measurement.course_text import CELLS, lines, looked_at, sparkline

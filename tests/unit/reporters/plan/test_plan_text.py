@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import re
 import subprocess
-from dataclasses import replace
 
 import pytest
 from hostile_plans import plans as hostile
 from hostile_plans import texts
 from hypothesis import HealthCheck, given, settings
+from msgspec.structs import replace
 from plans import ALL, ARC, CHOICE, POPLAR, REFUSED, ROCM, WSL
 
 from gpudoctor.model.plan import DONE, Command, FileChange, Plan, PlannedStep, Recommendation, Word

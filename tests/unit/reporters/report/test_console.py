@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
+from msgspec.structs import replace
 from reports import ARC, FOLLOWS, HINT, KERNEL, report, stack
 
 from gpudoctor.model.report import LayerResult, StackResult

@@ -3,7 +3,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from pages import COMPARISON, DIFF, MEASURED, SWEEP, poisoned
 from reports import FOLLOWS, HINT, KERNEL, report, stack
 

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from reports import HINT, KERNEL, report
 
 from gpudoctor.reporters.report import json_report

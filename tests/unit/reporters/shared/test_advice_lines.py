@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from gpudoctor.model.check import Advice
 from gpudoctor.model.report import Finding

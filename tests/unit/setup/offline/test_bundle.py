@@ -6,11 +6,11 @@ import hashlib
 import json
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gpudoctor.model.facts import Facts, Known
 from gpudoctor.model.plan import Plan, PlannedStep
