@@ -4,5 +4,5 @@ ALL = (
     "torch_build", "system", "python_mix", "pairs", "ipex", "intel", "nvidia", "cuda", "amd", "opencl", "vulkan", "device_memory",
     "graphcore",
     "torch_index", "missing", "onnxruntime", "directml", "setup", "setup_intel", "setup_ipex", "setup_onnxruntime",
-    "setup_torch", "setup_cuda", "setup_rocm", "setup_opencl", "setup_poplar", "measured",
+    "setup_torch", "setup_cuda", "setup_rocm", "setup_opencl", "setup_poplar", "sides", "measured",
 )  # fmt: skip
