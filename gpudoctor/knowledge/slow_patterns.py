@@ -24,6 +24,7 @@ _LETTERS = "a0 _.:-/\tA=\"'(\n,;\\[é"
 _TAILS = ("", "\0", "\n!")
 _SHORTEST, _TELLING = 25, 400
 """The number of letters of the first trial, and the number from which the growth of the time is reliable."""
+_SMALL_STEP = 1.3
 _HOPELESS = 4.0
 """A time that grows with this power of the length cannot be measured to the end."""
 SUSPECT_SECONDS = 0.02
@@ -150,22 +151,26 @@ def attacks(pattern: str, flags: int = 0) -> list[Attack]:
 
 def _measured(compiled: re.Pattern[str], attack: Attack, length: int, suspect: float, enough: float, use: Use) -> float:
     """The time expected for the full length: the text is doubled until it takes `enough`, or until the growth is clear. A text that
-    cannot reach `suspect` is not measured further."""
-    before, at = 0.0, _SHORTEST
+    cannot reach `suspect` is not measured further. Where the time grows steeply, the text grows in small steps: that of an exponential
+    expression, doubled, would take seconds instead of milliseconds."""
+    before, shorter, at = 0.0, _SHORTEST, _SHORTEST
     while True:
         at = min(at, length)
         seconds = _seconds(compiled, attack.text(at), use)
-        doubtful = enough <= seconds < _BEYOND_DOUBT * enough or (before and seconds > before * 2**_HOPELESS and seconds < enough)
+        doubtful = enough <= seconds < _BEYOND_DOUBT * enough or (
+            before and seconds > before * (at / shorter) ** _HOPELESS and seconds < enough
+        )
         if doubtful:  # A second run tells whether the machine was busy.
             seconds = min(seconds, _seconds(compiled, attack.text(at), use))
         if seconds >= enough or at == length:
             return seconds
-        power = math.log2(seconds / before) if before else 1.0
+        power = math.log(seconds / before, at / shorter) if before else 1.0
         if power > _HOPELESS and seconds >= enough / 4:
             return float(seconds * (length / at) ** power)
         if at >= _TELLING and seconds * (length / at) ** max(2.2, power + 0.3) < suspect:
             return seconds
-        before, at = seconds, 2 * at
+        steep = not before or power > _HOPELESS
+        before, shorter, at = seconds, at, math.ceil(at * (_SMALL_STEP if steep else 2))
 
 
 def _seconds(compiled: re.Pattern[str], text: str, use: Use) -> float:
