@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -36,6 +37,8 @@ MATTERS = (
     "GOMP_CPU_AFFINITY", "HIP_LAUNCH_BLOCKING", "AMD_SERIALIZE_KERNEL", "XLA_FLAGS", "TF_ENABLE_ONEDNN_OPTS", "POCL_MAX_PTHREAD_COUNT",
 )  # fmt: skip
 """Variables that change what is measured: said where they are set."""
+ROUNDED = sys.float_info.max
+"""Stands for the share of a tolerance that a narrower type goes beyond: more than any that passed, less than a wrong result."""
 NARROW = 5.0
 """Per cent: a median that is known no better is noisy."""
 
@@ -104,7 +107,8 @@ def _measured(
         course=_course(result, seen),
     )  # fmt: skip
     if wrong:
-        return replace(whole, status=FAILED, reason=f"wrong result: {wrong}", stage="correctness", throughput=None)
+        kind = "narrower precision" if correctness is not None and correctness.computed_in else "wrong result"
+        return replace(whole, status=FAILED, reason=f"{kind}: {wrong}", stage="correctness", throughput=None)
     if fault := faults(result):
         still = Correctness(
             compared_with="the first step", max_relative_error=whole.course.largest_change if whole.course else None, tolerance=None,
@@ -170,7 +174,7 @@ def judged(rows: Any) -> tuple[Correctness | None, str]:
     if not isinstance(rows, Sequence) or isinstance(rows, str) or not rows:
         return None, ""
     worst: tuple[float, Correctness] | None = None
-    wrong = ""
+    wrong, narrow = "", ""
     for row in rows:
         if not isinstance(row, Mapping):
             return Correctness(
@@ -180,20 +184,22 @@ def judged(rows: Any) -> tuple[Correctness | None, str]:
         error, tolerance = number_of(row.get("max_relative_error")), not_negative_number(row.get("tolerance"))
         passed = row.get("passed") is True and error is not None and tolerance is not None and 0 <= error <= tolerance
         share = error / tolerance if error is not None and tolerance else 0.0 if passed else math.inf
-        if not passed and not wrong:
+        narrower = one_line(row.get("computed_in")) if error is not None else ""
+        if narrower and not passed:
+            narrow = narrow or f"{name} {note}, where {tolerance or 0:.2g} is allowed"
+        elif not passed and not wrong:
             wrong = f"{name}: {note}" if error is None or (note and row.get("passed") is not True and share <= 1) else (
                 f"{name} differs by {error:.2g} from {one_line(row.get('compared_with')) or 'float64 on the processor'}, "
                 f"{tolerance or 0:.2g} is allowed"
             )  # fmt: skip
-            narrower = one_line(row.get("precision"))
-            if narrower and error is not None:
-                wrong = f"{name} {narrower}, where {tolerance or 0:.2g} is allowed"
         reference = one_line(row.get("compared_with")) or "cpu float64"
-        one = Correctness(compared_with=reference, max_relative_error=error, tolerance=tolerance, passed=passed)
-        share = share if passed else math.inf
+        one = Correctness(
+            compared_with=reference, max_relative_error=error, tolerance=tolerance, passed=passed, computed_in=narrower or None
+        )  # fmt: skip
+        share = share if passed else ROUNDED if narrower else math.inf
         if worst is None or share > worst[0]:
             worst = share, one
-    return worst[1] if worst else None, wrong
+    return worst[1] if worst else None, wrong or narrow
 
 
 def _noise(measured: Measurement, result: Mapping[str, Any], seen: Seen) -> list[str]:

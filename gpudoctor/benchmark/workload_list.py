@@ -61,13 +61,13 @@ def _classifier(name: str, title: str, quick: Mapping[str, int]) -> Workload:
 WORKLOADS: tuple[Workload, ...] = (
     Workload(
         id="matmul", title="matrix product, square, per dtype", tasks=("micro",), unit="FLOP/s", dtypes=("float32", "bfloat16", "float16"),
-        quick={"micro": 2},
+        quick={"micro": 3},
     ),
     Workload(id="memory_bandwidth", title="c = a + b over more than the caches", tasks=("micro",), unit="B/s",
              quick={"micro": 4}),
     Workload(
         id="operators", title="operators one by one against references of their own, in seconds (more of them: --operators)",
-        tasks=("micro",), unit="operators", quick={"micro": 3}, settings={"job": "operators", "set": "quick"},
+        tasks=("micro",), unit="operators", quick={"micro": 2}, settings={"job": "operators", "set": "quick"},
     ),
     Workload(
         id="large_tensors", title="operators on tensors of more than 2^31 elements, where memory allows (torch)", tasks=("micro",),

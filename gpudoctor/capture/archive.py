@@ -82,6 +82,7 @@ def capture_entries(
     recorder: str = "gpudoctor",
     host: str = "linux",
     target: str | None = None,
+    door: Mapping[str, Any] | None = None,
 ) -> dict[str, bytes]:
     """The files of the capture by relative name, in order, with everything that was recorded: redact_capture.py takes people out."""
     tables = _Tables(platform)
@@ -108,6 +109,8 @@ def capture_entries(
     machine = {"format": 1, "complete": True, "recorder": recorder, "title": "recorded by gpudoctor", "platform": platform, "host": host}
     if target:
         machine["target"] = target
+    if door:
+        machine["door"] = dict(door)
     children = [replace(ran, argv=(CHILD, child_digest(argv, stdin_text))) for (argv, stdin_text), ran in recording.children.items()]
     commands = sorted([*recording.commands.values(), *children], key=lambda ran: ran.argv)
     wanted: list[tuple[str, bytes | None]] = [

@@ -5,7 +5,9 @@ Beside the files of the contract, captures that gpudoctor itself made may hold (
 `folders.toml`  `"/dev/dri" = ["card0", "renderD128"]`: the whole listing of a folder that was asked for;
 `realpaths.toml` `"/asked/path" = "/where/it/leads"`;
 `modes.toml`    an entry may say `may_open = true`, what the kernel answered (ACLs included);
-`machine.toml`  `host` (the platform as the live host called it) and `target` (what --python said);
+`machine.toml`  `host` (the platform as the live host called it), `target` (what --python said), and `door`: what was recorded in the
+                place of a machine (kind, name, title; how a container was started);
+`beside.json`   beside a container: facts of the machine on which it ran;
 `measurements.json` `{"runs": [{"date": …, "measurements": […]}]}`: what `validate` had measured there, as a report has it;
 `unreadable.toml` an entry may be `distrusted` and why: what was not run there, since others could have changed it;
 `commands.jsonl` lines of `gpudoctor-child` and a digest: what our own children in the target environment said.
@@ -23,6 +25,7 @@ from msgspec.structs import replace
 from gpudoctor import __version__
 from gpudoctor.capture.capture_store import Store, open_store
 from gpudoctor.capture.parsing import read_commands, read_json, read_python, read_toml, typed
+from gpudoctor.capture.recorded_door import recorded_door, recorded_engine
 from gpudoctor.capture.recording_host import CHILD, DISTRUSTED, child_digest
 from gpudoctor.model.bounds import TooComplex, check_path
 from gpudoctor.model.lazy_pattern import lazy
@@ -68,6 +71,12 @@ class RecordedHost:
             self.platform = str(machine.get("host", self.platform))
             self.target_python = str(machine["target"]) if machine.get("target") else None
         self.title = str(machine.get("title", ""))
+        self.door = recorded_door(store, machine)
+        self.target_why = f"process {self.door.name}" if self.door is not None and self.door.kind == "process" else "--python"
+        no_python = self.exact and self.door is not None and self.door.kind == "process" and not self.target_python
+        self.not_python = f"{self.target_why} runs no Python" if no_python else ""
+        self.engine = recorded_engine(machine)
+        self.in_container = self.door is not None and read_json(store, "beside.json") is not None
         self.python: dict[str, Any] | None = read_python(store)
         self._commands = read_commands(store)
         self._env = {name: typed(store, "env.toml", name, value, str) for name, value in read_toml(store, "env.toml").items()}
@@ -330,6 +339,10 @@ class RecordedHost:
     def python_environment(self) -> dict[str, Any] | None:
         """What the capture says of the target environment (python.json); an exact one holds the files themselves."""
         return None if self.exact else self.python
+
+    def beside(self) -> Any:
+        """Facts of the machine on which a recorded container ran (beside.json); None without."""
+        return read_json(self._store, "beside.json")
 
     def measurements(self) -> Any:
         """What `validate` had measured there (measurements.json); None without."""

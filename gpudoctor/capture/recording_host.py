@@ -53,6 +53,11 @@ class RecordingHost:
         self.quick = inner.quick
         self.target_python = inner.target_python
         self.own_environment = getattr(inner, "own_environment", "")
+        self.door = getattr(inner, "door", None)
+        self.engine = getattr(inner, "engine", None)
+        self.in_container = getattr(inner, "in_container", False)
+        self.not_python = getattr(inner, "not_python", "")
+        self.target_why = getattr(inner, "target_why", "--python")
 
     def run(self, argv: Sequence[str], *, timeout: float = 5.0, limit: int = 4_000_000) -> Ran:
         ran = self._inner.run(argv, timeout=timeout, limit=limit)

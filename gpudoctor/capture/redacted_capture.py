@@ -16,7 +16,7 @@ from gpudoctor.model.toml_text import loads
 from gpudoctor.privacy.redactor import Redactor
 from gpudoctor.system.system_names import Names, of_recording
 
-_MACHINE = ("format", "complete", "recorder", "title", "platform", "host", "target", "synthetic")
+_MACHINE = ("format", "complete", "recorder", "title", "platform", "host", "target", "door", "synthetic")
 _PUBLIC_FILES = frozenset({"files/proc/cpuinfo", "files/proc/modules", "files/proc/meminfo"})
 """Long files without anything personal."""
 _DPKG = "files/var/lib/dpkg/status"
@@ -86,12 +86,14 @@ def _entry(name: str, content: bytes, hide: Redactor, keep_env: Collection[str] 
         return "files" + path_of(hide, name[5:]), _file(name, content, hide)
     if name == "commands.jsonl":
         return name, b"".join(json_line(_command(entry, hide)) for entry in _commands({name: content}))
-    if name in ("python.json", "measurements.json"):
+    if name in ("python.json", "measurements.json", "beside.json"):
         return name, json_table(hide.value(_json(content)))
     if not name.endswith(".toml") or "/" in name:
         return None
     table = loads(content.decode("utf-8", "replace"))
     if name == "machine.toml":
+        if isinstance(table.get("door"), dict):
+            table["door"] = _door(table["door"])
         return name, toml({key: hide.value(table[key]) for key in _MACHINE if key in table})
     if name == "env.toml":
         return name, toml(
@@ -106,6 +108,14 @@ def _entry(name: str, content: bytes, hide: Redactor, keep_env: Collection[str] 
     if name == "modes.toml":
         return name, toml({path_of(hide, path): _mode(mode, hide) for path, mode in table.items()})
     return (name, toml({path_of(hide, path): why for path, why in table.items()})) if name == "unreadable.toml" else None
+
+
+def _door(table: Mapping[str, Any]) -> dict[str, Any]:
+    """What was recorded in the place of a machine, without what a person called it: the address of ssh, a folder, a command line."""
+    kind, number = table.get("kind"), str(table.get("name") or "")
+    plain = {"host": ("", "another machine, by ssh"), "root": ("", "a root folder"), "process": (number, f"process {number}")}
+    named = plain.get(str(kind))
+    return {**table, "name": named[0], "title": named[1]} if named else dict(table)
 
 
 def path_of(hide: Redactor, path: str) -> str:

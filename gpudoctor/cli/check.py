@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gpudoctor.cli import OK, BadInput
+from gpudoctor.cli.door_options import door_options, wanted
 from gpudoctor.cli.exit_status import status, unanswered
 from gpudoctor.cli.formats import FORMATS
 from gpudoctor.cli.given_python import check_python
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 @click.option("--budget", type=click.FloatRange(min=0.1, max=3600), metavar="SECONDS", help="Total time limit (30; 3 with --quick).")
 @click.option("--python", metavar="PATH", help="Interpreter or environment to examine (default: the active one, ./.venv, python3).")
 @click.option("--capture", metavar="PATH", help="Examine a recorded machine instead of this one.")
+@door_options
 @click.option("--stack", metavar="NAME", help="Check this stack only (cuda, rocm, xpu …); exit 1 if it has no device, 4 if undetermined.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", help="Output format; json is gpudoctor.report/1.")
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output.")
@@ -61,16 +63,21 @@ def _check(given: Mapping[str, Any]) -> int:
     from gpudoctor.cli.project import ignored
     from gpudoctor.services import checking
 
-    if given["capture"] is not None:  # on this machine the limit would reach the frameworks that are imported for a look
+    files_only = given["root"] is not None and not given["chroot"]
+    if given["capture"] is not None or files_only:  # elsewhere the limit would reach the frameworks that are imported for a look
         from gpudoctor.system.memory_limit import limited_memory
 
         click.get_current_context().with_resource(limited_memory())
     if given["write_expect"]:
         _refuse_to_replace(given["write_expect"])
-    check_python(given["python"], given["capture"])
-    reasons = ignored(given["ignore"], project_file=given["capture"] is None)
+    door = wanted(given, given["capture"])
+    here = given["capture"] is None and door is None
+    if here:
+        check_python(given["python"])
+    reasons = ignored(given["ignore"], project_file=here)
     request = checking.CheckRequest(
         capture=given["capture"],
+        door=door,
         python=given["python"],
         quick=given["quick"],
         budget=given["budget"],
@@ -101,7 +108,7 @@ def _check(given: Mapping[str, Any]) -> int:
 
         step_summary(report)
     code = _say(report, given, reasons)
-    if given["capture"] is None and not given["quick"]:  # a quick look leaves frameworks out: nothing to compare with later
+    if here and not given["quick"]:  # a quick look leaves frameworks out: nothing to compare with later
         remember(report, reasons)
     return code
 
@@ -110,7 +117,8 @@ def _again(given: Mapping[str, Any]) -> str:
     """The command line that repeats this check, for the hints at the end of the screen."""
     import shlex
 
-    asked = [f"--{name} {shlex.quote(given[name])}" for name in ("capture", "python", "stack") if given[name]]
+    named = ("capture", "pid", "container", "image", "root", "host", "python", "stack")
+    asked = [f"--{name} {shlex.quote(given[name])}" for name in named if given[name]] + ["--chroot"] * given["chroot"]
     return " ".join(("gpudoctor check", *asked))
 
 

@@ -74,7 +74,8 @@ def headline(facts: Facts) -> dict[str, str]:
     kind = facts.value("platform.kind")
     memory = facts.value("memory.total_bytes")
     return {
-        "machine": ", ".join(counted) or "no GPU found",
+        "looked_at": str(facts.value("looked_at.title") or ""),
+        "machine": ", ".join(counted) or ("" if facts.value("looked_at.kind") in ("root", "image") else "no GPU found"),
         "os": os_name or str(facts.value("os.id") or ""),
         "platform": str(kind or ""),
         "kernel": str(facts.value("kernel.release") or ""),

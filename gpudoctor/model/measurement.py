@@ -56,7 +56,7 @@ class Energy(Struct, frozen=True, kw_only=True):
     """In the unit of the throughput by watt: images/s/W."""
 
 
-@shaped(open=True)
+@shaped(open=True, optional=("computed_in",))
 class Correctness(Struct, frozen=True, kw_only=True):
     """The result of one step, compared with a reference."""
 
@@ -65,6 +65,8 @@ class Correctness(Struct, frozen=True, kw_only=True):
     max_relative_error: float | None
     tolerance: float | None
     passed: bool
+    computed_in: str | None = None
+    """The narrower type that explains every error beyond the tolerance ('TF32'); null where none does."""
 
 
 @shaped(open=True, optional=("attainable", "unit"))

@@ -10,6 +10,7 @@ from msgspec import Struct
 from gpudoctor import __version__
 from gpudoctor.capture.archive import capture_entries, check_output, write_entries
 from gpudoctor.capture.open_host import open_host
+from gpudoctor.capture.recorded_door import table_of
 from gpudoctor.capture.recording_host import RecordingHost
 from gpudoctor.capture.redacted_capture import names_in, redact_entries
 from gpudoctor.capture.tables import json_table
@@ -18,14 +19,15 @@ from gpudoctor.facts.measurement_store import LastRun
 from gpudoctor.facts.probes.environment import PREFIXES, RELEVANT
 from gpudoctor.model.check import Catalogue
 from gpudoctor.model.deadline import Deadline
-from gpudoctor.model.facts import Facts
+from gpudoctor.model.facts import Fact, Facts, Known
 from gpudoctor.model.toml_text import loads
 from gpudoctor.privacy.pseudonyms import FILE, Pseudonyms
 from gpudoctor.privacy.redactor import Redactor
 from gpudoctor.privacy.technical_vocabulary import technical_words
 from gpudoctor.services import checking
+from gpudoctor.system.doors.door import Wanted
 from gpudoctor.system.state_folder import state_folder
-from gpudoctor.system.system_names import of_this_machine
+from gpudoctor.system.system_names import Names, of_this_machine, together
 
 
 class CaptureRequest(Struct, frozen=True, kw_only=True):
@@ -38,6 +40,8 @@ class CaptureRequest(Struct, frozen=True, kw_only=True):
     """Seconds for all probes."""
     raw: bool = False
     """Nothing is redacted."""
+    door: Wanted | None = None
+    """What is recorded in the place of this machine."""
 
 
 class Captured(Struct, frozen=True, kw_only=True):
@@ -64,26 +68,45 @@ class Recorded(Struct, frozen=True):
 def capture(request: CaptureRequest) -> Captured:
     """Records this machine and writes the recording. Raises services.checking.BAD_INPUT."""
     check_output(request.output)
-    recorded = record(request.python, request.budget)
+    recorded = record(request.python, request.budget, door=request.door)
     if request.raw:
         write_entries(recorded.entries, request.output)
         return Captured(commands=recorded.commands, files=recorded.files, replaced={})
-    redactor = redactor_here(recorded.gathered.facts, checking.catalogue())
+    redactor = redactor_here(recorded.gathered.facts, checking.catalogue(), recorded.entries if request.door else {})
     write_entries(redact_entries(recorded.entries, redactor, recorded.variables), request.output)
     not_kept = keep_pseudonyms(redactor)
     return Captured(commands=recorded.commands, files=recorded.files, replaced=dict(redactor.counts), not_kept=not_kept)
 
 
-def record(python: str | None, budget: float, quick: bool = False, progress: Progress | None = None) -> Recorded:
-    """Records this machine. Raises system.host.CaptureError."""
-    host = RecordingHost(open_host(None, budget, quick, python))
-    gathered = gather(host, progress)
-    host.run(["id"])
+def record(
+    python: str | None, budget: float, quick: bool = False, progress: Progress | None = None, door: Wanted | None = None
+) -> Recorded:
+    """Records this machine, or what is behind the door. Raises system.host.CaptureError and system.doors.door.DoorError."""
+    given: dict[str, Fact] = {}
+    if door is None:
+        host = RecordingHost(open_host(None, budget, quick, python))
+        gathered = gather(host, progress)
+        host.run(["id"])
+    else:
+        from gpudoctor.services.beside import outside
+        from gpudoctor.system.doors.opening import close_door, confirm_door, open_door
+
+        inner = open_door(door, budget=budget, quick=quick, python=python)
+        try:
+            host, given = RecordingHost(inner), outside(inner)
+            gathered = gather(host, progress, given=given)
+            host.run(["id"])
+            confirm_door(inner)
+        finally:
+            close_door(inner)
+        python = inner.target_python
     kind = str(gathered.facts.value("platform.kind", host.platform))
     entries = capture_entries(
         host.recording, python_environment(gathered.facts), platform={"wsl1": "wsl2"}.get(kind, kind), recorder=f"gpudoctor {__version__}",
-        host=host.platform, target=python,
+        host=host.platform, target=python, door=table_of(host),
     )  # fmt: skip
+    if given:
+        entries["beside.json"] = json_table({name: fact.value for name, fact in given.items() if isinstance(fact, Known)})
     variables = frozenset(name for name in host.recording.environment if _matters(name))
     return Recorded(gathered, entries, variables, len(host.recording.commands), len(host.recording.texts))
 
@@ -109,12 +132,23 @@ LEAST_SECONDS, SECONDS_A_MEGABYTE = 4.0, 3.0
 """The limit, in CPU seconds, for searching a foreign recording for names: three times what an ordinary log takes."""
 
 
-def redactor_here(facts: Facts, knowledge: Catalogue | None = None) -> Redactor:
-    """The redactor for this machine: its names as the system knows them, and the pseudonyms of earlier reports."""
+def redactor_here(facts: Facts, knowledge: Catalogue | None = None, entries: Mapping[str, bytes] | None = None) -> Redactor:
+    """The redactor for this machine: its names as the system knows them, and the pseudonyms of earlier reports. `entries`: a recording of
+    another system, whose names leave as well."""
     pseudonyms = Pseudonyms()
     pseudonyms.load(state_folder() / FILE)
     names = of_this_machine([str(facts.value("python.prefix") or "")])
+    if entries:
+        names = together(names, names_in(entries), _of_the_door(facts))
     return Redactor(names, technical_words(knowledge, facts), pseudonyms=pseudonyms)
+
+
+def _of_the_door(facts: Facts) -> Names:
+    """The name of the machine and the user that ssh was given."""
+    if facts.value("looked_at.kind") != "host":
+        return Names()
+    user, _, machine = str(facts.value("looked_at.name")).rpartition("@")
+    return Names(users=(user,) if user else (), hosts=(machine,))
 
 
 def redactor_of(entries: Mapping[str, bytes], facts: Facts, knowledge: Catalogue | None = None) -> Redactor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
@@ -28,16 +28,17 @@ from gpudoctor.knowledge.stack_names import every_name, stack_of, suggestion
 from gpudoctor.knowledge.structure import DataError
 from gpudoctor.model.check import Catalogue
 from gpudoctor.model.deadline import Deadline
-from gpudoctor.model.facts import Facts, Known
+from gpudoctor.model.facts import Fact, Facts, Known
 from gpudoctor.model.report import Finding, Report, StackResult, Trace
 from gpudoctor.rules.conditions import did_you_mean
-from gpudoctor.system.host import CaptureError, Host
+from gpudoctor.system.host import CaptureError, DoorError, Host
 
 if TYPE_CHECKING:
     from gpudoctor.model.measurement import Measurement
     from gpudoctor.model.policy import Demand
     from gpudoctor.model.report_document import ReportDocument
     from gpudoctor.rules.signatures import SearchedText
+    from gpudoctor.system.doors.door import Wanted
 
 
 class RequestError(ValueError):
@@ -48,7 +49,7 @@ class FrameworkBroken(RequestError):
     """A request that is right, for a framework that cannot be imported here: a finding."""
 
 
-BAD_INPUT = (CaptureError, DataError, RequestError)
+BAD_INPUT = (CaptureError, DataError, DoorError, RequestError)
 """Errors that a caller shows as one line: some input cannot be used."""
 
 
@@ -56,6 +57,8 @@ class CheckRequest(Struct, frozen=True, kw_only=True):
     """What `check` was asked. `budget` is in seconds; None is 30, or 3 with `quick`."""
 
     capture: str | None = None
+    door: Wanted | None = None
+    """A process, root, container or machine in the place of this machine; None where it is this machine, or a capture."""
     python: str | None = None
     quick: bool = False
     budget: float | None = None
@@ -97,8 +100,13 @@ def speaking_by_messages(text: SearchedText) -> list[Entry]:
 
 
 def open_for(request: CheckRequest) -> Host:
-    """The machine to look at. Raises system.host.CaptureError for a recording that cannot be read."""
+    """What to look at; system.doors.opening.close_door ends it. Raises system.host.CaptureError for a recording that cannot be read, and
+    system.doors.door.DoorError for what cannot be reached."""
     budget = request.budget if request.budget is not None else (3.0 if request.quick else 30.0)
+    if request.door is not None:
+        from gpudoctor.system.doors.opening import open_door  # late: most checks are of this machine
+
+        return open_door(request.door, budget=budget, quick=request.quick, python=request.python)
     return open_host(request.capture, budget, request.quick, request.python)
 
 
@@ -106,11 +114,13 @@ def check(request: CheckRequest, progress: Callable[[str], None] | None = None) 
     """Examines a machine and returns the report. Raises BAD_INPUT."""
     began = time.monotonic()
     told = _report_in(request.capture) if request.capture else None
-    host = None if told is not None else open_for(request)
+    host = None if told is not None or request.door is not None else open_for(request)
     knowledge = _asked_by_name(request)
     demands = _demands(request.expect) if request.expect else ()
     if told is not None:
         looked = gather_report(told)
+    elif request.door is not None:
+        looked = gather_behind(request, progress)
     else:
         assert host is not None
         looked = gather_machine(host, "capture" if request.capture else host.origin, progress, live=request.capture is None)
@@ -175,7 +185,8 @@ def gather_report(document: ReportDocument) -> GatheredMachine:
 
 def gather_machine(host: Host, origin: str, progress: Callable[[str], None] | None = None, *, live: bool) -> GatheredMachine:
     """All facts of a machine, and its earlier measurements: of the last `validate` here, or those in its recording."""
-    gathered = gather(host, progress, deadline=None if live else Deadline())
+    from_beside = getattr(host, "beside", None)
+    gathered = gather(host, progress, given=None if from_beside is None else _beside(from_beside()), deadline=None if live else Deadline())
     if live:
         return GatheredMachine(
             gathered, origin, recall_measurements(gathered, last_measurements(gathered.facts)) if host.origin == "live" else ()
@@ -184,6 +195,28 @@ def gather_machine(host: Host, origin: str, progress: Callable[[str], None] | No
 
     recorded = recorded_runs(host.measurements() if isinstance(host, RecordedHost) else None)
     return GatheredMachine(gathered, origin, recall_measurements(gathered, recorded))
+
+
+def _beside(recording: object) -> Mapping[str, Fact] | None:
+    if recording is None:
+        return None
+    from gpudoctor.services.beside import recorded  # late: most recordings are of a machine
+
+    return recorded(recording)
+
+
+def gather_behind(request: CheckRequest, progress: Callable[[str], None] | None = None) -> GatheredMachine:
+    """All facts of what is examined in place of this machine; beside a container, those of this machine that concern it."""
+    from gpudoctor.services.beside import outside
+    from gpudoctor.system.doors.opening import close_door, confirm_door
+
+    host = open_for(request)
+    try:
+        gathered = gather(host, progress, given=outside(host))
+        confirm_door(host)
+    finally:
+        close_door(host)
+    return GatheredMachine(gathered, host.origin)
 
 
 def recall_measurements(gathered: Gathered, runs: Sequence[LastRun]) -> tuple[Measurement, ...]:
@@ -295,15 +328,16 @@ def judge(
     manager = str(facts.value("packages.manager") or "")
     # The interpreter that a pasted text names is somebody else's.
     python = pip_commands.examined(facts) if origin != "text" else None
-    told = [_for_this_system(finding, manager, python) for finding in demote_unused(found, knowledge.stacks, used, request.stack)]
+    platform = str(facts.value("platform.kind") or "")
+    told = [_for_this_system(finding, manager, platform, python) for finding in demote_unused(found, knowledge.stacks, used, request.stack)]
     findings = in_reading_order(told + unmet, wanted)
     return Judged(findings=findings, traces=[*traces, *weighed], undetermined=undetermined, used=used)
 
 
-def _for_this_system(finding: Finding, manager: str, python: pip_commands.Interpreter | None) -> Finding:
-    """The finding with its commands in the syntax of the system's package manager, and for the interpreter that was examined."""
+def _for_this_system(finding: Finding, manager: str, platform: str, python: pip_commands.Interpreter | None) -> Finding:
+    """The finding with its commands in the syntax of the system's shell and package manager, and for the interpreter that was examined."""
     before = package_commands.here(finding.advice.commands, manager)
-    commands = pip_commands.here(before, python)
+    commands = pip_commands.here(pip_commands.quoted_for(platform, before), python)
     text = pip_commands.in_words(finding.advice.text, before, commands)
     gather_machine = pip_commands.here((finding.look,), python)[0]
     return replace(finding, look=gather_machine, advice=replace(finding.advice, text=text, commands=commands))

@@ -14,6 +14,10 @@ class CaptureError(Exception):
     """A recorded machine that cannot be read or written: one line, with the file, what is wrong and what was expected."""
 
 
+class DoorError(Exception):
+    """What was to be examined in place of this machine cannot be reached or read: one line that says what, why and what to do."""
+
+
 LONGEST_LINE = 8_000
 FLOOD_KEPT = 4_000
 PAYLOAD_MARK = "@gpudoctor "
@@ -62,6 +66,8 @@ class Ran(Struct, frozen=True):
     seconds: float = 0.0
     stopped: str = ""
     """Why it was ended from here before its time was over."""
+    not_run: str = ""
+    """Why it was not started at all; `not_recorded` is true then, too."""
 
     @property
     def ok(self) -> bool:
@@ -75,7 +81,7 @@ class Ran(Struct, frozen=True):
     def why_not(self) -> str:
         """The reason (model.facts.REASONS) for which this command taught nothing."""
         if self.not_recorded:
-            return "not recorded"
+            return f"not inspected: {self.not_run}" if self.not_run else "not recorded"
         if self.missing:
             return "tool missing"
         if self.timed_out:

@@ -69,6 +69,15 @@ class Names(Struct, frozen=True, kw_only=True):
     """Folders of somebody's work, wherever they lie."""
 
 
+def together(*several: Names) -> Names:
+    """The names of all of them."""
+    return Names(
+        users=tuple(name for names in several for name in names.users), hosts=tuple(name for names in several for name in names.hosts),
+        domains=tuple(name for names in several for name in names.domains), words=tuple(word for names in several for word in names.words),
+        paths=tuple(path for names in several for path in names.paths),
+    )  # fmt: skip
+
+
 def of_this_machine(paths: Iterable[str] = ()) -> Names:
     """Raises nothing: what cannot be read is not known. `paths`: further folders, such as the target environment."""
     import socket

@@ -68,12 +68,12 @@ def test_types_that_round_much_are_right(workload: str, dtype: str) -> None:
 @pytest.mark.parametrize(("kind", "name"), [("bf16", "bfloat16"), ("tf32", "TF32")])
 def test_float32_that_is_computed_in_less_is_named(kind: str, name: str, task: str) -> None:
     wrong = failed(rows(kind, "resnet18", task))
-    assert "layers" in wrong and all(row["precision"].startswith(f"computes in {name}: error ") for row in wrong.values()), wrong
+    assert "layers" in wrong and all(row["computed_in"] == name for row in wrong.values()), wrong
 
 
 def test_tf32_is_right_where_it_was_asked_for_and_named_all_the_same() -> None:
     found = rows("tf32", "resnet18", "inference", settings={"tf32": True})
-    assert failed(found) == {} and "computes in TF32" in found[0]["precision"]
+    assert failed(found) == {} and found[0]["computed_in"] == "TF32"
 
 
 @pytest.mark.rotates("a fault of a training step")
@@ -88,7 +88,7 @@ def test_tf32_is_right_where_it_was_asked_for_and_named_all_the_same() -> None:
 )  # fmt: skip
 def test_each_fault_of_a_training_step_fails_its_row(kind: str, workload: str, row: str) -> None:
     wrong = failed(rows(kind, workload, "training"))
-    assert row in wrong and "precision" not in wrong[row], wrong
+    assert row in wrong and "computed_in" not in wrong[row], wrong
 
 
 def test_the_second_moments_of_adam_are_compared() -> None:

@@ -1,7 +1,8 @@
 """Facts computed from facts: pure, no host. `ALL` is the order in which they run."""
 
 ALL = (
-    "torch_build", "system", "python_mix", "pairs", "ipex", "intel", "nvidia", "cuda", "amd", "opencl", "vulkan", "graphcore",
+    "torch_build", "system", "python_mix", "pairs", "ipex", "intel", "nvidia", "cuda", "amd", "opencl", "vulkan", "device_memory",
+    "graphcore",
     "torch_index", "missing", "onnxruntime", "directml", "setup", "setup_intel", "setup_ipex", "setup_onnxruntime",
-    "setup_torch", "setup_cuda", "setup_rocm", "setup_opencl", "setup_poplar", "measured",
+    "setup_torch", "setup_cuda", "setup_rocm", "setup_opencl", "setup_poplar", "sides", "measured",
 )  # fmt: skip

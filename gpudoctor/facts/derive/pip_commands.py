@@ -19,6 +19,9 @@ _OF_UV = ("install", "uninstall", "list", "freeze", "show", "check")
 _IN_CMD = lazy(r"[\w.:\\+-]+")
 _QUOTED_IN_CMD = lazy(r"[\w.:\\+ ()-]+")
 
+_OF_PIP = lazy(r"\bpip3? (?:install|download)\b")
+_SINGLE = lazy(r"(?<!\S)'([\w.\-\[\],<>=!~*+:/@]+)'(?!\S)")
+
 
 class Interpreter(Struct, frozen=True):
     """`path` as it was found, and as one word of the system's shell; `uv`: its environment was made by uv and has no pip of its own."""
@@ -53,6 +56,13 @@ def here(commands: Iterable[str], python: Interpreter | None) -> tuple[str, ...]
     entering = next((number for number, command in enumerate(commands) if _ELSEWHERE.search(command)), len(commands))
     pip = re.compile(rf"{_BEGINS}(?:pip3?|(?:python3?|{re.escape(python.path)}) -m pip) (?P<verb>[a-z]+)(?P<yes> -y)?(?= |$)")
     return (*(pip.sub(lambda found: _with(found, python), command) for command in commands[:entering]), *commands[entering:])
+
+
+def quoted_for(platform: str, commands: Iterable[str]) -> tuple[str, ...]:
+    """The same commands; on Windows, requirements stand in double quotes: cmd takes 'numpy<2' for a word and a redirection."""
+    if platform != "windows":
+        return tuple(commands)
+    return tuple(_SINGLE.sub(r'"\1"', command) if _OF_PIP.search(command) else command for command in commands)
 
 
 def in_words(text: str, before: Iterable[str], commands: Iterable[str]) -> str:

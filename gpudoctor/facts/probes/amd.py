@@ -179,7 +179,7 @@ def _kfd(host: Host) -> dict[str, Fact]:
         facts["amd.kfd.mode"] = Known(mode.mode, _KFD) if mode else Unknown("not recorded")
     else:
         # A recording without any device node may simply not have looked.
-        looked = host.origin == "live" or host.exists("/dev/dri") or bool(host.listdir("/dev"))
+        looked = (host.origin == "live" and host.knows("/dev")) or host.exists("/dev/dri") or bool(host.listdir("/dev"))
         facts["amd.kfd.node"] = Absent(_KFD) if looked else Unknown("not recorded")
         facts["amd.kfd.access"] = facts["amd.kfd.group"] = facts["amd.kfd.mode"] = facts["amd.kfd.node"]
     names = [name for name in host.listdir(_TOPOLOGY) if name.isdigit()]
@@ -192,7 +192,7 @@ def _kfd(host: Host) -> dict[str, Fact]:
     if names:
         facts["amd.kfd.nodes"] = Known(nodes, _TOPOLOGY)
     else:
-        facts["amd.kfd.nodes"] = Absent(_TOPOLOGY) if host.origin == "live" else Unknown("not recorded")
+        facts["amd.kfd.nodes"] = Absent(_TOPOLOGY) if host.origin == "live" and host.knows(_TOPOLOGY) else Unknown("not recorded")
     return facts
 
 

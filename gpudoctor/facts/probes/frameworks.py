@@ -43,7 +43,7 @@ def present(distributions: Iterable[str]) -> list[str]:
 def parse_child(ran: Ran, name: str) -> dict[str, Any] | Unknown:
     """What a child said, stage by stage, and how it ended. Unknown where it was never started."""
     if ran.not_recorded:
-        return Unknown("not inspected")
+        return Unknown(f"not inspected: {ran.not_run}" if ran.not_run else "not inspected")
     if ran.missing:
         return Unknown("not inspected: the interpreter is missing")
     said, stages = _stages(ran.stdout)
@@ -178,7 +178,8 @@ def _ask(host: Host, executable: str, wanted: list[str]) -> dict[str, Any]:
     if not wanted:
         return {}
     environment = {**{name: value for name, value in QUIET.items() if host.env(name) is None}, **SILENT}
-    if busy(host):
+    without = getattr(getattr(host, "door", None), "no_devices", "")
+    if without or busy(host):
         environment["GPUDOCTOR_NO_DEVICE"] = "1"
 
     def one(name: str) -> dict[str, Any] | Unknown:
@@ -186,7 +187,10 @@ def _ask(host: Host, executable: str, wanted: list[str]) -> dict[str, Any]:
         left = host.remaining()
         if left < 1.0:
             return Unknown("out of time")
-        return parse_child(host.run_child(argv, timeout=min(OWN_LIMIT, left - 0.5), limit=4_000_000, env=environment), name)
+        said = parse_child(host.run_child(argv, timeout=min(OWN_LIMIT, left - 0.5), limit=4_000_000, env=environment), name)
+        if without and isinstance(said, dict) and said["devices"] == Unknown("device busy"):
+            said["devices"] = Unknown(f"not inspected: {without}")
+        return said
 
     if len(wanted) == 1:
         return {wanted[0]: one(wanted[0])}

@@ -330,7 +330,8 @@ def collect(host: Host, facts: Facts) -> Collected:
         yield "gpu.count", Known(len(gpus))
         return
     for name in ("gpus", "gpu.vendors", "gpu.count"):
-        yield name, Unknown("not recorded" if host.origin == "capture" else "not probed")
+        why = getattr(getattr(host, "door", None), "no_devices", "")
+        yield name, Unknown(f"not inspected: {why}" if why else "not recorded" if host.origin == "capture" else "not probed")
 
 
 PROBE = Probe(

@@ -129,7 +129,7 @@ def find_target(host: Host) -> Environment:
     """
     option = getattr(host, "target_python", None)
     if option:
-        return _from_path(host, str(option), "--python")
+        return _from_path(host, str(option), getattr(host, "target_why", "--python"))
     own: Environment | None = None
     for name, kind in (("VIRTUAL_ENV", "the active virtual environment"), ("CONDA_PREFIX", "the active conda environment")):
         value = host.env(name)

@@ -61,7 +61,7 @@ def _nodes(host: Host) -> Fact:
 def _access(host: Host) -> Fact:
     answers = [host.may_open(path) for path in ("/dev/nvidiactl", "/dev/nvidia0") if host.exists(path)]
     if not answers:
-        return Absent("/dev")
+        return Absent("/dev") if host.origin != "live" or host.knows("/dev") else Unknown("not recorded")
     return Known(False, "/dev") if False in answers else Unknown("not recorded") if None in answers else Known(True, "/dev")
 
 
@@ -149,6 +149,8 @@ _DEVICE_FIELDS = {
     "uuid": "GPU-…",
     "address": "PCI address",
     "memory_bytes": "video memory",
+    "memory_used_bytes": "in use",
+    "memory_users": "programs that hold memory, the largest first",
     "compute_capability": "8.6",
     "mig_mode": "Enabled or Disabled",
     "mig_instances": "MIG devices",

@@ -237,7 +237,7 @@ def device(table: dict[str, Any], index: int) -> dict[str, Any]:
     mig = table.get("mig_devices")
     instances = len(as_list(mig.get("mig_device"))) if isinstance(mig, dict) else 0
     volatile, remapped = "ecc_errors.volatile", "remapped_rows"
-    memory = number(look(table, "fb_memory_usage.total"))
+    memory, used = (number(look(table, f"fb_memory_usage.{part}")) for part in ("total", "used"))
     processes = table.get("processes")
     address = look(table, "pci.pci_bus_id", "pci.bus_id", "@id") or ""
     return {
@@ -248,6 +248,8 @@ def device(table: dict[str, Any], index: int) -> dict[str, Any]:
         "address": pci_address(address) if address else Unknown("not recorded"),
         "pci_device_id": _text(look(table, "pci.pci_device_id", "pci.device_id")),
         "memory_bytes": Unknown("not recorded") if memory is None else int(memory) * 2**20,
+        "memory_used_bytes": Unknown("not recorded") if used is None else int(used) * 2**20,
+        "memory_users": _users(processes),
         "mig_mode": _text(look(table, "mig_mode.current_mig", "mig_mode.current")),
         "mig_pending": _text(look(table, "mig_mode.pending_mig", "mig_mode.pending")),
         "mig_instances": instances,
@@ -283,6 +285,17 @@ def device(table: dict[str, Any], index: int) -> dict[str, Any]:
         "gsp": _text(look(table, "gsp_firmware_version")),
         "processes": len(as_list(processes.get("process_info"))) if isinstance(processes, dict) else 0,
     }
+
+
+def _users(processes: Any) -> list[str]:
+    """'python3 (4711), 3072 MiB', the largest first; a process of another container or user may have no name."""
+    rows = [row for row in as_list(processes.get("process_info")) if isinstance(row, dict)] if isinstance(processes, dict) else []
+    sized = [(int(number(look(row, "used_memory", "used_gpu_memory")) or 0), row) for row in rows]
+    found = []
+    for size, row in sorted(sized, key=lambda each: -each[0]):
+        name = (look(row, "process_name", "name") or "a process").rpartition("/")[2]
+        found.append(f"{name} ({look(row, 'pid', 'process_id') or '?'})" + (f", {size} MiB" if size else ""))
+    return found
 
 
 def _yes(text: str | None) -> Any:

@@ -129,9 +129,12 @@ def collect(host: Host, facts: Facts) -> Collected:
                 record.setdefault(key, extra[key])
         if record.get("driver") is None and extra.get("driver"):
             record["driver"] = extra["driver"]
+    if not records and host.origin == "live" and not host.knows(DEVICES):  # a root whose /sys nobody mounted shows no bus of any machine
+        yield "pci.devices", Unknown("not recorded")
+        yield "bus.pci.visible", Unknown("not recorded")
+        return
     yield "pci.devices", Known(records, DEVICES) if records or host.origin == "live" else Unknown("not recorded")
-    visible = bool(records)
-    yield "bus.pci.visible", Known(visible, DEVICES)
+    yield "bus.pci.visible", Known(bool(records), DEVICES)
 
 
 def is_device_of_interest(record: dict[str, Any]) -> bool:

@@ -17,6 +17,10 @@ SHADOWS = ("torch", "tensorflow", "onnxruntime", "openvino", "jax", "numpy", "tr
 
 
 def collect(host: Host, facts: Facts) -> Iterator[tuple[str, Fact]]:
+    without = getattr(host, "not_python", "")
+    if without:
+        yield from _nothing(f"not inspected: {without}")
+        return
     recorded = getattr(host, "python_environment", None)
     said = recorded() if callable(recorded) else None
     if isinstance(said, Mapping) and said:
@@ -126,7 +130,7 @@ def _externally_managed(host: Host, target: Environment) -> Fact:
 
 def _unused(host: Host, target: Environment) -> Fact:
     """A .venv lies here, and another Python is examined because it is not active."""
-    if host.origin == "capture" or target.why.startswith((".venv", "--python")):
+    if host.origin == "capture" or target.why.startswith((".venv", "--python")) or getattr(host, "door", None) is not None:
         return Known(False, target.why)
     here = working_folder(host)
     return Known(bool(here) and f"{here}/.venv" != target.prefix and host.exists(f"{here}/.venv/pyvenv.cfg"), f"{here}/.venv")

@@ -10,6 +10,7 @@ from gpudoctor.reporters.html import charts
 from gpudoctor.reporters.html.element import Child, Element, element, source
 from gpudoctor.reporters.html.table import table
 from gpudoctor.reporters.html.words import mark, moment, size
+from gpudoctor.reporters.measurement.side_by_side_text import same_work, times_apart, work
 from gpudoctor.reporters.measurement.validation_text import SHORT, grouped, rate_text, right_ones, time_text
 
 HEADS = ("Workload", "Batch", "Median", "Throughput", "Memory", "Ceiling", "Published", "Result")
@@ -33,6 +34,7 @@ def section(report: Report) -> Element | None:
                 class_="intro"),
         [_group(report, number, [each for each in report.measurements if (each.device, each.framework) == group])
          for number, group in enumerate(groups)],
+        [_same_work(device, works) for device, works in same_work(report.measurements).items()],
         aria_labelledby="measurements",
     )  # fmt: skip
 
@@ -49,6 +51,28 @@ def _group(report: Report, number: int, mine: Sequence[Measurement]) -> Element:
         element("ul", (element("li", *line) for line in _remarks(mine)), class_="remarks"),
         class_="device",
     )
+
+
+def _same_work(device: str, works: Sequence[Sequence[Measurement]]) -> Element:
+    """One device, several frameworks: a row for each work, with what each framework reached."""
+    frameworks = sorted({each.framework for alike in works for each in alike})
+    rows: list[tuple[Child, ...]] = []
+    for alike in works:
+        reached = {each.framework: each for each in alike}
+        apart = times_apart(alike)
+        cells: list[Child] = [_reached(reached[name]) if name in reached else NOTHING for name in frameworks]
+        rows.append((work(alike[0]), *cells, f"{apart:.1f} times" if apart is not None else NOTHING))
+    heads = ("Work", *frameworks, "Fastest and slowest apart")
+    return element(
+        "div",
+        element("h3", "The same work by several frameworks", element("span", device, class_="aside")),
+        table(f"The same work on {device}", heads, rows, range(1, len(heads))),
+        class_="device",
+    )
+
+
+def _reached(each: Measurement) -> Child:
+    return [rate_text(each), element("span", "noisy", class_="under") if each.noisy else None]
 
 
 def short_name(each: Measurement) -> str:
@@ -126,11 +150,13 @@ def _row(each: Measurement) -> tuple[Child, ...]:
 
 
 def _result(each: Measurement) -> Element:
-    wrong = each.correctness is not None and not each.correctness.passed
+    off = each.correctness if each.correctness is not None and not each.correctness.passed else None
     if each.status == SKIPPED:
         kind, word = "idle", "skipped"
-    elif each.status == FAILED or wrong:
-        kind, word = "bad", "wrong result" if wrong else "failed"
+    elif off is not None and off.computed_in:
+        kind, word = "warn", f"computes in {off.computed_in}"
+    elif each.status == FAILED or off is not None:
+        kind, word = "bad", "wrong result" if off is not None else "failed"
     else:
         right = "right" if each.correctness is not None else "timed"
         kind, word = ("warn", f"{right}, noisy") if each.noisy else ("good", right)

@@ -20,7 +20,7 @@ def lines(measurements: Sequence[Measurement], picks: Sequence[BatchPick], width
         mine = sorted((each for each in shared if _key(each) == key), key=lambda each: each.batch or 0)
         first = mine[0]
         yield from hanging(
-            (), f"{first.workload} {first.task} {first.dtype}: {_processes(first)} on {first.device}, {_clock(first)}", width, style="bold"
+            (), f"{first.workload} {first.task} {first.dtype}: {_processes(first)} on {first.device}{_clock(first)}", width, style="bold"
         )
         yield from _table(mine)
         yield ()
@@ -37,9 +37,11 @@ def _processes(each: Measurement) -> str:
 
 
 def _clock(each: Measurement) -> str:
-    """What the measured time includes."""
-    begins = "the image" if "preprocess" in each.includes else "the host's numbers" if "host_to_device" in each.includes else "the device"
-    return f"from {begins} to the result on the host" if "device_to_host" in each.includes else f"from {begins}"
+    """What the measured time includes; '' where inputs and results stay on the device."""
+    begins = "images" if "preprocess" in each.includes else "numbers on the host" if "host_to_device" in each.includes else ""
+    if "device_to_host" in each.includes:
+        return f", timed from {begins or 'inputs on the device'} to results on the host"
+    return f", timed from {begins}" if begins else ""
 
 
 def _table(mine: Sequence[Measurement]) -> Iterator[Line]:

@@ -16,18 +16,32 @@ PROCESSOR = "the processor"
 
 def lines(measurements: Sequence[Measurement], width: int) -> Iterator[Line]:
     """Nothing where each work was done by one framework only."""
+    for device, groups in same_work(measurements).items():
+        yield from hanging((), f"The same on {visible(device)}, fastest first", width, style="bold")
+        room = max(len(work(group[0])) for group in groups) + 2
+        for group in groups:
+            yield from hanging((Span("  "), Span(visible(work(group[0])).ljust(room), "dim")), _speeds(group), width)
+
+
+def same_work(measurements: Sequence[Measurement]) -> dict[str, list[list[Measurement]]]:
+    """By device, the measurements of each work that more than one framework did there, the fastest first."""
     groups: dict[tuple[object, ...], list[Measurement]] = {}
     for each in measurements:
         if each.status == OK and each.throughput is not None and not each.replicas:
             key = _device(each), each.title, each.task, each.dtype, each.batch, each.throughput.unit, each.includes, each.optimizer
             groups.setdefault(key, []).append(each)
-    shared = {key: mine for key, mine in groups.items() if len({each.framework for each in mine}) > 1}
-    for device in dict.fromkeys(key[0] for key in shared):
-        mine = [group for key, group in shared.items() if key[0] == device]
-        yield from hanging((), f"The same on {visible(str(device))}, fastest first", width, style="bold")
-        room = max(len(_work(group[0])) for group in mine) + 2
-        for group in mine:
-            yield from hanging((Span("  "), Span(visible(_work(group[0])).ljust(room), "dim")), _speeds(group), width)
+    found: dict[str, list[list[Measurement]]] = {}
+    for (device, *_), mine in groups.items():
+        if len({each.framework for each in mine}) > 1:
+            found.setdefault(str(device), []).append(sorted(mine, key=_speed, reverse=True))
+    return found
+
+
+def times_apart(group: Sequence[Measurement]) -> float | None:
+    """How many times faster the first is than the last of a group of `same_work`; None where they are alike or a noisy one decides."""
+    first, last = group[0], group[-1]
+    apart = _speed(first) / _speed(last) if _speed(last) > 0 else 1.0
+    return apart if apart > APART and not (first.noisy or last.noisy) else None
 
 
 def _device(each: Measurement) -> str:
@@ -38,18 +52,16 @@ def _device(each: Measurement) -> str:
     return address or each.device_name or each.device
 
 
-def _work(each: Measurement) -> str:
+def work(each: Measurement) -> str:
     return f"{each.title}{TASKS.get(each.task, '')} {each.dtype}" + (f" b{each.batch}" if each.batch else "")
 
 
 def _speeds(group: Sequence[Measurement]) -> str:
     """'openvino 0.402, onnxruntime 0.400, torch 0.190 TFLOP/s; 2.1 times apart'."""
-    ranked = sorted(group, key=_speed, reverse=True)
-    words = ", ".join(f"{visible(each.framework)} {_number(_speed(each))}" + (" (noisy)" if each.noisy else "") for each in ranked)
-    unit = visible(ranked[0].throughput.unit) if ranked[0].throughput is not None else ""
-    apart = _speed(ranked[0]) / _speed(ranked[-1]) if _speed(ranked[-1]) > 0 else 1.0
-    sure = apart > APART and not (ranked[0].noisy or ranked[-1].noisy)
-    return f"{words} {unit}" + (f"; {apart:.1f} times apart" if sure else "")
+    words = ", ".join(f"{visible(each.framework)} {_number(_speed(each))}" + (" (noisy)" if each.noisy else "") for each in group)
+    unit = visible(group[0].throughput.unit) if group[0].throughput is not None else ""
+    apart = times_apart(group)
+    return f"{words} {unit}" + (f"; {apart:.1f} times apart" if apart is not None else "")
 
 
 def _speed(each: Measurement) -> float:

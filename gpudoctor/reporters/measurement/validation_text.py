@@ -189,8 +189,9 @@ def task_text(each: Measurement) -> str:
 
 def result_text(each: Measurement) -> str:
     if each.status != OK:
-        wrong = each.correctness is not None and not each.correctness.passed
-        return "WRONG" if wrong else "FAILED" if each.status == FAILED else "skipped"
+        if each.correctness is None or each.correctness.passed:
+            return "FAILED" if each.status == FAILED else "skipped"
+        return visible(each.correctness.computed_in or "WRONG")
     right = "right" if each.correctness is not None and each.correctness.passed else "timed"
     concern = each.course.concern if each.course is not None else ""
     return ", ".join(filter(None, (right, concern or ("noisy" if each.noisy else ""))))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from gpudoctor.model.report import Report
+from gpudoctor.reporters.report import memory_text
 from gpudoctor.reporters.report.finding_order import MOST, arrange
 from gpudoctor.reporters.report.findings_text import arranged_lines, info_lines, notes_line
 from gpudoctor.reporters.report.ladder_text import ladders
@@ -56,9 +57,15 @@ def _serious(report: Report) -> bool:
 
 def _screen(report: Report, screen: Screen, ignored: Mapping[str, str]) -> list[Line]:
     parts = [list(machine_lines(report, screen.width))]
+    if report.headline.get("looked_at") and not screen.quiet:
+        from gpudoctor.reporters.report.looked_at_text import looked_at_lines
+
+        parts.append(list(looked_at_lines(report, screen.width, verbose=screen.verbose, brief=screen.tight > 3)))
     if not screen.quiet:
         tight = screen.tight
         parts += ladders(report, screen.width, verbose=screen.verbose, only=screen.stack, tight=tight > 0, brief=tight > 3)
+    if screen.verbose:
+        parts.append(list(memory_text.lines(report, screen.width)))
     parts += _findings(report, screen)
     parts.append(list(_tail(report, screen, ignored)))
     if screen.tight > 3:
@@ -72,7 +79,7 @@ def machine_lines(report: Report, width: int) -> Iterator[Line]:
     head = report.headline
     machine = NO_GPU if no_gpu(report) else head.get("machine", "")
     kernel = f"kernel {head['kernel']}" if head.get("kernel") else ""
-    for text in joined([machine, head.get("os", ""), kernel, python_line(head)], width, indent=2):
+    for text in joined([head.get("looked_at", ""), machine, head.get("os", ""), kernel, python_line(head)], width, indent=2):
         yield (Span(text, "bold"),)
     if no_gpu(report):
         yield ()

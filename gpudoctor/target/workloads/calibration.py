@@ -118,7 +118,7 @@ def row(name, checks, note, dtype="float32", allowed=()):
         narrower.add("")
     if "" not in narrower:
         kind = max(narrower, key=NARROWER.index)
-        found["precision"] = found["note"] = f"computes in {kind}: error {worst.error:.0e}"
+        found.update(computed_in=kind, note=f"computes in {kind}: error {worst.error:.0e}")
         if kind in allowed:
             found.update(passed=True, tolerance=max(worst.tolerance, worst.error))
         return found

@@ -116,7 +116,7 @@ def test_each_framework_trains_and_infers_before_anything_else_is_measured(play:
     first = [(each.framework, each.workload, each.task) for each in found[:5]]
     assert first == [
         ("torch", "resnet18", "inference"), ("openvino", "resnet18", "inference"), ("onnxruntime", "resnet18", "inference"),
-        ("torch", "resnet18", "training"), ("torch", "matmul", "micro"),
+        ("torch", "resnet18", "training"), ("torch", "operators", "micro"),
     ]  # fmt: skip
     assert {each.status for each in found} == {OK}
     assert sum("matmul" in names for names, _ in asked) == 3, "the small measurements of a device share a process"
@@ -142,7 +142,7 @@ def test_what_does_not_fit_is_named_with_what_it_would_take(play: Any) -> None:
 def test_a_worker_is_stopped_when_the_minute_is_over_and_that_is_no_failure(play: Any) -> None:
     asked = play({}, 300.0)
     found, left_out = run([CPU], ValidateOptions(), 50.0)
-    assert [names for names, _ in asked] == ["resnet18", "matmul operators memory_bandwidth launch"], "its training takes longer than that"
+    assert [names for names, _ in asked] == ["resnet18", "operators matmul memory_bandwidth launch"], "its training takes longer than that"
     assert sum(limit for _, limit in asked) == pytest.approx(50.0)
     assert found[0].status == SKIPPED and str(found[0].reason).endswith("it was stopped at 'correctness'")
     assert left_out == [] and all(str(each.reason).startswith("out of time") for each in found)

@@ -337,17 +337,32 @@ def test_times_that_are_no_numbers_fail(latency: Any) -> None:
         ({"max_relative_error": 0.01, "passed": False}, "differs by 0.01 from float64 on the processor, 0.002 is allowed"),
         ({"max_relative_error": 0.01, "passed": True}, "differs by 0.01"), ({"tolerance": float("inf")}, "output 0"),
         ({"passed": False, "note": "all gradients are zero"}, "all gradients are zero"), ({"passed": "yes"}, "output 0"),
-        (
-            {"max_relative_error": 3e-4, "tolerance": 1e-5, "passed": False, "precision": "computes in TF32: error 3e-04"},
-            "output 0 computes in TF32: error 3e-04, where 1e-05 is allowed",
-        ),
     ],
 )  # fmt: skip
 def test_a_wrong_result_fails_whatever_its_speed(row: dict[str, Any], reason: str) -> None:
     outputs = [GOOD["outputs"][0], {**GOOD["outputs"][0], **row}]
     said = told(WorkerAnswer(status=OK, stage="measure", result={**GOOD, "outputs": outputs}))
     assert said.status == FAILED and said.reason.startswith("wrong result: ") and reason in said.reason
-    assert not said.correctness.passed and said.throughput is None
+    assert said.correctness and not said.correctness.passed and said.correctness.computed_in is None
+
+
+ROUNDED = {"max_relative_error": 3e-4, "tolerance": 1e-5, "passed": False, "computed_in": "TF32", "note": "computes in TF32: error 3e-04"}
+
+
+def test_a_narrower_type_is_named_and_is_not_called_wrong() -> None:
+    outputs = [GOOD["outputs"][0], {**GOOD["outputs"][0], **ROUNDED}]
+    found = told(WorkerAnswer(status=OK, stage="measure", result={**GOOD, "outputs": outputs}))
+    assert found.status == FAILED and found.correctness and found.correctness.computed_in == "TF32"
+    assert found.reason == "narrower precision: output 0 computes in TF32: error 3e-04, where 1e-05 is allowed"
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_wrong_result_beside_a_narrower_type_is_what_is_said(order: int) -> None:
+    wrong = {**GOOD["outputs"][0], "name": "gradients", "max_relative_error": 0.5, "passed": False}
+    outputs = [{**GOOD["outputs"][0], **ROUNDED}, wrong][::order]
+    found = told(WorkerAnswer(status=OK, stage="measure", result={**GOOD, "outputs": outputs}))
+    assert found.reason and found.reason.startswith("wrong result: gradients differs by 0.5")
+    assert found.correctness and found.correctness.computed_in is None and not found.correctness.passed and found.throughput is None
 
 
 def test_the_row_nearest_to_its_tolerance_is_shown() -> None:

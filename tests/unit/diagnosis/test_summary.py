@@ -100,12 +100,19 @@ def test_the_rest_of_the_head_is_as_the_facts_say_and_empty_where_they_say_nothi
     known = {"platform__kind": "linux", "kernel__release": "6.8.0", "memory__total_bytes": 32 * 2**30, "python__version": "3.11.7",
              "python__executable": "/v/bin/python", "python__why": "VIRTUAL_ENV"}  # fmt: skip
     assert headline(facts(**known)) == {
-        "machine": "no GPU found", "os": "", "platform": "linux", "kernel": "6.8.0", "memory": "32 GiB", "python": "3.11.7",
-        "python_executable": "/v/bin/python", "python_why": "VIRTUAL_ENV",
+        "looked_at": "", "machine": "no GPU found", "os": "", "platform": "linux", "kernel": "6.8.0", "memory": "32 GiB",
+        "python": "3.11.7", "python_executable": "/v/bin/python", "python_why": "VIRTUAL_ENV",
     }  # fmt: skip
     empty = headline(facts(memory__total_bytes="much"))
     assert empty.pop("machine") == "no GPU found"
     assert set(empty.values()) == {""}
+
+
+@pytest.mark.parametrize(("kind", "machine"), [("root", ""), ("image", ""), ("host", "no GPU found"), ("process", "no GPU found")])
+def test_what_is_examined_in_place_of_this_machine_is_named(kind: str, machine: str) -> None:
+    """The files of a system show no devices, so none is missing there."""
+    head = headline(facts(looked_at__kind=kind, looked_at__title="this one"))
+    assert (head["looked_at"], head["machine"]) == ("this one", machine)
 
 
 def unread(*incidents: str, **given: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:

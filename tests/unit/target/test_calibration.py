@@ -68,15 +68,15 @@ def test_what_chooses_and_copies_has_no_narrower_type() -> None:
 def test_a_row_of_products_in_a_narrower_type_names_it_and_passes_only_where_it_was_asked_for() -> None:
     checks = [product(2.8e-4), product(3e-4, "conv2"), Check("relu", 0.0, 1e-6)]
     named = row("layers", checks, "note")
-    assert not named["passed"] and named["precision"] == "computes in TF32: error 3e-04" == named["note"]
+    assert not named["passed"] and named["computed_in"] == "TF32" and named["note"] == "computes in TF32: error 3e-04"
     asked = row("layers", checks, "note", allowed=("TF32",))
-    assert asked["passed"] and asked["precision"] and asked["max_relative_error"] <= asked["tolerance"]
-    assert "precision" not in row("layers", checks, "note", dtype="bfloat16")
+    assert asked["passed"] and asked["computed_in"] and asked["max_relative_error"] <= asked["tolerance"]
+    assert "computed_in" not in row("layers", checks, "note", dtype="bfloat16")
 
 
 def test_one_product_of_many_that_is_off_is_a_fault_and_not_a_type() -> None:
     found = row("layers", [product(1e-7, f"conv{number}") for number in range(9)] + [product(2.2e-3, "conv9")], "note")
-    assert not found["passed"] and "precision" not in found and found["name"] == "layers: conv9"
+    assert not found["passed"] and "computed_in" not in found and found["name"] == "layers: conv9"
 
 
 def test_a_wrong_layer_is_named_before_those_that_only_round() -> None:

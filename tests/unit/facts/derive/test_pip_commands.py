@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.cli import run
-from gpudoctor.facts.derive.pip_commands import examined, here, in_words
+from gpudoctor.facts.derive.pip_commands import examined, here, in_words, quoted_for
 from gpudoctor.model.facts import Facts, Known
 
 MACHINES = Path(__file__).parents[3] / "machines"
@@ -94,3 +94,18 @@ def test_a_pasted_text_names_no_program_to_run(tmp_path: Path, capsys: pytest.Ca
     run(["explain", str(tmp_path / "log.txt"), "--format", "json"])
     report = json.loads(capsys.readouterr().out)
     assert report["findings"] and not [c for f in report["findings"] for c in f["advice"]["commands"] if "evil" in c]
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("pip install 'numpy<2'", 'pip install "numpy<2"'),
+        ("python -m pip install -U 'jax[cuda12]>=0.5' 'torch==2.9.*'", 'python -m pip install -U "jax[cuda12]>=0.5" "torch==2.9.*"'),
+        ("uv pip install 'torch<2.15'", 'uv pip install "torch<2.15"'),
+        ("python -c 'import torch'", "python -c 'import torch'"),
+        ("pip install torch && python -c \"print('x')\"", "pip install torch && python -c \"print('x')\""),
+    ],
+)
+def test_cmd_takes_double_quotes_alone(command: str, said: str) -> None:
+    assert quoted_for("windows", [command]) == (said,)
+    assert quoted_for("linux", [command]) == (command,)

@@ -36,7 +36,7 @@ def shown(*measurements: Measurement, width: int = 100, **more: Any) -> str:
 def test_percentiles_throughput_and_what_a_watt_gives_stand_in_a_row() -> None:
     energy = Energy(joules_per_item=0.11, mean_watts=265.0, boundary="board", source="nvml", throughput_per_watt=9.07)
     text = shown(of_batch(12, 4.75), of_batch(8, 3.32, energy=energy))
-    assert "2 processes share each batch on cuda:0,cuda:1, from the image to the result on the host" in " ".join(text.split())
+    assert "2 processes share each batch on cuda:0,cuda:1, timed from images to results on the host" in " ".join(text.split())
     rows = [line.split() for line in text.splitlines() if line.split()[:1] in (["8"], ["12"])]
     assert rows == [
         ["8", "2.32", "3.32", "4.32", "2008", "images/s", "9.07", "images/s/W"],

@@ -15,6 +15,7 @@ from pages import COMPARISON, DIFF, MEASURED, SWEEP, poisoned
 from reports import FOLLOWS, HINT, KERNEL, report, stack
 
 from gpudoctor.model.check import Advice
+from gpudoctor.model.measurement import Throughput
 from gpudoctor.model.report import LayerResult
 from gpudoctor.reporters.html import element as elements
 from gpudoctor.reporters.html.charts import bars
@@ -181,6 +182,23 @@ def test_measurements_tell_ceilings_references_and_faults() -> None:
                   "Noisy: ", "not enough memory", "61.0 W, 1 J per item (card, hwmon)", "410.0 GB/s", "1.02 ×"):  # fmt: skip
         assert words in text
     assert "https://example.org/published" in whole()
+
+
+def test_several_frameworks_stand_beside_each_other_where_they_did_the_same_work() -> None:
+    mine, other = MEASURED[1], replace(MEASURED[1], framework="openvino", noisy=None, throughput=Throughput(value=28.0, unit="TFLOP/s"))
+    quiet = replace(mine, noisy=None)
+    page = Page(html(report(measurements=(quiet, other))))
+    is_sound(page)
+    assert "The same work by several frameworks" in page.text and f"openvino{quiet.framework}Fastest and slowest apart" in page.text
+    assert "28.00 TFLOP/s14.00 TFLOP/s2.0 times" in page.text
+    assert "times" not in Page(html(report(measurements=(mine, other)))).text  # a noisy one decides nothing
+    assert "several frameworks" not in Page(html(report(measurements=MEASURED))).text
+
+
+def test_a_narrower_type_is_named_and_not_called_wrong() -> None:
+    found = replace(MEASURED[3], correctness=replace(MEASURED[3].correctness, computed_in="TF32"))
+    text = Page(html(report(measurements=(found,)))).text
+    assert "computes in TF32" in text and "wrong result" not in text.replace(found.reason, "")
 
 
 def test_the_sweep_names_knee_limit_and_what_did_not_fit() -> None:
