@@ -169,7 +169,7 @@ def _measured(compiled: re.Pattern[str], attack: Attack, length: int, suspect: f
             return float(seconds * (length / at) ** power)
         if at >= _TELLING and seconds * (length / at) ** max(2.2, power + 0.3) < suspect:
             return seconds
-        steep = not before or power > _HOPELESS
+        steep = (not before or power > _HOPELESS) and seconds > enough / 10_000  # below that the clock says nothing
         before, shorter, at = seconds, at, math.ceil(at * (_SMALL_STEP if steep else 2))
 
 
