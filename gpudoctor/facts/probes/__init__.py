@@ -6,5 +6,5 @@ ALL = (
     "python_env", "interpreters",
     "nvidia", "amd", "device_memory", "intel", "intel_oneapi", "opencl", "vulkan", "graphcore", "setup_folder", "directml",
     "frameworks",
-    "vllm",
+    "vllm", "comfyui",
 )  # fmt: skip
