@@ -45,14 +45,29 @@ def contradiction(flags: Iterable[str]) -> str:
     return ""
 
 
+def _driven(gpu: Mapping[str, Any]) -> bool:
+    """Whether a driver that computes is bound; Windows names a version alone."""
+    driver = gpu.get("driver")
+    return not re.match(r"vfio|pci-stub|nouveau", driver) if isinstance(driver, str) else isinstance(gpu.get("driver_version"), str)
+
+
 def _card(facts: Facts) -> Mapping[str, Any]:
     """The card that a torch would serve: one of its own memory with a driver, NVIDIA's first."""
     cards = [
         gpu for gpu in facts.value("gpus", [])
         if isinstance(gpu, Mapping) and gpu.get("kind") in ("discrete", "accelerator") and gpu.get("vendor") in _BUILDS
-        and isinstance(gpu.get("driver"), str) and not re.match(r"vfio|pci-stub|nouveau", str(gpu["driver"]))
+        and _driven(gpu)
     ]  # fmt: skip
     return min(cards, key=lambda gpu: list(_BUILDS).index(str(gpu["vendor"])), default={})
+
+
+def _card_facts(facts: Facts) -> Iterable[tuple[str, Fact]]:
+    card = _card(facts)
+    for name, field in (("comfyui.card", "name"), ("comfyui.card_vendor", "vendor")):
+        if card:
+            yield name, Known(str(card.get(field)), "gpus")
+        else:
+            yield name, Absent("gpus") if facts.known("gpus") else _UNSAID
 
 
 def _torch(facts: Facts, names: dict[str, Any]) -> Iterable[tuple[str, Fact]]:
@@ -70,10 +85,9 @@ def _torch(facts: Facts, names: dict[str, Any]) -> Iterable[tuple[str, Fact]]:
     wanted = _BUILDS.get(str(card.get("vendor")), "")
     comparable = bool(wanted) and build in ("cpu", *_BUILDS.values())
     yield "comfyui.torch.serves_card", Known(build == wanted, "gpus") if comparable else _UNSAID
-    yield "comfyui.card", Known(str(card.get("name")), "gpus") if card else Absent("gpus") if facts.known("gpus") else _UNSAID
-    yield "comfyui.card_vendor", Known(str(card["vendor"]), "gpus") if card else Absent("gpus") if facts.known("gpus") else _UNSAID
     wrong = mismatches(names, (), torch, "")
-    yield "comfyui.partner_wrong", Known(f"{wrong[0]['package']} {wrong[0]['version']}", "python-partners") if wrong else Absent("python-partners")
+    partner = f"{wrong[0]['package']} {wrong[0]['version']}" if wrong else ""
+    yield "comfyui.partner_wrong", Known(partner, "python-partners") if partner else Absent("python-partners")
     numbers = dotted(torch)
     yield "comfyui.torch.old", Known(compare_dotted(numbers, (2, 4)) < 0, "README") if numbers else _UNSAID
 
@@ -100,7 +114,8 @@ def _start_facts(facts: Facts, names: Mapping[str, Any] | None) -> Iterable[tupl
     yield "comfyui.start_contradiction", Known(clash, "comfyui.starts") if clash else Absent("comfyui.starts")
     directml = next((str(each.get("name")) for each in starts if "--directml" in (each.get("flags") or ())), "")
     yield "comfyui.directml_start", Known(directml, "comfyui.starts") if directml else Absent("comfyui.starts")
-    yield "comfyui.directml_missing", Known(bool(directml) and "torch-directml" not in names, "comfyui.starts") if names is not None else _UNSAID
+    missing = bool(directml) and "torch-directml" not in (names or {})
+    yield "comfyui.directml_missing", Known(missing, "comfyui.starts") if names is not None else _UNSAID
     saving = next((flag for flag in ("--novram", "--lowvram") if every and all(flag in flags for flags in every)), "")
     yield "comfyui.saves_memory", Known(saving, "comfyui.starts") if saving else Absent("comfyui.starts")
 
@@ -137,10 +152,11 @@ def _python(facts: Facts) -> Fact:
 def derive(facts: Facts) -> Iterable[tuple[str, Fact]]:
     if not facts.value("comfyui.folder"):
         return
-    names = facts.value("comfyui.distributions")
+    names = facts.value("comfyui.distributions" if facts.known("comfyui.prefix") else "python.distributions")
     own, shell = facts.value("comfyui.prefix"), facts.value("python.prefix")
     yield "comfyui.shell_is_other", Known(own != shell, "comfyui.prefix") if own and shell else _UNSAID
     yield "comfyui.python_fits", _python(facts)
+    yield from _card_facts(facts)
     if isinstance(names, dict):
         yield from _torch(facts, names)
         clash = [name for name in ("onnxruntime", "onnxruntime-gpu", "onnxruntime-directml") if name in names]

@@ -24,7 +24,7 @@ ON_DRIVES = ("C:/ComfyUI_windows_portable/ComfyUI", "D:/ComfyUI_windows_portable
 CLI_CONFIG = (".config/comfy-cli/config.ini", "Library/Application Support/comfy-cli/config.ini", "AppData/Local/comfy-cli/config.ini")
 MOST_NODES, MOST_SCRIPTS, MOST_RECORDS = 300, 40, 200
 WATCHED = re.compile(r"^(?:torch|torchvision|torchaudio|xformers|onnxruntime(?:-[a-z]+)?|torch-directml)$")
-KEPT = re.compile(r"^(?:torch|pytorch|xformers|onnxruntime|comfyui|numpy$|triton|nvidia-|cuda-toolkit|intel-extension|sageattention|flash-attn)")
+KEPT = re.compile(r"^(?:torch|pytorch|xformers|onnxruntime|comfyui|numpy$|triton|nvidia-|cuda-toolkit|intel-extension)")
 _REQUIREMENT = re.compile(r"^\s*([A-Za-z0-9._-]+)\s*(?:\[[^\]]*\])?\s*([<>=!~][^;#]*)?")
 _SETTING = re.compile(r"^\s*(default_workspace|recent_workspace|default_launch_extras)\s*=\s*(.*)$", re.MULTILINE)
 
@@ -146,6 +146,7 @@ def _program(host: Host, folder: str) -> Iterator[tuple[str, Fact]]:
     yield "comfyui.requires_python", Known(python[1], f"{folder}/pyproject.toml") if python else Unknown("not recorded")
     wanted = host.read(f"{folder}/requirements.txt", limit=20_000)
     front = re.search(r"^comfyui-frontend-package==([\d.]{1,20})", wanted.text, re.MULTILINE) if wanted.ok else None
+    yield "comfyui.requirements.file", Known(f"{folder}/requirements.txt", folder) if wanted.ok else Unknown("not recorded")
     yield "comfyui.frontend_wanted", Known(front[1], f"{folder}/requirements.txt") if front else Unknown("not recorded")
 
 
@@ -174,7 +175,7 @@ def collect(host: Host, facts: Facts) -> Collected:
     yield "comfyui.folder", Known(folder, "usual folders")
     yield "comfyui.others", Known(found[1:], "usual folders")
     yield "comfyui.kind", Known(kind, folder)
-    yield "comfyui.python", Known(python, folder) if python else Absent(folder)
+    yield "comfyui.executable", Known(python, folder) if python else Absent(folder)
     yield "comfyui.prefix", Known(prefix, folder) if prefix else Absent(folder)
     yield from _program(host, folder)
     yield "comfyui.nodes", Known(_nodes(host, folder), f"{folder}/custom_nodes")
@@ -191,11 +192,12 @@ PROBE = Probe(
         FactSpec("comfyui.folder", "text", "the folder of ComfyUI", privacy="identifying"),
         FactSpec("comfyui.others", "list", "more folders with a ComfyUI", privacy="identifying"),
         FactSpec("comfyui.kind", "text", "portable (python_embeded), desktop or checkout"),
-        FactSpec("comfyui.python", "text", "the interpreter that starts it; absent where only the shell decides", privacy="identifying"),
+        FactSpec("comfyui.executable", "text", "the interpreter that starts it; absent where only the shell decides", privacy="identifying"),
         FactSpec("comfyui.prefix", "text", "the folder of that interpreter's environment", privacy="identifying"),
         FactSpec("comfyui.python_version", "version", "version of that interpreter"),
         FactSpec("comfyui.version", "version", "version of ComfyUI"),
         FactSpec("comfyui.requires_python", "text", "the Pythons that its pyproject.toml names"),
+        FactSpec("comfyui.requirements.file", "text", "its requirements.txt", privacy="identifying"),
         FactSpec("comfyui.frontend_wanted", "dotted", "the comfyui-frontend-package that its requirements.txt pins"),
         FactSpec("comfyui.distributions", "map", "torch and what goes with it in that interpreter: name to version"),
         FactSpec("comfyui.torch_file", "map", "what torch/version.py holds there"),
