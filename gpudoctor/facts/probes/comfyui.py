@@ -192,7 +192,7 @@ PROBE = Probe(
         FactSpec("comfyui.folder", "text", "the folder of ComfyUI", privacy="identifying"),
         FactSpec("comfyui.others", "list", "more folders with a ComfyUI", privacy="identifying"),
         FactSpec("comfyui.kind", "text", "portable (python_embeded), desktop or checkout"),
-        FactSpec("comfyui.executable", "text", "the interpreter that starts it; absent where only the shell decides", privacy="identifying"),
+        FactSpec("comfyui.executable", "text", "the interpreter that starts it; absent where the shell decides", privacy="identifying"),
         FactSpec("comfyui.prefix", "text", "the folder of that interpreter's environment", privacy="identifying"),
         FactSpec("comfyui.python_version", "version", "version of that interpreter"),
         FactSpec("comfyui.version", "version", "version of ComfyUI"),
