@@ -67,7 +67,7 @@ def _card_facts(facts: Facts) -> Iterable[tuple[str, Fact]]:
         if card:
             yield name, Known(str(card.get(field)), "gpus")
         else:
-            yield name, Absent("gpus") if facts.known("gpus") else _UNSAID
+            yield name, _UNSAID if isinstance(facts.get("gpus"), Unknown) else Absent("gpus")
 
 
 def _torch(facts: Facts, names: dict[str, Any]) -> Iterable[tuple[str, Fact]]:

@@ -143,7 +143,7 @@ def derive(facts: Facts) -> Iterable[tuple[str, Fact]]:
     plugins = _active(facts)
     yield "vllm.plugins_active", _UNSAID if plugins is None else Known(plugins, "vllm.plugins")
     platform = _platform(facts, build, plugins or [])
-    looked = facts.known("gpus") or facts.known("nvidia.cards")
+    looked = not isinstance(facts.get("gpus"), Unknown)
     yield "vllm.platform", Known(platform, "vllm") if platform else Absent("vllm") if looked else _UNSAID
     yield "vllm.card_of_its_device", _card_here(facts, build)
     yield "vllm.amdsmi", Known(_amdsmi(facts), "python.distributions")
@@ -156,7 +156,7 @@ def derive(facts: Facts) -> Iterable[tuple[str, Fact]]:
 
 
 def _card_here(facts: Facts, build: str) -> Fact:
-    if build not in _VENDORS or not facts.known("gpus"):
+    if build not in _VENDORS or isinstance(facts.get("gpus"), Unknown):
         return _UNSAID
     return Known(bool(_cards(facts, _VENDORS[build]) or (build == "cuda" and facts.value("nvidia.cards"))), "gpus")
 
