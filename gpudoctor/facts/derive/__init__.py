@@ -5,4 +5,5 @@ ALL = (
     "graphcore",
     "torch_index", "missing", "onnxruntime", "directml", "setup", "setup_intel", "setup_ipex", "setup_onnxruntime",
     "setup_torch", "setup_cuda", "setup_rocm", "setup_opencl", "setup_poplar", "sides", "measured",
+    "vllm", "comfyui",
 )  # fmt: skip

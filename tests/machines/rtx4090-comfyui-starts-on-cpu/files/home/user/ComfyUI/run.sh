@@ -1,0 +1,3 @@
+#!/bin/sh
+# main.py --lowvram was here
+.venv/bin/python main.py --cpu --listen
