@@ -44,6 +44,8 @@ class Numbered:
     number: int
     text: str
     source: str = ""
+    quoted: bool = False
+    """It stood behind the mark by which mail and Markdown quote somebody."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from gpudoctor.facts.probes.packages import DPKG_QUERY
 from gpudoctor.facts.text.absence import is_whole
 from gpudoctor.facts.text.evidence import Evidence
+from gpudoctor.facts.text.roles import Roles
 from gpudoctor.facts.text.sections import Section, Sheet
 from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.model.signature import Numbered
@@ -121,7 +122,7 @@ def _kernel_log(sheet: Sheet, evidence: Evidence) -> None:
         line.text for line in sheet.lines
         if (found := _OF_KERNEL.search(line.text)) and (found[0].endswith("NVRM: ") or _OF_DEVICES.search(line.text, found.end()))
     ]  # fmt: skip
-    if not lines:
+    if not lines or Roles(sheet.lines).is_over():
         return
     plain: list[str] = []
     for line in lines:
