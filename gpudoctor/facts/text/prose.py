@@ -43,7 +43,10 @@ _KERNEL = lazy(r"\bkernel(?: version)?:?\s(?:is\s)?(?:Linux\s)?(?P<version>[3-9]
 _NVIDIA_DRIVER = lazy(
     r"\b(?:nvidia[- ]?)?driver(?: version)?s?:?\s(?:is\s|v)?(?P<version>[3-9]\d{2}\.\d{2,3}(?:\.\d{2})?)\b", re.IGNORECASE
 )
-_ROCM = lazy(r"\bROCm\s?(?:version:?\s)?v?(?P<version>\d\.\d+(?:\.\d+)?)\b|/opt/rocm-(?P<path>\d\.\d+(?:\.\d+)?)/", re.IGNORECASE)
+_ROCM = lazy(
+    r"(?<!\+)(?<!whl/)(?<!nightly/)\bROCm\s?(?:version:?\s)?v?(?P<version>\d\.\d+(?:\.\d+)?)\b|/opt/rocm-(?P<path>\d\.\d+(?:\.\d+)?)/",
+    re.IGNORECASE,
+)
 _ONEAPI = lazy(
     r"\boneAPI(?: Base Toolkit)?\s(?:version\s)?(?P<version>20\d\d\.\d(?:\.\d)?)\b|BaseKit_p_(?P<file>20\d\d\.\d(?:\.\d)?)", re.IGNORECASE
 )
@@ -86,6 +89,8 @@ _NO_CARD = lazy(
 _NO_LINE = lazy(
     r"^\s*(?:File \"|at |#\d+ |ERROR[:!] |Traceback|warning:|E\s)|incompatible|requires|not supported|support[s]? |mismatch", re.IGNORECASE
 )
+_IMAGE = lazy(r"\b(?:docker|podman|nerdctl)\s(?:run|pull|create|exec|build)\s.*")
+"""The name of an image holds a system, which the host of a container need not have."""
 LONGEST = 400
 """Letters of a line that can be prose."""
 
@@ -109,7 +114,7 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
             if _POINTED.search(text) and not (listed and line.number == title):  # a title may be about another version than the listed one
                 _versions(text, products, evidence)
             if "/etc/os-release" not in evidence.files:
-                name_system(at_hand(text), evidence)
+                name_system(at_hand(text if "container" in evidence.platforms else _IMAGE.sub(" ", text)), evidence)
         if not named:
             for part in re.split(r"[,;()]| on | with | under | and | in ", _of_this_machine(text))[:12]:
                 name_gpu(part, evidence, prose=True)
