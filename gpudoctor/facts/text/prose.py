@@ -18,7 +18,8 @@ PRODUCTS: Mapping[str, str] = {
     "torchaudio": r"torchaudio", "tensorflow": r"tensorflow|tf(?=[ \-]?\d)", "tensorflow-directml-plugin": r"tensorflow-directml-plugin",
     "torch-directml": r"torch[-_]directml", "onnxruntime-gpu": r"onnxruntime-gpu",
     "openvino": r"openvino", "jax": r"jax", "jaxlib": r"jaxlib", "xformers": r"xformers", "flash-attn": r"flash[- _]att(?:n|ention)",
-    "bitsandbytes": r"bitsandbytes|bnb", "vllm": r"vllm", "triton": r"triton(?:-windows)?", "deepspeed": r"deepspeed", "numpy": r"numpy",
+    "bitsandbytes": r"bitsandbytes|bnb", "vllm": r"vllm", "triton": r"triton", "triton-windows": r"triton-windows",
+    "deepspeed": r"deepspeed", "numpy": r"numpy",
     "poptorch": r"poptorch", "transformers": r"transformers",
 }  # fmt: skip
 WORDS: Mapping[str, tuple[str, ...]] = {

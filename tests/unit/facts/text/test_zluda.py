@@ -20,4 +20,4 @@ from pasted_text import read
     ],
 )
 def test_zluda_at_work(text: str, used: bool) -> None:
-    assert read(text).value("zluda.used") is used
+    assert read(text).known("zluda.used") is used
