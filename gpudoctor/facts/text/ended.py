@@ -63,7 +63,7 @@ def denied(lines: Sequence[Numbered], troubles: Callable[[int], bool]) -> frozen
     if not quotes:
         return quotes
     own = [row for row in range(min(quotes) + 1, len(lines)) if row not in quotes]
-    answers = [row for row in own if _DENIAL.search(lines[row].text)]
+    answers = [row for row in own if _DENIAL.search(lines[row].text) and polarity(_DENIAL.sub(" ", lines[row].text)) != TROUBLE]
     if not answers or any(_SAME.search(lines[row].text) for row in own) or any(troubles(row) for row in own if row not in answers):
         return frozenset()
     return frozenset((*(row for row in quotes if row < answers[-1]), *answers))

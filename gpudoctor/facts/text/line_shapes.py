@@ -85,7 +85,7 @@ _UNMARKED = (
     r"(?:mpirun|mpiexec|prterun) (?:noticed|detected) that \w", r"Primary job\s+terminated normally, but \d",
     r"NVIDIA-SMI has failed because it couldn't communicate", r"ROCk module is NOT loaded\b", r"Native API failed\. Native API returns",
     r"cl[A-Z]\w{3,60}(?:\(\))? (?:returned|failed with) -\d", r"XPU device count is zero", "User is not in (?:the )?group \\w",
-    r"(?:Event \d+: )?Display driver \w{2,30} stopped responding",
+    r"(?:Event(?: ID)?:? \d+[:,.]? )?(?:The )?Display driver \w{2,30} stopped responding",
     r"trying to overwrite '/[^']{2,200}', which is (?:also|different from other instances) (?:in|of) ",
     r"The GPU device instance has been suspended",
 )

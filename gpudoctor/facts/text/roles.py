@@ -113,7 +113,7 @@ class Roles:
 
     def _asks(self, row: int, text: str, stripped: str) -> bool:
         """Whether a wish, or a heading that asks for a meaning, quotes the message that the line holds."""
-        if shapes.EXCEPTION.match(stripped) or shapes.STAMPED.match(text):
+        if shapes.EXCEPTION.match(stripped):
             return False
         if shapes.WISH.search(stripped):
             return True

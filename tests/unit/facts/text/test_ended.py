@@ -38,6 +38,7 @@ def test_a_quote_that_the_answer_denies_is_nobodys_trouble(text: str) -> None:
         (f"> {NO_HIP}\n\nSame here with the other card.", NO_HIP),
         (f"> {NO_HIP}\n\nI do not get this error, but with the new wheel I see:\n\n{NO_KERNEL}", NO_KERNEL),
         (f"The job ends with\n\n> {NO_HIP}\n\nWhat can I do?", NO_HIP),
+        (f"> join the group\n\nWorks for me in torch 2.5, but with 2.6 I get {NO_HIP}", NO_HIP),
         (f"> works for me\n\nI still have it:\n{NO_HIP}", NO_HIP),
     ],
 )
@@ -76,6 +77,7 @@ def test_a_test_that_failed_and_the_warnings_of_one_that_passed_count(text: str,
     "text",
     [
         "Feature request: please document what '[drm:amdgpu_job_timedout [amdgpu]] *ERROR* ring gfx_0.0.0 timeout' means",
+        "[Feature request] Document in the manual what 'XPU device count is zero!' means",
         'The message `level=WARN msg="unable to locate gpu dependency libraries"` should be logged at the info level.',
         "The message `[TRT] [E] 6: The engine plan file is not compatible` could link to the manual.",
         'How to use the node\n\n### What does "nvidia-smi hangs in state D" mean?\n\nThe card is gone.',
@@ -148,6 +150,7 @@ def test_an_update_above_a_log_that_goes_on_to_fail_quietens_nothing(end: str) -
     "text",
     [
         "Display driver nvlddmkm stopped responding and has successfully recovered.",
+        "Event ID 4101, Display driver nvlddmkm stopped responding and has successfully recovered. RTX 3060, Windows 11",
         "Event 4101: Display driver amdwddmg stopped responding and has successfully recovered.",
         " trying to overwrite '/lib/udev/rules.d/71-nvidia.rules', which is also in package nvidia-kernel-common-535 535.161.07-0ubuntu1",
     ],
