@@ -11,7 +11,7 @@ from gpudoctor.model.lazy_pattern import lazy
 _CURRENT = 580
 """The production branch that serves Maxwell to Blackwell and CUDA 13."""
 
-_KIND_OF_KERNEL = lazy(r"-(?:cachyos(?:-[a-z]\w*)*|lts|zen|hardened|rt(?:-lts)?|xanmod\w*)$")
+_KIND_OF_KERNEL = lazy(r"-(?:cachyos(?:-[a-z]\w{0,15}){0,3}|lts|zen|hardened|rt(?:-lts)?|xanmod\w{0,15})$")
 """The end of such a release: '6.12.48-1-lts', '6.17.1-zen1-1-zen'; of the plain kernel it is a number: '6.17.1-arch1-1'."""
 _OF_MANJARO = lazy(r"^(\d+)\.(\d+)\..*-MANJARO$")
 """Its packages have the version in their name: linux612-headers."""

@@ -90,6 +90,8 @@ _NO_CARD = lazy(
 _NO_LINE = lazy(
     r"^\s*(?:File \"|at |#\d+ |ERROR[:!] |Traceback|warning:|E\s)|incompatible|requires|not supported|support[s]? |mismatch", re.IGNORECASE
 )
+_FOR_SOME_SYSTEMS = lazy(r"\s{0,4};\s{0,4}\(?(?:sys_platform|platform_\w+|python_version|os_name|extra)\b")
+"""A marker of a requirement: nobody says that it holds here."""
 _IMAGE = lazy(r"\b(?:docker|podman|nerdctl)\s(?:run|pull|create|exec|build)\s.*")
 """The name of an image holds a system, which the host of a container need not have."""
 LONGEST = 400
@@ -156,7 +158,7 @@ def _versions(text: str, products: Products, evidence: Evidence) -> None:
         if name in evidence.packages or not any(word in small for word in words):
             continue
         found = package_pattern(name).search(text)
-        if found:
+        if found and not _FOR_SOME_SYSTEMS.match(text, found.end()):
             evidence.package(name, found["version"])
     if "python.version" not in evidence.facts and (python := _PYTHON.search(text)):
         evidence.fact("python.version", python["version"], "text")

@@ -30,8 +30,8 @@ _NOT_STARTED = lazy(
 """What Docker says on the host of a container that did not come to be."""
 _POD = r"[a-z][a-z0-9-]{1,50}-[0-9a-f]{8,10}-[a-z0-9]{5}|(?:[\w-]{1,40}-)?pod(?:-[\w-]{1,40})?"
 _PROMPT_INSIDE = lazy(
-    rf"^\s*(?:root|[\w-]{{1,30}})@(?:[0-9a-f]{{12}}|{_POD}):[^\s#$]{{0,80}}[#$]|"
-    r"^\s*root@[\w.-]{1,60}:/(?:app|workspace|workdir|usr/src/app)\b[^\s#$]{0,80}#",
+    rf"^[ \t]{{0,8}}[\w-]{{1,30}}@(?:[0-9a-f]{{12}}|{_POD}):[^\s#$]{{0,80}}[#$]|"
+    r"^[ \t]{0,8}root@[\w.-]{1,60}:/(?:app|workspace|workdir|usr/src/app)\b[^\s#$]{0,80}#",
     re.MULTILINE,
 )
 """A container is called by its number, a pod by its set and a random end; programs lie in /app or /workspace."""
