@@ -10,7 +10,7 @@ from typing import Any
 from gpudoctor.knowledge.slow_patterns import slow_pattern
 from gpudoctor.knowledge.text_lint import wrong_texts
 from gpudoctor.model.check import Check, Stack, Step
-from gpudoctor.model.condition import AnyItem, Condition, Leaf
+from gpudoctor.model.condition import AnyItem, Combination, Condition, Leaf
 from gpudoctor.model.facts import Absent, Facts, FactSpec, Known, Unknown
 from gpudoctor.rules.conditions import did_you_mean, facts_of
 from gpudoctor.rules.operators import LONGEST
@@ -89,6 +89,7 @@ def lint_check(check: Check, specs: Mapping[str, FactSpec], ids: list[str], stac
     problems += [f"matches: /{pattern}/ {fault}" for pattern in asked_for if (fault := slow_pattern(pattern, LONGEST))]
     problems += [f"caused_by: no check '{name}'{did_you_mean(name, ids)}" for name in check.caused_by if name not in ids]
     problems += [f"stacks: no stack '{name}'{did_you_mean(name, stack_ids)}" for name in check.stacks if name not in stack_ids]
+    problems += _silent_variants(check)
     problems += wrong_texts(check)
     if check.id.startswith(_CURES):
         problems.append("id: name the trouble, not the cure")
@@ -180,6 +181,30 @@ def somes(condition: Condition) -> list[AnyItem]:
     if isinstance(condition, AnyItem):
         return [condition, *somes(condition.where)]
     return [some for part in getattr(condition, "parts", ()) for some in somes(part)]
+
+
+def _silent_variants(check: Check) -> Iterable[str]:
+    """Variants that only deny: what is denied of a fact that is not known is not known either, and such a variant never applies."""
+    own = f"{check.item}." if check.item else "\0"
+    for number, variant in enumerate(check.variants):
+        denied = [name for name in _denied_alone(variant.when) if not name.startswith(own)]
+        if denied:
+            fact = f'fact = "{denied[0]}"'
+            yield (
+                f"variant[{number}].when: never applies while '{denied[0]}' is unknown; write any = [{{ {fact}, unknown = true }}, "
+                f"{{ not = … }}], or all = [{{ {fact}, known = true }}, {{ not = … }}] where that is meant"
+            )
+
+
+def _denied_alone(condition: Condition) -> list[str]:
+    """The facts of a condition that is `not` of one test, or `all` of nothing else; empty for any other."""
+    if not isinstance(condition, Combination):
+        return []
+    if condition.kind == "not":
+        part = condition.parts[0]
+        return [part.fact] if isinstance(part, Leaf) and part.operator not in ("known", "unknown", "absent") else []
+    parts = [_denied_alone(part) for part in condition.parts] if condition.kind == "all" else []
+    return [name for names in parts for name in names] if all(parts) else []
 
 
 def _steps(check: Check) -> list[Step]:

@@ -43,6 +43,8 @@ class Numbered(Struct, frozen=True):
     number: int
     text: str
     source: str = ""
+    quoted: bool = False
+    """It stood behind the mark by which mail and Markdown quote somebody."""
 
 
 class Hit(Struct, frozen=True, kw_only=True):

@@ -6,9 +6,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpudoctor.model.facts import Fact, Facts, Known, Unknown
+from gpudoctor.model.lazy_pattern import lazy
 
 _CURRENT = 580
 """The production branch that serves Maxwell to Blackwell and CUDA 13."""
+
+_KIND_OF_KERNEL = lazy(r"-(?:cachyos(?:-[a-z]\w{0,15}){0,3}|lts|zen|hardened|rt(?:-lts)?|xanmod\w{0,15})$")
+"""The end of such a release: '6.12.48-1-lts', '6.17.1-zen1-1-zen'; of the plain kernel it is a number: '6.17.1-arch1-1'."""
+_OF_MANJARO = lazy(r"^(\d+)\.(\d+)\..*-MANJARO$")
+"""Its packages have the version in their name: linux612-headers."""
 
 _FAMILIES = {
     "ubuntu": ("ubuntu", "linuxmint", "pop", "zorin", "elementary", "neon", "tuxedo"),
@@ -32,8 +38,17 @@ def distribution(facts: Facts) -> str | None:
     return None
 
 
-def package(family: str, branch: int, is_open: bool) -> tuple[str, str]:
-    """Package and command for a branch."""
+def arch_headers(release: str) -> str:
+    """The package with the headers of a kernel of Arch or one of its children, by the kernel's release."""
+    manjaro = _OF_MANJARO.match(release)
+    if manjaro:
+        return f"linux{manjaro[1]}{manjaro[2]}{'-rt' if 'rt' in release else ''}-headers"
+    kind = _KIND_OF_KERNEL.search(release)
+    return f"linux-{kind[0].lstrip('-')}-headers" if kind else "linux-headers"
+
+
+def package(family: str, branch: int, is_open: bool, headers: str = "linux-headers") -> tuple[str, str]:
+    """Package and command for a branch. `headers`: the package of Arch."""
     if family == "ubuntu":
         name = f"nvidia-driver-{branch}-open" if is_open else f"nvidia-driver-{branch}"
         return name, f"sudo apt install {name}"
@@ -51,7 +66,7 @@ def package(family: str, branch: int, is_open: bool) -> tuple[str, str]:
         return name, f"sudo dnf install {name}"
     if family == "arch":
         if is_open:
-            return "nvidia-open-dkms", "sudo pacman -S nvidia-open-dkms nvidia-utils linux-headers"
+            return "nvidia-open-dkms", f"sudo pacman -S nvidia-open-dkms nvidia-utils {headers}"
         return f"nvidia-{branch}xx-dkms", f"yay -S nvidia-{branch}xx-dkms nvidia-{branch}xx-utils"
     if family == "suse":
         if is_open:
@@ -68,7 +83,6 @@ _HEADERS = {
     "debian": "sudo apt install linux-headers-$(uname -r)",
     "fedora": "sudo dnf install kernel-devel-$(uname -r)",
     "rhel": "sudo dnf install kernel-devel-$(uname -r)",
-    "arch": "sudo pacman -S linux-headers",
     "suse": "sudo zypper install kernel-default-devel",
 }
 _INITRAMFS = {
@@ -89,9 +103,10 @@ def advice(facts: Facts, cards: list[dict[str, Any]]) -> Iterator[tuple[str, Fac
             yield f"nvidia.want.{name}", Unknown("not recorded")
         return
     is_open = bool(known) and all(card.get("open") for card in known)
-    name, command = package(family, branch, is_open)
+    of_arch = arch_headers(str(facts.value("kernel.release") or ""))
+    name, command = package(family, branch, is_open, of_arch)
     yield "nvidia.want.package", Known(name)
     yield "nvidia.want.command", Known(command)
-    headers = _HEADERS.get(family)
+    headers = f"sudo pacman -S {of_arch}" if family == "arch" else _HEADERS.get(family)
     yield "nvidia.want.headers", Known(headers) if headers else Unknown("not recorded")
     yield "nvidia.want.initramfs", Known(_INITRAMFS.get(family, "sudo dracut --force"))

@@ -18,7 +18,8 @@ _LEGACY = lazy(
     r"gen ?(8|9|9\.5|10|11)\b|broadwell|skylake|kaby|coffee|comet|whiskey|amber|gemini|apollo|broxton|ice ?lake|elkhart|jasper", re.I
 )
 _ALCHEMIST = lazy(r"alchemist|dg2|xe-?hpg|ats-?m|flex", re.I)
-_NO_FP64 = lazy(r"alchemist|dg2|ats-?m|flex|xe-?lp|gen ?12|tiger|rocket|alder|raptor|dg1|meteor|arrow", re.I)
+_NO_FP64 = lazy(r"alchemist|dg2|ats-?m|flex|xe-?lp|gen ?12|tiger|rocket|alder|raptor|dg1", re.I)
+"""Without double precision in hardware; Xe-LPG (Meteor Lake, Arrow Lake) and Xe2 have it."""
 _SELECTORS = ("ONEAPI_DEVICE_SELECTOR", "ZE_AFFINITY_MASK", "SYCL_DEVICE_FILTER")
 
 

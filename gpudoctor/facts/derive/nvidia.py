@@ -115,7 +115,7 @@ def _xids(facts: Facts) -> Fact:
                 "line": str(line).strip()[:200],
                 "family": row["family"] if row else "unknown",
                 "meaning": row["meaning"] if row else "not in our table",
-                "action": row["action"] if row else "look it up in NVIDIA's list",
+                "action": row["action"] if row else "Look it up in NVIDIA's list",
             },
         )
         record["count"] += 1
@@ -277,8 +277,6 @@ DERIVATION = Derivation(
         FactSpec("nvidia.dkms.built", "bool", "DKMS installed the module for the running kernel"),
         FactSpec("cuda.visible", "text", "what CUDA_VISIBLE_DEVICES leaves: ok, hidden, invalid, out-of-range, repeated"),
         FactSpec("nvidia.driver_packages", "list", "installed driver packages"),
-        FactSpec("nvidia.package_branches", "list", "branches of the installed driver packages"),
-        FactSpec("nvidia.package_branches_count", "int", "how many branches that are"),
         FactSpec("nvidia.packages_open", "bool", "a driver package is of the open flavour"),
         FactSpec("nvidia.want.branch", "int", "driver branch to install for these cards"),
         FactSpec("nvidia.want.package", "text", "its package on this distribution"),

@@ -15,7 +15,7 @@ from gpudoctor.system.host import Host
 DIST_INFO = lazy(r"^(?P<name>.+?)-(?P<version>[^-]+)\.dist-info$")
 EGG_INFO = lazy(r"^(?P<name>[^-]+)-(?P<version>[^-]+?)(?:-py\d[\d.]*)?(?:-[\w.]+)?\.egg(?:-info)?$")
 RELEVANT = lazy(
-    r"^(torch|pytorch|lib?torch|triton|intel|nvidia|cuda|cupy|rocm|amd-torch|tensorflow|keras|tf-keras|jax|onnxruntime|ort-|openvino"
+    r"^(torch|pytorch|lib?torch|triton|intel|nvidia|cuda|cupy|rocm|amd-torch|tensorflow|keras|tf-keras|tf-nightly|jax|onnxruntime|ort-|openvino"
     r"|optimum|oneccl|dpctl|dpcpp|mkl|xformers|bitsandbytes|flash-attn|flash-attention|deepspeed|apex|auto-gptq|autoawq|gptqmodel|vllm"
     r"|sgl|sageattention|poptorch|popart|numpy$|protobuf$|pyopencl|pocl|opencl|ocl-icd|ipex|umf$|tcmlib$|detectron2|mmcv|natten|fbgemm)"
 )

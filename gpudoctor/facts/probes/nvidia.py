@@ -59,7 +59,10 @@ def _nodes(host: Host) -> Fact:
 
 
 def _access(host: Host) -> Fact:
-    answers = [host.may_open(path) for path in ("/dev/nvidiactl", "/dev/nvidia0") if host.exists(path)]
+    cards = [host.may_open(f"/dev/{name}") for name in host.listdir("/dev") if re.fullmatch(r"nvidia\d+", name)]
+    answers = [host.may_open("/dev/nvidiactl")] if host.exists("/dev/nvidiactl") else []
+    if cards:  # one is enough: a job may hold the second card alone
+        answers.append(True if True in cards else None if None in cards else False)
     if not answers:
         return Absent("/dev") if host.origin != "live" or host.knows("/dev") else Unknown("not recorded")
     return Known(False, "/dev") if False in answers else Unknown("not recorded") if None in answers else Known(True, "/dev")
@@ -136,10 +139,11 @@ def collect(host: Host, facts: Facts) -> Collected:
         return
     if host.platform != "windows":
         yield from _kernel_module(host, facts)
-        yield "nvidia.nodes", _nodes(host)
-        yield "nvidia.access", _access(host)
     yield from install_facts(host, facts)
     yield from _smi(host)
+    if host.platform != "windows":  # after nvidia-smi, which makes the nodes where nothing has used the driver since the start
+        yield "nvidia.nodes", _nodes(host)
+        yield "nvidia.access", _access(host)
 
 
 _DEVICE_FIELDS = {
@@ -189,7 +193,7 @@ PROBE = Probe(
         FactSpec("nvidia.kernel_module.version", "dotted", "version of the loaded kernel module"),
         FactSpec("nvidia.kernel_module.open", "bool", "the loaded module is the open flavour"),
         FactSpec("nvidia.nodes", "list", "/dev/nvidia* device nodes"),
-        FactSpec("nvidia.access", "bool", "this user may open /dev/nvidiactl and /dev/nvidia0"),
+        FactSpec("nvidia.access", "bool", "this user may open /dev/nvidiactl and the node of at least one card"),
         FactSpec("nvidia.smi.tool", "text", "the nvidia-smi that answered"),
         FactSpec("nvidia.smi.error", "text", "why nvidia-smi cannot answer; absent when it works"),
         FactSpec("nvidia.nvml.version", "dotted", "user-mode version named by a mismatch message"),

@@ -15,7 +15,7 @@ ALL: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("labelled", ()), ("console", ("torch.__version__",)), ("package_lists", ()),
     ("variables", ()), ("exceptions", ()), ("traces", ()), ("prose", ()), ("missing", ()),
     ("requirements", ("torch",)),
-    ("torch_flavour", ("torch",)),
+    ("torch_flavour", ("torch",)), ("zluda", ("zluda",)),
 )  # fmt: skip
 """In their order; some only where a text, in lower case, has one of these words: most texts show no more than one tool's output."""
 SPECS = (
@@ -25,5 +25,6 @@ SPECS = (
     FactSpec("text.partner_asked", "text", "the torchvision or torchaudio that a resolver was asked for, where it names no torch"),
     FactSpec("text.missing", "records", "what programs in a pasted text say they did not find", item="thing", fields={
         "kind": "so, dylib, dll, h, l (to link), cmd, cmake, py, pip or attr", "name": "its name"}),
+    FactSpec("text.zluda", "bool", "whether a pasted text shows ZLUDA at work"),
     FactSpec("text.readers", "list", "outputs of programs that were recognised in a pasted text"),
 )  # fmt: skip

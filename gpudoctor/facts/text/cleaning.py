@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.model.signature import Numbered
@@ -67,10 +68,15 @@ def unquoted(lines: Sequence[Numbered]) -> list[Numbered]:
     quoted = sum(_QUOTED.match(line.text) is not None for line in filled)
     stamped = sum(_STAMP.match(line.text) is not None for line in filled)
     if quoted > 2 or (filled and quoted * 3 > len(filled)):
-        lines = [Numbered(line.number, _QUOTED.sub("", line.text, count=1)) for line in lines]
+        lines = [_without_its_mark(line) for line in lines]
     if stamped > 2 and stamped * 2 > len(filled):
-        lines = [Numbered(line.number, _STAMP.sub("", line.text, count=1)) for line in lines]
+        lines = [replace(line, text=_STAMP.sub("", line.text, count=1)) for line in lines]
     return _rejoined(lines)
+
+
+def _without_its_mark(line: Numbered) -> Numbered:
+    found = _QUOTED.match(line.text)
+    return Numbered(line.number, line.text[found.end() :], quoted=True) if found else line
 
 
 def _rejoined(lines: Sequence[Numbered]) -> list[Numbered]:
@@ -80,7 +86,7 @@ def _rejoined(lines: Sequence[Numbered]) -> list[Numbered]:
     """Letters of the line above where that is an exception, or goes on with one; else 0."""
     for line in lines:
         if width in _BROKEN_AT and _GOES_ON.match(line.text):
-            whole[-1] = Numbered(whole[-1].number, f"{whole[-1].text} {line.text}", whole[-1].source)
+            whole[-1] = replace(whole[-1], text=f"{whole[-1].text} {line.text}")
             width = len(line.text)
         else:
             whole.append(line)

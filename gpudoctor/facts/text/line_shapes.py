@@ -85,6 +85,8 @@ _UNMARKED = (
     r"(?:mpirun|mpiexec|prterun) (?:noticed|detected) that \w", r"Primary job\s+terminated normally, but \d",
     r"NVIDIA-SMI has failed because it couldn't communicate", r"ROCk module is NOT loaded\b", r"Native API failed\. Native API returns",
     r"cl[A-Z]\w{3,60}(?:\(\))? (?:returned|failed with) -\d", r"XPU device count is zero", "User is not in (?:the )?group \\w",
+    r"(?:Event(?: ID)?:? \d+[:,.]? )?(?:The )?Display driver \w{2,30} stopped responding",
+    r"trying to overwrite '/[^']{2,200}', which is (?:also|different from other instances) (?:in|of) ",
     r"The GPU device instance has been suspended",
 )
 UNMARKED = lazy(rf"^\W{{0,6}}{_any(*_UNMARKED)}", re.IGNORECASE)
@@ -245,6 +247,14 @@ _REQUESTS = (
 )
 REQUEST = lazy(_any(*_REQUESTS), re.IGNORECASE)
 """A wish, whatever message it quotes."""
+_WISHES = (
+    r"^\W{0,6}(?:feature|enhancement|documentation|docs?) request\s?[\]:)]", r"\bplease (?:document|rename|translate|mention)\b",
+    r"\bplease (?:explain|describe|clarify|list) what .{3,300}\bmeans?\b",
+)
+WISH = lazy(_any(*_WISHES), re.IGNORECASE)
+"""A wish for the program or its manual, whatever level the message has that it quotes."""
+ASKING_HEADING = lazy(r"^\s{0,3}#{2,6} (?:what|why|when|how|where|which|is|are|does|do|can)\b.{3,300}\?\W{0,4}$", re.IGNORECASE)
+QUOTES = lazy(r"[\"`“].{3,300}[\"`”]")
 _MESSAGE = r"(?:[`\"'“‘]|\w{2,60}(?:Error|Exception|Warning): )"
 _GUIDING = (
     r"(?:notes? from|(?:an? )?interview question|exercise|quiz|question \d+[.:]|lesson \d+|chapter \d+|glossary)\b",
@@ -258,7 +268,15 @@ _GUIDING = (
     r"(?:occurs?|happens?|appears?|means|is (?:raised|shown|printed|thrown|reported)|indicates?|comes?)\b"
     r" (?:when|if|because|that) (?!\w{1,30}ing\b)",
     r"(?:is|are) there (?:no|any) [^?`\"']{3,80}\?\s{0,8}$",
+    rf"(?:the|this) (?:\w+ )?(?:error|message|warning|line|wording):? {_MESSAGE}.{{2,300}}[`\"'”’]\)? "
+    r"(?:should (?!not\b)|could|would be|means\b|stands for\b)",
 )
+LEADS_TO_AN_EXAMPLE = lazy(
+    r"^\W{0,6}(?:(?:\d+[.)]|[A-Z]\w{2,20}:) )?(?:if|when|whenever|in case|should) (?:you|it|this|that|the \w{2,30}) (?:ever |still )?"
+    r"(?:see|get|encounter|meet|receive|hit|run into|says?|prints?|shows?|reports?)\b[^,;.]{0,60}$",
+    re.IGNORECASE,
+)
+"""A clause that a block with a message follows: 'If you see the message'."""
 _CODES = (
     r"cudaError[A-Z]\w+", r"CUDA_ERROR_\w+", r"hipError[A-Z]\w+", r"HSA_STATUS_\w+", r"CL_[A-Z]\w+", r"(?:ZE|UR|PI)_RESULT_\w+",
     r"CU(?:DNN|BLAS|SOLVER|FFT)_STATUS_\w+", r"MIOPEN_STATUS_\w+", r"DXGI_ERROR_\w+", r"VK_ERROR_\w+", r"Xid \d+",
@@ -305,8 +323,14 @@ _GOOD_ENDS = (
     "solved,? thank",
 )
 ENDS_WELL = lazy(any_of(_GOOD_ENDS), re.IGNORECASE)
+_LATER = r"(?:edit|update|upd|eta)(?: ?\d{1,2})?\W+"
 SOLVED_NOW = lazy(
-    r"^\W*(?:(?:edit|update)\W+)?(?:solved|resolved|fixed)(?:\W*$|[.!,:]|\s(?:by|with|it|now|after|this|that)\b)", re.IGNORECASE
+    _any(
+        rf"^\W*(?:{_LATER})?(?:solved|resolved|fixed)(?:\W*$|[.!,:]|\s(?:by|with|it|now|after|this|that)\b)",
+        rf"^\W*{_LATER}(?:it|this|that|everything|all)(?: all)? (?:works|is (?:solved|fixed|resolved|working))"
+        r"(?: now| again| fine)*\b(?! (?:on|in) )",
+    ),
+    re.IGNORECASE,
 )
 """A line that says no more than that it is over: 'Solved.', 'EDIT: solved with a newer wheel'."""
 GONE_NOW = lazy(r"\b(?:warning|error|message|problem|issue|crash|exception)s? (?:is|are) (?:now )?gone\b", re.IGNORECASE)

@@ -18,7 +18,8 @@ PRODUCTS: Mapping[str, str] = {
     "torchaudio": r"torchaudio", "tensorflow": r"tensorflow|tf(?=[ \-]?\d)", "tensorflow-directml-plugin": r"tensorflow-directml-plugin",
     "torch-directml": r"torch[-_]directml", "onnxruntime-gpu": r"onnxruntime-gpu",
     "openvino": r"openvino", "jax": r"jax", "jaxlib": r"jaxlib", "xformers": r"xformers", "flash-attn": r"flash[- _]att(?:n|ention)",
-    "bitsandbytes": r"bitsandbytes|bnb", "vllm": r"vllm", "triton": r"triton(?:-windows)?", "deepspeed": r"deepspeed", "numpy": r"numpy",
+    "bitsandbytes": r"bitsandbytes|bnb", "vllm": r"vllm", "triton": r"triton", "triton-windows": r"triton-windows",
+    "deepspeed": r"deepspeed", "numpy": r"numpy",
     "poptorch": r"poptorch", "transformers": r"transformers",
 }  # fmt: skip
 WORDS: Mapping[str, tuple[str, ...]] = {
@@ -43,7 +44,10 @@ _KERNEL = lazy(r"\bkernel(?: version)?:?\s(?:is\s)?(?:Linux\s)?(?P<version>[3-9]
 _NVIDIA_DRIVER = lazy(
     r"\b(?:nvidia[- ]?)?driver(?: version)?s?:?\s(?:is\s|v)?(?P<version>[3-9]\d{2}\.\d{2,3}(?:\.\d{2})?)\b", re.IGNORECASE
 )
-_ROCM = lazy(r"\bROCm\s?(?:version:?\s)?v?(?P<version>\d\.\d+(?:\.\d+)?)\b|/opt/rocm-(?P<path>\d\.\d+(?:\.\d+)?)/", re.IGNORECASE)
+_ROCM = lazy(
+    r"(?<!\+)(?<!whl/)(?<!nightly/)\bROCm\s?(?:version:?\s)?v?(?P<version>\d\.\d+(?:\.\d+)?)\b|/opt/rocm-(?P<path>\d\.\d+(?:\.\d+)?)/",
+    re.IGNORECASE,
+)
 _ONEAPI = lazy(
     r"\boneAPI(?: Base Toolkit)?\s(?:version\s)?(?P<version>20\d\d\.\d(?:\.\d)?)\b|BaseKit_p_(?P<file>20\d\d\.\d(?:\.\d)?)", re.IGNORECASE
 )
@@ -86,6 +90,10 @@ _NO_CARD = lazy(
 _NO_LINE = lazy(
     r"^\s*(?:File \"|at |#\d+ |ERROR[:!] |Traceback|warning:|E\s)|incompatible|requires|not supported|support[s]? |mismatch", re.IGNORECASE
 )
+_FOR_SOME_SYSTEMS = lazy(r"\s{0,4};\s{0,4}\(?(?:sys_platform|platform_\w+|python_version|os_name|extra)\b")
+"""A marker of a requirement: nobody says that it holds here."""
+_IMAGE = lazy(r"\b(?:docker|podman|nerdctl)\s(?:run|pull|create|exec|build)\s.*")
+"""The name of an image holds a system, which the host of a container need not have."""
 LONGEST = 400
 """Letters of a line that can be prose."""
 
@@ -109,7 +117,7 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
             if _POINTED.search(text) and not (listed and line.number == title):  # a title may be about another version than the listed one
                 _versions(text, products, evidence)
             if "/etc/os-release" not in evidence.files:
-                name_system(at_hand(text), evidence)
+                name_system(at_hand(text if "container" in evidence.platforms else _IMAGE.sub(" ", text)), evidence)
         if not named:
             for part in re.split(r"[,;()]| on | with | under | and | in ", _of_this_machine(text))[:12]:
                 name_gpu(part, evidence, prose=True)
@@ -150,7 +158,7 @@ def _versions(text: str, products: Products, evidence: Evidence) -> None:
         if name in evidence.packages or not any(word in small for word in words):
             continue
         found = package_pattern(name).search(text)
-        if found:
+        if found and not _FOR_SOME_SYSTEMS.match(text, found.end()):
             evidence.package(name, found["version"])
     if "python.version" not in evidence.facts and (python := _PYTHON.search(text)):
         evidence.fact("python.version", python["version"], "text")

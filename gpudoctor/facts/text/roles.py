@@ -10,9 +10,11 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 
+from gpudoctor.facts.text import ended
 from gpudoctor.facts.text import line_shapes as shapes
 from gpudoctor.facts.text.polarity import FINE, HYPOTHETICAL, NEUTRAL, TROUBLE, polarity
 from gpudoctor.facts.text.quoted import is_only_quoted
+from gpudoctor.facts.text.runs_of_tests import passed_runs
 from gpudoctor.facts.text.sections import typed_in
 from gpudoctor.facts.text.settled import is_settled
 from gpudoctor.model.signature import ADVICE, CODE, COMMAND, COMPLAINT, FAILURE, LISTING, LOG, PROSE, Numbered
@@ -40,12 +42,16 @@ class Roles:
         self._first: int | None = None
         self._over: bool | None = None
         self._quoting: str | None = None
+        self._denied: frozenset[int] | None = None
+        self._passed: frozenset[int] | None = None
 
     def __call__(self, row: int) -> str:
         if row not in self._known:
             role = self._role(row)
-            if role in TROUBLE_ROLES:
-                role = PROSE if self._settled() else ADVICE if row != self._first_row() and is_only_quoted(self._lines[row].text) else role
+            if role in (*TROUBLE_ROLES, LOG) and (self.is_over() or self._concerns_nobody(row)):
+                role = PROSE
+            elif role in TROUBLE_ROLES and row != self._first_row() and is_only_quoted(self._lines[row].text):
+                role = ADVICE
             self._known[row] = role
         return self._known[row]
 
@@ -61,6 +67,8 @@ class Roles:
             return CODE
         if self._of_a_table(row, text):
             return LISTING
+        if self._of_a_run_that_passed(row):
+            return PROSE
         if shapes.TESTED.search(stripped):
             return LOG
         if self._of_the_whole() and not shapes.AT_THE_MARGIN.match(text):
@@ -70,6 +78,8 @@ class Roles:
         if shapes.REMARKED_AS_SOLVED.search(stripped) or is_settled(stripped):
             return PROSE
         if shapes.COMMITTED.match(stripped) or shapes.SEVERAL_CODES.search(stripped) or self._guides(row, stripped, fenced):
+            return ADVICE
+        if self._asks(row, text, stripped) or self._is_an_example(row, text, fenced):
             return ADVICE
         if _is_reported(text, stripped) or (text[:2] == "  " and self._in_a_cmake_block(row)):
             return FAILURE
@@ -101,6 +111,31 @@ class Roles:
             return False
         return self._command_above(row) == ""
 
+    def _asks(self, row: int, text: str, stripped: str) -> bool:
+        """Whether a wish, or a heading that asks for a meaning, quotes the message that the line holds."""
+        if shapes.EXCEPTION.match(stripped):
+            return False
+        if shapes.WISH.search(stripped):
+            return True
+        asking = shapes.ASKING_HEADING.match(text) is not None and shapes.SPEAKS_OF_ONESELF.search(stripped) is None
+        return asking and (row != self._first_row() or shapes.QUOTES.search(stripped) is not None)
+
+    def _is_an_example(self, row: int, text: str, fenced: str | None) -> bool:
+        """Whether the line stands in a block of its own below 'If you see the message'."""
+        if fenced is None and text[:4] != "    " and text[:1] != "\t":
+            return False
+        for near in range(row - 1, max(-1, row - _REACH), -1):
+            above = self._lines[near].text
+            if above.strip() and above[:4] != "    " and above[:1] != "\t" and (fenced is None or self._fence(near) is None):
+                return shapes.LEADS_TO_AN_EXAMPLE.match(above) is not None and shapes.SPEAKS_OF_ONESELF.search(above) is None
+        return False
+
+    def _of_a_run_that_passed(self, row: int) -> bool:
+        """Whether the line is of a run of tests that all passed: the messages in it are those that a test asked for."""
+        if self._passed is None:
+            self._passed = passed_runs(self._lines)
+        return row in self._passed
+
     def _of_a_table(self, row: int, text: str) -> bool:
         """Whether the line is a row of values between semicolons, beside another with as many."""
         fields = text.count(";")
@@ -123,27 +158,20 @@ class Roles:
         role = _of_person(stripped) if person else _of_program(stripped)
         return COMPLAINT if role in (PROSE, LOG) and row == self._first_row() and _is_a_subject(stripped) else role
 
-    def _settled(self) -> bool:
-        """Whether the first line, the last ones or one by itself say that all is over: '[SOLVED] …', '… closing as resolved', 'Solved.'."""
+    def is_over(self) -> bool:
+        """Whether the text itself says that its trouble is over."""
         if self._over is None:
-            last = [line.text for line in self._lines[-12:] if line.text.strip()][-3:]
-            self._over = (
-                shapes.SOLVED.match(self._lines[self._first_row()].text) is not None
-                or self._solved_by_a_line()
-                or (
-                    len(self._lines) >= shapes.SHORTEST_DOCUMENT
-                    and any(shapes.ENDS_WELL.search(text) and not shapes.NOT_YET.search(text) for text in last)
-                )
-            )
+            self._over = ended.is_over(self._lines, self._first_row(), self._fails)
         return self._over
 
-    def _solved_by_a_line(self) -> bool:
-        """Whether a line says only this, and nobody complains below it."""
-        solved = next((row for row in reversed(range(len(self._lines))) if _says_that_it_is_over(self._lines[row].text)), None)
-        if solved is None or self._lines[solved].text.rstrip().endswith("?"):
-            return False
-        below = (line.text for line in self._lines[solved + 1 :])
-        return not any(shapes.OPEN_AGAIN.search(text) and polarity(text) == TROUBLE for text in below)
+    def _fails(self, row: int) -> bool:
+        return self._role(row) == FAILURE
+
+    def _concerns_nobody(self, row: int) -> bool:
+        """Whether the line is a quote that the answer below it denies, or that answer."""
+        if self._denied is None:
+            self._denied = ended.denied(self._lines, lambda row: self._role(row) in TROUBLE_ROLES)
+        return row in self._denied
 
     def _first_row(self) -> int:
         if self._first is None:
@@ -221,12 +249,6 @@ class Roles:
             if typed or above.startswith(("Traceback", ">>>", "  File")):
                 return typed or above
         return ""
-
-
-def _says_that_it_is_over(text: str) -> bool:
-    if shapes.SOLVED_NOW.match(text) or shapes.WAS_SOLVED.search(text):
-        return shapes.OPEN_AGAIN.search(text) is None
-    return shapes.GONE_NOW.search(text) is not None and shapes.ON_CONDITION.search(text) is None and shapes.NOT_YET.search(text) is None
 
 
 def _is_added(text: str) -> bool:

@@ -9,6 +9,7 @@ from msgspec import Struct
 from gpudoctor.facts.probes.packages import DPKG_QUERY
 from gpudoctor.facts.text.absence import is_whole
 from gpudoctor.facts.text.evidence import Evidence
+from gpudoctor.facts.text.roles import Roles
 from gpudoctor.facts.text.sections import Section, Sheet
 from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.model.signature import Numbered
@@ -68,7 +69,9 @@ TOOLS = (
                _p(r"^[cdl][rwx\-]{9}.*\b(?:card|renderD)\d+$"), _p(r"^[cdl][rwx\-]{9}|^total|^\s*$")),
     ToolOutput("sw_vers", ("sw_vers",), _p(r"^ProductName:\s+(?:Mac OS X|macOS)"), _p(r"^(?:Product|Build)\w+:")),
 )  # fmt: skip
-_OF_KERNEL = lazy(r"^\s*NVRM: |^\[\s*\d+\.\d{3,6}\]|\bkernel: ", re.IGNORECASE)
+_OF_KERNEL = lazy(r"^\[\s*\d+\.\d{3,6}\]|\bkernel: ", re.IGNORECASE)
+_OF_A_DRIVER = lazy(r"^\s*(?:NVRM: |(?:nvidia|nouveau|amdgpu|i915|xe) [\da-f]{4}:[\da-f]{2}:[\da-f]{2}\.\d: )", re.IGNORECASE)
+"""The beginning of its lines where somebody left out the time."""
 _OF_DEVICES = lazy(
     r"\b(?:i915|xe|amdgpu|nvidia|nvidia-modeset|NVRM|nouveau|drm|kfd|vfio|DMAR|AMD-Vi|"
     r"IOMMU|pcieport|PCIe|ipu|firmware|Out of memory|oom|Xid|ACPI|BAR|secure ?boot|Loading of (?:unsigned )?module)\b",
@@ -119,9 +122,9 @@ def extent(section: Section, tool: ToolOutput) -> list[Numbered]:
 def _kernel_log(sheet: Sheet, evidence: Evidence) -> None:
     lines = [
         line.text for line in sheet.lines
-        if (found := _OF_KERNEL.search(line.text)) and (found[0].endswith("NVRM: ") or _OF_DEVICES.search(line.text, found.end()))
+        if _OF_A_DRIVER.match(line.text) or ((found := _OF_KERNEL.search(line.text)) and _OF_DEVICES.search(line.text, found.end()))
     ]  # fmt: skip
-    if not lines:
+    if not lines or Roles(sheet.lines).is_over():
         return
     plain: list[str] = []
     for line in lines:

@@ -18,14 +18,33 @@ _KERNEL = lazy(
     r"\b(?P<kernel>\d\.\d{1,2}\.\d{1,3}-\d+(?:\.\d+)*-(?:generic|lowlatency|oem|pve|azure|gcp|aws|amd64|cachyos|arch\d*-\d+|default)\b)"
 )
 _CONTAINER = lazy(
-    r"\b(?:docker: Error response|nvidia-container-cli|docker run|docker compose|docker-compose|podman run|OCI runtime|containerd|"
-    r"Apptainer|singularity exec|apptainer exec|in a (?:docker )?container|inside (?:the |a )?(?:docker|container)|kubectl|toolbox run)\b",
+    r"\b(?:nvidia-container-cli|docker run|docker compose|docker-compose|podman run|OCI runtime|containerd|"
+    r"Apptainer|singularity exec|apptainer exec|(?:docker|podman) exec|in a (?:docker )?container|inside (?:the |a )?(?:docker|container)|"
+    r"kubectl|toolbox run)\b",
+    re.IGNORECASE,
+)
+_NOT_STARTED = lazy(
+    r"\bError response from daemon\b|\bOCI runtime (?:create|exec) failed\b|\bfailed to create (?:shim )?task for container\b",
+    re.IGNORECASE,
+)
+"""What Docker says on the host of a container that did not come to be."""
+_POD = r"[a-z][a-z0-9-]{1,50}-[0-9a-f]{8,10}-[a-z0-9]{5}|(?:[\w-]{1,40}-)?pod(?:-[\w-]{1,40})?"
+_PROMPT_INSIDE = lazy(
+    rf"^[ \t]{{0,8}}[\w-]{{1,30}}@(?:[0-9a-f]{{12}}|{_POD}):[^\s#$]{{0,80}}[#$]|"
+    r"^[ \t]{0,8}root@[\w.-]{1,60}:/(?:app|workspace|workdir|usr/src/app)\b[^\s#$]{0,80}#",
+    re.MULTILINE,
+)
+"""A container is called by its number, a pod by its set and a random end; programs lie in /app or /workspace."""
+_LXC = lazy(
+    r"\b(?<!no )(?:LXC (?:container|guest|CT)s?\b|(?:un)?privileged LXC\b|(?:in|inside|within|into) (?:an? |the |my )?(?:\w+ )?LXC\b)",
     re.IGNORECASE,
 )
 _FROM_WINDOWS = lazy(r"\bWinError \d+\b|\bDLL load failed\b|"
                            r"\.dll\b.{0,40}(?:not found|could not be|one of its dependencies)|cudart64_\d+\.dll|"
-                           r"\bNTSTATUS\b|\b0xC0000005\b|MSVC v\.|Visual C\+\+", re.IGNORECASE)  # fmt: skip
+                           r"\bNTSTATUS\b|\b0xC0000005\b|MSVC v\.|Visual C\+\+|\b[A-Z]:/(?:Program Files|ProgramData|Users|Windows)\b|"
+                           r"\bfatal error (?:C|LNK)\d{4}\b", re.IGNORECASE)  # fmt: skip
 _MAC = lazy(r"\bdyld\[|/opt/homebrew/|\bmacOS\b|\bMacBook\b|\.dylib\b|Apple M[1-5]\b|\bdevice type MPS\b|\bMPS (?:backend|device)\b")
+_DOCKER_DESKTOP = lazy(r"\bDocker Desktop\b", re.IGNORECASE)
 _UNAME = lazy(r"\bLinux \S{1,64} \d\.\d{1,3}\.\d{1,3}(?:-\S|\S{0,60} #\d)")
 """What `uname -a` prints: of the machine at hand, whatever computer a person speaks of."""
 _WSL = lazy(r"\bWSL ?2?\b|/mnt/[c-f]/|/usr/lib/wsl/|/dev/dxg\b|wsl\.exe|\bwsl --")
@@ -48,8 +67,13 @@ def _platform(text: str, evidence: Evidence) -> None:
     """The clearest sign first: what runs in WSL speaks of Windows as well."""
     if _KERNEL_OF_WSL.search(text) or _WSL.search(text):
         evidence.platform("wsl2")
-    if _CONTAINER.search(text):
+    if _DOCKER_DESKTOP.search(text) and _MAC.search(text):
+        evidence.platform("macos")
+    if _PROMPT_INSIDE.search(text) or (_CONTAINER.search(text) and not _NOT_STARTED.search(text)):
         evidence.platform("container")
+    elif _LXC.search(text):
+        evidence.platform("container")
+        evidence.variable("container", "lxc")
     if _UNAME.search(text):
         evidence.platform("linux")
     if _WINDOWS_PATH.search(text) or _FROM_WINDOWS.search(text):

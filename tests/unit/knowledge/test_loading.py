@@ -193,3 +193,21 @@ def test_a_wheel_without_its_bundle_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(paths, "COMPILED", tmp_path / "none.json")
     with pytest.raises(DataError, match="reinstall"):
         loader.load_catalogue({})
+
+
+@pytest.mark.parametrize(
+    ("when", "said"),
+    [
+        ({"not": {"fact": "platform.kind", "is": "windows"}}, True),
+        ({"all": [{"not": {"fact": "platform.kind", "is": "windows"}}, {"not": {"fact": "os.id", "is": "arch"}}]}, True),
+        ({"any": [{"fact": "platform.kind", "unknown": True}, {"not": {"fact": "platform.kind", "is": "windows"}}]}, False),
+        ({"all": [{"fact": "platform.kind", "known": True}, {"not": {"fact": "platform.kind", "is": "windows"}}]}, False),
+        ({"not": {"fact": "platform.kind", "known": True}}, False),
+        ({"not": {"fact": "gpu.driver", "is": "xe"}}, False),
+    ],
+)
+def test_lint_names_a_variant_that_only_denies(when, said):
+    found = [line for line in lines(variant=[{"when": when, "do": "x"}]) if "never applies" in line]
+    assert bool(found) is said
+    if said:
+        assert found[0].startswith("variant[0].when: never applies while 'platform.kind' is unknown; write any = [")

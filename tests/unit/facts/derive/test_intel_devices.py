@@ -102,3 +102,11 @@ def test_driver_version_from_sycl_where_no_package_tells() -> None:
     facts = derived(gpus=[A750], env={}, sycl__devices=[{"backend": "opencl", "type": "gpu", "driver": "25.18.33578", "name": "Arc"}])
     assert facts.value("intel.runtime.version") == "25.18.33578"
     assert (facts.value("sycl.gpu.count"), facts.value("sycl.level_zero.count")) == (1, 0)
+
+
+@pytest.mark.parametrize("generation", ["Meteor Lake", "Arrow Lake", "Lunar Lake", "Battlemage"])
+def test_from_meteor_lake_on_nothing_is_said_of_missing_double_precision(generation: str) -> None:
+    (gpu,) = derived(gpus=[{**UHD, "generation": generation}]).value("intel.gpus")
+    assert gpu["fp64"] is not False
+    (older,) = derived(gpus=[{**UHD, "generation": "Raptor Lake"}]).value("intel.gpus")
+    assert older["fp64"] is False

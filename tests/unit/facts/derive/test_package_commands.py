@@ -67,3 +67,16 @@ def test_the_tables_of_packages_agree(manager: str) -> None:
     icd = {row["command"].rpartition(" ")[2] for row in table("opencl-packages")["row"]
            if row.get("vendor") == "intel" and f"sudo {manager} " in row.get("command", "")}  # fmt: skip
     assert icd == {names["intel-opencl-icd"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "manager", "there"),
+    [
+        ("opencl-clhpp-headers", "pacman", "opencl-clhpp"), ("opencl-clhpp-headers", "zypper", "opencl-cpp-headers"),
+        ("mesa-vulkan-drivers", "dnf", "mesa-vulkan-drivers"), ("mesa-vulkan-drivers", "pacman", "vulkan-radeon vulkan-intel"),
+        ("nvlsm", "dnf", "nvlsm"),
+    ],
+)  # fmt: skip
+def test_headers_and_drivers_have_their_names(name: str, manager: str, there: str) -> None:
+    (command,) = here([f"sudo apt install {name}"], manager)
+    assert command.endswith(f" {there}")

@@ -120,7 +120,7 @@ def test_table_is_in_order() -> None:
     [
         ("torchvision", "0.29.2", "2.15.0", True), ("torchvision", "0.29.2", "2.13.0", False), ("torchaudio", "2.11.0", "2.14.0", True),
         ("xformers", "0.0.35", "2.12.1", True), ("xformers", "0.0.35", "2.9.1", False), ("xformers", "0.0.34", "2.10.0", True),
-        ("xformers", "0.0.34", "2.11.0", False), ("xformers", "0.0.33.post2", "2.9.1", True),
+        ("xformers", "0.0.34", "2.11.0", True), ("xformers", "0.0.34", "2.9.1", False), ("xformers", "0.0.33.post2", "2.9.1", True),
     ],
 )  # fmt: skip
 def test_partners_of_a_stable_interface_ask_for_a_torch_from_a_release_on(package: str, version: str, torch: str, fitting: bool) -> None:

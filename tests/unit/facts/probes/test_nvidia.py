@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from gpudoctor.facts.derive import cuda, nvidia
-from gpudoctor.facts.derive._nvidia_drivers import package
+from gpudoctor.facts.derive._nvidia_drivers import arch_headers, package
+from gpudoctor.facts.probes import nvidia as probe
 from gpudoctor.facts.probes.nvidia import parse_proc_version
 from gpudoctor.facts.probes.nvidia_install import library_version, parse_dkms, parse_nvcc, parse_toolkit
 from gpudoctor.model.facts import Absent, Facts, Known, Unknown
@@ -177,3 +178,64 @@ def test_tensorflow_and_jax() -> None:
 def test_wheels_that_overwrite_each_other() -> None:
     facts = derived(python__distributions={"nvidia-cudnn-cu12": "9.1.0.70", "nvidia-cudnn-cu13": "9.19.0.56", "nvidia-nccl-cu12": "2.21"})
     assert facts.value("cuda.wheels.duplicates") == ["cudnn"]
+
+
+@pytest.mark.parametrize(
+    ("release", "headers"),
+    [
+        ("6.17.1-arch1-1", "linux-headers"), ("", "linux-headers"), ("6.12.48-1-lts", "linux-lts-headers"),
+        ("6.17.1-zen1-1-zen", "linux-zen-headers"), ("6.17.1-hardened1-1-hardened", "linux-hardened-headers"),
+        ("6.17.1-2-cachyos", "linux-cachyos-headers"), ("6.12.48-2-cachyos-lts", "linux-cachyos-lts-headers"),
+        ("6.12.48-1-MANJARO", "linux612-headers"),
+    ],
+)  # fmt: skip
+def test_the_headers_of_arch_are_those_of_its_kernel(release: str, headers: str) -> None:
+    assert arch_headers(release) == headers
+    facts = derived(platform__kind="linux", os__id="arch", kernel__release=release, gpus=[gpu("8.9")])
+    assert facts.value("nvidia.want.headers") == f"sudo pacman -S {headers}"
+    assert facts.value("nvidia.want.command") == f"sudo pacman -S nvidia-open-dkms nvidia-utils {headers}"
+
+
+@pytest.mark.parametrize(("torch", "first"), [("2.6.0", "sm_37"), ("2.7.1", "sm_50")])
+def test_kepler_left_the_wheels_of_cuda_11_with_torch_2_7(torch: str, first: str) -> None:
+    facts = derived(platform__kind="linux", gpus=[gpu("3.7")], torch__build="cuda", torch__local="cu118", torch__base_version=torch)
+    assert facts.value("cuda.archs")[0] == first
+
+
+class _Nodes:
+    """The folder /dev."""
+
+    def __init__(self, **nodes: bool | None) -> None:
+        self.nodes = nodes
+
+    def listdir(self, path: str) -> list[str]:
+        return list(self.nodes)
+
+    def exists(self, path: str) -> bool:
+        return path.removeprefix("/dev/") in self.nodes
+
+    def may_open(self, path: str) -> bool | None:
+        return self.nodes[path.removeprefix("/dev/")]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "expected"),
+    [
+        ({"nvidiactl": True, "nvidia0": True}, True),
+        ({"nvidiactl": True, "nvidia0": False, "nvidia1": True}, True),
+        ({"nvidiactl": True, "nvidia1": True}, True),
+        ({"nvidiactl": True, "nvidia0": False, "nvidia1": False}, False),
+        ({"nvidiactl": False, "nvidia0": True}, False),
+        ({"nvidiactl": True, "nvidia0": None, "nvidia1": False}, None),
+        ({"nvidiactl": True, "nvidia-uvm": False}, True),
+    ],
+)
+def test_one_card_that_may_be_opened_is_enough(nodes: dict[str, bool | None], expected: bool | None) -> None:
+    fact = probe._access(_Nodes(**nodes))  # type: ignore[arg-type]
+    assert (fact.value if isinstance(fact, Known) else None) is expected
+    assert probe._access(_Nodes()) == Absent("/dev")  # type: ignore[arg-type]
+
+
+def test_what_to_do_after_an_xid_stands_as_a_sentence_of_its_own() -> None:
+    facts = derived(**{"kernel.log": ["[ 1.0] NVRM: Xid (PCI:0000:01:00): 48, pid=1, DBE", "[ 2.0] NVRM: Xid (PCI:0000:01:00): 9999, x"]})
+    assert [str(xid["action"])[0].isupper() for xid in facts.value("nvidia.xids")] == [True, True]

@@ -120,7 +120,8 @@ def test_a_failed_import_of_a_traceback_is_one_of_that_framework() -> None:
 def test_windows_wsl_and_containers_are_told_apart() -> None:
     assert read('OSError: [WinError 126] x. Error loading "C:\\Python\\lib\\a.dll"').value("platform.kind") == "windows"
     assert read("Linux box 5.15.153.1-microsoft-standard-WSL2 #1 SMP\n").value("platform.kind") == "wsl2"
-    assert read("docker: Error response from daemon: x").value("platform.kind") == "container"
+    assert read("docker: Error response from daemon: x").value("platform.kind") is None
+    assert read("nvidia-container-cli: initialization error: x").value("platform.kind") == "container"
 
 
 def test_an_intel_gpu_is_known_by_its_id_and_by_the_name_in_brackets() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from pasted_text import read
 
 
@@ -70,3 +71,31 @@ def test_transformers_and_accelerate_env_name_packages_in_backticks() -> None:
 def test_system_profiler_names_the_chip() -> None:
     facts = read("Graphics/Displays:\n    Apple M2 Pro:\n      Chipset Model: Apple M2 Pro\n      System Version: macOS 14.4 (23E214)\n")
     assert facts.value("gpu.vendors") == ["apple"] and facts.value("platform.kind") == "macos"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "nvidia 0000:01:00.0: Direct firmware load for nvidia/580.95.05/gsp_ga10x.bin failed with error -2",
+        "[    5.123456] nvidia 0000:01:00.0: Direct firmware load for nvidia/580.95.05/gsp_ga10x.bin failed with error -2",
+        "amdgpu 0000:03:00.0: amdgpu: GPU reset begin!",
+        "NVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x62:0xffff:2457)",
+    ],
+)
+def test_lines_of_drivers_are_of_the_kernel_log(line: str) -> None:
+    (kept,) = read(f"What is this?\n\n{line}\n").value("kernel.log")
+    assert kept.endswith(line.rpartition("] ")[2])
+
+
+@pytest.mark.parametrize(
+    ("text", "family", "count"),
+    [
+        ("triton-windows 3.5.1.post22, torch 2.9.1", "triton", 1),
+        ("Package        Version\n-------------- -------\nnumpy          1.26.4\ntriton-windows 3.5.1.post22\n", "triton", 1),
+        ("triton==3.5.1\ntriton-windows==3.5.1.post22\n", "triton", 2),
+        ("tensorflow   2.17.0\ntf-nightly   2.18.0.dev20240901\n", "tensorflow", 2),
+        ("tensorflow   2.17.0\ntf-keras   2.17.0\n", "tensorflow", 1),
+    ],
+)
+def test_distributions_with_the_same_modules_are_counted_as_they_are_called(text: str, family: str, count: int) -> None:
+    assert read(text).value(f"python.{family}_family_count") == count
