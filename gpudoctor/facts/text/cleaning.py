@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.model.signature import Numbered
