@@ -5,5 +5,6 @@ ALL = (
     "pci", "gpus", "memory", "filesystems", "kernel_log",
     "python_env", "interpreters",
     "nvidia", "amd", "device_memory", "intel", "intel_oneapi", "opencl", "vulkan", "graphcore", "setup_folder", "directml",
+    "ollama",
     "frameworks",
 )  # fmt: skip
