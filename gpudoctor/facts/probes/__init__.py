@@ -5,6 +5,6 @@ ALL = (
     "pci", "gpus", "memory", "filesystems", "kernel_log",
     "python_env", "interpreters",
     "nvidia", "amd", "device_memory", "intel", "intel_oneapi", "opencl", "vulkan", "graphcore", "setup_folder", "directml",
-    "ollama",
+    "ollama", "llama_cpp", "llama_cpp_devices",
     "frameworks",
 )  # fmt: skip
