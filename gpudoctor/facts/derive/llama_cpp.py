@@ -21,7 +21,7 @@ _WORDS = {
     "intel": ("intel",),
     "apple": ("apple",),
 }
-_OPTIONS = {"nvidia": "-DGGML_CUDA=ON", "amd": "-DGGML_HIP=ON", "intel": "-DGGML_SYCL=ON", "apple": "-DGGML_METAL=ON"}
+_OPTIONS = {"nvidia": "CUDA", "amd": "HIP", "intel": "SYCL", "apple": "METAL"}
 _OWN = {"cuda": "nvidia", "hip": "amd", "sycl": "intel", "metal": "apple"}
 _PROCESSOR = ("llvmpipe", "lavapipe", "swiftshader", "cpu")
 
@@ -86,10 +86,26 @@ def _driver_wanted(facts: Facts) -> Fact:
     return Known(floor, "cuda-driver") if floor and older(driver, floor) else Absent("cuda-driver")
 
 
+def _built_with(facts: Facts) -> Fact:
+    """The backends of the program and of llama-cpp-python in one list."""
+    own, of_python = facts.value("llama_cpp.backends"), facts.value("llama_cpp.python.backends")
+    if own is None and of_python is None:
+        return _UNSAID
+    return Known(sorted({*(own or []), *(of_python or [])}) or ["the processor alone"], "the libraries of ggml")
+
+
+def _releases(facts: Facts) -> Fact:
+    named = (("build", "llama_cpp.version"), ("llama-cpp-python", "llama_cpp.python.version"))
+    found = [f"{what} {facts.value(name)}" for what, name in named if facts.known(name)]
+    return Known(found, "llama.cpp") if found else _UNSAID
+
+
 def derive(facts: Facts) -> Iterable[tuple[str, Fact]]:
     if facts.value("llama_cpp.here") is not True:
         return
     yield "llama_cpp.gpus", Known(_gpus(facts), "gpus") if facts.known("gpus") else _UNSAID
+    yield "llama_cpp.built_with", _built_with(facts)
+    yield "llama_cpp.releases", _releases(facts)
     yield "llama_cpp.switched_off", _switched_off(facts)
     yield "llama_cpp.driver_wanted", _driver_wanted(facts)
     devices, reason = facts.value("llama_cpp.devices"), facts.get("llama_cpp.devices")
@@ -115,9 +131,11 @@ DERIVATION = Derivation(
                 "access": "this user may open its node", "group": "group of its node", "main": "not an integrated GPU beside a card",
                 "served": "the program has a backend for it", "python_served": "llama-cpp-python has a backend for it",
                 "listed": "the program lists it; false also where it was not asked", "hidden": "variable that hides it",
-                "option": "the option of CMake that builds the backend of its maker",
+                "option": "the backend of its maker, as CMake has it: -DGGML_CUDA=ON",
             },
         ),
+        FactSpec("llama_cpp.built_with", "list", "backends for GPUs of the program and of llama-cpp-python"),
+        FactSpec("llama_cpp.releases", "list", "number of the build, version of llama-cpp-python"),
         FactSpec("llama_cpp.switched_off", "text", "the variable that keeps every model on the processor"),
         FactSpec("llama_cpp.driver_wanted", "dotted", "oldest driver for its CUDA runtime; absent where the driver reaches it"),
         FactSpec("llama_cpp.names", "list", "devices that it lists"),
