@@ -38,6 +38,8 @@ WANTED: dict[str, tuple[tuple[str, ...], ...]] = {
         OURS,
     ),
     "pipeline-formats": (("xmlschema==4.3.2", "junitparser==5.0.3", "jsonschema==4.26.0", "sarif-tools==3.0.5"),),
+    # built from source, for the processor
+    "llama-cpp-python": (("--no-deps", "llama-cpp-python==0.3.36"),),
     "notebook": (("ipykernel==7.1.0", "nbclient==0.10.2", *OURS),),
     # its newest wheels are for Python 3.10; the files are all that the diagnosis reads
     "torch-directml": (
@@ -64,7 +66,7 @@ def site_packages(environment: Path) -> Path:
 def _install(environment: Path, run: Sequence[str]) -> None:
     words = [word.format(site=site_packages(environment)) for word in run]
     pip = [sys.executable, "-m", "pip", "--python", str(environment / "bin" / "python")]
-    subprocess.run([*pip, "install", "--quiet", "--disable-pip-version-check", *words], check=True, timeout=900)
+    subprocess.run([*pip, "install", "--quiet", "--disable-pip-version-check", *words], check=True, timeout=2400)
 
 
 def build(name: str) -> Path:

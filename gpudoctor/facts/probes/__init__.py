@@ -5,6 +5,7 @@ ALL = (
     "pci", "gpus", "gpu_files", "memory", "filesystems", "kernel_log",
     "python_env", "interpreters",
     "nvidia", "amd", "device_memory", "intel", "intel_oneapi", "opencl", "vulkan", "graphcore", "setup_folder", "directml",
+    "ollama", "llama_cpp", "llama_cpp_devices",
     "frameworks",
     "vllm", "comfyui",
     "looked_at",

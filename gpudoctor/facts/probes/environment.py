@@ -27,7 +27,7 @@ PREFIXES = (
     "OCL_", "OPENCL_", "POCL_", "RUSTICL_", "LIBGL_", "MESA_", "DXCORE_", "DML_", "TFDML_", "DIRECTML_",
     "POPLAR_", "POPART_", "POPTORCH_", "IPUOF_", "GCDA_", "GC_", "VIPU_", "GRAPHCORE_", "POPSDK_",
     "CONDA_", "PYTORCH_", "TORCH_", "TORCHINDUCTOR_", "TF_", "XLA_", "JAX_", "OMP_", "KMP_", "MKL_", "ORT_", "ORTMODULE_", "SLURM_", "USE_",
-    "OpenCL_", "PLAIDML_", "VK_", "MPS_", "CL_", "ACCELERATE_",
+    "OLLAMA_", "GGML_", "LLAMA_ARG_", "LLAMA_CPP_", "OpenCL_", "PLAIDML_", "VK_", "MPS_", "CL_", "ACCELERATE_",
 )  # fmt: skip
 
 

@@ -1,0 +1,110 @@
+"""The systemd unit of ollama: what `systemctl show` says, or what the unit file and its drop-ins say where systemd is not asked."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+
+from gpudoctor.system.host import Host
+
+SHOWN = (
+    "LoadState", "ActiveState", "User", "Group", "SupplementaryGroups", "DynamicUser", "Environment", "EnvironmentFiles", "PrivateDevices",
+    "DevicePolicy", "DeviceAllow", "NeedDaemonReload", "FragmentPath",
+)  # fmt: skip
+SHOW = ("systemctl", "show", "ollama.service", f"--property={','.join(SHOWN)}")
+UNIT_FOLDERS = ("/etc/systemd/system", "/run/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system")
+"""The first folder that holds the unit counts; drop-ins of all of them are added."""
+NAME = "ollama.service"
+VARIABLES = (
+    "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GGML_VK_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL",
+    "HSA_OVERRIDE_GFX_VERSION", "LD_LIBRARY_PATH", "JETSON_JETPACK", "OLLAMA_LLM_LIBRARY", "OLLAMA_VULKAN", "OLLAMA_IGPU_ENABLE",
+    "OLLAMA_GPU_OVERHEAD", "OLLAMA_FLASH_ATTENTION", "OLLAMA_KV_CACHE_TYPE", "OLLAMA_CONTEXT_LENGTH", "OLLAMA_NUM_PARALLEL",
+    "OLLAMA_MAX_LOADED_MODELS", "OLLAMA_SCHED_SPREAD", "OLLAMA_NUM_GPU", "OLLAMA_INTEL_GPU",
+)  # fmt: skip
+"""Variables that decide which device ollama uses; the others of a service may be secrets, and are not kept."""
+Unit = dict[str, list[str]]
+
+
+def parse_show(text: str) -> Unit:
+    """`systemctl show`: name -> values; a name may stand on several lines."""
+    found: Unit = {}
+    for line in text.splitlines():
+        name, equals, value = line.partition("=")
+        if equals and name in SHOWN:
+            found.setdefault(name, []).extend([value.strip()] if value.strip() else [])
+    return found
+
+
+def parse_unit(texts: Iterable[str]) -> Unit:
+    """Section [Service] of a unit and its drop-ins in their order: an empty value forgets what stood before."""
+    found: Unit = {}
+    for text in texts:
+        section = ""
+        for line in text.replace("\\\n", " ").splitlines():
+            line = line.strip()
+            if line.startswith("["):
+                section = line
+            elif section == "[Service]" and "=" in line and line[0] not in "#;":
+                name, _, value = (part.strip() for part in line.partition("="))
+                name = "EnvironmentFiles" if name == "EnvironmentFile" else name
+                if not value:
+                    found[name] = []
+                elif name in ("Environment", "EnvironmentFiles", "SupplementaryGroups", "DeviceAllow"):
+                    found.setdefault(name, []).append(value)
+                else:
+                    found[name] = [value]
+    return found
+
+
+def last(unit: Unit, name: str) -> str:
+    values = unit.get(name) or [""]
+    return values[-1]
+
+
+def is_set(unit: Unit, name: str) -> bool:
+    return last(unit, name).lower() in ("yes", "true", "on", "1")
+
+
+def assignments(lines: Iterable[str]) -> dict[str, str]:
+    """The variables of VARIABLES in lines such as `A=1 "B=two words"`; HSA_OVERRIDE_GFX_VERSION_0 is kept like the others."""
+    found: dict[str, str] = {}
+    for line in lines:
+        try:
+            words = shlex.split(line, comments=False)
+        except ValueError:
+            words = line.split()
+        for word in words:
+            name, equals, value = word.partition("=")
+            if equals and (name in VARIABLES or name.startswith("HSA_OVERRIDE_GFX_VERSION")):
+                found[name] = value
+    return found
+
+
+def service_of(host: Host) -> Unit | None:
+    """The unit as systemd has it, else as its files have it; None where there is no unit."""
+    ran = host.run(SHOW, timeout=5.0)
+    shown = parse_show(ran.stdout) if ran.ok else {}
+    if last(shown, "LoadState") == "loaded":
+        return shown
+    if last(shown, "LoadState") == "not-found":
+        return None
+    fragment = next((f"{folder}/{NAME}" for folder in UNIT_FOLDERS if host.exists(f"{folder}/{NAME}")), "")
+    if not fragment:
+        return None
+    dropped = {name: f"{folder}/{NAME}.d/{name}" for folder in reversed(UNIT_FOLDERS) for name in host.listdir(f"{folder}/{NAME}.d")}
+    files = [fragment, *(dropped[name] for name in sorted(dropped) if name.endswith(".conf"))]
+    return {**parse_unit(host.read(file, limit=100_000).text for file in files), "FragmentPath": [fragment]}
+
+
+def variables_of(host: Host, unit: Unit) -> tuple[dict[str, str], bool]:
+    """The service's variables that decide on devices, and whether all places could be read: files override the unit."""
+    found = assignments(unit.get("Environment", []))
+    whole = True
+    for entry in unit.get("EnvironmentFiles", []):
+        path, optional = entry.split(" (")[0].strip(), "ignore_errors=yes" in entry or entry.startswith("-")
+        text = host.read(path.lstrip("-"), limit=100_000)
+        if text.ok:
+            found |= assignments(line for line in text.text.splitlines() if not line.lstrip().startswith(("#", ";")))
+        elif not (optional and text.problem == "missing"):
+            whole = False
+    return found, whole

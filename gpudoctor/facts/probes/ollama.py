@@ -1,0 +1,202 @@
+"""ollama: the program and its libraries, the service with its user and variables, and the devices that its log lists.
+
+Where it looks for libraries: ml/path.go of ollama/ollama; which it takes: discover/runner.go. The server is not asked.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from typing import Any
+
+from gpudoctor.facts.probes import _ollama_log
+from gpudoctor.facts.probes._ollama_service import VARIABLES, Unit, is_set, last, service_of, variables_of
+from gpudoctor.facts.probes._probe import Collected, Probe
+from gpudoctor.facts.probes.user import parse_groups, parse_id
+from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Incomplete, Known, Unknown
+from gpudoctor.model.lazy_pattern import lazy
+from gpudoctor.system.host import Host
+
+_FOLDERS = ("/usr/local/bin", "/usr/bin", "/bin", "/opt/homebrew/bin", "/Applications/Ollama.app/Contents/Resources")
+JOURNAL = ("journalctl", "--unit=ollama", "--output=cat", "--no-pager", "--lines=400", f"--grep={_ollama_log.PATTERN}")
+_VERSION = lazy(r"(?:ollama version is|client version is) (\d[\w.+-]*)")
+_HERE = lazy(r"^(https?://)?(127\.|localhost|0\.0\.0\.0|\[::1?\]|:)")
+_LIBRARY = lazy(r"^(?:lib)?ggml[-_](cuda|hip|rocm|vulkan|metal|sycl|opencl)\b.*\.(?:so|dll|dylib)")
+_OLD = lazy(r"^(cuda|rocm|vulkan)")
+_KERNELS = lazy(r"^TensileLibrary_lazy_(gfx[0-9a-f]+)\.dat$")
+_BACKENDS = {"hip": "rocm"}
+MOST_FOLDERS = 40
+
+
+def _programs(host: Host) -> list[str]:
+    if host.platform == "windows":
+        local = (host.env("LOCALAPPDATA") or "").replace("\\", "/")
+        return [f"{local}/Programs/Ollama/ollama.exe"] if local else []
+    folders = [folder for folder in (host.env("PATH") or "").split(":") if folder.startswith("/")]
+    return [f"{folder.rstrip('/')}/ollama" for folder in dict.fromkeys((*folders, *_FOLDERS))]
+
+
+def _libraries(host: Host, program: str) -> str:
+    """The folder that ollama takes for its libraries: beside the real program, one level up first."""
+    folder = posixpath.dirname(host.realpath(program) or program)
+    above = posixpath.normpath(posixpath.join(folder, "..", "lib", "ollama"))
+    inside = f"{folder}/lib/ollama"
+    order = (inside, above) if host.platform in ("windows", "macos") else (above, inside)
+    return next((path for path in order if host.listdir(path)), "")
+
+
+def runners_of(host: Host, libraries: str) -> list[dict[str, Any]]:
+    """One record for each GPU library: the folder '' is the folder of libraries itself, where some distributions put it."""
+    names = host.listdir(libraries)[:MOST_FOLDERS]
+    old = [f"runners/{name}" for name in host.listdir(f"{libraries}/runners")[:MOST_FOLDERS]]
+    found = []
+    for folder in ("", *names, *old):
+        inside = names if not folder else host.listdir(f"{libraries}/{folder}")
+        backends = sorted({match[1] for name in inside if (match := _LIBRARY.match(name))})
+        if not backends and folder in old and (match := _OLD.match(posixpath.basename(folder))):
+            backends = [match[1]]
+        found += [
+            {"folder": posixpath.basename(folder), "backend": _BACKENDS.get(backend, backend), "path": posixpath.join(libraries, folder)}
+            for backend in backends
+        ]
+    return found
+
+
+def _targets(host: Host, runners: list[dict[str, Any]]) -> Fact:
+    """AMD targets for which the libraries of ollama hold kernels, by the names of the files of rocBLAS."""
+    for runner in runners:
+        if runner["backend"] == "rocm":
+            files = host.listdir(f"{str(runner['path']).rstrip('/')}/rocblas/library")
+            found = sorted({match[1] for name in files if (match := _KERNELS.match(name))})
+            return Known(found, f"{runner['path']}/rocblas/library") if found else Unknown("not recorded")
+    return Absent("the libraries of ollama")
+
+
+def _groups(host: Host, unit: Unit, user: str) -> Fact:
+    """Groups of the service. A dynamic user is in the groups that the unit names and in no other."""
+    named = [name for name in (*" ".join(unit.get("SupplementaryGroups", [])).split(), last(unit, "Group")) if name]
+    if is_set(unit, "DynamicUser"):
+        return Known(sorted(set(named)), "the unit")
+    ran = host.run(["id", user])
+    who = parse_id(ran.stdout) if ran.ok else None
+    if who is not None:
+        return Known(sorted({*who[2], *named}), f"id {user}")
+    listed = parse_groups(host.read("/etc/group").text)
+    if not listed:
+        return Unknown("not recorded")
+    return Known(sorted({name for name, members in listed.values() if user in members} | set(named)), "/etc/group")
+
+
+def _service(host: Host) -> Collected:
+    unit = service_of(host)
+    if unit is None:
+        yield "ollama.service", Absent("systemd")
+        own = {name: value for name in VARIABLES if (value := host.env(name)) is not None}
+        yield "ollama.env", Known(own, "environment")
+        return
+    yield "ollama.service", Known(last(unit, "FragmentPath") or "ollama.service", "systemctl show")
+    state = last(unit, "ActiveState")
+    yield "ollama.service.state", Known(state, "systemctl show") if state else Unknown("not recorded")
+    user = last(unit, "User") or "root"
+    yield "ollama.service.user", Known(user, "systemctl show")
+    yield "ollama.service.groups", _groups(host, unit, user)
+    yield "ollama.service.dynamic_user", Known(is_set(unit, "DynamicUser"), "systemctl show")
+    yield "ollama.service.private_devices", Known(is_set(unit, "PrivateDevices"), "systemctl show")
+    yield "ollama.service.device_policy", Known(last(unit, "DevicePolicy") or "auto", "systemctl show")
+    yield "ollama.service.devices_allowed", Known([line.split(" ")[0] for line in unit.get("DeviceAllow", [])], "systemctl show")
+    reload = last(unit, "NeedDaemonReload")
+    yield "ollama.service.changed", Known(reload == "yes", "systemctl show") if reload else Unknown("not recorded")
+    found, whole = variables_of(host, unit)
+    yield "ollama.env", Known(found if whole else Incomplete(found), "systemctl show")
+
+
+def _log(host: Host, active: bool) -> Collected:
+    """The journal of a service that runs, or the file that the app of macOS and Windows writes."""
+    if host.platform in ("windows", "macos"):
+        local, home = (host.env("LOCALAPPDATA") or "").replace("\\", "/"), host.env("HOME") or ""
+        path = f"{local}/Ollama/server.log" if host.platform == "windows" else f"{home}/.ollama/logs/server.log"
+        text, source = host.read(path, limit=4_000_000), path
+        said, why = text.text, "permission denied" if text.problem == "denied" else "not recorded"
+    elif not active:
+        said, source, why = "", "", "not inspected"
+    else:
+        ran = host.run(JOURNAL, timeout=8.0)
+        said, source, why = ran.stdout if ran.answered else "", "journalctl -u ollama", ran.why_not() if not ran.ok else "not recorded"
+    version, devices, skipped = _ollama_log.parse_log(said)
+    if version:
+        yield "ollama.version", Known(version, source)
+    yield "ollama.devices", Known(devices, source) if devices is not None else Unknown(why)
+    yield "ollama.left_out", Known(skipped, source) if devices is not None else Unknown(why)
+
+
+def _version(host: Host) -> Fact:
+    """Of the server where it answers here, else of the program. A server elsewhere is not asked."""
+    if not _HERE.match(host.env("OLLAMA_HOST") or ":"):
+        return Unknown("not inspected")
+    ran = host.run(["ollama", "--version"], timeout=5.0)
+    found = _VERSION.search(f"{ran.stdout}\n{ran.stderr}") if ran.answered else None
+    return Known(found[1], "ollama --version") if found else Unknown(ran.why_not())
+
+
+def collect(host: Host, facts: Facts) -> Collected:
+    program = next((path for path in _programs(host) if host.exists(path)), "")
+    yield "ollama.here", Known(bool(program), program or "PATH")
+    if not program:
+        return
+    yield "ollama.program", Known(program, "PATH")
+    yield "ollama.version", _version(host)
+    active = False
+    libraries = _libraries(host, program)
+    yield "ollama.libraries", Known(libraries, "the folder of ollama") if libraries else Unknown("not recorded")
+    if libraries:
+        runners = runners_of(host, libraries)
+        yield "ollama.runners", Known(runners, libraries)
+        yield "ollama.rocm_targets", _targets(host, runners)
+    if host.platform in ("windows", "macos"):
+        yield "ollama.service", Absent("the system")
+        yield "ollama.env", Known({name: value for name in VARIABLES if (value := host.env(name)) is not None}, "environment")
+    else:
+        for name, fact in _service(host):
+            active = active or (name == "ollama.service.state" and fact == Known("active", "systemctl show"))
+            yield name, fact
+    yield from _log(host, active)
+
+
+PROBE = Probe(
+    name="ollama",
+    provides=(
+        FactSpec("ollama.here", "bool", "the program ollama was found"),
+        FactSpec("ollama.program", "text", "the program", privacy="identifying"),
+        FactSpec("ollama.version", "dotted", "version of the server, else of the program"),
+        FactSpec("ollama.libraries", "text", "the folder of its libraries", privacy="identifying"),
+        FactSpec(
+            "ollama.runners", "records", "libraries for GPUs that ollama may load", item="ollama_runner",
+            fields={"folder": "cuda_v13 …; '' for the folder of libraries itself", "backend": "cuda, rocm, vulkan …", "path": "folder"},
+        ),
+        FactSpec("ollama.rocm_targets", "list", "AMD targets for which its libraries hold kernels; absent without ROCm libraries"),
+        FactSpec("ollama.service", "text", "its systemd unit; absent where it has none"),
+        FactSpec("ollama.service.state", "text", "active, inactive, failed …"),
+        FactSpec("ollama.service.user", "text", "user of the service"),
+        FactSpec("ollama.service.groups", "list", "groups of the service"),
+        FactSpec("ollama.service.dynamic_user", "bool", "systemd makes its user up at each start"),
+        FactSpec("ollama.service.private_devices", "bool", "the unit hides the device nodes"),
+        FactSpec("ollama.service.device_policy", "text", "auto, closed or strict"),
+        FactSpec("ollama.service.devices_allowed", "list", "devices that the unit allows"),
+        FactSpec("ollama.service.changed", "bool", "the unit was changed since systemd read it"),
+        FactSpec("ollama.env", "map", "variables of the service (without one: of this shell) that decide on devices"),
+        FactSpec(
+            "ollama.devices", "records", "devices that ollama listed at its last start; none: it computes on the processor",
+            item="ollama_device",
+            fields={
+                "id": "number or UUID", "library": "cuda, rocm, vulkan, metal", "name": "name", "vendor": "maker",
+                "compute": "compute capability or target", "folder": "folder of the library", "driver": "version of the driver interface",
+                "address": "PCI address", "type": "discrete or iGPU",
+            },
+        ),
+        FactSpec(
+            "ollama.left_out", "records", "devices that ollama found and left out", item="ollama_left",
+            fields={"name": "name", "why": "integrated, driver or compute-capability"},
+        ),
+    ),
+    collect=collect,
+    needs=("env",),
+)  # fmt: skip
