@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from environments import build, site_packages
 
+pytestmark = pytest.mark.full_only("pip compiles llama.cpp for many minutes")
+
 
 @pytest.fixture(scope="module")
 def environment() -> Path:

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from gpudoctor.system.doors.rooted_files import printable
 from gpudoctor.system.host import DoorError
-from gpudoctor.system.portable import user_name
+from gpudoctor.system.portable import user_name, user_number
 
 FILES = ("status", "maps", "cmdline", "cgroup", "limits", "mountinfo", "mounts", "oom_score_adj", "uid_map")
 NEEDED = ("status", "maps", "cmdline")
@@ -91,11 +91,15 @@ def _take(pid: int, folder: int) -> Snapshot:
 
 
 def _read(folder: int, name: str) -> bytes:
+    if sys.platform != "linux":
+        raise NotImplementedError("processes are read on Linux")
     with open(os.open(name, os.O_RDONLY | os.O_CLOEXEC, dir_fd=folder), "rb") as file:
         return file.read(_LONGEST)
 
 
 def _descriptors(folder: int) -> dict[str, str]:
+    if sys.platform != "linux":
+        raise NotImplementedError("processes are read on Linux")
     found: dict[str, str] = {}
     listed = os.open("fd", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
     try:
@@ -116,7 +120,7 @@ def _why(pid: int, error: OSError) -> DoorError:
         except OSError:
             return _ended(pid)
         whose = f"user {user_name(owner) or owner}"
-        if owner == os.geteuid():
+        if owner == user_number():
             return DoorError(
                 f"--pid {pid}: this process keeps its memory and environment from its own user too; sudo gpudoctor check --pid {pid}"
             )

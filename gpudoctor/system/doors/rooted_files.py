@@ -23,6 +23,9 @@ _ROOTS_GROUP = "root"
 class RootedFiles:
     """The files below `root`. Linux only."""
 
+    _root: int
+    """A descriptor; -1 when it is closed."""
+
     def __init__(self, root: str) -> None:
         if sys.platform != "linux":
             raise NotImplementedError("roots of Linux are read on Linux")
@@ -72,6 +75,8 @@ class RootedFiles:
 
     def read(self, path: str, limit: int) -> Text:
         """Regular files only: opening a FIFO hangs and opening a device can act."""
+        if sys.platform != "linux":
+            raise NotImplementedError("roots of Linux are read on Linux")
         try:
             with self.opened(path) as (found, _):
                 if not stat.S_ISREG(os.fstat(found).st_mode):
@@ -83,6 +88,8 @@ class RootedFiles:
         return Text(problem="too-large") if len(content) > limit else Text(content.decode("utf-8", "replace"))
 
     def listdir(self, path: str) -> list[str]:
+        if sys.platform != "linux":
+            raise NotImplementedError("roots of Linux are read on Linux")
         try:
             with self.opened(path) as (found, _):
                 folder = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=found)

@@ -11,6 +11,7 @@ import secrets
 import selectors
 import shlex
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -62,7 +63,8 @@ class ShellSession:
         assert self._process.stdout is not None and self._process.stderr is not None
         self._selector = selectors.DefaultSelector()
         for stream, name in ((self._process.stdout, "out"), (self._process.stderr, "error")):
-            os.set_blocking(stream.fileno(), False)
+            if sys.platform != "win32":  # there the doors that need a shell are refused
+                os.set_blocking(stream.fileno(), False)
             self._selector.register(stream, selectors.EVENT_READ, name)
 
     def begin(self) -> None:
