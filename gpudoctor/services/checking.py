@@ -31,6 +31,7 @@ from gpudoctor.model.deadline import Deadline
 from gpudoctor.model.facts import Fact, Facts, Known
 from gpudoctor.model.report import Finding, Report, StackResult, Trace
 from gpudoctor.rules.conditions import did_you_mean
+from gpudoctor.system.doors.door import Wanted
 from gpudoctor.system.host import CaptureError, DoorError, Host
 
 if TYPE_CHECKING:
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from gpudoctor.model.policy import Demand
     from gpudoctor.model.report_document import ReportDocument
     from gpudoctor.rules.signatures import SearchedText
-    from gpudoctor.system.doors.door import Wanted
 
 
 class RequestError(ValueError):

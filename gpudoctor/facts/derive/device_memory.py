@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 
 from gpudoctor.facts.derive._derivation import Derivation
 from gpudoctor.model.facts import Fact, Facts, FactSpec, Known, Unknown
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.rules.versions import dotted
 
 UNSAID = Unknown("not recorded")
-WITHOUT_MEMORY = re.compile(r"\b(?:GB10|Thor|Orin|Xavier|Tegra)\b", re.IGNORECASE)
+WITHOUT_MEMORY = lazy(r"\b(?:GB10|Thor|Orin|Xavier|Tegra)\b", re.IGNORECASE)
 """NVIDIA GPUs that share main memory: nvidia-smi prints 'Not Supported' for their memory."""
 APU_MAPS_MAIN_MEMORY = (6, 10)
 """The first Linux whose amdkfd allocates from GTT on APUs, where that is larger than what the firmware set aside."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from gpudoctor.model.lazy_pattern import lazy
 
-_FIELD = lazy(r'(\w+)=("(?:[^"\\]|\\.)*"|\S*)')
+_FIELD = lazy(r'(?<!\w)(\w{1,60})=("(?:[^"\\]|\\.)*"|\S*)')
 _LISTENING = lazy(r"Listening on \S+ \(version (\d[\w.+-]*)\)")
 _VENDORS = {"cuda": "nvidia", "rocm": "amd", "metal": "apple"}
 _WORDS = (("nvidia", "nvidia"), ("geforce", "nvidia"), ("radeon", "amd"), ("amd", "amd"), ("intel", "intel"), ("apple", "apple"))

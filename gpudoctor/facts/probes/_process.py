@@ -19,7 +19,7 @@ _GPU = lazy(
 _WATCHED = lazy(
     r"lib(cuda\.|nvidia-ml|torch|tensorflow|onnxruntime|jax|xla|ze_intel_gpu|d3d12|dxcore|directml|stdc\+\+|mkl_|tbb|gomp|iomp5|omp[.\d-])"
 )
-_OPENMP = lazy(r"lib(gomp|iomp5|omp)(-[0-9a-f]+)?[.\d]*\.so")
+_OPENMP = lazy(r"lib(gomp|iomp5|omp)(-[0-9a-f]{1,64})?[.\d]{0,40}\.so")
 _NODE = lazy(r"/dev/(nvidia|dri/|kfd|dxg|accel|ipu)")
 _LIMITS = {
     "Max open files": "open_files", "Max processes": "processes", "Max locked memory": "locked_memory",

@@ -13,6 +13,7 @@ from gpudoctor.facts.probes import dist_info
 from gpudoctor.facts.probes._probe import Collected, Probe
 from gpudoctor.facts.probes.interpreter import minor, parse_pyvenv, short_version, slashes, working_folder
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.system.host import Host
 
 PLACES = ("/workspace/ComfyUI", "/opt/ComfyUI", "/app/ComfyUI", "/ComfyUI", "/comfyui")
@@ -23,10 +24,10 @@ IN_HOME = (
 ON_DRIVES = ("C:/ComfyUI_windows_portable/ComfyUI", "D:/ComfyUI_windows_portable/ComfyUI", "C:/ComfyUI", "D:/ComfyUI")
 CLI_CONFIG = (".config/comfy-cli/config.ini", "Library/Application Support/comfy-cli/config.ini", "AppData/Local/comfy-cli/config.ini")
 MOST_NODES, MOST_SCRIPTS, MOST_RECORDS = 300, 40, 200
-WATCHED = re.compile(r"^(?:torch|torchvision|torchaudio|xformers|onnxruntime(?:-[a-z]+)?|torch-directml)$")
-KEPT = re.compile(r"^(?:torch|pytorch|xformers|onnxruntime|comfyui|numpy$|triton|nvidia-|cuda-toolkit|intel-extension)")
-_REQUIREMENT = re.compile(r"^\s*([A-Za-z0-9._-]+)\s*(?:\[[^\]]*\])?\s*([<>=!~][^;#]*)?")
-_SETTING = re.compile(r"^\s*(default_workspace|recent_workspace|default_launch_extras)\s*=\s*(.*)$", re.MULTILINE)
+WATCHED = lazy(r"^(?:torch|torchvision|torchaudio|xformers|onnxruntime(?:-[a-z]+)?|torch-directml)$")
+KEPT = lazy(r"^(?:torch|pytorch|xformers|onnxruntime|comfyui|numpy$|triton|nvidia-|cuda-toolkit|intel-extension)")
+_REQUIREMENT = lazy(r"^\s*([A-Za-z0-9._-]+)\s*(?:\[[^\]]*\])?\s*([<>=!~][^;#]*)?")
+_SETTING = lazy(r"^[ \t]{0,20}(default_workspace|recent_workspace|default_launch_extras)[ \t]{0,20}=[ \t]{0,20}(.*)$", re.MULTILINE)
 
 
 def requirements(text: str) -> list[tuple[str, str]]:

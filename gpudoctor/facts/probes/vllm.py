@@ -5,19 +5,19 @@ Platform plugins are entry points of the group `vllm.platform_plugins`: docs/des
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from gpudoctor.facts.probes import dist_info
 from gpudoctor.facts.probes._probe import Collected, Probe
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
+from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.system.host import Host
 
 GROUP = "vllm.platform_plugins"
 WATCHED = ("torch", "torchvision", "torchaudio", "flashinfer-python", "flashinfer-cubin", "xformers", "triton")
 MOST_FOLDERS, MOST_PLUGINS = 16, 16
-_KEY = re.compile(r"^\s*([A-Za-z0-9_.-]+)\s*=\s*\S")
+_KEY = lazy(r"^\s*([A-Za-z0-9_.-]+)\s*=\s*\S")
 
 
 def plugin_names(text: str) -> list[str]:

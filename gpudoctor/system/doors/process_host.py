@@ -22,7 +22,7 @@ _OTHER_NAMES = {"/proc/mounts": f"{OWN}mounts", "/proc/1/cgroup": f"{OWN}cgroup"
 """What is asked of a machine or a container is answered for the process: it may be in another one than process 1."""
 READ_ONLY = "a running process is only read"
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*[a-z]?$")
-_SITE = re.compile(r" (/\S.*?)/lib(?:64)?/(?:python|pypy)3\.\d+t?/site-packages/")
+_SITE = re.compile(r" (/[^\n ][^\n]{0,400}?)/lib(?:64)?/(?:python|pypy)3\.\d{1,3}t?/site-packages/")
 
 
 class ProcessHost(RootedHost):

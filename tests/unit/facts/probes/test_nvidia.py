@@ -205,6 +205,8 @@ def test_kepler_left_the_wheels_of_cuda_11_with_torch_2_7(torch: str, first: str
 class _Nodes:
     """The folder /dev."""
 
+    origin = "capture"
+
     def __init__(self, **nodes: bool | None) -> None:
         self.nodes = nodes
 
