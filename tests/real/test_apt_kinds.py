@@ -6,6 +6,7 @@ import gzip
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,6 @@ import pytest
 from apt_repository import AptRepository, Deb, SigningKey
 from debian_root import DebianRoot, RootState
 from loopback_server import LoopbackServer
-from msgspec.structs import replace
 from root_machine import Killed, RootHost, RootMachine
 
 from gpudoctor.model.facts import Facts
