@@ -65,7 +65,9 @@ def test_small_measurements_share_a_process_and_operators_are_one_of_them(
     thread.join()
     assert ran.returncode == 0 and complaints(document) == []
     matmul, operators, launch = document["measurements"]
-    assert [each["status"] for each in (matmul, operators, launch)] == ["ok"] * 3 and len(seen) == 1
+    assert [each["status"] for each in (matmul, operators, launch)] == ["ok"] * 3
+    again = [each for each in document["measurements"] if each["noisy"] or any("measured twice" in note for note in each["notes"])]
+    assert 1 <= len(seen) <= 1 + len(again), "what others disturbed is measured once more, in a process of its own"
     assert matmul["throughput"]["unit"] == "TFLOP/s" and 0.001 < matmul["throughput"]["value"] < 100
     assert matmul["correctness"]["passed"] and "the fastest measured here" in matmul["ceiling"]["source"]
     assert operators["iterations"] > 20 and operators["correctness"]["passed"]
