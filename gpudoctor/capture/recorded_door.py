@@ -10,8 +10,8 @@ from gpudoctor.system.host import CaptureError
 
 if TYPE_CHECKING:
     from gpudoctor.capture.capture_store import Store
+    from gpudoctor.model.door import Door
     from gpudoctor.system.doors.containers import Engine
-    from gpudoctor.system.doors.door import Door
 
 
 def table_of(host: object) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def recorded_door(store: Store, machine: Mapping[str, Any]) -> Door | None:
     """Raises CaptureError."""
     if "door" not in machine:
         return None
-    from gpudoctor.system.doors.door import OPTIONS, Door  # late: most recordings are of a machine
+    from gpudoctor.model.door import OPTIONS, Door  # late: most recordings are of a machine
 
     table = typed(store, "machine.toml", "door", machine["door"], dict)
     kind, name, title, why = (typed(store, "machine.toml", key, table.get(key, ""), str) for key in ("kind", "name", "title", "no_devices"))

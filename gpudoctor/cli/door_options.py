@@ -10,7 +10,7 @@ import click
 from gpudoctor.cli import BadInput
 
 if TYPE_CHECKING:
-    from gpudoctor.system.doors.door import Wanted
+    from gpudoctor.model.door import Wanted
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 _KINDS = {"pid": "process", "root": "root", "container": "container", "image": "image", "host": "host"}
@@ -45,6 +45,6 @@ def wanted(given: Mapping[str, Any], capture: str | None = None) -> Wanted | Non
         raise BadInput(f"--{option}: the value is empty; give what to examine")
     if option == "pid" and given["python"]:
         raise BadInput("--pid and --python exclude each other: the process decides which Python it is; leave --python out")
-    from gpudoctor.system.doors.door import Wanted
+    from gpudoctor.model.door import Wanted
 
     return Wanted(kind=_KINDS[option], name=str(given[option]), chroot=bool(given["chroot"]))  # type: ignore[arg-type]

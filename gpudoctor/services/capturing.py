@@ -19,13 +19,13 @@ from gpudoctor.facts.measurement_store import LastRun
 from gpudoctor.facts.probes.environment import PREFIXES, RELEVANT
 from gpudoctor.model.check import Catalogue
 from gpudoctor.model.deadline import Deadline
+from gpudoctor.model.door import Wanted
 from gpudoctor.model.facts import Fact, Facts, Known
 from gpudoctor.model.toml_text import loads
 from gpudoctor.privacy.pseudonyms import FILE, Pseudonyms
 from gpudoctor.privacy.redactor import Redactor
 from gpudoctor.privacy.technical_vocabulary import technical_words
 from gpudoctor.services import checking
-from gpudoctor.system.doors.door import Wanted
 from gpudoctor.system.state_folder import state_folder
 from gpudoctor.system.system_names import Names, of_this_machine, together
 
@@ -81,7 +81,7 @@ def capture(request: CaptureRequest) -> Captured:
 def record(
     python: str | None, budget: float, quick: bool = False, progress: Progress | None = None, door: Wanted | None = None
 ) -> Recorded:
-    """Records this machine, or what is behind the door. Raises system.host.CaptureError and system.doors.door.DoorError."""
+    """Records this machine, or what is behind the door. Raises system.host.CaptureError and system.host.DoorError."""
     given: dict[str, Fact] = {}
     if door is None:
         host = RecordingHost(open_host(None, budget, quick, python))

@@ -28,10 +28,10 @@ from gpudoctor.knowledge.stack_names import every_name, stack_of, suggestion
 from gpudoctor.knowledge.structure import DataError
 from gpudoctor.model.check import Catalogue
 from gpudoctor.model.deadline import Deadline
+from gpudoctor.model.door import Wanted
 from gpudoctor.model.facts import Fact, Facts, Known
 from gpudoctor.model.report import Finding, Report, StackResult, Trace
 from gpudoctor.rules.conditions import did_you_mean
-from gpudoctor.system.doors.door import Wanted
 from gpudoctor.system.host import CaptureError, DoorError, Host
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def speaking_by_messages(text: SearchedText) -> list[Entry]:
 
 def open_for(request: CheckRequest) -> Host:
     """What to look at; system.doors.opening.close_door ends it. Raises system.host.CaptureError for a recording that cannot be read, and
-    system.doors.door.DoorError for what cannot be reached."""
+    system.host.DoorError for what cannot be reached."""
     budget = request.budget if request.budget is not None else (3.0 if request.quick else 30.0)
     if request.door is not None:
         from gpudoctor.system.doors.opening import open_door  # late: most checks are of this machine

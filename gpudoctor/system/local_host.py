@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from gpudoctor.system.host import Mode, Ran, Text
 from gpudoctor.system.portable import WINDOWS, is_root
+from gpudoctor.system.run_once import RunOnce
 
 if TYPE_CHECKING:
     from gpudoctor.system.processes import Guard
@@ -34,8 +35,7 @@ class LocalHost:
         self.platform = {"win32": "windows", "darwin": "macos"}.get(sys.platform, "linux")
         self._deadline = time.monotonic() + budget
         self._lock = threading.Lock()
-        self._turns: dict[tuple[str, ...], threading.Lock] = {}
-        self._ran: dict[tuple[str, ...], Ran] = {}
+        self._once = RunOnce()
         self._scratch: ScratchFolder | None = None
 
     def remaining(self) -> float:
@@ -50,15 +50,13 @@ class LocalHost:
         key = tuple(argv)
         if self.quick or not key:
             return Ran(key, not_recorded=True)
-        with self._lock:
-            turn = self._turns.setdefault(key, threading.Lock())
-        with turn:
-            found = self._ran.get(key)
-            if found is None:
-                environment = {**os.environ, "LC_ALL": "C", **self._elsewhere()}
-                environment.pop("LANGUAGE", None)
-                found = self._ran[key] = self._start(key, timeout, limit, environment, "", True)
-        return found
+
+        def start() -> Ran:
+            environment = {**os.environ, "LC_ALL": "C", **self._elsewhere()}
+            environment.pop("LANGUAGE", None)
+            return self._start(key, timeout, limit, environment, "", True)
+
+        return self._once(key, start)
 
     def run_child(
         self, argv: Sequence[str], *, timeout: float, limit: int, env: Mapping[str, str], stdin_text: str = "", niced: bool = True

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpudoctor.facts.derive import _rocm_wheels as wheels
-from gpudoctor.facts.derive._tables import table
+from gpudoctor.facts.derive.cuda import floor_of
 from gpudoctor.model.facts import Facts, Unknown
 
 UNSAID = Unknown("not recorded")
@@ -89,11 +89,9 @@ def missing_group(gpu: Mapping[str, Any], facts: Facts, rocm: bool) -> str | Unk
 
 def _floor(major: int, capability: str, facts: Facts) -> str:
     """The oldest driver that ollama takes for cuda_v<major>."""
-    system = "windows" if facts.value("platform.kind") in ("windows", "wsl2") else "linux"
-    rows = [row[system] for row in table("cuda-driver")["floor"] if row["major"] == major]
     if major == 12 and facts.known("ollama.version") and not older(facts.value("ollama.version"), DRIVER_550):
         return "570" if older(capability, "7.0") else "550"
-    return str(rows[0]) if rows else "0"
+    return floor_of(str(major), facts.value("platform.kind")) or "0"
 
 
 def cuda_folder(gpu: Mapping[str, Any], folders: list[str], facts: Facts) -> dict[str, Any]:

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gpudoctor.facts.derive._derivation import Derivation
+from gpudoctor.facts.derive._pythons import in_range
 from gpudoctor.facts.derive.python_mix import demand_fails, mismatches
 from gpudoctor.facts.derive.torch_build import base_version, classify, one_version
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
-from gpudoctor.rules.versions import compare_dotted, dotted, in_release
+from gpudoctor.rules.versions import compare_dotted, dotted
 
 _UNSAID = Unknown("not recorded")
 _BUILDS = {"nvidia": "cuda", "amd": "rocm", "intel": "xpu"}
@@ -138,24 +139,13 @@ def _frontend(facts: Facts, names: Mapping[str, Any] | None) -> Iterable[tuple[s
     yield "comfyui.frontend_old", Known(compare_dotted(mine, its) < 0, "requirements.txt") if mine and its else _UNSAID
 
 
-def _python(facts: Facts) -> Fact:
-    python, demand = facts.value("comfyui.python_version"), facts.value("comfyui.requires_python")
-    if not python or not demand:
-        return _UNSAID
-    try:
-        fits = in_release(str(python), str(demand))
-    except ValueError:
-        return Unknown("unparsable")
-    return Unknown("unparsable") if fits is None else Known(fits, "pyproject.toml")
-
-
 def derive(facts: Facts) -> Iterable[tuple[str, Fact]]:
     if not facts.value("comfyui.folder"):
         return
     names = facts.value("comfyui.distributions" if facts.known("comfyui.prefix") else "python.distributions")
     own, shell = facts.value("comfyui.prefix"), facts.value("python.prefix")
     yield "comfyui.shell_is_other", Known(own != shell, "comfyui.prefix") if own and shell else _UNSAID
-    yield "comfyui.python_fits", _python(facts)
+    yield "comfyui.python_fits", in_range(facts, "comfyui.python_version", "comfyui.requires_python", "pyproject.toml")
     yield from _card_facts(facts)
     if isinstance(names, dict):
         yield from _torch(facts, names)

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpudoctor.facts.derive._derivation import Derivation
 from gpudoctor.facts.derive._ollama_gpus import hiding_variable, older
-from gpudoctor.facts.derive._tables import table
+from gpudoctor.facts.derive.cuda import floor_of
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 
 _UNSAID = Unknown("not recorded")
@@ -81,8 +81,7 @@ def _driver_wanted(facts: Facts) -> Fact:
     major, driver = facts.value("llama_cpp.cuda_major"), facts.value("nvidia.in_use")
     if major is None or driver is None:
         return _UNSAID
-    system = "windows" if facts.value("platform.kind") in ("windows", "wsl2") else "linux"
-    floor = next((row[system] for row in table("cuda-driver")["floor"] if row["major"] == major), None)
+    floor = floor_of(str(major), facts.value("platform.kind"))
     return Known(floor, "cuda-driver") if floor and older(driver, floor) else Absent("cuda-driver")
 
 

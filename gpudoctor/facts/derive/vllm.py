@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gpudoctor.facts.derive._derivation import Derivation
+from gpudoctor.facts.derive._pythons import in_range
 from gpudoctor.facts.derive.directml import distribution
 from gpudoctor.facts.derive.python_mix import demand_fails
 from gpudoctor.facts.derive.torch_build import base_version
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
-from gpudoctor.rules.versions import in_release
 
 _UNSAID = Unknown("not recorded")
 _VENDORS = {"cuda": "nvidia", "rocm": "amd", "xpu": "intel"}
@@ -113,17 +113,6 @@ def _kv_space(facts: Facts) -> Fact:
     return Known(int(asked) * 2**30 >= main, "env.VLLM_CPU_KVCACHE_SPACE")
 
 
-def _python(facts: Facts) -> Fact:
-    python, demand = facts.value("python.version"), facts.value("vllm.requires_python")
-    if not python or not demand:
-        return _UNSAID
-    try:
-        fits = in_release(str(python), str(demand))
-    except ValueError:
-        return Unknown("unparsable")
-    return Unknown("unparsable") if fits is None else Known(fits, "vllm.requires_python")
-
-
 def _newest_capability(facts: Facts) -> Fact:
     said = [card.get("cc") for card in facts.value("nvidia.cards", []) if isinstance(card, dict)]
     known = [float(each) for each in said if isinstance(each, (int, float))]
@@ -152,7 +141,7 @@ def derive(facts: Facts) -> Iterable[tuple[str, Fact]]:
     yield from _memory(facts, build)
     yield "vllm.kv_space_too_large", _kv_space(facts)
     yield "vllm.capability", _newest_capability(facts)
-    yield "vllm.python_fits", _python(facts)
+    yield "vllm.python_fits", in_range(facts, "python.version", "vllm.requires_python", "vllm.requires_python")
 
 
 def _card_here(facts: Facts, build: str) -> Fact:

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from gpudoctor.system.doors.door import Door, Wanted
+from gpudoctor.model.door import Door, Wanted
 from gpudoctor.system.host import DoorError, Ran
 from gpudoctor.system.local_host import find_program
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudoctor.system.doors.door import Wanted
+from gpudoctor.model.door import Wanted
 from gpudoctor.system.host import Host
 
 

@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from gpudoctor.system.doors.door import Door
+from gpudoctor.model.door import Door
 from gpudoctor.system.doors.process_snapshot import Snapshot, take
 from gpudoctor.system.doors.root_host import RootedHost
 from gpudoctor.system.host import Ran, Text

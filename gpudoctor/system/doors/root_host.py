@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from msgspec.structs import replace
 
-from gpudoctor.system.doors.door import Door
+from gpudoctor.model.door import Door
 from gpudoctor.system.doors.rooted_files import RootedFiles, problem_of
 from gpudoctor.system.doors.strange_paths import distrust_by_modes
 from gpudoctor.system.host import DoorError, Mode, Ran, Text
 from gpudoctor.system.portable import is_root, user_number
+from gpudoctor.system.run_once import RunOnce
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 ENVIRONMENT = {"PATH": PATH, "HOME": "/root", "LC_ALL": "C"}
@@ -118,9 +118,7 @@ class RootHost(RootedHost):
         except OSError as error:
             raise DoorError(f"--root {root}: it cannot be entered: {error.strerror}; run gpudoctor as a user who may") from None
         self._chroot = chroot
-        self._lock = threading.Lock()
-        self._turns: dict[tuple[str, ...], threading.Lock] = {}
-        self._ran: dict[tuple[str, ...], Ran] = {}
+        self._once = RunOnce()
         why = _no_system(self.files)
         if why:
             self.close()
@@ -140,12 +138,7 @@ class RootHost(RootedHost):
         key = tuple(argv)
         if self.quick or not self._chroot or not key:
             return Ran(key, not_recorded=True, not_run="" if self.quick else FILES_ONLY)
-        with self._lock:
-            turn = self._turns.setdefault(key, threading.Lock())
-        with turn:
-            if key not in self._ran:
-                self._ran[key] = self._start(key, timeout, limit, {}, "")
-            return self._ran[key]
+        return self._once(key, lambda: self._start(key, timeout, limit, {}, ""))
 
     def run_child(
         self, argv: Sequence[str], *, timeout: float, limit: int, env: Mapping[str, str], stdin_text: str = "", niced: bool = True

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import atexit
 import os
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Protocol
 
-from gpudoctor.system.doors.door import OPTIONS, Door, Wanted
+from gpudoctor.model.door import OPTIONS, Door, Wanted
 from gpudoctor.system.doors.shell_session import Lost, ShellSession, call
 from gpudoctor.system.doors.strange_paths import distrust_by_modes
 from gpudoctor.system.host import DoorError, Mode, Problem, Ran, Text
 from gpudoctor.system.portable import WINDOWS
+from gpudoctor.system.run_once import RunOnce
 
 KERNEL = ("/proc", "/sys", "/dev")
 _PROBLEMS: dict[str, Problem] = {"denied": "denied", "io-error": "io-error", "missing": "missing"}
@@ -56,9 +56,7 @@ class ShellHost:
         self.engine = getattr(way, "engine", None)
         self._way = way
         self._hidden = KERNEL if way.door.kind == "image" else ()
-        self._lock = threading.Lock()
-        self._turns: dict[tuple[str, ...], threading.Lock] = {}
-        self._ran: dict[tuple[str, ...], Ran] = {}
+        self._once = RunOnce()
         self._names: dict[str, frozenset[str] | None] = {}
         self._stats: dict[str, tuple[Mode, int, bool] | str] = {}
         self._texts: dict[str, Text] = {}
@@ -243,12 +241,7 @@ class ShellHost:
             return Ran(key, not_recorded=True)
         if self._hidden and key[0] not in _OF_FILES and not key[0].startswith("/"):
             return Ran(key, not_recorded=True, not_run=self.door.no_devices)
-        with self._lock:
-            turn = self._turns.setdefault(key, threading.Lock())
-        with turn:
-            if key not in self._ran:
-                self._ran[key] = self._start(key, timeout, limit, {}, "")
-            return self._ran[key]
+        return self._once(key, lambda: self._start(key, timeout, limit, {}, ""))
 
     def run_child(
         self, argv: Sequence[str], *, timeout: float, limit: int, env: Mapping[str, str], stdin_text: str = "", niced: bool = True

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 
-from gpudoctor.system.doors.door import Door
+from gpudoctor.model.door import Door
 from gpudoctor.system.host import DoorError
 from gpudoctor.system.local_host import find_program
 from gpudoctor.system.scratch_folder import ScratchFolder

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from gpudoctor.model.door import Wanted
 from gpudoctor.system.doors import containers
 from gpudoctor.system.doors.containers import Engine, open_container, started
-from gpudoctor.system.doors.door import Wanted
 from gpudoctor.system.host import DoorError, Ran
 
 RUNNING = {"State": {"Running": True, "Status": "running"}, "Config": {"Image": "pytorch/pytorch:latest", "Env": ["PATH=/usr/bin"]}}

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from gpudoctor.model.door import Door
 from gpudoctor.system.doors.carried import carried
-from gpudoctor.system.doors.door import Door
 from gpudoctor.system.doors.shell_host import ShellHost
 from gpudoctor.system.doors.shell_script import finished, script
 from gpudoctor.system.host import DoorError, Ran
