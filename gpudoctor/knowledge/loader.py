@@ -16,6 +16,7 @@ from gpudoctor.knowledge import paths
 from gpudoctor.knowledge.compiled_catalogue import Bytes, CompiledCatalogue, Entry, compiled
 from gpudoctor.knowledge.structure import DataError, check_from, choices_in, dates_as_text, stack_from
 from gpudoctor.model.check import Catalogue, Check, Stack
+from gpudoctor.model.package_data import data_bytes
 from gpudoctor.rules.needed_facts import needed_by_check
 
 if TYPE_CHECKING:
@@ -170,7 +171,7 @@ def compiled_before() -> CompiledCatalogue | None:
 @lru_cache(maxsize=1)
 def _of_wheel(path: str) -> CompiledCatalogue:
     try:
-        return CompiledCatalogue(_mapped(path))
+        return CompiledCatalogue(_mapped(path) if os.path.isfile(path) else data_bytes(os.path.basename(path)))
     except (OSError, ValueError, KeyError) as error:
         raise DataError(f"{path}: the compiled catalogue cannot be read ({error}); reinstall gpudoctor") from error
 
