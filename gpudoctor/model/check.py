@@ -21,7 +21,7 @@ VERIFIED_HOW = ("source", "reproduced", "reported")
 OUTCOMES = ("problem", "ok", "undetermined", "not-applicable")
 RECIPES = (
     "ipex", "torch-xpu", "intel-driver", "directml", "opencl", "torch-opencl", "poplar", "openvino", "onnxruntime", "cuda", "rocm",
-    "tensorflow", "jax", "mps", "cpu",
+    "tensorflow", "jax", "mps", "cpu", "vulkan", "llama-cpp", "ollama",
 )  # fmt: skip
 
 Outcome = Literal["problem", "ok", "undetermined", "not-applicable"]
