@@ -15,7 +15,7 @@ from gpudoctor.model.facts import Facts, Known, Unknown
 from gpudoctor.model.report import Finding, Trace
 from gpudoctor.model.signature import COMPLAINT, PROSE, Hit
 from gpudoctor.rules.evaluate import evaluate
-from gpudoctor.rules.templates import fill, fill_command
+from gpudoctor.rules.templates import fill, fill_command, refused_value
 
 OBSERVED = ("visible", "compute", "performance")
 
@@ -164,14 +164,22 @@ def _severity(declared: str, confidence: str) -> str:
 
 
 def _filled(advice: AdviceTemplate, facts: Facts) -> Advice:
-    """The advice for these facts. A command is left out where its condition is not true or a fact in it is unknown."""
+    """The advice for these facts. A command is left out where its condition is not true or a fact in it is unknown; where a value is
+    no plain word, the text says so."""
     steps = [step for step in advice.steps if step.when is None or evaluate(step.when, facts).truth == "true"]
+    refused = next((value for step in steps if (value := refused_value(step.run, facts)) is not None), None)
     return Advice(
-        text=fill(advice.do, facts), commands=tuple(run for step in steps if (run := fill_command(step.run, facts)) is not None),
+        text=fill(advice.do, facts) + (_left_out(refused) if refused is not None else ""),
+        commands=tuple(run for step in steps if (run := fill_command(step.run, facts)) is not None),
         env={name: said for name, value in advice.env.items() if (said := fill_command(value, facts)) is not None},
         recipe=advice.recipe, needs_reboot=advice.needs_reboot,
         otherwise=tuple(fill(words, facts) for words in advice.otherwise), windows=facts.value("platform.kind") == "windows",
     )  # fmt: skip
+
+
+def _left_out(value: str) -> str:
+    why = "a program would read it as an option" if value.startswith("-") else "it is no single plain word"
+    return f" The command with the value '{value}' is left out: {why}."
 
 
 def _less_specific(merged: Mapping[str, Finding]) -> dict[str, str]:
