@@ -12,7 +12,7 @@ from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 
 WHEELS = (
     "onnxruntime", "onnxruntime-gpu", "onnxruntime-directml", "onnxruntime-openvino", "onnxruntime-rocm", "onnxruntime-migraphx",
-    "onnxruntime-training", "onnxruntime-windowsml", "onnxruntime-qnn", "onnxruntime-silicon", "ort-nightly", "ort-nightly-gpu",
+    "onnxruntime-training", "onnxruntime-windowsml", "onnxruntime-qnn", "onnxruntime-silicon", "onnxruntime-vitisai", "ort-nightly", "ort-nightly-gpu",
     "ort-nightly-directml",
 )  # fmt: skip
 """Wheels that all fill the folder `onnxruntime`."""
@@ -21,6 +21,7 @@ _PROVIDER = {
     "onnxruntime-directml": "DmlExecutionProvider", "ort-nightly-directml": "DmlExecutionProvider",
     "onnxruntime-openvino": "OpenVINOExecutionProvider", "onnxruntime-rocm": "ROCMExecutionProvider",
     "onnxruntime-migraphx": "MIGraphXExecutionProvider", "onnxruntime-silicon": "CoreMLExecutionProvider",
+    "onnxruntime-vitisai": "VitisAIExecutionProvider",
 }  # fmt: skip
 _TAKES = {
     "onnxruntime-gpu": "nvidia", "ort-nightly-gpu": "nvidia", "onnxruntime-openvino": "intel", "onnxruntime-rocm": "amd",
