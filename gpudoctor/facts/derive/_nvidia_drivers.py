@@ -27,7 +27,7 @@ _FAMILIES = {
 }
 
 
-def distribution(facts: Facts) -> str | None:
+def distribution_family(facts: Facts) -> str | None:
     """The family whose packages this system uses."""
     like = facts.value("os.id_like")
     names = [facts.value("os.id"), *(like if isinstance(like, list) else str(like or "").split())]
@@ -96,7 +96,7 @@ def advice(facts: Facts, cards: list[dict[str, Any]]) -> Iterator[tuple[str, Fac
     lasts = [card["branch_last"] for card in cards if isinstance(card.get("branch_last"), int)]
     known = [card for card in cards if "family" in card]
     branch = min([_CURRENT, *lasts])
-    family = distribution(facts)
+    family = distribution_family(facts)
     yield "nvidia.want.branch", Known(branch) if known else Unknown("not recorded")
     if family is None or not cards or facts.known("jetson.module"):  # a Jetson has its driver from JetPack: another one breaks it
         for name in ("package", "command", "headers", "initramfs"):

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from gpudoctor.facts.derive._tables import table
+from gpudoctor.facts.derive._versions import numbers
 from gpudoctor.model.facts import Facts
 
 
@@ -13,10 +14,6 @@ def asked_torch(facts: Facts) -> str | None:
     """--torch without a local part: '2.8', '2.8.0'."""
     found = re.match(r"\d+(?:\.\d+)*", str(facts.value("setup.torch") or ""))
     return found.group() if found else None
-
-
-def numbers(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", text)[:3])
 
 
 def newest_row() -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from gpudoctor.facts.derive._derivation import Derivation
 from gpudoctor.facts.derive._pythons import in_range
+from gpudoctor.facts.derive._visible_devices import is_card
 from gpudoctor.facts.derive.python_mix import demand_fails, mismatches
 from gpudoctor.facts.derive.torch_build import base_version, classify, one_version
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
@@ -56,7 +57,7 @@ def _card(facts: Facts) -> Mapping[str, Any]:
     """The card that a torch would serve: one of its own memory with a driver, NVIDIA's first."""
     cards = [
         gpu for gpu in facts.value("gpus", [])
-        if isinstance(gpu, Mapping) and gpu.get("kind") in ("discrete", "accelerator") and gpu.get("vendor") in _BUILDS
+        if is_card(gpu) and gpu.get("vendor") in _BUILDS
         and _driven(gpu)
     ]  # fmt: skip
     return min(cards, key=lambda gpu: list(_BUILDS).index(str(gpu["vendor"])), default={})

@@ -9,17 +9,13 @@ from typing import Any
 from gpudoctor.facts.derive._cuda_wheels import wheel_facts
 from gpudoctor.facts.derive._derivation import Derivation
 from gpudoctor.facts.derive._tables import table
+from gpudoctor.facts.derive._versions import older
 from gpudoctor.facts.derive.nvidia import CARD_FIELDS
 from gpudoctor.facts.derive.torch_build import cuda_of_local
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Incomplete, Known, Unknown
 from gpudoctor.rules.versions import compare_dotted, dotted
 
 _INDEX = "https://download.pytorch.org/whl/"
-
-
-def _older(left: Any, right: str) -> bool | None:
-    a, b = dotted(left), dotted(right)
-    return None if a is None or b is None else compare_dotted(a, b) < 0
 
 
 def runs(capability: str, archs: list[str]) -> str:
@@ -56,9 +52,9 @@ def torch_cuda(facts: Facts) -> Fact:
     if not isinstance(base, str) or facts.value("torch.build") != "cuda":
         return said if not isinstance(said, Known) else Unknown("unparsable")
     release = ".".join(base.split(".")[:2])
-    if _older(table("cuda-torch")["newest_torch"], release):
+    if older(table("cuda-torch")["newest_torch"], release):
         return Unknown(f"newer than this table ({table('cuda-torch')['date']})")
-    rows = [row for row in table("cuda-torch")["pypi"] if not _older(release, row["since"])]
+    rows = [row for row in table("cuda-torch")["pypi"] if not older(release, row["since"])]
     return Known(rows[-1]["cuda"], "PyPI table") if rows else Unknown("unparsable")
 
 
@@ -72,9 +68,9 @@ def torch_archs(facts: Facts, cuda: Fact) -> Fact:
     flavour = "cu" + str(cuda.value).replace(".", "")
     data = table("cuda-torch")
     for row in data["wheel"]:
-        if row["flavour"] == flavour and not _older(base, row["first"]) and _older(base, row["before"]):
+        if row["flavour"] == flavour and not older(base, row["first"]) and older(base, row["before"]):
             return Known(row["archs"], "table of wheels")
-    if _older(data["newest_torch"], ".".join(base.split(".")[:2])):
+    if older(data["newest_torch"], ".".join(base.split(".")[:2])):
         return Unknown(f"newer than this table ({data['date']})")
     return Unknown("not recorded")
 
@@ -101,8 +97,8 @@ def driver_serves(facts: Facts, cuda: str) -> Fact:
     if floor is None:
         return Unknown(f"newer than this table ({table('cuda-driver')['date']})")
     if driver is not None:
-        older = _older(driver, floor)
-        return Unknown("unparsable") if older is None else Known(not older, "nvidia.in_use")
+        too_old = older(driver, floor)
+        return Unknown("unparsable") if too_old is None else Known(not too_old, "nvidia.in_use")
     highest = facts.value("nvidia.cuda_max")
     if isinstance(highest, str) and dotted(highest):
         return Known((dotted(highest) or (0,))[0] >= (dotted(cuda) or (0,))[0], "nvidia.cuda_max")
@@ -115,7 +111,7 @@ def highest_major(facts: Facts) -> int:
     rows = table("cuda-driver")["floor"]
     column = "windows" if facts.value("platform.kind") in ("windows", "wsl2") else "linux"
     for row in rows:
-        if driver is None or _older(driver, row[column]) is False:
+        if driver is None or older(driver, row[column]) is False:
             best = max(best, row["major"])
     return best
 
@@ -128,7 +124,7 @@ def pick(facts: Facts, capabilities: list[str], major: int) -> tuple[str, str] |
     if isinstance(base, str) and re.fullmatch(r"\d+\.\d+(\.\d+)?", base):
         for row in reversed(data["wheel"]):
             cuda_major = int(row["flavour"][2:-1])
-            fits = not _older(base, row["first"]) and _older(base, row["before"]) and cuda_major <= major
+            fits = not older(base, row["first"]) and older(base, row["before"]) and cuda_major <= major
             fits = fits and _reached(facts, row["flavour"])
             if fits and capabilities and all(runs(text, row["archs"]) == "runs" for text in capabilities):
                 return row["flavour"], f"torch=={base}"
@@ -141,7 +137,7 @@ def pick(facts: Facts, capabilities: list[str], major: int) -> tuple[str, str] |
 def _reached(facts: Facts, flavour: str) -> bool:
     """The driver is not known to be older than what wheels of this flavour (cu101) need."""
     driver, floor = facts.value("nvidia.in_use"), floor_of(f"{flavour[2:-1]}.{flavour[-1]}", facts.value("platform.kind"))
-    return driver is None or floor is None or not _older(driver, floor)
+    return driver is None or floor is None or not older(driver, floor)
 
 
 def _advice(facts: Facts, capabilities: list[str]) -> Iterator[tuple[str, Fact]]:
@@ -178,7 +174,7 @@ def _tensorflow(facts: Facts) -> Iterator[tuple[str, Fact]]:
         yield f"tensorflow.{name}", Known(row[name]) if row else newer
     python = ".".join(str(facts.value("python.version", "")).split(".")[:2])
     if row and dotted(python):
-        fits = not _older(python, row["python_first"]) and not _older(row["python_last"], python)
+        fits = not older(python, row["python_first"]) and not older(row["python_last"], python)
         yield "tensorflow.python_ok", Known(fits, "python.version")
     if row:
         yield "tensorflow.driver_ok", driver_serves(facts, row["cuda"])
@@ -222,8 +218,8 @@ def _jax_capability(facts: Facts, major: int) -> Iterator[tuple[str, Fact]]:
     floor = next((row.get("capability") for row in table("cuda-jax")["plugin"] if row["major"] == major), None)
     yield "jax.capability_floor", Known(floor, "cuda-jax") if floor else Unknown("not recorded")
     cards = [card.get("compute_capability") for card in facts.value("nvidia.cards") or []]
-    older = [_older(card, floor) for card in cards if floor and isinstance(card, str)]
-    yield "jax.capability_ok", Known(False in older, "nvidia.cards") if older and None not in older else Unknown("not recorded")
+    below = [older(card, floor) for card in cards if floor and isinstance(card, str)]
+    yield "jax.capability_ok", Known(False in below, "nvidia.cards") if below and None not in below else Unknown("not recorded")
 
 
 def _release(version: Any) -> tuple[int, ...] | None:

@@ -7,20 +7,11 @@ from typing import Any
 
 from gpudoctor.facts.derive._derivation import Derivation
 from gpudoctor.facts.derive._tables import table
+from gpudoctor.facts.derive._versions import distribution
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 from gpudoctor.rules.versions import compare_dotted, dotted
 
 DIRECTML = "torch-directml"
-
-
-def distribution(facts: Facts, name: str) -> str | None:
-    """The version of a distribution of the target environment; the first where it is installed twice."""
-    value = facts.value(f"python.distributions.{name}")
-    if isinstance(value, list):
-        value = value[0] if value else None
-    if isinstance(value, dict):
-        value = value.get("version")
-    return value if isinstance(value, str) else None
 
 
 def release_of(version: str) -> dict[str, Any] | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpudoctor.facts.derive._derivation import Derivation
+from gpudoctor.facts.derive._versions import distribution, numbers
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 
 _CARDS = {"0001": "C2", "0002": "S1"}
@@ -25,10 +26,6 @@ def release(version: str) -> str:
     return found.group(0) if found else ""
 
 
-def numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", release(version)))
-
-
 def cards(facts: Facts) -> list[dict[str, Any]] | None:
     """PCIe cards of vendor 1d95. Intel's image and infrastructure units are called IPU as well: only the vendor id counts."""
     devices = facts.value("pci.devices")
@@ -42,16 +39,6 @@ def cards(facts: Facts) -> list[dict[str, Any]] | None:
             driver = device.get("driver")
             found.append({"address": device.get("address"), "device_id": kind, "product": _CARDS.get(kind, "IPU card"), "driver": driver})
     return found
-
-
-def distribution(facts: Facts, name: str) -> str | None:
-    """A version of one distribution; the first where it is installed twice."""
-    value = facts.value(f"python.distributions.{name}")
-    if isinstance(value, (list, tuple)):
-        value = value[0] if value else None
-    if isinstance(value, dict):
-        value = value.get("version")
-    return value if isinstance(value, str) else None
 
 
 def uses_model(facts: Facts) -> list[str]:

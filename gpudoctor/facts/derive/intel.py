@@ -8,9 +8,10 @@ from typing import Any
 
 from gpudoctor.facts.derive._derivation import Derivation
 from gpudoctor.facts.derive._tables import table
+from gpudoctor.facts.derive._versions import older
+from gpudoctor.facts.derive._visible_devices import is_card
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 from gpudoctor.model.lazy_pattern import lazy
-from gpudoctor.rules.versions import compare_dotted, dotted
 
 _COPIED = ("address", "name", "pci_id", "kind", "generation", "arch", "driver", "min_kernel", "node", "access", "node_group", "bar_bytes",
            "memory_bytes")  # fmt: skip
@@ -29,11 +30,6 @@ def required_runtime(device_id: str) -> str | None:
         if device_id.lower() in row["ids"]:
             return str(row["first"])
     return None
-
-
-def older(left: Any, right: Any) -> bool | None:
-    one, other = dotted(str(left)), dotted(str(right))
-    return None if one is None or other is None else compare_dotted(one, other) < 0
 
 
 def selector_problem(name: str, value: str, gpus: int | None) -> str | None:
@@ -102,7 +98,7 @@ def _out_of_tree() -> set[str]:
 
 def _counts(gpus: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Fact]]:
     intel = [gpu for gpu in gpus if gpu.get("vendor") == "intel"]
-    discrete = [gpu for gpu in intel if gpu.get("kind") in ("discrete", "accelerator")]
+    discrete = [gpu for gpu in intel if is_card(gpu)]
     integrated = [gpu for gpu in intel if gpu.get("kind") == "integrated"]
     others = [gpu for gpu in gpus if gpu.get("vendor") in ("nvidia", "amd", "graphcore") and gpu.get("kind") != "integrated"]
     yield "intel.gpu.count", Known(len(intel))

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gpudoctor.facts.derive._derivation import Derivation
+from gpudoctor.facts.derive._visible_devices import is_card
 from gpudoctor.knowledge.stack_names import all_names
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 
@@ -112,7 +113,7 @@ def _left_out(facts: Facts, done: Sequence[Mapping[str, Any]]) -> Fact:
     addresses = [row.get("gpu_address") for row in done if row.get("processor") is not True]
     if not isinstance(gpus, list) or not addresses or any(not isinstance(address, str) for address in addresses):
         return Unknown("not probed")
-    cards = [gpu for gpu in gpus if isinstance(gpu, Mapping) and gpu.get("kind") in ("discrete", "accelerator")]
+    cards = [gpu for gpu in gpus if is_card(gpu)]
     return Known([str(gpu.get("name")) for gpu in cards if gpu.get("address") not in addresses], SOURCE)
 
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpudoctor.facts.derive._derivation import Derivation
-from gpudoctor.facts.derive.graphcore import distribution, minor, numbers, release
+from gpudoctor.facts.derive._versions import distribution, numbers
+from gpudoctor.facts.derive.graphcore import minor, release
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 
 WHEELS = (

@@ -8,6 +8,7 @@ from typing import Any
 
 from gpudoctor.facts.derive._derivation import Derivation
 from gpudoctor.facts.derive._tables import table
+from gpudoctor.facts.derive._versions import numbers
 from gpudoctor.facts.derive.import_failures import failures
 from gpudoctor.facts.derive.missing import manager_of
 from gpudoctor.facts.derive.torch_build import base_version, cuda_of_local, one_version
@@ -34,10 +35,6 @@ NEED_CUDA = {
     "nvidia-dali-cuda120": "CUDA", "tensorrt": "CUDA", "torch-tensorrt": "CUDA", "cupy-cuda11x": "CUDA", "cupy-cuda12x": "CUDA",
     "cupy-cuda13x": "CUDA", "sageattention": "CUDA", "flashinfer-python": "CUDA", "causal-conv1d": "CUDA", "mamba-ssm": "CUDA",
 }  # fmt: skip
-
-
-def numbers(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", text)[:3])
 
 
 def torch_row(base: str) -> dict[str, Any] | None:

@@ -8,13 +8,13 @@ from typing import Any
 from msgspec import Struct
 
 from gpudoctor.facts.derive._derivation import Derivation
-from gpudoctor.facts.derive._nvidia_drivers import distribution
-from gpudoctor.facts.derive._setup import asked_torch, newest_row, newest_row_here, numbers, release_of, specifier
+from gpudoctor.facts.derive._nvidia_drivers import distribution_family
+from gpudoctor.facts.derive._setup import asked_torch, newest_row, newest_row_here, release_of, specifier
 from gpudoctor.facts.derive._tables import table
+from gpudoctor.facts.derive._versions import numbers, older
 from gpudoctor.facts.derive.cuda import driver_serves, floor_of, highest_major, runs
-from gpudoctor.facts.derive.nvidia import sorted_capability
+from gpudoctor.facts.derive.nvidia import capability_numbers
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known
-from gpudoctor.rules.versions import compare_dotted, dotted
 
 _CUDA_REPOSITORY_FROM = 570
 """Branches that NVIDIA's repository for Debian holds."""
@@ -31,11 +31,6 @@ class Pick(Struct, frozen=True):
         return f"{self.flavour[2:-1]}.{self.flavour[-1]}"
 
 
-def _older(left: str, right: str) -> bool:
-    a, b = dotted(left), dotted(right)
-    return a is not None and b is not None and compare_dotted(a, b) < 0
-
-
 def _serves(row: dict[str, Any], capabilities: list[str]) -> bool:
     return all(runs(text, row["archs"]) in ("runs", "jit") for text in capabilities)
 
@@ -47,7 +42,7 @@ def _rank(flavour: str) -> tuple[int, int]:
 def of_release(release: str, capabilities: list[str], major: int) -> Pick | None:
     """A flavour of this torch release whose CUDA the driver serves and that has code for every card."""
     rows = [row for row in table("cuda-torch")["wheel"]
-            if not _older(release, row["first"]) and _older(release, row["before"]) and int(row["flavour"][2:-1]) <= major]  # fmt: skip
+            if not older(release, row["first"]) and older(release, row["before"]) and int(row["flavour"][2:-1]) <= major]  # fmt: skip
     fitting = sorted((row["flavour"] for row in rows if _serves(row, capabilities)), key=_rank)
     return Pick(fitting[0], release) if fitting else None
 
@@ -75,7 +70,7 @@ def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
         return
     cards = [card for card in facts.value("nvidia.cards") or [] if isinstance(card, dict)]
     named = {card["compute_capability"] for card in cards if isinstance(card.get("compute_capability"), str)}
-    capabilities = sorted(named, key=sorted_capability)
+    capabilities = sorted(named, key=capability_numbers)
     yield "setup.nvidia.open", Known(bool(cards) and all(card.get("open") is True for card in cards), "nvidia.cards")
     yield "setup.nvidia.from", Known(_driver_source(facts), "os.id")
     yield from _jax(facts)
@@ -99,7 +94,7 @@ def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
         in_use = facts.known("nvidia.in_use")
         yield "setup.cuda.driver_ok", driver_serves(facts, chosen.cuda) if in_use else Known(False, "no driver in use")
     held = newest(capabilities, _major_of_branch(_reachable_branch(facts))) if cards and not asked else None
-    newer = held.release if held and _older(chosen.release, held.release) else None
+    newer = held.release if held and older(chosen.release, held.release) else None
     yield "setup.cuda.newer_with_driver", Known(newer, "cuda-torch") if newer else Absent("cuda-torch")
 
 
@@ -110,7 +105,7 @@ def _reachable_branch(facts: Facts) -> int:
 
 def _driver_source(facts: Facts) -> str:
     """Whose packages the driver is installed from; 'other': by hand."""
-    family, branch = distribution(facts), _reachable_branch(facts)
+    family, branch = distribution_family(facts), _reachable_branch(facts)
     if family == "debian":
         current = branch >= _CUDA_REPOSITORY_FROM and facts.value("os.id") == "debian" and facts.value("os.version") == "12"
         return "nvidia-debian" if current else "debian"
@@ -130,7 +125,7 @@ def _jax(facts: Facts) -> Iterator[tuple[str, Fact]]:
 def _why_none(facts: Facts, capabilities: list[str]) -> str:
     asked, here = asked_torch(facts), ", ".join(capabilities)
     cards = f"cards of compute capability {here}{' together' if ',' in here else ''}" if here else "CUDA"
-    if asked and not any(_older(release_of(asked), row["before"]) for row in table("cuda-torch")["wheel"]):
+    if asked and not any(older(release_of(asked), row["before"]) for row in table("cuda-torch")["wheel"]):
         return f"torch {asked} is newer than this table ({table('cuda-torch')['newest_torch']})"
     return f"torch {asked} has no build for {cards} and a driver that serves them" if asked else f"no torch build has code for {cards}"
 

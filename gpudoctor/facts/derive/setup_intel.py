@@ -8,7 +8,8 @@ from typing import Any
 from gpudoctor.facts.derive._derivation import Derivation
 from gpudoctor.facts.derive._pythons import obtainable
 from gpudoctor.facts.derive._tables import table
-from gpudoctor.facts.derive.intel import older
+from gpudoctor.facts.derive._versions import older
+from gpudoctor.facts.derive._visible_devices import is_card
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 from gpudoctor.rules.versions import compare_dotted, dotted
 
@@ -36,7 +37,7 @@ def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
 def _gpus(facts: Facts) -> list[Mapping[str, Any]]:
     """The Intel GPUs to set up: cards where there are any, else those inside the processor."""
     gpus = [gpu for gpu in facts.value("intel.gpus", []) or [] if isinstance(gpu, Mapping)]
-    return [gpu for gpu in gpus if gpu.get("kind") in ("discrete", "accelerator")] or gpus
+    return [gpu for gpu in gpus if is_card(gpu)] or gpus
 
 
 def _cards(gpus: list[Mapping[str, Any]]) -> Iterator[tuple[str, Fact]]:

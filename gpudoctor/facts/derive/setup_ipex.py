@@ -7,7 +7,7 @@ from typing import Any
 
 from gpudoctor.facts.derive._derivation import Derivation
 from gpudoctor.facts.derive._tables import table
-from gpudoctor.facts.derive.intel import older
+from gpudoctor.facts.derive._versions import older
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 
 _PINNED = ("repository", "component", "driver", "oneapi")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from gpudoctor.facts.derive._derivation import Derivation
 from gpudoctor.facts.derive._pythons import obtainable
 from gpudoctor.facts.derive._tables import table
-from gpudoctor.facts.derive.intel import older
+from gpudoctor.facts.derive._versions import older
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 
 _OLDEST_OF_CUDA_13 = "7.5"

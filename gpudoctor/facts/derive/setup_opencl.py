@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpudoctor.facts.derive._derivation import Derivation
-from gpudoctor.facts.derive._setup import asked_torch, between, numbers, pythons_here
+from gpudoctor.facts.derive._setup import asked_torch, between, pythons_here
 from gpudoctor.facts.derive._tables import table
+from gpudoctor.facts.derive._versions import numbers
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known
 
 _MAKERS = ("intel", "nvidia", "amd")

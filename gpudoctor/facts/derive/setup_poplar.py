@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor.facts.derive._derivation import Derivation
-from gpudoctor.facts.derive._setup import between, numbers
+from gpudoctor.facts.derive._setup import between
 from gpudoctor.facts.derive._tables import table
+from gpudoctor.facts.derive._versions import numbers
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known
 from gpudoctor.model.lazy_pattern import lazy
 

@@ -7,8 +7,9 @@ from typing import Any
 
 from gpudoctor.facts.derive import _rocm_wheels as wheels
 from gpudoctor.facts.derive._derivation import Derivation
-from gpudoctor.facts.derive._setup import asked_torch, between, numbers, release_of, specifier
+from gpudoctor.facts.derive._setup import asked_torch, between, release_of, specifier
 from gpudoctor.facts.derive._tables import table
+from gpudoctor.facts.derive._versions import numbers, older
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known
 
 _SYSTEMS = {"windows": ("windows", "unsure_windows"), "wsl2": ("wsl",)}
@@ -32,7 +33,7 @@ def _own(gfx: str, asked: str | None) -> tuple[str, str, str | None] | None:
     for wanted, pretence in ((gfx, None), (shown, override)):
         for release in releases if wanted else ():
             for rocm in indices.get(release, []):
-                if wheels.covers(rocm, str(wanted), []) is True and not (last and wheels.older(last, rocm)):
+                if wheels.covers(rocm, str(wanted), []) is True and not (last and older(last, rocm)):
                     return release, rocm, pretence
     return None
 
@@ -90,7 +91,7 @@ def _kernel(facts: Facts, rocm_10: bool) -> Iterator[tuple[str, Fact]]:
     here = facts.value("kernel.version")
     yield "setup.amd.kernel_min", Known(lowest, "rocm-gfx") if wanted else Absent("rocm-gfx")
     if isinstance(here, str):
-        yield "setup.amd.kernel_ok", Known(facts.value("amd.driver.dkms") is True or not wheels.older(here, lowest), "kernel.version")
+        yield "setup.amd.kernel_ok", Known(facts.value("amd.driver.dkms") is True or not older(here, lowest), "kernel.version")
 
 
 DERIVATION = Derivation(

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpudoctor.facts.derive._derivation import Derivation
+from gpudoctor.facts.derive._versions import numbers
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.rules.versions import dotted_of_digits
@@ -51,13 +52,9 @@ PYPI_CUDA = (
 )  # fmt: skip
 
 
-def _numbers(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", text)[:3])
-
-
 def pypi_cuda(base: str) -> str:
     for first, cuda in PYPI_CUDA:
-        if _numbers(base)[:2] >= _numbers(first):
+        if numbers(base)[:2] >= numbers(first):
             return cuda
     return ""
 
@@ -107,9 +104,9 @@ def _untagged(version: str, names: dict[str, Any], platform: str, machine: str) 
         return "cpu", "", ""
     if platform == "macos":
         return ("cpu" if machine == "x86_64" else "mps"), "", ""
-    if machine in ("aarch64", "arm64", "ppc64le") and _numbers(version)[:2] < (2, 9):
+    if machine in ("aarch64", "arm64", "ppc64le") and numbers(version)[:2] < (2, 9):
         return "cpu", "", ""
-    if "triton" in names or _numbers(version)[:2] < (2, 0):
+    if "triton" in names or numbers(version)[:2] < (2, 0):
         return "cuda", pypi_cuda(base_version(version)), ""
     return "", "", ""
 
@@ -184,7 +181,7 @@ def _ipex(names: dict[str, Any], facts: Facts) -> Iterator[tuple[str, Fact]]:
     build = "xpu" if local.startswith(("xpu", "gpu")) else "cpu" if local.startswith("cpu") else ""
     if not build:
         # From 2.1 on the third number tells: x.y.0 and x.y.100 are CPU releases, x.y.10 … x.y.40 and x.y.110 are XPU releases.
-        third = _numbers(base)[2] if len(_numbers(base)) > 2 else 0
+        third = numbers(base)[2] if len(numbers(base)) > 2 else 0
         build = "xpu" if third in (10, 20, 30, 40, 110, 120, 200) else "cpu"
     yield "ipex.version", Known(version, "python.distributions")
     yield "ipex.base_version", Known(base) if base else Unknown("unparsable")

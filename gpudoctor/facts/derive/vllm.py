@@ -8,7 +8,7 @@ from typing import Any
 
 from gpudoctor.facts.derive._derivation import Derivation
 from gpudoctor.facts.derive._pythons import in_range
-from gpudoctor.facts.derive.directml import distribution
+from gpudoctor.facts.derive._versions import distribution
 from gpudoctor.facts.derive.python_mix import demand_fails
 from gpudoctor.facts.derive.torch_build import base_version
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
