@@ -1,4 +1,4 @@
-"""What the installed torch-directml was built for: its torch, its Pythons."""
+"""The torch and the Pythons that the installed torch-directml was built for."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ DIRECTML = "torch-directml"
 
 
 def release_of(version: str) -> dict[str, Any] | None:
+    """The row of directml.toml for a version of torch-directml: the one with the longest prefix; None for an unknown release."""
     rows = [row for row in table("directml")["release"] if version.startswith(row["prefix"])]
     return max(rows, key=lambda row: len(row["prefix"])) if rows else None
 
@@ -53,7 +54,7 @@ def derive(facts: Facts) -> Iterable[tuple[str, Fact]]:
         yield "directml.wrong_torch", Absent("python.distributions")
         return
     found, wanted = dotted(torch), dotted(row["torch"])
-    # 0.1.13.dev names no exact patch: two places are compared then.
+    # torch-directml 0.1.13.dev demands torch 1.13 without a patch release: two numbers are compared then.
     same = found is not None and wanted is not None and found[: len(wanted)] == wanted
     yield "directml.wrong_torch", Known(not same)
 

@@ -1,4 +1,4 @@
-"""Which CUDA build of torch a setup takes, for this driver and for every card, and whether the driver must change for what was asked."""
+"""The CUDA build of torch that a setup installs for this driver and all cards, and whether the driver must change for it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ from gpudoctor.facts.derive.nvidia import capability_numbers
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known
 
 _CUDA_REPOSITORY_FROM = 570
-"""Branches that NVIDIA's repository for Debian holds."""
+"""The oldest driver branch in NVIDIA's repository for Debian."""
 _PREFERRED = ("cu130", "cu128", "cu126", "cu124", "cu121", "cu118")
-"""Of several flavours that serve alike the one that PyTorch's own page offers first."""
+"""The order in which flavours are preferred where several serve: that of https://pytorch.org/get-started."""
 
 
 class Pick(Struct, frozen=True):
+    """A torch release and the CUDA flavour of its wheels (cu126)."""
+
     flavour: str
     release: str
 
@@ -40,7 +42,7 @@ def _rank(flavour: str) -> tuple[int, int]:
 
 
 def of_release(release: str, capabilities: list[str], major: int) -> Pick | None:
-    """A flavour of this torch release whose CUDA the driver serves and that has code for every card."""
+    """The flavour of this torch release with code for every card, of a CUDA major release up to `major`; None where there is none."""
     rows = [row for row in table("cuda-torch")["wheel"]
             if not older(release, row["first"]) and older(release, row["before"]) and int(row["flavour"][2:-1]) <= major]  # fmt: skip
     fitting = sorted((row["flavour"] for row in rows if _serves(row, capabilities)), key=_rank)
@@ -48,7 +50,7 @@ def of_release(release: str, capabilities: list[str], major: int) -> Pick | None
 
 
 def newest(capabilities: list[str], major: int) -> Pick | None:
-    """The newest torch that serves driver and cards."""
+    """The newest torch with code for every card, of a CUDA major release up to `major`; None where there is none."""
     wanted = [float(text) for text in capabilities]
     rows = [row for row in table("cuda-torch")["pick"]
             if row["major"] <= major and all(row["lowest"] <= one <= row["highest"] for one in wanted)]  # fmt: skip
@@ -99,12 +101,12 @@ def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
 
 
 def _reachable_branch(facts: Facts) -> int:
-    """The branch that would be installed for these cards; the newest of the table where nothing is known of them."""
+    """The driver branch that would be installed for these cards; the newest of the table where the cards are unknown."""
     return int(facts.value("nvidia.want.branch") or table("cuda-driver")["newest_branch"])
 
 
 def _driver_source(facts: Facts) -> str:
-    """Whose packages the driver is installed from; 'other': by hand."""
+    """Whose packages bring the driver, a value of the fact setup.nvidia.from; 'other' where a person must install it."""
     family, branch = distribution_family(facts), _reachable_branch(facts)
     if family == "debian":
         current = branch >= _CUDA_REPOSITORY_FROM and facts.value("os.id") == "debian" and facts.value("os.version") == "12"
@@ -115,7 +117,7 @@ def _driver_source(facts: Facts) -> str:
 
 
 def _jax(facts: Facts) -> Iterator[tuple[str, Fact]]:
-    """JAX has plugins for CUDA 12 and 13; the one for 13 has code for Turing and newer."""
+    """The CUDA major release of JAX's plugin: there is one for 12 and one for 13, which has code for Turing and newer."""
     cards = [card for card in facts.value("nvidia.cards") or [] if isinstance(card, dict)]
     old = any(isinstance(card.get("cc"), float) and card["cc"] < 7.5 for card in cards)
     major = highest_major(facts) if facts.known("nvidia.in_use") or not cards else _major_of_branch(_reachable_branch(facts))
@@ -137,12 +139,12 @@ DERIVATION = Derivation(
         FactSpec("setup.nvidia.from", "text", "whose packages bring the driver: ubuntu, nvidia-debian, debian, fedora, arch, aur, other"),
         FactSpec("setup.cuda.problem", "text", "why no CUDA build of torch serves; absent where one does"),
         FactSpec("setup.cuda.flavour", "text", "CUDA flavour of the torch to install: cu126"),
-        FactSpec("setup.cuda.index", "text", "its index, as recipes write it: pytorch/cu126"),
-        FactSpec("setup.cuda.release", "dotted", "its torch release"),
+        FactSpec("setup.cuda.index", "text", "the index of that flavour, as recipes write it: pytorch/cu126"),
+        FactSpec("setup.cuda.release", "dotted", "the torch release that is installed"),
         FactSpec("setup.cuda.torch", "text", "the requirement: 'torch', 'torch==2.8.*'"),
-        FactSpec("setup.cuda.python", "text", "the Pythons with a wheel of it"),
-        FactSpec("setup.cuda.driver_floor", "dotted", "oldest driver that serves it"),
-        FactSpec("setup.cuda.driver_ok", "bool", "the driver in use serves it"),
+        FactSpec("setup.cuda.python", "text", "the Pythons with a wheel of that torch release"),
+        FactSpec("setup.cuda.driver_floor", "dotted", "oldest driver that serves that flavour"),
+        FactSpec("setup.cuda.driver_ok", "bool", "the driver in use serves that flavour"),
         FactSpec("setup.cuda.newer_with_driver", "dotted", "the newer torch that a newer driver would make possible"),
         FactSpec("setup.jax.cuda", "text", "CUDA major of the JAX plugin for this driver and these cards"),
     ),

@@ -1,4 +1,4 @@
-"""Which ROCm build of torch a setup takes for this target: AMD's wheels per device, PyTorch's own, or PyTorch's own under an override."""
+"""The ROCm build of torch that a setup installs: AMD's wheels per device, or PyTorch's own, if need be under an override."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def _amd_has(asked: str | None) -> bool:
 
 
 def _own(gfx: str, asked: str | None) -> tuple[str, str, str | None] | None:
-    """(torch, ROCm, override) of PyTorch's own wheels: native where they hold the target, else the override that is known for it."""
+    """(torch, ROCm, override) of PyTorch's own wheels: the override is None where they hold the target itself. None where no wheel
+    serves."""
     indices: dict[str, list[str]] = table("rocm-torch")["index"]
     releases = [".".join(map(str, numbers(asked)[:2]))] if asked else list(reversed(indices))
     override, last = wheels.target(gfx).get("override"), wheels.target(gfx).get("last")
@@ -84,7 +85,8 @@ def _nothing(facts: Facts, targets: list[str], asked: str | None) -> str:
 
 
 def _kernel(facts: Facts, rocm_10: bool) -> Iterator[tuple[str, Fact]]:
-    """The kernel whose own amdgpu is new enough for the targets and for ROCm 10; with amdgpu from DKMS its age is no matter."""
+    """The oldest kernel whose own amdgpu serves the targets and, where `rocm_10`, ROCm 10; and whether the running one does. With amdgpu
+    from DKMS any kernel does."""
     wanted = [str(table("setup-rocm")["kernel"])] if rocm_10 else []
     wanted += [str(row["min_kernel"]) for row in facts.value("amd.gpus") or [] if isinstance(row.get("min_kernel"), str)]
     lowest = max(wanted, key=numbers, default="0")
@@ -98,7 +100,7 @@ DERIVATION = Derivation(
     name="setup_rocm",
     provides=(
         FactSpec("setup.rocm.gfx", "text", "the targets of the AMD GPUs that a setup is for"),
-        FactSpec("setup.rocm.served", "text", "the same in words: 'gfx1032', or 'every AMD GPU' where none is here"),
+        FactSpec("setup.rocm.served", "text", "the targets in words: 'gfx1032', or 'every AMD GPU' where none is here"),
         FactSpec("setup.rocm.problem", "text", "why no ROCm build of torch serves; absent where one does"),
         FactSpec("setup.rocm.route", "text", "amd: AMD's wheels per device; pytorch: PyTorch's own wheels"),
         FactSpec("setup.rocm.index", "text", "the index, as recipes write it"),
