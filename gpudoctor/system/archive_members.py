@@ -11,7 +11,7 @@ import zipfile
 from collections.abc import Iterator
 
 from gpudoctor.system.damaged_archives import DAMAGE, reason
-from gpudoctor.system.text_files import COMPRESSED, MOST, NotText, binary
+from gpudoctor.system.text_files import COMPRESSED, MOST, NotText, binary, of_a_job
 
 LARGEST_MEMBER = 64 << 20
 _SUFFIXES = (".log", ".txt", ".out", ".err", ".json", ".yaml", ".yml", ".html", ".xml", ".conf", ".cfg", ".md", ".csv", "")
@@ -82,6 +82,9 @@ def _texts(files: Iterator[tuple[str, bytes]], name: str) -> Iterator[tuple[str,
             text = _unzipped(text)
         if text.startswith((b"\xff\xfe", b"\xfe\xff")):
             text = text.decode("utf-16", "replace").encode()
+        if text[:1] in (b"\x80", b"{"):
+            with contextlib.suppress(NotText):
+                text = of_a_job(io.BytesIO(text), text, path) or text
         if not text or binary(text):
             continue
         found, total = found + 1, total + len(text)

@@ -11,6 +11,8 @@ from msgspec import Struct, field
 
 from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.system.archive_members import members
+from gpudoctor.system.job_dumps import may_be_dump
+from gpudoctor.system.text_files import pieces
 
 MOST_KEPT = 60 << 20
 """Compressed bytes of an archive that are held in memory."""
@@ -88,6 +90,22 @@ def read(name: str, part: str = "") -> TextArchive | None:
         name = (host or OTHERS) if several else ""
         machines.setdefault(name, MachineTexts(name)).members.append(member)
     return TextArchive(sorted(machines.values(), key=lambda machine: machine.name == OTHERS), whole)
+
+
+def of_one_job(names: Sequence[str]) -> MachineTexts | None:
+    """Several files that are all dumps of one job, put together: which rank is behind shows only beside the others. None where one of them
+    is something else. Raises NotText and OSError."""
+    found = MachineTexts("the job")
+    for name in names:
+        if not os.path.isfile(name):
+            return None
+        with open(name, "rb") as file:
+            if not may_be_dump(file.read(1 << 20)):
+                return None
+    for name in names:
+        text = b"".join(pieces(name))
+        found.members.append(Member(name, zlib.compress(text, 1), text.count(b"\n")))
+    return found
 
 
 def _host(path: str, text: bytes) -> str:

@@ -35,8 +35,27 @@ def pieces(name: str) -> Iterator[bytes]:
         file.seek(0)
         if start.startswith(COMPRESSED):
             yield from _compressed(file)
+        elif (dump := of_a_job(file, start, name)) is not None:
+            yield dump
         else:
             yield from _checked(b"", iter(lambda: file.read(PIECE), b""))
+
+
+def of_a_job(file: IO[bytes], start: bytes, name: str) -> bytes | None:
+    """The lines of a flight recorder's dump, whose file begins with `start`; None for any other file, which is left at its beginning."""
+    if start[:1] not in b"\x80{":
+        return None
+    from gpudoctor.system import job_dumps  # late: few files begin so
+
+    if not job_dumps.may_be_recorder(start):
+        return None
+    try:
+        return job_dumps.recorder_text(file.read(job_dumps.LARGEST + 1), name)
+    except job_dumps.NoDump as error:
+        if start.startswith(b"\x80"):
+            raise NotText(f"a pickle that is no dump of PyTorch's flight recorder: {error}") from error
+        file.seek(0)
+        return None
 
 
 def may_be_archive(name: str) -> bool:
