@@ -11,7 +11,7 @@ from gpudoctor.facts.text.trouble_words import any_of
 from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.model.signature import Numbered
 
-_MARK = lazy(r"^(?:> ?){1,4}(?!>)\S")
+_MARK = lazy(r"^(?!>>>)(?:> ?){1,4}(?!>)\S")
 _HERE = r"(?:here|for me|for us|on my (?:machine|side|system|end|pc|card|setup|box)|on our (?:side|machines|systems))"
 _SEEN = r"(?:see|get|have|hit|observe|experience|reproduce)"
 _DENIALS = (
