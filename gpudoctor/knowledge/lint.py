@@ -44,8 +44,15 @@ def lint(
         names = {name for condition in conditions for name in facts_of(condition)}
         names |= {name for rung in stack.rungs for name in fields_of(rung.detail) | fields_of(rung.missing)}
         scope = {some.of for condition in conditions for some in somes(condition)}
-        problems += [f"{stack.stack}/stack.toml: {line}" for line in unknown_facts(names, specs, scope)]
+        problems += [f"{stack.stack}/stack.toml: {line}" for line in (*unknown_facts(names, specs, scope), *_two_valued_rungs(stack))]
     return problems
+
+
+def _two_valued_rungs(stack: Stack) -> Iterable[str]:
+    """Rungs that ask `known`: it is false for a fact that could not be read, and the rung would be shown as missing."""
+    for number, rung in enumerate(stack.rungs):
+        for fact in sorted({leaf.fact for leaf in _leaves(rung.ok) if leaf.operator == "known"}):
+            yield f"rung[{number}].ok: '{fact}' known = true is false where the fact is unknown; write present = true"
 
 
 MOST_IN_A_FOLDER = 80
@@ -85,7 +92,7 @@ def lint_check(check: Check, specs: Mapping[str, FactSpec], ids: list[str], stac
     problems += _signatures(check)
     problems += _example_names(check, specs, ids)
     problems += unknown_facts(names - _said(check), specs, scope)
-    asked_for = [pattern for condition in conditions for pattern in _patterns(condition)]
+    asked_for = [leaf.value for condition in conditions for leaf in _leaves(condition) if leaf.operator == "matches"]
     problems += [f"matches: /{pattern}/ {fault}" for pattern in asked_for if (fault := slow_pattern(pattern, LONGEST))]
     problems += [f"caused_by: no check '{name}'{did_you_mean(name, ids)}" for name in check.caused_by if name not in ids]
     problems += [f"stacks: no stack '{name}'{did_you_mean(name, stack_ids)}" for name in check.stacks if name not in stack_ids]
@@ -169,11 +176,12 @@ def _example_inner(value: Any) -> Any:
     return value
 
 
-def _patterns(condition: Condition) -> list[str]:
+def _leaves(condition: Condition) -> list[Leaf]:
+    """All tests within a condition."""
     if isinstance(condition, Leaf):
-        return [condition.value] if condition.operator == "matches" else []
+        return [condition]
     parts = (condition.where,) if isinstance(condition, AnyItem) else condition.parts
-    return [pattern for part in parts for pattern in _patterns(part)]
+    return [leaf for part in parts for leaf in _leaves(part)]
 
 
 def somes(condition: Condition) -> list[AnyItem]:
