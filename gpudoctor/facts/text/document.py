@@ -138,6 +138,7 @@ _OF_A_RUN = (
     r'^\s+File "',
     r"^\s*\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d",
     r"^\s*\[\s*\d+\.\d{3,}\]",
+    r"^\s*\[\d\d:\d\d:\d\d[.,]\d{1,9}\] \S",
     r"^[EWIF]\d{4} ",
     r"^(?:ERROR|WARNING|INFO|error|fatal)\b[: ]",
     r"^\$ ",
