@@ -25,7 +25,8 @@ from gpudoctor.rules.synonyms import spelled
 if TYPE_CHECKING:
     from gpudoctor.model.check import Catalogue, Check
 
-MAGIC = b"gpudoctor catalogue 9\n"
+FORMAT = 9
+MAGIC = b"gpudoctor catalogue %d\n" % FORMAT
 _ANY = ""
 """Stands for a word or fact where none is needed."""
 
