@@ -17,7 +17,9 @@ WITH_ROCM.run("ldconfig", "-p", out="1 libs found\n\tlibamdhip64.so.7 (libc6,x86
 RX6800_ARCH = with_amd(linux("rx6800-arch", "arch", "6.17.4-arch1-1"), RX6800)
 RX7900_FEDORA = with_amd(linux("rx7900-fedora-43", "fedora 43", "6.17.4-200.fc43.x86_64"), RX7900)
 B580_UBUNTU = card(linux("b580-ubuntu-26.04", "ubuntu 26.04", "7.0.0-14-generic"), B580, "xe")
-ARM = linux("arm-ubuntu-24.04", "ubuntu 24.04", "6.8.0-51-generic").run("uname", "-a", out="Linux host 6.8.0-51-generic #1 SMP aarch64 aarch64 aarch64 GNU/Linux\n")
+ARM = linux("arm-ubuntu-24.04", "ubuntu 24.04", "6.8.0-51-generic").run(
+    "uname", "-a", out="Linux host 6.8.0-51-generic #1 SMP aarch64 aarch64 aarch64 GNU/Linux\n"
+)
 
 CASES = [
     *on(WITH_CUDA, "llama-cpp", "vulkan", "ollama"),

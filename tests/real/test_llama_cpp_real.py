@@ -75,8 +75,8 @@ def test_set_up_from_an_index_verified_and_taken_back(index: str, tmp_path: Path
 @pytest.fixture(scope="module")
 def measured(environment: Path) -> dict[str, Any]:
     """Reading a prompt and writing tokens, by name of the workload."""
-    argv = [sys.executable, "-m", "gpudoctor", "validate", "--workload", "llama_prefill,llama_decode", "--duration", "1", "--format", "json",
-            "--python", str(environment)]  # fmt: skip
+    asked = ["--workload", "llama_prefill,llama_decode", "--duration", "1", "--format", "json", "--python", str(environment)]
+    argv = [sys.executable, "-m", "gpudoctor", "validate", *asked]
     ran = subprocess.run(argv, capture_output=True, text=True, check=False)
     report = json.loads(ran.stdout)
     return {row["workload"]: row for row in report["measurements"]}
