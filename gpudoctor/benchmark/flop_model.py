@@ -14,8 +14,9 @@ from typing import Any
 from msgspec import Struct
 
 from gpudoctor.benchmark.references import Costs
+from gpudoctor.system.target_programs import program
 
-FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "target", "workloads")
+FOLDER = program("workloads")
 WORKER = os.path.join(FOLDER, "worker.py")
 WIDTHS = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
 LLAMA = ("llama_prefill", "llama_decode")

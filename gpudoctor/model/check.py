@@ -11,6 +11,9 @@ from gpudoctor.model.condition import Condition
 from gpudoctor.model.signature import Signature
 from gpudoctor.model.stack_names import StackNames
 
+UPDATE = ", update of "
+"""In the version of a catalogue that `update-checks` brought, before its date."""
+
 LAYERS = (
     "device", "firmware", "kernel-driver", "device-node", "user-driver", "runtime", "framework", "visible", "compute", "performance",
 )  # fmt: skip
