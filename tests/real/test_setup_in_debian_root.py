@@ -84,7 +84,6 @@ def test_vulkan_with_lavapipe_from_the_debian_mirror(root: LayeredRoot) -> None:
     start = root.state()
     done = doctor(root, "setup", "vulkan", "--yes")
     assert done.returncode == 0 and "every rung of vulkan holds" in " ".join(done.stdout.split()), done.stdout
-    assert "llvmpipe" in doctor(root, "check", "--stack", "vulkan").stdout
     undone = doctor(root, "setup", "--undo")
     assert undone.returncode == 0, undone.stdout
     assert root.state().differences(start) == []
