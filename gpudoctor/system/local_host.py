@@ -52,7 +52,8 @@ class LocalHost:
             return Ran(key, not_recorded=True)
 
         def start() -> Ran:
-            environment = {**os.environ, "LC_ALL": "C", **self._elsewhere()}
+            # Mesa makes a cache of shaders in the home folder when vulkaninfo opens a device.
+            environment = {**os.environ, "LC_ALL": "C", "MESA_SHADER_CACHE_DISABLE": "true", **self._elsewhere()}
             environment.pop("LANGUAGE", None)
             return self._start(key, timeout, limit, environment, "", True)
 

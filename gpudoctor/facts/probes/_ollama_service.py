@@ -5,16 +5,16 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable
 
+from msgspec import Struct
+
 from gpudoctor.system.host import Host
 
 SHOWN = (
     "LoadState", "ActiveState", "User", "Group", "SupplementaryGroups", "DynamicUser", "Environment", "EnvironmentFiles", "PrivateDevices",
     "DevicePolicy", "DeviceAllow", "NeedDaemonReload", "FragmentPath",
 )  # fmt: skip
-SHOW = ("systemctl", "show", "ollama.service", f"--property={','.join(SHOWN)}")
-UNIT_FOLDERS = ("/etc/systemd/system", "/run/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system")
+_FOLDERS = ("/etc/systemd/system", "/run/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system")
 """The first folder that holds the unit counts; drop-ins of all of them are added."""
-NAME = "ollama.service"
 VARIABLES = (
     "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GGML_VK_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL",
     "HSA_OVERRIDE_GFX_VERSION", "LD_LIBRARY_PATH", "JETSON_JETPACK", "OLLAMA_LLM_LIBRARY", "OLLAMA_VULKAN", "OLLAMA_IGPU_ENABLE",
@@ -23,6 +23,31 @@ VARIABLES = (
 )  # fmt: skip
 """Variables that decide which device ollama uses; the others of a service may be secrets, and are not kept."""
 Unit = dict[str, list[str]]
+
+
+class Service(Struct, frozen=True):
+    """A unit that may run ollama. `own`: of this user's own systemd, which starts it as this user."""
+
+    name: str
+    own: bool = False
+
+    def show(self) -> tuple[str, ...]:
+        return ("systemctl", *(("--user",) if self.own else ()), "show", self.name, f"--property={','.join(SHOWN)}")
+
+    def journal(self, pattern: str) -> tuple[str, ...]:
+        unit = self.name.removesuffix(".service")
+        return ("journalctl", *(("--user",) if self.own else ()), f"--unit={unit}", "--output=cat", "--no-pager", "--lines=400",
+                f"--grep={pattern}")  # fmt: skip
+
+    def folders(self, host: Host) -> tuple[str, ...]:
+        home = host.env("HOME") or ""
+        own = (f"{home}/.config/systemd/user", "/etc/systemd/user", "/usr/lib/systemd/user", "/lib/systemd/user")
+        return own if self.own else _FOLDERS
+
+
+SERVICES = (Service("ollama.service"), Service("snap.ollama.listener.service"), Service("ollama.service", own=True))
+"""In the order in which they are looked for: the makers' and distributions' unit, that of the snap, a person's own."""
+SHOW = SERVICES[0].show()
 
 
 def parse_show(text: str) -> Unit:
@@ -80,20 +105,22 @@ def assignments(lines: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def service_of(host: Host) -> Unit | None:
-    """The unit as systemd has it, else as its files have it; None where there is no unit."""
-    ran = host.run(SHOW, timeout=5.0)
-    shown = parse_show(ran.stdout) if ran.ok else {}
-    if last(shown, "LoadState") == "loaded":
-        return shown
-    if last(shown, "LoadState") == "not-found":
-        return None
-    fragment = next((f"{folder}/{NAME}" for folder in UNIT_FOLDERS if host.exists(f"{folder}/{NAME}")), "")
-    if not fragment:
-        return None
-    dropped = {name: f"{folder}/{NAME}.d/{name}" for folder in reversed(UNIT_FOLDERS) for name in host.listdir(f"{folder}/{NAME}.d")}
-    files = [fragment, *(dropped[name] for name in sorted(dropped) if name.endswith(".conf"))]
-    return {**parse_unit(host.read(file, limit=100_000).text for file in files), "FragmentPath": [fragment]}
+def service_of(host: Host) -> tuple[Service, Unit] | None:
+    """The first of SERVICES that is there, as systemd has it, else as its files have it; None where there is none."""
+    for service in SERVICES:
+        ran = host.run(service.show(), timeout=5.0)
+        shown = parse_show(ran.stdout) if ran.ok else {}
+        if last(shown, "LoadState") == "loaded":
+            return service, shown
+        folders = service.folders(host)
+        fragment = next((f"{folder}/{service.name}" for folder in folders if host.exists(f"{folder}/{service.name}")), "")
+        if last(shown, "LoadState") == "not-found" or not fragment:
+            continue
+        dropped = {name: f"{folder}/{service.name}.d/{name}" for folder in reversed(folders)
+                   for name in host.listdir(f"{folder}/{service.name}.d")}  # fmt: skip
+        files = [fragment, *(dropped[name] for name in sorted(dropped) if name.endswith(".conf"))]
+        return service, {**parse_unit(host.read(file, limit=100_000).text for file in files), "FragmentPath": [fragment]}
+    return None
 
 
 def variables_of(host: Host, unit: Unit) -> tuple[dict[str, str], bool]:
