@@ -14,7 +14,7 @@ from packaging.utils import canonicalize_name
 
 _NO_WHEEL_HERE = re.compile(r"^(?:[./~]|git\+|hg\+|svn\+|bzr\+|file:)|\.(?:tar\.gz|zip|tgz)$")
 _UV_LINE = re.compile(r"^ ([+-~]) ([A-Za-z0-9][\w.-]*)==(\S+)")
-_ASKED = ("--dry-run", "--report", "--quiet", "-q")
+_OURS = ("--dry-run", "--quiet", "-q")
 FORMS = "pip install …, python -m pip install … or uv pip install …"
 
 
@@ -53,7 +53,7 @@ def read(words: Sequence[str]) -> InstallCommand:
     )
     if not count:
         raise CommandRefused(f"'{shlex.join(words)[:80]}' is no command that can be tried; give {FORMS}")
-    rest = [word for word in words[count:] if word not in _ASKED]
+    rest = _without_report(words[count:])
     if not rest:
         raise CommandRefused(f"'{shlex.join(words)[:80]}' names no package to install")
     for before, word in zip(["", *rest], rest, strict=False):
@@ -62,6 +62,14 @@ def read(words: Sequence[str]) -> InstallCommand:
                 f"'{word[:80]}' would be built to learn what it needs, and guard builds nothing; give the packages that it needs"
             )
     return InstallCommand("uv" if head[0].startswith("uv") else "pip", tuple(words[:count]), tuple(rest))
+
+
+def _without_report(words: Sequence[str]) -> list[str]:
+    """The words without those that say how the installer answers, which guard says itself."""
+    pairs = zip(["", *words], words, strict=False)
+    return [
+        word for before, word in pairs if word not in (*_OURS, "--report") and before != "--report" and not word.startswith("--report=")
+    ]
 
 
 def pip_words(command: InstallCommand, constraints: str | None) -> list[str]:
@@ -77,18 +85,13 @@ def uv_words(command: InstallCommand, python: str, constraints: str | None) -> l
 
 def pip_plan(stdout: str) -> Planned | None:
     """Of pip's report; None where it is none."""
+    found: dict[str, tuple[str, str]] = {}
     try:
-        rows = json.loads(stdout)["install"]
-        found = {
-            canonicalize_name(row["metadata"]["name"]): (
-                str(row["metadata"]["version"]),
-                _host(row.get("download_info", {}).get("url", "")),
-            )
-            for row in rows
-        }
+        for row in json.loads(stdout)["install"]:
+            name = canonicalize_name(row["metadata"]["name"])
+            found[name] = (str(row["metadata"]["version"]), _host(row.get("download_info", {}).get("url", "")))
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
-    return Planned(found)
     return Planned(found)
 
 

@@ -46,7 +46,7 @@ def _trial(trial: Trial, width: int) -> Iterator[Line]:
     yield ()
     if not trial.safe:
         yield from hanging((Span("It cannot keep them: ", "bold"),), visible(trial.reason), width)
-        yield from hanging((Span("Next: ", "bold"),), "install it into an environment of its own, or name an older release of it", width)
+        yield from hanging((Span("Next: ", "bold"),), "install it into an environment of its own, or name another release of it", width)
         return
     others = [change for change in trial.with_constraints or () if change.old != change.new]
     yield (Span("With the constraints it leaves them as they are" + (":" if others else "."), "good"),)
