@@ -26,7 +26,7 @@ COMMANDS = {
     "mcp": ("gpudoctor.cli.mcp:command", "serve read-only tools to an AI assistant (MCP)"),
     "list": ("gpudoctor.cli.listing:command", "list the known checks, devices, facts, recipes and stacks"),
     "show": ("gpudoctor.cli.show:command", "show one check, recipe or stack in full"),
-    "lint": ("gpudoctor.cli.lint:command", "for authors: find mistakes in check files"),
+    "lint": ("gpudoctor.cli.lint:command", "for authors: find mistakes in check files, create one"),
     "new": ("gpudoctor.cli.new:command", "for authors: create a check file"),
     "completion": ("gpudoctor.cli.completion:command", "print a completion script for bash, zsh or fish"),
 }
@@ -51,7 +51,10 @@ class Commands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+            rows = {name: text for name, (_, text) in COMMANDS.items()}
+            del rows["new"]  # in one row with `lint`, so that the screen without a command keeps 24 lines
+            rows["lint, new"] = rows.pop("lint")
+            formatter.write_dl(list(rows.items()))
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import pytest
 
 from gpudoctor.audit.guarding import constraints, indexes, judged, kept, new_conflicts
