@@ -40,7 +40,8 @@ WANTED: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "pipeline-formats": (("xmlschema==4.3.2", "junitparser==5.0.3", "jsonschema==4.26.0", "sarif-tools==3.0.5"),),
     # built from source, for the processor
-    "llama-cpp-python": (("--no-deps", "llama-cpp-python==0.3.36"),),
+    "llama-cpp-python": (("llama-cpp-python==0.3.36", "numpy==2.3.5"),),
+    "wgpu": (("wgpu==0.32.0", "numpy==2.3.5"),),
     "notebook": (("ipykernel==7.1.0", "nbclient==0.10.2", *OURS),),
     # its newest wheels are for Python 3.10; the files are all that the diagnosis reads
     "torch-directml": (

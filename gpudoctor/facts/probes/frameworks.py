@@ -25,7 +25,8 @@ FRAMEWORKS: Mapping[str, tuple[str, ...]] = {
     ),
     "onnxruntime": (
         "onnxruntime", "onnxruntime-gpu", "onnxruntime-openvino", "onnxruntime-directml", "onnxruntime-training", "onnxruntime-rocm",
-        "onnxruntime-migraphx", "onnxruntime-qnn", "onnxruntime-silicon", "onnxruntime-windowsml", "ort-nightly", "ort-nightly-gpu",
+        "onnxruntime-migraphx", "onnxruntime-qnn", "onnxruntime-silicon", "onnxruntime-vitisai", "onnxruntime-windowsml", "ort-nightly",
+        "ort-nightly-gpu",
     ),
     "openvino": ("openvino",),
     "jax": ("jax",),
@@ -52,9 +53,11 @@ def parse_child(ran: Ran, name: str) -> dict[str, Any] | Unknown:
         said.setdefault("imported", False)
         if isinstance(said.get("error"), dict):
             said["error"]["message"] = _with_output(str(said["error"].get("message", "")), ran.stderr)
+    elif ran.timed_out and ran.seconds < 1.0:
+        return Unknown("out of time")
+    elif last == "graph":  # the driver of the NPU hung or died; what openvino said before is true nevertheless
+        said.setdefault("npu_graph", _how_the_graph_ended(ran))
     elif ran.timed_out:
-        if ran.seconds < 1.0:
-            return Unknown("out of time")
         said["timed_out"] = True
         if not stages:
             return Unknown("timeout: the interpreter did not start")
@@ -99,6 +102,13 @@ def _how_it_died(ran: Ran, name: str, last_stage: str) -> dict[str, str] | None:
         return {"kind": "exception", "name": "exit", "message": _with_output(f"{where} left with status {ran.rc}", ran.stderr)}
     label = SIGNALS.get(signal, f"signal {signal}")
     return {"kind": "signal", "name": label, "message": _with_output(f"{where} died of {label}", ran.stderr)}
+
+
+def _how_the_graph_ended(ran: Ran) -> str:
+    signal = signal_of(ran)
+    if ran.timed_out:
+        return f"no end after {ran.seconds:.0f} s"
+    return f"the process died of {SIGNALS.get(signal, f'signal {signal}')}" if signal is not None else f"the process left with status {ran.rc}"
 
 
 def _tail(text: str) -> str:
@@ -207,7 +217,8 @@ PROBE = Probe(
     provides=(
         FactSpec(
             "python.frameworks", "map",
-            "per framework: imported, version, build, config, error {kind, name, message}, devices, libraries, notes",
+            "per framework: imported, version, build, config, error {kind, name, message}, devices, libraries, notes; of openvino npu_graph: "
+            "'compiled', or why a graph of one operation cannot be compiled for the NPU that it lists",
             privacy="identifying",
         ),
     ),
