@@ -122,9 +122,7 @@ NPU_EXPECTED: dict[str, tuple[list[str], str, dict[str, str]]] = {
     "npu-lunar-lake-module-not-loaded": (["intel-npu-driver-not-bound"], "intel-npu/kernel-driver", {"intel-npu": "broken"}),
     "npu-meteor-lake-no-firmware": (["intel-npu-firmware-not-loaded"], "intel-npu/firmware", {"intel-npu": "broken"}),
     "npu-meteor-lake-not-in-render": (
-        ["npu-node-not-accessible", "render-node-not-accessible"],
-        "openvino/device-node",
-        {"intel-npu": "broken", "openvino": "broken"},
+        ["npu-node-not-accessible", "render-node-not-accessible"], "openvino/device-node", {"intel-npu": "broken", "openvino": "broken"},
     ),
     "npu-arrow-lake-graph-refused": (["intel-npu-graph-not-compiled"], "intel-npu/compute", {"intel-npu": "broken", "openvino": "ok"}),
     "npu-panther-lake-not-listed": ([], "", {"intel-npu": "incomplete"}),
