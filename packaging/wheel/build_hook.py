@@ -1,4 +1,4 @@
-"""Puts into the wheel what is made at its build: the compiled catalogue, recipes and data tables, pages for `man` and completions of shells.
+"""Puts into the wheel what is made at its build: the compiled catalogue, recipes and data tables, pages for `man`, completions of shells.
 
 An editable install gets none; it reads the folders of its checkout.
 """
@@ -18,7 +18,7 @@ from click.shell_completion import get_completion_class
 from click_man.core import write_man_pages
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-
+EPOCH = "315532800"  # 1980-01-01, the oldest time that a zip archive can hold
 COMPLETIONS = {
     "bash": "bash-completion/completions/gpudoctor", "zsh": "zsh/site-functions/_gpudoctor",
     "fish": "fish/vendor_completions.d/gpudoctor.fish",
@@ -61,7 +61,7 @@ class MadeAtBuild(BuildHookInterface):  # type: ignore[type-arg]
         made: dict[str, str] = {}
         pages = Path(self._folder.name) / "man1"
         pages.mkdir()
-        day = time.strftime("%Y-%m-%d", time.gmtime(int(os.environ.get("SOURCE_DATE_EPOCH", "315532800"))))
+        day = time.strftime("%Y-%m-%d", time.gmtime(int(os.environ.get("SOURCE_DATE_EPOCH") or EPOCH)))
         context = click.Context(group)
         commands = {name: found for name in group.list_commands(context) if (found := group.get_command(context, name))}
         for name, (_, says) in COMMANDS.items():

@@ -12,23 +12,10 @@ from pathlib import Path
 import pytest
 from environments import build, site_packages
 from installed_doctor import wheel
+from pyz_builder import PYTHON, clone, packed
 
-ROOT = Path(__file__).resolve().parents[2]
-PYTHON = f"{sys.version_info[0]}.{sys.version_info[1]}"
 Doctor = Callable[..., subprocess.CompletedProcess[str]]
 BOTH = pytest.mark.parametrize("way", ["pyz", "wheel"])
-
-
-def clone(folder: Path) -> Path:
-    subprocess.run(["git", "clone", "-q", "--no-local", str(ROOT), str(folder)], check=True)
-    return folder
-
-
-def packed(checkout: Path, output: Path) -> Path:
-    words = [build("pex") / "bin" / "python", checkout / "packaging" / "pyz" / "build.py", "--python", PYTHON, "-o", output]
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return output
 
 
 @pytest.fixture(scope="session")
