@@ -5,6 +5,6 @@ import sys
 
 sys.path.insert(0, "/usr/lib/gpudoctor")
 
-from gpudoctor.start import main  # noqa: E402
+from gpudoctor.start import main
 
 main()
