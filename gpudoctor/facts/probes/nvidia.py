@@ -103,6 +103,11 @@ def _smi(host: Host) -> Iterator[tuple[str, Fact]]:
     else:
         yield "nvidia.smi.error", Unknown(query.why_not())
     records = _merged(rows, smi.devices(log) if log else [])
+    if any(record.get("mig_mode") == "Enabled" for record in records):  # their UUIDs stand in this list alone
+        by_index = {row["index"]: row for row in smi.parse_list(host.run((tool, "-L")).stdout)}
+        for record in records:
+            if uuids := by_index.get(record.get("index"), {}).get("mig_uuids"):
+                record["mig_uuids"] = uuids
     if not records and not error:
         listed = host.run((tool, "-L")) if answered else None
         records = smi.parse_list(listed.stdout) if listed is not None and listed.ok else []
@@ -158,6 +163,7 @@ _DEVICE_FIELDS = {
     "compute_capability": "8.6",
     "mig_mode": "Enabled or Disabled",
     "mig_instances": "MIG devices",
+    "mig_uuids": "their UUIDs",
     "compute_mode": "Default, Exclusive_Process, Prohibited",
     "persistence": "Enabled or Disabled",
     "driver_model": "WDDM, TCC, MCDM",

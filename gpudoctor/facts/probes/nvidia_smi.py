@@ -82,6 +82,8 @@ def parse_list(text: str) -> list[dict[str, Any]]:
             rows.append({"index": int(gpu[1]), "name": gpu[2], "uuid": gpu[3], "mig_instances": 0})
         elif rows and re.match(r"\s+MIG .*Device\s+\d+:", line):
             rows[-1]["mig_instances"] += 1
+            if found := re.search(r"\(UUID: (MIG-[^)]*)\)", line):
+                rows[-1].setdefault("mig_uuids", []).append(found[1])
     return rows
 
 
