@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # at run time they are imported by the functions that need th
 
 FOLDER = "measurements"
 LARGEST = 8_000_000
-"""The bytes of the largest file that is read: `keep` writes no larger one."""
+"""The bytes of the largest file that is read: a run takes far less."""
 DISTRIBUTIONS = {
     "torch": ("torch",), "ipex": ("torch", "intel-extension-for-pytorch"), "torch-directml": ("torch", "torch-directml"),
     "torch-opencl": ("torch", "pytorch-ocl", "pytorch_ocl"), "poptorch": ("torch", "poptorch"), "popart": ("popart",),

@@ -12,7 +12,7 @@ from gpudoctor.model.facts import Absent, Facts, FactSpec, Known, Unknown
 SOURCE = "report"
 
 
-def told(tree: Mapping[str, Any], unknown: Mapping[str, str] | None = None, *, of_today: bool = True) -> Gathered:
+def facts_of(tree: Mapping[str, Any], unknown: Mapping[str, str] | None = None, *, of_today: bool = True) -> Gathered:
     """The facts in the tree of a report. Those that it does not hold are unknown, for the reason that `unknown` gives by name.
 
     `of_today`: this version of gpudoctor made the report. To the report of another version the derived facts are added that it lacks.

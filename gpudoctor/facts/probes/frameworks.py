@@ -162,7 +162,7 @@ def collect(host: Host, facts: Facts) -> Iterator[tuple[str, Fact]]:
 
 
 def refused(facts: Facts) -> bool:
-    """Whether the interpreter of the target is not run, since others could have changed it and nobody asked for it by name."""
+    """Whether the target interpreter is not run, since other users could have changed it and --python did not name it."""
     said = facts.get("python.not_run")
     return isinstance(said, Unknown) and said.reason.startswith("permission denied")
 

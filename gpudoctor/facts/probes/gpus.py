@@ -103,8 +103,9 @@ def candidates(modules: list[str], device: DeviceRow | None) -> list[str]:
 
 
 def from_pci(host: Host, facts: Facts) -> list[dict[str, Any]]:
+    """The GPUs and accelerators of the PCI bus, without those of management controllers and virtual machines."""
     records = [record for record in facts.value("pci.devices", []) if is_device_of_interest(record) and not is_virtual(record)]
-    records = [record for record in records if not _audio_or_bridge(record)]
+    records = [record for record in records if not _serves_no_gpu_stack(record)]
     if not records:
         return []
     nodes = drm_nodes(host)
@@ -136,8 +137,8 @@ def from_pci(host: Host, facts: Facts) -> list[dict[str, Any]]:
     return gpus
 
 
-def _audio_or_bridge(record: dict[str, Any]) -> bool:
-    """Processing accelerators that compute nothing for GPU stacks: Intel's data movers and NPUs."""
+def _serves_no_gpu_stack(record: dict[str, Any]) -> bool:
+    """Whether this is one of Intel's processing accelerators that no stack for GPUs uses: a data mover or an NPU."""
     other = str(record.get("class", "")).startswith(("12", "0b40"))
     return record["vendor_id"] == "8086" and other and lookup("8086", record["device_id"]) is None
 
@@ -237,6 +238,7 @@ def from_adapters(host: Host, facts: Facts, node: str | None) -> list[dict[str, 
 
 
 def from_apple(facts: Facts) -> list[dict[str, Any]]:
+    """The GPUs that macOS lists."""
     gpus: list[dict[str, Any]] = []
     for adapter in facts.value("macos.adapters", []):
         unseen = Unknown("not probed")

@@ -1,4 +1,4 @@
-"""Lines of the kernel's log that speak of GPUs, firmware, memory and signatures."""
+"""Lines of the kernel log about GPUs, firmware, memory and signatures."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from gpudoctor.system.host import Host
 
 JOURNAL = ("journalctl", "-k", "-b", "--no-pager", "-o", "short-monotonic")
 LIMIT = 400
+"""The number of lines that are kept."""
 _RELEVANT = lazy(
     r"i915|\bxe\b|amdgpu|\bkfd\b|NVRM|nvidia|nouveau|\bXid\b|snd_hda_intel|\bGuC\b|\bHuC\b|firmware|iommu|DMAR|AMD-Vi|dxgkrnl|dxgk|\bdxg\b|"
     r"\bBAR \d|Resizable|taint|lockdown|Out of memory|\boom|Lockdown|module verification|PKCS|ipu\b|graphcore|simple-framebuffer|nomodeset|"
@@ -20,7 +21,7 @@ _RELEVANT = lazy(
 
 
 def relevant_lines(text: str) -> list[str]:
-    """At most 400: the first 200 and the last 200 that matter, since starts and ends both tell."""
+    """The lines that matter, at most LIMIT: of more the first and the last half, since both the start and the latest events are needed."""
     lines = [line.rstrip() for line in text.splitlines() if _RELEVANT.search(line)]
     return lines if len(lines) <= LIMIT else lines[: LIMIT // 2] + lines[-LIMIT // 2 :]
 
