@@ -1,4 +1,4 @@
-"""A child of ours on another system, where neither our interpreter nor our payloads lie: the script comes on standard input."""
+"""Runs a payload on another system, where gpudoctor is not installed: the script comes on standard input."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import sys
 from collections.abc import Sequence
 
 _PAYLOADS = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "target", "payloads")
-# The payload takes the folder of its own file off sys.path, which is '' where a script comes on standard input.
+# A payload removes the folder of its file from sys.path, which is '' where a script comes on standard input.
 _BESIDE = "import os; __file__ = os.path.join(os.getcwd(), 'payload.py')\n"
 
 
 def carried(argv: Sequence[str], stdin_text: str) -> tuple[list[str], str]:
-    """The same command for another system, and its standard input."""
+    """(command, standard input) with which another system runs the payload of a command."""
     words = ["python3" if word == sys.executable else word for word in argv[:1]] + list(argv[1:])
     for place, word in enumerate(words):
         if word.startswith(_PAYLOADS + os.sep) and not stdin_text:
