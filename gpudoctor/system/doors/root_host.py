@@ -36,7 +36,7 @@ class RootedHost:
     target_why = "--python"
 
     def __init__(self, door: Door, root: str, *, budget: float, quick: bool, in_use: bool) -> None:
-        """`in_use`: the system runs, so that what it does not show is absent."""
+        """`in_use`: the system runs or will run (chroot), so that what it does not show is absent."""
         self.door = door
         self.quick = quick
         self.files = RootedFiles(root)
