@@ -118,6 +118,23 @@ def _pieces(advice: str) -> dict[str, str]:
     return dict(zip(PIECES, (f"{line} " for line in lines), strict=False))
 
 
+_OURS, _FOREIGN, _UNRELATED = "ours", "foreign", "unrelated"
+_MAKERS = frozenset({"nvidia", "amd", "intel", "apple"})
+
+
+def _whose(kind: str, name: str, facts: Facts) -> str:
+    """Foreign: it serves the GPUs of one vendor, and this machine has only others. Unrelated: the text speaks of other vendors alone."""
+    found = row_of(kind, name)
+    vendor = found[0].get("vendor") if found else None
+    named = set(facts.value("text.other_vendors") or ())
+    cards = set(facts.value("gpu.vendors") or ()) & _MAKERS
+    if not vendor or vendor in cards or (vendor == "graphcore" and vendor in named):
+        return _OURS
+    if cards:
+        return _FOREIGN
+    return _OURS if vendor in named or not named else _UNRELATED
+
+
 def derive(facts: Facts) -> Iterable[tuple[str, Fact]]:
     said = facts.get("text.missing")
     executable = facts.value("python.executable")
@@ -135,10 +152,11 @@ def derive(facts: Facts) -> Iterable[tuple[str, Fact]]:
     for thing in said.value:
         kind, name = str(thing["kind"]), str(thing["name"])
         known = remedy(kind, name, manager, "linux" if platform not in ("windows", "macos") else platform, indexes)
-        if known is not None and known[0] not in parts:
+        whose = _whose(kind, name, facts)
+        if known is not None and known[0] not in parts and whose != _UNRELATED:
             product, advice, commands = known
             parts[product] = {"id": name, "name": KINDS[kind].format(name), "kind": kind, "product": product,
-                              "command": commands[0] if commands else None, **_pieces(advice)}  # fmt: skip
+                              "foreign": whose == _FOREIGN, "command": commands[0] if commands else None, **_pieces(advice)}  # fmt: skip
     yield "missing.parts", Known(list(parts.values()), "text")
     yield "missing.count", Known(len(parts), "text")
 
@@ -146,7 +164,8 @@ def derive(facts: Facts) -> Iterable[tuple[str, Fact]]:
 SPECS = (
     FactSpec("missing.parts", "records", "things that a text says were not found, with what brings them", item="part", fields={
         "id": "name as said", "name": "the same in words", "kind": "so, dylib, dll, h, l, cmd, cmake, py, pip or attr",
-        "product": "what it is part of", **dict.fromkeys(PIECES, "a piece of what to do: packages and variables"),
+        "product": "what it is part of", "foreign": "whether it serves GPUs of another vendor than this machine's alone",
+        **dict.fromkeys(PIECES, "a piece of what to do: packages and variables"),
         "command": "the install command on this distribution"}),
     FactSpec("missing.count", "int", "how many of missing.parts"),
     FactSpec("missing.modules", "records", "Python modules that are missing, of packages with another name", item="module", fields={
