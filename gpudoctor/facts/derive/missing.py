@@ -123,7 +123,7 @@ _MAKERS = frozenset({"nvidia", "amd", "intel", "apple"})
 
 
 def _whose(kind: str, name: str, facts: Facts) -> str:
-    """Foreign: it serves the GPUs of one vendor, and the machine has others. Unrelated: the text speaks of other vendors alone."""
+    """Foreign: it serves the GPUs of one vendor, and this machine has only others. Unrelated: the text speaks of other vendors alone."""
     found = row_of(kind, name)
     vendor = found[0].get("vendor") if found else None
     named = set(facts.value("text.other_vendors") or ())
