@@ -31,7 +31,7 @@ DISTRIBUTIONS = {
     "torch-opencl": ("torch", "pytorch-ocl", "pytorch_ocl"), "poptorch": ("torch", "poptorch"), "popart": ("popart",),
     "openvino": ("openvino",), "onnxruntime": ("onnxruntime", "onnxruntime-gpu", "onnxruntime-openvino", "onnxruntime-directml"),
     "tensorflow": ("tensorflow", "tensorflow-cpu", "tensorflow-directml", "tensorflow-directml-plugin", "intel-extension-for-tensorflow"),
-    "jax": ("jax", "jaxlib"), "opencl": (),
+    "jax": ("jax", "jaxlib"), "opencl": (), "wgpu": ("wgpu",), "llama-cpp": ("llama-cpp-python",), "llama-bench": (),
 }  # fmt: skip
 """Whose versions a measurement with a framework depends on."""
 DRIVERS = (
