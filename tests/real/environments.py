@@ -30,6 +30,9 @@ WANTED: dict[str, tuple[tuple[str, ...], ...]] = {
     "bare": (),
     "opencl-intel-cpu": (("intel-opencl-rt==2026.2.0", "intel-cmplr-lib-rt==2026.2.0"),),
     "uv": (("uv==0.13.9",),),
+    "pipx": (("pipx==1.18.4",),),
+    "rattler-build": (("py-rattler-build==0.73.0",),),
+    "pre-commit": (("pre-commit==4.7.0",),),
     "pex": (("pex==2.105.2", "pip"),),
     "ansible-lint": (("ansible-lint==26.10.1", "ansible-core==2.19.14"),),
     # what gpudoctor needs and the SDK of its extra `mcp`; gpudoctor itself comes from this tree

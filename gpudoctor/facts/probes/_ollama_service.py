@@ -1,4 +1,4 @@
-"""The systemd unit of ollama: what `systemctl show` says, or what the unit file and its drop-ins say where systemd is not asked."""
+"""The systemd unit of Ollama: by `systemctl show`, else by the unit file and its drop-ins."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ SHOWN = (
     "DevicePolicy", "DeviceAllow", "NeedDaemonReload", "FragmentPath",
 )  # fmt: skip
 _FOLDERS = ("/etc/systemd/system", "/run/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system")
-"""The first folder that holds the unit counts; drop-ins of all of them are added."""
+"""Folders of units: the first that holds the unit counts, and the drop-ins of all are added (systemd.unit(5))."""
 VARIABLES = (
     "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GGML_VK_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL",
     "HSA_OVERRIDE_GFX_VERSION", "LD_LIBRARY_PATH", "JETSON_JETPACK", "OLLAMA_LLM_LIBRARY", "OLLAMA_VULKAN", "OLLAMA_IGPU_ENABLE",
     "OLLAMA_GPU_OVERHEAD", "OLLAMA_FLASH_ATTENTION", "OLLAMA_KV_CACHE_TYPE", "OLLAMA_CONTEXT_LENGTH", "OLLAMA_NUM_PARALLEL",
     "OLLAMA_MAX_LOADED_MODELS", "OLLAMA_SCHED_SPREAD", "OLLAMA_NUM_GPU", "OLLAMA_INTEL_GPU",
 )  # fmt: skip
-"""Variables that decide which device ollama uses; the others of a service may be secrets, and are not kept."""
+"""Variables that decide which device Ollama uses. Others of the service may be secrets and are not kept."""
 Unit = dict[str, list[str]]
+"""The settings of a unit: name to values."""
 
 
 class Service(Struct, frozen=True):
@@ -51,7 +52,7 @@ SHOW = SERVICES[0].show()
 
 
 def parse_show(text: str) -> Unit:
-    """`systemctl show`: name -> values; a name may stand on several lines."""
+    """The settings that `systemctl show` prints, those of SHOWN; a name may stand on several lines."""
     found: Unit = {}
     for line in text.splitlines():
         name, equals, value = line.partition("=")
@@ -61,7 +62,7 @@ def parse_show(text: str) -> Unit:
 
 
 def parse_unit(texts: Iterable[str]) -> Unit:
-    """Section [Service] of a unit and its drop-ins in their order: an empty value forgets what stood before."""
+    """The section [Service] of a unit and its drop-ins, in their order; an empty value removes earlier ones."""
     found: Unit = {}
     for text in texts:
         section = ""
@@ -82,16 +83,18 @@ def parse_unit(texts: Iterable[str]) -> Unit:
 
 
 def last(unit: Unit, name: str) -> str:
+    """The value of a setting that counts: the last one; '' where it is not set."""
     values = unit.get(name) or [""]
     return values[-1]
 
 
 def is_set(unit: Unit, name: str) -> bool:
+    """Whether a boolean setting is switched on."""
     return last(unit, name).lower() in ("yes", "true", "on", "1")
 
 
 def assignments(lines: Iterable[str]) -> dict[str, str]:
-    """The variables of VARIABLES in lines such as `A=1 "B=two words"`; HSA_OVERRIDE_GFX_VERSION_0 is kept like the others."""
+    """The variables of VARIABLES, and HSA_OVERRIDE_GFX_VERSION_0 and so on, in lines such as `A=1 "B=two words"`."""
     found: dict[str, str] = {}
     for line in lines:
         try:
@@ -124,7 +127,7 @@ def service_of(host: Host) -> tuple[Service, Unit] | None:
 
 
 def variables_of(host: Host, unit: Unit) -> tuple[dict[str, str], bool]:
-    """The service's variables that decide on devices, and whether all places could be read: files override the unit."""
+    """The service's variables that decide on devices, and whether all files with variables could be read. Files override the unit."""
     found = assignments(unit.get("Environment", []))
     whole = True
     for entry in unit.get("EnvironmentFiles", []):

@@ -1,6 +1,7 @@
-"""ollama: the program and its libraries, the service with its user and variables, and the devices that its log lists.
+"""Ollama: the program and its libraries, the service with its user and variables, and the devices that its log lists.
 
-Where it looks for libraries: ml/path.go of ollama/ollama; which it takes: discover/runner.go. The server is not asked.
+It looks for libraries by ml/path.go of https://github.com/ollama/ollama and chooses by discover/runner.go. The server is asked for its
+version alone.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def _programs(host: Host) -> list[str]:
 
 
 def _libraries(host: Host, program: str) -> str:
-    """The folder that ollama takes for its libraries: beside the real program, one level up first."""
+    """The folder that Ollama takes its libraries from: near the program behind all links; '' where there is none."""
     folder = posixpath.dirname(host.realpath(program) or program)
     above = posixpath.normpath(posixpath.join(folder, "..", "lib", "ollama"))
     inside = f"{folder}/lib/ollama"
@@ -47,7 +48,7 @@ def _libraries(host: Host, program: str) -> str:
 
 
 def runners_of(host: Host, libraries: str) -> list[dict[str, Any]]:
-    """One record for each GPU library: the folder '' is the folder of libraries itself, where some distributions put it."""
+    """The records of ollama.runners, one for each GPU library. The folder '' is `libraries` itself, where some distributions put them."""
     names = host.listdir(libraries)[:MOST_FOLDERS]
     old = [f"runners/{name}" for name in host.listdir(f"{libraries}/runners")[:MOST_FOLDERS]]
     found = []
@@ -64,7 +65,7 @@ def runners_of(host: Host, libraries: str) -> list[dict[str, Any]]:
 
 
 def _targets(host: Host, runners: list[dict[str, Any]]) -> Fact:
-    """AMD targets for which the libraries of ollama hold kernels, by the names of the files of rocBLAS."""
+    """The AMD targets for which Ollama's libraries hold kernels, by the names of rocBLAS' files."""
     for runner in runners:
         if runner["backend"] == "rocm":
             files = host.listdir(f"{str(runner['path']).rstrip('/')}/rocblas/library")
@@ -74,7 +75,7 @@ def _targets(host: Host, runners: list[dict[str, Any]]) -> Fact:
 
 
 def _groups(host: Host, unit: Unit, user: str) -> Fact:
-    """Groups of the service. A dynamic user is in the groups that the unit names and in no other."""
+    """The groups of the service. A dynamic user is a member of those that the unit names and of no other."""
     named = [name for name in (*" ".join(unit.get("SupplementaryGroups", [])).split(), last(unit, "Group")) if name]
     if is_set(unit, "DynamicUser"):
         return Known(sorted(set(named)), "the unit")
@@ -117,7 +118,7 @@ def _service(host: Host, facts: Facts, found: tuple[Service, Unit] | None) -> Co
 
 
 def _log(host: Host, running: Service | None) -> Collected:
-    """The journal of a service that runs, or the file that the app of macOS and Windows writes."""
+    """The facts in Ollama's log: the journal of a running service, or the file that the app writes on macOS and Windows."""
     if host.platform in ("windows", "macos"):
         local, home = (host.env("LOCALAPPDATA") or "").replace("\\", "/"), host.env("HOME") or ""
         path = f"{local}/Ollama/server.log" if host.platform == "windows" else f"{home}/.ollama/logs/server.log"
@@ -137,7 +138,7 @@ def _log(host: Host, running: Service | None) -> Collected:
 
 
 def _version(host: Host) -> Fact:
-    """Of the server where it answers here, else of the program. A server elsewhere is not asked."""
+    """The version of the server where one answers on this machine, else of the program. With OLLAMA_HOST elsewhere nothing is asked."""
     if not _HERE.match(host.env("OLLAMA_HOST") or ":"):
         return Unknown("not inspected")
     ran = host.run(["ollama", "--version"], timeout=5.0)
@@ -186,7 +187,7 @@ PROBE = Probe(
         FactSpec("ollama.service.state", "text", "active, inactive, failed …"),
         FactSpec("ollama.service.user", "text", "user of the service"),
         FactSpec("ollama.service.groups", "list", "groups of the service"),
-        FactSpec("ollama.service.dynamic_user", "bool", "systemd makes its user up at each start"),
+        FactSpec("ollama.service.dynamic_user", "bool", "systemd creates its user at each start (DynamicUser)"),
         FactSpec("ollama.service.private_devices", "bool", "the unit hides the device nodes"),
         FactSpec("ollama.service.device_policy", "text", "auto, closed or strict"),
         FactSpec("ollama.service.devices_allowed", "list", "devices that the unit allows"),
