@@ -166,6 +166,19 @@ def test_llama_bench_has_the_devices_that_it_lists_and_needs_no_package() -> Non
     assert job.request()["program"] == "/usr/bin/llama-bench" and processor.device == "llama:cpu"
 
 
+def test_vulkan_is_measured_where_the_target_has_wgpu_and_on_a_processor_when_asked_for() -> None:
+    listed = [{"index": 0, "name": "AMD Radeon RX 6800", "type": "discrete"}, {"index": 1, "name": "llvmpipe", "type": "cpu"}]
+    assert not targets(facts(vulkan__devices=listed, python__distributions={"numpy": "2.3.5"}))
+    known = facts(vulkan__devices=listed, python__distributions={"wgpu": "0.32.0"})
+    card, processor = targets(known)
+    assert (card.device, card.on_processor, card.version) == ("vulkan:0", False, "0.32.0") and processor.on_processor
+    assert names(choose(known)) == [("wgpu", "vulkan:0", "vulkan")]
+    lavapipe = facts({"torch": framework()}, vulkan__devices=listed[1:], python__distributions={"wgpu": "0.32.0"})
+    assert names(choose(lavapipe)) == [("torch", "cpu", "cpu")] and names(choose(lavapipe, ["vulkan"])) == [("wgpu", "vulkan:0", "vulkan")]
+    done = {(job.workload.id, job.dtype) for job in plan(card, ValidateOptions(full=True))}
+    assert done == {("matmul", "float32"), ("memory_bandwidth", "float32"), ("launch", "float32")}
+
+
 # --- what is measured
 
 
