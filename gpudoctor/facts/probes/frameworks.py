@@ -108,7 +108,9 @@ def _how_the_graph_ended(ran: Ran) -> str:
     signal = signal_of(ran)
     if ran.timed_out:
         return f"no end after {ran.seconds:.0f} s"
-    return f"the process died of {SIGNALS.get(signal, f'signal {signal}')}" if signal is not None else f"the process left with status {ran.rc}"
+    if signal is None:
+        return f"the process left with status {ran.rc}"
+    return f"the process died of {SIGNALS.get(signal, f'signal {signal}')}"
 
 
 def _tail(text: str) -> str:
@@ -215,8 +217,8 @@ PROBE = Probe(
     provides=(
         FactSpec(
             "python.frameworks", "map",
-            "per framework: imported, version, build, config, error {kind, name, message}, devices, libraries, notes; of openvino npu_graph: "
-            "'compiled', or why a graph of one operation cannot be compiled for the NPU that it lists",
+            "per framework: imported, version, build, config, error {kind, name, message}, devices, libraries, notes; of openvino "
+            "npu_graph: 'compiled', or why a graph of one operation cannot be compiled for the NPU that it lists",
             privacy="identifying",
         ),
     ),

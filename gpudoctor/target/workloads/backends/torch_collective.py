@@ -2,6 +2,7 @@
 
 The ranks meet in a file, so no port is opened for that. All do the same number of operations, which rank 0 says: a rank that stopped by its
 own clock would leave the others waiting. Bandwidth is that of the bus, as nccl-tests count it (barrier.bus_bytes).
+At the end each two ranks send a message to each other and back, so that a link which is slower than the others has a name.
 """
 
 import datetime
@@ -20,6 +21,8 @@ from worker import Skipped, say
 
 LEAST, MOST = 10, 2000
 """The fewest and the most samples for one size of message."""
+TRIPS = 7
+"""Trips between the two ranks of a pair. The fastest says what the link can do: what disturbs a trip makes it slower only."""
 CHECKED = 10007
 """Elements, an odd number of them: chunks and alignment have something to get wrong."""
 
@@ -41,7 +44,8 @@ def run(device, dtype, request, about):
     for number, count in enumerate(sizes):
         found.append(ring.measured(count, request.get("duration", 3.0) / len(sizes)))
         say("progress", iterations=number + 1, median_ms=timing.median(found[-1]["samples_us"]) / 1e3)
-    told = dict(about, outputs=outputs, sizes=found, collective=backend, includes=[], memory_peak_bytes=device.memory_peak())
+    links = ring.links(request["options"].get("link_bytes", 0))
+    told = dict(about, outputs=outputs, sizes=found, links=links, collective=backend, includes=[], memory_peak_bytes=device.memory_peak())
     dist.destroy_process_group()
     return told
 
@@ -146,6 +150,43 @@ class Ring:
             "bytes": carried, "samples_us": kept, "every": every, "iterations": count * repeat, "window_s": passed,
             "items_per_step": barrier.bus_bytes(carried, self.size),
         }  # fmt: skip
+
+    def links(self, size_bytes):
+        """What the lower rank of each pair timed: seconds of a message's way to the other and back. Nothing where no size was asked for."""
+        if size_bytes <= 0:
+            return []
+        tensor = self.numbers(max(1, size_bytes // torch.ones(1, dtype=self.dtype).element_size()))
+        meeting = torch.zeros(1, device=self.device.torch_device)
+        found = []
+        for pairs in barrier.rounds_of_pairs(self.size):
+            self.reduce(meeting)
+            self.sync()
+            for first, second in pairs:
+                if self.rank in (first, second):
+                    trips, error = self._trips(tensor, first, second)
+                    if self.rank == first:
+                        carried = tensor.numel() * tensor.element_size()
+                        found.append({"ranks": [first, second], "bytes": carried, "trip_s": trips, "error": error})
+        self.reduce(meeting)
+        self.sync()
+        return found
+
+    def _trips(self, tensor, first, second):
+        """(the duration of each trip, ''), or ([], why there was none). The first trip connects the two and is not counted."""
+        steps = ((self.dist.send, second), (self.dist.recv, second)) if self.rank == first else (
+            (self.dist.recv, first), (self.dist.send, first))  # fmt: skip
+        trips = []
+        try:
+            for _ in range(TRIPS + 1):
+                self.sync()
+                begin = time.perf_counter()
+                for step, other in steps:
+                    step(tensor, other)
+                self.sync()
+                trips.append(time.perf_counter() - begin)
+        except (RuntimeError, ValueError, NotImplementedError) as error:
+            return [], str(error)[:300]
+        return trips[1:], ""
 
     def _once(self, tensor, meeting, repeat):
         self.reduce(meeting)
