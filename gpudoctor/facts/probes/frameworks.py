@@ -148,7 +148,9 @@ def _children(host: Host) -> int:
 
 def payload(name: str) -> str:
     """The path of a script of ours that runs in the target interpreter."""
-    return os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "target", "payloads", name)
+    from gpudoctor.system.target_programs import program  # late: a quick check runs none
+
+    return program("payloads", name)
 
 
 def collect(host: Host, facts: Facts) -> Iterator[tuple[str, Fact]]:
