@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from machine_builder import Machine
+from machine_stories_network import server
 
 from gpudoctor.capture.recorded_host import open_recorded
 from gpudoctor.facts.collect import gather
@@ -15,33 +16,6 @@ from gpudoctor.model.facts import Absent, Facts
 
 ROOT = "/sys/devices/pci0000:15"
 SWITCH = f"{ROOT}/0000:15:01.0/0000:16:00.0/0000:17:00.0"
-CARDS = {"0000:18:00.0": f"{SWITCH}/0000:18:00.0", "0000:c8:00.0": "/sys/devices/pci0000:c5/0000:c5:01.0/0000:c8:00.0"}
-
-
-def server() -> Machine:
-    """Two GPUs of NVIDIA, one of them on a switch with mlx5_0; mlx5_1 is slower, mlx5_2 down."""
-    machine = Machine("server").linux("ubuntu 22.04", "5.15.0-105-generic")
-    for address, path in CARDS.items():
-        machine.pci(address, "10de:2330", kind="0x030200", driver="nvidia").realpaths[f"/sys/bus/pci/devices/{address}"] = path
-        machine.links[f"/sys/bus/pci/devices/{address}/iommu_group"] = "../../../../kernel/iommu_groups/7"
-    machine.file("/sys/kernel/iommu_groups/7/type", "DMA-FQ\n")
-    machine.file("/proc/self/limits", "Max locked memory         8388608              8388608              bytes     \n")
-    ports = (
-        ("mlx5_0", "4: ACTIVE", "400 Gb/sec (4X NDR)"),
-        ("mlx5_1", "4: ACTIVE", "200 Gb/sec (2X NDR)"),
-        ("mlx5_2", "1: DOWN", "40 Gb/sec (4X QDR)"),
-    )
-    for number, (name, state, rate) in enumerate(ports):
-        folder, address = f"/sys/class/infiniband/{name}", f"0000:1{9 + number if number else 9}:00.0"
-        machine.file(f"{folder}/hca_type", "MT4129\n").file(f"{folder}/ports/1/state", f"{state}\n").file(
-            f"{folder}/ports/1/rate", f"{rate}\n"
-        )
-        machine.file(f"{folder}/ports/1/link_layer", "InfiniBand\n").file(f"{folder}/ports/1/phys_state", "5: LinkUp\n")
-        machine.file(f"{folder}/ports/1/gids/0", "fe80:0000:0000:0000:0000:0000:0000:0001\n").file(
-            f"{folder}/ports/1/gids/1", f"{':'.join(['0000'] * 8)}\n"
-        )
-        machine.file(f"{folder}/device/numa_node", "0\n").realpaths[f"{folder}/device"] = f"{SWITCH}/{address}"
-    return machine
 
 
 def facts_of(machine: Machine, folder: Path) -> Facts:
@@ -72,7 +46,7 @@ def test_a_server_with_two_gpus(tmp_path: Path) -> None:
     assert all(port["sibling_rate_gbits"] == 400.0 and port["gids"] == 1 and port["roce_v2"] is False for port in ports.values())
     assert facts.value("rdma.active") == 2 and facts.value("gpudirect.modules") == [] and facts.value("gpu.iommu") == "DMA-FQ"
     far = {(each["nic"], each["gpu"]): each["distance"] for each in facts.value("rdma.distances")}
-    assert far["mlx5_0", "0000:18:00.0"] == SAME_SWITCH and ("mlx5_0", "0000:c8:00.0") not in far, (
+    assert far["mlx5_0", "0000:01:00.0"] == SAME_SWITCH and ("mlx5_0", "0000:c8:00.0") not in far, (
         "the NUMA node of that GPU is not recorded"
     )
     assert [port["device"] for port in facts.value("rdma_ports_of_gpus")] == ["mlx5_0", "mlx5_1", "mlx5_2"]
