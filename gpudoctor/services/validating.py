@@ -56,12 +56,12 @@ from gpudoctor.system.local_host import LocalHost
 RESERVE = 2.0
 """Seconds of --quick that are kept for the report."""
 OWN_WORK = 0.6
-"""Seconds of a processor that the doctor itself takes, before and after: more by the clock where others are at work on it."""
+"""The processor seconds that gpudoctor itself takes before and after; on a busy machine they last longer."""
 LONGEST_RESERVE = 15.0
 BEGINNING = 1.0
-"""Seconds: in less nothing begins."""
+"""The least number of seconds for which a measurement is begun."""
 IDLE = 20.0
-"""Seconds without any processor time after which a worker that computes on the processor hangs."""
+"""A worker that computes on the processor counts as hung after this many seconds without any processor time."""
 Progress = Callable[[str], None]
 
 
@@ -76,17 +76,17 @@ class Validated(Struct, frozen=True, kw_only=True):
     report: Report
     targets: tuple[MeasurementTarget, ...]
     left_out: tuple[str, ...] = ()
-    """What was not measured, and why: a line each."""
+    """One line for each thing that was not measured, with the reason."""
     picks: tuple[BatchPick, ...] = ()
     """The largest batch for each network that --max-latency allows."""
     seconds: float = 0.0
     full_seconds: float = 0.0
-    """About what --full would take here; 0 where nothing was left out."""
+    """The estimated seconds of --full on this machine; 0 where nothing was left out."""
     not_kept: str = ""
-    """Why a later check will not know of it."""
+    """Why the measurements could not be saved for later checks; empty where they were."""
     broken: tuple[str, ...] = ()  # frameworks that cannot be imported, a line each
     interrupted: bool = False
-    """Somebody ended it: the report holds what was finished by then."""
+    """Whether a person interrupted the run; the report then holds the finished measurements."""
 
     @property
     def failed(self) -> bool:
@@ -94,7 +94,7 @@ class Validated(Struct, frozen=True, kw_only=True):
 
 
 def validate(request: ValidateRequest, progress: Progress | None = None, watcher: MeasurementListener | None = None) -> Validated:
-    """Raises services.checking.BAD_INPUT for what cannot be measured as asked."""
+    """Measures, and judges the results. Raises services.checking.BAD_INPUT where nothing can be measured as requested."""
     began = time.monotonic()
     try:
         job_plan.check(request.asked)
@@ -151,7 +151,7 @@ def judged(
 
 
 class Run:
-    """Measurements, one after another: two at once would measure each other."""
+    """Measurements, one after another, because two at once would disturb each other."""
 
     def __init__(self, host: LocalHost, facts: Facts, watcher: MeasurementListener | None) -> None:
         self._host, self._facts, self._watcher = host, facts, watcher
@@ -238,7 +238,7 @@ class Run:
                     self._on_processor[place] = replace(on_processor, measured=after)
 
     def one(self, job: Job, caches: Caches, variables: Mapping[str, str] | None = None, limit: float | None = None) -> Measurement:
-        """One job in a worker of its own."""
+        """Carries out one job in a worker of its own."""
         self.in_turn((job,), caches, limit, variables)
         return self.measurements[-1]
 
@@ -339,7 +339,7 @@ class Run:
             self._watcher.ends(job, found)
 
     def together(self, job: Job, caches: Caches, limit: float | None = None) -> Measurement:
-        """Several workers that begin at once; the last of the measurements that come of it."""
+        """Runs several workers that begin at the same time; returns the last of their measurements."""
         pids: list[int | str] = [os.getpid()]
         watching = TeamWatching(self._host, self._facts, job.peers, pids)
         on_stage, patience = self._attended(job, watching), job_plan.hang_limit(job)
@@ -361,7 +361,7 @@ class Run:
         return measured[-1]
 
     def _attended(self, job: Job, watching: Watching | TeamWatching) -> Callable[[str, Mapping[str, Any]], None]:
-        """Tells the watcher that `job` begins; what comes back hears its stages, and watches the device while it measures."""
+        """Tells the watcher that `job` begins; returns the function that receives its stages, and watches the device while it measures."""
 
         def on_stage(stage: str, table: Mapping[str, Any]) -> None:
             if stage == "measure":
@@ -387,7 +387,8 @@ class Run:
         return measurement(one, answer, seen, joules, why_not, device, self._environment, each)
 
     def _most_addresses(self, job: Job) -> int | None:
-        """More than there is memory is refused to a processor's worker at once; libraries and the arenas of threads come on top."""
+        """The bytes of addresses for a worker on the processor: the free memory, and room for libraries and the arenas of threads. None
+        for other devices, whose drivers reserve more addresses than there is memory, and where the free memory is unknown."""
         if not job.target.on_processor:
             return None
         free, _ = free_memory(self._host)
