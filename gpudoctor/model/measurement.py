@@ -318,10 +318,10 @@ class Measurement(Struct, frozen=True, kw_only=True):
     conditions: Conditions | None = None
     """null where nothing could be determined."""
     course: Course | None = None
-    links: tuple[Link, ...] = ()
-    """Of the largest message of a collective: the bandwidth between each two of its ranks."""
     notes: tuple[str, ...] = ()
     """Remarks for a reader: why there is no energy, which conditions were unusual."""
+    links: tuple[Link, ...] = ()
+    """Of the largest message of a collective: the bandwidth between each two of its ranks."""
 
     @property
     def out_of_time(self) -> bool:

@@ -88,12 +88,12 @@ def _ports(host: Host) -> list[dict[str, Any]]:
                 "address": address or UNSEEN, "path": path, "numa_node": _number(host, f"{folder}/device/numa_node"),
             })  # fmt: skip
     fastest: dict[tuple[str, str], float] = {}
-    for port in found:
-        if port["state"] == "ACTIVE" and isinstance(port["rate_gbits"], float):
-            key = (str(port["model"]), str(port["link_layer"]))
-            fastest[key] = max(port["rate_gbits"], fastest.get(key, 0.0))
-    for port in found:
-        port["sibling_rate_gbits"] = fastest.get((str(port["model"]), str(port["link_layer"])), UNSEEN)
+    for each in found:
+        if each["state"] == "ACTIVE" and isinstance(each["rate_gbits"], float):
+            kind = (str(each["model"]), str(each["link_layer"]))
+            fastest[kind] = max(each["rate_gbits"], fastest.get(kind, 0.0))
+    for each in found:
+        each["sibling_rate_gbits"] = fastest.get((str(each["model"]), str(each["link_layer"])), UNSEEN)
     return found
 
 
