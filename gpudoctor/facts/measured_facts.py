@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -74,7 +75,18 @@ def _record(each: Measurement, all_of_them: Sequence[Measurement], date: str, re
         "settings": UNSEEN if seen.settings is None else list(seen.settings) or None, "other_path": _or_unseen(seen.other_path),
         "other_path_speed_up": _or_unseen(seen.other_path_speed_up), "other_path_error": _or_unseen(seen.other_path_error),
         **_course(each.course, latency), "filesystem": _or_unseen(seen.filesystem), "on_windows_drive": _or_unseen(seen.on_windows_drive),
+        "slow_links": _slow_links(each),
     }  # fmt: skip
+
+
+def _slow_links(each: Measurement) -> Any:
+    """Which links of a collective are slow, each with its bandwidth; None where the links that were measured are alike."""
+    if not each.links:
+        return UNSEEN
+    slow = [link for link in each.links if link.slow]
+    usual = statistics.median(link.bytes_per_s for link in each.links)
+    words = ", ".join(f"{link.name} {link.bytes_per_s / 1e9:.3g} GB/s" for link in slow)
+    return f"{words}, where {usual / 1e9:.3g} GB/s is usual" if slow else None
 
 
 def _course(course: Course | None, latency: Latency | None) -> dict[str, Any]:

@@ -245,6 +245,24 @@ class Course(Struct, frozen=True, kw_only=True):
         return tuple(f"{values[0]:.0f} to {values[1]:.0f} {unit}" for values, unit in kinds if len(values) == 2)
 
 
+class Link(Struct, frozen=True, kw_only=True):
+    """What two ranks of a collective send to each other and back, while the other ranks are silent."""
+
+    ranks: tuple[int, int]
+    devices: tuple[str, str]
+    bytes_per_s: Annotated[float, Limits(exclusiveMinimum=0)]
+    """Of the fastest of several trips."""
+    slow: bool = False
+    """It is at least 30 % below the median of all pairs; only three pairs or more are compared."""
+
+    @property
+    def name(self) -> str:
+        """'cuda:0 and cuda:2'; of processes on one device 'ranks 1 and 3'."""
+        if self.devices[0] != self.devices[1]:
+            return " and ".join(self.devices)
+        return f"ranks {self.ranks[0] + 1} and {self.ranks[1] + 1}"
+
+
 SLOWER = 1.5
 """The factor from which a step counts as slower at the end than at the beginning."""
 
@@ -252,7 +270,7 @@ SLOWER = 1.5
 @shaped(
     Given("status", OK, then=("latency_ms", "throughput", "correctness"), otherwise=("reason",)),  # operators are judged, not timed
     open=True,
-    optional=("stage", "first_ms", "optimizer", "replicas", "noisy", "conditions", "notes", "course"),
+    optional=("stage", "first_ms", "optimizer", "replicas", "noisy", "conditions", "notes", "course", "links"),
 )
 class Measurement(Struct, frozen=True, kw_only=True):
     """One workload on one device. The fields up to `environment` are in every report; those from `stage` on are later additions."""
@@ -302,6 +320,8 @@ class Measurement(Struct, frozen=True, kw_only=True):
     course: Course | None = None
     notes: tuple[str, ...] = ()
     """Remarks for a reader: why there is no energy, which conditions were unusual."""
+    links: tuple[Link, ...] = ()
+    """Of the largest message of a collective: the bandwidth between each two of its ranks."""
 
     @property
     def out_of_time(self) -> bool:

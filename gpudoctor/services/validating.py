@@ -29,6 +29,7 @@ from gpudoctor.benchmark.blame import without_blame
 from gpudoctor.benchmark.conditions import conditions
 from gpudoctor.benchmark.devices import MeasurementTarget
 from gpudoctor.benchmark.job_plan import Budget, Job, ValidateOptions
+from gpudoctor.benchmark.links import links_of
 from gpudoctor.benchmark.measurement_listener import MeasurementListener
 from gpudoctor.benchmark.monitors.main_memory import free_memory
 from gpudoctor.benchmark.monitors.monitor import Watching
@@ -352,6 +353,8 @@ class Run:
             watching.end()
         found = replicas.of_messages(answers, job.messages) if job.messages else [replicas.of_batches(answers)]
         measured = [self._of_team(job, each, watching, limit is not None and limit < patience) for each in found]
+        if job.messages and measured[-1].status == OK:
+            measured[-1] = replace(measured[-1], links=links_of(answers, job.peers))
         self.measurements += measured
         if self._watcher is not None:
             self._watcher.ends(job, measured[-1])

@@ -26,7 +26,7 @@ FIELDS = {
     "python_debug": "bool", "settings": "list", "other_path": "text", "other_path_speed_up": "float", "other_path_error": "float",
     "slowdown": "float", "slow_steps": "text", "slow_steps_times": "float", "slow_steps_every": "int", "memory_grows": "text",
     "memory_grows_bytes": "float", "clock_share": "float", "p99_by_median": "float", "others_grew": "bool",
-    "filesystem": "text", "on_windows_drive": "bool",
+    "filesystem": "text", "on_windows_drive": "bool", "slow_links": "text",
 }  # fmt: skip
 SPEEDS = {
     "matmul": ("measured.matmul.tflops", "best matrix product of an accelerator, else of the processor, in TFLOP/s"),

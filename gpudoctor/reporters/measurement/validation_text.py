@@ -10,7 +10,7 @@ from msgspec import Struct
 from gpudoctor.model.batch_pick import BatchPick
 from gpudoctor.model.measurement import FAILED, OK, SKIPPED, Measurement
 from gpudoctor.model.report import Report
-from gpudoctor.reporters.measurement import course_text, replicas_text, side_by_side_text
+from gpudoctor.reporters.measurement import course_text, links_text, replicas_text, side_by_side_text
 from gpudoctor.reporters.shared.advice_lines import command_lines
 from gpudoctor.reporters.shared.escape import visible
 from gpudoctor.reporters.shared.layout import Line, Span, Terminal, hanging
@@ -100,6 +100,7 @@ def render(
             parts.append(bars)
     parts.append(list(side_by_side_text.lines(report.measurements, width)))
     parts.append(list(replicas_text.lines(report.measurements, picks, width)))
+    parts.append(list(links_text.lines(report.measurements, width)))
     if not report.measurements:
         parts.append([(Span("Nothing was measured.", "bold"),)])
     parts.append(list(_meaning(report, width, verbose)))
