@@ -20,7 +20,10 @@ class ComparisonRow(Struct, frozen=True, kw_only=True):
     low: float | None = None
     high: float | None = None
     verdict: str = "same"
-    """faster, slower, same (no significant difference) or unknown (no interval, or one that is too wide)."""
+    """faster, slower, same (no significant difference) or unknown (no interval, or one that is too wide). All rows are judged together, so
+    that an interval that just leaves out 1 does not decide."""
+    processes: int = 1
+    """The number of processes that measured it, of the side that has fewer. Below 3 the error is taken from a table."""
     differs: tuple[str, ...] = ()
     """The conditions of the measurement that differ: 'compile none here, default there'."""
 

@@ -20,9 +20,10 @@ AtLeastZero = Annotated[float, Limits(minimum=0)]
 Positive = Annotated[int, Limits(minimum=1)]
 
 
-@shaped(open=True, optional=("p50", "p95", "p99", "mean", "stdev", "ci95_percent"))
+@shaped(open=True, optional=("p50", "p95", "p99", "mean", "stdev", "ci95_percent", "processes"))
 class Latency(Struct, frozen=True, kw_only=True):
-    """The duration of one step over the whole batch, in milliseconds."""
+    """The duration of one step over the whole batch, in milliseconds. Where several processes measured it, each number is the geometric
+    mean of theirs."""
 
     median: AtLeastZero
     p50: AtLeastZero | None = None
@@ -31,7 +32,10 @@ class Latency(Struct, frozen=True, kw_only=True):
     mean: AtLeastZero | None = None
     stdev: AtLeastZero | None = None
     ci95_percent: AtLeastZero | None = None
-    """Half the width of the 95 % confidence interval of the median, in per cent of the median."""
+    """Half the width of the 95 % confidence interval of the median, in per cent of the median: over processes where at least three
+    measured it, otherwise over the steps of one."""
+    processes: tuple[AtLeastZero, ...] = ()
+    """The median of each process, in the order in which they ran; empty where there was one process."""
 
 
 class Throughput(Struct, frozen=True, kw_only=True):
