@@ -131,7 +131,7 @@ def _row(one: Mapping[str, Any], other: Mapping[str, Any], found: Ratio | None, 
     return ComparisonRow(
         workload=_title(one), task=str(one.get("task")), framework=_against(one, other), dtype=str(one.get("dtype")),
         batch=batch if isinstance(batch, int) else None, here_ms=here, there_ms=there,
-        speed=found.value if found is not None else there / here, low=found.low if found is not None else None,
+        speed=there / here, low=found.low if found is not None else None,
         high=found.high if found is not None else None, verdict=_verdict(found, differs),
         processes=min(max(len(repeatability.processes(each)), 1) for each in (one, other)),
         differs=tuple(

@@ -29,6 +29,8 @@ CLOCK = {
     "preprocess": "preparing images", "host_to_device": "copies to the device", "compute": "computing",
     "device_to_host": "copies to the host",
 }  # fmt: skip
+LEAST_PROCESSES = 3
+"""So many show how far processes lie apart."""
 MOST_LATE = 4
 """Workloads of a framework that are named when there was no time for them."""
 LAYERS = ("compute", "performance")
@@ -262,6 +264,8 @@ def _meaning(report: Report, width: int, verbose: bool) -> Iterator[Line]:
     yield from _out_of_time(report.measurements, width, verbose)
     for text in right_ones(done):
         yield from hanging((Span("  right    ", "good"),), text, width)
+    for text in spreads(done):
+        yield from hanging((Span("  spread   ", "dim"),), text, width)
     for text in course_text.looked_at(done):
         yield from hanging((Span("  steps    ", "good"),), text, width)
     more = [each for each in done if each.task != "micro" and not each.replicas and set(each.includes) - {"compute"}]
@@ -310,6 +314,17 @@ def right_ones(done: Sequence[Measurement]) -> Iterator[str]:
     for reference in dict.fromkeys(compared):
         words = "the float64 reference on the processor" if reference == "cpu float64" else visible(reference)
         yield f"{compared.count(reference)} of {len(done)} match {words}"
+
+
+def spreads(done: Sequence[Measurement]) -> Iterator[str]:
+    """What the ± of finished measurements covers: processes of the same work differ more than the steps within one."""
+    timed = [each for each in done if each.latency_ms is not None and each.latency_ms.ci95_percent is not None and not each.replicas]
+    several = [each for each in timed if each.latency_ms is not None and len(each.latency_ms.processes) >= LEAST_PROCESSES]
+    if timed:
+        rest = "within one process for the others" if several else "within one process"
+        counts = sorted({len(each.latency_ms.processes) for each in several if each.latency_ms is not None})
+        over = f"over {' or '.join(map(str, counts))} processes for {len(several)} of {len(timed)}" if several else ""
+        yield "± is " + (over if len(several) == len(timed) else ", ".join(filter(None, (over, rest))))
 
 
 def _clock(each: Measurement) -> str:

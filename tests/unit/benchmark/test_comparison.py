@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import math
 import os
+import random
+import statistics
 import sys
 from pathlib import Path
 from typing import Any
@@ -37,22 +39,22 @@ def test_speed_is_the_time_there_by_the_time_here_with_both_intervals() -> None:
     row = one(measured(10.0, 3.0), measured(20.0, 4.0))
     assert row.speed == 2.0 and row.verdict == "faster"
     reach = math.hypot(3.0, 4.0, repeatability.PROCESSOR["inference"]) / 100
-    assert row.low == pytest.approx(2 * math.exp(-reach)) and row.high == pytest.approx(2 * math.exp(reach))
+    assert row.low == pytest.approx(2 * math.exp(-reach)) and row.high == pytest.approx(2 * math.exp(reach)) and row.processes == 1
     assert one(measured(20.0), measured(10.0)).verdict == "slower"
 
 
 def test_what_lies_within_the_noise_is_the_same() -> None:
     assert one(measured(10.0, 3.0), measured(10.4, 3.0)).verdict == "same"
-    assert one(measured(10.0, 1.0), measured(11.0, 1.0)).verdict == "faster"
+    assert one(measured(10.0, 1.0), measured(11.5, 1.0)).verdict == "faster"
     assert one(measured(10.0, 0.1), measured(10.7, 0.1)).verdict == "same"  # what two runs of the same differ by
 
 
 def test_kinds_of_work_repeat_differently_well() -> None:
     def verdict(backend: str, **changes: Any) -> str:
-        return str(one(measured(10.0, 0.1, backend=backend, **changes), measured(11.0, 0.1, backend=backend, **changes)).verdict)
+        return str(one(measured(10.0, 0.1, backend=backend, **changes), measured(11.3, 0.1, backend=backend, **changes)).verdict)
 
-    assert verdict("cpu") == "faster" and verdict("cpu", workload="memory_bandwidth", task="micro") == "same"
-    assert verdict("cuda", workload="memory_bandwidth", task="micro") == "faster" and verdict("cuda", workload="launch") == "same"
+    assert verdict("cpu") == "faster" and verdict("cpu", workload="memory_bandwidth", task="micro") == "unknown"
+    assert verdict("cuda", workload="memory_bandwidth", task="micro") == "faster" and verdict("cuda", workload="launch") == "unknown"
 
 
 def test_what_others_took_of_the_processor_is_what_a_run_may_lack() -> None:
@@ -74,6 +76,58 @@ def test_an_interval_that_holds_both_the_same_and_a_large_difference_tells_nothi
     assert row.low < 1 < 1.84 < row.high and row.verdict == "unknown"
     assert one(measured(10.0, 12.0), measured(10.0, 12.0)).verdict == "same"
     assert one(measured(10.0, 17.0), measured(10.0, 17.0)).verdict == "unknown"
+
+
+def in_processes(times: list[float], **changes: Any) -> dict[str, Any]:
+    middle = math.exp(statistics.fmean(map(math.log, times)))
+    return measured(middle, latency_ms={"median": middle, "ci95_percent": 1.0, "processes": times}, **changes)
+
+
+def runs_of(source: random.Random, middle: float, apart: float, rows: int) -> dict[str, Any]:
+    """A report of so many rows, each of four processes that lie `apart` (a standard deviation)."""
+    return report(*(in_processes([middle * math.exp(source.gauss(0, apart)) for _ in range(4)], batch=row + 1) for row in range(rows)))
+
+
+@pytest.mark.parametrize("apart", [0.005, 0.02, 0.06, 0.2])
+def test_of_two_identical_runs_few_rows_are_called_different_however_much_processes_differ(apart: float) -> None:
+    source, different = random.Random(1), 0
+    for _ in range(100):
+        found = comparison.compare(runs_of(source, 10.0, apart, 10), runs_of(source, 10.0, apart, 10))
+        different += sum(row.verdict in ("faster", "slower") for row in found.rows)
+    assert different <= 0.02 * 1000
+
+
+@pytest.mark.parametrize(("slower", "apart", "least"), [(1.1, 0.012, 0.9), (1.3, 0.06, 0.75), (2.0, 0.15, 0.9)])
+def test_a_real_difference_is_found_where_processes_repeat_as_well_as_it_takes(slower: float, apart: float, least: float) -> None:
+    source, found = random.Random(2), 0
+    for _ in range(40):
+        rows = comparison.compare(runs_of(source, 10.0 * slower, apart, 10), runs_of(source, 10.0, apart, 10)).rows
+        found += sum(row.verdict == "slower" for row in rows)
+        assert not any(row.verdict == "faster" for row in rows)
+    assert found >= least * 400
+
+
+def test_processes_that_lie_apart_decide_and_not_the_steps_within_one() -> None:
+    wide, narrow = [9.0, 12.0, 10.0, 13.5], [10.9, 11.0, 11.1, 10.9]
+    assert one(in_processes(wide), in_processes([value * 1.3 for value in wide])).verdict == "unknown"
+    assert one(in_processes(narrow), in_processes([value * 1.3 for value in narrow])).verdict == "faster"
+    assert one(in_processes([11.0] * 4), in_processes([11.2] * 4)).verdict == "same", "four that agree by chance prove little"
+
+
+def test_what_matters_to_nobody_is_the_same_however_sure_it_is() -> None:
+    card = {"backend": "cuda", "workload": "x", "task": "inference"}
+    assert one(in_processes([10.0] * 40, **card), in_processes([10.25] * 40, **card)).verdict == "same"
+
+
+def test_two_processes_do_not_show_how_far_they_lie_apart() -> None:
+    two = one(in_processes([10.0, 10.0]), in_processes([11.0, 11.0]))
+    assert two.processes == 2 and two.low == pytest.approx(one(measured(10.0), measured(11.0)).low)
+
+
+@pytest.mark.parametrize("listed", [["x", 1, 2, 3], [10.0, -1.0, 10.0, 10.0], {"a": 1}, [float("nan")] * 4, [True] * 4, "1234", None])
+def test_processes_that_are_no_times_are_not_believed(listed: Any) -> None:
+    row = one(measured(10.0, latency_ms={"median": 10.0, "ci95_percent": 1.0, "processes": listed}), measured(11.0))
+    assert row.processes == 1 and row.low == pytest.approx(one(measured(10.0), measured(11.0)).low)
 
 
 def test_without_an_interval_nothing_is_claimed() -> None:

@@ -200,7 +200,8 @@ def test_what_others_disturbed_is_measured_again_once_where_it_is_quiet_and_time
     def in_turn(self: Any, jobs: Any, caches: Any, limit: float | None = None, variables: Any = None) -> None:
         for job in jobs:
             clock.now += 4.0
-            asked.append(job.workload.id)
+            if job.process == 1:
+                asked.append(job.workload.id)
             others = "other processes took 40 % of the processor" if len(asked) == 1 else ""
             made = Measurement(
                 workload=job.workload.id, task="micro", framework="torch", backend="cpu", device="cpu", dtype="float32",
@@ -215,6 +216,45 @@ def test_what_others_disturbed_is_measured_again_once_where_it_is_quiet_and_time
     assert asked[:1] == ["matmul"] and (asked[-1] == "matmul" and len(asked) == 3) == again
     assert [each.workload for each in found] == ["matmul", "launch"] and (found[0].noisy is None) == again
     assert any("the first time, other processes took 40 %" in note for note in found[0].notes) == again
+
+
+def test_each_row_is_measured_in_several_processes_when_all_have_had_their_first(play: Any) -> None:
+    """Spread over the run, so that what takes minutes to pass is among them; the small ones of a device share each of theirs."""
+    asked = play({}, 2.0)
+    found, _ = run([CPU], ValidateOptions(workloads=("matmul", "resnet18", "launch"), tasks=("micro", "inference")), None)
+    assert [names for names, _ in asked] == ["matmul launch", "resnet18"] and play.further == ["matmul launch", "resnet18"] * 3
+    assert [each.workload for each in found] == ["matmul", "launch", "resnet18"]
+    assert all(each.latency_ms is not None and each.latency_ms.processes == (20.0,) * 4 for each in found)
+
+
+def test_a_row_whose_processes_take_long_keeps_its_one(play: Any) -> None:
+    play({}, 20.0)
+    (found,), _ = run([CPU], ValidateOptions(workloads=("matmul",)), None)
+    assert play.further == [] and found.latency_ms is not None and found.latency_ms.processes == ()
+
+
+def test_a_minute_goes_to_further_processes_when_each_row_has_one(play: Any) -> None:
+    play({}, 1.0)
+    found, _ = run([CPU], ValidateOptions(), 20.0)
+    assert {each.status for each in found} == {OK}
+    assert play.further[:2] == ["resnet18", "resnet18"], "the first that are shown"
+    counts = [len(each.latency_ms.processes) for each in found if each.latency_ms is not None and each.workload != "operators"]
+    assert counts == sorted(counts, reverse=True) and 2 <= counts[0] < 4
+
+
+def test_a_fault_of_a_later_process_is_the_fault_of_its_row(play: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    play({}, 1.0)
+    good = workers.ask
+
+    def ask(host: Any, python: str, request: Mapping[str, Any], **more: Any) -> WorkerAnswer:
+        if not request.get("verify", True):
+            return WorkerAnswer(status=FAILED, stage="measure", reason="measure: no answer for 12 s")
+        return good(host, python, request, **more)
+
+    monkeypatch.setattr(workers, "ask", ask)
+    (found,), _ = run([CPU], ValidateOptions(workloads=("matmul",)), None)
+    assert (found.status, found.reason) == (FAILED, "measure: no answer for 12 s")
+    assert "in process 2; those before it found nothing wrong" in found.notes
 
 
 def test_devices_share_the_time(play: Any) -> None:
