@@ -2,10 +2,11 @@
 
     python benchmarks/identical_runs.py --runs 6 --python ENV -- --workload matmul,launch,resnet18 --batch 1
 
-Runs `validate` so many times with the words behind `--`, compares each run with each other one, and prints: the share of rows that are called
-faster or slower (5 % at most is right), with its interval; the same where one of the two is made slower on paper, by each factor of --slower
-(how many rows are called slower); by kind of work how far two runs lie apart, how far processes of a run do, and what the table in
-gpudoctor/benchmark/repeatability.py says of processes. Take the machine for nothing else meanwhile. `--from FOLDER` compares reports that are there.
+Runs `validate` so many times with the words behind `--`, compares each run with each other one, and prints: the share of rows that are
+called faster or slower (5 % at most is right), with its interval; how many are called slower where one of the two is made slower on paper,
+by each factor of --slower; by kind of work how far two runs lie apart, how far processes of a run do, and what the table in
+gpudoctor/benchmark/repeatability.py says of processes. Take the machine for nothing else meanwhile. `--from FOLDER` compares reports that
+are there.
 """
 
 from __future__ import annotations

@@ -26,6 +26,9 @@ LEAST_PROCESSES = 3
 """Fewer do not show how far they lie apart."""
 TABLE_COUNTS = 2
 """As many degrees of freedom as the table counts for beside measured processes: three or four that happen to agree prove little."""
+ALONE = 2.0
+"""Times what the table says, for one process: nothing shows whether its machine was as quiet as those of the table. Neighbours of a virtual
+machine with two cores made it one to six times as much."""
 LASTING = 0.125
 """The part of the variance that all processes of a run share: a neighbour of a virtual machine that works for minutes."""
 LEAST, LARGEST = 1e-12, 1e12
@@ -49,7 +52,7 @@ def estimate(measurement: Mapping[str, Any]) -> Estimate | None:
     median, interval = positive_number(latency.get("median")), number_of(latency.get("ci95_percent"))
     if median is None or not LEAST < median < LARGEST or interval is None or not 0 <= interval < LARGEST:
         return None
-    return Estimate(math.log(median), usual + disturbed + _deviation(interval) ** 2, CERTAIN)
+    return Estimate(math.log(median), ALONE**2 * usual + disturbed + _deviation(interval) ** 2, CERTAIN)
 
 
 def processes(measurement: Mapping[str, Any]) -> tuple[float, ...]:

@@ -264,10 +264,7 @@ def _meaning(report: Report, width: int, verbose: bool) -> Iterator[Line]:
     yield from _out_of_time(report.measurements, width, verbose)
     for text in right_ones(done):
         yield from hanging((Span("  right    ", "good"),), text, width)
-    for text in spreads(done):
-        yield from hanging((Span("  spread   ", "dim"),), text, width)
-    for text in course_text.looked_at(done):
-        yield from hanging((Span("  steps    ", "good"),), text, width)
+    yield from _how_it_was_timed(done, width)
     more = [each for each in done if each.task != "micro" and not each.replicas and set(each.includes) - {"compute"}]
     for parts, names in grouped([(_clock(each), _named(each)) for each in more]):
         yield from hanging((Span("  clock    ", "dim"),), f"{names}: {parts} are inside", width)
@@ -314,6 +311,12 @@ def right_ones(done: Sequence[Measurement]) -> Iterator[str]:
     for reference in dict.fromkeys(compared):
         words = "the float64 reference on the processor" if reference == "cpu float64" else visible(reference)
         yield f"{compared.count(reference)} of {len(done)} match {words}"
+
+
+def _how_it_was_timed(done: Sequence[Measurement], width: int) -> Iterator[Line]:
+    for lead, style, texts in (("spread", "dim", spreads(done)), ("steps", "good", course_text.looked_at(done))):
+        for text in texts:
+            yield from hanging((Span(f"  {lead:9}", style),), text, width)
 
 
 def spreads(done: Sequence[Measurement]) -> Iterator[str]:

@@ -38,20 +38,20 @@ def one(here: dict[str, Any], there: dict[str, Any]) -> Any:
 def test_speed_is_the_time_there_by_the_time_here_with_both_intervals() -> None:
     row = one(measured(10.0, 3.0), measured(20.0, 4.0))
     assert row.speed == 2.0 and row.verdict == "faster"
-    reach = math.hypot(3.0, 4.0, repeatability.PROCESSOR["inference"]) / 100
+    reach = math.hypot(3.0, 4.0, repeatability.ALONE * repeatability.PROCESSOR["inference"]) / 100
     assert row.low == pytest.approx(2 * math.exp(-reach)) and row.high == pytest.approx(2 * math.exp(reach)) and row.processes == 1
     assert one(measured(20.0), measured(10.0)).verdict == "slower"
 
 
 def test_what_lies_within_the_noise_is_the_same() -> None:
     assert one(measured(10.0, 3.0), measured(10.4, 3.0)).verdict == "same"
-    assert one(measured(10.0, 1.0), measured(11.5, 1.0)).verdict == "faster"
-    assert one(measured(10.0, 0.1), measured(10.7, 0.1)).verdict == "same"  # what two runs of the same differ by
+    assert one(measured(10.0, 1.0), measured(12.2, 1.0)).verdict == "faster"
+    assert one(measured(10.0, 0.1), measured(10.7, 0.1)).verdict == "unknown"  # what two runs of the same differ by
 
 
 def test_kinds_of_work_repeat_differently_well() -> None:
     def verdict(backend: str, **changes: Any) -> str:
-        return str(one(measured(10.0, 0.1, backend=backend, **changes), measured(11.3, 0.1, backend=backend, **changes)).verdict)
+        return str(one(measured(10.0, 0.1, backend=backend, **changes), measured(12.2, 0.1, backend=backend, **changes)).verdict)
 
     assert verdict("cpu") == "faster" and verdict("cpu", workload="memory_bandwidth", task="micro") == "unknown"
     assert verdict("cuda", workload="memory_bandwidth", task="micro") == "faster" and verdict("cuda", workload="launch") == "unknown"
@@ -67,14 +67,14 @@ def test_what_others_took_of_the_processor_is_what_a_run_may_lack() -> None:
 
 
 def test_a_run_that_was_disturbed_has_to_differ_by_more() -> None:
-    assert one(measured(10.0, 1.0), measured(10.8, 1.0, noisy="other processes took 40 % of the processor")).verdict == "same"
-    assert one(measured(10.0, 1.0, noisy="x"), measured(12.0, 1.0)).verdict == "faster"  # beyond both together
+    assert one(measured(10.0, 1.0), measured(12.0, 1.0, noisy="other processes took 40 % of the processor")).verdict == "unknown"
+    assert one(measured(10.0, 1.0, noisy="x"), measured(13.0, 1.0)).verdict == "faster"  # beyond both together
 
 
 def test_an_interval_that_holds_both_the_same_and_a_large_difference_tells_nothing() -> None:
     row = one(measured(10.0, 80.0), measured(18.4, 80.0))
     assert row.low < 1 < 1.84 < row.high and row.verdict == "unknown"
-    assert one(measured(10.0, 12.0), measured(10.0, 12.0)).verdict == "same"
+    assert one(measured(10.0, 8.0), measured(10.0, 8.0)).verdict == "same"
     assert one(measured(10.0, 17.0), measured(10.0, 17.0)).verdict == "unknown"
 
 
