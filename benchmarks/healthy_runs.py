@@ -2,7 +2,7 @@
 
     python benchmarks/healthy_runs.py --runs 100 --python ENV --python OTHER -- --device cpu
 
-Takes the environments in turns. Each alarm is a line as soon as it is known (with the report's path), and at the end stands for each kind of
+Takes the environments in turns. Each alarm is a line as soon as it is known (with the report's path); at the end stands for each kind of
 alarm the share of runs that had one, with its 95 % interval. Alarms: a result that is called wrong, or of a narrower type; a step that
 stopped answering; any other failure; memory that grows; a slow-down; steps of two speeds; a finding of severity error about computing or
 speed. Other work on the machine causes slow-downs and steps of two speeds, but no wrong results and no leaks. `--from FOLDER` counts in

@@ -17,6 +17,8 @@ FULL = (
 """How frameworks and our own watch say it; an 'illegal memory access' is another thing."""
 UNSEEN = Unknown("not probed")
 CONDITIONS = Conditions()
+REFERENCES = {"cpu float64": "float64 on the processor"}
+"""What a sentence calls a reference; others are words already."""
 
 
 def records(measurements: Sequence[Measurement], date: str = "", recalled: bool = False) -> list[dict[str, Any]]:
@@ -59,7 +61,7 @@ def _record(each: Measurement, all_of_them: Sequence[Measurement], date: str, re
         "training_by_inference": _by_inference(each, all_of_them), "mean_watts": energy.mean_watts if energy else UNSEEN,
         "joules_per_item": energy.joules_per_item if energy else UNSEEN, "memory_peak_bytes": _told(each.memory_peak_bytes),
         "correct": each.correctness.passed if each.correctness else UNSEEN,
-        "compared_with": each.correctness.compared_with if each.correctness else UNSEEN,
+        "compared_with": REFERENCES.get(each.correctness.compared_with, each.correctness.compared_with) if each.correctness else UNSEEN,
         "computed_in": each.correctness.computed_in if each.correctness else UNSEEN, "noisy": each.noisy,
         "memory_full": each.status == FAILED and any(word in reason for word in FULL),
         "all_failed": _all_failed(each, all_of_them),
