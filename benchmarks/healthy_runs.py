@@ -54,7 +54,7 @@ def one_run(python: str, words: list[str], path: Path) -> str:
     """What went wrong with the run itself; '' where it wrote its report."""
     command = [sys.executable, "-m", "gpudoctor", "validate", "--format", "json", "-q", "-o", str(path), "--python", python, *words]
     ran = subprocess.run(command, check=False, capture_output=True, text=True, timeout=LIMIT)
-    return "" if path.exists() and ran.returncode in (0, 1) else f"exit status {ran.returncode}: {ran.stderr.strip()[-300:]}"
+    return "" if path.exists() and ran.returncode in (0, 1, 4) else f"exit status {ran.returncode}: {ran.stderr.strip()[-300:]}"
 
 
 def told(path: Path) -> tuple[set[str], int]:
@@ -80,7 +80,7 @@ def main() -> int:
         parser.error("--python ENV: at least one environment to measure in")
     folder = given.there or given.folder
     folder.mkdir(parents=True, exist_ok=True)
-    runs, rows, counted = 0, 0, Counter[str]()
+    runs, rows, empty, counted = 0, 0, 0, Counter[str]()
     for number in range(given.runs if given.there is None else 0):
         python, path = given.python[number % len(given.python)], folder / f"run-{number + 1:03}.json"
         broken = one_run(python, given.words, path)
@@ -89,13 +89,14 @@ def main() -> int:
         )
         sys.stdout.flush()
         kinds, measured = ({"other failure"}, 0) if broken else told(path)
-        runs, rows = runs + 1, rows + measured
+        runs, rows, empty = runs + 1, rows + measured, empty + (not measured and not kinds)
         counted.update(kinds)
     for path in sorted(folder.glob("*.json")) if given.there is not None else ():
         kinds, measured = told(path)
-        runs, rows = runs + 1, rows + measured
+        runs, rows, empty = runs + 1, rows + measured, empty + (not measured and not kinds)
         counted.update(kinds)
-    sys.stdout.write(f"{runs} runs, {rows} rows\n")
+    sys.stdout.write(f"{runs - empty} runs, {rows} rows; {empty} more measured nothing in their time\n")
+    runs -= empty
     for kind in KINDS:
         low, high = wilson(counted[kind], runs) if runs else (0.0, 1.0)
         sys.stdout.write(f"{kind:14} in {counted[kind]:3} of {runs} runs, {max(100 * low, 0):.1f} to {100 * high:.1f} %\n")
