@@ -56,6 +56,8 @@ def test_each_trial_says_what_it_sets_and_reads_only_facts_that_there_are() -> N
         assert any(changes) != bool(trial.by_hand), trial.id
         assert trial.source and trial.date and trial.costs and trial.measures in ("step", "first"), trial.id
         assert trial.advice or trial.unset, trial.id
+        unread = set(trial.unread.split("; ")) - {""}
+        assert unread <= set(trial.source.split("; ")) and bool(trial.read) == (unread != set(trial.source.split("; "))), trial.id
         read = facts_of(trial.applies) | {name for text in (*trial.environment.values(), trial.advice) for name in fields_of(text)}
         read -= {"gpu.name"}  # of an item of gpus
         assert {name for name in read if name.startswith("trial.")} <= of_run, trial.id
