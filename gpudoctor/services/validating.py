@@ -38,10 +38,6 @@ RESERVE = 2.0
 OWN_WORK = 0.6
 """Seconds of a processor that the doctor itself takes, before and after: more by the clock where others are at work on it."""
 LONGEST_RESERVE = 15.0
-BEGINNING = 1.0
-"""Seconds: in less nothing begins."""
-IDLE = 20.0
-"""Seconds without any processor time after which a worker that computes on the processor hangs."""
 Progress = Callable[[str], None]
 
 
