@@ -177,6 +177,13 @@ def test_a_name_that_is_too_long_has_a_line_of_its_own() -> None:
     assert "resnet50 inference openvino by onnxruntime float32 b16" in lines and all(len(line) <= 80 for line in lines)
 
 
+def test_rows_whose_error_is_taken_from_a_table_are_counted_on_the_screen() -> None:
+    several = [in_processes([10.0, 10.1, 10.2, 9.9], batch=1), measured(5.0, batch=2)]
+    text = " ".join(comparison_text.render(comparison.compare(report(*several), report(*several))).split())
+    assert "Measured in one or two processes: 1 of 2 rows; how well such work repeats is taken from a table there." in text
+    assert "Measured in one or two" not in comparison_text.render(comparison.compare(report(several[0]), report(several[0])))
+
+
 def test_a_failure_on_one_side_is_told() -> None:
     failed = measured(1.0, status="failed", reason="wrong result", latency_ms=None)
     found = comparison.compare(report(failed), report(measured(2.0)))
