@@ -25,12 +25,13 @@ MOST = 300.0
 LEAST_PROCESSES = 3
 """Fewer do not show how far they lie apart."""
 TABLE_COUNTS = 2
-"""As many degrees of freedom as the table counts for beside measured processes: three or four that happen to agree prove little."""
+"""As many degrees of freedom as the table counts for beside measured processes: a few that happen to agree prove little."""
 ALONE = 2.0
 """Times what the table says, for one process: nothing shows whether its machine was as quiet as those of the table. Neighbours of a virtual
 machine with two cores made it one to six times as much."""
 LASTING = 0.125
-"""The part of the variance that all processes of a run share: a neighbour of a virtual machine that works for minutes."""
+"""The part of the variance that all processes of a run share: a neighbour of a virtual machine that works for minutes. With it 3 % of the
+rows of identical runs are called different even where the part is three times as large."""
 LEAST, LARGEST = 1e-12, 1e12
 """Milliseconds, and per cent: values beyond these are no real measurement."""
 

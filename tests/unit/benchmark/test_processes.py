@@ -31,7 +31,7 @@ def test_all_processes_together_sample_for_the_whole_duration() -> None:
     one = processes.first(job())
     others = [processes.further(one, number) for number in range(2, processes.MOST + 1)]
     assert one.duration == 3.0 and sum(each.duration for each in (one, *others)) == pytest.approx(6.0)
-    assert [each.process for each in others] == [2, 3, 4] and others[0].warm_up == processes.WARM_UP
+    assert [each.process for each in others] == [2, 3, 4, 5] and others[0].warm_up == processes.WARM_UP
     assert one.request()["verify"] and not others[0].request()["verify"] and others[0].words().endswith("on cpu, process 2")
 
 
@@ -52,14 +52,14 @@ def test_what_cannot_be_repeated_has_all_of_its_time_in_one_process(changes: dic
 
 def test_a_start_that_takes_long_is_made_less_often() -> None:
     one = processes.first(job())
-    assert [processes.count(one, each) for each in (4.0, 10.0, 11.0, 15.0, 16.0, 300.0)] == [3, 3, 2, 2, 0, 0]
-    assert processes.count(replace(one, duration=15.0), 20.0) == 3, "who asks for half a minute has it"
+    assert [processes.count(one, each) for each in (4.0, 7.5, 8.0, 10.0, 11.0, 15.0, 16.0, 300.0)] == [4, 4, 3, 3, 2, 2, 0, 0]
+    assert processes.count(replace(one, duration=15.0), 15.0) == 4, "who asks for half a minute has it"
 
 
 def test_the_estimate_counts_a_start_that_small_measurements_share_once() -> None:
     small = [processes.first(each) for each in plan(CPU, ValidateOptions(workloads=("matmul", "launch")))]
     alone = sum(processes.seconds([each], Budget()) for each in small)
-    assert processes.seconds(small, Budget()) == pytest.approx(alone - 3 * 2.5)
+    assert processes.seconds(small, Budget()) == pytest.approx(alone - 4 * 2.5)
     network = job("resnet18", duration=1.0)
     assert processes.seconds([replace(network, options={**network.options, "batch": 1})], Budget()) > 0
     assert seconds(processes.further(network, 2)) < seconds(network), "results are checked in the first process only"
