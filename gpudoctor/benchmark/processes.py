@@ -28,6 +28,8 @@ WARM_UP = 2.0
 """Seconds at most: the first process has shown how the work settles."""
 PATIENCE = 30.0
 """Seconds that the further processes of a row may take together, where its own time is not longer."""
+NOT_BEGUN = (None, "import")
+"""Stages of a worker that has nothing to do with its job yet."""
 DIFFER = 10.0
 """Per cent: a time that processes know no better is noisy."""
 
@@ -75,16 +77,18 @@ def seconds(jobs: Sequence[Job], budget: Budget) -> float:
 
 
 def joined(measured: Sequence[Measurement]) -> Measurement:
-    """One row of those that its processes made, in their order. A fault of a later one is the row's; what had no time is not counted."""
+    """One row of those that its processes made, in their order. A fault of a later one is the row's. One that had no time, or that did not
+    even begin (somebody deleted the environment), says nothing of the row."""
     one = measured[0]
     if one.status != OK or len(measured) < 2:
         return one
     for number, each in enumerate(measured[1:], 2):
-        if each.status == FAILED:
+        if each.status == FAILED and each.stage not in NOT_BEGUN:
             return replace(each, notes=(*each.notes, f"in process {number}; those before it found nothing wrong"))
+    notes = tuple(f"no further process: {each.reason}" for each in measured[1:] if each.status == FAILED)
     done = [each for each in measured if each.status == OK and each.latency_ms is not None]
     if len(done) < 2:
-        return one
+        return replace(one, notes=(*one.notes, *notes))
     conditions = _conditions([each.conditions for each in done])
     latency = _latency([each.latency_ms for each in done if each.latency_ms is not None])
     rates = [each.throughput.value for each in done if each.throughput is not None]
@@ -92,7 +96,7 @@ def joined(measured: Sequence[Measurement]) -> Measurement:
     return replace(
         one, latency_ms=latency, iterations=sum(each.iterations or 0 for each in done), conditions=conditions,
         throughput=Throughput(value=_middle(rates), unit=one.throughput.unit) if one.throughput is not None else None,
-        memory_peak_bytes=max(peaks, default=None), noisy=_noise(done, latency),
+        memory_peak_bytes=max(peaks, default=None), noisy=_noise(done, latency), notes=(*one.notes, *notes),
     )  # fmt: skip
 
 

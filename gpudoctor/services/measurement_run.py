@@ -139,7 +139,7 @@ class Run:
 
     def _further(self, number: int, within_budget: bool, end: float | None, caches: Caches) -> None:
         """The process with this number for each row that is worth it and has time for it: each row's are spread over the run so."""
-        rows = [row for row in self._alone if self.measurements[row.place].status == OK]
+        rows = [row for row in self._alone if {self.measurements[row.place].status, row.parts[-1].status} == {OK}]
         rows = [row for row in rows if number - 1 <= processes.count(row.job, row.seconds)]
         jobs = {id(job): (row, job) for row in rows for job in [processes.further(row.job, number)]}
         waiting = turns.in_order(_by_target(job for _, job in jobs.values()), within_budget)

@@ -81,9 +81,17 @@ def test_two_processes_keep_the_interval_within_one() -> None:
 
 def test_what_had_no_time_is_not_counted_and_a_fault_is() -> None:
     one, late = measured(10.0), measured(1.0, status=SKIPPED, reason="out of time")
-    assert processes.joined([one, late]) is one and processes.joined([one]) is one
-    bad = processes.joined([one, measured(10.0), replace(late, status=FAILED, reason="wrong result: the loss is not a number")])
+    assert processes.joined([one, late]) == one and processes.joined([one]) is one
+    bad = processes.joined([one, measured(10.0), replace(late, status=FAILED, stage="measure", reason="wrong result: NaN")])
     assert bad.status == FAILED and bad.notes == ("in process 3; those before it found nothing wrong",)
+
+
+def test_a_process_that_did_not_begin_is_no_fault_of_the_row() -> None:
+    one, gone = measured(10.0), measured(1.0, status=FAILED, stage=None, reason="the interpreter /env/bin/python is missing")
+    kept = processes.joined([one, gone])
+    assert kept.status == "ok" and kept.latency_ms == one.latency_ms
+    assert kept.notes == ("no further process: the interpreter /env/bin/python is missing",)
+    assert processes.joined([one, measured(10.0), gone]).notes == kept.notes
 
 
 def test_what_disturbed_most_processes_is_told_and_what_others_took_is_the_mean() -> None:

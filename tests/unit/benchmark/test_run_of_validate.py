@@ -257,6 +257,22 @@ def test_a_fault_of_a_later_process_is_the_fault_of_its_row(play: Any, monkeypat
     assert "in process 2; those before it found nothing wrong" in found.notes
 
 
+def test_an_environment_that_goes_away_costs_further_processes_and_no_row(play: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    play({}, 1.0)
+    good, gone = workers.ask, 0
+
+    def ask(host: Any, python: str, request: Mapping[str, Any], **more: Any) -> WorkerAnswer:
+        nonlocal gone
+        if not request.get("verify", True):
+            gone += 1
+            return WorkerAnswer(status=FAILED, reason="the interpreter /p is missing")
+        return good(host, python, request, **more)
+
+    monkeypatch.setattr(workers, "ask", ask)
+    (found,), _ = run([CPU], ValidateOptions(workloads=("matmul",)), None)
+    assert found.status == OK and "no further process: the interpreter /p is missing" in found.notes and gone == 1
+
+
 def test_devices_share_the_time(play: Any) -> None:
     play({}, 5.0)
     found, _ = run([XPU, CPU], ValidateOptions(), 50.0)
