@@ -336,6 +336,10 @@ class Budget(Struct):
         start = self.startups.get(_key(jobs[0].target), startup(jobs[0])) if jobs else 0.0
         return sum(self.expected(job) for job in jobs) - start * (len(jobs) - 1)
 
+    def guess(self, target: MeasurementTarget, flops: float) -> None:
+        """What a matrix product may reach there, until one was measured."""
+        self.flops = {_key(target): flops, **self.flops}
+
     def fits(self, job: Job, left: float | None) -> bool:
         return left is None or self.expected(job) <= left
 

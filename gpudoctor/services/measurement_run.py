@@ -32,6 +32,8 @@ from gpudoctor.system.local_host import LocalHost
 
 BEGINNING = 1.0
 """Seconds: in less nothing begins."""
+OF_PEAK = 0.6
+"""Of the peak of arithmetic by the data sheet, what a matrix product usually reaches."""
 IDLE = 20.0
 """Seconds without any processor time after which a worker that computes on the processor hangs."""
 
@@ -71,6 +73,8 @@ class Run:
 
     def all(self, targets: Sequence[MeasurementTarget], asked: ValidateOptions, seconds: float | None) -> list[str]:
         """Within `seconds`, shared between targets; says what was left out."""
+        if not asked.within_budget:  # a minute is shared by what was seen in it
+            self._guess(targets)
         waiting = _planned(targets, asked)
         end = None if seconds is None else time.monotonic() + seconds
         if self._watcher is not None:
@@ -84,6 +88,13 @@ class Run:
             for number in range(2, processes.MOST + 1):
                 self._further(number, asked.within_budget, end, caches)
         return replica_jobs.left_out(targets, asked)
+
+    def _guess(self, targets: Sequence[MeasurementTarget]) -> None:
+        """How fast they may be, by their data sheets and the processor's clock: what the announcement of a long run stands on."""
+        for target in targets:
+            peak = max((row.vector.get("fp32", 0.0) for row in peaks_of(self._host, self._facts, target)), default=0.0)
+            if peak > 0:
+                self._budget.guess(target, OF_PEAK * peak * 1e12)
 
     def against_the_processor(self) -> None:
         """What a processor can do at most is known when all was measured: the fastest of it."""
