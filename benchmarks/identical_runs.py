@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from gpudoctor.benchmark import comparison, repeatability
+from gpudoctor.model.comparison import LEAST_PROCESSES
 
 Z = 1.96
 Report = dict[str, Any]
@@ -83,7 +84,7 @@ def spreads(reports: Sequence[Report]) -> dict[str, tuple[float, float | None, f
             key = (kind, *(str(each[name]) for name in ("workload", "task", "framework", "device", "dtype", "batch")))
             runs.setdefault(key, []).append(math.log(each["latency_ms"]["median"]))
             table[kind] = repeatability.usual_percent(each)
-            if len(times := repeatability.processes(each)) >= repeatability.LEAST_PROCESSES:
+            if len(times := repeatability.processes(each)) >= LEAST_PROCESSES:
                 within.setdefault(kind, []).append(statistics.variance(map(math.log, times)))
     between: dict[str, list[float]] = {}
     for key, values in runs.items():

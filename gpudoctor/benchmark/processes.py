@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from gpudoctor.benchmark import job_plan
 from gpudoctor.benchmark.job_plan import Budget, Job
-from gpudoctor.benchmark.repeatability import LEAST_PROCESSES
 from gpudoctor.benchmark.significance import of_processes, student
+from gpudoctor.model.comparison import LEAST_PROCESSES
 from gpudoctor.model.measurement import FAILED, OK, Conditions, Latency, Measurement, Throughput
 
 MOST = 5

@@ -12,6 +12,7 @@ from typing import Any
 
 from gpudoctor.benchmark.significance import CERTAIN, Z975, Estimate, of_processes
 from gpudoctor.benchmark.worker_numbers import number_of, positive_number
+from gpudoctor.model.comparison import LEAST_PROCESSES
 
 PROCESSOR = {"launch": 15.0, "memory_bandwidth": 12.0, "files": 30.0, "matmul": 8.0, "training": 8.0, "inference": 8.0}
 """Per cent: half the 95 % interval of the ratio of two processes on a quiet machine, by workload, else by task. Threads share two cores
@@ -22,8 +23,6 @@ OTHERWISE = 10.0
 NOISY = 10.0
 """Of a run that says of itself that it was disturbed, without saying by how much."""
 MOST = 300.0
-LEAST_PROCESSES = 3
-"""Fewer do not show how far they lie apart."""
 TABLE_COUNTS = 2
 """As many degrees of freedom as the table counts for beside measured processes: a few that happen to agree prove little."""
 ALONE = 2.0

@@ -10,8 +10,6 @@ from gpudoctor.reporters.shared.layout import Line, Span, Terminal, hanging
 
 STYLES = {"faster": "good", "slower": "bad", "same": "dim", "unknown": "dim"}
 MOST = 20
-LEAST_PROCESSES = 3
-"""So many of a row show how far processes lie apart."""
 
 
 def render(found: Comparison, terminal: Terminal | None = None) -> str:
@@ -20,11 +18,8 @@ def render(found: Comparison, terminal: Terminal | None = None) -> str:
     lines: list[Line] = list(_rows(found, width))
     if found.speed is not None and len(found.rows) > 1:
         lines += [(), (Span(f"All together: {found.speed:.2f}x (geometric mean; above 1 is faster here)", "bold"),)]
-    single = sum(row.processes < LEAST_PROCESSES for row in found.rows)
-    if single:
-        which = "all of them" if single == len(found.rows) else f"{single} of {len(found.rows)} rows"
-        text = f"Measured in one or two processes: {which}; how well such work repeats is taken from a table there."
-        lines += [(), *hanging((), text, width, style="dim")]
+    if found.words:
+        lines += [(), *hanging((), found.words, width, style="dim")]
     for title, items in (("Broken on one side", found.broken), ("Only here", found.only_here), ("Only there", found.only_there)):
         if items:
             lines.append(())

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from gpudoctor.model.batch_pick import BatchPick
+from gpudoctor.model.comparison import LEAST_PROCESSES
 from gpudoctor.model.measurement import FAILED, OK, SKIPPED, Measurement
 from gpudoctor.model.report import Report
 from gpudoctor.reporters.measurement import course_text, replicas_text, side_by_side_text
@@ -29,8 +30,6 @@ CLOCK = {
     "preprocess": "preparing images", "host_to_device": "copies to the device", "compute": "computing",
     "device_to_host": "copies to the host",
 }  # fmt: skip
-LEAST_PROCESSES = 3
-"""So many show how far processes lie apart."""
 MOST_LATE = 4
 """Workloads of a framework that are named when there was no time for them."""
 LAYERS = ("compute", "performance")
