@@ -5,8 +5,8 @@
 Takes the environments in turns. Each alarm is a line as soon as it is known (with the report's path); at the end stands for each kind of
 alarm the share of runs that had one, with its 95 % interval. Alarms: a result that is called wrong, or of a narrower type; a step that
 stopped answering; any other failure; memory that grows; a slow-down; steps of two speeds; a finding of severity error about computing or
-speed. Other work on the machine causes slow-downs and steps of two speeds, but no wrong results and no leaks. `--from FOLDER` counts in
-reports that are there.
+speed. Other work on the machine causes slow-downs and steps of two speeds, which are counted by themselves; it causes no wrong results and
+no leaks. `--from FOLDER` counts in reports that are there.
 """
 
 from __future__ import annotations
@@ -25,7 +25,12 @@ from identical_runs import wilson
 
 from gpudoctor.model.measurement import FAILED, OK, Measurement
 
-KINDS = ("wrong result", "narrower type", "no answer", "other failure", "leak", "slow-down", "two speeds", "finding")
+BESIDE = "beside others: "
+"""Of a change of speed, where others took so much of the device that the row is noisy."""
+KINDS = (
+    "wrong result", "narrower type", "no answer", "other failure", "leak", "slow-down", "two speeds", "finding", f"{BESIDE}slow-down",
+    f"{BESIDE}two speeds",
+)  # fmt: skip
 BY_REASON = (("wrong result", "wrong result"), ("narrower precision", "narrower type"), ("no answer", "no answer"), ("no end", "no answer"))
 """How a reason of a failure holds what kind it is."""
 CONCERNS = {"leaks": "leak", "slows": "slow-down", "uneven": "two speeds"}
@@ -44,7 +49,9 @@ def alarms(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
             kind = next((kind for part, kind in BY_REASON if part in reason), "other failure")
             yield kind, f"{name}: {reason}"
         elif each.status == OK and each.course is not None and each.course.concern:
-            yield CONCERNS[each.course.concern], f"{name}: {'; '.join(each.course.words)}; {each.noisy or 'not noisy'}"
+            kind = CONCERNS[each.course.concern]
+            kind = f"{BESIDE}{kind}" if each.disturbed and kind != "leak" else kind
+            yield kind, f"{name}: {'; '.join(each.course.words)}; {each.noisy or 'not noisy'}"
     for finding in report["findings"]:
         if finding["layer"] in LAYERS and finding["severity"] == "error":
             yield "finding", f"{finding['id']}: {finding['title']}"
@@ -99,8 +106,8 @@ def main() -> int:
     runs -= empty
     for kind in KINDS:
         low, high = wilson(counted[kind], runs) if runs else (0.0, 1.0)
-        sys.stdout.write(f"{kind:14} in {counted[kind]:3} of {runs} runs, {max(100 * low, 0):.1f} to {100 * high:.1f} %\n")
-    return 1 if any(counted.values()) else 0
+        sys.stdout.write(f"{kind:25} in {counted[kind]:3} of {runs} runs, {max(100 * low, 0):.1f} to {100 * high:.1f} %\n")
+    return 1 if any(count for kind, count in counted.items() if not kind.startswith(BESIDE)) else 0
 
 
 if __name__ == "__main__":
