@@ -225,10 +225,10 @@ class Course(Struct, frozen=True, kw_only=True):
 
     @property
     def concern(self) -> str:
-        """What is wrong with it in a word, the worst first; '' where nothing is."""
+        """What is wrong with it in a word, the worst first; '' where nothing is. Where other programs took more and more, they slow it."""
         if self.growth is not None:
             return "leaks"
-        if self.slowdown is not None and self.slowdown >= SLOWER:
+        if self.slowdown is not None and self.slowdown >= SLOWER and not self.others_grew:
             return "slows"
         return "uneven" if self.rhythm is not None else ""
 
@@ -237,7 +237,7 @@ class Course(Struct, frozen=True, kw_only=True):
         """A sentence for each concern, with what was seen beside it."""
         found = [self.growth.words] if self.growth is not None else []
         if self.slowdown is not None and self.slowdown >= SLOWER:
-            beside = "".join(f", {words}" for words in self.beside())
+            beside = "".join(f", {words}" for words in self.beside()) + (", while other programs took more" if self.others_grew else "")
             found.append(f"a step takes {self.slowdown:.1f} times as long at the end as at the begin{beside}")
         if self.rhythm is not None:
             found.append(self.rhythm.words)
