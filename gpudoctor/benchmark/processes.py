@@ -40,9 +40,10 @@ def possible(job: Job) -> bool:
     return not (job.peers or compiles or job.workload.unit == "operators")
 
 
-def first(job: Job) -> Job:
-    """Half of the time, where others are to have the rest."""
-    return replace(job, duration=job.duration / 2) if possible(job) else job
+def first(job: Job, budget: Budget) -> Job:
+    """Half of the time, where others are expected to have the rest."""
+    half = replace(job, duration=job.duration / 2)
+    return half if count(half, budget.expected(further(half, 2))) else job
 
 
 def further(job: Job, number: int) -> Job:

@@ -75,7 +75,7 @@ class Run:
         """Within `seconds`, shared between targets; says what was left out."""
         if not asked.within_budget:  # a minute is shared by what was seen in it
             self._guess(targets)
-        waiting = _planned(targets, asked)
+        waiting = self._planned(targets, asked)
         end = None if seconds is None else time.monotonic() + seconds
         if self._watcher is not None:
             needed = self._needed(waiting)
@@ -123,7 +123,14 @@ class Run:
         """What the same without a budget would take, with all that was learnt of this machine; 0 where nothing was out of time."""
         if not any(each.out_of_time for each in self.measurements):
             return 0.0
-        return self._needed(_planned(targets, replace(asked, full=True, quick=False)), so_far=False)
+        return self._needed(self._planned(targets, replace(asked, full=True, quick=False)), so_far=False)
+
+    def _planned(self, targets: Sequence[MeasurementTarget], asked: ValidateOptions) -> list[Turn]:
+        """All turns of first processes. Without a minute to keep, a row's time is divided between its processes."""
+        plans = replica_jobs.plans(targets, asked)
+        if not asked.within_budget:
+            plans = [(target, [processes.first(job, self._budget) for job in jobs]) for target, jobs in plans]
+        return turns.in_order(plans, asked.within_budget)
 
     def _needed(self, waiting: Sequence[Turn], so_far: bool = True) -> float:
         """Seconds for what waits, and for the further processes of that and of what was measured `so_far`."""
@@ -346,14 +353,6 @@ class Run:
 def _idle(job: Job) -> float | None:
     """A worker that only waits for a program which measures takes no processor time, and neither may one that waits for a compiler."""
     return IDLE if job.target.on_processor and job.compile == "none" and not job.target.program else None
-
-
-def _planned(targets: Sequence[MeasurementTarget], asked: ValidateOptions) -> list[Turn]:
-    """All turns of first processes. Without a minute to keep, a row's time is divided between its processes."""
-    plans = replica_jobs.plans(targets, asked)
-    if not asked.within_budget:
-        plans = [(target, [processes.first(job) for job in jobs]) for target, jobs in plans]
-    return turns.in_order(plans, asked.within_budget)
 
 
 def _by_target(jobs: Iterable[Job]) -> list[tuple[MeasurementTarget, list[Job]]]:

@@ -28,7 +28,7 @@ def measured(median: float, **changes: Any) -> Measurement:
 
 
 def test_all_processes_together_sample_for_the_whole_duration() -> None:
-    one = processes.first(job())
+    one = processes.first(job(), Budget())
     others = [processes.further(one, number) for number in range(2, processes.MOST + 1)]
     assert one.duration == 3.0 and sum(each.duration for each in (one, *others)) == pytest.approx(6.0)
     assert [each.process for each in others] == [2, 3, 4, 5] and others[0].warm_up == processes.WARM_UP
@@ -46,18 +46,26 @@ def test_all_processes_together_sample_for_the_whole_duration() -> None:
 )
 def test_what_cannot_be_repeated_has_all_of_its_time_in_one_process(changes: dict[str, Any]) -> None:
     alone = job(**changes)
-    assert processes.first(alone).duration == 6.0 and processes.count(alone, 0.1) == 0
+    assert processes.first(alone, Budget()).duration == 6.0 and processes.count(alone, 0.1) == 0
     assert not processes.possible(job("operators"))
 
 
+def test_steps_of_many_seconds_have_all_of_the_time_in_one_process() -> None:
+    slow = job("vgg16", duration=3.0)
+    assert slow.task == "training" and processes.first(slow, Budget()).duration == 3.0
+    fast = Budget()
+    fast.guess(CPU, 5e13)
+    assert processes.first(slow, fast).duration == 1.5
+
+
 def test_a_start_that_takes_long_is_made_less_often() -> None:
-    one = processes.first(job())
+    one = processes.first(job(), Budget())
     assert [processes.count(one, each) for each in (4.0, 7.5, 8.0, 10.0, 11.0, 15.0, 16.0, 300.0)] == [4, 4, 3, 3, 2, 2, 0, 0]
     assert processes.count(replace(one, duration=15.0), 15.0) == 4, "who asks for half a minute has it"
 
 
 def test_the_estimate_counts_a_start_that_small_measurements_share_once() -> None:
-    small = [processes.first(each) for each in plan(CPU, ValidateOptions(workloads=("matmul", "launch")))]
+    small = [processes.first(each, Budget()) for each in plan(CPU, ValidateOptions(workloads=("matmul", "launch")))]
     alone = sum(processes.seconds([each], Budget()) for each in small)
     assert processes.seconds(small, Budget()) == pytest.approx(alone - 4 * 2.5)
     network = job("resnet18", duration=1.0)
