@@ -89,9 +89,12 @@ def _deviation(percent: float) -> float:
 
 
 def _disturbed(measurement: Mapping[str, Any]) -> float:
-    """What others took of a processor is what a run may lack: a share of it, at random, from run to run."""
+    """What others took of a processor is what a run may lack: a share of it, at random, from run to run. How far processes lie apart is no
+    disturbance: it is in their variance."""
     conditions = measurement.get("conditions")
-    share = conditions.get("others_share") if isinstance(conditions, Mapping) and measurement.get("backend") == "cpu" else None
-    if isinstance(share, int | float) and not isinstance(share, bool) and 0 < share <= 1:
+    seen = conditions if isinstance(conditions, Mapping) else {}
+    share = number_of(seen.get("others_share")) if measurement.get("backend") == "cpu" else None
+    if share is not None and 0 <= share <= 1:
         return _deviation(min(100 * share / max(1 - share, 0.1), MOST))
-    return _deviation(NOISY) if measurement.get("noisy") else 0.0
+    noisy = seen.get("others") or seen.get("throttled") if processes(measurement) else measurement.get("noisy")
+    return _deviation(NOISY) if noisy else 0.0

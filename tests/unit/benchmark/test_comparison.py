@@ -118,6 +118,18 @@ def test_processes_that_lie_apart_decide_and_not_the_steps_within_one() -> None:
     assert one(in_processes([11.0] * 4), in_processes([11.2] * 4)).verdict == "same", "four that agree by chance prove little"
 
 
+def test_processes_that_differ_are_no_disturbance_and_others_at_work_are() -> None:
+    def width(**changes: Any) -> float:
+        row = one(in_processes([10.0, 10.3, 9.9, 10.1], backend="cuda", **changes), in_processes([10.0, 10.3, 9.9, 10.1], backend="cuda"))
+        return float(row.high / row.low)
+
+    apart = "processes of the same work differ: the time is known within 12 % only"
+    assert width(noisy=apart) == width(noisy=apart, conditions={"others": "", "throttled": ""}) == width()
+    assert width(noisy="x", conditions={"throttled": "throttled by heat"}) > width() and width(conditions={"others": "python"}) > width()
+    idle = {"backend": "cpu", "conditions": {"others_share": 0.0}, "noisy": "the median is known within 6 % only"}
+    assert one(measured(10.0, 6.0, **idle), measured(10.0, 6.0)).high == one(measured(10.0, 6.0), measured(10.0, 6.0)).high
+
+
 def test_what_matters_to_nobody_is_the_same_however_sure_it_is() -> None:
     card = {"backend": "cuda", "workload": "x", "task": "inference"}
     assert one(in_processes([10.0] * 40, **card), in_processes([10.25] * 40, **card)).verdict == "same"
