@@ -14,7 +14,7 @@ from gpudoctor.benchmark.significance import CERTAIN, Z975, Estimate, of_process
 from gpudoctor.benchmark.worker_numbers import number_of, positive_number
 from gpudoctor.model.comparison import LEAST_PROCESSES
 
-PROCESSOR = {"launch": 15.0, "memory_bandwidth": 12.0, "files": 30.0, "matmul": 8.0, "training": 8.0, "inference": 8.0}
+PROCESSOR = {"launch": 15.0, "memory_bandwidth": 15.0, "files": 30.0, "matmul": 9.0, "training": 9.0, "inference": 11.0}
 """Per cent: half the 95 % interval of the ratio of two processes on a quiet machine, by workload, else by task. Threads share two cores
 with the system, and where pages lie decides on the bandwidth."""
 ACCELERATOR = {"launch": 12.0, "memory_bandwidth": 4.0, "host_to_device": 10.0, "device_to_host": 10.0, "files": 30.0, "matmul": 4.0,

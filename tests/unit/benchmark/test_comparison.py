@@ -44,17 +44,18 @@ def test_speed_is_the_time_there_by_the_time_here_with_both_intervals() -> None:
 
 
 def test_what_lies_within_the_noise_is_the_same() -> None:
-    assert one(measured(10.0, 3.0), measured(10.4, 3.0)).verdict == "same"
-    assert one(measured(10.0, 1.0), measured(12.2, 1.0)).verdict == "faster"
+    assert one(measured(10.0, 3.0, backend="cuda"), measured(10.4, 3.0, backend="cuda")).verdict == "same"
+    assert one(measured(10.0, 1.0), measured(13.0, 1.0)).verdict == "faster"
     assert one(measured(10.0, 0.1), measured(10.7, 0.1)).verdict == "unknown"  # what two runs of the same differ by
 
 
 def test_kinds_of_work_repeat_differently_well() -> None:
-    def verdict(backend: str, **changes: Any) -> str:
-        return str(one(measured(10.0, 0.1, backend=backend, **changes), measured(12.2, 0.1, backend=backend, **changes)).verdict)
+    def verdict(backend: str, there: float, **changes: Any) -> str:
+        return str(one(measured(10.0, 0.1, backend=backend, **changes), measured(there, 0.1, backend=backend, **changes)).verdict)
 
-    assert verdict("cpu") == "faster" and verdict("cpu", workload="memory_bandwidth", task="micro") == "unknown"
-    assert verdict("cuda", workload="memory_bandwidth", task="micro") == "faster" and verdict("cuda", workload="launch") == "unknown"
+    bandwidth = {"workload": "memory_bandwidth", "task": "micro"}
+    assert verdict("cpu", 12.9) == "faster" and verdict("cpu", 12.9, **bandwidth) == "unknown"
+    assert verdict("cuda", 12.2, **bandwidth) == "faster" and verdict("cuda", 12.2, workload="launch") == "unknown"
 
 
 def test_what_others_took_of_the_processor_is_what_a_run_may_lack() -> None:
@@ -74,7 +75,7 @@ def test_a_run_that_was_disturbed_has_to_differ_by_more() -> None:
 def test_an_interval_that_holds_both_the_same_and_a_large_difference_tells_nothing() -> None:
     row = one(measured(10.0, 80.0), measured(18.4, 80.0))
     assert row.low < 1 < 1.84 < row.high and row.verdict == "unknown"
-    assert one(measured(10.0, 8.0), measured(10.0, 8.0)).verdict == "same"
+    assert one(measured(10.0, 8.0, backend="cuda"), measured(10.0, 8.0, backend="cuda")).verdict == "same"
     assert one(measured(10.0, 17.0), measured(10.0, 17.0)).verdict == "unknown"
 
 
