@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from gpudoctor.benchmark import repeatability
-from gpudoctor.benchmark.significance import Ratio, discoveries, ratio
+from gpudoctor.benchmark.significance import Ratio, discoveries
 from gpudoctor.model.comparison import Comparison, ComparisonRow, Difference
 from gpudoctor.model.measurement import OUT_OF_TIME
 
@@ -113,15 +113,10 @@ def _work(measurement: Mapping[str, Any]) -> tuple[str, ...]:
 def _rows(pairs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> Iterator[ComparisonRow]:
     """A row for each pair that was measured on both sides. They are judged together: of twenty rows one would differ by chance."""
     timed = [pair for pair in pairs if all(repeatability.time_of(each) is not None for each in pair)]
-    ratios = [_ratio(one, other) for one, other in timed]
+    ratios = [repeatability.ratio_of_times(other, one) for one, other in timed]
     differ = iter(discoveries([found.chance(RELEVANT) for found in ratios if found is not None]))
     for (one, other), found in zip(timed, ratios, strict=True):
         yield _row(one, other, found, found is not None and next(differ))
-
-
-def _ratio(one: Mapping[str, Any], other: Mapping[str, Any]) -> Ratio | None:
-    here, there = repeatability.estimate(one), repeatability.estimate(other)
-    return ratio(there, here) if here is not None and there is not None else None
 
 
 def _row(one: Mapping[str, Any], other: Mapping[str, Any], found: Ratio | None, differs: bool) -> ComparisonRow:

@@ -1,7 +1,8 @@
 """How well a measured time repeats in another run of the same: the one place that decides. Pure.
 
 Where several processes measured it, they show how far processes lie apart. Where there was one, a table says how far they usually do. What
-other programs took of the machine comes on top: it may be otherwise in the next run. `benchmarks/identical_runs.py` measures all of it.
+other programs took of the machine comes on top, above all where they took more in one of two runs. `benchmarks/identical_runs.py` measures
+all of it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from gpudoctor.benchmark.significance import CERTAIN, Z975, Estimate, of_processes
+from gpudoctor.benchmark.significance import CERTAIN, Z975, Estimate, Ratio, of_processes, ratio
 from gpudoctor.benchmark.worker_numbers import number_of, positive_number
 from gpudoctor.model.comparison import LEAST_PROCESSES
 
@@ -22,7 +23,10 @@ ACCELERATOR = {"launch": 12.0, "memory_bandwidth": 4.0, "host_to_device": 10.0, 
 OTHERWISE = 10.0
 NOISY = 10.0
 """Of a run that says of itself that it was disturbed, without saying by how much."""
-MOST = 300.0
+MOST_LOST = 0.95
+"""Of a processor: a share beyond it is no measurement any more."""
+UNLIKE = 0.25
+"""Of what others took of a processor in a run, the part by which it may act otherwise on the next run, where they take as much."""
 TABLE_COUNTS = 2
 """As many degrees of freedom as the table counts for beside measured processes: a few that happen to agree prove little."""
 ALONE = 2.0
@@ -35,8 +39,18 @@ LEAST, LARGEST = 1e-12, 1e12
 """Milliseconds, and per cent: values beyond these are no real measurement."""
 
 
+def ratio_of_times(one: Mapping[str, Any], other: Mapping[str, Any]) -> Ratio | None:
+    """The time of `one` by that of `other`, measurements as JSON has them. None where one has no time, or nothing tells its error."""
+    first, second = estimate(one), estimate(other)
+    if first is None or second is None:
+        return None
+    lost = [_lost(each) for each in (one, other)]
+    reach = abs(lost[0] - lost[1]) + UNLIKE * max(lost)
+    return ratio(first, second, (reach / Z975) ** 2)
+
+
 def estimate(measurement: Mapping[str, Any]) -> Estimate | None:
-    """What a measurement, as JSON has it, says of its time; None where it has none, or nothing to tell its error from."""
+    """What a measurement says of its time, by itself."""
     latency = measurement.get("latency_ms")
     if measurement.get("status") != "ok" or not isinstance(latency, Mapping):
         return None
@@ -88,13 +102,23 @@ def _deviation(percent: float) -> float:
     return percent / 100 / Z975
 
 
+def _lost(measurement: Mapping[str, Any]) -> float:
+    """The logarithm of the factor by which others slowed work on a processor, at most: what they took of it was missing."""
+    share = _share(measurement)
+    return -math.log1p(-min(share, MOST_LOST)) if share is not None else 0.0
+
+
+def _share(measurement: Mapping[str, Any]) -> float | None:
+    conditions = measurement.get("conditions")
+    share = number_of(conditions.get("others_share")) if isinstance(conditions, Mapping) and measurement.get("backend") == "cpu" else None
+    return share if share is not None and 0 <= share <= 1 else None
+
+
 def _disturbed(measurement: Mapping[str, Any]) -> float:
-    """What others took of a processor is what a run may lack: a share of it, at random, from run to run. How far processes lie apart is no
-    disturbance: it is in their variance."""
+    """Of a run that others disturbed, nobody knows how much. How far processes lie apart is no disturbance: it is in their variance."""
     conditions = measurement.get("conditions")
     seen = conditions if isinstance(conditions, Mapping) else {}
-    share = number_of(seen.get("others_share")) if measurement.get("backend") == "cpu" else None
-    if share is not None and 0 <= share <= 1:
-        return _deviation(min(100 * share / max(1 - share, 0.1), MOST))
+    if _share(measurement) is not None:
+        return 0.0
     noisy = seen.get("others") or seen.get("throttled") if processes(measurement) else measurement.get("noisy")
     return _deviation(NOISY) if noisy else 0.0

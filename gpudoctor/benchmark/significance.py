@@ -82,12 +82,12 @@ def of_processes(times: Sequence[float]) -> Estimate:
     return Estimate(mean, sum((log - mean) ** 2 for log in logs) / (len(logs) - 1) / len(logs), len(logs) - 1)
 
 
-def ratio(first: Estimate, second: Estimate) -> Ratio:
-    """`first` by `second`, which are independent."""
-    whole, value = first.variance + second.variance, math.exp(first.log - second.log)
+def ratio(first: Estimate, second: Estimate, more: float = 0.0) -> Ratio:
+    """`first` by `second`, which are independent. `more`: variance of the logarithm that neither of them knows of."""
+    whole, value = first.variance + second.variance + more, math.exp(first.log - second.log)
     if whole <= 0:
         return Ratio(value, value, value)
-    freedom = whole**2 / sum(each.variance**2 / each.freedom for each in (first, second))
+    freedom = whole**2 / (sum(each.variance**2 / each.freedom for each in (first, second)) + more**2 / CERTAIN)
     error = math.sqrt(whole)
     reach = min(student(freedom) * error, WIDEST)
     return Ratio(value, value * math.exp(-reach), value * math.exp(reach), error, freedom)

@@ -67,6 +67,16 @@ def test_what_others_took_of_the_processor_is_what_a_run_may_lack() -> None:
     assert verdict(0.9, 10.0, 100.0) == "unknown"
 
 
+def test_two_runs_beside_as_much_other_work_are_compared_and_beside_more_they_are_not() -> None:
+    def verdict(here: float, there: float, slower: float) -> str:
+        shares = [{"conditions": {"others_share": share}} for share in (here, there)]
+        times = [10.0, 10.4, 9.8, 10.1, 9.9]
+        return str(one(in_processes([slower * time for time in times], **shares[0]), in_processes(times, **shares[1])).verdict)
+
+    assert verdict(0.5, 0.5, 2.0) == "slower" and verdict(0.5, 0.0, 2.0) == "unknown", "half of the processor was missing"
+    assert verdict(0.02, 0.01, 1.3) == "slower" and verdict(0.8, 0.8, 1.3) == "unknown"
+
+
 def test_a_run_that_was_disturbed_has_to_differ_by_more() -> None:
     assert one(measured(10.0, 1.0), measured(12.0, 1.0, noisy="other processes took 40 % of the processor")).verdict == "unknown"
     assert one(measured(10.0, 1.0, noisy="x"), measured(13.0, 1.0)).verdict == "faster"  # beyond both together
