@@ -18,7 +18,8 @@ NPUS = {"intel": ("0000:00:0b.0", "0x120000", "intel_vpu"), "amd": ("0000:c4:00.
 
 
 def with_npu(
-    name: str, vendor: str, ids: str, kernel: str, *, bound: bool = True, node: bool = True, log: str = "", groups: str = "", packages: tuple[str, ...] = (),
+    name: str, vendor: str, ids: str, kernel: str, *, bound: bool = True, node: bool = True, log: str = "", groups: str = "",
+    packages: tuple[str, ...] = (),
 ) -> Machine:  # fmt: skip
     """A laptop whose processor holds a GPU and an NPU. `bound`: a kernel driver has taken the NPU; `log`: the kernel's lines about it."""
     joined = groups or "1000(user),27(sudo),44(video),992(render)"
@@ -72,7 +73,8 @@ def mac_with(name: str, chip: str, system: str, *providers: str) -> Machine:
 
 
 NPU_MACHINES = (
-    intel("npu-meteor-lake-healthy", log=FIRMWARE + STARTED).environment_of(OPENVINO, openvino_lists("CPU", "GPU", "NPU", graph="compiled")),
+    intel("npu-meteor-lake-healthy", log=FIRMWARE + STARTED).environment_of(
+        OPENVINO, openvino_lists("CPU", "GPU", "NPU", graph="compiled")),
     intel("npu-lunar-lake-healthy", "8086:643e").environment_of(OPENVINO, openvino_lists("CPU", "GPU", "NPU", graph="compiled")),
     intel("npu-meteor-lake-nobody-uses-it", bound=False, installed=False, log="[    1.0] [drm] Initialized i915 1.6.0 for 0000:00:02.0\n")
     .environment_of({"torch": "2.8.0+xpu"}, {"torch": {**SEEN, "version": "2.8.0+xpu", "devices": [{"id": "xpu:0", "name": "Intel Arc"}]}}),
@@ -106,7 +108,8 @@ NPU_MACHINES = (
     Machine("windows-lunar-lake-openvino", platform="windows")
     .windows("Intel(R) Arc(TM) 140V GPU", "32.0.101.6734", "8086:64a0")
     .run(
-        "powershell", "-NoProfile", "-Command", "Get-CimInstance Win32_PnPEntity -Filter \"PNPClass='ComputeAccelerator'\" | ConvertTo-Json",
+        "powershell", "-NoProfile", "-Command",
+        "Get-CimInstance Win32_PnPEntity -Filter \"PNPClass='ComputeAccelerator'\" | ConvertTo-Json",
         out=json.dumps({"Name": "Intel(R) AI Boost", "PNPDeviceID": "PCI\\VEN_8086&DEV_643E&SUBSYS_00000000&REV_04", "Status": "OK"}),
     )
     .environment_of(OPENVINO, openvino_lists("CPU", "GPU", "NPU", graph="compiled")),
@@ -122,7 +125,9 @@ NPU_EXPECTED: dict[str, tuple[list[str], str, dict[str, str]]] = {
     "npu-lunar-lake-module-not-loaded": (["intel-npu-driver-not-bound"], "intel-npu/kernel-driver", {"intel-npu": "broken"}),
     "npu-meteor-lake-no-firmware": (["intel-npu-firmware-not-loaded"], "intel-npu/firmware", {"intel-npu": "broken"}),
     "npu-meteor-lake-not-in-render": (
-        ["npu-node-not-accessible", "render-node-not-accessible"], "openvino/device-node", {"intel-npu": "broken", "openvino": "broken"},
+        ["npu-node-not-accessible", "render-node-not-accessible"],
+        "openvino/device-node",
+        {"intel-npu": "broken", "openvino": "broken"},
     ),
     "npu-arrow-lake-graph-refused": (["intel-npu-graph-not-compiled"], "intel-npu/compute", {"intel-npu": "broken", "openvino": "ok"}),
     "npu-panther-lake-not-listed": ([], "", {"intel-npu": "incomplete"}),

@@ -26,6 +26,7 @@ ABILITIES = {
     "onnxruntime": ("inference", "micro"),
     "popart": ("inference", "micro"),
     "opencl": ("micro",),
+    "wgpu": ("micro",),
     "llama-cpp": ("inference",),
     "llama-bench": ("inference",),
 }
@@ -248,6 +249,8 @@ Volta, bfloat16 since Ampere; OpenVINO's own default on a GPU is float16."""
 def _dtypes(target: MeasurementTarget, workload: Workload, task: str, asked: ValidateOptions) -> Sequence[str]:
     if asked.dtypes:
         return asked.dtypes if workload.id != "files" else asked.dtypes[:1]
+    if target.framework == "wgpu":
+        return workload.dtypes[:1]
     if target.on_processor and workload.processor_dtype:
         return (workload.processor_dtype,)
     if target.on_processor and workload.dtypes[0] == "float16":

@@ -31,11 +31,11 @@ from gpudoctor.system.framework_child import Caches, one_line
 from gpudoctor.system.local_host import LocalHost
 
 BEGINNING = 1.0
-"""Seconds: in less nothing begins."""
+"""The least number of seconds for which a measurement is begun."""
 OF_PEAK = 0.6
 """Of the peak of arithmetic by the data sheet, what a matrix product usually reaches."""
 IDLE = 20.0
-"""Seconds without any processor time after which a worker that computes on the processor hangs."""
+"""A worker that computes on the processor counts as hung after this many seconds without any processor time."""
 
 
 class Row(Struct):
@@ -48,7 +48,7 @@ class Row(Struct):
 
 
 class Run:
-    """Measurements, one after another: two at once would measure each other."""
+    """Measurements, one after another, because two at once would disturb each other."""
 
     def __init__(self, host: LocalHost, facts: Facts, watcher: MeasurementListener | None) -> None:
         self._host, self._facts, self._watcher = host, facts, watcher
@@ -192,7 +192,7 @@ class Run:
             del self.measurements[count:], self._alone[alone:]
 
     def one(self, job: Job, caches: Caches, variables: Mapping[str, str] | None = None, limit: float | None = None) -> Measurement:
-        """One job in a worker of its own."""
+        """Carries out one job in a worker of its own."""
         self.in_turn((job,), caches, limit, variables)
         return self.measurements[-1]
 
@@ -297,7 +297,7 @@ class Run:
             self._watcher.ends(job, found)
 
     def together(self, job: Job, caches: Caches, limit: float | None = None) -> Measurement:
-        """Several workers that begin at once; the last of the measurements that come of it."""
+        """Runs several workers that begin at the same time; returns the last of their measurements."""
         pids: list[int | str] = [os.getpid()]
         watching = TeamWatching(self._host, self._facts, job.peers, pids)
         on_stage, patience = self._attended(job, watching), job_plan.hang_limit(job)
@@ -317,7 +317,7 @@ class Run:
         return measured[-1]
 
     def _attended(self, job: Job, watching: Watching | TeamWatching) -> Callable[[str, Mapping[str, Any]], None]:
-        """Tells the watcher that `job` begins; what comes back hears its stages, and watches the device while it measures."""
+        """Tells the watcher that `job` begins; returns the function that receives its stages, and watches the device while it measures."""
 
         def on_stage(stage: str, table: Mapping[str, Any]) -> None:
             if stage == "measure":
@@ -343,7 +343,8 @@ class Run:
         return measurement(one, answer, seen, joules, why_not, device, self._environment, each)
 
     def _most_addresses(self, job: Job) -> int | None:
-        """More than there is memory is refused to a processor's worker at once; libraries and the arenas of threads come on top."""
+        """The bytes of addresses for a worker on the processor: the free memory, and room for libraries and the arenas of threads. None
+        for other devices, whose drivers reserve more addresses than there is memory, and where the free memory is unknown."""
         if not job.target.on_processor:
             return None
         free, _ = free_memory(self._host)

@@ -36,7 +36,7 @@ from gpudoctor.system.local_host import LocalHost
 RESERVE = 2.0
 """Seconds of --quick that are kept for the report."""
 OWN_WORK = 0.6
-"""Seconds of a processor that the doctor itself takes, before and after: more by the clock where others are at work on it."""
+"""The processor seconds that gpudoctor itself takes before and after; on a busy machine they last longer."""
 LONGEST_RESERVE = 15.0
 Progress = Callable[[str], None]
 
@@ -52,17 +52,17 @@ class Validated(Struct, frozen=True, kw_only=True):
     report: Report
     targets: tuple[MeasurementTarget, ...]
     left_out: tuple[str, ...] = ()
-    """What was not measured, and why: a line each."""
+    """One line for each thing that was not measured, with the reason."""
     picks: tuple[BatchPick, ...] = ()
     """The largest batch for each network that --max-latency allows."""
     seconds: float = 0.0
     full_seconds: float = 0.0
-    """About what --full would take here; 0 where nothing was left out."""
+    """The estimated seconds of --full on this machine; 0 where nothing was left out."""
     not_kept: str = ""
-    """Why a later check will not know of it."""
+    """Why the measurements could not be saved for later checks; empty where they were."""
     broken: tuple[str, ...] = ()  # frameworks that cannot be imported, a line each
     interrupted: bool = False
-    """Somebody ended it: the report holds what was finished by then."""
+    """Whether a person interrupted the run; the report then holds the finished measurements."""
 
     @property
     def failed(self) -> bool:
@@ -70,7 +70,7 @@ class Validated(Struct, frozen=True, kw_only=True):
 
 
 def validate(request: ValidateRequest, progress: Progress | None = None, watcher: MeasurementListener | None = None) -> Validated:
-    """Raises services.checking.BAD_INPUT for what cannot be measured as asked."""
+    """Measures, and judges the results. Raises services.checking.BAD_INPUT where nothing can be measured as requested."""
     began = time.monotonic()
     try:
         job_plan.check(request.asked)

@@ -1,4 +1,4 @@
-"""What to ask the machine, one module per subject. `ALL` is the order in which they run."""
+"""The probes, one module for each subject. `ALL` is the order in which they run."""
 
 ALL = (
     "machine", "kernel", "environment", "wsl", "windows", "macos", "container", "user", "packages", "libraries",

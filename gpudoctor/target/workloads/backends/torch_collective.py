@@ -1,7 +1,8 @@
 """all_reduce over several processes of this machine, by message size: torch.distributed with nccl (rccl on ROCm), xccl, or gloo.
 
-The ranks meet in a file, so no port is opened for that. All do the same number of operations, which rank 0 says: a rank that stopped by its
-own clock would leave the others waiting. Bandwidth is that of the bus, as nccl-tests count it (barrier.bus_bytes).
+The ranks find each other by a file, so that no port is opened for that. All carry out the same number of operations, which rank 0
+decides: a rank that stopped by its own clock would leave the others waiting. The bandwidth is that of the bus, as nccl-tests define it
+(barrier.bus_bytes).
 """
 
 import datetime
@@ -21,7 +22,7 @@ from worker import Skipped, say
 LEAST, MOST = 10, 2000
 """The fewest and the most samples for one size of message."""
 CHECKED = 10007
-"""Elements, an odd number of them: chunks and alignment have something to get wrong."""
+"""The number of elements that are checked, an odd one, so that faults of chunks and alignment show."""
 
 
 def run(device, dtype, request, about):
@@ -41,9 +42,9 @@ def run(device, dtype, request, about):
     for number, count in enumerate(sizes):
         found.append(ring.measured(count, request.get("duration", 3.0) / len(sizes)))
         say("progress", iterations=number + 1, median_ms=timing.median(found[-1]["samples_us"]) / 1e3)
-    told = dict(about, outputs=outputs, sizes=found, collective=backend, includes=[], memory_peak_bytes=device.memory_peak())
+    result = dict(about, outputs=outputs, sizes=found, collective=backend, includes=[], memory_peak_bytes=device.memory_peak())
     dist.destroy_process_group()
-    return told
+    return result
 
 
 def joined(device, worker_group):
@@ -75,7 +76,7 @@ def _distributed():
 
 
 def backend_of(device):
-    """What torch calls the library that is made for these devices. RCCL goes by the name of nccl."""
+    """torch's name of the library for these devices; RCCL has the name nccl."""
     import torch.distributed as dist
 
     if device.kind == "cpu":
@@ -86,7 +87,7 @@ def backend_of(device):
         wanted, there = "xccl", getattr(dist, "is_xccl_available", lambda: False)()
         if not there:
             try:
-                importlib.import_module("oneccl_bindings_for_pytorch")  # before torch 2.8: a package of its own, with its own name
+                importlib.import_module("oneccl_bindings_for_pytorch")  # before torch 2.8 a package of its own has it, under its own name
             except ImportError:
                 pass
             else:
@@ -99,7 +100,7 @@ def backend_of(device):
 
 
 def _loopback():
-    """gloo looks its own address up by the machine's name, which need not resolve; all ranks are here."""
+    """Lets gloo use the loopback interface: it would look up the name of the machine, which need not resolve, and all ranks are local."""
     if sys.platform.startswith("linux") and os.path.exists("/sys/class/net/lo"):
         os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
     elif sys.platform == "darwin":
@@ -111,7 +112,7 @@ class Ring:
         self.dist, self.device, self.dtype, self.rank, self.size = dist, device, dtype, rank, size
 
     def numbers(self, count):
-        """The same for all ranks, from -1 to 1."""
+        """`count` numbers from -1 to 1, the same for all ranks."""
         once = torch.tensor(list(weights.table()[: min(count, weights.LENGTH)]), dtype=torch.float32)
         return once.repeat(-(-count // len(once)))[:count].to(self.dtype).to(self.device.torch_device)
 
@@ -123,7 +124,7 @@ class Ring:
         self.device.sync()
 
     def verify(self):
-        """Rank r holds r + 1 times the numbers: their sum is known."""
+        """Compares a sum that is known, because rank r holds r + 1 times the numbers."""
         mine = self.numbers(CHECKED)
         right = mine.double().cpu() * (self.size * (self.size + 1) // 2)
         found = self.reduce(mine * (self.rank + 1))
@@ -131,7 +132,7 @@ class Ring:
         return [torch_correctness.compared("all_reduce", found, right, torch_correctness.sum_tolerance(self.dtype, self.size))]
 
     def measured(self, size_bytes, seconds):
-        """Samples of one message size; each begins when all ranks are there, and what the sums grew by is taken off in between."""
+        """The samples of one message size; each begins when all ranks are ready, and the numbers are scaled back in between."""
         tensor = self.numbers(max(1, size_bytes // torch.ones(1, dtype=self.dtype).element_size()))
         meeting = torch.zeros(1, device=self.device.torch_device)
         warm = timing.median([self._once(tensor, meeting, 1) for _ in range(3)])
@@ -159,7 +160,7 @@ class Ring:
         return took
 
     def _agreed(self, seconds, warm):
-        """(samples, operations of each), as rank 0 says."""
+        """(number of samples, operations of each), decided by rank 0."""
         repeat = barrier.operations_of_a_sample(warm, self.size)
         count = min(max(int(seconds / max(warm * repeat, 1e-6)), LEAST), MOST)
         said = torch.tensor([count, repeat], dtype=torch.int64, device=self.device.torch_device)
