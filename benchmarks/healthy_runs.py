@@ -4,7 +4,7 @@
 
 Takes the environments in turns. Each alarm is a line as soon as it is known (with the report's path); at the end stands for each kind of
 alarm the share of runs that had one, with its 95 % interval. Alarms: a result that is called wrong, or of a narrower type; a step that
-stopped answering; any other failure; memory that grows; a slow-down; steps of two speeds; a finding of severity error about computing or
+stopped answering; any other failure; memory that grows; a slow-down; steps of two speeds; a finding about computing or
 speed. Other work on the machine causes slow-downs and steps of two speeds, which are counted by themselves; it causes no wrong results and
 no leaks. `--from FOLDER` counts in reports that are there.
 """
@@ -53,7 +53,7 @@ def alarms(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
             kind = f"{BESIDE}{kind}" if each.disturbed and kind != "leak" else kind
             yield kind, f"{name}: {'; '.join(each.course.words)}; {each.noisy or 'not noisy'}"
     for finding in report["findings"]:
-        if finding["layer"] in LAYERS and finding["severity"] == "error":
+        if finding["layer"] in LAYERS and finding["severity"] != "info":
             yield "finding", f"{finding['id']}: {finding['title']}"
 
 

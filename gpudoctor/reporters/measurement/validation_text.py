@@ -195,6 +195,8 @@ def result_text(each: Measurement) -> str:
         return visible(each.correctness.computed_in or "WRONG")
     right = "right" if each.correctness is not None and each.correctness.passed else "timed"
     concern = each.course.concern if each.course is not None else ""
+    if concern == "slows" and each.course is not None and each.course.others_grew is None and each.disturbed:
+        concern = ""  # others took so much that it may be theirs
     return ", ".join(filter(None, (right, concern or ("noisy" if each.noisy else ""))))
 
 
