@@ -292,6 +292,19 @@ def test_faster_devices_take_less_and_more_work_takes_longer() -> None:
     assert hang_limit(resnet18) > 2 * seconds(resnet18)
 
 
+def test_a_data_sheet_says_how_long_a_run_may_take_until_something_was_measured() -> None:
+    (network,) = plan(CPU, ValidateOptions(workloads=("resnet50",), tasks=("training",)))
+    (matmul,) = plan(CPU, ValidateOptions(workloads=("matmul",), dtypes=("float32",)))
+    budget = Budget()
+    usual = budget.expected(network)
+    budget.guess(CPU, 5e11)
+    guessed = budget.expected(network)
+    assert guessed < usual / 3
+    budget.learn(matmul, seconds(matmul), 1e11)
+    budget.guess(CPU, 5e11)
+    assert guessed < budget.expected(network) < usual, "what was measured counts"
+
+
 def test_a_matrix_product_sets_the_pace_and_a_slow_machine_is_learnt() -> None:
     matmul, network = (
         plan(CPU, ValidateOptions(workloads=("matmul",)))[0],
