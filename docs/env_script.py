@@ -1,0 +1,204 @@
+"""Puts gpudoctor-env.py together from gpudoctor/envtext, and writes the tables that those modules take from probes and checks.
+
+`python docs/env_script.py` says whether the files are as the code makes them; `--write` writes them. A test compares the two.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import textwrap
+from collections.abc import Iterable, Iterator
+from importlib import resources
+from pathlib import Path
+
+from gpudoctor.facts import vocabulary
+from gpudoctor.facts.probes import dist_info, environment, frameworks, kernel_log, libraries
+from gpudoctor.knowledge.loader import load_catalogue
+from gpudoctor.model.check import Catalogue
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "gpudoctor" / "envtext"
+SCRIPT = ROOT / "gpudoctor-env.py"
+DERIVED = FOLDER / "derived.py"
+MODULES = ("questions", "derived", "inspecting", "kept", "cleaning", "environment_kind", "asking", "heading", "layout", "local_door", "env_script")
+"""In the order in which the script holds them."""
+SOURCES = ("gpudoctor.facts.probes", "gpudoctor.facts.derive", "gpudoctor.target.payloads")
+ROLES = {"failure", "complaint", "log"}
+HEAD = '''#!/usr/bin/env python3
+"""Says what GPUs, drivers and frameworks this machine and this Python have, for a bug report: at most 8 KB of text on standard output.
+
+    python gpudoctor-env.py            also: curl -sL URL | python -, or python -I gpudoctor-env.py
+
+It reads files and runs programs that only print; it changes nothing, needs no package, no root and no network, and ends within 20 seconds.
+Names of people, hosts, folders and projects, addresses, serial numbers and secrets do not leave: only known words and short numbers do.
+Python 3.8 and newer. Made by gpudoctor's docs/env_script.py from gpudoctor/envtext; to read its text: gpudoctor explain FILE
+"""
+from __future__ import annotations
+
+import sys
+
+if sys.path and not sys.flags.isolated and not getattr(sys.flags, "safe_path", False):
+    del sys.path[0]  # the folder of this file, or the current one: no module is imported from there
+'''
+
+
+# derived tables
+
+
+def words() -> list[str]:
+    """Words that may leave a machine: those of signatures of messages, of the probes' own texts and of the tables of devices."""
+    catalogue = load_catalogue(vocabulary.items())
+    found = set(_words(_texts_of_checks(catalogue)))
+    for package in SOURCES:
+        for file in resources.files(package).iterdir():
+            if file.name.endswith(".py"):
+                found |= set(_words(_constants(file.read_text(encoding="utf-8"))))
+    for file in resources.files("gpudoctor.data").iterdir():
+        if re.fullmatch(r"devices-\w+\.toml", file.name):
+            found |= set(_words([file.read_text(encoding="utf-8")]))
+    found |= set(_words([(FOLDER / "kept.py").read_text(encoding="utf-8"), (FOLDER / "questions.py").read_text(encoding="utf-8")]))
+    return sorted(_needed(found))
+
+
+def _texts_of_checks(catalogue: Catalogue) -> Iterator[str]:
+    for check in catalogue.checks:
+        for signature in check.signatures:
+            if ROLES & set(signature.roles):
+                yield from (literal for choices in signature.text for literal in choices)
+        for condition in (check.problem, check.applies, check.suspect):
+            yield repr(condition)
+
+
+def _constants(source: str) -> Iterator[str]:
+    tree = ast.parse(source)
+    documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documentation:
+            yield node.value
+
+
+def _words(texts: Iterable[str]) -> Iterator[str]:
+    for text in texts:
+        yield from (word.lower() for word in re.findall(r"[A-Za-z]{3,24}", text))
+
+
+def _needed(found: set[str]) -> set[str]:
+    """Without what follows from another word: its endings, and several words that are written as one."""
+    from gpudoctor.envtext.cleaning import SUFFIXES
+
+    plain = {word for word in found if not any(word.endswith(ending) and word[: -len(ending)] in found for ending in SUFFIXES)}
+    return {word for word in plain if len(word) < 14 or not _several(word, plain)}
+
+
+def _several(word: str, known: set[str], least: int = 4) -> bool:
+    """Whether it is made of words of the list, each of at least four letters."""
+    return any(
+        word[:at] in known and (word[at:] in known or _several(word[at:], known)) for at in range(least, len(word) - least + 1)
+    )
+
+
+def derived() -> str:
+    """The text of derived.py."""
+    names = sorted({owner for owners in frameworks.FRAMEWORKS.values() for owner in owners})
+    asked = sorted(set(re.findall(r"python\.distributions\.([a-z0-9-]+)", repr(load_catalogue(vocabulary.items())))))
+    distributions = rf"^(?:(?:{'|'.join(asked)})$|{dist_info.RELEVANT.pattern.lstrip('^')})"
+    listing = textwrap.fill(" ".join(words()), 138, break_long_words=False, break_on_hyphens=False)
+    return (
+        '"""Tables that docs/env_script.py takes from the probes and checks; not to be changed by hand."""\n\n'
+        "from __future__ import annotations\n\nimport re\n\n"
+        f"LIBRARIES = re.compile({_wrapped(libraries._INTERESTING.pattern)})\n"
+        f"KERNEL_LOG = re.compile({_wrapped(kernel_log._RELEVANT.pattern)}, re.IGNORECASE)\n"
+        f"DISTRIBUTIONS = re.compile({_wrapped(distributions)})\n"
+        f"FRAMEWORKS = {_table({name: list(owners) for name, owners in frameworks.FRAMEWORKS.items()})}\n"
+        f'VARIABLES = """\n{_filled(environment.RELEVANT)}\n""".split()\n'
+        f'VARIABLE_PREFIXES = """\n{_filled(environment.PREFIXES)}\n""".split()\n'
+        f'WORDS = frozenset(\n    """\n{listing}\n""".split()\n)\n'
+    ).replace("@names", " ".join(names))
+
+
+def _wrapped(pattern: str) -> str:
+    parts = textwrap.wrap(pattern, 110, break_on_hyphens=False, drop_whitespace=False)
+    return "\n" + "\n".join(f'    r"{part}"' if '"' not in part else f"    r'{part}'" for part in parts) + "\n"
+
+
+def _table(table: dict[str, list[str]]) -> str:
+    return "{\n" + "".join(f'    "{key}": """{" ".join(values)}""".split(),\n' for key, values in table.items()) + "}"
+
+
+def _filled(names: Iterable[str]) -> str:
+    return textwrap.fill(" ".join(names), 138, break_long_words=False, break_on_hyphens=False)
+
+
+# the script
+
+
+def script() -> str:
+    """The text of gpudoctor-env.py."""
+    imports: set[str] = set()
+    bodies: list[str] = []
+    owners: dict[str, str] = {}
+    for name in MODULES:
+        source = DERIVED_TEXT if name == "derived" and DERIVED_TEXT else (FOLDER / f"{name}.py").read_text(encoding="utf-8")
+        tree = ast.parse(source)
+        for node in tree.body:
+            for defined in _defined(node):
+                if owners.setdefault(defined, name) != name:
+                    raise SystemExit(f"{defined} is defined in {owners[defined]}.py and in {name}.py: give one of them another name")
+        bodies.append(_body(name, source, tree, imports))
+    return "\n".join([HEAD, "\n".join(sorted(imports)), *bodies, 'if __name__ == "__main__":\n    main()\n'])
+
+
+DERIVED_TEXT = ""
+
+
+def _defined(node: ast.stmt) -> list[str]:
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        return [node.name]
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    return [target.id for target in targets if isinstance(target, ast.Name)]
+
+
+def _body(name: str, source: str, tree: ast.Module, imports: set[str]) -> str:
+    """A module without its imports; its documentation becomes a comment."""
+    lines = source.splitlines()
+    dropped: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            ours = isinstance(node, ast.ImportFrom) and str(node.module).startswith("gpudoctor")
+            if ours or node in tree.body:
+                dropped |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+                if not ours and "__future__" not in lines[node.lineno - 1]:
+                    imports.add("\n".join(lines[node.lineno - 1 : node.end_lineno]))
+    documentation = tree.body[0]
+    dropped |= set(range(1, (documentation.end_lineno or 1) + 1))
+    if name == "inspecting":
+        payload = (ROOT / "gpudoctor" / "target" / "payloads" / "inspect_framework.py").read_text(encoding="utf-8")
+        imports.discard("from importlib import resources")
+        assert "'''" not in payload
+        rest = f"INSPECT = r'''{payload}'''"
+    else:
+        rest = "\n".join(line for number, line in enumerate(lines, 1) if number not in dropped)
+    rest = re.sub(r"  # (?:type: ignore\[[\w, -]+\]|fmt: skip|noqa: \w+)(?=\n|$)", "", rest)
+    title = textwrap.indent((ast.get_docstring(tree) or "").split("\n\n")[0], "# ")
+    return f"\n# {name}\n{title}\n\n{rest.strip()}\n" if name != "derived" else f"\n# {title[2:]}\n\n{rest.strip()}\n"
+
+
+def main() -> None:
+    write = "--write" in sys.argv[1:]
+    global DERIVED_TEXT
+    DERIVED_TEXT = derived()
+    wanted = {DERIVED: DERIVED_TEXT, SCRIPT: script()}
+    stale = [path for path, text in wanted.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    for path in stale:
+        if write:
+            path.write_text(wanted[path], encoding="utf-8")
+    names = ", ".join(str(path.relative_to(ROOT)) for path in stale)
+    if stale and not write:
+        raise SystemExit(f"{names}: not as the code makes them; run python docs/env_script.py --write")
+    print(f"{'wrote ' + names if stale else 'nothing to write'}; {SCRIPT.name}: {len(wanted[SCRIPT].encode())} bytes")
+
+
+if __name__ == "__main__":
+    main()

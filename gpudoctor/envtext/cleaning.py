@@ -1,0 +1,109 @@
+"""What may leave: words of a list and technical forms. Whatever is neither becomes `*`, so that no name has to be known to be left out.
+
+The list holds the words of gpudoctor's own checks, probes and tables (derived.py). The forms are short numbers, versions, PCI ids and
+addresses, and names that are made of such words.
+"""
+
+from __future__ import annotations
+
+import re
+
+from gpudoctor.envtext.derived import WORDS
+
+HIDDEN = "*"
+_SECRET = re.compile(r"(?i)((?:\w*(?:passw|passphrase|token|secret|api_?key|access_?key|credential|cookie)\w*)\s{0,3}[:=]\s{0,3})(\S+)")
+_BEARER = re.compile(r"(?i)\b(bearer|basic)\s+\S{6,}")
+_NUMBERS = re.compile(
+    r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"  # UUID
+    r"|\b(?:[0-9a-fA-F]{2}[:-]){5}[0-9a-fA-F]{2}\b"  # hardware address
+    r"|(?<![\w.:])(?:[0-9a-fA-F]{0,4}:){3,7}[0-9a-fA-F]{0,4}(?![\w.:])"  # IPv6
+    r"|(?<![\w.])(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?:25[0-5]|2[0-4]\d|1?\d?\d)){3}(?![\w.])"  # IPv4
+    r"|\+?\d{2,4}[ /-]\d{3,4}[ -]?\d{3,}"  # telephone
+)
+_ADDRESS = re.compile(r"\b[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]\b|\b[0-9a-fA-F]{4}:[0-9a-fA-F]{4}\b")
+_URL = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]{1,12}://\S+|\S+@\S*[A-Za-z]\S*")
+_PIECE = re.compile(r"[^\s/\\=,:;|()\[\]{}<>\"'`&?!#%$^*~]+")
+_RUN = re.compile(r"[A-Za-z]+|\d+|[^A-Za-z\d]+")
+_CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+SUFFIXES = ("s", "es", "ed", "d", "ing", "er", "ly")
+
+
+class Cleaner:
+    """`user` and `hosts`: what is private here although it may be a common word. `places`: folders and what is written for them."""
+
+    def __init__(self, user: str = "", hosts=(), places=()) -> None:  # type: ignore[no-untyped-def]
+        self._user = user if user not in ("root", "user", "") else ""
+        self._hosts = {part.lower() for host in hosts for part in (host, *host.split(".")) if len(part) > 2 and part != "localhost"}
+        self._places = sorted(((place, name) for place, name in places if len(place) > 1), key=lambda each: -len(each[0]))
+
+    def text(self, text: str) -> str:
+        """Words for people: each line cleaned, and no longer than a screen shows."""
+        return "\n".join(self.line(line[:1500]) for line in text.splitlines())
+
+    def line(self, line: str) -> str:
+        for place, name in self._places:
+            line = re.sub(re.escape(place) + r"(?![\w.-])", lambda _, name=name: name, line)
+        line = _SECRET.sub(r"\1" + HIDDEN, _BEARER.sub(HIDDEN, line))
+        kept, end = [], 0
+        for found in re.finditer(f"({_ADDRESS.pattern})|({_URL.pattern})|({_NUMBERS.pattern})", line):
+            kept += [self._pieces(line[end : found.start()]), found[1] or HIDDEN]
+            end = found.end()
+        whole = "".join([*kept, self._pieces(line[end:])])
+        return "".join(letter if letter.isprintable() or letter == "\t" else "?" for letter in re.sub(r"\*(?:[ ,]+\*)+", HIDDEN, whole))
+
+    def path(self, path: str) -> str:
+        return self.line(path)
+
+    def value(self, value):  # type: ignore[no-untyped-def]
+        """The same of anything that JSON can hold; numbers of a machine stay."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, (list, tuple)):
+            return [self.value(item) for item in value]
+        if isinstance(value, dict):
+            return {self.line(str(key)): self.value(item) for key, item in value.items()}
+        return value if isinstance(value, (bool, int, float)) or value is None else HIDDEN
+
+    def _pieces(self, text: str) -> str:
+        return _PIECE.sub(lambda found: self._piece(found[0]), text)
+
+    def _piece(self, piece: str) -> str:
+        bare = piece.strip("._-+")
+        if self._user and bare.lower() == self._user.lower():
+            return piece.replace(bare, "user")
+        return piece if self.allowed(bare) else piece.replace(bare, HIDDEN) if bare else piece
+
+    def allowed(self, piece: str) -> bool:
+        """Whether every part is a known word, a short number, or both in a form that devices and versions have."""
+        if len(piece) > 90 or not piece.isascii():
+            return False
+        if re.fullmatch(r"0x[0-9a-fA-F]{1,10}|[0-9a-f]{4}", piece):
+            return True
+        for part in re.split(r"[^A-Za-z\d]+", piece):
+            if part and not self._part(part):
+                return False
+        return True
+
+    def _part(self, part: str) -> bool:
+        low = part.lower()
+        if low in self._hosts or (self._user and low == self._user.lower()):
+            return False
+        if low in WORDS:
+            return True
+        runs = _RUN.findall(part)
+        if len(runs) > 3 and len(part) > 5 and not (low[:2] == "0x" or low.rstrip("0123456789") in WORDS):
+            return False
+        digits = sum(len(run) for run in runs if run.isdigit())
+        letters = [run for run in runs if run.isalpha()]
+        if digits > 7 or (digits > 4 and letters and not all(known(run) for run in letters)):
+            return False
+        return all(len(run) <= 2 or known(run) for run in letters)
+
+
+def known(word: str) -> bool:
+    """A word of the list, an ending of one, or several of them written as one (cudaErrorUnknown)."""
+    low = word.lower()
+    if low in WORDS or any(low.endswith(ending) and low[: -len(ending)] in WORDS for ending in SUFFIXES):
+        return True
+    parts = _CAMEL.findall(word)
+    return len(parts) > 1 and "".join(parts) == word and all(part.lower() in WORDS or len(part) == 1 for part in parts)
