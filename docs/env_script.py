@@ -14,7 +14,7 @@ from importlib import resources
 from pathlib import Path
 
 from gpudoctor.facts import vocabulary
-from gpudoctor.facts.probes import dist_info, environment, frameworks, kernel_log, libraries
+from gpudoctor.facts.probes import _ollama_service, dist_info, environment, frameworks, kernel_log, libraries, ollama
 from gpudoctor.knowledge.loader import load_catalogue
 from gpudoctor.model.check import Catalogue
 
@@ -25,6 +25,12 @@ DERIVED = FOLDER / "derived.py"
 MODULES = ("questions", "derived", "inspecting", "kept", "cleaning", "environment_kind", "asking", "heading", "layout", "local_door", "env_script")
 """In the order in which the script holds them."""
 SOURCES = ("gpudoctor.facts.probes", "gpudoctor.facts.derive", "gpudoctor.target.payloads")
+FURTHER = (
+    "pip", "amdsmi", "flashinfer-[a-z]+", "llama-cpp-python", "causal-conv1d", "mamba-ssm", "tensorrt[a-z0-9-]*", "ocl-icd[a-z-]*",
+    "khronos-opencl-icd-loader", "plaidml", "vulkan", "kp", "kompute", "taichi", "wgpu", "gpt4all", "comfyui[a-z-]*", "amd-[a-z0-9-]+",
+    "rocm-[a-z0-9-]+", "transformers", "diffusers", "peft",
+)  # fmt: skip
+"""Distributions that derivations look for and no pattern of a probe names."""
 ROLES = {"failure", "complaint", "log"}
 HEAD = '''#!/usr/bin/env python3
 """Says what GPUs, drivers and frameworks this machine and this Python have, for a bug report: at most 8 KB of text on standard output.
@@ -58,7 +64,8 @@ def words() -> list[str]:
     for file in resources.files("gpudoctor.data").iterdir():
         if re.fullmatch(r"devices-\w+\.toml", file.name):
             found |= set(_words([file.read_text(encoding="utf-8")]))
-    found |= set(_words([(FOLDER / "kept.py").read_text(encoding="utf-8"), (FOLDER / "questions.py").read_text(encoding="utf-8")]))
+    for name in ("kept", "questions", "heading", "layout"):
+        found |= set(_words(_constants((FOLDER / f"{name}.py").read_text(encoding="utf-8"))))
     return sorted(_needed(found))
 
 
@@ -89,21 +96,14 @@ def _needed(found: set[str]) -> set[str]:
     from gpudoctor.envtext.cleaning import SUFFIXES
 
     plain = {word for word in found if not any(word.endswith(ending) and word[: -len(ending)] in found for ending in SUFFIXES)}
-    return {word for word in plain if len(word) < 14 or not _several(word, plain)}
-
-
-def _several(word: str, known: set[str], least: int = 4) -> bool:
-    """Whether it is made of words of the list, each of at least four letters."""
-    return any(
-        word[:at] in known and (word[at:] in known or _several(word[at:], known)) for at in range(least, len(word) - least + 1)
-    )
+    return {word for word in plain if len(word) < 14}
 
 
 def derived() -> str:
     """The text of derived.py."""
     names = sorted({owner for owners in frameworks.FRAMEWORKS.values() for owner in owners})
     asked = sorted(set(re.findall(r"python\.distributions\.([a-z0-9-]+)", repr(load_catalogue(vocabulary.items())))))
-    distributions = rf"^(?:(?:{'|'.join(asked)})$|{dist_info.RELEVANT.pattern.lstrip('^')})"
+    distributions = rf"^(?:(?:{'|'.join([*asked, *FURTHER])})$|{dist_info.RELEVANT.pattern.lstrip('^')})"
     listing = textwrap.fill(" ".join(words()), 138, break_long_words=False, break_on_hyphens=False)
     return (
         '"""Tables that docs/env_script.py takes from the probes and checks; not to be changed by hand."""\n\n'
@@ -112,6 +112,7 @@ def derived() -> str:
         f"KERNEL_LOG = re.compile({_wrapped(kernel_log._RELEVANT.pattern)}, re.IGNORECASE)\n"
         f"DISTRIBUTIONS = re.compile({_wrapped(distributions)})\n"
         f"FRAMEWORKS = {_table({name: list(owners) for name, owners in frameworks.FRAMEWORKS.items()})}\n"
+        f"COMMANDS = {{\n    '@ollama-show': {_ollama_service.SHOW!r},\n    '@ollama-log': {ollama.JOURNAL!r},\n}}\n"
         f'VARIABLES = """\n{_filled(environment.RELEVANT)}\n""".split()\n'
         f'VARIABLE_PREFIXES = """\n{_filled(environment.PREFIXES)}\n""".split()\n'
         f'WORDS = frozenset(\n    """\n{listing}\n""".split()\n)\n'

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import fnmatch
+import posixpath
 import re
 import shlex
 import threading
 import time
 
+from gpudoctor.envtext.derived import COMMANDS
 from gpudoctor.envtext.kept import apk_packages, dpkg_packages, kept, kept_name, packages_in
-from gpudoctor.envtext.questions import LIBRARY_FOLDERS, QUESTIONS
+from gpudoctor.envtext.questions import COMFY_AT_HOME, COMFY_FOLDERS, LIBRARY_FOLDERS, QUESTIONS
 
+SYSTEMS = ("windows", "macos", "wsl")
 DISPLAY = ("0x03", "0x12", "0x0b40")
 DEVICES = "/sys/bus/pci/devices"
 MOST = 64
@@ -23,7 +26,8 @@ TOTAL = 20.0
 class Question:
     """One line of the table."""
 
-    def __init__(self, group: str, line: str) -> None:
+    def __init__(self, group: str, line: str, number: int = 0) -> None:
+        self.number = number
         said, _, keep = line.partition(" :: ")
         self.group, self.keep, self.line = group, keep.strip(), said.strip()
         self.verb, _, self.where = self.line.partition(" ")
@@ -33,7 +37,7 @@ class Question:
         if self.verb == "run":
             number, _, self.where = self.where.partition(" ")
             self.seconds = float(number)
-            self.commands = [tuple(shlex.split(part)) for part in self.where.split(" || ")]
+            self.commands = [tuple(COMMANDS.get(part) or shlex.split(part)) for part in self.where.split(" || ")]
 
 
 def questions() -> list:  # type: ignore[type-arg]
@@ -43,7 +47,7 @@ def questions() -> list:  # type: ignore[type-arg]
         if line.startswith("["):
             group = line[1 : line.index("]")]
         elif line.strip():
-            found.append(Question(group, line))
+            found.append(Question(group, line, len(found) + 1))
     return found
 
 
@@ -64,9 +68,10 @@ class Answers:
         self.troubles = {}  # type: dict[str, str]
         self.commands = {}  # type: dict[tuple, dict]
         self.missing = []  # type: list[str]
-        self.unasked = []  # type: list[str]
+        self.unasked = []  # type: list[object]
         self.packages = None  # type: tuple[tuple, dict] | None
         self.group_of = {}  # type: dict[object, str]
+        self.told = []  # type: list[str]
 
     def add(self, other: Answers) -> None:
         for name, value in vars(other).items():
@@ -114,18 +119,24 @@ class Asker:
         self._sets = {}  # type: dict[str, list[str]]
 
     def ask(self) -> Answers:
-        """All questions; those for which no time was left are said to be unasked."""
+        """All questions for this platform; those without an answer are kept by their number, or by the place that nothing is known of."""
         for question in questions():
-            if self.clock.left() < 0.2:
-                self.answers.unasked.append(f"{question.line} (out of time)")
+            if question.group in SYSTEMS and not self.is_system(question.group):
                 continue
             limit = min(question.seconds * max(1, len(question.commands)) + 0.5, self.clock.left())
-            found, why = guarded(limit, lambda question=question: self._one(question))
+            found, why = guarded(limit, lambda question=question: self._one(question)) if limit > 0.2 else (None, "out of time")
             if found is None:
-                self.answers.unasked.append(f"{question.line} ({why})")
+                self.answers.unasked.append(question.number)
+                self.answers.troubles[f"question {question.number}"] = why
             else:
                 self.answers.add(found)
         return self.answers
+
+    def is_system(self, name: str) -> bool:
+        """Whether the questions of a group are for this operating system."""
+        if name == "wsl":
+            return self.door.platform == "wsl2" or "microsoft" in self.door.read("/proc/sys/kernel/osrelease").text.lower()
+        return bool(self.door.platform == name)
 
     def _one(self, question: Question) -> Answers:
         found = Answers()
@@ -133,11 +144,15 @@ class Asker:
             self._run(question, found)
             return found
         paths, unknown = self.paths(question.where)
+        told = False
         for path in paths:
-            if not getattr(self, f"_{question.verb}")(path, question, found):
+            if getattr(self, f"_{question.verb}")(path, question, found):
+                told = True
+                found.told.append(path)
+            else:
                 unknown.append(path)
             found.group_of[path] = question.group
-        found.unasked += [f"{question.verb} {path}" for path in unknown]
+        found.unasked += unknown if told else [question.number] if unknown else []
         return found
 
     # what the table's places stand for
@@ -154,19 +169,23 @@ class Asker:
                     continue
                 deeper = []
                 for folder in here:
-                    names = [name for name in self.door.listdir(folder or "/") if fnmatch.fnmatchcase(name, part)][:MOST]
+                    names = [name for name in self.door.listdir(self._plain(folder or "/")) if fnmatch.fnmatchcase(name, part)][:MOST]
                     deeper += [f"{folder}/{name}" for name in names]
                     if not names and not self._known(folder or "/"):
                         unknown.append(f"{folder}/{part}")
                 here = deeper
             found += here
-        return [path[1:] if re.match(r"^/[A-Za-z]:", path) else path for path in dict.fromkeys(found)], unknown
+        return [self._plain(path) for path in dict.fromkeys(found)], unknown
+
+    def _plain(self, path: str) -> str:
+        path = posixpath.normpath(path)
+        return path[1:] if re.match(r"^/[A-Za-z]:", path) else path
 
     def _known(self, path: str) -> bool:
         return bool(self.door.exists(path) or self.door.knows(path))
 
     def _filled(self, where: str) -> str:
-        for name in re.findall(r"\{(gpu|home|prefix|site|path|lib|release)\}", where):
+        for name in re.findall(r"\{(gpu|home|prefix|site|path|lib|release|comfy)\}", where):
             if name not in self._sets:
                 self._sets[name] = getattr(self, f"_set_{name}")()
             where = where.replace("{%s}" % name, "{%s}" % ",".join(self._sets[name] or ["\0"]))
@@ -205,10 +224,14 @@ class Asker:
         release = self.door.read("/proc/sys/kernel/osrelease").text.strip()
         return [release] if release else []
 
+    def _set_comfy(self) -> list:  # type: ignore[type-arg]
+        places = [*COMFY_FOLDERS, *(f"{home}/{place}" for home in self._set_home() for place in COMFY_AT_HOME)]
+        return [place for place in places if self.door.exists(f"{place}/custom_nodes") or self.door.exists(f"{place}/main.py")][:2]
+
     # the verbs: each says whether the door could tell
 
     def _read(self, path: str, question: Question, found: Answers) -> bool:
-        said = self.door.read(path, limit=40_000_000)
+        said = self.door.read(path, limit=40_000_000 if question.keep in ("dpkg", "apk") else 1_000_000)
         if said.problem == "not-recorded":
             return False
         if said.problem and said.problem != "missing":
@@ -254,13 +277,19 @@ class Asker:
         return True
 
     def _run(self, question: Question, found: Answers) -> None:
+        unknown = False
         for argv in question.commands:
+            if "{" in argv[-1] and argv[0] == "ldd":
+                there = [path for path in self.paths(argv[-1])[0] if self.door.exists(path)]
+                argv = (*argv[:-1], *there[:1]) if there else ()
+            if not argv or ("ollama" in argv[-1] and argv[0] != "ollama" and not any(path.endswith("/ollama") for path in self.answers.there)):
+                continue
             said = self.door.run(argv, timeout=min(question.seconds, max(0.2, self.clock.left())))
             if said.missing:
                 found.missing.append(argv[0])
                 continue
             if said.not_recorded:
-                found.unasked.append(f"run {shlex.join(argv)}")
+                unknown = True
                 continue
             if argv[0] in ("dpkg-query", "rpm", "pacman"):
                 listed = packages_in(argv[0], said.stdout)
@@ -275,6 +304,9 @@ class Asker:
             found.group_of[argv] = question.group
             if (said.rc == 0 and (said.stdout.strip() or len(question.commands) == 1)) or said.timed_out:
                 return
+        if unknown and not found.commands:
+            found.unasked.append(question.number)
+
 
 
 def braces(text: str) -> list:  # type: ignore[type-arg]

@@ -20,7 +20,7 @@ _NUMBERS = re.compile(
     r"|(?<![\w.])(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?:25[0-5]|2[0-4]\d|1?\d?\d)){3}(?![\w.])"  # IPv4
     r"|\+?\d{2,4}[ /-]\d{3,4}[ -]?\d{3,}"  # telephone
 )
-_ADDRESS = re.compile(r"\b[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]\b|\b[0-9a-fA-F]{4}:[0-9a-fA-F]{4}\b")
+_ADDRESS = re.compile(r"(?<![\w.])\d{1,13}(?= ?(?:kB|[KMG]i?B|bytes)\b)|\b[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]\b|\b[0-9a-fA-F]{4}:[0-9a-fA-F]{4}\b")
 _URL = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]{1,12}://\S+|\S+@\S*[A-Za-z]\S*")
 _PIECE = re.compile(r"[^\s/\\=,:;|()\[\]{}<>\"'`&?!#%$^*~]+")
 _RUN = re.compile(r"[A-Za-z]+|\d+|[^A-Za-z\d]+")

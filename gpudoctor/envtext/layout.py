@@ -16,14 +16,14 @@ import shlex
 
 from gpudoctor.envtext.asking import titles
 from gpudoctor.envtext.cleaning import Cleaner
-from gpudoctor.envtext.derived import DISTRIBUTIONS, VARIABLE_PREFIXES, VARIABLES
+from gpudoctor.envtext.derived import COMMANDS, DISTRIBUTIONS, VARIABLE_PREFIXES, VARIABLES
 from gpudoctor.envtext.heading import Heading, compact, version_of
 from gpudoctor.envtext.questions import REVISION
 
 LIMIT = 8192
 BEGIN = f"gpudoctor-env {REVISION}: what was looked at and what was found; gpudoctor explain FILE reads it"
 END = "end of gpudoctor-env"
-CUTS = ("older log", "libraries", "programs", "packages", "log", "variables", "system", "runtimes", "drivers")
+CUTS = ("older log", "libraries", "log", "packages", "programs", "runtimes", "drivers", "system", "devices", "variables")
 """What is left out, in this order, where the text would be longer than its limit."""
 PRIVATE = ("USER", "HOME", "HOSTNAME", "LOGNAME", "SHELL", "DISPLAY", "LANG", "PWD")
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASS|AUTH|CREDENTIAL|ACCOUNT")
@@ -75,7 +75,9 @@ class _Writer:
         if "variables" not in left_out:
             body += ["-- Variables", *self._variables()]
         foot = [f"Not installed: {' '.join(dict.fromkeys(self.clean.line(name) for name in self.answers.missing))}"] if self.answers.missing else []
-        foot += [f"Not asked: {self.clean.line('; '.join(_folded(self.answers.unasked)))}"] if self.answers.unasked else []
+        ranges, places = _not_told(self.answers.unasked, self.answers.told)
+        foot += [f"Not told, of the questions of the table: {' '.join([*ranges, *map(self.clean.line, places)])}"] if ranges or places else []
+        foot += [f"unknown: {self.clean.line(f'{name}: {why}')}" for name, why in self.answers.troubles.items() if name.startswith("question ")]
         foot += [f"Left out, for want of room: {', '.join(left_out)}"] if left_out else []
         return "\n".join([self.clean.text(heading), "", BEGIN, *body, *foot, END, ""])
 
@@ -151,7 +153,8 @@ class _Writer:
             if self.answers.group_of.get(argv) != group:
                 continue
             ended = "no end" if said["timed_out"] else f"signal {said['signal']}" if said["signal"] is not None else f"exit {said['rc']}"
-            yield f"$ {shlex.join(argv)}" + ("" if said["rc"] == 0 else f" ({ended})")
+            name = next((name for name, words in COMMANDS.items() if tuple(words) == argv), shlex.join(map(self.clean.line, argv)))
+            yield f"$ {name}" + ("" if said["rc"] == 0 else f" ({ended})")
             lines = said["stdout"].rstrip().splitlines()
             if argv[0].endswith("ldconfig"):
                 lines = _by_folder(said["stdout"])
@@ -223,14 +226,23 @@ def _folder_lines(items: dict):  # type: ignore[no-untyped-def, type-arg]
             yield f"{folder}: {' '.join(row)}"
 
 
-def _folded(places: list) -> list:  # type: ignore[type-arg]
-    """The same places, those of one folder in one word."""
-    folders, others = {}, []  # type: dict[str, list[str]], list[str]
-    for place in places:
-        verb, _, path = place.partition(" ")
-        if path.startswith("/") and " " not in path and verb != "run":
-            folder, _, name = path.rpartition("/")
-            folders.setdefault(folder, []).append(name)
-        else:
-            others.append(place)
-    return [*(f"{folder}/{{{','.join(dict.fromkeys(names))}}}" for folder, names in folders.items()), *others]
+def _not_told(unasked: list, told: list) -> tuple:  # type: ignore[type-arg]
+    """Numbers of questions as ranges, and places: a folder stands for all that was asked below it."""
+    numbers = sorted(each for each in unasked if isinstance(each, int))
+    starts = [number for number in numbers if number - 1 not in numbers]
+    ends = [number for number in numbers if number + 1 not in numbers]
+    ranges = [f"{start}-{end}" if start != end else f"{start}" for start, end in zip(starts, ends)]
+    above = {parent for path in told for parent in _above(path)}
+    places = {}  # type: dict[str, list[str]]
+    for path in (each for each in unasked if isinstance(each, str)):
+        top = next((parent for parent in reversed(_above(path)) if parent not in above), path)
+        folder, _, name = top.rpartition("/")
+        if name not in places.setdefault(folder, []):
+            places[folder].append(name)
+    return ranges, [f"{folder}/{names[0] if len(names) == 1 else '{%s}' % ','.join(names)}" for folder, names in places.items()]
+
+
+def _above(path: str) -> list:  # type: ignore[type-arg]
+    """The path and its folders, the nearest first."""
+    parts = path.split("/")
+    return ["/".join(parts[:end]) for end in range(len(parts), 1, -1)]

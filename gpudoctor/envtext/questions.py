@@ -7,7 +7,8 @@ time limit in seconds; of commands on one line, separated by ` || `, the first t
 JSON keys that are kept. `*` stands for names, `{a,b}` for each of them, and these for folders of this machine:
 
 `{gpu}` PCI addresses of GPUs and accelerators, and of the bridges above them; `{home}`; `{prefix}` of the Python environment, `{site}` its
-packages; `{path}` folders of PATH; `{lib}` folders of shared libraries; `{release}` of the kernel.
+packages; `{path}` folders of PATH; `{lib}` folders of shared libraries; `{release}` of the kernel; `{comfy}` where ComfyUI lies.
+A command `@name` is one of derived.COMMANDS.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ LIBRARY_FOLDERS = (
     "/usr/lib/x86_64-linux-gnu/nvidia/current", "/usr/lib64/nvidia", "/usr/local/nvidia/lib64", "/usr/local/nvidia/lib",
     "/run/opengl-driver/lib",
 )  # fmt: skip
+COMFY_FOLDERS = ("/workspace/ComfyUI", "/opt/ComfyUI", "/app/ComfyUI", "/ComfyUI", "/comfyui", "C:/ComfyUI_windows_portable/ComfyUI", "C:/ComfyUI")
+COMFY_AT_HOME = ("ComfyUI", "comfy/ComfyUI", "Documents/ComfyUI", "ComfyUI_windows_portable/ComfyUI")
 QUESTIONS = r"""
 [devices] GPUs, the drivers that are bound to them, and device nodes
 list /sys/bus/pci/devices :: {gpu}
@@ -42,7 +45,6 @@ read /proc/driver/nvidia/gpus/*/information :: ^(Model|Bus Location|Device Minor
 list /sys/class/kfd/kfd/topology/nodes
 read /sys/class/kfd/kfd/topology/nodes/*/name
 read /sys/class/kfd/kfd/topology/nodes/*/properties :: ^(simd_count|vendor_id|device_id|location_id|domain|gfx_target_version) [^0]
-list /sys/class/kfd/kfd/proc :: ^$
 run 5 lspci -Dvmmnnk || lspci -nnk :: display
 [drivers] Drivers and what their tools say
 read /proc/sys/kernel/{osrelease,tainted}
@@ -60,8 +62,6 @@ read /proc/driver/nvidia/version
 run 8 nvidia-smi --query-gpu=index,name,uuid,pci.bus_id,driver_version,memory.total,compute_cap --format=csv,noheader,nounits
 run 8 nvidia-smi -q -x || nvidia-smi -q || nvidia-smi :: nvidia
 run 5 nvidia-smi -L
-run 5 /usr/lib/wsl/lib/nvidia-smi --query-gpu=index,name,uuid,pci.bus_id,driver_version,memory.total,compute_cap --format=csv,noheader,nounits
-run 5 /usr/lib/wsl/lib/nvidia-smi -L
 run 3 modinfo -F version nvidia
 run 3 modinfo -F license nvidia
 run 3 modprobe -n -v nvidia
@@ -93,7 +93,7 @@ list /etc/OpenCL/vendors
 read /etc/OpenCL/vendors/*.icd
 list /etc/vulkan/icd.d
 list {/usr/local,/usr,/run/opengl-driver}/share/vulkan/icd.d
-read {/etc,/usr/local/share,/usr/share,/run/opengl-driver/share}/vulkan/icd.d/*.json :: library_path|[{}]
+read {/etc,/usr/local/share,/usr/share,/run/opengl-driver/share}/vulkan/icd.d/*.json :: json ICD|library_path|api_version
 run 8 vulkaninfo --summary || vulkaninfo :: vulkaninfo
 run 8 sycl-ls
 there {lib}/{libze_intel_gpu.so.1,libze_intel_gpu.so,libze_intel_gpu_legacy1.so.1,libze_loader.so.1,libze_loader.so,libOpenCL.so.1,libcuda.so.1,libvulkan.so.1}
@@ -121,18 +121,16 @@ list /opt/{gc,graphcore,poplar,poplar_sdk} :: (?i)pop|enable
 list {home} :: (?i)^poplar
 list {home}/{graphcore,sdk,sdks,poplar_sdk} :: (?i)pop|enable
 list /{opt,opt/gc,opt/graphcore}/poplar*  :: (?i)pop|enable
-read {/etc,{home}/.}ipuof.conf.d/*.conf :: never
 list /etc/ipuof.conf.d
 run 5 ldconfig -p :: libraries
 [system] Operating system, container, memory
-read /etc/os-release :: ^(ID|ID_LIKE|NAME|PRETTY_NAME|VERSION_ID|VERSION_CODENAME)=
+read /etc/os-release :: ^(ID|ID_LIKE|NAME|PRETTY_NAME|VERSION_ID)=
 run 3 uname -a || uname -m :: uname
 run 3 systemd-detect-virt
 there /{.dockerenv,run/.containerenv,.singularity.d}
-read /proc/1/cgroup :: ^
+read /proc/1/cgroup :: kube|docker|libpod|containers|lxc
 read /proc/self/mountinfo :: mountinfo
 read /proc/mounts :: mounts
-run 3 df -P -k /mnt/c
 read /proc/cpuinfo :: cpuinfo
 read /proc/meminfo :: ^(MemTotal|MemAvailable|SwapTotal|SwapFree):
 read /sys/fs/cgroup/cpu.max
@@ -141,41 +139,74 @@ read /run/udev/data/+dmi:id :: ^E:MEMORY_(ARRAY_NUM_DEVICES|DEVICE_\d+_(SIZE|PRE
 read /proc/device-tree/model
 read /etc/nv_tegra_release :: ^# R
 there /dev/nvidia-uvm
+list /etc/ld.so.conf.d :: wsl|cuda|rocm|oneapi|nvidia|amdgpu|intel
+list /etc/cdi
+list /{var/run,run}/cdi
+[wsl] Windows Subsystem for Linux
+run 5 /usr/lib/wsl/lib/nvidia-smi --query-gpu=index,name,uuid,pci.bus_id,driver_version,memory.total,compute_cap --format=csv,noheader,nounits
+run 5 /usr/lib/wsl/lib/nvidia-smi -L
+run 3 df -P -k /mnt/c
 list /proc/sys/fs/binfmt_misc :: ^WSLInterop
 read /etc/wsl.conf :: (?i)^\[|^enabled
 list /usr/lib/wsl/lib
 list /usr/lib/wsl/drivers :: ^(nv|iigd|u0|amd)
-list /etc/ld.so.conf.d :: wsl|cuda|rocm|oneapi|nvidia|amdgpu|intel
 read /etc/ld.so.conf.d/*wsl*
-list /etc/cdi
-list /{var/run,run}/cdi
-run 4 cmd /c ver
 run 4 cmd.exe /c ver
+run 8 powershell.exe -NoProfile -Command 'Get-CimInstance Win32_VideoController | ConvertTo-Json' :: json Name|AdapterCompatibility|DriverVersion|AdapterRAM|PNPDeviceID|ConfigManagerErrorCode|Status|DriverDate
+[windows] Windows
+run 4 cmd /c ver
 run 8 powershell -NoProfile -Command 'Get-CimInstance Win32_OperatingSystem | Select-Object Caption,Version,BuildNumber,OSArchitecture | ConvertTo-Json'
 run 8 powershell -NoProfile -Command 'Get-CimInstance Win32_VideoController | ConvertTo-Json' :: json Name|AdapterCompatibility|DriverVersion|AdapterRAM|PNPDeviceID|ConfigManagerErrorCode|Status|DriverDate
-run 8 powershell.exe -NoProfile -Command 'Get-CimInstance Win32_VideoController | ConvertTo-Json' :: json Name|AdapterCompatibility|DriverVersion|AdapterRAM|PNPDeviceID|ConfigManagerErrorCode|Status|DriverDate
+[macos] macOS
 run 3 sw_vers
 run 3 sysctl -n hw.memsize
 run 3 sysctl -n machdep.cpu.brand_string
 run 3 sysctl -n sysctl.proc_translated
 run 8 system_profiler SPDisplaysDataType -json :: json SPDisplaysDataType|_name|sppci_model|sppci_cores|spdisplays_vendor|_?spdisplays_vram|spdisplays_mtlgpufamilysupport
+run 3 uname -m
 [packages] System packages that matter
 read /var/lib/dpkg/status :: dpkg
 run 8 dpkg-query -W '-f=${db:Status-Abbrev}\t${binary:Package}\t${Version}\n' || rpm -qa --queryformat '%{NAME} %{VERSION}-%{RELEASE} %{ARCH}\n' || pacman -Q :: packages
 read /lib/apk/db/installed :: apk
 [programs] Programs with a runtime of their own
 there {path}/{ollama,llama-server,llama-cli,llama-bench}
-there {path}/{conda,uv,sudo} :: never
+there {/usr/local/bin,/usr/bin,/bin,/opt/homebrew/bin,/home/linuxbrew/.linuxbrew/bin}/{ollama,llama-server,llama-cli,llama-bench}
 run 4 ollama --version
-run 3 systemctl show ollama.service --property=LoadState :: never
-read {home}/.config/comfy-cli/config.ini :: never
-there {/opt,/workspace,/app,/,{home}}/ComfyUI/main.py
-there {home}/comfy/ComfyUI/main.py
-read {site}/torch/version.py :: ^(__version__|debug|cuda|hip|xpu|git_version)
-read {site}/vllm-*.dist-info/METADATA :: ^(Metadata-Version|Name|Version|Requires-Python|Requires-Dist: (torch|flashinfer|xformers|triton|numpy|transformers|vllm)\S*)
-read {site}/vllm*.dist-info/entry_points.txt
-list {site} :: ^vllm\S*\.dist-info$
+run 4 @ollama-show
+run 5 @ollama-log
+run 3 id ollama :: groups
+read {/etc,/run,/usr/lib,/lib}/systemd/system/ollama.service :: ^(\[|(User|Group|SupplementaryGroups|DynamicUser|PrivateDevices|Device\w+|Environment)=)
+list {/usr/local,/usr}/lib/ollama
+list {/usr/local,/usr}/lib/ollama/{cuda*,rocm*,vulkan*,runners} :: ggml|^(cuda|rocm|vulkan)
+list {/usr/local,/usr}/lib/ollama/rocm*/rocblas/library :: ^TensileLibrary_lazy_gfx
+list {path} :: ^libggml
+list {path}/../lib :: ^libggml
+run 6 llama-server --list-devices || llama-cli --list-devices || llama-bench --list-devices
+run 4 llama-server --version || llama-cli --version || llama-bench --version
+run 4 ldd {path}/libggml-cuda.so
+run 4 ldd {path}/libggml-hip.so
+run 4 ldd {path}/libggml-vulkan.so
 list {site}/llama_cpp/lib :: ^lib(ggml|llama)
+there {comfy}/{main.py,comfy/cli_args.py,custom_nodes}
+read {comfy}/{comfyui_version.py,pyproject.toml,requirements.txt} :: ^(__version__|version|requires-python|comfyui-frontend-package)\s*=
+list {comfy} :: \.(bat|sh|ps1|cmd)$
+read {comfy}/*.sh :: main\.py
+list {comfy}/../ :: \.(bat|sh|ps1|cmd)$|^python_embeded$
+read {comfy}/../*.bat :: main\.py
+there {comfy}/../python_embeded/python.exe
+read {comfy}/{.venv,venv,../.venv,../venv}/pyvenv.cfg :: ^(version|version_info|uv) *=
+read {comfy}/../python_embeded/pyvenv.cfg :: ^version
+list {comfy}/../python_embeded :: ^python3\d+\.(_pth|dll|zip)$
+list {comfy}/{.venv,venv,../.venv,../venv}/lib/python3.*/site-packages :: ^(torch|pytorch|xformers|onnxruntime|comfyui|numpy-|triton|nvidia_|intel_extension)\S*(info|)$
+list {comfy}/../python_embeded/Lib/site-packages :: ^(torch|pytorch|xformers|onnxruntime|comfyui|numpy-|triton|nvidia_|intel_extension)\S*info$
+read {comfy}/{.venv,venv,../.venv,../venv}/lib/python3.*/site-packages/torch/version.py :: ^(__version__|debug|cuda|hip|xpu)
+read {comfy}/../python_embeded/Lib/site-packages/torch/version.py :: ^(__version__|debug|cuda|hip|xpu)
+list {comfy}/custom_nodes
+read {comfy}/custom_nodes/*/requirements.txt :: ^\s*(torch|torchvision|torchaudio|xformers|onnxruntime|torch-directml)\b
+list {site} :: ^vllm\S*\.dist-info$
+read {site}/vllm-*.dist-info/METADATA :: ^(Metadata-Version|Name|Version|Requires-Python|Requires-Dist: (torch|flashinfer|xformers|triton))
+read {site}/vllm*.dist-info/entry_points.txt
+read {site}/torch/version.py :: ^(__version__|debug|cuda|hip|xpu)
 [log] Kernel log: lines of GPU drivers
 run 5 dmesg || journalctl -k -b --no-pager -o short-monotonic :: log
 """

@@ -11,7 +11,8 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from gpudoctor.envtext.asking import Question, questions, titles
+from gpudoctor.envtext.asking import SYSTEMS, Asker, Clock, Question, braces, questions, titles
+from gpudoctor.envtext.derived import COMMANDS
 from gpudoctor.envtext.layout import END
 
 MARK = "gpudoctor-env "
@@ -86,7 +87,8 @@ class _Reader:
         self.python: dict[str, Any] = {}
         self.platform = "linux"
         self.left_out: set[str] = set()
-        self.unasked: list[str] = []
+        self.unasked: set[int] = set()
+        self.untold: list[str] = []
         self._groups: set[str] = set()
         self._first: dict[tuple[str, str], list[re.Match[str]]] = {}
 
@@ -134,14 +136,22 @@ class _Reader:
             self._packages(found[1], found[2])
         elif head.startswith("Not installed: "):
             self.missing |= set(head[15:].split())
-        elif head.startswith("Not asked: "):
-            self.unasked += list(_unfolded(self._here(head[11:])))
+        elif head.startswith("Not told, "):
+            self._not_told(self._here(head.partition(": ")[2]).split())
         elif head.startswith("Left out"):
             self.left_out |= {name.strip() for name in head.partition(": ")[2].split(",")}
         elif found := re.match(r"^([A-Za-z_]\w*)=(.*)$", head):
             self.variables[found[1]] = self._here(found[2])
         elif place := _FOLDER.match(self._here(head)):
             self._place(place, body)
+
+    def _not_told(self, words: Sequence[str]) -> None:
+        for word in words:
+            found = re.match(r"^(\d{1,4})(?:-(\d{1,4}))?$", word)
+            if found:
+                self.unasked |= set(range(int(found[1]), int(found[2] or found[1]) + 1))
+            else:
+                self.untold += braces(word)
 
     def _framework(self, name: str, said: str) -> None:
         try:
@@ -179,7 +189,7 @@ class _Reader:
         elif item["mode"] is not None:
             self._node(path, item["mode"])
         else:
-            self.modes.setdefault(path, {})
+            self.files.setdefault(path, "")
 
     def _node(self, path: str, said: str) -> None:
         found = re.match(r"^(\S+) ([^\s:]+):([^\s:]+) (\d+|\?):(\d+|\?) (open|closed|\?)$", said)
@@ -189,13 +199,14 @@ class _Reader:
             entry.update({key: int(value) for key, value in zip(("uid", "gid"), found.groups()[3:5], strict=True) if value != "?"})
             if found[6] != "?":
                 entry["may_open"] = found[6] == "open"
-        self.modes[path] = entry
+        if entry:
+            self.modes[path] = entry
         self.files.setdefault(path, "")
 
     def _command(self, head: str, body: list[str]) -> None:
         found = _COMMAND.match(head)
         try:
-            argv = shlex.split(found["argv"]) if found else []
+            argv = list(COMMANDS.get(found["argv"]) or shlex.split(self._here(found["argv"]))) if found else []
         except ValueError:
             return
         if found is None or not argv:
@@ -237,11 +248,10 @@ class _Reader:
         self._implied()
         commands = [*self.commands, *({"argv": list(argv), "missing": True} for argv in self._missing_commands())]
         machine = {"format": 1, "complete": True, "recorder": "gpudoctor-env.py", "title": "the text of gpudoctor-env.py", "platform": self.platform}
-        modes = {path: entry or {"mode": "?rwxr-xr-x", "owner": "root", "group": "root"} for path, entry in self.modes.items()}
         found = {
             "machine.toml": toml(machine), "absent.toml": toml({"paths": self._absent()}), "env.toml": toml(self.variables),
             "commands.jsonl": b"".join(json_line(entry) for entry in commands), "folders.toml": toml(self.folders),
-            "links.toml": toml(self.links), "modes.toml": toml(modes), "unreadable.toml": toml(self.troubles),
+            "links.toml": toml(self.links), "modes.toml": toml(self.modes), "unreadable.toml": toml(self.troubles),
         }  # fmt: skip
         if self.python:
             found["python.json"] = json_table(self.python)
@@ -261,28 +271,31 @@ class _Reader:
                         self.files.setdefault(f"{folder}/{name}", "")
 
     def _asked(self) -> Iterator[Question]:
-        return (question for question in questions() if question.group not in self.left_out)
+        shown = _Shown(self)
+        asker = Asker(shown, Clock())
+        return (
+            question for question in questions()
+            if question.group not in self.left_out and question.number not in self.unasked
+            and (question.group not in SYSTEMS or asker.is_system(question.group))
+        )  # fmt: skip
 
     def _missing_commands(self) -> Iterator[tuple[str, ...]]:
         said = {tuple(entry["argv"]) for entry in self.commands}
-        for question in questions():
+        for question in self._asked():
             for argv in question.commands:
                 if argv[0] in self.missing and argv not in said:
                     yield argv
 
     def _absent(self) -> list[str]:
         """Paths that were asked for and are not shown."""
-        from gpudoctor.envtext.asking import Asker, Clock
-
         shown = {*self.files, *self.links, *self.modes, *self.troubles, *self.folders}
         asker = Asker(_Shown(self), Clock())
-        unasked = [place for place in self.unasked if not place.startswith("run ")]
         found: dict[str, None] = {}
         for question in self._asked():
             if question.verb == "run" or question.keep == "never":
                 continue
             for path in asker.paths(question.where)[0]:
-                if path not in shown and not any(path == place or path.startswith(f"{place}/") for place in unasked):
+                if path not in shown and not any(path == place or path.startswith(f"{place}/") for place in self.untold):
                     if not any(other.startswith(f"{path}/") for other in shown):
                         found[path] = None
         return list(found)
@@ -300,9 +313,10 @@ class _Shown:
         return sorted(inside | set(self._reader.folders.get(path, ())))
 
     def exists(self, path: str) -> bool:
-        return True
+        return any(other == path or other.startswith(f"{path}/") for other in (*self._reader.files, *self._reader.folders))
 
-    knows = exists
+    def knows(self, path: str) -> bool:
+        return True
 
     def read(self, path: str, limit: int = 0) -> Any:
         from gpudoctor.envtext.local_door import Said
@@ -358,15 +372,6 @@ def _unquoted(text: str) -> str:
         except ValueError:
             return text
     return text
-
-
-def _unfolded(said: str) -> Iterator[str]:
-    for place in said.split("; "):
-        found = re.match(r"^(/.*)/\{(.*)\}$", place)
-        if found:
-            yield from (f"{found[1]}/{name}" for name in found[2].split(","))
-        else:
-            yield place
 
 
 def _parents(path: str) -> list[str]:
