@@ -61,7 +61,7 @@ link /dev/dri/by-path/*
 there /dev/accel/accel0
 run 3 id :: groups
 read /etc/group :: ^(video|render|docker|sgx|kvm|plugdev|ipu|poplar|nvidia\w*|vglusers|rocm|kfd):
-read /proc/driver/nvidia/gpus/*/information :: ^(Model|Bus Location|Device Minor|GPU Excluded)
+read /proc/driver/nvidia/gpus/*/information :: ^Device Minor
 list /sys/class/kfd/kfd/topology/nodes
 read /sys/class/kfd/kfd/topology/nodes/*/name
 read /sys/class/kfd/kfd/topology/nodes/*/properties :: ^(simd_count|vendor_id|device_id|location_id|domain|gfx_target_version) [^0]
@@ -70,18 +70,18 @@ run 5 lspci -Dvmmnnk || lspci -nnk :: display
 read /proc/sys/kernel/{osrelease,tainted}
 read /proc/cmdline :: words i915|xe\.|amdgpu|radeon|nvidia|nouveau|nomodeset|iommu|pci=|pcie|blacklist|module|ipu|lockdown|efifb|simpledrm|vfio|modeset|hugepage
 read /sys/kernel/security/lockdown
-read /proc/modules :: modules
 list /sys/module :: modules
-there /sys/module/{nvidia,nvidia_uvm,nvidia_drm,nvidia_modeset,nouveau,amdgpu,radeon,i915,xe,ipu_driver,virtio-pci}/initstate
+read /proc/modules :: modules
+else there /sys/module/{nvidia,nvidia_uvm,nvidia_drm,nouveau,amdgpu,radeon,i915,xe,ipu_driver,virtio-pci}/initstate
+else run 4 lsmod :: modules
 read /sys/module/{nvidia,amdgpu,ipu_driver}/version
 read /sys/module/{i915,xe}/parameters/force_probe
 read /sys/module/ttm/parameters/pages_limit
-run 4 lsmod :: modules
 run 3 mokutil --sb-state
 read /proc/driver/nvidia/version
 run 8 nvidia-smi --query-gpu=index,name,uuid,pci.bus_id,driver_version,memory.total,compute_cap --format=csv,noheader,nounits
 run 8 nvidia-smi -q -x || nvidia-smi -q || nvidia-smi :: nvidia
-run 5 nvidia-smi -L
+else run 5 nvidia-smi -L
 run 3 modinfo -F version nvidia
 run 3 modinfo -F license nvidia
 run 3 modprobe -n -v nvidia
@@ -217,8 +217,8 @@ there {comfy}/../python_embeded/python.exe
 read {comfy}/{.venv,venv,../.venv,../venv}/pyvenv.cfg :: ^(version|version_info|uv) *=
 read {comfy}/../python_embeded/pyvenv.cfg :: ^version
 list {comfy}/../python_embeded :: ^python3\d+\.(_pth|dll|zip)$
-list {comfy}/{.venv,venv,../.venv,../venv}/lib/python3.*/site-packages :: ^(torch|pytorch|xformers|onnxruntime|comfyui|numpy-|triton|nvidia_|intel_extension)\S*(info|)$
-list {comfy}/../python_embeded/Lib/site-packages :: ^(torch|pytorch|xformers|onnxruntime|comfyui|numpy-|triton|nvidia_|intel_extension)\S*info$
+list {comfy}/{.venv,venv,../.venv,../venv}/lib/python3.*/site-packages :: ^(torch|pytorch|xformers|onnxruntime|comfyui|numpy-|triton|nvidia_|intel_extension|pip-)
+list {comfy}/../python_embeded/Lib/site-packages :: ^(torch|pytorch|xformers|onnxruntime|comfyui|numpy-|triton|nvidia_|intel_extension|pip-)
 read {comfy}/{.venv,venv,../.venv,../venv}/lib/python3.*/site-packages/torch/version.py :: ^(__version__|debug|cuda|hip|xpu)
 read {comfy}/../python_embeded/Lib/site-packages/torch/version.py :: ^(__version__|debug|cuda|hip|xpu)
 list {comfy}/custom_nodes
@@ -300,81 +300,82 @@ ailed aimdo aio aiter akmod alarm alchemist alder algo algorithm alias alignment
 allocator allow allreduce almalinux almost alone alongside alpaca alpine already also alteracl alternate although always amber amd amdgcn
 amdgpu amdhip amdhsa amdocl amdrocm amdsmi amdttm amdvlk amdxc amdxdna among amount amp ampere amx amzn anaconda aname ancdata anchormode
 and announced anomalies anonymous another answer antivirus anv any anyitem anyway aotriton aperture apex api apiversion apk apollo apos
-app appdata appear apple application applied applylayer appropriate apptainer apt apu arc arch architecture are arg argument arithmetic
-arm armv array arrayfire arrived arrow asahi ascend asic aside asimd ask aspect assert assertion assign assignment assistant associated
-ast async ated aten atidxx ation atl atom atomic ats attach attempted attempting attention attn attr attribute audio aur auth authenticamd
-auto autoawq autocast autoconf autogptq autoinstall automatic automatically autoreport autotun autotune auxiliary availabe available avc
-average avoids avx awaited awq aws axes azure bac back backend backports backward bactivate bad baddbmm baea balancing bamd bandwidth bar
-barcelo bare barrier base basekit basic bat batch battlemage bazzite bbar bbswitch bconda bcs bda bdb bdf bdist bdrm bdxg because become
-beegfs been before begin beignet being belong bench benchmark berror beside best between bfc bfcarena bfloat bgid bguc bhuc bias
-bidirectional bigdl billions bin binaries binary binfmt bios biris bit bitaccess bitindexmath bitsandbytes bjetson bkfd black blacklist
-blackwell blas ble blob block blockwise blue bluefin bmodule bnomodeset bnot bnxt board bochs bool boolean boom boost boot bootrom
-bootstrap bootstrapping both bound boxes bpip bprocessor brake branch brand breaks bring broadcast broadcom broadwell broken brought
-broxton bsize bsod buffer bufferindex bug build buildhip buildkit buildnumber built builtin bumblebee bundle bus busbw busy but
-bvirtualenv bwd bxe bxid byte cables cache cachyos cadam caffe call calloc cam came can cancelled candidate cann cannot canonicalize
-canuse cap capabilities capability capable capacity caption capture capturing card cargo carriage cast cat catastrophic caught causal
-cause ccl ccs cdequantize cdi cdna ceiling celeron cell celsius center centos centre ceph certified cezanne cff cfg cfs cget cgroup change
-changing channel character check checkout checkpoint checksum cherryview child chip chlo choose chosen chunk cicc cifs ciminstance
-circular city clang clash class clblast clc clcreate cldnn clean clenqueue clfinish cli client clinfo clique cllinkprogram clock close
-clover clsvmalloc cluster clvk clwait cmake cmath cmd cmdline cmplr coalesced code codegen codename coffee cog col colab colima collect
-collective colored colossus coloured com combination come comet comfy comfyui comgr comm command commandlists commit committed common
-communicate communication communicator compare compat compatibility compatible compil compilation compile complains complete completion
-complexdouble complexfloat complexhalf component composable compose compressed computation compute computer computername computing
-concurrent cond conda condition conf confidential config configproto configuration configure conflict connect connection consider constant
-construct consumed consumption contain containerenv contents context contiguous contradiction contrib control conv converge conversion
-convert convertto convolution cooperative coordination copied copy core coreml correct corresponding corrupt corruption cospi cospif costs
-could couldn count counterpart cpp cpu cpufreq cpuinfo cpx cpython cquantize crash crashloop crawl create createfromir createprocess
-creating creation credential crescent cross crt crun crw cse csffw csrc cstdint cstdlib csv ction ctl ctr ctranslate ctrl cubes cubin
-cublas cublaslt cuctxcreate cuda cudaapierror cudafree cudagetdevice cudagetkernel cudagraphs cudahostalloc cudamalloc cudart
-cudasetdevice cudatoolkit cudf cudnn cufft cugraph cuh cui cuinit culinkadddata cumem cumemhost cuml cumm cupti cupy cupyx curand
-curanderror curesult current cusolver cusolverdn cusparse cusparselt custom cut cutensor cutlassf cvms cwd cxx cxxabi cycle cython daac
-daemon daemonset dali damaged darktable darwin dat data database datacenter dataloader dataparallel dataset date dba dcgm dch dcp ddcae
-ddk ddp dead deadline deadlock deallocated debian debug debugfs decide deck declaration declare declaring decode decoding dedicated deep
-deepspeed default defender defined defines degrees deinitialized delet demand denial denied dense dependencies dependency depends
-deployment deprecated deps depth dereference describe description descriptor deserialize desired desktop despite destroy detailed detect
-detection detectron determine deterministic dev devel developer development device deviceallow deviceid deviceinfo devicename devicepolicy
-devicequery devicetype devuan dff dggml dgl dgx dict did died dies diff different diffusers diffusion dim dimension dir direct directml
-directory disable disabling disagrees disappeared disconnects discovered discovery discrete disk disp dispatch display dist distributed
-distribution distro distrobox distutils divisible dkms dll dlopen dlprimitives dma dmabuf dmar dmesg dmi dml dmlallocator dmlexecution
-dmlfusednode dmltensor dnf dnn dnnl dnnlroot docker dockerenv dockerfile docs doctype documents does doesn domain don done door dotted
-double down downgraded downgrades download dozen dpcpp dpctl dpkg dpx dracut drain dram draw dri drive driver driverdate driverid
-driverinfo drivername driverversion drm drmfd drop dropout dropped dropping drv drvfs dso dst dtype dual due dumped duplicate during
-dvmmnnk dxcore dxdispatch dxg dxgi dxgk dxgkio dxgkrnl dying dylib dynamic dynamiccache dynamicuser dynamicvram dynamo dzn eacces each
-eaddrinuse eager ecb ecc echo ecode editable edition effect efficient efi efifb efivars egg egpu eigen einval either elementary elements
-elf elfclass elkhart ellesmere else elsewhere embedding embeded emitting empty enable enablegpu encode encoder encoding encountered end
-endbr endeavouros engine enginecore english enoent enough ensure ensurepip enter entire entity entries entry env environment envycontrol
-eof epoch epp eps epyc equal erdriver erfaceversion err errimagepull errno error ersion establish estimate etc eval evaluation even event
-ever every everything evict exact examined example exc exceeded exceeds excepted exception exclamation exclude exclusive exe exec
-execbuffer executable execute executing execution exhausted exist existent exit exitcode exllama exllamav expandable expanded expected
-expecting expects experimental expiration expired expkeysig explain explicit export ext extend extension external extra extraction
-extramodules extremely fabric fabricmanager facefusion fact factor factory factoryconfig fail failure fallback fallen falling fallocate
-falls false family fast fastembed fata fatal fault fbgemm fcl fdf feature fedora fell fence fermi fetch few ffe fff ffff ffi fglrx field
-fiftyone fiji file filelock filenames filesystem fill filter finalize find fine finish firmware first fit fitted fitting flag flake flash
-flashinfer flathub flatpak flavour flax flex float floor flt fluctuates fma fmha fmin folder following fooocus for forbidden forbids force
-foreach foreign forever forge forget fork form format forward found four fpga fraction fragmentation fragmentpath framebuffer framework
-free freedreno freeze freezing frequency frigate from fromarray frontend frontier fsdp fsycl ftrivial fulfil full fully function
-functional functionality fury fuse fusion fwd gallium garbage garbled garuda gather gaussian gbs gcc gcda gcipuinfo gcn gcnarchname
-gcsfuse gdk gdrdma gdrdrv geforce gelf gem gemini gemm gemv gen genai gencode general generate generating generation generator generic
-genericsearch genuineintel get getarchflags getimageblob getinfo getprototype getting gfile gfw gfx gfxhub gfxstream ggml gib gibberish
-gid git github given gives giving glibc glibcxx global gloo glusterfs gmm gmmlib gnu goes gogh going gomp gone google got governor gpg gpl
-gpt gptq gptqmodel gpu gpublascreate gpudevicestub gpudirect gpudoctor gpuindexflat gpuislost gpuopencl gpuoptions gpustat gputil grad
-gradient gradscaler grain granite granted graph graphbolt graphcore graphics gre greater green grep grew greyed grid groundingdino group
-growing grows growth gru grub gsp gsplat gsprminit gtt gtx guc guessing guest guise guix habana had hal half halo halts hand handle
-handler hang happened happens hardened hardware has hash hashcat hasvk haswell have having hawk hbm hca hcc hda header headless heads
-healthy heap heartbeat heat held helper helps here hibernat hidden hide high highest highvram hint hip hipblas hipblaslt hipcc hipcub
-hipdriver hiperror hipfft hipinfo hipmemcpy hiprtc hipsdk hit hlo hold home homebrew honeykrisp hook hopper host hostbuffer hostengine
-hostname hot hotfix hottest hours how however hpg hpp hpu hsa http hub hugepage huggingface hung hwdata hyper hypervisor ibv icd icdl ice
-identifier identifying idle ids idx iecore ienetwork iga igc igd igdfcl igdgmm igdlh igdrcl ignore ignoring igpu iigd ijit iled illegal
-image imagenet imbalance imex img immediate immich impacting impi impimporter impl implemented implementer implicit import importerror
-inaccurate inactive include incompatible inconsistent incorrect increase increasing incus indefinite independent index indexerror indicate
-indices inductor inductorerror inet inf inference infiniband infinite info information inforom ini init initial initialize initializer
-initializing initramfs initstate injection inl inpaint input insert inside insightface insmod inspect install installable installation
-instance instead instinct instruction insufficient int integer integrated integrity intel intelocl interactivity interface intermediate
-internal internalerror interop interpreter interrupted into invalid invalidmodule inventory invoke invokeai invoking ioctl ioinfooptions
-iommu iomp ion ipex ipexlinear ipexrun ipu ipuconfig ipucontext ipuof ipuscope irdma iris irtual isa isabled island isn isp issue item
-iterable iteration itex its itself ivpu ized jasper jax jaxlib jeffser jemalloc jetpack jetson jinja jit jnp job join joules journalctl
-json jupyter just kaby kagglehub kali keep kepler kept keras kern kernel kernelimpl kernelversion key keyerror keyword kfd kgspbootgsprm
-khr khronos kill kind kit kmagic kmd kmg kmgt kmod kmp kmpc knn know known koboldcpp kompute kplan krackan ksampler kube kubeadm kubectl
+app appdata appear apple application applied applylayer appropriate apptainer apt apu arc arch architecture archlinux are arg argument
+arithmetic arm armv array arrayfire arrived arrow asahi ascend asic aside asimd ask aspect assert assertion assign assignment assistant
+associated ast async ated aten atidxx ation atl atom atomic ats attach attempted attempting attention attn attr attribute audio aur auth
+authenticamd auto autoawq autocast autoconf autogptq autoinstall automatic automatically autoreport autotun autotune auxiliary availabe
+available avc average avoids avx awaited awq aws axes azure bac back backend backports backward bactivate bad baddbmm baea balancing bamd
+bandwidth bar barcelo bare barrier base basekit basic bat batch battlemage bazzite bbar bbswitch bconda bcs bda bdb bdf bdist bdrm bdxg
+because become beegfs been before begin beignet being belong below bench benchmark berror beside best between beyond bfc bfcarena bfloat
+bgid bgpu bguc bhuc bias bidirectional bigdl billions bin binaries binary binfmt bios biris bit bitaccess bitindexmath bitsandbytes
+bjetson bkfd black blacklist blackwell blas ble blob block blockwise blue bluefin bmodule bnomodeset bnot bnxt board bochs bool boolean
+boom boost boot bootrom bootstrap bootstrapping both bound boxes bpip bprocessor brake branch brand breaks bring broadcast broadcom
+broadwell broken brought broxton bsize bsod buffer bufferindex bug build buildhip buildkit buildnumber built builtin bumblebee bundle bus
+busbw busy but bvirtualenv bwd bxe bxid bxpu byte cables cache cachyos cadam caffe call calloc cam came can cancelled candidate cann
+cannot canonicalize canuse cap capabilities capability capable capacity caption capture capturing card cargo carriage carries cast cat
+catastrophic caught causal cause ccl ccs cdequantize cdi cdna ceiling celeron cell celsius center centos centre ceph certified cezanne cff
+cfg cfs cget cgroup change changing channel character check checkout checkpoint checksum cherryview child chip chlo choose chosen chunk
+cicc cifs ciminstance circular city claimed clang clash class clblast clc clcreate cldnn clean clenqueue clfinish clhpp cli client clinfo
+clique cllinkprogram clock close clover clsvmalloc cluster clvk clwait cmake cmath cmd cmdline cmplr coalesced code codegen codename
+coffee cog col colab colima collect collective colored colossus coloured com combination come comet comfy comfyui comgr comm command
+commandlists commit committed common communicate communication communicator compare compat compatibility compatible compil compilation
+compile complains complete completion complexdouble complexfloat complexhalf component composable compose compressed computation compute
+computer computername computing concurrent cond conda condition conf confidential config configproto configuration configure conflict
+connect connection consider constant construct consumed consumption contain containerenv contents context contiguous contradiction contrib
+contributor control conv converge conversion convert convertto convolution cooperative coordination copied copy core coreml correct
+corresponding corrupt corruption cospi cospif costs could couldn count counterpart cpp cpu cpufreq cpuinfo cpx cpython cquantize crash
+crashloop crawl create createfromir createprocess creating creation credential crescent cross crt crun crw cse csffw csrc cstdint cstdlib
+csv ction ctl ctr ctranslate ctrl cubes cubin cublas cublaslt cuctxcreate cuda cudaapierror cudafree cudagetdevice cudagetkernel
+cudagraphs cudahostalloc cudamalloc cudart cudasetdevice cudatoolkit cudf cudnn cufft cufile cugraph cuh cui cuinit culinkadddata cumem
+cumemhost cuml cumm cupti cupy cupyx curand curanderror curesult current cusolver cusolverdn cusparse cusparselt custom cut cutensor
+cutlassf cvms cwd cxx cxxabi cycle cython daac daemon daemonset dali damaged darktable darwin dat data database datacenter dataloader
+dataparallel dataset date dba dcgm dch dcp ddcae ddk ddp dead deadline deadlock deallocated debian debug debugfs decide deck declaration
+declare declaring decode decoding dedicated deep deepspeed default defender defined defines degrees deinitialized delet demand denial
+denied dense dependencies dependency depends deployment deprecated deps depth dereference describe description descriptor deserialize
+desired desktop despite destroy detailed detect detection detectron determine deterministic dev devel developer development device
+deviceallow deviceid deviceinfo devicename devicepolicy devicequery devicetype devuan dff dggml dgl dgx dict did died dies diff different
+diffusers diffusion dim dimension dir direct directml directory disable disabling disagrees disappeared disconnects discovered discovery
+discrete disk disp dispatch display dist distributed distribution distro distrobox distutils divisible dkms dll dlopen dlprimitives dma
+dmabuf dmar dmesg dmi dml dmlallocator dmlexecution dmlfusednode dmltensor dnf dnn dnnl dnnlroot docker dockerenv dockerfile docs doctype
+documents does doesn domain don done door dotted double down downgraded downgrades download dozen dpcpp dpctl dpkg dpx dracut drain dram
+draw dri drive driver driverdate driverid driverinfo drivername driverversion drm drmfd drop dropout dropped dropping drv drvfs dso dst
+dtype dual due dumped duplicate during dvmmnnk dxcore dxdispatch dxg dxgi dxgk dxgkio dxgkrnl dying dylib dynamic dynamiccache dynamicuser
+dynamicvram dynamo dzn eacces each eaddrinuse eager ecb ecc echo ecode editable edition effect efficient efi efifb efivars egg egpu eigen
+einval either elementary elements elf elfclass elfutils elkhart ellesmere else elsewhere embedding embeded emitting empty enable enablegpu
+encode encoder encoding encountered end endbr endeavouros engine enginecore english enoent enough ensure ensurepip enter entire entity
+entries entry env environment envycontrol eof epoch epp eps epyc equal erdriver erfaceversion err errimagepull errno error ersion
+essential establish estimate etc eval evaluation even event ever every everything evict exact examined example exc exceeded exceeds
+excepted exception exclamation exclude exclusive exe exec execbuffer executable execute executing execution exhausted exist existent exit
+exitcode exllama exllamav expandable expanded expected expecting expects experimental expiration expired expkeysig explain explicit export
+ext extend extension external extra extraction extramodules extremely fabric fabricmanager facefusion fact factor factory factoryconfig
+fail failure fallback fallen falling fallocate falls false family fast fastembed fata fatal fault fbgemm fcl fdf feature fedora
+fedoraproject fell fence fermi fetch few ffe fff ffff ffi fglrx field fiftyone fiji file filelock filenames filesystem fill filter
+finalize find fine finish firmware first fit fitted fitting flag flash flashinfer flathub flatpak flavour flax flex float floor flt
+fluctuates fma fmha fmin folder following fooocus for forbidden forbids force foreach foreign forever forge forget fork form format
+forward found four fpga fraction fragmentation fragmentpath framebuffer framework free freedreno freeze freezing frequency frigate from
+fromarray frontend frontier fsdp fsycl ftrivial fulfil full fully function functional functionality fury fuse fusion fwd gallium garbage
+garbled garuda gather gaudi gaussian gbs gcc gcda gcipuinfo gcn gcnarchname gcsfuse gdk gdrdma gdrdrv geforce gelf gem gemini gemm gemv
+gen genai gencode general generate generating generation generator generic genericsearch genuineintel get getarchflags getimageblob
+getinfo getprototype getting gfile gfw gfx gfxhub gfxstream ggml gib gibberish gid git github given gives giving glibc glibcxx global gloo
+glusterfs gmm gmmlib gnu goes gogh going gomp gone google got governor gpg gpl gpt gptq gptqmodel gpu gpublascreate gpudevicestub
+gpudirect gpudoctor gpuindexflat gpuislost gpuopencl gpuoptions gpustat gputil grad gradient gradscaler grain granite granted graph
+graphbolt graphcore graphics gre greater green grep grew greyed grid groundingdino group growing grows growth gru grub gsp gsplat
+gsprminit gtt gtx guc guessed guessing guest guise guix habana had hal half halo halts hand handle handler hang happened happens hardened
+hardware has hash hashcat hasvk haswell have having hawk hbm hca hcc hda header headless heads healthy heap heartbeat heat held helper
+helps here hibernat hidden hide high highest highvram hint hip hipblas hipblaslt hipcc hipcub hipdriver hiperror hipfft hipinfo hipmemcpy
+hiprtc hipsdk hit hlo hold home homebrew honeykrisp hook hopper host hostbuffer hostengine hostname hot hotfix hottest hours how however
+hpg hpp hpu hsa html http hub hugepage huggingface hung hwdata hyper hypervisor ibv icd icdl ice identifier identifying idle ids idx
+iecore ienetwork iga igc igd igdfcl igdgmm igdlh igdrcl ignore ignoring igpu iigd ijit iled illegal image imagenet imbalance imex img
+immediate immich impacting impi impimporter impl implemented implementer implicit import importerror inaccurate inactive include
+incompatible inconsistent incorrect increase increasing incus indefinite independent index indexerror indicate indices inductor
+inductorerror inet inf inference infiniband infinite info information inforom ini init initial initialize initializer initializing
+initramfs initstate injection inl inpaint input insert inside insightface insmod inspect install installable installation instance instead
+instinct instruction insufficient int integer integrated integrity intel intelocl interactivity interface intermediate internal
+internalerror interop interpreter interrupted into invalid invalidmodule inventory invoke invokeai invoking ioctl ioinfooptions iommu iomp
+ion ipex ipexlinear ipexrun ipu ipuconfig ipucontext ipuof ipuscope irdma iris irtual isa isabled island isn isp issue item iterable
+iteration itex its itself ivpu ized jasper jax jaxlib jeffser jemalloc jetpack jetson jinja jit jnp job join joules journalctl json
+jupyter just kaby kagglehub kali keep kepler kept keras kern kernel kernelimpl kernelversion key keyerror keyword kfd kgspbootgsprm khr
+khronos kill kind kit kmagic kmd kmg kmgt kmod kmp kmpc knn know known koboldcpp kompute kplan krackan ksampler kube kubeadm kubectl
 kubelet kubepods kubernetes kunlun kvcache kvm lab lacks lake lang language lapack laptop large larger largest last later latest launch
 lavapipe layer layout lazily lazy ldcache ldconfig ldd lead leaf leak leap learner least leaves left leftovers legacy legalize lends
 length less level lhr lib libacl libamd libamdhip libamdocl libascend libascendcl libc libcaffe libccl libcl libclang libclblast libclc
@@ -397,25 +398,25 @@ microseconds microsoft mid mig migenabled might migraphx min miniconda miniforge
 misaligned misc misconfigured mismatch missing mit mix mkinitcpio mkl mklroot mlir mlmodel mlp mlx mma mmap mmcv mmdet mmengine mmhub mmio
 mnnvl mnt mobile mode model modeset modified modify modinfo modpost modprobe module mokutil moltenvk monitor monotonic more most mount
 mountinfo move movidius mpi mpl mps mpscore mpsfloattype mpsgraph mpskernel mpsmatrix mpsndarray mrecord msvc mtl much multi multiarray
-multicast multiple multithreaded musa musl musllinux must mxfp mypy nable naive name namespace naming nan nano narrow native natten navi
-nccl ncclallreduce ncclp ncnn ncs nction ndarray ndle near necessary need neither neo neon nerdctl net network neural neuron never new
-newest next nfs ngen ngl ngraph nightly ninja nixos nncf nnk nnvv nobara node nodevfiles noheader noise noisy nomodeset non none nonetype
+multicast multiple multithreaded musa musl musllinux must mxfp nable naive name namespace naming nan nano narrow native natten navi nccl
+ncclallreduce ncclp ncnn ncs nction ndarray ndle near necessary need neither neo neon nerdctl net network neural neuron never new newest
+next nfs ngen ngl ngraph nightly ninja nixos nncf nnk nnvv nobara node nodevfiles noheader noise noisy nomodeset non none nonetype
 nonsense nonzero noprofile nor norm normal normalised normalvram not note notebook notfound notfounderror nothing notifyevent notsupported
 nounits nouveau nova novram now nowhere nps npu nsreached nuget null nullptr num numa numactl numba number numpy nvcc nvcgo nvcr nvcuda
-nvdiffrast nvdm nvenc nvgpuctrperm nvidia nvidiactl nvitop nvjitlink nvk nvl nvlddmkm nvlink nvlsm nvlt nvmapmemalloc nvmii nvml nvmlerror
-nvopencl nvrm nvrmmeminit nvrtc nvshmem nvsmi nvswitch nvtoolsext nvtop nvvm nvwgf object obtained occupied occupies occurred oci ocl
-ocloc oculink odd off offered offers official offload ofi often old oldest oled ollama omp once one oneapi oneccl onednn onemkl ongthread
-online only onnx onnxruntime oom oomkilled ooter open opencl openclon opencv opengl openmp opensuse openvino operand operating operation
-operator opkernel opnamespace opposite ops opset opt optimization optimizer optimum optimus option optree opx orca orch order ordinal org
-origin originates orin ort ortmodule oserror osrelease ostree osx other otherwise ound our out outdated outofmemory output outside over
-overflow overhead overheating overheats overlapped overlay overlayfs override overriding overwrite overwritten own ownership pace pack
-package packaging pacman paddle page pager paging pairs panfrost panic panicked panther panvk parallel parameter params paravirtual parity
-parse parsing part partially participants partition partner pascal pass passthrough past patched path pattern paused payload pci pciback
-pcie pcode pdm peak peer peermem peft pending pentium pep per percent perf perform performance period perl permission permitted
-persistence pfncreate phase phoenix physical picasso pick pickle picture pid pidfd piece pin pinned pip pipe pipeline pipelining pipenv
-pjrt pkcs pkg pkgutil place placeholder placement plaidml plan platform please plicit plugdev pluggable plugin plus pmap pmu pnpdeviceid
-pocl pod podman poetry point pointnet poison polaris policy ponte pool poor pop popart popc popdist popef popen poplar poprun popsdk
-poptorch popxl port portable posix possible possibly post power powersave powershell powervr ppc pre preallocates prebuilt precise
+nvdiffrast nvdm nvenc nvgpuctrperm nvidia nvidiactl nvidiafb nvitop nvjitlink nvk nvl nvlddmkm nvlink nvlsm nvlt nvmapmemalloc nvmii nvml
+nvmlerror nvopencl nvrm nvrmmeminit nvrtc nvshmem nvsmi nvswitch nvtoolsext nvtop nvvm nvwgf object obtained occupied occupies occurred
+oci ocl ocloc oculink odd off offered offers official offload ofi often old oldest oled ollama omp once one oneapi oneccl onednn onemkl
+ongthread online only onnx onnxruntime oom oomkilled ooter open opencl openclon opencv opengl openmp opensuse openvino operand operating
+operation operator opkernel opnamespace opposite ops opset opt optimization optimizer optimum optimus option opx orca orch order ordinal
+org origin originates orin ort ortmodule oserror osrelease ostree osx other otherwise ound our out outdated outofmemory output outside
+over overflow overhead overheating overheats overlapped overlay overlayfs override overriding overwrite overwritten own ownership pace
+pack package packaging pacman paddle page pager paging pairs panfrost panic panicked panther panvk parallel parameter params paravirtual
+parity parse parsing part partially participants partition partner pascal pass passthrough past patched path pathfinder pattern paused
+payload pci pciback pcie pcode pdm peak peer peermem peft pending pentium pep per percent perf perform performance period perl permission
+permitted persistence pfncreate phase phoenix physical picasso pick pickle picture pid pidfd piece pin pinned pip pipe pipeline pipelining
+pipenv pjrt pkcs pkg pkgutil place placeholder placement plaidml plan platform please plicit plugdev pluggable plugin plus pmap pmu
+pnpdeviceid pocl pod podman poetry point pointnet poison polaris policy ponte pool poor pop popart popc popdist popef popen poplar poprun
+popsdk poptorch popxl port portable posix possible possibly post power powersave powershell powervr ppc pre preallocates prebuilt precise
 precision precondition prediction prefix preload prepack prepare preparing present pretends pretty previous prime primitive prints prior
 private privateuse privateuseone privilege pro probability probe problem proc procedure process processor prochot produced produces
 product productname profile profiler profiling prog program progress prohibited project prompt properly properties property proprietary
@@ -773,7 +774,7 @@ def kept(keep: str, text: str) -> str:
 def kept_name(keep: str, name: str) -> bool:
     """Whether a name in the listing of a folder is kept."""
     if keep in ("modules", "libraries"):
-        return bool((_MODULES if keep == "modules" else LIBRARIES).match(name)) and (keep != "libraries" or ".so" in name)
+        return bool(_MODULES.match(name) if keep == "modules" else ".so" in name and (LIBRARIES.match(name) or name.startswith("libggml")))
     return re.search(keep, name) is not None
 
 
@@ -819,7 +820,7 @@ def _display(text: str) -> str:
     """Of the blocks of lspci those of GPUs and accelerators."""
     separator = "\n\n" if "Slot:" in text else "\n(?=[0-9a-f])"
     blocks = [block for block in re.split(separator, text) if re.search(r"\[(03\d\d|12\d\d|0b40)\]|1d95:|\[1d95\]", block)]
-    kept_lines = [_lines(block, re.compile(r"^(Slot|Class|Vendor|Device|Driver|Module):|^[0-9a-f]|Kernel ").search) for block in blocks]
+    kept_lines = [_lines(block, re.compile(r"^(Slot|Class|Device|Module):|^[0-9a-f]|Kernel ").search) for block in blocks]
     return ("\n\n" if "Slot:" in text else "\n").join(kept_lines)
 
 
@@ -1010,8 +1011,21 @@ class Cleaner:
         if isinstance(value, (list, tuple)):
             return [self.value(item) for item in value]
         if isinstance(value, dict):
-            return {self.line(str(key)): self.value(item) for key, item in value.items()}
+            return {str(key): self.value(item) for key, item in value.items()}
         return value if isinstance(value, (bool, int, float)) or value is None else HIDDEN
+
+    def json(self, text: str) -> str:
+        """JSON with clean values; its keys are those that the table asks for."""
+        try:
+            return json.dumps(self.value(json.loads(text)), ensure_ascii=False)
+        except ValueError:
+            return self.line(text)
+
+    def version(self, text: str) -> str:
+        """A version, which may look like the address of a machine."""
+        public, _, local = text.partition("+")
+        plain = re.fullmatch(r"[vV]?\d[\w.!-]{0,30}", public) and all(len(word) < 5 or known(word) for word in re.findall("[A-Za-z]+", public))
+        return (public if plain else HIDDEN) + (f"+{self.line(local)}" if local else "")
 
     def _pieces(self, text: str) -> str:
         return _PIECE.sub(lambda found: self._piece(found[0]), text)
@@ -1111,6 +1125,7 @@ DISPLAY = ("0x03", "0x12", "0x0b40")
 DEVICES = "/sys/bus/pci/devices"
 MOST = 64
 """Names that one `*` stands for."""
+LIBRARY_IN_ICD = re.compile(r"/[^\s\"']+\.so[\w.]*")
 ONE_READ = 3.0
 """Seconds for a question that starts no process."""
 TOTAL = 20.0
@@ -1123,7 +1138,8 @@ class Question:
         self.number = number
         said, _, keep = line.partition(" :: ")
         self.group, self.keep, self.line = group, keep.strip(), said.strip()
-        self.verb, _, self.where = self.line.partition(" ")
+        self.otherwise = self.line.startswith("else ")
+        self.verb, _, self.where = self.line[5 if self.otherwise else 0 :].partition(" ")
         self.where = self.where.strip()
         self.seconds = ONE_READ
         self.commands = []  # type: list[tuple[str, ...]]
@@ -1213,8 +1229,9 @@ class Asker:
 
     def ask(self) -> Answers:
         """All questions for this platform; those without an answer are kept by their number, or by the place that nothing is known of."""
+        answered = False
         for question in questions():
-            if question.group in SYSTEMS and not self.is_system(question.group):
+            if (question.group in SYSTEMS and not self.is_system(question.group)) or (question.otherwise and answered):
                 continue
             limit = min(question.seconds * max(1, len(question.commands)) + 0.5, self.clock.left())
             found, why = guarded(limit, lambda question=question: self._one(question)) if limit > 0.2 else (None, "out of time")
@@ -1222,6 +1239,7 @@ class Asker:
                 self.answers.unasked.append(question.number)
                 self.answers.troubles[f"question {question.number}"] = why
             else:
+                answered = answered and question.otherwise or bool(found.files or found.commands or found.there)
                 self.answers.add(found)
         return self.answers
 
@@ -1337,6 +1355,10 @@ class Asker:
             found.packages = (("dpkg-query" if question.keep == "dpkg" else "apk",), listed) if text else None
         else:
             found.files[path] = kept(question.keep, text) if question.keep else text
+            for library in LIBRARY_IN_ICD.findall(text) if "icd" in path else ():
+                if self._there(library, question, found):
+                    found.told.append(library)
+                    found.group_of[library] = question.group
         return True
 
     def _list(self, path: str, question: Question, found: Answers) -> bool:
@@ -1414,22 +1436,24 @@ def braces(text: str) -> list:
 # The first part of the text: the fields of PyTorch's collect_env, by their names and in their order, so that what reads those reads this.
 
 NONE = "Could not collect"
-PIP = re.compile(r"torch|triton|numpy|nvidia|intel|onnx|openvino|tensorflow|jax|keras|mkl|dpcpp|rocm|pop|opencl|optree|cuda|xformers|flash|bitsandbytes|vllm|mypy|flake8")
+PACKAGES_FOLLOW = "Versions of relevant libraries:"
 
 
 class Heading:
     """Takes its values from what was answered, so that the text of a recorded machine has one as well."""
 
-    def __init__(self, door, answers) -> None:
+    def __init__(self, door, answers, clean) -> None:
+        self.clean = clean
         self.door, self.answers, self.python = door, answers, door.python
         self.frameworks = self.python.get("frameworks") or {}
         torch = self.frameworks.get("torch")
         self.torch = torch if isinstance(torch, dict) else {}
         self.live = getattr(door, "live", True)
 
-    def lines(self, packages: int = 200):
-        """`packages`: how many of the installed packages are listed."""
-        yield from (*self._torch(), "", *self._system(), "", *self._python(), "", *self._processor(), "", *self._libraries(packages))
+    def lines(self):
+        parts = (*self._torch(), "", *self._system(), "", *self._python(), "", *self._processor(), "")
+        yield from (self.clean.text(line) for line in parts)
+        yield from self._libraries()
 
     def _output(self, program: str) -> str:
         """What a recorded command said, by its first word and one that it contains."""
@@ -1495,18 +1519,19 @@ class Heading:
         yield f"Model name: {model[1] if model else self._output('sysctl -n machdep.cpu.brand_string').strip() or NONE}"
         yield f"Memory: {int(memory[1]) / (1 << 20):.1f} GiB" if memory else f"Memory: {NONE}"
 
-    def _libraries(self, most: int):
-        yield "Versions of relevant libraries:"
-        rows = [f"[pip3] {name}=={version_of(entry)}" for name, entry in sorted((self.python.get("distributions") or {}).items()) if PIP.search(name)]
-        yield from rows[:most] or ["[pip3] none of them"]
-        if len(rows) > most:
-            yield f"and {len(rows) - most} more"
+    def _libraries(self):
+        yield PACKAGES_FOLLOW
+        listed = self.python.get("distributions")
+        if listed is None:
+            yield f"[pip3] {NONE}"
+        for name, entry in sorted((listed or {}).items()):
+            if DISTRIBUTIONS.match(name):
+                versions = entry if isinstance(entry, list) else [entry]
+                yield from (f"[pip3] {self.clean.line(name)}=={self.clean.version(version_of(version))}" for version in versions)
 
 
 def version_of(entry) -> str:
-    """The version in an entry of python.json; of a package that is installed twice both."""
-    if isinstance(entry, list):
-        return " and ".join(version_of(each) for each in entry)
+    """The version in an entry of python.json."""
     return str(entry.get("version") if isinstance(entry, dict) else entry)
 
 
@@ -1563,7 +1588,7 @@ class _Writer:
         self.door, self.answers, self.clean = door, answers, cleaner
 
     def whole(self, left_out: list) -> str:
-        heading = "\n".join(Heading(self.door, self.answers).lines(30))
+        heading = "\n".join(Heading(self.door, self.answers, self.clean).lines())
         body = [*self._python(left_out)]
         for group, title in titles().items():
             if group in left_out:
@@ -1577,7 +1602,7 @@ class _Writer:
         foot += [f"Not told, of the questions of the table: {' '.join([*ranges, *map(self.clean.line, places)])}"] if ranges or places else []
         foot += [f"unknown: {self.clean.line(f'{name}: {why}')}" for name, why in self.answers.troubles.items() if name.startswith("question ")]
         foot += [f"Left out, for want of room: {', '.join(left_out)}"] if left_out else []
-        return "\n".join([self.clean.text(heading), "", BEGIN, *body, *foot, END, ""])
+        return "\n".join([heading, "", BEGIN, *body, *foot, END, ""])
 
     # groups
 
@@ -1588,10 +1613,6 @@ class _Writer:
         if not python:
             return
         yield f"-- Python {python.get('version') or '?'}, {python.get('kind') or 'kind not known'}, in {prefix or '?'}"
-        distributions = {name: entry for name, entry in (python.get("distributions") or {}).items() if DISTRIBUTIONS.match(name)}
-        if python.get("distributions") is not None:
-            listed = ", ".join(f"{name} {version_of(entry)}" for name, entry in distributions.items())
-            yield f"Packages: {self.clean.line(listed) if listed else 'none that matter'}"
         for name, told in (python.get("frameworks") or {}).items():
             if isinstance(told, dict):
                 rest = {key: value for key, value in told.items() if key not in ("libraries", "file") and value not in (None, [], {}, "") or key == "error"}
@@ -1619,7 +1640,8 @@ class _Writer:
             folder, _, name = clean.path(path).rpartition("/")
             row = items.setdefault(folder or "/", [])
             if path in answers.files:
-                content = clean.text(answers.files[path])
+                content = answers.files[path]
+                content = content if path == "/etc/os-release" else clean.json(content) if content[:1] in "{[" else clean.text(content)
                 if "\n" in content or len(content) > 90:
                     blocks += [f"{clean.path(path)}:", *(f"  {line}" for line in content.split("\n"))]
                 else:
@@ -1638,7 +1660,8 @@ class _Writer:
         cached = {f"{found[3]}/{found[1]}" for said in [self._ldconfig()] for line in said.splitlines() for found in [_LDCONFIG.match(line)] if found}
         for folder in of_group:
             if folder in answers.folders:
-                names = [name for name in answers.folders[folder] if f"{folder}/{name}" not in cached]
+                shown = (cached, answers.files, answers.links, answers.nodes, answers.there)
+                names = [name for name in answers.folders[folder] if not any(f"{folder}/{name}" in those for those in shown)]
                 blocks.append(f"{clean.path(folder)}/: {' '.join(clean.line(name) for name in names if ' ' not in name)}".rstrip())
         yield from _folder_lines(items)
         yield from blocks
@@ -1651,7 +1674,7 @@ class _Writer:
             if self.answers.group_of.get(argv) != group:
                 continue
             ended = "no end" if said["timed_out"] else f"signal {said['signal']}" if said["signal"] is not None else f"exit {said['rc']}"
-            name = next((name for name, words in COMMANDS.items() if tuple(words) == argv), shlex.join(map(self.clean.line, argv)))
+            name = next((name for name, words in COMMANDS.items() if tuple(words) == argv), shlex.join(argv if argv[0] != "ldd" else map(self.clean.line, argv)))
             yield f"$ {name}" + ("" if said["rc"] == 0 else f" ({ended})")
             lines = said["stdout"].rstrip().splitlines()
             if argv[0].endswith("ldconfig"):
@@ -1660,7 +1683,7 @@ class _Writer:
                 lines = [_identity(said["stdout"], self.clean)]
             elif group == "log" and "older log" in left_out:
                 lines = lines[-12:]
-            yield from (f"  {line if argv == ('id',) else self.clean.line(line[:6000])}" for line in lines)
+            yield from (f"  {line if argv == ('id',) else self.clean.json(line) if line[:1] in '{[' else self.clean.line(line[:6000])}" for line in lines)
             yield from (f"  ! {self.clean.line(line)}" for line in said["stderr"].splitlines())
         if group == "packages" and self.answers.packages is not None:
             (manager,), listed = self.answers.packages

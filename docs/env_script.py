@@ -24,6 +24,8 @@ SCRIPT = ROOT / "gpudoctor-env.py"
 DERIVED = FOLDER / "derived.py"
 MODULES = ("questions", "derived", "inspecting", "kept", "cleaning", "environment_kind", "asking", "heading", "layout", "local_door", "env_script")
 """In the order in which the script holds them."""
+TABLES = ("package-names.toml", "python-partners.toml", "onnxruntime-gpu.toml", "ipex-torch.toml")
+FURTHER_WORDS = "gaudi ascend bindings pathfinder cusparselt cufile nvshmem nvidiafb amdvlk contributor collect xnnpack"
 SOURCES = ("gpudoctor.facts.probes", "gpudoctor.facts.derive", "gpudoctor.target.payloads")
 FURTHER = (
     "pip", "amdsmi", "flashinfer-[a-z]+", "llama-cpp-python", "causal-conv1d", "mamba-ssm", "tensorrt[a-z0-9-]*", "ocl-icd[a-z-]*",
@@ -62,11 +64,11 @@ def words() -> list[str]:
             if file.name.endswith(".py"):
                 found |= set(_words(_constants(file.read_text(encoding="utf-8"))))
     for file in resources.files("gpudoctor.data").iterdir():
-        if re.fullmatch(r"devices-\w+\.toml", file.name):
+        if re.fullmatch(r"devices-\w+\.toml", file.name) or file.name in TABLES:
             found |= set(_words([file.read_text(encoding="utf-8")]))
     for name in ("kept", "questions", "heading", "layout"):
         found |= set(_words(_constants((FOLDER / f"{name}.py").read_text(encoding="utf-8"))))
-    return sorted(_needed(found))
+    return sorted(_needed(found | set(FURTHER_WORDS.split())))
 
 
 def _texts_of_checks(catalogue: Catalogue) -> Iterator[str]:

@@ -18,6 +18,7 @@ DISPLAY = ("0x03", "0x12", "0x0b40")
 DEVICES = "/sys/bus/pci/devices"
 MOST = 64
 """Names that one `*` stands for."""
+LIBRARY_IN_ICD = re.compile(r"/[^\s\"']+\.so[\w.]*")
 ONE_READ = 3.0
 """Seconds for a question that starts no process."""
 TOTAL = 20.0
@@ -30,7 +31,8 @@ class Question:
         self.number = number
         said, _, keep = line.partition(" :: ")
         self.group, self.keep, self.line = group, keep.strip(), said.strip()
-        self.verb, _, self.where = self.line.partition(" ")
+        self.otherwise = self.line.startswith("else ")
+        self.verb, _, self.where = self.line[5 if self.otherwise else 0 :].partition(" ")
         self.where = self.where.strip()
         self.seconds = ONE_READ
         self.commands = []  # type: list[tuple[str, ...]]
@@ -120,8 +122,9 @@ class Asker:
 
     def ask(self) -> Answers:
         """All questions for this platform; those without an answer are kept by their number, or by the place that nothing is known of."""
+        answered = False
         for question in questions():
-            if question.group in SYSTEMS and not self.is_system(question.group):
+            if (question.group in SYSTEMS and not self.is_system(question.group)) or (question.otherwise and answered):
                 continue
             limit = min(question.seconds * max(1, len(question.commands)) + 0.5, self.clock.left())
             found, why = guarded(limit, lambda question=question: self._one(question)) if limit > 0.2 else (None, "out of time")
@@ -129,6 +132,7 @@ class Asker:
                 self.answers.unasked.append(question.number)
                 self.answers.troubles[f"question {question.number}"] = why
             else:
+                answered = answered and question.otherwise or bool(found.files or found.commands or found.there)
                 self.answers.add(found)
         return self.answers
 
@@ -244,6 +248,10 @@ class Asker:
             found.packages = (("dpkg-query" if question.keep == "dpkg" else "apk",), listed) if text else None
         else:
             found.files[path] = kept(question.keep, text) if question.keep else text
+            for library in LIBRARY_IN_ICD.findall(text) if "icd" in path else ():
+                if self._there(library, question, found):
+                    found.told.append(library)
+                    found.group_of[library] = question.group
         return True
 
     def _list(self, path: str, question: Question, found: Answers) -> bool:

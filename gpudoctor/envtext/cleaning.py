@@ -6,6 +6,7 @@ addresses, and names that are made of such words.
 
 from __future__ import annotations
 
+import json
 import re
 
 from gpudoctor.envtext.derived import WORDS
@@ -61,8 +62,21 @@ class Cleaner:
         if isinstance(value, (list, tuple)):
             return [self.value(item) for item in value]
         if isinstance(value, dict):
-            return {self.line(str(key)): self.value(item) for key, item in value.items()}
+            return {str(key): self.value(item) for key, item in value.items()}
         return value if isinstance(value, (bool, int, float)) or value is None else HIDDEN
+
+    def json(self, text: str) -> str:
+        """JSON with clean values; its keys are those that the table asks for."""
+        try:
+            return json.dumps(self.value(json.loads(text)), ensure_ascii=False)
+        except ValueError:
+            return self.line(text)
+
+    def version(self, text: str) -> str:
+        """A version, which may look like the address of a machine."""
+        public, _, local = text.partition("+")
+        plain = re.fullmatch(r"[vV]?\d[\w.!-]{0,30}", public) and all(len(word) < 5 or known(word) for word in re.findall("[A-Za-z]+", public))
+        return (public if plain else HIDDEN) + (f"+{self.line(local)}" if local else "")
 
     def _pieces(self, text: str) -> str:
         return _PIECE.sub(lambda found: self._piece(found[0]), text)

@@ -70,81 +70,82 @@ ailed aimdo aio aiter akmod alarm alchemist alder algo algorithm alias alignment
 allocator allow allreduce almalinux almost alone alongside alpaca alpine already also alteracl alternate although always amber amd amdgcn
 amdgpu amdhip amdhsa amdocl amdrocm amdsmi amdttm amdvlk amdxc amdxdna among amount amp ampere amx amzn anaconda aname ancdata anchormode
 and announced anomalies anonymous another answer antivirus anv any anyitem anyway aotriton aperture apex api apiversion apk apollo apos
-app appdata appear apple application applied applylayer appropriate apptainer apt apu arc arch architecture are arg argument arithmetic
-arm armv array arrayfire arrived arrow asahi ascend asic aside asimd ask aspect assert assertion assign assignment assistant associated
-ast async ated aten atidxx ation atl atom atomic ats attach attempted attempting attention attn attr attribute audio aur auth authenticamd
-auto autoawq autocast autoconf autogptq autoinstall automatic automatically autoreport autotun autotune auxiliary availabe available avc
-average avoids avx awaited awq aws axes azure bac back backend backports backward bactivate bad baddbmm baea balancing bamd bandwidth bar
-barcelo bare barrier base basekit basic bat batch battlemage bazzite bbar bbswitch bconda bcs bda bdb bdf bdist bdrm bdxg because become
-beegfs been before begin beignet being belong bench benchmark berror beside best between bfc bfcarena bfloat bgid bguc bhuc bias
-bidirectional bigdl billions bin binaries binary binfmt bios biris bit bitaccess bitindexmath bitsandbytes bjetson bkfd black blacklist
-blackwell blas ble blob block blockwise blue bluefin bmodule bnomodeset bnot bnxt board bochs bool boolean boom boost boot bootrom
-bootstrap bootstrapping both bound boxes bpip bprocessor brake branch brand breaks bring broadcast broadcom broadwell broken brought
-broxton bsize bsod buffer bufferindex bug build buildhip buildkit buildnumber built builtin bumblebee bundle bus busbw busy but
-bvirtualenv bwd bxe bxid byte cables cache cachyos cadam caffe call calloc cam came can cancelled candidate cann cannot canonicalize
-canuse cap capabilities capability capable capacity caption capture capturing card cargo carriage cast cat catastrophic caught causal
-cause ccl ccs cdequantize cdi cdna ceiling celeron cell celsius center centos centre ceph certified cezanne cff cfg cfs cget cgroup change
-changing channel character check checkout checkpoint checksum cherryview child chip chlo choose chosen chunk cicc cifs ciminstance
-circular city clang clash class clblast clc clcreate cldnn clean clenqueue clfinish cli client clinfo clique cllinkprogram clock close
-clover clsvmalloc cluster clvk clwait cmake cmath cmd cmdline cmplr coalesced code codegen codename coffee cog col colab colima collect
-collective colored colossus coloured com combination come comet comfy comfyui comgr comm command commandlists commit committed common
-communicate communication communicator compare compat compatibility compatible compil compilation compile complains complete completion
-complexdouble complexfloat complexhalf component composable compose compressed computation compute computer computername computing
-concurrent cond conda condition conf confidential config configproto configuration configure conflict connect connection consider constant
-construct consumed consumption contain containerenv contents context contiguous contradiction contrib control conv converge conversion
-convert convertto convolution cooperative coordination copied copy core coreml correct corresponding corrupt corruption cospi cospif costs
-could couldn count counterpart cpp cpu cpufreq cpuinfo cpx cpython cquantize crash crashloop crawl create createfromir createprocess
-creating creation credential crescent cross crt crun crw cse csffw csrc cstdint cstdlib csv ction ctl ctr ctranslate ctrl cubes cubin
-cublas cublaslt cuctxcreate cuda cudaapierror cudafree cudagetdevice cudagetkernel cudagraphs cudahostalloc cudamalloc cudart
-cudasetdevice cudatoolkit cudf cudnn cufft cugraph cuh cui cuinit culinkadddata cumem cumemhost cuml cumm cupti cupy cupyx curand
-curanderror curesult current cusolver cusolverdn cusparse cusparselt custom cut cutensor cutlassf cvms cwd cxx cxxabi cycle cython daac
-daemon daemonset dali damaged darktable darwin dat data database datacenter dataloader dataparallel dataset date dba dcgm dch dcp ddcae
-ddk ddp dead deadline deadlock deallocated debian debug debugfs decide deck declaration declare declaring decode decoding dedicated deep
-deepspeed default defender defined defines degrees deinitialized delet demand denial denied dense dependencies dependency depends
-deployment deprecated deps depth dereference describe description descriptor deserialize desired desktop despite destroy detailed detect
-detection detectron determine deterministic dev devel developer development device deviceallow deviceid deviceinfo devicename devicepolicy
-devicequery devicetype devuan dff dggml dgl dgx dict did died dies diff different diffusers diffusion dim dimension dir direct directml
-directory disable disabling disagrees disappeared disconnects discovered discovery discrete disk disp dispatch display dist distributed
-distribution distro distrobox distutils divisible dkms dll dlopen dlprimitives dma dmabuf dmar dmesg dmi dml dmlallocator dmlexecution
-dmlfusednode dmltensor dnf dnn dnnl dnnlroot docker dockerenv dockerfile docs doctype documents does doesn domain don done door dotted
-double down downgraded downgrades download dozen dpcpp dpctl dpkg dpx dracut drain dram draw dri drive driver driverdate driverid
-driverinfo drivername driverversion drm drmfd drop dropout dropped dropping drv drvfs dso dst dtype dual due dumped duplicate during
-dvmmnnk dxcore dxdispatch dxg dxgi dxgk dxgkio dxgkrnl dying dylib dynamic dynamiccache dynamicuser dynamicvram dynamo dzn eacces each
-eaddrinuse eager ecb ecc echo ecode editable edition effect efficient efi efifb efivars egg egpu eigen einval either elementary elements
-elf elfclass elkhart ellesmere else elsewhere embedding embeded emitting empty enable enablegpu encode encoder encoding encountered end
-endbr endeavouros engine enginecore english enoent enough ensure ensurepip enter entire entity entries entry env environment envycontrol
-eof epoch epp eps epyc equal erdriver erfaceversion err errimagepull errno error ersion establish estimate etc eval evaluation even event
-ever every everything evict exact examined example exc exceeded exceeds excepted exception exclamation exclude exclusive exe exec
-execbuffer executable execute executing execution exhausted exist existent exit exitcode exllama exllamav expandable expanded expected
-expecting expects experimental expiration expired expkeysig explain explicit export ext extend extension external extra extraction
-extramodules extremely fabric fabricmanager facefusion fact factor factory factoryconfig fail failure fallback fallen falling fallocate
-falls false family fast fastembed fata fatal fault fbgemm fcl fdf feature fedora fell fence fermi fetch few ffe fff ffff ffi fglrx field
-fiftyone fiji file filelock filenames filesystem fill filter finalize find fine finish firmware first fit fitted fitting flag flake flash
-flashinfer flathub flatpak flavour flax flex float floor flt fluctuates fma fmha fmin folder following fooocus for forbidden forbids force
-foreach foreign forever forge forget fork form format forward found four fpga fraction fragmentation fragmentpath framebuffer framework
-free freedreno freeze freezing frequency frigate from fromarray frontend frontier fsdp fsycl ftrivial fulfil full fully function
-functional functionality fury fuse fusion fwd gallium garbage garbled garuda gather gaussian gbs gcc gcda gcipuinfo gcn gcnarchname
-gcsfuse gdk gdrdma gdrdrv geforce gelf gem gemini gemm gemv gen genai gencode general generate generating generation generator generic
-genericsearch genuineintel get getarchflags getimageblob getinfo getprototype getting gfile gfw gfx gfxhub gfxstream ggml gib gibberish
-gid git github given gives giving glibc glibcxx global gloo glusterfs gmm gmmlib gnu goes gogh going gomp gone google got governor gpg gpl
-gpt gptq gptqmodel gpu gpublascreate gpudevicestub gpudirect gpudoctor gpuindexflat gpuislost gpuopencl gpuoptions gpustat gputil grad
-gradient gradscaler grain granite granted graph graphbolt graphcore graphics gre greater green grep grew greyed grid groundingdino group
-growing grows growth gru grub gsp gsplat gsprminit gtt gtx guc guessing guest guise guix habana had hal half halo halts hand handle
-handler hang happened happens hardened hardware has hash hashcat hasvk haswell have having hawk hbm hca hcc hda header headless heads
-healthy heap heartbeat heat held helper helps here hibernat hidden hide high highest highvram hint hip hipblas hipblaslt hipcc hipcub
-hipdriver hiperror hipfft hipinfo hipmemcpy hiprtc hipsdk hit hlo hold home homebrew honeykrisp hook hopper host hostbuffer hostengine
-hostname hot hotfix hottest hours how however hpg hpp hpu hsa http hub hugepage huggingface hung hwdata hyper hypervisor ibv icd icdl ice
-identifier identifying idle ids idx iecore ienetwork iga igc igd igdfcl igdgmm igdlh igdrcl ignore ignoring igpu iigd ijit iled illegal
-image imagenet imbalance imex img immediate immich impacting impi impimporter impl implemented implementer implicit import importerror
-inaccurate inactive include incompatible inconsistent incorrect increase increasing incus indefinite independent index indexerror indicate
-indices inductor inductorerror inet inf inference infiniband infinite info information inforom ini init initial initialize initializer
-initializing initramfs initstate injection inl inpaint input insert inside insightface insmod inspect install installable installation
-instance instead instinct instruction insufficient int integer integrated integrity intel intelocl interactivity interface intermediate
-internal internalerror interop interpreter interrupted into invalid invalidmodule inventory invoke invokeai invoking ioctl ioinfooptions
-iommu iomp ion ipex ipexlinear ipexrun ipu ipuconfig ipucontext ipuof ipuscope irdma iris irtual isa isabled island isn isp issue item
-iterable iteration itex its itself ivpu ized jasper jax jaxlib jeffser jemalloc jetpack jetson jinja jit jnp job join joules journalctl
-json jupyter just kaby kagglehub kali keep kepler kept keras kern kernel kernelimpl kernelversion key keyerror keyword kfd kgspbootgsprm
-khr khronos kill kind kit kmagic kmd kmg kmgt kmod kmp kmpc knn know known koboldcpp kompute kplan krackan ksampler kube kubeadm kubectl
+app appdata appear apple application applied applylayer appropriate apptainer apt apu arc arch architecture archlinux are arg argument
+arithmetic arm armv array arrayfire arrived arrow asahi ascend asic aside asimd ask aspect assert assertion assign assignment assistant
+associated ast async ated aten atidxx ation atl atom atomic ats attach attempted attempting attention attn attr attribute audio aur auth
+authenticamd auto autoawq autocast autoconf autogptq autoinstall automatic automatically autoreport autotun autotune auxiliary availabe
+available avc average avoids avx awaited awq aws axes azure bac back backend backports backward bactivate bad baddbmm baea balancing bamd
+bandwidth bar barcelo bare barrier base basekit basic bat batch battlemage bazzite bbar bbswitch bconda bcs bda bdb bdf bdist bdrm bdxg
+because become beegfs been before begin beignet being belong below bench benchmark berror beside best between beyond bfc bfcarena bfloat
+bgid bgpu bguc bhuc bias bidirectional bigdl billions bin binaries binary binfmt bios biris bit bitaccess bitindexmath bitsandbytes
+bjetson bkfd black blacklist blackwell blas ble blob block blockwise blue bluefin bmodule bnomodeset bnot bnxt board bochs bool boolean
+boom boost boot bootrom bootstrap bootstrapping both bound boxes bpip bprocessor brake branch brand breaks bring broadcast broadcom
+broadwell broken brought broxton bsize bsod buffer bufferindex bug build buildhip buildkit buildnumber built builtin bumblebee bundle bus
+busbw busy but bvirtualenv bwd bxe bxid bxpu byte cables cache cachyos cadam caffe call calloc cam came can cancelled candidate cann
+cannot canonicalize canuse cap capabilities capability capable capacity caption capture capturing card cargo carriage carries cast cat
+catastrophic caught causal cause ccl ccs cdequantize cdi cdna ceiling celeron cell celsius center centos centre ceph certified cezanne cff
+cfg cfs cget cgroup change changing channel character check checkout checkpoint checksum cherryview child chip chlo choose chosen chunk
+cicc cifs ciminstance circular city claimed clang clash class clblast clc clcreate cldnn clean clenqueue clfinish clhpp cli client clinfo
+clique cllinkprogram clock close clover clsvmalloc cluster clvk clwait cmake cmath cmd cmdline cmplr coalesced code codegen codename
+coffee cog col colab colima collect collective colored colossus coloured com combination come comet comfy comfyui comgr comm command
+commandlists commit committed common communicate communication communicator compare compat compatibility compatible compil compilation
+compile complains complete completion complexdouble complexfloat complexhalf component composable compose compressed computation compute
+computer computername computing concurrent cond conda condition conf confidential config configproto configuration configure conflict
+connect connection consider constant construct consumed consumption contain containerenv contents context contiguous contradiction contrib
+contributor control conv converge conversion convert convertto convolution cooperative coordination copied copy core coreml correct
+corresponding corrupt corruption cospi cospif costs could couldn count counterpart cpp cpu cpufreq cpuinfo cpx cpython cquantize crash
+crashloop crawl create createfromir createprocess creating creation credential crescent cross crt crun crw cse csffw csrc cstdint cstdlib
+csv ction ctl ctr ctranslate ctrl cubes cubin cublas cublaslt cuctxcreate cuda cudaapierror cudafree cudagetdevice cudagetkernel
+cudagraphs cudahostalloc cudamalloc cudart cudasetdevice cudatoolkit cudf cudnn cufft cufile cugraph cuh cui cuinit culinkadddata cumem
+cumemhost cuml cumm cupti cupy cupyx curand curanderror curesult current cusolver cusolverdn cusparse cusparselt custom cut cutensor
+cutlassf cvms cwd cxx cxxabi cycle cython daac daemon daemonset dali damaged darktable darwin dat data database datacenter dataloader
+dataparallel dataset date dba dcgm dch dcp ddcae ddk ddp dead deadline deadlock deallocated debian debug debugfs decide deck declaration
+declare declaring decode decoding dedicated deep deepspeed default defender defined defines degrees deinitialized delet demand denial
+denied dense dependencies dependency depends deployment deprecated deps depth dereference describe description descriptor deserialize
+desired desktop despite destroy detailed detect detection detectron determine deterministic dev devel developer development device
+deviceallow deviceid deviceinfo devicename devicepolicy devicequery devicetype devuan dff dggml dgl dgx dict did died dies diff different
+diffusers diffusion dim dimension dir direct directml directory disable disabling disagrees disappeared disconnects discovered discovery
+discrete disk disp dispatch display dist distributed distribution distro distrobox distutils divisible dkms dll dlopen dlprimitives dma
+dmabuf dmar dmesg dmi dml dmlallocator dmlexecution dmlfusednode dmltensor dnf dnn dnnl dnnlroot docker dockerenv dockerfile docs doctype
+documents does doesn domain don done door dotted double down downgraded downgrades download dozen dpcpp dpctl dpkg dpx dracut drain dram
+draw dri drive driver driverdate driverid driverinfo drivername driverversion drm drmfd drop dropout dropped dropping drv drvfs dso dst
+dtype dual due dumped duplicate during dvmmnnk dxcore dxdispatch dxg dxgi dxgk dxgkio dxgkrnl dying dylib dynamic dynamiccache dynamicuser
+dynamicvram dynamo dzn eacces each eaddrinuse eager ecb ecc echo ecode editable edition effect efficient efi efifb efivars egg egpu eigen
+einval either elementary elements elf elfclass elfutils elkhart ellesmere else elsewhere embedding embeded emitting empty enable enablegpu
+encode encoder encoding encountered end endbr endeavouros engine enginecore english enoent enough ensure ensurepip enter entire entity
+entries entry env environment envycontrol eof epoch epp eps epyc equal erdriver erfaceversion err errimagepull errno error ersion
+essential establish estimate etc eval evaluation even event ever every everything evict exact examined example exc exceeded exceeds
+excepted exception exclamation exclude exclusive exe exec execbuffer executable execute executing execution exhausted exist existent exit
+exitcode exllama exllamav expandable expanded expected expecting expects experimental expiration expired expkeysig explain explicit export
+ext extend extension external extra extraction extramodules extremely fabric fabricmanager facefusion fact factor factory factoryconfig
+fail failure fallback fallen falling fallocate falls false family fast fastembed fata fatal fault fbgemm fcl fdf feature fedora
+fedoraproject fell fence fermi fetch few ffe fff ffff ffi fglrx field fiftyone fiji file filelock filenames filesystem fill filter
+finalize find fine finish firmware first fit fitted fitting flag flash flashinfer flathub flatpak flavour flax flex float floor flt
+fluctuates fma fmha fmin folder following fooocus for forbidden forbids force foreach foreign forever forge forget fork form format
+forward found four fpga fraction fragmentation fragmentpath framebuffer framework free freedreno freeze freezing frequency frigate from
+fromarray frontend frontier fsdp fsycl ftrivial fulfil full fully function functional functionality fury fuse fusion fwd gallium garbage
+garbled garuda gather gaudi gaussian gbs gcc gcda gcipuinfo gcn gcnarchname gcsfuse gdk gdrdma gdrdrv geforce gelf gem gemini gemm gemv
+gen genai gencode general generate generating generation generator generic genericsearch genuineintel get getarchflags getimageblob
+getinfo getprototype getting gfile gfw gfx gfxhub gfxstream ggml gib gibberish gid git github given gives giving glibc glibcxx global gloo
+glusterfs gmm gmmlib gnu goes gogh going gomp gone google got governor gpg gpl gpt gptq gptqmodel gpu gpublascreate gpudevicestub
+gpudirect gpudoctor gpuindexflat gpuislost gpuopencl gpuoptions gpustat gputil grad gradient gradscaler grain granite granted graph
+graphbolt graphcore graphics gre greater green grep grew greyed grid groundingdino group growing grows growth gru grub gsp gsplat
+gsprminit gtt gtx guc guessed guessing guest guise guix habana had hal half halo halts hand handle handler hang happened happens hardened
+hardware has hash hashcat hasvk haswell have having hawk hbm hca hcc hda header headless heads healthy heap heartbeat heat held helper
+helps here hibernat hidden hide high highest highvram hint hip hipblas hipblaslt hipcc hipcub hipdriver hiperror hipfft hipinfo hipmemcpy
+hiprtc hipsdk hit hlo hold home homebrew honeykrisp hook hopper host hostbuffer hostengine hostname hot hotfix hottest hours how however
+hpg hpp hpu hsa html http hub hugepage huggingface hung hwdata hyper hypervisor ibv icd icdl ice identifier identifying idle ids idx
+iecore ienetwork iga igc igd igdfcl igdgmm igdlh igdrcl ignore ignoring igpu iigd ijit iled illegal image imagenet imbalance imex img
+immediate immich impacting impi impimporter impl implemented implementer implicit import importerror inaccurate inactive include
+incompatible inconsistent incorrect increase increasing incus indefinite independent index indexerror indicate indices inductor
+inductorerror inet inf inference infiniband infinite info information inforom ini init initial initialize initializer initializing
+initramfs initstate injection inl inpaint input insert inside insightface insmod inspect install installable installation instance instead
+instinct instruction insufficient int integer integrated integrity intel intelocl interactivity interface intermediate internal
+internalerror interop interpreter interrupted into invalid invalidmodule inventory invoke invokeai invoking ioctl ioinfooptions iommu iomp
+ion ipex ipexlinear ipexrun ipu ipuconfig ipucontext ipuof ipuscope irdma iris irtual isa isabled island isn isp issue item iterable
+iteration itex its itself ivpu ized jasper jax jaxlib jeffser jemalloc jetpack jetson jinja jit jnp job join joules journalctl json
+jupyter just kaby kagglehub kali keep kepler kept keras kern kernel kernelimpl kernelversion key keyerror keyword kfd kgspbootgsprm khr
+khronos kill kind kit kmagic kmd kmg kmgt kmod kmp kmpc knn know known koboldcpp kompute kplan krackan ksampler kube kubeadm kubectl
 kubelet kubepods kubernetes kunlun kvcache kvm lab lacks lake lang language lapack laptop large larger largest last later latest launch
 lavapipe layer layout lazily lazy ldcache ldconfig ldd lead leaf leak leap learner least leaves left leftovers legacy legalize lends
 length less level lhr lib libacl libamd libamdhip libamdocl libascend libascendcl libc libcaffe libccl libcl libclang libclblast libclc
@@ -167,25 +168,25 @@ microseconds microsoft mid mig migenabled might migraphx min miniconda miniforge
 misaligned misc misconfigured mismatch missing mit mix mkinitcpio mkl mklroot mlir mlmodel mlp mlx mma mmap mmcv mmdet mmengine mmhub mmio
 mnnvl mnt mobile mode model modeset modified modify modinfo modpost modprobe module mokutil moltenvk monitor monotonic more most mount
 mountinfo move movidius mpi mpl mps mpscore mpsfloattype mpsgraph mpskernel mpsmatrix mpsndarray mrecord msvc mtl much multi multiarray
-multicast multiple multithreaded musa musl musllinux must mxfp mypy nable naive name namespace naming nan nano narrow native natten navi
-nccl ncclallreduce ncclp ncnn ncs nction ndarray ndle near necessary need neither neo neon nerdctl net network neural neuron never new
-newest next nfs ngen ngl ngraph nightly ninja nixos nncf nnk nnvv nobara node nodevfiles noheader noise noisy nomodeset non none nonetype
+multicast multiple multithreaded musa musl musllinux must mxfp nable naive name namespace naming nan nano narrow native natten navi nccl
+ncclallreduce ncclp ncnn ncs nction ndarray ndle near necessary need neither neo neon nerdctl net network neural neuron never new newest
+next nfs ngen ngl ngraph nightly ninja nixos nncf nnk nnvv nobara node nodevfiles noheader noise noisy nomodeset non none nonetype
 nonsense nonzero noprofile nor norm normal normalised normalvram not note notebook notfound notfounderror nothing notifyevent notsupported
 nounits nouveau nova novram now nowhere nps npu nsreached nuget null nullptr num numa numactl numba number numpy nvcc nvcgo nvcr nvcuda
-nvdiffrast nvdm nvenc nvgpuctrperm nvidia nvidiactl nvitop nvjitlink nvk nvl nvlddmkm nvlink nvlsm nvlt nvmapmemalloc nvmii nvml nvmlerror
-nvopencl nvrm nvrmmeminit nvrtc nvshmem nvsmi nvswitch nvtoolsext nvtop nvvm nvwgf object obtained occupied occupies occurred oci ocl
-ocloc oculink odd off offered offers official offload ofi often old oldest oled ollama omp once one oneapi oneccl onednn onemkl ongthread
-online only onnx onnxruntime oom oomkilled ooter open opencl openclon opencv opengl openmp opensuse openvino operand operating operation
-operator opkernel opnamespace opposite ops opset opt optimization optimizer optimum optimus option optree opx orca orch order ordinal org
-origin originates orin ort ortmodule oserror osrelease ostree osx other otherwise ound our out outdated outofmemory output outside over
-overflow overhead overheating overheats overlapped overlay overlayfs override overriding overwrite overwritten own ownership pace pack
-package packaging pacman paddle page pager paging pairs panfrost panic panicked panther panvk parallel parameter params paravirtual parity
-parse parsing part partially participants partition partner pascal pass passthrough past patched path pattern paused payload pci pciback
-pcie pcode pdm peak peer peermem peft pending pentium pep per percent perf perform performance period perl permission permitted
-persistence pfncreate phase phoenix physical picasso pick pickle picture pid pidfd piece pin pinned pip pipe pipeline pipelining pipenv
-pjrt pkcs pkg pkgutil place placeholder placement plaidml plan platform please plicit plugdev pluggable plugin plus pmap pmu pnpdeviceid
-pocl pod podman poetry point pointnet poison polaris policy ponte pool poor pop popart popc popdist popef popen poplar poprun popsdk
-poptorch popxl port portable posix possible possibly post power powersave powershell powervr ppc pre preallocates prebuilt precise
+nvdiffrast nvdm nvenc nvgpuctrperm nvidia nvidiactl nvidiafb nvitop nvjitlink nvk nvl nvlddmkm nvlink nvlsm nvlt nvmapmemalloc nvmii nvml
+nvmlerror nvopencl nvrm nvrmmeminit nvrtc nvshmem nvsmi nvswitch nvtoolsext nvtop nvvm nvwgf object obtained occupied occupies occurred
+oci ocl ocloc oculink odd off offered offers official offload ofi often old oldest oled ollama omp once one oneapi oneccl onednn onemkl
+ongthread online only onnx onnxruntime oom oomkilled ooter open opencl openclon opencv opengl openmp opensuse openvino operand operating
+operation operator opkernel opnamespace opposite ops opset opt optimization optimizer optimum optimus option opx orca orch order ordinal
+org origin originates orin ort ortmodule oserror osrelease ostree osx other otherwise ound our out outdated outofmemory output outside
+over overflow overhead overheating overheats overlapped overlay overlayfs override overriding overwrite overwritten own ownership pace
+pack package packaging pacman paddle page pager paging pairs panfrost panic panicked panther panvk parallel parameter params paravirtual
+parity parse parsing part partially participants partition partner pascal pass passthrough past patched path pathfinder pattern paused
+payload pci pciback pcie pcode pdm peak peer peermem peft pending pentium pep per percent perf perform performance period perl permission
+permitted persistence pfncreate phase phoenix physical picasso pick pickle picture pid pidfd piece pin pinned pip pipe pipeline pipelining
+pipenv pjrt pkcs pkg pkgutil place placeholder placement plaidml plan platform please plicit plugdev pluggable plugin plus pmap pmu
+pnpdeviceid pocl pod podman poetry point pointnet poison polaris policy ponte pool poor pop popart popc popdist popef popen poplar poprun
+popsdk poptorch popxl port portable posix possible possibly post power powersave powershell powervr ppc pre preallocates prebuilt precise
 precision precondition prediction prefix preload prepack prepare preparing present pretends pretty previous prime primitive prints prior
 private privateuse privateuseone privilege pro probability probe problem proc procedure process processor prochot produced produces
 product productname profile profiler profiling prog program progress prohibited project prompt properly properties property proprietary

@@ -7,23 +7,27 @@ import platform
 import re
 import sys
 
+from gpudoctor.envtext.derived import DISTRIBUTIONS
+
 NONE = "Could not collect"
-PIP = re.compile(r"torch|triton|numpy|nvidia|intel|onnx|openvino|tensorflow|jax|keras|mkl|dpcpp|rocm|pop|opencl|optree|cuda|xformers|flash|bitsandbytes|vllm|mypy|flake8")
+PACKAGES_FOLLOW = "Versions of relevant libraries:"
 
 
 class Heading:
     """Takes its values from what was answered, so that the text of a recorded machine has one as well."""
 
-    def __init__(self, door, answers) -> None:  # type: ignore[no-untyped-def]
+    def __init__(self, door, answers, clean) -> None:  # type: ignore[no-untyped-def]
+        self.clean = clean
         self.door, self.answers, self.python = door, answers, door.python
         self.frameworks = self.python.get("frameworks") or {}
         torch = self.frameworks.get("torch")
         self.torch = torch if isinstance(torch, dict) else {}
         self.live = getattr(door, "live", True)
 
-    def lines(self, packages: int = 200):  # type: ignore[no-untyped-def]
-        """`packages`: how many of the installed packages are listed."""
-        yield from (*self._torch(), "", *self._system(), "", *self._python(), "", *self._processor(), "", *self._libraries(packages))
+    def lines(self):  # type: ignore[no-untyped-def]
+        parts = (*self._torch(), "", *self._system(), "", *self._python(), "", *self._processor(), "")
+        yield from (self.clean.text(line) for line in parts)
+        yield from self._libraries()
 
     def _output(self, program: str) -> str:
         """What a recorded command said, by its first word and one that it contains."""
@@ -89,18 +93,19 @@ class Heading:
         yield f"Model name: {model[1] if model else self._output('sysctl -n machdep.cpu.brand_string').strip() or NONE}"
         yield f"Memory: {int(memory[1]) / (1 << 20):.1f} GiB" if memory else f"Memory: {NONE}"
 
-    def _libraries(self, most: int):  # type: ignore[no-untyped-def]
-        yield "Versions of relevant libraries:"
-        rows = [f"[pip3] {name}=={version_of(entry)}" for name, entry in sorted((self.python.get("distributions") or {}).items()) if PIP.search(name)]
-        yield from rows[:most] or ["[pip3] none of them"]
-        if len(rows) > most:
-            yield f"and {len(rows) - most} more"
+    def _libraries(self):  # type: ignore[no-untyped-def]
+        yield PACKAGES_FOLLOW
+        listed = self.python.get("distributions")
+        if listed is None:
+            yield f"[pip3] {NONE}"
+        for name, entry in sorted((listed or {}).items()):
+            if DISTRIBUTIONS.match(name):
+                versions = entry if isinstance(entry, list) else [entry]
+                yield from (f"[pip3] {self.clean.line(name)}=={self.clean.version(version_of(version))}" for version in versions)
 
 
 def version_of(entry) -> str:  # type: ignore[no-untyped-def]
-    """The version in an entry of python.json; of a package that is installed twice both."""
-    if isinstance(entry, list):
-        return " and ".join(version_of(each) for each in entry)
+    """The version in an entry of python.json."""
     return str(entry.get("version") if isinstance(entry, dict) else entry)
 
 

@@ -64,7 +64,7 @@ def kept(keep: str, text: str) -> str:
 def kept_name(keep: str, name: str) -> bool:
     """Whether a name in the listing of a folder is kept."""
     if keep in ("modules", "libraries"):
-        return bool((_MODULES if keep == "modules" else LIBRARIES).match(name)) and (keep != "libraries" or ".so" in name)
+        return bool(_MODULES.match(name) if keep == "modules" else ".so" in name and (LIBRARIES.match(name) or name.startswith("libggml")))
     return re.search(keep, name) is not None
 
 
@@ -110,7 +110,7 @@ def _display(text: str) -> str:
     """Of the blocks of lspci those of GPUs and accelerators."""
     separator = "\n\n" if "Slot:" in text else "\n(?=[0-9a-f])"
     blocks = [block for block in re.split(separator, text) if re.search(r"\[(03\d\d|12\d\d|0b40)\]|1d95:|\[1d95\]", block)]
-    kept_lines = [_lines(block, re.compile(r"^(Slot|Class|Vendor|Device|Driver|Module):|^[0-9a-f]|Kernel ").search) for block in blocks]
+    kept_lines = [_lines(block, re.compile(r"^(Slot|Class|Device|Module):|^[0-9a-f]|Kernel ").search) for block in blocks]
     return ("\n\n" if "Slot:" in text else "\n").join(kept_lines)
 
 

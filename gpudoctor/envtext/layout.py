@@ -16,8 +16,8 @@ import shlex
 
 from gpudoctor.envtext.asking import titles
 from gpudoctor.envtext.cleaning import Cleaner
-from gpudoctor.envtext.derived import COMMANDS, DISTRIBUTIONS, VARIABLE_PREFIXES, VARIABLES
-from gpudoctor.envtext.heading import Heading, compact, version_of
+from gpudoctor.envtext.derived import COMMANDS, VARIABLE_PREFIXES, VARIABLES
+from gpudoctor.envtext.heading import Heading, compact
 from gpudoctor.envtext.questions import REVISION
 
 LIMIT = 8192
@@ -65,7 +65,7 @@ class _Writer:
         self.door, self.answers, self.clean = door, answers, cleaner
 
     def whole(self, left_out: list) -> str:  # type: ignore[type-arg]
-        heading = "\n".join(Heading(self.door, self.answers).lines(30))
+        heading = "\n".join(Heading(self.door, self.answers, self.clean).lines())
         body = [*self._python(left_out)]
         for group, title in titles().items():
             if group in left_out:
@@ -79,7 +79,7 @@ class _Writer:
         foot += [f"Not told, of the questions of the table: {' '.join([*ranges, *map(self.clean.line, places)])}"] if ranges or places else []
         foot += [f"unknown: {self.clean.line(f'{name}: {why}')}" for name, why in self.answers.troubles.items() if name.startswith("question ")]
         foot += [f"Left out, for want of room: {', '.join(left_out)}"] if left_out else []
-        return "\n".join([self.clean.text(heading), "", BEGIN, *body, *foot, END, ""])
+        return "\n".join([heading, "", BEGIN, *body, *foot, END, ""])
 
     # groups
 
@@ -90,10 +90,6 @@ class _Writer:
         if not python:
             return
         yield f"-- Python {python.get('version') or '?'}, {python.get('kind') or 'kind not known'}, in {prefix or '?'}"
-        distributions = {name: entry for name, entry in (python.get("distributions") or {}).items() if DISTRIBUTIONS.match(name)}
-        if python.get("distributions") is not None:
-            listed = ", ".join(f"{name} {version_of(entry)}" for name, entry in distributions.items())
-            yield f"Packages: {self.clean.line(listed) if listed else 'none that matter'}"
         for name, told in (python.get("frameworks") or {}).items():
             if isinstance(told, dict):
                 rest = {key: value for key, value in told.items() if key not in ("libraries", "file") and value not in (None, [], {}, "") or key == "error"}
@@ -121,7 +117,8 @@ class _Writer:
             folder, _, name = clean.path(path).rpartition("/")
             row = items.setdefault(folder or "/", [])
             if path in answers.files:
-                content = clean.text(answers.files[path])
+                content = answers.files[path]
+                content = content if path == "/etc/os-release" else clean.json(content) if content[:1] in "{[" else clean.text(content)
                 if "\n" in content or len(content) > 90:
                     blocks += [f"{clean.path(path)}:", *(f"  {line}" for line in content.split("\n"))]
                 else:
@@ -140,7 +137,8 @@ class _Writer:
         cached = {f"{found[3]}/{found[1]}" for said in [self._ldconfig()] for line in said.splitlines() for found in [_LDCONFIG.match(line)] if found}
         for folder in of_group:
             if folder in answers.folders:
-                names = [name for name in answers.folders[folder] if f"{folder}/{name}" not in cached]
+                shown = (cached, answers.files, answers.links, answers.nodes, answers.there)
+                names = [name for name in answers.folders[folder] if not any(f"{folder}/{name}" in those for those in shown)]
                 blocks.append(f"{clean.path(folder)}/: {' '.join(clean.line(name) for name in names if ' ' not in name)}".rstrip())
         yield from _folder_lines(items)
         yield from blocks
@@ -153,7 +151,7 @@ class _Writer:
             if self.answers.group_of.get(argv) != group:
                 continue
             ended = "no end" if said["timed_out"] else f"signal {said['signal']}" if said["signal"] is not None else f"exit {said['rc']}"
-            name = next((name for name, words in COMMANDS.items() if tuple(words) == argv), shlex.join(map(self.clean.line, argv)))
+            name = next((name for name, words in COMMANDS.items() if tuple(words) == argv), shlex.join(argv if argv[0] != "ldd" else map(self.clean.line, argv)))
             yield f"$ {name}" + ("" if said["rc"] == 0 else f" ({ended})")
             lines = said["stdout"].rstrip().splitlines()
             if argv[0].endswith("ldconfig"):
@@ -162,7 +160,7 @@ class _Writer:
                 lines = [_identity(said["stdout"], self.clean)]
             elif group == "log" and "older log" in left_out:
                 lines = lines[-12:]
-            yield from (f"  {line if argv == ('id',) else self.clean.line(line[:6000])}" for line in lines)
+            yield from (f"  {line if argv == ('id',) else self.clean.json(line) if line[:1] in '{[' else self.clean.line(line[:6000])}" for line in lines)
             yield from (f"  ! {self.clean.line(line)}" for line in said["stderr"].splitlines())
         if group == "packages" and self.answers.packages is not None:
             (manager,), listed = self.answers.packages

@@ -1,9 +1,9 @@
 """What is asked, as a table: one question a line, in groups. The order of the groups is the order of the text.
 
-    VERB WHERE [:: KEEP]
+    [else] VERB WHERE [:: KEEP]
 
 `read` a file, `list` a folder, `node` a device node, `link` the target of a link, `there` whether something exists, `run` a command (with its
-time limit in seconds; of commands on one line, separated by ` || `, the first that answers). KEEP is an expression for the lines, names or
+time limit in seconds; `else`: only where the question before was not answered; of commands on one line, separated by ` || `, the first that answers). KEEP is an expression for the lines, names or
 JSON keys that are kept. `*` stands for names, `{a,b}` for each of them, and these for folders of this machine:
 
 `{gpu}` PCI addresses of GPUs and accelerators, and of the bridges above them; `{home}`; `{prefix}` of the Python environment, `{site}` its
@@ -41,7 +41,7 @@ link /dev/dri/by-path/*
 there /dev/accel/accel0
 run 3 id :: groups
 read /etc/group :: ^(video|render|docker|sgx|kvm|plugdev|ipu|poplar|nvidia\w*|vglusers|rocm|kfd):
-read /proc/driver/nvidia/gpus/*/information :: ^(Model|Bus Location|Device Minor|GPU Excluded)
+read /proc/driver/nvidia/gpus/*/information :: ^Device Minor
 list /sys/class/kfd/kfd/topology/nodes
 read /sys/class/kfd/kfd/topology/nodes/*/name
 read /sys/class/kfd/kfd/topology/nodes/*/properties :: ^(simd_count|vendor_id|device_id|location_id|domain|gfx_target_version) [^0]
@@ -50,18 +50,18 @@ run 5 lspci -Dvmmnnk || lspci -nnk :: display
 read /proc/sys/kernel/{osrelease,tainted}
 read /proc/cmdline :: words i915|xe\.|amdgpu|radeon|nvidia|nouveau|nomodeset|iommu|pci=|pcie|blacklist|module|ipu|lockdown|efifb|simpledrm|vfio|modeset|hugepage
 read /sys/kernel/security/lockdown
-read /proc/modules :: modules
 list /sys/module :: modules
-there /sys/module/{nvidia,nvidia_uvm,nvidia_drm,nvidia_modeset,nouveau,amdgpu,radeon,i915,xe,ipu_driver,virtio-pci}/initstate
+read /proc/modules :: modules
+else there /sys/module/{nvidia,nvidia_uvm,nvidia_drm,nouveau,amdgpu,radeon,i915,xe,ipu_driver,virtio-pci}/initstate
+else run 4 lsmod :: modules
 read /sys/module/{nvidia,amdgpu,ipu_driver}/version
 read /sys/module/{i915,xe}/parameters/force_probe
 read /sys/module/ttm/parameters/pages_limit
-run 4 lsmod :: modules
 run 3 mokutil --sb-state
 read /proc/driver/nvidia/version
 run 8 nvidia-smi --query-gpu=index,name,uuid,pci.bus_id,driver_version,memory.total,compute_cap --format=csv,noheader,nounits
 run 8 nvidia-smi -q -x || nvidia-smi -q || nvidia-smi :: nvidia
-run 5 nvidia-smi -L
+else run 5 nvidia-smi -L
 run 3 modinfo -F version nvidia
 run 3 modinfo -F license nvidia
 run 3 modprobe -n -v nvidia
@@ -197,8 +197,8 @@ there {comfy}/../python_embeded/python.exe
 read {comfy}/{.venv,venv,../.venv,../venv}/pyvenv.cfg :: ^(version|version_info|uv) *=
 read {comfy}/../python_embeded/pyvenv.cfg :: ^version
 list {comfy}/../python_embeded :: ^python3\d+\.(_pth|dll|zip)$
-list {comfy}/{.venv,venv,../.venv,../venv}/lib/python3.*/site-packages :: ^(torch|pytorch|xformers|onnxruntime|comfyui|numpy-|triton|nvidia_|intel_extension)\S*(info|)$
-list {comfy}/../python_embeded/Lib/site-packages :: ^(torch|pytorch|xformers|onnxruntime|comfyui|numpy-|triton|nvidia_|intel_extension)\S*info$
+list {comfy}/{.venv,venv,../.venv,../venv}/lib/python3.*/site-packages :: ^(torch|pytorch|xformers|onnxruntime|comfyui|numpy-|triton|nvidia_|intel_extension|pip-)
+list {comfy}/../python_embeded/Lib/site-packages :: ^(torch|pytorch|xformers|onnxruntime|comfyui|numpy-|triton|nvidia_|intel_extension|pip-)
 read {comfy}/{.venv,venv,../.venv,../venv}/lib/python3.*/site-packages/torch/version.py :: ^(__version__|debug|cuda|hip|xpu)
 read {comfy}/../python_embeded/Lib/site-packages/torch/version.py :: ^(__version__|debug|cuda|hip|xpu)
 list {comfy}/custom_nodes

@@ -11,10 +11,12 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from gpudoctor.envtext.asking import SYSTEMS, Asker, Clock, Question, braces, questions, titles
+from gpudoctor.envtext.asking import LIBRARY_IN_ICD, SYSTEMS, Asker, Clock, Question, braces, questions, titles
 from gpudoctor.envtext.derived import COMMANDS
+from gpudoctor.envtext.heading import NONE, PACKAGES_FOLLOW
 from gpudoctor.envtext.layout import END
 
+_BEGIN_AT = re.compile(r"gpudoctor-env \d{1,4}: what was looked at")
 MARK = "gpudoctor-env "
 _BEGIN = re.compile(r"^(?P<margin>.*?)gpudoctor-env (?P<revision>\d{1,4}): what was looked at")
 _ITEM = re.compile(
@@ -41,6 +43,7 @@ def entries_of_text(text: str) -> dict[str, bytes]:
     lines, revision = _lines(text)
     reader = _Reader(revision)
     reader.read(lines)
+    reader.installed(text)
     return reader.entries()
 
 
@@ -101,6 +104,15 @@ class _Reader:
         for head, body in blocks:
             self._block(head, [self._here(line) for line in body])
 
+    def installed(self, text: str) -> None:
+        """The packages of the first part of the text, which are those that anything asks for."""
+        head = text[: _BEGIN_AT.search(text).start()].rpartition(PACKAGES_FOLLOW)[2]  # type: ignore[union-attr]
+        listed: dict[str, Any] = {}
+        for name, version in re.findall(r"\[pip3\] ([\w.-]+)==(\S+)", head):
+            listed[name] = [*(listed[name] if isinstance(listed[name], list) else [listed[name]]), version] if name in listed else version
+        if self.python and f"[pip3] {NONE}" not in head:
+            self.python["distributions"] = listed
+
     def _identity(self, version: str, kind: str, prefix: str) -> None:
         plain = "*" not in prefix and not prefix.startswith("~") and prefix != "?"
         home = "C:/Users/user" if self.platform == "windows" else HOME
@@ -125,8 +137,6 @@ class _Reader:
         elif head.startswith("Platform: "):
             self.platform = head[10:].partition(";")[0].strip()
             self.platform = self.platform if self.platform in ("linux", "wsl2", "windows", "macos", "container") else "linux"
-        elif head.startswith("Packages: "):
-            self.python["distributions"] = dict(_versions(head[10:]))
         elif found := re.match(r"^Import (\w+): (\{.*)$", head):
             self._framework(found[1], self._here(found[2]))
         elif found := re.match(r"^Loaded by (\w+): ?(.*)$", head):
@@ -282,7 +292,7 @@ class _Reader:
     def _missing_commands(self) -> Iterator[tuple[str, ...]]:
         said = {tuple(entry["argv"]) for entry in self.commands}
         for question in self._asked():
-            for argv in question.commands:
+            for argv in () if question.otherwise and "lsmod" in question.where else question.commands:
                 if argv[0] in self.missing and argv not in said:
                     yield argv
 
@@ -292,12 +302,14 @@ class _Reader:
         asker = Asker(_Shown(self), Clock())
         found: dict[str, None] = {}
         for question in self._asked():
-            if question.verb == "run" or question.keep == "never":
+            if question.verb == "run" or question.keep == "never" or question.otherwise:
                 continue
             for path in asker.paths(question.where)[0]:
                 if path not in shown and not any(path == place or path.startswith(f"{place}/") for place in self.untold):
                     if not any(other.startswith(f"{path}/") for other in shown):
                         found[path] = None
+        named = {library for path, text in self.files.items() if "icd" in path for library in LIBRARY_IN_ICD.findall(text)}
+        found.update(dict.fromkeys(library for library in sorted(named) if library not in shown))
         return list(found)
 
 
@@ -333,7 +345,7 @@ class _Shown:
 def _blocks(lines: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
     head, body = "", []
     for line in lines:
-        if line.startswith("  "):
+        if line.startswith("  ") or not line:
             body.append(line[2:])
         else:
             if head:
@@ -341,13 +353,6 @@ def _blocks(lines: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
             head, body = line, []
     if head:
         yield head, body
-
-
-def _versions(listed: str) -> Iterator[tuple[str, Any]]:
-    for part in listed.split(", "):
-        name, _, version = part.partition(" ")
-        if version and name != "none":
-            yield name, version.split(" and ") if " and " in version else version
 
 
 def _libraries(said: str) -> Iterator[Mapping[str, str]]:
