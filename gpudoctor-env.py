@@ -30,15 +30,14 @@ import sys
 import threading
 import time
 
-# questions
 # What is asked, as a table: one question a line, in groups. The order of the groups is the order of the text.
 
 REVISION = 1
 """Of this table; it grows with each change. A reader takes what an older table did not ask as not recorded."""
 LIBRARY_FOLDERS = (
-    "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib", "/lib64",
-    "/usr/lib/x86_64-linux-gnu/nvidia/current", "/usr/lib64/nvidia", "/usr/local/nvidia/lib64", "/usr/local/nvidia/lib",
-    "/run/opengl-driver/lib",
+	"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib", "/lib64",
+	"/usr/lib/x86_64-linux-gnu/nvidia/current", "/usr/lib64/nvidia", "/usr/local/nvidia/lib64", "/usr/local/nvidia/lib",
+	"/run/opengl-driver/lib",
 )
 COMFY_FOLDERS = ("/workspace/ComfyUI", "/opt/ComfyUI", "/app/ComfyUI", "/ComfyUI", "/comfyui", "C:/ComfyUI_windows_portable/ComfyUI", "C:/ComfyUI")
 COMFY_AT_HOME = ("ComfyUI", "comfy/ComfyUI", "Documents/ComfyUI", "ComfyUI_windows_portable/ComfyUI")
@@ -235,45 +234,45 @@ run 5 dmesg || journalctl -k -b --no-pager -o short-monotonic :: log
 # Tables that docs/env_script.py takes from the probes and checks; not to be changed by hand.
 
 LIBRARIES = re.compile(
-    r"^lib(cuda|nvidia|nvml|OpenCL|ze_|igd|igc|iga|igdgmm|sycl|ur_|pi_|d3d12|dxcore|directml|hsa|amdhip|amdocl|rocm|"
-    r"MIOpen|rocblas|poplar|gcipuinfo|mkl_sycl|mkl_intel|ocloc|vulkan|MesaOpenCL|RusticlOpenCL|pocl|cudart|cudnn|cub"
-    r"las|stdc\+\+|tbb|omp|blas|lapack|dnnl|ccl)"
+	r"^lib(cuda|nvidia|nvml|OpenCL|ze_|igd|igc|iga|igdgmm|sycl|ur_|pi_|d3d12|dxcore|directml|hsa|amdhip|amdocl|rocm|"
+	r"MIOpen|rocblas|poplar|gcipuinfo|mkl_sycl|mkl_intel|ocloc|vulkan|MesaOpenCL|RusticlOpenCL|pocl|cudart|cudnn|cub"
+	r"las|stdc\+\+|tbb|omp|blas|lapack|dnnl|ccl)"
 )
 KERNEL_LOG = re.compile(
-    r"i915|\bxe\b|amdgpu|\bkfd\b|NVRM|nvidia|nouveau|\bXid\b|snd_hda_intel|\bGuC\b|\bHuC\b|firmware|iommu|DMAR|AMD-V"
-    r"i|dxgkrnl|dxgk|\bdxg\b|\bBAR \d|Resizable|taint|lockdown|Out of memory|\boom|Lockdown|module "
-    r"verification|PKCS|ipu\b|graphcore|simple-framebuffer|nomodeset|\bdrm\b|AER:|PCIe Bus Error|segfault|secure "
-    r"?boot|\bmodule\b.*\b(?:rejected|restricted)|\bnot signed\b"
+	r"i915|\bxe\b|amdgpu|\bkfd\b|NVRM|nvidia|nouveau|\bXid\b|snd_hda_intel|\bGuC\b|\bHuC\b|firmware|iommu|DMAR|AMD-V"
+	r"i|dxgkrnl|dxgk|\bdxg\b|\bBAR \d|Resizable|taint|lockdown|Out of memory|\boom|Lockdown|module "
+	r"verification|PKCS|ipu\b|graphcore|simple-framebuffer|nomodeset|\bdrm\b|AER:|PCIe Bus Error|segfault|secure "
+	r"?boot|\bmodule\b.*\b(?:rejected|restricted)|\bnot signed\b"
 , re.IGNORECASE)
 DISTRIBUTIONS = re.compile(
-    r"^(?:(?:accelerate|bigdl-llm|bitsandbytes|flashinfer-python|intel-extension-for-pytorch|ipex-llm|jax|jaxlib|ker"
-    r"as|numpy|nvidia-nccl-cu12|nvidia-nccl-cu13|onnxruntime|onnxruntime-qnn|openvino|openvino-dev|openvino-nightly|"
-    r"popart|poptorch|protobuf|pytorch-directml|pytorch-ocl|pytorch-triton-xpu|tensorflow|tensorflow-cpu|tensorflow-"
-    r"directml|tensorflow-directml-plugin|tensorflow-gpu|tensorflow-intel|tensorflow-metal|torch|torch-directml|torc"
-    r"hvision|triton|triton-windows|triton-xpu|pip|amdsmi|flashinfer-[a-z]+|llama-cpp-python|causal-conv1d|mamba-ssm"
-    r"|tensorrt[a-z0-9-]*|ocl-icd[a-z-]*|khronos-opencl-icd-loader|plaidml|vulkan|kp|kompute|taichi|wgpu|gpt4all|com"
-    r"fyui[a-z-]*|amd-[a-z0-9-]+|rocm-[a-z0-9-]+|transformers|diffusers|peft)$|(torch|pytorch|lib?torch|triton|intel"
-    r"|nvidia|cuda|cupy|rocm|amd-torch|tensorflow|keras|tf-keras|tf-nightly|jax|onnxruntime|ort-|openvino|optimum|on"
-    r"eccl|dpctl|dpcpp|mkl|xformers|bitsandbytes|flash-attn|flash-attention|deepspeed|apex|auto-gptq|autoawq|gptqmod"
-    r"el|vllm|sgl|sageattention|poptorch|popart|numpy$|protobuf$|pyopencl|pocl|opencl|ocl-icd|ipex|umf$|tcmlib$|dete"
-    r"ctron2|mmcv|natten|fbgemm))"
+	r"^(?:(?:accelerate|bigdl-llm|bitsandbytes|flashinfer-python|intel-extension-for-pytorch|ipex-llm|jax|jaxlib|ker"
+	r"as|numpy|nvidia-nccl-cu12|nvidia-nccl-cu13|onnxruntime|onnxruntime-qnn|openvino|openvino-dev|openvino-nightly|"
+	r"popart|poptorch|protobuf|pytorch-directml|pytorch-ocl|pytorch-triton-xpu|tensorflow|tensorflow-cpu|tensorflow-"
+	r"directml|tensorflow-directml-plugin|tensorflow-gpu|tensorflow-intel|tensorflow-metal|torch|torch-directml|torc"
+	r"hvision|triton|triton-windows|triton-xpu|pip|amdsmi|flashinfer-[a-z]+|llama-cpp-python|causal-conv1d|mamba-ssm"
+	r"|tensorrt[a-z0-9-]*|ocl-icd[a-z-]*|khronos-opencl-icd-loader|plaidml|vulkan|kp|kompute|taichi|wgpu|gpt4all|com"
+	r"fyui[a-z-]*|amd-[a-z0-9-]+|rocm-[a-z0-9-]+|transformers|diffusers|peft)$|(torch|pytorch|lib?torch|triton|intel"
+	r"|nvidia|cuda|cupy|rocm|amd-torch|tensorflow|keras|tf-keras|tf-nightly|jax|onnxruntime|ort-|openvino|optimum|on"
+	r"eccl|dpctl|dpcpp|mkl|xformers|bitsandbytes|flash-attn|flash-attention|deepspeed|apex|auto-gptq|autoawq|gptqmod"
+	r"el|vllm|sgl|sageattention|poptorch|popart|numpy$|protobuf$|pyopencl|pocl|opencl|ocl-icd|ipex|umf$|tcmlib$|dete"
+	r"ctron2|mmcv|natten|fbgemm))"
 )
 FRAMEWORKS = {
-    "torch": """torch pytorch-directml""".split(),
-    "intel_extension_for_pytorch": """intel-extension-for-pytorch intel-extension-for-pytorch-deepspeed""".split(),
-    "torch_directml": """torch-directml""".split(),
-    "pytorch_ocl": """pytorch-ocl""".split(),
-    "poptorch": """poptorch""".split(),
-    "tensorflow": """tensorflow tensorflow-cpu tensorflow-gpu tensorflow-intel tensorflow-rocm tensorflow-directml tensorflow-macos tf-nightly""".split(),
-    "onnxruntime": """onnxruntime onnxruntime-gpu onnxruntime-openvino onnxruntime-directml onnxruntime-training onnxruntime-rocm onnxruntime-migraphx onnxruntime-qnn onnxruntime-silicon onnxruntime-windowsml ort-nightly ort-nightly-gpu""".split(),
-    "openvino": """openvino""".split(),
-    "jax": """jax""".split(),
-    "bitsandbytes": """bitsandbytes""".split(),
-    "xformers": """xformers""".split(),
+	"torch": """torch pytorch-directml""".split(),
+	"intel_extension_for_pytorch": """intel-extension-for-pytorch intel-extension-for-pytorch-deepspeed""".split(),
+	"torch_directml": """torch-directml""".split(),
+	"pytorch_ocl": """pytorch-ocl""".split(),
+	"poptorch": """poptorch""".split(),
+	"tensorflow": """tensorflow tensorflow-cpu tensorflow-gpu tensorflow-intel tensorflow-rocm tensorflow-directml tensorflow-macos tf-nightly""".split(),
+	"onnxruntime": """onnxruntime onnxruntime-gpu onnxruntime-openvino onnxruntime-directml onnxruntime-training onnxruntime-rocm onnxruntime-migraphx onnxruntime-qnn onnxruntime-silicon onnxruntime-windowsml ort-nightly ort-nightly-gpu""".split(),
+	"openvino": """openvino""".split(),
+	"jax": """jax""".split(),
+	"bitsandbytes": """bitsandbytes""".split(),
+	"xformers": """xformers""".split(),
 }
 COMMANDS = {
-    '@ollama-show': ('systemctl', 'show', 'ollama.service', '--property=LoadState,ActiveState,User,Group,SupplementaryGroups,DynamicUser,Environment,EnvironmentFiles,PrivateDevices,DevicePolicy,DeviceAllow,NeedDaemonReload,FragmentPath'),
-    '@ollama-log': ('journalctl', '--unit=ollama', '--output=cat', '--no-pager', '--lines=400', '--grep=inference compute|Listening on|dropping integrated GPU|NVIDIA driver too old|not in compiled architectures|GPU discovery'),
+	'@ollama-show': ('systemctl', 'show', 'ollama.service', '--property=LoadState,ActiveState,User,Group,SupplementaryGroups,DynamicUser,Environment,EnvironmentFiles,PrivateDevices,DevicePolicy,DeviceAllow,NeedDaemonReload,FragmentPath'),
+	'@ollama-log': ('journalctl', '--unit=ollama', '--output=cat', '--no-pager', '--lines=400', '--grep=inference compute|Listening on|dropping integrated GPU|NVIDIA driver too old|not in compiled architectures|GPU discovery'),
 }
 VARIABLES = """
 LD_LIBRARY_PATH LD_PRELOAD PATH PWD HOME USER SHELL DISPLAY XDG_SESSION_TYPE LANG VIRTUAL_ENV PYTHONPATH PYTHONHOME PYTHONNOUSERSITE
@@ -292,7 +291,7 @@ POPTORCH_ IPUOF_ GCDA_ GC_ VIPU_ GRAPHCORE_ POPSDK_ CONDA_ PYTORCH_ TORCH_ TORCH
 SLURM_ USE_ OLLAMA_ GGML_ LLAMA_ARG_ LLAMA_CPP_ OpenCL_ PLAIDML_ VK_ MPS_ CL_ ACCELERATE_
 """.split()
 WORDS = frozenset(
-    """
+	"""
 aarch abbrev abi able abort about above absent acc accel accelerate acceleration accelerator accept access accessible account accumulation
 accuracy ached ackerrorhang acpi acquire across action activated activations active activestate activity ada adagrad adam adamw adapter
 adapterram add additional addons addr address admits adreno advanced advertise aer aff affinity after again against age agent agree agx
@@ -478,7 +477,6 @@ zesinit zet zink zip zlibwapi zluda znk znver zombie zone zope zorin ztin zypper
 )
 
 
-# inspecting
 # The program that a child runs to import one framework (target/payloads); the script holds its text.
 
 INSPECT = r'''"""Runs in the target interpreter: imports one framework and says what it is, what it loaded and which devices it sees.
@@ -498,216 +496,200 @@ SAID = os.dup(1)
 os.dup2(2, 1)
 # The folder of this file is no part of the examined environment.
 if sys.path and os.path.realpath(sys.path[0] or ".") == os.path.dirname(os.path.realpath(__file__)):
-    del sys.path[0]
+	del sys.path[0]
 sys.argv = ["gpudoctor"]
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 
 WATCHED = (
-    "libcuda", "libcudart", "libcudnn", "libcublas", "libcufft", "libnccl", "libnvidia-ml", "libnvrtc", "libnvJitLink",
-    "libsycl", "libze_loader", "libze_intel_gpu", "libur_loader", "libpi_", "libOpenCL", "libigdrcl", "libamdhip64", "libhsa-runtime64",
-    "librocblas", "libMIOpen", "libstdc++", "libtorch_", "libtorch.", "libmkl_", "libiomp5", "libgomp", "libomp", "libtbb", "libccl",
-    "libdirectml", "libd3d12", "libdxcore", "libpoplar", "libpopart", "libopenvino", "libonnxruntime", "libtensorflow", "libdnnl",
+	"libcuda", "libcudart", "libcudnn", "libcublas", "libcufft", "libnccl", "libnvidia-ml", "libnvrtc", "libnvJitLink",
+	"libsycl", "libze_loader", "libze_intel_gpu", "libur_loader", "libpi_", "libOpenCL", "libigdrcl", "libamdhip64", "libhsa-runtime64",
+	"librocblas", "libMIOpen", "libstdc++", "libtorch_", "libtorch.", "libmkl_", "libiomp5", "libgomp", "libomp", "libtbb", "libccl",
+	"libdirectml", "libd3d12", "libdxcore", "libpoplar", "libpopart", "libopenvino", "libonnxruntime", "libtensorflow", "libdnnl",
 )
 
-
 def say(**what):
-    data = (MARK + json.dumps(what, default=str) + "\n").encode("utf-8", "backslashreplace")
-    while data:
-        data = data[os.write(SAID, data):]
-
+	data = (MARK + json.dumps(what, default=str) + "\n").encode("utf-8", "backslashreplace")
+	while data:
+		data = data[os.write(SAID, data):]
 
 def origin(path):
-    prefix = os.path.realpath(sys.prefix)
-    if "/stubs/" in path:
-        return "stub"
-    if path.startswith("/usr/lib/wsl/"):
-        return "wsl"
-    if "/site-packages/" in path or "/dist-packages/" in path:
-        return "wheel"
-    if os.path.isdir(os.path.join(prefix, "conda-meta")) and path.startswith(prefix + "/"):
-        return "conda"
-    # sycl, umf and mkl wheels put their libraries straight into the environment's lib folder
-    if os.path.exists(os.path.join(prefix, "pyvenv.cfg")) and path.startswith(prefix + "/lib/"):
-        return "wheel"
-    if "/oneapi/" in path:
-        return "oneapi"
-    if path.startswith(("/usr/local/cuda", "/opt/rocm", "/opt/cuda", "/opt/poplar", "/opt/nvidia", "/opt/intel/openvino")) or "/poplar" in path:
-        return "toolkit"
-    return "system"
-
+	prefix = os.path.realpath(sys.prefix)
+	if "/stubs/" in path:
+		return "stub"
+	if path.startswith("/usr/lib/wsl/"):
+		return "wsl"
+	if "/site-packages/" in path or "/dist-packages/" in path:
+		return "wheel"
+	if os.path.isdir(os.path.join(prefix, "conda-meta")) and path.startswith(prefix + "/"):
+		return "conda"
+	# sycl, umf and mkl wheels put their libraries straight into the environment's lib folder
+	if os.path.exists(os.path.join(prefix, "pyvenv.cfg")) and path.startswith(prefix + "/lib/"):
+		return "wheel"
+	if "/oneapi/" in path:
+		return "oneapi"
+	if path.startswith(("/usr/local/cuda", "/opt/rocm", "/opt/cuda", "/opt/poplar", "/opt/nvidia", "/opt/intel/openvino")) or "/poplar" in path:
+		return "toolkit"
+	return "system"
 
 def libraries():
-    found = {}
-    try:
-        with open("/proc/self/maps", errors="replace") as maps:
-            for line in maps:
-                path = line.rstrip("\n").partition("/")[2]
-                if path and ".so" in path:
-                    path = "/" + path
-                    name = path.rpartition("/")[2]
-                    if name.startswith(WATCHED) and path not in found:
-                        found[path] = {"soname": name, "path": path, "origin": origin(path)}
-    except OSError:
-        return []
-    return list(found.values())
-
+	found = {}
+	try:
+		with open("/proc/self/maps", errors="replace") as maps:
+			for line in maps:
+				path = line.rstrip("\n").partition("/")[2]
+				if path and ".so" in path:
+					path = "/" + path
+					name = path.rpartition("/")[2]
+					if name.startswith(WATCHED) and path not in found:
+						found[path] = {"soname": name, "path": path, "origin": origin(path)}
+	except OSError:
+		return []
+	return list(found.values())
 
 def chain(error):
-    """The message with the causes behind it, shortest first."""
-    parts, seen = [], set()
-    while error is not None and id(error) not in seen and len(parts) < 4:
-        seen.add(id(error))
-        parts.append("%s: %s" % (type(error).__name__, str(error).strip()[:1500]))
-        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    return "\n".join(parts)
-
+	"""The message with the causes behind it, shortest first."""
+	parts, seen = [], set()
+	while error is not None and id(error) not in seen and len(parts) < 4:
+		seen.add(id(error))
+		parts.append("%s: %s" % (type(error).__name__, str(error).strip()[:1500]))
+		error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+	return "\n".join(parts)
 
 def guarded(found, function, *arguments):
-    """One question may fail without the others."""
-    try:
-        return function(*arguments)
-    except Exception as error:
-        found.append("%s: %s" % (type(error).__name__, str(error).strip()[:600]))
-        return None
-
+	"""One question may fail without the others."""
+	try:
+		return function(*arguments)
+	except Exception as error:
+		found.append("%s: %s" % (type(error).__name__, str(error).strip()[:600]))
+		return None
 
 def torch_build(torch):
-    version = torch.version
-    for name, label in (("hip", "rocm"), ("cuda", "cuda"), ("xpu", "xpu")):
-        value = getattr(version, name, None)
-        if value:
-            return "%s %s" % (label, value)
-    if getattr(getattr(torch, "xpu", None), "_is_compiled", lambda: False)():
-        return "xpu"
-    if sys.platform == "darwin" and getattr(torch.backends, "mps", None) is not None and torch.backends.mps.is_built():
-        return "mps"
-    return "cpu"
-
+	version = torch.version
+	for name, label in (("hip", "rocm"), ("cuda", "cuda"), ("xpu", "xpu")):
+		value = getattr(version, name, None)
+		if value:
+			return "%s %s" % (label, value)
+	if getattr(getattr(torch, "xpu", None), "_is_compiled", lambda: False)():
+		return "xpu"
+	if sys.platform == "darwin" and getattr(torch.backends, "mps", None) is not None and torch.backends.mps.is_built():
+		return "mps"
+	return "cpu"
 
 def torch_config(torch):
-    return {
-        "cuda": getattr(torch.version, "cuda", None), "hip": getattr(torch.version, "hip", None),
-        "xpu": getattr(torch.version, "xpu", None), "debug": getattr(torch.version, "debug", None),
-        "git_version": getattr(torch.version, "git_version", None),
-        "cxx11_abi": bool(torch._C._GLIBCXX_USE_CXX11_ABI),
-        "arch_list": (torch._C._cuda_getArchFlags() or "").split() if hasattr(torch._C, "_cuda_getArchFlags") else [],
-        "numpy": "ok" if getattr(torch._C, "_numpy_initialized", True) else "no",
-    }
-
+	return {
+		"cuda": getattr(torch.version, "cuda", None), "hip": getattr(torch.version, "hip", None),
+		"xpu": getattr(torch.version, "xpu", None), "debug": getattr(torch.version, "debug", None),
+		"git_version": getattr(torch.version, "git_version", None),
+		"cxx11_abi": bool(torch._C._GLIBCXX_USE_CXX11_ABI),
+		"arch_list": (torch._C._cuda_getArchFlags() or "").split() if hasattr(torch._C, "_cuda_getArchFlags") else [],
+		"numpy": "ok" if getattr(torch._C, "_numpy_initialized", True) else "no",
+	}
 
 def torch_devices(torch, notes):
-    found = []
-    if (torch.version.cuda or torch.version.hip) and guarded(notes, torch.cuda.is_available):
-        arches = torch.cuda.get_arch_list()
-        for index in range(torch.cuda.device_count()):
-            p = torch.cuda.get_device_properties(index)
-            capabilities = {"arch": getattr(p, "gcnArchName", None) or "sm_%d%d" % (p.major, p.minor), "arch_list": arches, "fp64": True}
-            capabilities["bf16"] = bool(torch.version.hip) or p.major >= 8
-            found.append({"id": "cuda:%d" % index, "name": p.name, "memory_bytes": p.total_memory, "capabilities": capabilities})
-    xpu = getattr(torch, "xpu", None)
-    if xpu is not None and hasattr(xpu, "is_available") and guarded(notes, xpu.is_available):
-        for index in range(xpu.device_count()):
-            p = xpu.get_device_properties(index)
-            capabilities = {name: getattr(p, key) for name, key in (
-                ("fp64", "has_fp64"), ("fp16", "has_fp16"), ("driver", "driver_version"), ("arch", "architecture"),
-                ("platform", "platform_name"), ("max_alloc", "max_mem_alloc_size")) if hasattr(p, key)}
-            found.append({"id": "xpu:%d" % index, "name": p.name, "memory_bytes": getattr(p, "total_memory", None), "capabilities": capabilities})
-    mps = getattr(torch.backends, "mps", None)
-    if sys.platform == "darwin" and mps is not None and guarded(notes, mps.is_available):
-        found.append({"id": "mps", "name": "Apple GPU", "memory_bytes": None, "capabilities": {"fp64": False}})
-    return found
-
+	found = []
+	if (torch.version.cuda or torch.version.hip) and guarded(notes, torch.cuda.is_available):
+		arches = torch.cuda.get_arch_list()
+		for index in range(torch.cuda.device_count()):
+			p = torch.cuda.get_device_properties(index)
+			capabilities = {"arch": getattr(p, "gcnArchName", None) or "sm_%d%d" % (p.major, p.minor), "arch_list": arches, "fp64": True}
+			capabilities["bf16"] = bool(torch.version.hip) or p.major >= 8
+			found.append({"id": "cuda:%d" % index, "name": p.name, "memory_bytes": p.total_memory, "capabilities": capabilities})
+	xpu = getattr(torch, "xpu", None)
+	if xpu is not None and hasattr(xpu, "is_available") and guarded(notes, xpu.is_available):
+		for index in range(xpu.device_count()):
+			p = xpu.get_device_properties(index)
+			capabilities = {name: getattr(p, key) for name, key in (
+				("fp64", "has_fp64"), ("fp16", "has_fp16"), ("driver", "driver_version"), ("arch", "architecture"),
+				("platform", "platform_name"), ("max_alloc", "max_mem_alloc_size")) if hasattr(p, key)}
+			found.append({"id": "xpu:%d" % index, "name": p.name, "memory_bytes": getattr(p, "total_memory", None), "capabilities": capabilities})
+	mps = getattr(torch.backends, "mps", None)
+	if sys.platform == "darwin" and mps is not None and guarded(notes, mps.is_available):
+		found.append({"id": "mps", "name": "Apple GPU", "memory_bytes": None, "capabilities": {"fp64": False}})
+	return found
 
 def directml_devices(module):
-    return [{"id": "dml:%d" % i, "name": module.device_name(i).rstrip("\0 "), "memory_bytes": None, "capabilities": {}}
-            for i in range(module.device_count())]
-
+	return [{"id": "dml:%d" % i, "name": module.device_name(i).rstrip("\0 "), "memory_bytes": None, "capabilities": {}}
+			for i in range(module.device_count())]
 
 def tensorflow_devices(tf):
-    found, counts = [], {}
-    for device in tf.config.list_physical_devices():
-        kind = device.device_type
-        number = counts[kind] = counts.get(kind, -1) + 1
-        if kind != "CPU":
-            details = guarded([], tf.config.experimental.get_device_details, device) or {}
-            found.append({"id": "tf:%s:%d" % (kind, number), "name": str(details.get("device_name") or device.name), "memory_bytes": None,
-                          "capabilities": {"compute_capability": details.get("compute_capability")}})
-    return found
-
+	found, counts = [], {}
+	for device in tf.config.list_physical_devices():
+		kind = device.device_type
+		number = counts[kind] = counts.get(kind, -1) + 1
+		if kind != "CPU":
+			details = guarded([], tf.config.experimental.get_device_details, device) or {}
+			found.append({"id": "tf:%s:%d" % (kind, number), "name": str(details.get("device_name") or device.name), "memory_bytes": None,
+						  "capabilities": {"compute_capability": details.get("compute_capability")}})
+	return found
 
 def onnxruntime_devices(ort):
-    return [{"id": "ort:%s" % name, "name": name, "memory_bytes": None, "capabilities": {}}
-            for name in ort.get_available_providers() if name not in ("CPUExecutionProvider", "AzureExecutionProvider")]
-
+	return [{"id": "ort:%s" % name, "name": name, "memory_bytes": None, "capabilities": {}}
+			for name in ort.get_available_providers() if name not in ("CPUExecutionProvider", "AzureExecutionProvider")]
 
 def openvino_devices(ov):
-    core, found = ov.Core(), []
-    for name in core.available_devices:
-        capabilities = {"optimization": list(guarded([], core.get_property, name, "OPTIMIZATION_CAPABILITIES") or [])}
-        found.append({"id": "openvino:%s" % name, "name": str(guarded([], core.get_property, name, "FULL_DEVICE_NAME") or name),
-                      "memory_bytes": guarded([], core.get_property, name, "GPU_DEVICE_TOTAL_MEM_SIZE") if name.startswith("GPU") else None,
-                      "capabilities": capabilities})
-    return found
-
+	core, found = ov.Core(), []
+	for name in core.available_devices:
+		capabilities = {"optimization": list(guarded([], core.get_property, name, "OPTIMIZATION_CAPABILITIES") or [])}
+		found.append({"id": "openvino:%s" % name, "name": str(guarded([], core.get_property, name, "FULL_DEVICE_NAME") or name),
+					  "memory_bytes": guarded([], core.get_property, name, "GPU_DEVICE_TOTAL_MEM_SIZE") if name.startswith("GPU") else None,
+					  "capabilities": capabilities})
+	return found
 
 def jax_devices(jax):
-    return [{"id": "jax:%s:%d" % (d.platform, d.id), "name": str(d.device_kind), "memory_bytes": None, "capabilities": {}}
-            for d in jax.devices() if d.platform != "cpu"]
-
+	return [{"id": "jax:%s:%d" % (d.platform, d.id), "name": str(d.device_kind), "memory_bytes": None, "capabilities": {}}
+			for d in jax.devices() if d.platform != "cpu"]
 
 def poptorch_devices(poptorch):
-    return [{"id": "ipu:%d" % i, "name": "IPU", "memory_bytes": None, "capabilities": {}}
-            for i in range(1 if poptorch.ipuHardwareIsAvailable() else 0)]
-
+	return [{"id": "ipu:%d" % i, "name": "IPU", "memory_bytes": None, "capabilities": {}}
+			for i in range(1 if poptorch.ipuHardwareIsAvailable() else 0)]
 
 def inspect(name):
-    import importlib
-    import warnings
+	import importlib
+	import warnings
 
-    notes = []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        say(stage="import")
-        if name in ("intel_extension_for_pytorch", "torch_directml", "pytorch_ocl", "xformers", "bitsandbytes", "poptorch"):
-            torch = importlib.import_module("torch")
-        module = importlib.import_module(name)
-        version = getattr(module, "__version__", None)
-        result = {"imported": True, "version": None if version is None else str(version), "file": getattr(module, "__file__", None)}
-        if name == "torch":
-            result["build"] = torch_build(module)
-            result["config"] = guarded(notes, torch_config, module)
-        elif name == "tensorflow":
-            result["config"] = {k: str(v) for k, v in (guarded(notes, module.sysconfig.get_build_info) or {}).items()}
-            result["build"] = "cuda" if str(result["config"].get("is_cuda_build")) == "True" else (
-                "rocm" if str(result["config"].get("is_rocm_build")) == "True" else "cpu")
-        elif name == "onnxruntime":
-            result["config"] = {"providers": guarded(notes, module.get_available_providers)}
-            result["build"] = str(guarded(notes, module.get_device) or "")
-        elif name == "intel_extension_for_pytorch":
-            result["build"] = "xpu" if guarded(notes, getattr(module, "_C", None) and getattr(module, "has_xpu", None) or (lambda: "xpu" in str(version))) else "cpu"
-        say(stage="imported", **result)
-        listing = {
-            "torch": lambda: torch_devices(module, notes), "intel_extension_for_pytorch": lambda: torch_devices(torch, notes),
-            "torch_directml": lambda: directml_devices(module), "tensorflow": lambda: tensorflow_devices(module),
-            "onnxruntime": lambda: onnxruntime_devices(module), "openvino": lambda: openvino_devices(module),
-            "jax": lambda: jax_devices(module), "poptorch": lambda: poptorch_devices(module),
-        }.get(name)
-        if NO_DEVICE:
-            say(stage="devices", devices_skipped="device busy")
-        elif listing is not None:
-            try:
-                say(stage="devices", devices=listing())
-            except Exception as error:
-                say(stage="devices", device_error=chain(error))
-        notes += [str(warning.message)[:600] for warning in caught]
-    say(stage="done", libraries=libraries(), notes=notes[:20], machine=os.uname().machine if hasattr(os, "uname") else "",
-        bits=64 if sys.maxsize > 2 ** 32 else 32, python=".".join(map(str, sys.version_info[:3])))
-
+	notes = []
+	with warnings.catch_warnings(record=True) as caught:
+		warnings.simplefilter("always")
+		say(stage="import")
+		if name in ("intel_extension_for_pytorch", "torch_directml", "pytorch_ocl", "xformers", "bitsandbytes", "poptorch"):
+			torch = importlib.import_module("torch")
+		module = importlib.import_module(name)
+		version = getattr(module, "__version__", None)
+		result = {"imported": True, "version": None if version is None else str(version), "file": getattr(module, "__file__", None)}
+		if name == "torch":
+			result["build"] = torch_build(module)
+			result["config"] = guarded(notes, torch_config, module)
+		elif name == "tensorflow":
+			result["config"] = {k: str(v) for k, v in (guarded(notes, module.sysconfig.get_build_info) or {}).items()}
+			result["build"] = "cuda" if str(result["config"].get("is_cuda_build")) == "True" else (
+				"rocm" if str(result["config"].get("is_rocm_build")) == "True" else "cpu")
+		elif name == "onnxruntime":
+			result["config"] = {"providers": guarded(notes, module.get_available_providers)}
+			result["build"] = str(guarded(notes, module.get_device) or "")
+		elif name == "intel_extension_for_pytorch":
+			result["build"] = "xpu" if guarded(notes, getattr(module, "_C", None) and getattr(module, "has_xpu", None) or (lambda: "xpu" in str(version))) else "cpu"
+		say(stage="imported", **result)
+		listing = {
+			"torch": lambda: torch_devices(module, notes), "intel_extension_for_pytorch": lambda: torch_devices(torch, notes),
+			"torch_directml": lambda: directml_devices(module), "tensorflow": lambda: tensorflow_devices(module),
+			"onnxruntime": lambda: onnxruntime_devices(module), "openvino": lambda: openvino_devices(module),
+			"jax": lambda: jax_devices(module), "poptorch": lambda: poptorch_devices(module),
+		}.get(name)
+		if NO_DEVICE:
+			say(stage="devices", devices_skipped="device busy")
+		elif listing is not None:
+			try:
+				say(stage="devices", devices=listing())
+			except Exception as error:
+				say(stage="devices", device_error=chain(error))
+		notes += [str(warning.message)[:600] for warning in caught]
+	say(stage="done", libraries=libraries(), notes=notes[:20], machine=os.uname().machine if hasattr(os, "uname") else "",
+		bits=64 if sys.maxsize > 2 ** 32 else 32, python=".".join(map(str, sys.version_info[:3])))
 
 try:
-    inspect(ARGUMENT)
+	inspect(ARGUMENT)
 except BaseException as error:  # noqa: B036  (SystemExit too: some frameworks leave when versions do not fit)
-    say(stage="failed", error={"kind": "exception", "name": type(error).__name__, "message": chain(error)[:6000]}, libraries=libraries())
+	say(stage="failed", error={"kind": "exception", "name": type(error).__name__, "message": chain(error)[:6000]}, libraries=libraries())
 sys.stdout.flush()
 sys.stderr.flush()
 # Tearing a framework down costs time and may crash: everything is said.
@@ -715,260 +697,234 @@ os._exit(0)
 '''
 
 
-# kept
 # What of an answer is kept: the part that probes read. Pure functions of text.
 
 LOG_LINES = 40
 _TROUBLE = re.compile(r"error|fail|fault|time[d ]?out|reset|hang|xid|reject|refus|denied|unsupported|not supported|taint|oom|killed", re.I)
 _MODULES = re.compile(
-    r"^(nvidia|nouveau|nova|amd|radeon|fglrx|i915|xe$|drm|ttm|gpu|ipu|vfio|mei|dxg|intel_vsec|virtio|bochs|ast$|mgag|ib_|rdma|nv_peer|gdrdrv|habana|snd_hda_intel)"
+	r"^(nvidia|nouveau|nova|amd|radeon|fglrx|i915|xe$|drm|ttm|gpu|ipu|vfio|mei|dxg|intel_vsec|virtio|bochs|ast$|mgag|ib_|rdma|nv_peer|gdrdrv|habana|snd_hda_intel)"
 )
 PACKAGES = re.compile(
-    r"^(nvidia-(driver|dkms|kernel|utils|prime|fabric-?manager|open|container-toolkit|cuda-toolkit|headless|opencl|smi|compute|vulkan|xconfig|lts|\d)"
-    r"|nvidia$|libnvidia-(compute|ml|cfg)|(akmod|kmod|xorg-x11-drv)-nvidia|linux-(image|headers|firmware|modules-nvidia|objects-nvidia|generic)"
-    r"|cuda(-drivers|-toolkit|-runtime|-nvcc|-compat)?(-[\d-]+)?$|libcuda|libcudnn|cudnn|libcublas|libnccl|nccl|intel-(opencl|level|igc|compute|gmm|i915"
-    r"|platform|oneapi|basekit|ocloc|npu|driver|graphics|media)|libze|level-zero|oneapi-level|libigc|libigdgmm|ocl-icd|opencl|libOpenCL|libopencl"
-    r"|pocl|libpocl|clinfo|mesa|libgl1-mesa|libvulkan|vulkan|amdgpu|amdvlk|rocm|amdrocm|hip|hsa|libhsa|rocblas|miopen|comgr|beignet|clvk|dkms$"
-    r"|firmware-|poplar|libgomp1|libnvoptix|xserver-xorg-video-(nvidia|amdgpu)|bumblebee|kmod$)"
+	r"^(nvidia-(driver|dkms|kernel|utils|prime|fabric-?manager|open|container-toolkit|cuda-toolkit|headless|opencl|smi|compute|vulkan|xconfig|lts|\d)"
+	r"|nvidia$|libnvidia-(compute|ml|cfg)|(akmod|kmod|xorg-x11-drv)-nvidia|linux-(image|headers|firmware|modules-nvidia|objects-nvidia|generic)"
+	r"|cuda(-drivers|-toolkit|-runtime|-nvcc|-compat)?(-[\d-]+)?$|libcuda|libcudnn|cudnn|libcublas|libnccl|nccl|intel-(opencl|level|igc|compute|gmm|i915"
+	r"|platform|oneapi|basekit|ocloc|npu|driver|graphics|media)|libze|level-zero|oneapi-level|libigc|libigdgmm|ocl-icd|opencl|libOpenCL|libopencl"
+	r"|pocl|libpocl|clinfo|mesa|libgl1-mesa|libvulkan|vulkan|amdgpu|amdvlk|rocm|amdrocm|hip|hsa|libhsa|rocblas|miopen|comgr|beignet|clvk|dkms$"
+	r"|firmware-|poplar|libgomp1|libnvoptix|xserver-xorg-video-(nvidia|amdgpu)|bumblebee|kmod$)"
 )
 _NVIDIA = re.compile(
-    r"driver_version|cuda_(umd_)?version|product_name|product_architecture|pci_(bus|device)_id|current_mig|pending_mig|mig_device|compute_mode"
-    r"|persistence_mode|current_dm|virtualization_mode|license_status|(current|default)?_?power_limit|clocks_\w+_reasons?_\w+|(max|current)_link_(gen|width)"
-    r"|current_ecc|sram_uncorrectable\w*|dram_uncorrectable|pending_retirement|remapped_row_(pending|failure)|state|status|gpu_recovery_action"
-    r"|gsp_firmware_version|used_memory|total|used"
+	r"driver_version|cuda_(umd_)?version|product_name|product_architecture|pci_(bus|device)_id|current_mig|pending_mig|mig_device|compute_mode"
+	r"|persistence_mode|current_dm|virtualization_mode|license_status|(current|default)?_?power_limit|clocks_\w+_reasons?_\w+|(max|current)_link_(gen|width)"
+	r"|current_ecc|sram_uncorrectable\w*|dram_uncorrectable|pending_retirement|remapped_row_(pending|failure)|state|status|gpu_recovery_action"
+	r"|gsp_firmware_version|used_memory|total|used"
 )
 _UNUSED = ("N/A", "[N/A]", "", "0", "No", "Not Active", "None", "Unknown")
 _NVIDIA_PLAIN = re.compile(
-    r"NVSMI LOG|^GPU 0|Driver Version|CUDA (UMD )?Version|Product|Bus Id|Device Id|MIG|Pending|Current|Compute Mode|Persistence|Virtualiz|License"
-    r"|Power Limit|Reasons|: Active|Link|Gen|Width|Max|ECC|Uncorrect|Volatile|Remap|Fabric|Stat|Recovery|GSP|^\s*(PCI|FB Memory|Total|Used)|has failed|[Ff]ailed"
+	r"NVSMI LOG|^GPU 0|Driver Version|CUDA (UMD )?Version|Product|Bus Id|Device Id|MIG|Pending|Current|Compute Mode|Persistence|Virtualiz|License"
+	r"|Power Limit|Reasons|: Active|Link|Gen|Width|Max|ECC|Uncorrect|Volatile|Remap|Fabric|Stat|Recovery|GSP|^\s*(PCI|FB Memory|Total|Used)|has failed|[Ff]ailed"
 )
 _CL_KEYS = (
-    r"platforms|devices|online|icd_loader|CL_PLATFORM_(NAME|VENDOR|VERSION)|CL_DEVICE_(BOARD_NAME_AMD|EXTENSIONS|GLOBAL_MEM_SIZE|MAX_COMPUTE_UNITS"
-    r"|MAX_MEM_ALLOC_SIZE|NAME|PCI_BUS_INFO_KHR|PCI_BUS_ID_NV|TOPOLOGY_AMD|TYPE|raw|VENDOR|VENDOR_ID|VERSION)|CL_DRIVER_VERSION|CL_ICDL_(VENDOR|VERSION)|pci_\w+"
+	r"platforms|devices|online|icd_loader|CL_PLATFORM_(NAME|VENDOR|VERSION)|CL_DEVICE_(BOARD_NAME_AMD|EXTENSIONS|GLOBAL_MEM_SIZE|MAX_COMPUTE_UNITS"
+	r"|MAX_MEM_ALLOC_SIZE|NAME|PCI_BUS_INFO_KHR|PCI_BUS_ID_NV|TOPOLOGY_AMD|TYPE|raw|VENDOR|VENDOR_ID|VERSION)|CL_DRIVER_VERSION|CL_ICDL_(VENDOR|VERSION)|pci_\w+"
 )
 _CL_LINES = re.compile(
-    rf"#PLATFORMS|({_CL_KEYS})\b|^\s*(Number of (platforms|devices)|(Platform|Device) (Name|Vendor|Version|Type|Board Name|Extensions|Topology)|Driver Version"
-    r"|Max compute units|Global memory size|Max memory allocation|ICD loader|Vendor ID|NULL)|Platform #|Device #"
+	rf"#PLATFORMS|({_CL_KEYS})\b|^\s*(Number of (platforms|devices)|(Platform|Device) (Name|Vendor|Version|Type|Board Name|Extensions|Topology)|Driver Version"
+	r"|Max compute units|Global memory size|Max memory allocation|ICD loader|Vendor ID|NULL)|Platform #|Device #"
 )
 _VULKAN = re.compile(
-    r"Instance Version|^GPU\d|^\s+(apiVersion|driverVersion|vendorID|deviceID|deviceType|deviceName|driverID|driverName|driverInfo)\s*=|"
-    r"maxMemoryAllocationSize|maxBufferSize|subgroupSize|storageBuffer16BitAccess|shaderFloat16|VK_KHR_cooperative_matrix|ERROR|Cannot|failed"
+	r"Instance Version|^GPU\d|^\s+(apiVersion|driverVersion|vendorID|deviceID|deviceType|deviceName|driverID|driverName|driverInfo)\s*=|"
+	r"maxMemoryAllocationSize|maxBufferSize|subgroupSize|storageBuffer16BitAccess|shaderFloat16|VK_KHR_cooperative_matrix|ERROR|Cannot|failed"
 )
 _CPU_FLAGS = re.compile(r"^(avx|sse4|amx|fma$|f16c|hypervisor|asimd|sve|bf16|i8mm|lm$)")
 
+def kept(keep, text):
+	"""The part of a text that `keep` of the table names."""
+	name, _, rest = keep.partition(" ")
+	function = _FUNCTIONS.get(name)
+	if function is not None:
+		return function(text)
+	if name == "json":
+		return _json(text, rest)
+	if name == "words":
+		return " ".join(word for word in text.split() if re.search(rest, word))
+	pattern = re.compile(keep)
+	return _lines(text, pattern.search)
 
-def kept(keep: str, text: str) -> str:
-    """The part of a text that `keep` of the table names."""
-    name, _, rest = keep.partition(" ")
-    function = _FUNCTIONS.get(name)
-    if function is not None:
-        return function(text)
-    if name == "json":
-        return _json(text, rest)
-    if name == "words":
-        return " ".join(word for word in text.split() if re.search(rest, word))
-    pattern = re.compile(keep)
-    return _lines(text, pattern.search)
+def kept_name(keep, name):
+	"""Whether a name in the listing of a folder is kept."""
+	if keep in ("modules", "libraries"):
+		return bool(_MODULES.match(name) if keep == "modules" else ".so" in name and (LIBRARIES.match(name) or name.startswith("libggml")))
+	return re.search(keep, name) is not None
 
+def _lines(text, wanted):
+	return "\n".join(line.rstrip() for line in text.splitlines() if wanted(line))
 
-def kept_name(keep: str, name: str) -> bool:
-    """Whether a name in the listing of a folder is kept."""
-    if keep in ("modules", "libraries"):
-        return bool(_MODULES.match(name) if keep == "modules" else ".so" in name and (LIBRARIES.match(name) or name.startswith("libggml")))
-    return re.search(keep, name) is not None
-
-
-def _lines(text: str, wanted) -> str:
-    return "\n".join(line.rstrip() for line in text.splitlines() if wanted(line))
-
-
-def _json(text: str, keys: str) -> str:
-    """The JSON value in a text with these keys alone; '' where there is none."""
-    start = min((at for at in (text.find("{"), text.find("[")) if at >= 0), default=-1)
-    if start < 0:
-        return text[:300]
-    try:
-        value, _ = json.JSONDecoder().raw_decode(text[start:])
-    except ValueError:
-        return text[:300]
-    return json.dumps(_pruned(value, re.compile(keys)), ensure_ascii=False)
-
+def _json(text, keys):
+	"""The JSON value in a text with these keys alone; '' where there is none."""
+	start = min((at for at in (text.find("{"), text.find("[")) if at >= 0), default=-1)
+	if start < 0:
+		return text[:300]
+	try:
+		value, _ = json.JSONDecoder().raw_decode(text[start:])
+	except ValueError:
+		return text[:300]
+	return json.dumps(_pruned(value, re.compile(keys)), ensure_ascii=False)
 
 def _pruned(value, keys):
-    if isinstance(value, list):
-        return [_pruned(item, keys) for item in value[:16]]
-    if isinstance(value, dict):
-        return {key: _pruned(item, keys) for key, item in value.items() if keys.fullmatch(str(key)) and item not in (None, "", [])}
-    return value
+	if isinstance(value, list):
+		return [_pruned(item, keys) for item in value[:16]]
+	if isinstance(value, dict):
+		return {key: _pruned(item, keys) for key, item in value.items() if keys.fullmatch(str(key)) and item not in (None, "", [])}
+	return value
 
+def _largest(text):
+	"""Of a PCI device's regions the largest."""
 
-def _largest(text: str) -> str:
-    """Of a PCI device's regions the largest."""
+	def size(line):
+		words = line.split()
+		try:
+			return int(words[1], 16) - int(words[0], 16) if int(words[2], 16) & 0x200 else 0
+		except (ValueError, IndexError):
+			return 0
 
-    def size(line: str) -> int:
-        words = line.split()
-        try:
-            return int(words[1], 16) - int(words[0], 16) if int(words[2], 16) & 0x200 else 0
-        except (ValueError, IndexError):
-            return 0
+	best = max(text.splitlines()[:6], key=size, default="")
+	return f"0x0 {size(best):#x} 0x200" if best and size(best) else ""
 
-    best = max(text.splitlines()[:6], key=size, default="")
-    return f"0x0 {size(best):#x} 0x200" if best and size(best) else ""
+def _display(text):
+	"""Of the blocks of lspci those of GPUs and accelerators."""
+	separator = "\n\n" if "Slot:" in text else "\n(?=[0-9a-f])"
+	blocks = [block for block in re.split(separator, text) if re.search(r"\[(03\d\d|12\d\d|0b40)\]|1d95:|\[1d95\]", block)]
+	kept_lines = [_lines(block, re.compile(r"^(Slot|Class|Device|Module):|^[0-9a-f]|Kernel ").search) for block in blocks]
+	return ("\n\n" if "Slot:" in text else "\n").join(kept_lines)
 
+def _modules(text):
+	names = [line.split()[0] for line in text.splitlines() if line.strip()]
+	return "\n".join(name for name in names if name == "Module" or _MODULES.match(name))
 
-def _display(text: str) -> str:
-    """Of the blocks of lspci those of GPUs and accelerators."""
-    separator = "\n\n" if "Slot:" in text else "\n(?=[0-9a-f])"
-    blocks = [block for block in re.split(separator, text) if re.search(r"\[(03\d\d|12\d\d|0b40)\]|1d95:|\[1d95\]", block)]
-    kept_lines = [_lines(block, re.compile(r"^(Slot|Class|Device|Module):|^[0-9a-f]|Kernel ").search) for block in blocks]
-    return ("\n\n" if "Slot:" in text else "\n").join(kept_lines)
+def _nvidia(text):
+	"""The fields of nvidia-smi that tell of faults; no processes, no serial numbers."""
+	if "<nvidia_smi_log" not in text:
+		table = "| NVIDIA-SMI" in text
+		return _lines(text, re.compile(r"NVIDIA-SMI|failed|couldn't|Version").search if table else _NVIDIA_PLAIN.search)
+	try:
+		root = ElementTree.fromstring(re.sub(r"<!DOCTYPE[^>]*>", "", text[text.find("<nvidia_smi_log") :]))
+	except ElementTree.ParseError:
+		return ""
+	_prune_element(root)
+	return ElementTree.tostring(root, encoding="unicode").replace("</gpu><gpu", "</gpu>\n<gpu")
 
+def _prune_element(element):
+	"""Whether anything is left of an element without what nobody asks for."""
+	element.tail = None
+	for child in list(element):
+		if not _prune_element(child):
+			element.remove(child)
+	if len(element) or element.tag in ("nvidia_smi_log", "gpu"):
+		element.text = None
+		return True
+	words = (element.text or "").strip()
+	element.text = words
+	return bool(_NVIDIA.fullmatch(element.tag)) and words not in _UNUSED
 
-def _modules(text: str) -> str:
-    names = [line.split()[0] for line in text.splitlines() if line.strip()]
-    return "\n".join(name for name in names if name == "Module" or _MODULES.match(name))
+def _rocminfo(text):
+	"""Agents that are GPUs, and errors."""
+	wanted = re.compile(r"ROCk module|HSA Agents|^\*+|Agent \d|^\s*(Name|Marketing Name|Device Type|Compute Unit|Memory Properties):|error|[Uu]nable|fail|HSA_STATUS")
+	return _lines(text, wanted.search)
 
+def _clinfo(text):
+	if text.lstrip()[:1] == "{":
+		text = re.sub(r'("CL_DEVICE_EXTENSIONS"\s*:\s*")([^"]*)', lambda found: found[1] + _extensions(found[2]), text)
+		return _json(text, _CL_KEYS)
+	cut = [re.sub(r"(EXTENSIONS|Extensions)(\s+)(.*)", lambda found: found[1] + found[2] + _extensions(found[3]), line) for line in text.splitlines()]
+	return _lines("\n".join(cut), _CL_LINES.search)
 
-def _nvidia(text: str) -> str:
-    """The fields of nvidia-smi that tell of faults; no processes, no serial numbers."""
-    if "<nvidia_smi_log" not in text:
-        table = "| NVIDIA-SMI" in text
-        return _lines(text, re.compile(r"NVIDIA-SMI|failed|couldn't|Version").search if table else _NVIDIA_PLAIN.search)
-    try:
-        root = ElementTree.fromstring(re.sub(r"<!DOCTYPE[^>]*>", "", text[text.find("<nvidia_smi_log") :]))
-    except ElementTree.ParseError:
-        return ""
-    _prune_element(root)
-    return ElementTree.tostring(root, encoding="unicode").replace("</gpu><gpu", "</gpu>\n<gpu")
+def _extensions(words):
+	return " ".join(word for word in words.split() if re.search(r"fp64|fp16", word))
 
+def _vulkaninfo(text):
+	return _lines(text, _VULKAN.search)
 
-def _prune_element(element: ElementTree.Element) -> bool:
-    """Whether anything is left of an element without what nobody asks for."""
-    element.tail = None
-    for child in list(element):
-        if not _prune_element(child):
-            element.remove(child)
-    if len(element) or element.tag in ("nvidia_smi_log", "gpu"):
-        element.text = None
-        return True
-    words = (element.text or "").strip()
-    element.text = words
-    return bool(_NVIDIA.fullmatch(element.tag)) and words not in _UNUSED
+def _libraries(text):
+	"""Lines of `ldconfig -p` about GPU libraries for 64 bits."""
+	return "\n".join(line for line in text.splitlines() if LIBRARIES.match(line.strip()) and ("64" in line or "AArch64" in line))
 
+def _uname(text):
+	words = text.split()
+	return " ".join(["Linux", "host", *words[2:3], *words[-2:]]) if text.startswith("Linux ") and len(words) > 3 else text
 
-def _rocminfo(text: str) -> str:
-    """Agents that are GPUs, and errors."""
-    wanted = re.compile(r"ROCk module|HSA Agents|^\*+|Agent \d|^\s*(Name|Marketing Name|Device Type|Compute Unit|Memory Properties):|error|[Uu]nable|fail|HSA_STATUS")
-    return _lines(text, wanted.search)
+def _cpuinfo(text):
+	found = {}
+	for line in text.splitlines():
+		key, _, value = line.partition(":")
+		key = key.strip()
+		if key in ("model name", "flags", "Features", "CPU implementer") and key not in found:
+			found[key] = " ".join(word for word in value.split() if key == "model name" or _CPU_FLAGS.match(word) or key == "CPU implementer")
+	return "\n".join(f"{key}\t: {value}" for key, value in found.items())
 
+def _mountinfo(text):
+	"""The mount of / where it tells of a container."""
+	return _lines(text, lambda line: len(line.split()) > 4 and line.split()[4] in ("/", "/etc/hostname", "/dev/shm"))
 
-def _clinfo(text: str) -> str:
-    if text.lstrip()[:1] == "{":
-        text = re.sub(r'("CL_DEVICE_EXTENSIONS"\s*:\s*")([^"]*)', lambda found: found[1] + _extensions(found[2]), text)
-        return _json(text, _CL_KEYS)
-    cut = [re.sub(r"(EXTENSIONS|Extensions)(\s+)(.*)", lambda found: found[1] + found[2] + _extensions(found[3]), line) for line in text.splitlines()]
-    return _lines("\n".join(cut), _CL_LINES.search)
+def _mounts(text):
+	"""/, /dev/shm, drives of Windows and file systems of a network."""
+	wanted = ("nfs", "nfs4", "cifs", "smb3", "fuse.sshfs", "ceph", "glusterfs", "drvfs", "9p", "virtiofs", "lustre", "beegfs")
+	rows = [line for line in text.splitlines() if len(line.split()) > 3]
+	return "\n".join(line for line in rows if line.split()[1] in ("/", "/dev/shm") or line.split()[2] in wanted)
 
+def packages_in(argv0, text):
+	"""Names and versions of installed packages that matter, from a package manager's list."""
+	found = {}
+	for line in text.splitlines():
+		words = line.split("\t") if argv0 == "dpkg-query" else line.split()
+		if argv0 == "dpkg-query":
+			words = words[1:] if len(words) == 3 and words[0][1:2] in ("i", "F", "W", "t") else []
+		if len(words) >= 2 and PACKAGES.match(words[0]):
+			found[words[0].partition(":")[0]] = words[1].strip()
+	return found
 
-def _extensions(words: str) -> str:
-    return " ".join(word for word in words.split() if re.search(r"fp64|fp16", word))
+def dpkg_packages(text):
+	"""The same from /var/lib/dpkg/status."""
+	found = {}
+	for block in text.split("\n\n"):
+		fields = dict(re.findall(r"^(Package|Version|Status): (.*)$", block, re.M))
+		status = fields.get("Status", "ok installed")
+		if PACKAGES.match(fields.get("Package", "")) and status.endswith(("installed", "half-configured", "triggers-awaited", "triggers-pending")):
+			if not status.endswith("not-installed") and "Version" in fields:
+				found[fields["Package"]] = fields["Version"]
+	return found
 
+def apk_packages(text):
+	return {name: version for name, version in re.findall(r"^P:(\S+)\nV:(\S+)$", text, re.M) if PACKAGES.match(name)}
 
-def _vulkaninfo(text: str) -> str:
-    return _lines(text, _VULKAN.search)
-
-
-def _libraries(text: str) -> str:
-    """Lines of `ldconfig -p` about GPU libraries for 64 bits."""
-    return "\n".join(line for line in text.splitlines() if LIBRARIES.match(line.strip()) and ("64" in line or "AArch64" in line))
-
-
-def _uname(text: str) -> str:
-    words = text.split()
-    return " ".join(["Linux", "host", *words[2:3], *words[-2:]]) if text.startswith("Linux ") and len(words) > 3 else text
-
-
-def _cpuinfo(text: str) -> str:
-    found = {}
-    for line in text.splitlines():
-        key, _, value = line.partition(":")
-        key = key.strip()
-        if key in ("model name", "flags", "Features", "CPU implementer") and key not in found:
-            found[key] = " ".join(word for word in value.split() if key == "model name" or _CPU_FLAGS.match(word) or key == "CPU implementer")
-    return "\n".join(f"{key}\t: {value}" for key, value in found.items())
-
-
-def _mountinfo(text: str) -> str:
-    """The mount of / where it tells of a container."""
-    return _lines(text, lambda line: len(line.split()) > 4 and line.split()[4] in ("/", "/etc/hostname", "/dev/shm"))
-
-
-def _mounts(text: str) -> str:
-    """/, /dev/shm, drives of Windows and file systems of a network."""
-    wanted = ("nfs", "nfs4", "cifs", "smb3", "fuse.sshfs", "ceph", "glusterfs", "drvfs", "9p", "virtiofs", "lustre", "beegfs")
-    rows = [line for line in text.splitlines() if len(line.split()) > 3]
-    return "\n".join(line for line in rows if line.split()[1] in ("/", "/dev/shm") or line.split()[2] in wanted)
-
-
-def packages_in(argv0: str, text: str) -> dict:
-    """Names and versions of installed packages that matter, from a package manager's list."""
-    found = {}
-    for line in text.splitlines():
-        words = line.split("\t") if argv0 == "dpkg-query" else line.split()
-        if argv0 == "dpkg-query":
-            words = words[1:] if len(words) == 3 and words[0][1:2] in ("i", "F", "W", "t") else []
-        if len(words) >= 2 and PACKAGES.match(words[0]):
-            found[words[0].partition(":")[0]] = words[1].strip()
-    return found
-
-
-def dpkg_packages(text: str) -> dict:
-    """The same from /var/lib/dpkg/status."""
-    found = {}
-    for block in text.split("\n\n"):
-        fields = dict(re.findall(r"^(Package|Version|Status): (.*)$", block, re.M))
-        status = fields.get("Status", "ok installed")
-        if PACKAGES.match(fields.get("Package", "")) and status.endswith(("installed", "half-configured", "triggers-awaited", "triggers-pending")):
-            if not status.endswith("not-installed") and "Version" in fields:
-                found[fields["Package"]] = fields["Version"]
-    return found
-
-
-def apk_packages(text: str) -> dict:
-    return {name: version for name, version in re.findall(r"^P:(\S+)\nV:(\S+)$", text, re.M) if PACKAGES.match(name)}
-
-
-def _log(text: str) -> str:
-    """The last lines that tell of troubles, and the last others, each kind of line once."""
-    seen, lines = set(), []
-    for line in reversed(text.splitlines()):
-        shape = re.sub(r"[\dA-Fa-fx]+", "0", re.sub(r"^\[[^\]]*\]", "", line))
-        if KERNEL_LOG.search(line) and shape not in seen:
-            seen.add(shape)
-            lines.append(line.rstrip()[:240])
-    troubles = [line for line in lines if _TROUBLE.search(line)][: LOG_LINES * 3 // 4]
-    others = [line for line in lines if line not in troubles][: LOG_LINES - len(troubles)]
-    return "\n".join(line for line in reversed(lines) if line in troubles or line in others)
-
+def _log(text):
+	"""The last lines that tell of troubles, and the last others, each kind of line once."""
+	seen, lines = set(), []
+	for line in reversed(text.splitlines()):
+		shape = re.sub(r"[\dA-Fa-fx]+", "0", re.sub(r"^\[[^\]]*\]", "", line))
+		if KERNEL_LOG.search(line) and shape not in seen:
+			seen.add(shape)
+			lines.append(line.rstrip()[:240])
+	troubles = [line for line in lines if _TROUBLE.search(line)][: LOG_LINES * 3 // 4]
+	others = [line for line in lines if line not in troubles][: LOG_LINES - len(troubles)]
+	return "\n".join(line for line in reversed(lines) if line in troubles or line in others)
 
 _FUNCTIONS = {
-    "largest": _largest, "display": _display, "modules": _modules, "nvidia": _nvidia, "rocminfo": _rocminfo, "clinfo": _clinfo, "log": _log,
-    "vulkaninfo": _vulkaninfo, "libraries": _libraries, "uname": _uname, "cpuinfo": _cpuinfo, "mountinfo": _mountinfo, "mounts": _mounts,
+	"largest": _largest, "display": _display, "modules": _modules, "nvidia": _nvidia, "rocminfo": _rocminfo, "clinfo": _clinfo, "log": _log,
+	"vulkaninfo": _vulkaninfo, "libraries": _libraries, "uname": _uname, "cpuinfo": _cpuinfo, "mountinfo": _mountinfo, "mounts": _mounts,
 }
 
 
-# cleaning
 # What may leave: words of a list and technical forms. Whatever is neither becomes `*`, so that no name has to be known to be left out.
 
 HIDDEN = "*"
 _SECRET = re.compile(r"(?i)((?:\w*(?:passw|passphrase|token|secret|api_?key|access_?key|credential|cookie)\w*)\s{0,3}[:=]\s{0,3})(\S+)")
 _BEARER = re.compile(r"(?i)\b(bearer|basic)\s+\S{6,}")
 _NUMBERS = re.compile(
-    r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"  # UUID
-    r"|\b(?:[0-9a-fA-F]{2}[:-]){5}[0-9a-fA-F]{2}\b"  # hardware address
-    r"|(?<![\w.:])(?:[0-9a-fA-F]{0,4}:){3,7}[0-9a-fA-F]{0,4}(?![\w.:])"  # IPv6
-    r"|(?<![\w.])(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?:25[0-5]|2[0-4]\d|1?\d?\d)){3}(?![\w.])"  # IPv4
-    r"|\+?\d{2,4}[ /-]\d{3,4}[ -]?\d{3,}"  # telephone
+	r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"  # UUID
+	r"|\b(?:[0-9a-fA-F]{2}[:-]){5}[0-9a-fA-F]{2}\b"  # hardware address
+	r"|(?<![\w.:])(?:[0-9a-fA-F]{0,4}:){3,7}[0-9a-fA-F]{0,4}(?![\w.:])"  # IPv6
+	r"|(?<![\w.])(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?:25[0-5]|2[0-4]\d|1?\d?\d)){3}(?![\w.])"  # IPv4
+	r"|\+?\d{2,4}[ /-]\d{3,4}[ -]?\d{3,}"  # telephone
 )
 _ADDRESS = re.compile(r"(?<![\w.])\d{1,13}(?= ?(?:kB|[KMG]i?B|bytes)\b)|\b[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]\b|\b[0-9a-fA-F]{4}:[0-9a-fA-F]{4}\b")
 _URL = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]{1,12}://\S+|\S+@\S*[A-Za-z]\S*")
@@ -977,147 +933,141 @@ _RUN = re.compile(r"[A-Za-z]+|\d+|[^A-Za-z\d]+")
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 SUFFIXES = ("s", "es", "ed", "d", "ing", "er", "ly")
 
-
 class Cleaner:
-    """`user` and `hosts`: what is private here although it may be a common word. `places`: folders and what is written for them."""
+	"""`user` and `hosts`: what is private here although it may be a common word. `places`: folders and what is written for them."""
 
-    def __init__(self, user: str = "", hosts=(), places=()) -> None:
-        self._user = user if user not in ("root", "user", "") else ""
-        self._hosts = {part.lower() for host in hosts for part in (host, *host.split(".")) if len(part) > 2 and part != "localhost"}
-        self._places = sorted(((place, name) for place, name in places if len(place) > 1), key=lambda each: -len(each[0]))
+	def __init__(self, user = "", hosts=(), places=()):
+		self._user = user if user not in ("root", "user", "") else ""
+		self._hosts = {part.lower() for host in hosts for part in (host, *host.split(".")) if len(part) > 2 and part != "localhost"}
+		self._places = sorted(((place, name) for place, name in places if len(place) > 1), key=lambda each: -len(each[0]))
 
-    def text(self, text: str) -> str:
-        """Words for people: each line cleaned, and no longer than a screen shows."""
-        return "\n".join(self.line(line[:1500]) for line in text.splitlines())
+	def text(self, text):
+		"""Words for people: each line cleaned, and no longer than a screen shows."""
+		return "\n".join(self.line(line[:1500]) for line in text.splitlines())
 
-    def line(self, line: str) -> str:
-        for place, name in self._places:
-            line = re.sub(re.escape(place) + r"(?![\w.-])", lambda _, name=name: name, line)
-        line = _SECRET.sub(r"\1" + HIDDEN, _BEARER.sub(HIDDEN, line))
-        kept, end = [], 0
-        for found in re.finditer(f"({_ADDRESS.pattern})|({_URL.pattern})|({_NUMBERS.pattern})", line):
-            kept += [self._pieces(line[end : found.start()]), found[1] or HIDDEN]
-            end = found.end()
-        whole = "".join([*kept, self._pieces(line[end:])])
-        return "".join(letter if letter.isprintable() or letter == "\t" else "?" for letter in re.sub(r"\*(?:[ ,]+\*)+", HIDDEN, whole))
+	def line(self, line):
+		for place, name in self._places:
+			line = re.sub(re.escape(place) + r"(?![\w.-])", lambda _, name=name: name, line)
+		line = _SECRET.sub(r"\1" + HIDDEN, _BEARER.sub(HIDDEN, line))
+		kept, end = [], 0
+		for found in re.finditer(f"({_ADDRESS.pattern})|({_URL.pattern})|({_NUMBERS.pattern})", line):
+			kept += [self._pieces(line[end : found.start()]), found[1] or HIDDEN]
+			end = found.end()
+		whole = "".join([*kept, self._pieces(line[end:])])
+		return "".join(letter if letter.isprintable() or letter == "\t" else "?" for letter in re.sub(r"\*(?:[ ,]+\*)+", HIDDEN, whole))
 
-    def path(self, path: str) -> str:
-        return self.line(path)
+	def path(self, path):
+		return self.line(path)
 
-    def value(self, value):
-        """The same of anything that JSON can hold; numbers of a machine stay."""
-        if isinstance(value, str):
-            return self.text(value)
-        if isinstance(value, (list, tuple)):
-            return [self.value(item) for item in value]
-        if isinstance(value, dict):
-            return {str(key): self.value(item) for key, item in value.items()}
-        return value if isinstance(value, (bool, int, float)) or value is None else HIDDEN
+	def value(self, value):
+		"""The same of anything that JSON can hold; numbers of a machine stay."""
+		if isinstance(value, str):
+			return self.text(value)
+		if isinstance(value, (list, tuple)):
+			return [self.value(item) for item in value]
+		if isinstance(value, dict):
+			return {str(key): self.value(item) for key, item in value.items()}
+		return value if isinstance(value, (bool, int, float)) or value is None else HIDDEN
 
-    def json(self, text: str) -> str:
-        """JSON with clean values; its keys are those that the table asks for."""
-        try:
-            return json.dumps(self.value(json.loads(text)), ensure_ascii=False)
-        except ValueError:
-            return self.line(text)
+	def json(self, text):
+		"""JSON with clean values; its keys are those that the table asks for."""
+		try:
+			return json.dumps(self.value(json.loads(text)), ensure_ascii=False)
+		except ValueError:
+			return self.line(text)
 
-    def version(self, text: str) -> str:
-        """A version, which may look like the address of a machine."""
-        public, _, local = text.partition("+")
-        plain = re.fullmatch(r"[vV]?\d[\w.!-]{0,30}", public) and all(len(word) < 5 or known(word) for word in re.findall("[A-Za-z]+", public))
-        return (public if plain else HIDDEN) + (f"+{self.line(local)}" if local else "")
+	def version(self, text):
+		"""A version, which may look like the address of a machine."""
+		public, _, local = text.partition("+")
+		plain = re.fullmatch(r"[vV]?\d[\w.!-]{0,30}", public) and all(len(word) < 5 or known(word) for word in re.findall("[A-Za-z]+", public))
+		return (public if plain else HIDDEN) + (f"+{self.line(local)}" if local else "")
 
-    def _pieces(self, text: str) -> str:
-        return _PIECE.sub(lambda found: self._piece(found[0]), text)
+	def _pieces(self, text):
+		return _PIECE.sub(lambda found: self._piece(found[0]), text)
 
-    def _piece(self, piece: str) -> str:
-        bare = piece.strip("._-+")
-        if self._user and bare.lower() == self._user.lower():
-            return piece.replace(bare, "user")
-        return piece if self.allowed(bare) else piece.replace(bare, HIDDEN) if bare else piece
+	def _piece(self, piece):
+		bare = piece.strip("._-+")
+		if self._user and bare.lower() == self._user.lower():
+			return piece.replace(bare, "user")
+		return piece if self.allowed(bare) else piece.replace(bare, HIDDEN) if bare else piece
 
-    def allowed(self, piece: str) -> bool:
-        """Whether every part is a known word, a short number, or both in a form that devices and versions have."""
-        if len(piece) > 90 or not piece.isascii():
-            return False
-        if re.fullmatch(r"0x[0-9a-fA-F]{1,10}|[0-9a-f]{4}", piece):
-            return True
-        for part in re.split(r"[^A-Za-z\d]+", piece):
-            if part and not self._part(part):
-                return False
-        return True
+	def allowed(self, piece):
+		"""Whether every part is a known word, a short number, or both in a form that devices and versions have."""
+		if len(piece) > 90 or not piece.isascii():
+			return False
+		if re.fullmatch(r"0x[0-9a-fA-F]{1,10}|[0-9a-f]{4}", piece):
+			return True
+		for part in re.split(r"[^A-Za-z\d]+", piece):
+			if part and not self._part(part):
+				return False
+		return True
 
-    def _part(self, part: str) -> bool:
-        low = part.lower()
-        if low in self._hosts or (self._user and low == self._user.lower()):
-            return False
-        if low in WORDS:
-            return True
-        runs = _RUN.findall(part)
-        if len(runs) > 3 and len(part) > 5 and not (low[:2] == "0x" or low.rstrip("0123456789") in WORDS):
-            return False
-        digits = sum(len(run) for run in runs if run.isdigit())
-        letters = [run for run in runs if run.isalpha()]
-        if digits > 7 or (digits > 4 and letters and not all(known(run) for run in letters)):
-            return False
-        return all(len(run) <= 2 or known(run) for run in letters)
+	def _part(self, part):
+		low = part.lower()
+		if low in self._hosts or (self._user and low == self._user.lower()):
+			return False
+		if low in WORDS:
+			return True
+		runs = _RUN.findall(part)
+		if len(runs) > 3 and len(part) > 5 and not (low[:2] == "0x" or low.rstrip("0123456789") in WORDS):
+			return False
+		digits = sum(len(run) for run in runs if run.isdigit())
+		letters = [run for run in runs if run.isalpha()]
+		if digits > 7 or (digits > 4 and letters and not all(known(run) for run in letters)):
+			return False
+		return all(len(run) <= 2 or known(run) for run in letters)
+
+def known(word):
+	"""A word of the list, an ending of one, or several of them written as one (cudaErrorUnknown)."""
+	low = word.lower()
+	if low in WORDS or any(low.endswith(ending) and low[: -len(ending)] in WORDS for ending in SUFFIXES):
+		return True
+	parts = _CAMEL.findall(word)
+	return len(parts) > 1 and "".join(parts) == word and all(part.lower() in WORDS or len(part) == 1 for part in parts)
 
 
-def known(word: str) -> bool:
-    """A word of the list, an ending of one, or several of them written as one (cudaErrorUnknown)."""
-    low = word.lower()
-    if low in WORDS or any(low.endswith(ending) and low[: -len(ending)] in WORDS for ending in SUFFIXES):
-        return True
-    parts = _CAMEL.findall(word)
-    return len(parts) > 1 and "".join(parts) == word and all(part.lower() in WORDS or len(part) == 1 for part in parts)
-
-
-# environment_kind
 # The Python environment that runs this: its kind, and what is installed in it, from the names of its folders.
 
-def environment() -> dict:
-    """In the form of a capture's python.json."""
-    prefix = sys.prefix.replace("\\", "/")
-    installed, several, others = {}, {}, 0  # type: dict[str, str], dict[str, list[str]], int
-    for folder in dict.fromkeys(entry for entry in sys.path if entry and os.path.isdir(entry)):
-        here = {}  # type: dict[str, list[str]]
-        for name in _names(folder):
-            found = re.match(r"^(.+?)-([^-]+)\.dist-info$", name) or re.match(r"^([^-]+)-([^-]+?)(?:-py\d[\d.]*)?(?:-[\w.]+)?\.egg(?:-info)?$", name)
-            if found:
-                here.setdefault(re.sub(r"[-_.]+", "-", found[1]).lower(), []).append(found[2])
-        for name, versions in here.items():
-            if not DISTRIBUTIONS.match(name):
-                others += 1
-            elif name not in installed:
-                installed[name] = versions[0]
-                if len(set(versions)) > 1:
-                    several[name] = sorted(set(versions))
-    return {
-        "executable": sys.executable.replace("\\", "/"), "version": ".".join(map(str, sys.version_info[:3])), "prefix": prefix,
-        "kind": _kind(prefix), "distributions": {**installed, **several}, "others": others,
-    }
+def environment():
+	"""In the form of a capture's python.json."""
+	prefix = sys.prefix.replace("\\", "/")
+	installed, several, others = {}, {}, 0
+	for folder in dict.fromkeys(entry for entry in sys.path if entry and os.path.isdir(entry)):
+		here = {}
+		for name in _names(folder):
+			found = re.match(r"^(.+?)-([^-]+)\.dist-info$", name) or re.match(r"^([^-]+)-([^-]+?)(?:-py\d[\d.]*)?(?:-[\w.]+)?\.egg(?:-info)?$", name)
+			if found:
+				here.setdefault(re.sub(r"[-_.]+", "-", found[1]).lower(), []).append(found[2])
+		for name, versions in here.items():
+			if not DISTRIBUTIONS.match(name):
+				others += 1
+			elif name not in installed:
+				installed[name] = versions[0]
+				if len(set(versions)) > 1:
+					several[name] = sorted(set(versions))
+	return {
+		"executable": sys.executable.replace("\\", "/"), "version": ".".join(map(str, sys.version_info[:3])), "prefix": prefix,
+		"kind": _kind(prefix), "distributions": {**installed, **several}, "others": others,
+	}
+
+def _names(folder):
+	try:
+		return sorted(os.listdir(folder))
+	except OSError:
+		return []
+
+def _kind(prefix):
+	try:
+		with open(f"{prefix}/pyvenv.cfg", encoding="utf-8", errors="replace") as file:
+			marker = file.read(20_000)
+		return "uv" if re.search(r"^uv\s*=", marker, re.M) else "poetry" if "/pypoetry/" in prefix else "venv"
+	except OSError:
+		pass
+	if os.path.isdir(f"{prefix}/conda-meta"):
+		return "conda"
+	return "pyenv" if "/.pyenv/versions/" in prefix else "uv" if "/uv/python/" in prefix else "system"
 
 
-def _names(folder: str) -> list:
-    try:
-        return sorted(os.listdir(folder))
-    except OSError:
-        return []
-
-
-def _kind(prefix: str) -> str:
-    try:
-        with open(f"{prefix}/pyvenv.cfg", encoding="utf-8", errors="replace") as file:
-            marker = file.read(20_000)
-        return "uv" if re.search(r"^uv\s*=", marker, re.M) else "poetry" if "/pypoetry/" in prefix else "venv"
-    except OSError:
-        pass
-    if os.path.isdir(f"{prefix}/conda-meta"):
-        return "conda"
-    return "pyenv" if "/.pyenv/versions/" in prefix else "uv" if "/uv/python/" in prefix else "system"
-
-
-# asking
 # Asks a door the questions of the table, each in its time, and keeps what was answered. A question that fails is a gap, never the end.
 
 SYSTEMS = ("windows", "macos", "wsl")
@@ -1130,417 +1080,403 @@ ONE_READ = 3.0
 """Seconds for a question that starts no process."""
 TOTAL = 20.0
 
-
 class Question:
-    """One line of the table."""
+	"""One line of the table."""
 
-    def __init__(self, group: str, line: str, number: int = 0) -> None:
-        self.number = number
-        said, _, keep = line.partition(" :: ")
-        self.group, self.keep, self.line = group, keep.strip(), said.strip()
-        self.otherwise = self.line.startswith("else ")
-        self.verb, _, self.where = self.line[5 if self.otherwise else 0 :].partition(" ")
-        self.where = self.where.strip()
-        self.seconds = ONE_READ
-        self.commands = []  # type: list[tuple[str, ...]]
-        if self.verb == "run":
-            number, _, self.where = self.where.partition(" ")
-            self.seconds = float(number)
-            self.commands = [tuple(COMMANDS.get(part) or shlex.split(part)) for part in self.where.split(" || ")]
+	def __init__(self, group, line, number = 0):
+		self.number = number
+		said, _, keep = line.partition(" :: ")
+		self.group, self.keep, self.line = group, keep.strip(), said.strip()
+		self.otherwise = self.line.startswith("else ")
+		self.verb, _, self.where = self.line[5 if self.otherwise else 0 :].partition(" ")
+		self.where = self.where.strip()
+		self.seconds = ONE_READ
+		self.commands = []
+		if self.verb == "run":
+			number, _, self.where = self.where.partition(" ")
+			self.seconds = float(number)
+			self.commands = [tuple(COMMANDS.get(part) or shlex.split(part)) for part in self.where.split(" || ")]
 
+def questions():
+	"""The table in its order."""
+	found, group = [], ""
+	for line in QUESTIONS.strip().splitlines():
+		if line.startswith("["):
+			group = line[1 : line.index("]")]
+		elif line.strip():
+			found.append(Question(group, line, len(found) + 1))
+	return found
 
-def questions() -> list:
-    """The table in its order."""
-    found, group = [], ""
-    for line in QUESTIONS.strip().splitlines():
-        if line.startswith("["):
-            group = line[1 : line.index("]")]
-        elif line.strip():
-            found.append(Question(group, line, len(found) + 1))
-    return found
-
-
-def titles() -> dict:
-    """The title of each group."""
-    return dict(re.findall(r"^\[(\w+)\] (.*)$", QUESTIONS, re.M))
-
+def titles():
+	"""The title of each group."""
+	return dict(re.findall(r"^\[(\w+)\] (.*)$", QUESTIONS, re.M))
 
 class Answers:
-    """What was answered, by path and command. Nothing is redacted here."""
+	"""What was answered, by path and command. Nothing is redacted here."""
 
-    def __init__(self) -> None:
-        self.files = {}  # type: dict[str, str]
-        self.folders = {}  # type: dict[str, list[str]]
-        self.links = {}  # type: dict[str, str]
-        self.nodes = {}  # type: dict[str, tuple]
-        self.there = []  # type: list[str]
-        self.troubles = {}  # type: dict[str, str]
-        self.commands = {}  # type: dict[tuple, dict]
-        self.missing = []  # type: list[str]
-        self.unasked = []  # type: list[object]
-        self.packages = None  # type: tuple[tuple, dict] | None
-        self.group_of = {}  # type: dict[object, str]
-        self.told = []  # type: list[str]
+	def __init__(self):
+		self.files = {}
+		self.folders = {}
+		self.links = {}
+		self.nodes = {}
+		self.there = []
+		self.troubles = {}
+		self.commands = {}
+		self.missing = []
+		self.unasked = []
+		self.packages = None
+		self.group_of = {}
+		self.told = []
 
-    def add(self, other: Answers) -> None:
-        for name, value in vars(other).items():
-            mine = getattr(self, name)
-            if isinstance(mine, dict):
-                mine.update({key: each for key, each in value.items() if key not in mine})
-            elif isinstance(mine, list):
-                mine.extend(each for each in value if each not in mine)
-            elif value is not None:
-                setattr(self, name, value)
-
+	def add(self, other):
+		for name, value in vars(other).items():
+			mine = getattr(self, name)
+			if isinstance(mine, dict):
+				mine.update({key: each for key, each in value.items() if key not in mine})
+			elif isinstance(mine, list):
+				mine.extend(each for each in value if each not in mine)
+			elif value is not None:
+				setattr(self, name, value)
 
 class Clock:
-    """The time for everything."""
+	"""The time for everything."""
 
-    def __init__(self, seconds: float = TOTAL) -> None:
-        self._end = time.monotonic() + seconds
+	def __init__(self, seconds = TOTAL):
+		self._end = time.monotonic() + seconds
 
-    def left(self) -> float:
-        return self._end - time.monotonic()
+	def left(self):
+		return self._end - time.monotonic()
 
+def guarded(seconds, function):
+	"""(value, '') or (None, why there is none): what raises or hangs ends here."""
+	box = []
 
-def guarded(seconds: float, function):
-    """(value, '') or (None, why there is none): what raises or hangs ends here."""
-    box = []  # type: list[tuple]
+	def work():
+		try:
+			box.append((function(), ""))
+		except BaseException as error:
+			box.append((None, f"{type(error).__name__}: {error}"))
 
-    def work() -> None:
-        try:
-            box.append((function(), ""))
-        except BaseException as error:
-            box.append((None, f"{type(error).__name__}: {error}"))
-
-    worker = threading.Thread(target=work, daemon=True)
-    worker.start()
-    worker.join(max(0.05, seconds))
-    return box[0] if box else (None, f"no answer after {seconds:.0f} s")
-
+	worker = threading.Thread(target=work, daemon=True)
+	worker.start()
+	worker.join(max(0.05, seconds))
+	return box[0] if box else (None, f"no answer after {seconds:.0f} s")
 
 class Asker:
-    """The questions to one door."""
+	"""The questions to one door."""
 
-    def __init__(self, door, clock: Clock) -> None:
-        self.door, self.clock = door, clock
-        self.answers = Answers()
-        self._sets = {}  # type: dict[str, list[str]]
+	def __init__(self, door, clock):
+		self.door, self.clock = door, clock
+		self.answers = Answers()
+		self._sets = {}
 
-    def ask(self) -> Answers:
-        """All questions for this platform; those without an answer are kept by their number, or by the place that nothing is known of."""
-        answered = False
-        for question in questions():
-            if (question.group in SYSTEMS and not self.is_system(question.group)) or (question.otherwise and answered):
-                continue
-            limit = min(question.seconds * max(1, len(question.commands)) + 0.5, self.clock.left())
-            found, why = guarded(limit, lambda question=question: self._one(question)) if limit > 0.2 else (None, "out of time")
-            if found is None:
-                self.answers.unasked.append(question.number)
-                self.answers.troubles[f"question {question.number}"] = why
-            else:
-                answered = answered and question.otherwise or bool(found.files or found.commands or found.there)
-                self.answers.add(found)
-        return self.answers
+	def ask(self):
+		"""All questions for this platform; those without an answer are kept by their number, or by the place that nothing is known of."""
+		answered = False
+		for question in questions():
+			if (question.group in SYSTEMS and not self.is_system(question.group)) or (question.otherwise and answered):
+				continue
+			limit = min(question.seconds * max(1, len(question.commands)) + 0.5, self.clock.left())
+			found, why = guarded(limit, lambda question=question: self._one(question)) if limit > 0.2 else (None, "out of time")
+			if found is None:
+				self.answers.unasked.append(question.number)
+				self.answers.troubles[f"question {question.number}"] = why
+			else:
+				answered = answered and question.otherwise or bool(found.files or found.commands or found.there)
+				self.answers.add(found)
+		return self.answers
 
-    def is_system(self, name: str) -> bool:
-        """Whether the questions of a group are for this operating system."""
-        if name == "wsl":
-            return self.door.platform == "wsl2" or "microsoft" in self.door.read("/proc/sys/kernel/osrelease").text.lower()
-        return bool(self.door.platform == name)
+	def is_system(self, name):
+		"""Whether the questions of a group are for this operating system."""
+		if name == "wsl":
+			return self.door.platform == "wsl2" or "microsoft" in self.door.read("/proc/sys/kernel/osrelease").text.lower()
+		return bool(self.door.platform == name)
 
-    def _one(self, question: Question) -> Answers:
-        found = Answers()
-        if question.verb == "run":
-            self._run(question, found)
-            return found
-        paths, unknown = self.paths(question.where)
-        told = False
-        for path in paths:
-            if getattr(self, f"_{question.verb}")(path, question, found):
-                told = True
-                found.told.append(path)
-            else:
-                unknown.append(path)
-            found.group_of[path] = question.group
-        found.unasked += unknown if told else [question.number] if unknown else []
-        return found
+	def _one(self, question):
+		found = Answers()
+		if question.verb == "run":
+			self._run(question, found)
+			return found
+		paths, unknown = self.paths(question.where)
+		told = False
+		for path in paths:
+			if getattr(self, f"_{question.verb}")(path, question, found):
+				told = True
+				found.told.append(path)
+			else:
+				unknown.append(path)
+			found.group_of[path] = question.group
+		found.unasked += unknown if told else [question.number] if unknown else []
+		return found
 
-    # what the table's places stand for
+	# what the table's places stand for
 
-    def paths(self, where: str) -> tuple:
-        """(literal paths, places of which the door cannot tell what is there)."""
-        found, unknown = [], []  # type: list[str], list[str]
-        for one in braces(self._filled(where)):
-            one = one.replace("//", "/")
-            here = [""]
-            for part in one.strip("/").split("/"):
-                if "*" not in part:
-                    here = [f"{folder}/{part}" for folder in here]
-                    continue
-                deeper = []
-                for folder in here:
-                    names = [name for name in self.door.listdir(self._plain(folder or "/")) if fnmatch.fnmatchcase(name, part)][:MOST]
-                    deeper += [f"{folder}/{name}" for name in names]
-                    if not names and not self._known(folder or "/"):
-                        unknown.append(f"{folder}/{part}")
-                here = deeper
-            found += here
-        return [self._plain(path) for path in dict.fromkeys(found)], unknown
+	def paths(self, where):
+		"""(literal paths, places of which the door cannot tell what is there)."""
+		found, unknown = [], []
+		for one in braces(self._filled(where)):
+			one = one.replace("//", "/")
+			here = [""]
+			for part in one.strip("/").split("/"):
+				if "*" not in part:
+					here = [f"{folder}/{part}" for folder in here]
+					continue
+				deeper = []
+				for folder in here:
+					names = [name for name in self.door.listdir(self._plain(folder or "/")) if fnmatch.fnmatchcase(name, part)][:MOST]
+					deeper += [f"{folder}/{name}" for name in names]
+					if not names and not self._known(folder or "/"):
+						unknown.append(f"{folder}/{part}")
+				here = deeper
+			found += here
+		return [self._plain(path) for path in dict.fromkeys(found)], unknown
 
-    def _plain(self, path: str) -> str:
-        path = posixpath.normpath(path)
-        return path[1:] if re.match(r"^/[A-Za-z]:", path) else path
+	def _plain(self, path):
+		path = posixpath.normpath(path)
+		return path[1:] if re.match(r"^/[A-Za-z]:", path) else path
 
-    def _known(self, path: str) -> bool:
-        return bool(self.door.exists(path) or self.door.knows(path))
+	def _known(self, path):
+		return bool(self.door.exists(path) or self.door.knows(path))
 
-    def _filled(self, where: str) -> str:
-        for name in re.findall(r"\{(gpu|home|prefix|site|path|lib|release|comfy)\}", where):
-            if name not in self._sets:
-                self._sets[name] = getattr(self, f"_set_{name}")()
-            where = where.replace("{%s}" % name, "{%s}" % ",".join(self._sets[name] or ["\0"]))
-        return where
+	def _filled(self, where):
+		for name in re.findall(r"\{(gpu|home|prefix|site|path|lib|release|comfy)\}", where):
+			if name not in self._sets:
+				self._sets[name] = getattr(self, f"_set_{name}")()
+			where = where.replace("{%s}" % name, "{%s}" % ",".join(self._sets[name] or ["\0"]))
+		return where
 
-    def _set_gpu(self) -> list:
-        found = []  # type: list[str]
-        for address in self.door.listdir(DEVICES):
-            kind, vendor = (self.door.read(f"{DEVICES}/{address}/{name}").text.strip() for name in ("class", "vendor"))
-            if kind.startswith(DISPLAY) or vendor == "0x1d95":
-                chain = re.findall(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]", self.door.readlink(f"{DEVICES}/{address}") or "")
-                found += [address, *chain[1:-1][-2:]]
-        return list(dict.fromkeys(found))[:MOST]
+	def _set_gpu(self):
+		found = []
+		for address in self.door.listdir(DEVICES):
+			kind, vendor = (self.door.read(f"{DEVICES}/{address}/{name}").text.strip() for name in ("class", "vendor"))
+			if kind.startswith(DISPLAY) or vendor == "0x1d95":
+				chain = re.findall(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]", self.door.readlink(f"{DEVICES}/{address}") or "")
+				found += [address, *chain[1:-1][-2:]]
+		return list(dict.fromkeys(found))[:MOST]
 
-    def _set_home(self) -> list:
-        home = (self.door.env("HOME") or self.door.env("USERPROFILE") or "").replace("\\", "/").rstrip("/")
-        return [home] if home else []
+	def _set_home(self):
+		home = (self.door.env("HOME") or self.door.env("USERPROFILE") or "").replace("\\", "/").rstrip("/")
+		return [home] if home else []
 
-    def _set_prefix(self) -> list:
-        return [str(self.door.python.get("prefix") or "").replace("\\", "/")]
+	def _set_prefix(self):
+		return [str(self.door.python.get("prefix") or "").replace("\\", "/")]
 
-    def _set_site(self) -> list:
-        short = ".".join(str(self.door.python.get("version") or "").split(".")[:2])
-        prefix = self._set_prefix()[0]
-        return [f"{prefix}/lib/python{short}/site-packages", f"{prefix}/Lib/site-packages"] if prefix else []
+	def _set_site(self):
+		short = ".".join(str(self.door.python.get("version") or "").split(".")[:2])
+		prefix = self._set_prefix()[0]
+		return [f"{prefix}/lib/python{short}/site-packages", f"{prefix}/Lib/site-packages"] if prefix else []
 
-    def _set_path(self) -> list:
-        folders = re.split(r"[:;](?!\\|/)" if self.door.platform == "windows" else ":", self.door.env("PATH") or "")
-        return list(dict.fromkeys(folder.replace("\\", "/").rstrip("/") for folder in folders if "/" in folder.replace("\\", "/")))[:24]
+	def _set_path(self):
+		folders = re.split(r"[:;](?!\\|/)" if self.door.platform == "windows" else ":", self.door.env("PATH") or "")
+		return list(dict.fromkeys(folder.replace("\\", "/").rstrip("/") for folder in folders if "/" in folder.replace("\\", "/")))[:24]
 
-    def _set_lib(self) -> list:
-        named = [folder.rstrip("/") for folder in (self.door.env("LD_LIBRARY_PATH") or "").split(":") if folder.startswith("/")]
-        return list(dict.fromkeys((*LIBRARY_FOLDERS, *named[:24])))
+	def _set_lib(self):
+		named = [folder.rstrip("/") for folder in (self.door.env("LD_LIBRARY_PATH") or "").split(":") if folder.startswith("/")]
+		return list(dict.fromkeys((*LIBRARY_FOLDERS, *named[:24])))
 
-    def _set_release(self) -> list:
-        release = self.door.read("/proc/sys/kernel/osrelease").text.strip()
-        return [release] if release else []
+	def _set_release(self):
+		release = self.door.read("/proc/sys/kernel/osrelease").text.strip()
+		return [release] if release else []
 
-    def _set_comfy(self) -> list:
-        places = [*COMFY_FOLDERS, *(f"{home}/{place}" for home in self._set_home() for place in COMFY_AT_HOME)]
-        return [place for place in places if self.door.exists(f"{place}/custom_nodes") or self.door.exists(f"{place}/main.py")][:2]
+	def _set_comfy(self):
+		places = [*COMFY_FOLDERS, *(f"{home}/{place}" for home in self._set_home() for place in COMFY_AT_HOME)]
+		return [place for place in places if self.door.exists(f"{place}/custom_nodes") or self.door.exists(f"{place}/main.py")][:2]
 
-    # the verbs: each says whether the door could tell
+	# the verbs: each says whether the door could tell
 
-    def _read(self, path: str, question: Question, found: Answers) -> bool:
-        said = self.door.read(path, limit=40_000_000 if question.keep in ("dpkg", "apk") else 1_000_000)
-        if said.problem == "not-recorded":
-            return False
-        if said.problem and said.problem != "missing":
-            found.troubles[path] = said.problem
-        if said.problem or question.keep == "never":
-            return True
-        text = said.text.replace("\0", "").rstrip("\n")
-        if question.keep in ("dpkg", "apk"):
-            listed = dpkg_packages(text) if question.keep == "dpkg" else apk_packages(text)
-            found.packages = (("dpkg-query" if question.keep == "dpkg" else "apk",), listed) if text else None
-        else:
-            found.files[path] = kept(question.keep, text) if question.keep else text
-            for library in LIBRARY_IN_ICD.findall(text) if "icd" in path else ():
-                if self._there(library, question, found):
-                    found.told.append(library)
-                    found.group_of[library] = question.group
-        return True
+	def _read(self, path, question, found):
+		said = self.door.read(path, limit=40_000_000 if question.keep in ("dpkg", "apk") else 1_000_000)
+		if said.problem == "not-recorded":
+			return False
+		if said.problem and said.problem != "missing":
+			found.troubles[path] = said.problem
+		if said.problem or question.keep == "never":
+			return True
+		text = said.text.replace("\0", "").rstrip("\n")
+		if question.keep in ("dpkg", "apk"):
+			listed = dpkg_packages(text) if question.keep == "dpkg" else apk_packages(text)
+			found.packages = (("dpkg-query" if question.keep == "dpkg" else "apk",), listed) if text else None
+		else:
+			found.files[path] = kept(question.keep, text) if question.keep else text
+			for library in LIBRARY_IN_ICD.findall(text) if "icd" in path else ():
+				if self._there(library, question, found):
+					found.told.append(library)
+					found.group_of[library] = question.group
+		return True
 
-    def _list(self, path: str, question: Question, found: Answers) -> bool:
-        names = self.door.listdir(path)
-        if not names and not self._known(path):
-            return False
-        if names or self.door.exists(path):
-            keep = "|".join(map(re.escape, self._set_gpu())) or "$^" if question.keep == "{gpu}" else question.keep
-            found.folders[path] = [name for name in names if not keep or kept_name(keep, name)][:200]
-        return True
+	def _list(self, path, question, found):
+		names = self.door.listdir(path)
+		if not names and not self._known(path):
+			return False
+		if names or self.door.exists(path):
+			keep = "|".join(map(re.escape, self._set_gpu())) or "$^" if question.keep == "{gpu}" else question.keep
+			found.folders[path] = [name for name in names if not keep or kept_name(keep, name)][:200]
+		return True
 
-    def _link(self, path: str, question: Question, found: Answers) -> bool:
-        target = self.door.readlink(path)
-        if target is not None:
-            found.links[path] = target
-        return target is not None or self._known(path)
+	def _link(self, path, question, found):
+		target = self.door.readlink(path)
+		if target is not None:
+			found.links[path] = target
+		return target is not None or self._known(path)
 
-    def _there(self, path: str, question: Question, found: Answers) -> bool:
-        if self.door.exists(path):
-            if question.keep != "never":
-                found.there.append(path)
-            return True
-        return bool(self.door.knows(path))
+	def _there(self, path, question, found):
+		if self.door.exists(path):
+			if question.keep != "never":
+				found.there.append(path)
+			return True
+		return bool(self.door.knows(path))
 
-    def _node(self, path: str, question: Question, found: Answers) -> bool:
-        if not self.door.exists(path):
-            return bool(self.door.knows(path))
-        mode = self.door.mode(path)
-        told = (mode.mode, mode.owner, mode.group, mode.uid, mode.gid) if mode is not None else ("", "", "", None, None)
-        found.nodes[path] = (*told, self.door.may_open(path))
-        return True
+	def _node(self, path, question, found):
+		if not self.door.exists(path):
+			return bool(self.door.knows(path))
+		mode = self.door.mode(path)
+		told = (mode.mode, mode.owner, mode.group, mode.uid, mode.gid) if mode is not None else ("", "", "", None, None)
+		found.nodes[path] = (*told, self.door.may_open(path))
+		return True
 
-    def _run(self, question: Question, found: Answers) -> None:
-        unknown = False
-        for argv in question.commands:
-            if "{" in argv[-1] and argv[0] == "ldd":
-                there = [path for path in self.paths(argv[-1])[0] if self.door.exists(path)]
-                argv = (*argv[:-1], *there[:1]) if there else ()
-            if not argv or ("ollama" in argv[-1] and argv[0] != "ollama" and not any(path.endswith("/ollama") for path in self.answers.there)):
-                continue
-            said = self.door.run(argv, timeout=min(question.seconds, max(0.2, self.clock.left())))
-            if said.missing:
-                found.missing.append(argv[0])
-                continue
-            if said.not_recorded:
-                unknown = True
-                continue
-            if argv[0] in ("dpkg-query", "rpm", "pacman"):
-                listed = packages_in(argv[0], said.stdout)
-                if said.stdout.strip() and said.rc == 0:
-                    found.packages = ((argv[0],), listed)
-                    return
-                continue
-            told = {"rc": said.rc, "signal": said.signal, "timed_out": said.timed_out}
-            told["stdout"] = kept(question.keep, said.stdout) if question.keep not in ("", "never") else said.stdout[:6000]
-            told["stderr"] = "\n".join(line for line in said.stderr.splitlines() if line.strip())[:600]
-            found.commands[argv] = told
-            found.group_of[argv] = question.group
-            if (said.rc == 0 and (said.stdout.strip() or len(question.commands) == 1)) or said.timed_out:
-                return
-        if unknown and not found.commands:
-            found.unasked.append(question.number)
+	def _run(self, question, found):
+		unknown = False
+		for argv in question.commands:
+			if "{" in argv[-1] and argv[0] == "ldd":
+				there = [path for path in self.paths(argv[-1])[0] if self.door.exists(path)]
+				argv = (*argv[:-1], *there[:1]) if there else ()
+			if not argv or ("ollama" in argv[-1] and argv[0] != "ollama" and not any(path.endswith("/ollama") for path in self.answers.there)):
+				continue
+			said = self.door.run(argv, timeout=min(question.seconds, max(0.2, self.clock.left())))
+			if said.missing:
+				found.missing.append(argv[0])
+				continue
+			if said.not_recorded:
+				unknown = True
+				continue
+			if argv[0] in ("dpkg-query", "rpm", "pacman"):
+				listed = packages_in(argv[0], said.stdout)
+				if said.stdout.strip() and said.rc == 0:
+					found.packages = ((argv[0],), listed)
+					return
+				continue
+			told = {"rc": said.rc, "signal": said.signal, "timed_out": said.timed_out}
+			told["stdout"] = kept(question.keep, said.stdout) if question.keep not in ("", "never") else said.stdout[:6000]
+			told["stderr"] = "\n".join(line for line in said.stderr.splitlines() if line.strip())[:600]
+			found.commands[argv] = told
+			found.group_of[argv] = question.group
+			if (said.rc == 0 and (said.stdout.strip() or len(question.commands) == 1)) or said.timed_out:
+				return
+		if unknown and not found.commands:
+			found.unasked.append(question.number)
 
-
-
-def braces(text: str) -> list:
-    """`a{b,c}` is ab and ac."""
-    found = re.search(r"\{([^{}]*)\}", text)
-    if found is None:
-        return [] if "\0" in text else [text]
-    return [whole for word in found[1].split(",") for whole in braces(text[: found.start()] + word + text[found.end() :])]
+def braces(text):
+	"""`a{b,c}` is ab and ac."""
+	found = re.search(r"\{([^{}]*)\}", text)
+	if found is None:
+		return [] if "\0" in text else [text]
+	return [whole for word in found[1].split(",") for whole in braces(text[: found.start()] + word + text[found.end() :])]
 
 
-# heading
 # The first part of the text: the fields of PyTorch's collect_env, by their names and in their order, so that what reads those reads this.
 
 NONE = "Could not collect"
 PACKAGES_FOLLOW = "Versions of relevant libraries:"
 
-
 class Heading:
-    """Takes its values from what was answered, so that the text of a recorded machine has one as well."""
+	"""Takes its values from what was answered, so that the text of a recorded machine has one as well."""
 
-    def __init__(self, door, answers, clean) -> None:
-        self.clean = clean
-        self.door, self.answers, self.python = door, answers, door.python
-        self.frameworks = self.python.get("frameworks") or {}
-        torch = self.frameworks.get("torch")
-        self.torch = torch if isinstance(torch, dict) else {}
-        self.live = getattr(door, "live", True)
+	def __init__(self, door, answers, clean):
+		self.clean = clean
+		self.door, self.answers, self.python = door, answers, door.python
+		self.frameworks = self.python.get("frameworks") or {}
+		torch = self.frameworks.get("torch")
+		self.torch = torch if isinstance(torch, dict) else {}
+		self.live = getattr(door, "live", True)
 
-    def lines(self):
-        parts = (*self._torch(), "", *self._system(), "", *self._python(), "", *self._processor(), "")
-        yield from (self.clean.text(line) for line in parts)
-        yield from self._libraries()
+	def lines(self):
+		parts = (*self._torch(), "", *self._system(), "", *self._python(), "", *self._processor(), "")
+		yield from (self.clean.text(line) for line in parts)
+		yield from self._libraries()
 
-    def _output(self, program: str) -> str:
-        """What a recorded command said, by its first word and one that it contains."""
-        found = [said["stdout"] for argv, said in self.answers.commands.items() if " ".join(argv).startswith(program)]
-        return found[0] if found else ""
+	def _output(self, program):
+		"""What a recorded command said, by its first word and one that it contains."""
+		found = [said["stdout"] for argv, said in self.answers.commands.items() if " ".join(argv).startswith(program)]
+		return found[0] if found else ""
 
-    def _first(self, argv: tuple, pattern: str) -> str:
-        said = self.door.run(argv, timeout=2.0) if self.live else None
-        found = re.search(pattern, said.stdout) if said is not None and said.rc == 0 else None
-        return found[1].strip() if found else NONE
+	def _first(self, argv, pattern):
+		said = self.door.run(argv, timeout=2.0) if self.live else None
+		found = re.search(pattern, said.stdout) if said is not None and said.rc == 0 else None
+		return found[1].strip() if found else NONE
 
-    def _torch(self):
-        config = self.torch.get("config") or {}
-        version = self.torch.get("version") or (self.python.get("distributions") or {}).get("torch")
-        yield f"PyTorch version: {version or 'N/A'}"
-        yield f"Is debug build: {config.get('debug', NONE) if version else 'N/A'}"
-        yield f"CUDA used to build PyTorch: {config.get('cuda') or 'None' if version else 'N/A'}"
-        yield f"ROCM used to build PyTorch: {config.get('hip') or 'N/A' if version else 'N/A'}"
+	def _torch(self):
+		config = self.torch.get("config") or {}
+		version = self.torch.get("version") or (self.python.get("distributions") or {}).get("torch")
+		yield f"PyTorch version: {version or 'N/A'}"
+		yield f"Is debug build: {config.get('debug', NONE) if version else 'N/A'}"
+		yield f"CUDA used to build PyTorch: {config.get('cuda') or 'None' if version else 'N/A'}"
+		yield f"ROCM used to build PyTorch: {config.get('hip') or 'N/A' if version else 'N/A'}"
 
-    def _system(self):
-        uname = self._output("uname")
-        machine = platform.machine() if self.live else uname.split()[-2] if len(uname.split()) > 2 else ""
-        name = re.search(r'PRETTY_NAME="?([^"\n]+)', self.answers.files.get("/etc/os-release", ""))
-        other = re.search(r'"Caption": "([^"]+)', self._output("powershell"))
-        product = " ".join(re.findall(r"Product(?:Name|Version):\s+(\S+)", self._output("sw_vers")))
-        yield f"OS: {name[1] if name else other[1] if other else product or NONE}" + (f" ({machine})" if machine else "")
-        yield f"GCC version: {self._first(('gcc', '--version'), 'gcc (.*)')}"
-        yield f"Clang version: {self._first(('clang', '--version'), 'clang version (.*)')}"
-        yield f"CMake version: {self._first(('cmake', '--version'), 'cmake (.*)')}"
-        yield f"Libc version: {'-'.join(platform.libc_ver()) if self.live and self.door.platform == 'linux' else 'N/A'}"
+	def _system(self):
+		uname = self._output("uname")
+		machine = platform.machine() if self.live else uname.split()[-2] if len(uname.split()) > 2 else ""
+		name = re.search(r'PRETTY_NAME="?([^"\n]+)', self.answers.files.get("/etc/os-release", ""))
+		other = re.search(r'"Caption": "([^"]+)', self._output("powershell"))
+		product = " ".join(re.findall(r"Product(?:Name|Version):\s+(\S+)", self._output("sw_vers")))
+		yield f"OS: {name[1] if name else other[1] if other else product or NONE}" + (f" ({machine})" if machine else "")
+		yield f"GCC version: {self._first(('gcc', '--version'), 'gcc (.*)')}"
+		yield f"Clang version: {self._first(('clang', '--version'), 'clang version (.*)')}"
+		yield f"CMake version: {self._first(('cmake', '--version'), 'cmake (.*)')}"
+		yield f"Libc version: {'-'.join(platform.libc_ver()) if self.live and self.door.platform == 'linux' else 'N/A'}"
 
-    def _python(self):
-        bits = f" ({sys.maxsize.bit_length() + 1}-bit runtime)" if self.live else ""
-        yield f"Python version: {self.python.get('version') or NONE}{bits}"
-        release = self.answers.files.get("/proc/sys/kernel/osrelease", "").strip()
-        yield f"Python platform: {platform.platform() if self.live else f'Linux-{release}' if release else NONE}"
-        yield f"Is CUDA available: {self._available('cuda')}"
-        release = re.search(r"release (\d[\d.]*)", self._output("nvcc") or self._output("/usr/local/cuda/bin/nvcc"))
-        yield f"CUDA runtime version: {release[1] if release else NONE}"
-        yield f"CUDA_MODULE_LOADING set to: {self.door.env('CUDA_MODULE_LOADING') or 'N/A'}"
-        query = [row.split(", ") for row in self._output("nvidia-smi --query-gpu").splitlines() if row.count(", ") > 5]
-        names = [f"GPU {row[0]}: {row[1]}" for row in query]
-        yield "GPU models and configuration: " + ("\n".join(["", *names]) if len(names) > 1 else "".join(names) or NONE)
-        driver = re.search(r"Module\s+(\d[\d.]+)", self.answers.files.get("/proc/driver/nvidia/version", ""))
-        yield f"Nvidia driver version: {query[0][-3] if query else driver[1] if driver else NONE}"
-        cudnn = (self.python.get("distributions") or {}).get("nvidia-cudnn-cu12") or (self.python.get("distributions") or {}).get("nvidia-cudnn-cu13")
-        yield f"cuDNN version: {cudnn or NONE}"
-        yield f"Is XPU available: {self._available('xpu')}"
-        yield f"HIP runtime version: {(self.torch.get('config') or {}).get('hip') or 'N/A'}"
-        yield "MIOpen runtime version: N/A"
-        yield f"Is XNNPACK available: {NONE}"
+	def _python(self):
+		bits = f" ({sys.maxsize.bit_length() + 1}-bit runtime)" if self.live else ""
+		yield f"Python version: {self.python.get('version') or NONE}{bits}"
+		release = self.answers.files.get("/proc/sys/kernel/osrelease", "").strip()
+		yield f"Python platform: {platform.platform() if self.live else f'Linux-{release}' if release else NONE}"
+		yield f"Is CUDA available: {self._available('cuda')}"
+		release = re.search(r"release (\d[\d.]*)", self._output("nvcc") or self._output("/usr/local/cuda/bin/nvcc"))
+		yield f"CUDA runtime version: {release[1] if release else NONE}"
+		yield f"CUDA_MODULE_LOADING set to: {self.door.env('CUDA_MODULE_LOADING') or 'N/A'}"
+		query = [row.split(", ") for row in self._output("nvidia-smi --query-gpu").splitlines() if row.count(", ") > 5]
+		names = [f"GPU {row[0]}: {row[1]}" for row in query]
+		yield "GPU models and configuration: " + ("\n".join(["", *names]) if len(names) > 1 else "".join(names) or NONE)
+		driver = re.search(r"Module\s+(\d[\d.]+)", self.answers.files.get("/proc/driver/nvidia/version", ""))
+		yield f"Nvidia driver version: {query[0][-3] if query else driver[1] if driver else NONE}"
+		cudnn = (self.python.get("distributions") or {}).get("nvidia-cudnn-cu12") or (self.python.get("distributions") or {}).get("nvidia-cudnn-cu13")
+		yield f"cuDNN version: {cudnn or NONE}"
+		yield f"Is XPU available: {self._available('xpu')}"
+		yield f"HIP runtime version: {(self.torch.get('config') or {}).get('hip') or 'N/A'}"
+		yield "MIOpen runtime version: N/A"
+		yield f"Is XNNPACK available: {NONE}"
 
-    def _available(self, kind: str) -> str:
-        devices = self.torch.get("devices")
-        if not isinstance(devices, list):
-            return NONE if self.torch or "torch" in (self.python.get("distributions") or {}) else "N/A"
-        return str(any(str(each.get("id")).startswith(kind) for each in devices if isinstance(each, dict)))
+	def _available(self, kind):
+		devices = self.torch.get("devices")
+		if not isinstance(devices, list):
+			return NONE if self.torch or "torch" in (self.python.get("distributions") or {}) else "N/A"
+		return str(any(str(each.get("id")).startswith(kind) for each in devices if isinstance(each, dict)))
 
-    def _processor(self):
-        model = re.search(r"model name\s*: (.*)", self.answers.files.get("/proc/cpuinfo", ""))
-        memory = re.search(r"MemTotal:\s+(\d+)", self.answers.files.get("/proc/meminfo", ""))
-        yield "CPU:"
-        yield f"Model name: {model[1] if model else self._output('sysctl -n machdep.cpu.brand_string').strip() or NONE}"
-        yield f"Memory: {int(memory[1]) / (1 << 20):.1f} GiB" if memory else f"Memory: {NONE}"
+	def _processor(self):
+		model = re.search(r"model name\s*: (.*)", self.answers.files.get("/proc/cpuinfo", ""))
+		memory = re.search(r"MemTotal:\s+(\d+)", self.answers.files.get("/proc/meminfo", ""))
+		yield "CPU:"
+		yield f"Model name: {model[1] if model else self._output('sysctl -n machdep.cpu.brand_string').strip() or NONE}"
+		yield f"Memory: {int(memory[1]) / (1 << 20):.1f} GiB" if memory else f"Memory: {NONE}"
 
-    def _libraries(self):
-        yield PACKAGES_FOLLOW
-        listed = self.python.get("distributions")
-        if listed is None:
-            yield f"[pip3] {NONE}"
-        for name, entry in sorted((listed or {}).items()):
-            if DISTRIBUTIONS.match(name):
-                versions = entry if isinstance(entry, list) else [entry]
-                yield from (f"[pip3] {self.clean.line(name)}=={self.clean.version(version_of(version))}" for version in versions)
+	def _libraries(self):
+		yield PACKAGES_FOLLOW
+		listed = self.python.get("distributions")
+		if listed is None:
+			yield f"[pip3] {NONE}"
+		for name, entry in sorted((listed or {}).items()):
+			if DISTRIBUTIONS.match(name):
+				versions = entry if isinstance(entry, list) else [entry]
+				yield from (f"[pip3] {self.clean.line(name)}=={self.clean.version(version_of(version))}" for version in versions)
 
+def version_of(entry):
+	"""The version in an entry of python.json."""
+	return str(entry.get("version") if isinstance(entry, dict) else entry)
 
-def version_of(entry) -> str:
-    """The version in an entry of python.json."""
-    return str(entry.get("version") if isinstance(entry, dict) else entry)
-
-
-def compact(value) -> str:
-    """JSON as one line without what is empty."""
-    return json.dumps(value, ensure_ascii=False)
+def compact(value):
+	"""JSON as one line without what is empty."""
+	return json.dumps(value, ensure_ascii=False)
 
 
-# layout
 # Writes what was answered: first the fields of collect_env, then groups of questions with their answers, each in a form that is read back.
 
 LIMIT = 8192
@@ -1553,431 +1489,414 @@ _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASS|AUTH|CREDENTIAL|ACCOUNT")
 _PLAIN = re.compile(r"[^\s\"\\]+")
 _LDCONFIG = re.compile(r"^\s*(\S+) \(([^)]*)\) => (\S+)/\S+$")
 
+def text(door, answers, limit = LIMIT):
+	"""The whole text, at most `limit` bytes long."""
+	cleaner = cleaner_of(door, answers)
+	writer = _Writer(door, answers, cleaner)
+	left_out = []
+	for cut in ("", *CUTS):
+		if cut:
+			left_out.append(cut)
+		whole = writer.whole(left_out)
+		if len(whole.encode("utf-8", "replace")) <= limit:
+			return whole
+	return whole.encode("utf-8", "replace")[: limit - len(END) - 2].decode("utf-8", "ignore") + f"\n{END}\n"
 
-def text(door, answers, limit: int = LIMIT) -> str:
-    """The whole text, at most `limit` bytes long."""
-    cleaner = cleaner_of(door, answers)
-    writer = _Writer(door, answers, cleaner)
-    left_out = []  # type: list[str]
-    for cut in ("", *CUTS):
-        if cut:
-            left_out.append(cut)
-        whole = writer.whole(left_out)
-        if len(whole.encode("utf-8", "replace")) <= limit:
-            return whole
-    return whole.encode("utf-8", "replace")[: limit - len(END) - 2].decode("utf-8", "ignore") + f"\n{END}\n"
-
-
-def cleaner_of(door, answers) -> Cleaner:
-    """Knows what is private on this machine: its user, its names, its folders."""
-    home = (door.env("HOME") or door.env("USERPROFILE") or "").replace("\\", "/").rstrip("/")
-    prefix = str(door.python.get("prefix") or "").replace("\\", "/").rstrip("/")
-    identity = next((re.search(r"uid=\d+\(([^)]*)", said["stdout"]) for argv, said in answers.commands.items() if argv == ("id",)), None)
-    user = door.env("USER") or door.env("LOGNAME") or (identity[1] if identity else "") or home.rpartition("/")[2]
-    host = door.read("/proc/sys/kernel/hostname").text.strip() or door.read("/etc/hostname").text.strip()
-    hosts = [name for name in (host, door.env("HOSTNAME"), door.env("COMPUTERNAME")) if name]
-    places = [(home, "~")] if home else []
-    if prefix not in ("", "/usr", "/usr/local"):
-        short = ".".join(str(door.python.get("version") or "").split(".")[:2])
-        places += [(f"{prefix}/lib/python{short}/site-packages", "{site}"), (f"{prefix}/Lib/site-packages", "{site}"), (prefix, "{prefix}")]
-    return Cleaner(user, hosts, places)
-
+def cleaner_of(door, answers):
+	"""Knows what is private on this machine: its user, its names, its folders."""
+	home = (door.env("HOME") or door.env("USERPROFILE") or "").replace("\\", "/").rstrip("/")
+	prefix = str(door.python.get("prefix") or "").replace("\\", "/").rstrip("/")
+	identity = next((re.search(r"uid=\d+\(([^)]*)", said["stdout"]) for argv, said in answers.commands.items() if argv == ("id",)), None)
+	user = door.env("USER") or door.env("LOGNAME") or (identity[1] if identity else "") or home.rpartition("/")[2]
+	host = door.read("/proc/sys/kernel/hostname").text.strip() or door.read("/etc/hostname").text.strip()
+	hosts = [name for name in (host, door.env("HOSTNAME"), door.env("COMPUTERNAME")) if name]
+	places = [(home, "~")] if home else []
+	if prefix not in ("", "/usr", "/usr/local"):
+		short = ".".join(str(door.python.get("version") or "").split(".")[:2])
+		places += [(f"{prefix}/lib/python{short}/site-packages", "{site}"), (f"{prefix}/Lib/site-packages", "{site}"), (prefix, "{prefix}")]
+	return Cleaner(user, hosts, places)
 
 class _Writer:
-    def __init__(self, door, answers, cleaner: Cleaner) -> None:
-        self.door, self.answers, self.clean = door, answers, cleaner
+	def __init__(self, door, answers, cleaner):
+		self.door, self.answers, self.clean = door, answers, cleaner
 
-    def whole(self, left_out: list) -> str:
-        heading = "\n".join(Heading(self.door, self.answers, self.clean).lines())
-        body = [*self._python(left_out)]
-        for group, title in titles().items():
-            if group in left_out:
-                continue
-            found = [*self._files(group, left_out), *self._commands(group, left_out)]
-            body += [f"-- {title}", *found] if found else []
-        if "variables" not in left_out:
-            body += ["-- Variables", *self._variables()]
-        foot = [f"Not installed: {' '.join(dict.fromkeys(self.clean.line(name) for name in self.answers.missing))}"] if self.answers.missing else []
-        ranges, places = _not_told(self.answers.unasked, self.answers.told)
-        foot += [f"Not told, of the questions of the table: {' '.join([*ranges, *map(self.clean.line, places)])}"] if ranges or places else []
-        foot += [f"unknown: {self.clean.line(f'{name}: {why}')}" for name, why in self.answers.troubles.items() if name.startswith("question ")]
-        foot += [f"Left out, for want of room: {', '.join(left_out)}"] if left_out else []
-        return "\n".join([heading, "", BEGIN, *body, *foot, END, ""])
+	def whole(self, left_out):
+		heading = "\n".join(Heading(self.door, self.answers, self.clean).lines())
+		body = [*self._python(left_out)]
+		for group, title in titles().items():
+			if group in left_out:
+				continue
+			found = [*self._files(group, left_out), *self._commands(group, left_out)]
+			body += [f"-- {title}", *found] if found else []
+		if "variables" not in left_out:
+			body += ["-- Variables", *self._variables()]
+		foot = [f"Not installed: {' '.join(dict.fromkeys(self.clean.line(name) for name in self.answers.missing))}"] if self.answers.missing else []
+		ranges, places = _not_told(self.answers.unasked, self.answers.told)
+		foot += [f"Not told, of the questions of the table: {' '.join([*ranges, *map(self.clean.line, places)])}"] if ranges or places else []
+		foot += [f"unknown: {self.clean.line(f'{name}: {why}')}" for name, why in self.answers.troubles.items() if name.startswith("question ")]
+		foot += [f"Left out, for want of room: {', '.join(left_out)}"] if left_out else []
+		return "\n".join([heading, "", BEGIN, *body, *foot, END, ""])
 
-    # groups
+	# groups
 
-    def _python(self, left_out: list):
-        python = self.door.python
-        prefix = Cleaner(self.clean._user, places=[place for place in self.clean._places if place[1] == "~"]).path(str(python.get("prefix") or ""))
-        yield f"Platform: {self.door.platform}" + (f"; home: {'/root' if self.door.env('HOME') == '/root' else '~'}")
-        if not python:
-            return
-        yield f"-- Python {python.get('version') or '?'}, {python.get('kind') or 'kind not known'}, in {prefix or '?'}"
-        for name, told in (python.get("frameworks") or {}).items():
-            if isinstance(told, dict):
-                rest = {key: value for key, value in told.items() if key not in ("libraries", "file") and value not in (None, [], {}, "") or key == "error"}
-                if "devices" in told:
-                    rest["devices"] = told["devices"]
-                yield f"Import {name}: {compact(self.clean.value(_shortened(rest)))}"
-                if told.get("libraries") is not None and "libraries" not in left_out:
-                    yield f"Loaded by {name}: {self._loaded(told['libraries'])}"
+	def _python(self, left_out):
+		python = self.door.python
+		prefix = Cleaner(self.clean._user, places=[place for place in self.clean._places if place[1] == "~"]).path(str(python.get("prefix") or ""))
+		yield f"Platform: {self.door.platform}" + (f"; home: {'/root' if self.door.env('HOME') == '/root' else '~'}")
+		if not python:
+			return
+		yield f"-- Python {python.get('version') or '?'}, {python.get('kind') or 'kind not known'}, in {prefix or '?'}"
+		for name, told in (python.get("frameworks") or {}).items():
+			if isinstance(told, dict):
+				rest = {key: value for key, value in told.items() if key not in ("libraries", "file") and value not in (None, [], {}, "") or key == "error"}
+				if "devices" in told:
+					rest["devices"] = told["devices"]
+				yield f"Import {name}: {compact(self.clean.value(_shortened(rest)))}"
+				if told.get("libraries") is not None and "libraries" not in left_out:
+					yield f"Loaded by {name}: {self._loaded(told['libraries'])}"
 
-    def _loaded(self, libraries) -> str:
-        """Libraries of a framework by origin and folder."""
-        folders = {}  # type: dict[str, list[str]]
-        for each in libraries:
-            if isinstance(each, dict):
-                folder = self.clean.path(str(each.get("path") or "").rpartition("/")[0])
-                folders.setdefault(f"{each.get('origin') or '?'} {folder or '?'}", []).append(self.clean.line(str(each.get("soname") or "?")))
-        return "; ".join(f"{folder}: {' '.join(names)}" for folder, names in folders.items())
+	def _loaded(self, libraries):
+		"""Libraries of a framework by origin and folder."""
+		folders = {}
+		for each in libraries:
+			if isinstance(each, dict):
+				folder = self.clean.path(str(each.get("path") or "").rpartition("/")[0])
+				folders.setdefault(f"{each.get('origin') or '?'} {folder or '?'}", []).append(self.clean.line(str(each.get("soname") or "?")))
+		return "; ".join(f"{folder}: {' '.join(names)}" for folder, names in folders.items())
 
-    def _files(self, group: str, left_out: list):
-        answers, clean = self.answers, self.clean
-        of_group = [path for path, its in answers.group_of.items() if its == group and isinstance(path, str)]
-        items = {}  # type: dict[str, list[str]]
-        blocks = []
-        for path in of_group:
-            folder, _, name = clean.path(path).rpartition("/")
-            row = items.setdefault(folder or "/", [])
-            if path in answers.files:
-                content = answers.files[path]
-                content = content if path == "/etc/os-release" else clean.json(content) if content[:1] in "{[" else clean.text(content)
-                if "\n" in content or len(content) > 90:
-                    blocks += [f"{clean.path(path)}:", *(f"  {line}" for line in content.split("\n"))]
-                else:
-                    row.append(f"{name}={content if _PLAIN.fullmatch(content) else json.dumps(content, ensure_ascii=False)}")
-            if path in answers.links:
-                row.append(f"{name}->{clean.path(answers.links[path])}")
-            if path in answers.troubles:
-                row.append(f"{name}!{answers.troubles[path]}")
-            if path in answers.nodes:
-                mode, owner, owners, uid, gid, opens = answers.nodes[path]
-                said = {True: "open", False: "closed"}.get(opens, "?")
-                numbers = ":".join("?" if number is None else str(number) for number in (uid, gid))
-                row.append(f"{name}[{mode or '?'} {clean.line(owner) or '?'}:{clean.line(owners) or '?'} {numbers} {said}]")
-            if path in answers.there:
-                row.append(name)
-        cached = {f"{found[3]}/{found[1]}" for said in [self._ldconfig()] for line in said.splitlines() for found in [_LDCONFIG.match(line)] if found}
-        for folder in of_group:
-            if folder in answers.folders:
-                shown = (cached, answers.files, answers.links, answers.nodes, answers.there)
-                names = [name for name in answers.folders[folder] if not any(f"{folder}/{name}" in those for those in shown)]
-                blocks.append(f"{clean.path(folder)}/: {' '.join(clean.line(name) for name in names if ' ' not in name)}".rstrip())
-        yield from _folder_lines(items)
-        yield from blocks
+	def _files(self, group, left_out):
+		answers, clean = self.answers, self.clean
+		of_group = [path for path, its in answers.group_of.items() if its == group and isinstance(path, str)]
+		items = {}
+		blocks = []
+		for path in of_group:
+			folder, _, name = clean.path(path).rpartition("/")
+			row = items.setdefault(folder or "/", [])
+			if path in answers.files:
+				content = answers.files[path]
+				content = content if path == "/etc/os-release" else clean.json(content) if content[:1] in "{[" else clean.text(content)
+				if "\n" in content or len(content) > 90:
+					blocks += [f"{clean.path(path)}:", *(f"  {line}" for line in content.split("\n"))]
+				else:
+					row.append(f"{name}={content if _PLAIN.fullmatch(content) else json.dumps(content, ensure_ascii=False)}")
+			if path in answers.links:
+				row.append(f"{name}->{clean.path(answers.links[path])}")
+			if path in answers.troubles:
+				row.append(f"{name}!{answers.troubles[path]}")
+			if path in answers.nodes:
+				mode, owner, owners, uid, gid, opens = answers.nodes[path]
+				said = {True: "open", False: "closed"}.get(opens, "?")
+				numbers = ":".join("?" if number is None else str(number) for number in (uid, gid))
+				row.append(f"{name}[{mode or '?'} {clean.line(owner) or '?'}:{clean.line(owners) or '?'} {numbers} {said}]")
+			if path in answers.there:
+				row.append(name)
+		cached = {f"{found[3]}/{found[1]}" for said in [self._ldconfig()] for line in said.splitlines() for found in [_LDCONFIG.match(line)] if found}
+		for folder in of_group:
+			if folder in answers.folders:
+				shown = (cached, answers.files, answers.links, answers.nodes, answers.there)
+				names = [name for name in answers.folders[folder] if not any(f"{folder}/{name}" in those for those in shown)]
+				blocks.append(f"{clean.path(folder)}/: {' '.join(clean.line(name) for name in names if ' ' not in name)}".rstrip())
+		yield from _folder_lines(items)
+		yield from blocks
 
-    def _ldconfig(self) -> str:
-        return next((said["stdout"] for argv, said in self.answers.commands.items() if argv[0].endswith("ldconfig")), "")
+	def _ldconfig(self):
+		return next((said["stdout"] for argv, said in self.answers.commands.items() if argv[0].endswith("ldconfig")), "")
 
-    def _commands(self, group: str, left_out: list):
-        for argv, said in self.answers.commands.items():
-            if self.answers.group_of.get(argv) != group:
-                continue
-            ended = "no end" if said["timed_out"] else f"signal {said['signal']}" if said["signal"] is not None else f"exit {said['rc']}"
-            name = next((name for name, words in COMMANDS.items() if tuple(words) == argv), shlex.join(argv if argv[0] != "ldd" else map(self.clean.line, argv)))
-            yield f"$ {name}" + ("" if said["rc"] == 0 else f" ({ended})")
-            lines = said["stdout"].rstrip().splitlines()
-            if argv[0].endswith("ldconfig"):
-                lines = _by_folder(said["stdout"])
-            elif argv == ("id",):
-                lines = [_identity(said["stdout"], self.clean)]
-            elif group == "log" and "older log" in left_out:
-                lines = lines[-12:]
-            yield from (f"  {line if argv == ('id',) else self.clean.json(line) if line[:1] in '{[' else self.clean.line(line[:6000])}" for line in lines)
-            yield from (f"  ! {self.clean.line(line)}" for line in said["stderr"].splitlines())
-        if group == "packages" and self.answers.packages is not None:
-            (manager,), listed = self.answers.packages
-            release = self.answers.files.get("/proc/sys/kernel/osrelease", "").strip()
-            by_version = {}  # type: dict[str, list[str]]
-            for name, version in sorted(listed.items()):
-                if not re.match(r"linux-(image|headers|modules)-(unsigned-)?\d", name) or (release and release in name):
-                    by_version.setdefault(version, []).append(name)
-            yield f"By {manager}: " + "; ".join(f"{self.clean.line(version)}: {' '.join(names)}" for version, names in by_version.items())
+	def _commands(self, group, left_out):
+		for argv, said in self.answers.commands.items():
+			if self.answers.group_of.get(argv) != group:
+				continue
+			ended = "no end" if said["timed_out"] else f"signal {said['signal']}" if said["signal"] is not None else f"exit {said['rc']}"
+			name = next((name for name, words in COMMANDS.items() if tuple(words) == argv), shlex.join(argv if argv[0] != "ldd" else map(self.clean.line, argv)))
+			yield f"$ {name}" + ("" if said["rc"] == 0 else f" ({ended})")
+			lines = said["stdout"].rstrip().splitlines()
+			if argv[0].endswith("ldconfig"):
+				lines = _by_folder(said["stdout"])
+			elif argv == ("id",):
+				lines = [_identity(said["stdout"], self.clean)]
+			elif group == "log" and "older log" in left_out:
+				lines = lines[-12:]
+			yield from (f"  {line if argv == ('id',) else self.clean.json(line) if line[:1] in '{[' else self.clean.line(line[:6000])}" for line in lines)
+			yield from (f"  ! {self.clean.line(line)}" for line in said["stderr"].splitlines())
+		if group == "packages" and self.answers.packages is not None:
+			(manager,), listed = self.answers.packages
+			release = self.answers.files.get("/proc/sys/kernel/osrelease", "").strip()
+			by_version = {}
+			for name, version in sorted(listed.items()):
+				if not re.match(r"linux-(image|headers|modules)-(unsigned-)?\d", name) or (release and release in name):
+					by_version.setdefault(version, []).append(name)
+			yield f"By {manager}: " + "; ".join(f"{self.clean.line(version)}: {' '.join(names)}" for version, names in by_version.items())
 
-    def _variables(self):
-        names = {name for prefix in VARIABLE_PREFIXES for name in self.door.env_names(prefix)} | set(VARIABLES)
-        for name in sorted(names):
-            value = self.door.env(name)
-            if value is None or name in PRIVATE or _SECRET_NAME.search(name) or self.clean.line(name) != name:
-                continue
-            yield f"{name}={self.clean.line(value[:600])}"
-
+	def _variables(self):
+		names = {name for prefix in VARIABLE_PREFIXES for name in self.door.env_names(prefix)} | set(VARIABLES)
+		for name in sorted(names):
+			value = self.door.env(name)
+			if value is None or name in PRIVATE or _SECRET_NAME.search(name) or self.clean.line(name) != name:
+				continue
+			yield f"{name}={self.clean.line(value[:600])}"
 
 def _shortened(told):
-    """Messages of a framework without their middle, lists without their end."""
-    if isinstance(told, str):
-        return told if len(told) <= 1200 else told[:700] + " … " + told[-450:]
-    if isinstance(told, list):
-        return [_shortened(each) for each in told[:16]]
-    return {key: _shortened(value) for key, value in told.items() if key != "git_version"} if isinstance(told, dict) else told
+	"""Messages of a framework without their middle, lists without their end."""
+	if isinstance(told, str):
+		return told if len(told) <= 1200 else told[:700] + " … " + told[-450:]
+	if isinstance(told, list):
+		return [_shortened(each) for each in told[:16]]
+	return {key: _shortened(value) for key, value in told.items() if key != "git_version"} if isinstance(told, dict) else told
+
+def _identity(said, clean):
+	"""`id` with the names of the system's own groups; of other groups the number."""
+
+	def named(found):
+		name = clean.line(found[2])
+		return f"{found[1]}({name})" if "*" not in name else found[1]
+
+	return re.sub(r"(\d+)\(([^)]*)\)", named, said.strip().split(" context=")[0])
+
+def _by_folder(listing):
+	folders = {}
+	for line in listing.splitlines():
+		found = _LDCONFIG.match(line)
+		if found:
+			folders.setdefault(found[3], []).append(found[1])
+	return [f"{folder}: {' '.join(names)}" for folder, names in folders.items()]
+
+def _folder_lines(items):
+	"""One line for each folder; where one is like another of its parent, only what differs."""
+	first = {}
+	for folder, row in items.items():
+		if not row:
+			continue
+		parent = folder.rpartition("/")[0]
+		shape = (parent, tuple(re.split(r"=|->|!|\[", item)[0] for item in row))
+		if shape in first and len(row) > 3:
+			name, before = first[shape]
+			yield f"{folder} like {name}: {' '.join(item for item in row if item not in before)}".rstrip()
+		else:
+			first.setdefault(shape, (folder.rpartition("/")[2], row))
+			yield f"{folder}: {' '.join(row)}"
+
+def _not_told(unasked, told):
+	"""Numbers of questions as ranges, and places: a folder stands for all that was asked below it."""
+	numbers = sorted(each for each in unasked if isinstance(each, int))
+	starts = [number for number in numbers if number - 1 not in numbers]
+	ends = [number for number in numbers if number + 1 not in numbers]
+	ranges = [f"{start}-{end}" if start != end else f"{start}" for start, end in zip(starts, ends)]
+	above = {parent for path in told for parent in _above(path)}
+	places = {}
+	for path in (each for each in unasked if isinstance(each, str)):
+		top = next((parent for parent in reversed(_above(path)) if parent not in above), path)
+		folder, _, name = top.rpartition("/")
+		if name not in places.setdefault(folder, []):
+			places[folder].append(name)
+	return ranges, [f"{folder}/{names[0] if len(names) == 1 else '{%s}' % ','.join(names)}" for folder, names in places.items()]
+
+def _above(path):
+	"""The path and its folders, the nearest first."""
+	parts = path.split("/")
+	return ["/".join(parts[:end]) for end in range(len(parts), 1, -1)]
 
 
-def _identity(said: str, clean: Cleaner) -> str:
-    """`id` with the names of the system's own groups; of other groups the number."""
-
-    def named(found) -> str:
-        name = clean.line(found[2])
-        return f"{found[1]}({name})" if "*" not in name else found[1]
-
-    return re.sub(r"(\d+)\(([^)]*)\)", named, said.strip().split(" context=")[0])
-
-
-def _by_folder(listing: str) -> list:
-    folders = {}  # type: dict[str, list[str]]
-    for line in listing.splitlines():
-        found = _LDCONFIG.match(line)
-        if found:
-            folders.setdefault(found[3], []).append(found[1])
-    return [f"{folder}: {' '.join(names)}" for folder, names in folders.items()]
-
-
-def _folder_lines(items: dict):
-    """One line for each folder; where one is like another of its parent, only what differs."""
-    first = {}  # type: dict[tuple, tuple]
-    for folder, row in items.items():
-        if not row:
-            continue
-        parent = folder.rpartition("/")[0]
-        shape = (parent, tuple(re.split(r"=|->|!|\[", item)[0] for item in row))
-        if shape in first and len(row) > 3:
-            name, before = first[shape]
-            yield f"{folder} like {name}: {' '.join(item for item in row if item not in before)}".rstrip()
-        else:
-            first.setdefault(shape, (folder.rpartition("/")[2], row))
-            yield f"{folder}: {' '.join(row)}"
-
-
-def _not_told(unasked: list, told: list) -> tuple:
-    """Numbers of questions as ranges, and places: a folder stands for all that was asked below it."""
-    numbers = sorted(each for each in unasked if isinstance(each, int))
-    starts = [number for number in numbers if number - 1 not in numbers]
-    ends = [number for number in numbers if number + 1 not in numbers]
-    ranges = [f"{start}-{end}" if start != end else f"{start}" for start, end in zip(starts, ends)]
-    above = {parent for path in told for parent in _above(path)}
-    places = {}  # type: dict[str, list[str]]
-    for path in (each for each in unasked if isinstance(each, str)):
-        top = next((parent for parent in reversed(_above(path)) if parent not in above), path)
-        folder, _, name = top.rpartition("/")
-        if name not in places.setdefault(folder, []):
-            places[folder].append(name)
-    return ranges, [f"{folder}/{names[0] if len(names) == 1 else '{%s}' % ','.join(names)}" for folder, names in places.items()]
-
-
-def _above(path: str) -> list:
-    """The path and its folders, the nearest first."""
-    parts = path.split("/")
-    return ["/".join(parts[:end]) for end in range(len(parts), 1, -1)]
-
-
-# local_door
 # This machine, asked with the standard library alone: files, programs of PATH, and the Python environment that runs this.
 
 MARK = "@gpudoctor "
 FRAMEWORK_SECONDS = 14.0
 SIGNALS = {4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM"}
 QUIET = {"TF_CPP_MIN_LOG_LEVEL": "1", "TF_FORCE_GPU_ALLOW_GROWTH": "true", "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
-         "PYTHONDONTWRITEBYTECODE": "1", "PYTORCH_NVML_BASED_CUDA_CHECK": "1", "CI": "true", "KERAS_HOME": "/dev/null/none"}
+		 "PYTHONDONTWRITEBYTECODE": "1", "PYTORCH_NVML_BASED_CUDA_CHECK": "1", "CI": "true", "KERAS_HOME": "/dev/null/none"}
 _CHILD = "import sys; sys.path[0:1] = []; __file__ = 'gpudoctor'; exec(compile(sys.stdin.read(), 'gpudoctor', 'exec'))"
 
-
 class Said:
-    """What a command or a file answered."""
+	"""What a command or a file answered."""
 
-    def __init__(self, **said: object) -> None:
-        self.text, self.problem = "", ""
-        self.rc, self.signal, self.stdout, self.stderr = None, None, "", ""
-        self.missing = self.timed_out = self.not_recorded = False
-        vars(self).update(said)
-
+	def __init__(self, **said):
+		self.text, self.problem = "", ""
+		self.rc, self.signal, self.stdout, self.stderr = None, None, "", ""
+		self.missing = self.timed_out = self.not_recorded = False
+		vars(self).update(said)
 
 class NodeMode:
-    """Permissions of a path, as `ls` shows them."""
+	"""Permissions of a path, as `ls` shows them."""
 
-    def __init__(self, found: os.stat_result) -> None:
-        self.mode, self.uid, self.gid = stat.filemode(found.st_mode), found.st_uid, found.st_gid
-        self.owner, self.group = str(self.uid), str(self.gid)
-        try:
-            import grp
-            import pwd
+	def __init__(self, found):
+		self.mode, self.uid, self.gid = stat.filemode(found.st_mode), found.st_uid, found.st_gid
+		self.owner, self.group = str(self.uid), str(self.gid)
+		try:
+			import grp
+			import pwd
 
-            self.owner, self.group = pwd.getpwuid(self.uid).pw_name, grp.getgrgid(self.gid).gr_name
-        except (ImportError, KeyError):
-            pass
-
+			self.owner, self.group = pwd.getpwuid(self.uid).pw_name, grp.getgrgid(self.gid).gr_name
+		except (ImportError, KeyError):
+			pass
 
 class LocalDoor:
-    """Answers like any other host of gpudoctor; whatever goes wrong is an answer."""
+	"""Answers like any other host of gpudoctor; whatever goes wrong is an answer."""
 
-    def __init__(self) -> None:
-        systems = {"win32": "windows", "cygwin": "windows", "darwin": "macos"}
-        self.platform = systems.get(sys.platform, "linux")
-        self.python = {}  # type: dict[str, object]
+	def __init__(self):
+		systems = {"win32": "windows", "cygwin": "windows", "darwin": "macos"}
+		self.platform = systems.get(sys.platform, "linux")
+		self.python = {}
 
-    def read(self, path: str, limit: int = 1_000_000) -> Said:
-        try:
-            if not stat.S_ISREG(os.stat(path).st_mode):
-                return Said(problem="io-error")
-            with open(path, "rb") as file:
-                return Said(text=file.read(limit).decode("utf-8", "replace"))
-        except (FileNotFoundError, NotADirectoryError):
-            return Said(problem="missing")
-        except PermissionError:
-            return Said(problem="denied")
-        except OSError:
-            return Said(problem="io-error")
+	def read(self, path, limit = 1_000_000):
+		try:
+			if not stat.S_ISREG(os.stat(path).st_mode):
+				return Said(problem="io-error")
+			with open(path, "rb") as file:
+				return Said(text=file.read(limit).decode("utf-8", "replace"))
+		except (FileNotFoundError, NotADirectoryError):
+			return Said(problem="missing")
+		except PermissionError:
+			return Said(problem="denied")
+		except OSError:
+			return Said(problem="io-error")
 
-    def listdir(self, path: str) -> list:
-        try:
-            return sorted(os.listdir(path))
-        except OSError:
-            return []
+	def listdir(self, path):
+		try:
+			return sorted(os.listdir(path))
+		except OSError:
+			return []
 
-    def exists(self, path: str) -> bool:
-        return os.path.exists(path)
+	def exists(self, path):
+		return os.path.exists(path)
 
-    def knows(self, path: str) -> bool:
-        return True
+	def knows(self, path):
+		return True
 
-    def readlink(self, path: str):
-        try:
-            return os.readlink(path)
-        except OSError:
-            return None
+	def readlink(self, path):
+		try:
+			return os.readlink(path)
+		except OSError:
+			return None
 
-    def mode(self, path: str):
-        try:
-            return NodeMode(os.stat(path))
-        except OSError:
-            return None
+	def mode(self, path):
+		try:
+			return NodeMode(os.stat(path))
+		except OSError:
+			return None
 
-    def may_open(self, path: str) -> bool:
-        return os.access(path, os.R_OK | os.W_OK)
+	def may_open(self, path):
+		return os.access(path, os.R_OK | os.W_OK)
 
-    def env(self, name: str):
-        return os.environ.get(name)
+	def env(self, name):
+		return os.environ.get(name)
 
-    def env_names(self, prefix: str) -> list:
-        return sorted(name for name in os.environ if name.startswith(prefix))
+	def env_names(self, prefix):
+		return sorted(name for name in os.environ if name.startswith(prefix))
 
-    def run(self, argv, timeout: float = 5.0, env=None, stdin_text: str = "") -> Said:
-        """A program that is found in a folder which only its owner and root can change, or the one that was named by its path."""
-        program = argv[0] if os.path.isabs(argv[0]) else shutil.which(argv[0], path=_path_without_here())
-        if program is None or not os.path.exists(program):
-            return Said(missing=True)
-        began = time.monotonic()
-        try:
-            child = subprocess.Popen(
-                [program, *argv[1:]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
-                env={**os.environ, "LC_ALL": "C", **(env or {})}, cwd=os.path.abspath(os.sep),
-            )
-        except OSError as error:
-            return Said(missing=isinstance(error, FileNotFoundError), not_recorded=not isinstance(error, FileNotFoundError))
-        try:
-            out, err = child.communicate(stdin_text.encode(), timeout=timeout)
-            timed_out = False
-        except subprocess.TimeoutExpired:
-            _end(child)
-            timed_out = True
-            try:
-                out, err = child.communicate(timeout=0.5)
-            except (subprocess.TimeoutExpired, ValueError):
-                out = err = b""
-        code = child.returncode
-        died = -code if code is not None and code < 0 and not timed_out else None
-        return Said(
-            rc=None if timed_out or died is not None else code, signal=died, timed_out=timed_out, seconds=time.monotonic() - began,
-            stdout=out[:4_000_000].decode("utf-8", "replace"), stderr=err[:100_000].decode("utf-8", "replace"),
-        )
+	def run(self, argv, timeout = 5.0, env=None, stdin_text = ""):
+		"""A program that is found in a folder which only its owner and root can change, or the one that was named by its path."""
+		program = argv[0] if os.path.isabs(argv[0]) else shutil.which(argv[0], path=_path_without_here())
+		if program is None or not os.path.exists(program):
+			return Said(missing=True)
+		began = time.monotonic()
+		try:
+			child = subprocess.Popen(
+				[program, *argv[1:]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+				env={**os.environ, "LC_ALL": "C", **(env or {})}, cwd=os.path.abspath(os.sep),
+			)
+		except OSError as error:
+			return Said(missing=isinstance(error, FileNotFoundError), not_recorded=not isinstance(error, FileNotFoundError))
+		try:
+			out, err = child.communicate(stdin_text.encode(), timeout=timeout)
+			timed_out = False
+		except subprocess.TimeoutExpired:
+			_end(child)
+			timed_out = True
+			try:
+				out, err = child.communicate(timeout=0.5)
+			except (subprocess.TimeoutExpired, ValueError):
+				out = err = b""
+		code = child.returncode
+		died = -code if code is not None and code < 0 and not timed_out else None
+		return Said(
+			rc=None if timed_out or died is not None else code, signal=died, timed_out=timed_out, seconds=time.monotonic() - began,
+			stdout=out[:4_000_000].decode("utf-8", "replace"), stderr=err[:100_000].decode("utf-8", "replace"),
+		)
 
-    def inspect_python(self, seconds: float) -> None:
-        """Fills `python`: what is installed here, and what each framework says of itself in a child."""
+	def inspect_python(self, seconds):
+		"""Fills `python`: what is installed here, and what each framework says of itself in a child."""
 
-        self.python = environment()
-        names = self.python["distributions"]
-        assert isinstance(names, dict)
-        wanted = [module for module, owners in FRAMEWORKS.items() if any(owner in names for owner in owners)]
-        self.python["frameworks"] = found = {name: {"imported": None} for name in wanted}
-        workers = [threading.Thread(target=self._framework, args=(name, seconds, found), daemon=True) for name in wanted]
-        for worker in workers:
-            worker.start()
-        self._workers = workers
+		self.python = environment()
+		names = self.python["distributions"]
+		assert isinstance(names, dict)
+		wanted = [module for module, owners in FRAMEWORKS.items() if any(owner in names for owner in owners)]
+		self.python["frameworks"] = found = {name: {"imported": None} for name in wanted}
+		workers = [threading.Thread(target=self._framework, args=(name, seconds, found), daemon=True) for name in wanted]
+		for worker in workers:
+			worker.start()
+		self._workers = workers
 
-    def wait(self, seconds: float) -> None:
-        """Until the frameworks are done, or the time is over."""
-        end = time.monotonic() + seconds
-        for worker in self._workers:
-            worker.join(max(0.0, end - time.monotonic()))
+	def wait(self, seconds):
+		"""Until the frameworks are done, or the time is over."""
+		end = time.monotonic() + seconds
+		for worker in self._workers:
+			worker.join(max(0.0, end - time.monotonic()))
 
-    def _framework(self, name: str, seconds: float, into: dict) -> None:
-        environment = {key: value for key, value in QUIET.items() if key not in os.environ or key in ("CI", "KERAS_HOME")}
-        said = self.run([sys.executable, "-X", "utf8", "-c", _CHILD, name], seconds, environment, INSPECT)
-        told, stage = {}, ""  # type: dict[str, object], str
-        for line in said.stdout.splitlines():
-            if line.startswith(MARK):
-                part = json.loads(line[len(MARK) :])
-                stage = str(part.pop("stage", ""))
-                told.update(part)
-        told["imported"] = bool(told.get("imported"))
-        where = f"import {name}" if stage in ("import", "") else f"{name} after its import"
-        tail = "\n".join(line.strip()[:300] for line in said.stderr.splitlines() if line.strip() and "Warning" not in line)[-900:]
-        if said.timed_out:
-            told["error"] = {"kind": "timeout", "name": "timeout", "message": f"{where}: no end after {seconds:.0f} s"}
-        elif said.signal is not None:
-            label = SIGNALS.get(said.signal, f"signal {said.signal}")
-            told["error"] = {"kind": "signal", "name": label, "message": f"{where} died of {label}\n{tail}"}
-        elif stage not in ("done", "failed"):
-            told["error"] = {"kind": "exception", "name": "exit", "message": f"{where} left with status {said.rc}\n{tail}"}
-        for key in ("machine", "bits", "python", "file"):
-            told.pop(key, None)
-        into[name] = told
+	def _framework(self, name, seconds, into):
+		environment = {key: value for key, value in QUIET.items() if key not in os.environ or key in ("CI", "KERAS_HOME")}
+		said = self.run([sys.executable, "-X", "utf8", "-c", _CHILD, name], seconds, environment, INSPECT)
+		told, stage = {}, ""
+		for line in said.stdout.splitlines():
+			if line.startswith(MARK):
+				part = json.loads(line[len(MARK) :])
+				stage = str(part.pop("stage", ""))
+				told.update(part)
+		told["imported"] = bool(told.get("imported"))
+		where = f"import {name}" if stage in ("import", "") else f"{name} after its import"
+		tail = "\n".join(line.strip()[:300] for line in said.stderr.splitlines() if line.strip() and "Warning" not in line)[-900:]
+		if said.timed_out:
+			told["error"] = {"kind": "timeout", "name": "timeout", "message": f"{where}: no end after {seconds:.0f} s"}
+		elif said.signal is not None:
+			label = SIGNALS.get(said.signal, f"signal {said.signal}")
+			told["error"] = {"kind": "signal", "name": label, "message": f"{where} died of {label}\n{tail}"}
+		elif stage not in ("done", "failed"):
+			told["error"] = {"kind": "exception", "name": "exit", "message": f"{where} left with status {said.rc}\n{tail}"}
+		for key in ("machine", "bits", "python", "file"):
+			told.pop(key, None)
+		into[name] = told
 
+def _path_without_here():
+	"""PATH without relative folders; for root also without folders that are not root's."""
+	folders = [folder for folder in os.environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(folder)]
+	if hasattr(os, "geteuid") and os.geteuid() == 0:
+		folders = [folder for folder in folders if _is_roots(folder)]
+	return os.pathsep.join(folders)
 
-def _path_without_here() -> str:
-    """PATH without relative folders; for root also without folders that are not root's."""
-    folders = [folder for folder in os.environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(folder)]
-    if hasattr(os, "geteuid") and os.geteuid() == 0:
-        folders = [folder for folder in folders if _is_roots(folder)]
-    return os.pathsep.join(folders)
+def _is_roots(folder):
+	try:
+		found = os.stat(folder)
+	except OSError:
+		return False
+	return found.st_uid == 0 and not found.st_mode & 0o022
 
-
-def _is_roots(folder: str) -> bool:
-    try:
-        found = os.stat(folder)
-    except OSError:
-        return False
-    return found.st_uid == 0 and not found.st_mode & 0o022
-
-
-def _end(child) -> None:
-    """Ends a child with all that it started."""
-    try:
-        os.killpg(child.pid, signal.SIGKILL)
-    except (AttributeError, OSError):
-        child.kill()
+def _end(child):
+	"""Ends a child with all that it started."""
+	try:
+		os.killpg(child.pid, signal.SIGKILL)
+	except (AttributeError, OSError):
+		child.kill()
 
 
-# env_script
 # `python gpudoctor-env.py`: asks this machine, writes the text, and ends well whatever happens.
 
-def main() -> None:
-    """Prints the text within some 20 seconds."""
-    began = time.monotonic()
-    door, clock = LocalDoor(), Clock(TOTAL - 1.0)
-    _, trouble = guarded(3.0, lambda: door.inspect_python(FRAMEWORK_SECONDS))
-    asker = Asker(door, clock)
-    answers, why = guarded(TOTAL - 2.0, asker.ask)
-    guarded(TOTAL - 2.0 - (time.monotonic() - began), lambda: door.wait(FRAMEWORK_SECONDS + 1.0 - (time.monotonic() - began)))
-    answers = answers if answers is not None else asker.answers
-    for trouble in (why, trouble):
-        if trouble:
-            answers.unasked.append(f"unknown: {trouble}")
-    written, why = guarded(2.0, lambda: text(door, answers))
-    if written is None:
-        written, _ = guarded(1.0, lambda: text(LocalDoor(), Answers()))
-    report = written or f"{BEGIN}\nNot asked: everything (unknown: the text could not be written)\n{END}\n"
-    sys.stdout.flush()
-    os.write(1, report.encode("utf-8", "replace"))
-    os._exit(0)
+def main():
+	"""Prints the text within some 20 seconds."""
+	began = time.monotonic()
+	door, clock = LocalDoor(), Clock(TOTAL - 1.0)
+	_, trouble = guarded(3.0, lambda: door.inspect_python(FRAMEWORK_SECONDS))
+	asker = Asker(door, clock)
+	answers, why = guarded(TOTAL - 2.0, asker.ask)
+	guarded(TOTAL - 2.0 - (time.monotonic() - began), lambda: door.wait(FRAMEWORK_SECONDS + 1.0 - (time.monotonic() - began)))
+	answers = answers if answers is not None else asker.answers
+	for trouble in (why, trouble):
+		if trouble:
+			answers.unasked.append(f"unknown: {trouble}")
+	written, why = guarded(2.0, lambda: text(door, answers))
+	if written is None:
+		written, _ = guarded(1.0, lambda: text(LocalDoor(), Answers()))
+	report = written or f"{BEGIN}\nNot asked: everything (unknown: the text could not be written)\n{END}\n"
+	sys.stdout.flush()
+	os.write(1, report.encode("utf-8", "replace"))
+	os._exit(0)
 
 if __name__ == "__main__":
     main()

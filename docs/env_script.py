@@ -164,8 +164,8 @@ def _defined(node: ast.stmt) -> list[str]:
 
 
 def _body(name: str, source: str, tree: ast.Module, imports: set[str]) -> str:
-    """A module without its imports; its documentation becomes a comment."""
-    lines = source.splitlines()
+    """A module without its imports and annotations, indented by tabs; its documentation becomes a comment."""
+    lines = _plain(source, tree).splitlines()
     dropped: set[int] = set()
     for node in ast.walk(tree):
         if isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -183,9 +183,34 @@ def _body(name: str, source: str, tree: ast.Module, imports: set[str]) -> str:
         rest = f"INSPECT = r'''{payload}'''"
     else:
         rest = "\n".join(line for number, line in enumerate(lines, 1) if number not in dropped)
-    rest = re.sub(r"  # (?:type: ignore\[[\w, -]+\]|fmt: skip|noqa: \w+)(?=\n|$)", "", rest)
+    rest = re.sub(r"  # (?:type: [^\n]*|fmt: skip|noqa: \w+)(?=\n|$)", "", rest)
+    rest = re.sub(r"^(?: {4})+", lambda found: "\t" * (len(found[0]) // 4), re.sub(r"\n{3,}", "\n\n", rest), flags=re.MULTILINE)
     title = textwrap.indent((ast.get_docstring(tree) or "").split("\n\n")[0], "# ")
-    return f"\n# {name}\n{title}\n\n{rest.strip()}\n" if name != "derived" else f"\n# {title[2:]}\n\n{rest.strip()}\n"
+    return f"\n{title}\n\n{rest.strip()}\n"
+
+
+def _plain(source: str, tree: ast.Module) -> str:
+    """The source without annotations, which Python 3.8 cannot read all of; on the same lines."""
+    lines = source.splitlines(keepends=True)
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line.encode()))
+    raw, cut = source.encode(), []
+
+    def at(line: int | None, column: int | None) -> int:
+        return starts[(line or 1) - 1] + (column or 0)
+
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg) and node.annotation is not None:
+            cut.append((at(node.lineno, node.col_offset) + len(node.arg), at(node.annotation.end_lineno, node.annotation.end_col_offset)))
+        elif isinstance(node, ast.FunctionDef) and node.returns is not None:
+            end = at(node.returns.end_lineno, node.returns.end_col_offset)
+            cut.append((raw.rindex(b"->", 0, at(node.returns.lineno, node.returns.col_offset)) - 1, end))
+        elif isinstance(node, ast.AnnAssign):
+            cut.append((at(node.target.end_lineno, node.target.end_col_offset), at(node.annotation.end_lineno, node.annotation.end_col_offset)))
+    for start, end in sorted(cut, reverse=True):
+        raw = raw[:start] + raw[end:]
+    return raw.decode()
 
 
 def main() -> None:
