@@ -11,10 +11,12 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from gpudoctor.capture.tables import json_line, json_table, toml
 from gpudoctor.envtext.asking import LIBRARY_IN_ICD, SYSTEMS, Asker, Clock, Question, braces, questions, titles
 from gpudoctor.envtext.derived import COMMANDS
 from gpudoctor.envtext.heading import NONE, PACKAGES_FOLLOW
 from gpudoctor.envtext.layout import END
+from gpudoctor.system.host import CaptureError
 
 _BEGIN_AT = re.compile(r"gpudoctor-env \d{1,4}: what was looked at")
 MARK = "gpudoctor-env "
@@ -29,17 +31,13 @@ HOME = "/home/user"
 MOST_LINES = 2_000
 
 
-class EnvironmentText(Exception):
-    """A text that begins like ours and cannot be read: one line that says why."""
-
-
 def holds_environment(text: str) -> bool:
     """Whether a text holds what gpudoctor-env.py printed."""
     return MARK in text and any(_BEGIN.match(line) for line in text.splitlines() if MARK in line)
 
 
 def entries_of_text(text: str) -> dict[str, bytes]:
-    """The files of a capture. Raises EnvironmentText where the text holds no environment, or only its beginning."""
+    """The files of a capture. Raises CaptureError where the text holds no environment."""
     lines, revision = _lines(text)
     reader = _Reader(revision)
     reader.read(lines)
@@ -70,9 +68,9 @@ def _lines(text: str) -> tuple[list[str], int]:
             return kept, int(found["revision"])
         kept.append(line.rstrip())
         if len(kept) > MOST_LINES:
-            raise EnvironmentText(f"it has more than {MOST_LINES} lines, which gpudoctor-env.py never writes")
+            raise CaptureError(f"the text of gpudoctor-env.py has more than {MOST_LINES} lines, which gpudoctor-env.py never writes")
     if found is None:
-        raise EnvironmentText("it holds no text of gpudoctor-env.py")
+        raise CaptureError("it holds no text of gpudoctor-env.py")
     return kept, int(found["revision"])
 
 
@@ -253,8 +251,6 @@ class _Reader:
     # what becomes of it
 
     def entries(self) -> dict[str, bytes]:
-        from gpudoctor.capture.tables import json_line, json_table, toml
-
         self._implied()
         commands = [*self.commands, *({"argv": list(argv), "missing": True} for argv in self._missing_commands())]
         machine = {"format": 1, "complete": True, "recorder": "gpudoctor-env.py", "title": "the text of gpudoctor-env.py", "platform": self.platform}
