@@ -58,7 +58,7 @@ list /dev/dri :: ^(card|renderD|by-path)
 node /dev/dri/{card*,renderD*}
 link /dev/dri/by-path/*
 there /dev/accel/accel0
-run 3 id :: groups
+run 3 id
 read /etc/group :: ^(video|render|docker|sgx|kvm|plugdev|ipu|poplar|nvidia\w*|vglusers|rocm|kfd):
 read /proc/driver/nvidia/gpus/*/information :: ^Device Minor
 list /sys/class/kfd/kfd/topology/nodes
@@ -193,13 +193,12 @@ there {/usr/local/bin,/usr/bin,/bin,/opt/homebrew/bin,/home/linuxbrew/.linuxbrew
 run 4 ollama --version
 run 4 @ollama-show
 run 5 @ollama-log
-run 3 id ollama :: groups
+run 3 id ollama
 read {/etc,/run,/usr/lib,/lib}/systemd/system/ollama.service :: ^(\[|(User|Group|SupplementaryGroups|DynamicUser|PrivateDevices|Device\w+|Environment)=)
 list {/usr/local,/usr}/lib/ollama
 list {/usr/local,/usr}/lib/ollama/{cuda*,rocm*,vulkan*,runners} :: ggml|^(cuda|rocm|vulkan)
 list {/usr/local,/usr}/lib/ollama/rocm*/rocblas/library :: ^TensileLibrary_lazy_gfx
 list {path} :: ^libggml
-list {path}/../lib :: ^libggml
 run 6 llama-server --list-devices || llama-cli --list-devices || llama-bench --list-devices
 run 4 llama-server --version || llama-cli --version || llama-bench --version
 run 4 ldd {path}/libggml-cuda.so
@@ -309,9 +308,9 @@ because become beegfs been before begin beignet being belong below bench benchma
 bgid bgpu bguc bhuc bias bidirectional bigdl billions bin binaries binary binfmt bios biris bit bitaccess bitindexmath bitsandbytes
 bjetson bkfd black blacklist blackwell blas ble blob block blockwise blue bluefin bmodule bnomodeset bnot bnxt board bochs bool boolean
 boom boost boot bootrom bootstrap bootstrapping both bound boxes bpip bprocessor brake branch brand breaks bring broadcast broadcom
-broadwell broken brought broxton bsize bsod buffer bufferindex bug build buildhip buildkit buildnumber built builtin bumblebee bundle bus
-busbw busy but bvirtualenv bwd bxe bxid bxpu byte cables cache cachyos cadam caffe call calloc cam came can cancelled candidate cann
-cannot canonicalize canuse cap capabilities capability capable capacity caption capture capturing card cargo carriage carries cast cat
+broadwell broken brought broxton bsize bsod buffer bufferindex bug build buildhip buildkit buildnumber built builtin bundle bus busbw busy
+but bvirtualenv bwd bxe bxid bxpu byte cables cache cachyos cadam caffe call calloc cam came can cancelled candidate cann cannot
+canonicalize canuse cap capabilities capability capable capacity caption capture capturing card cargo carriage carries cast cat
 catastrophic caught causal cause ccl ccs cdequantize cdi cdna ceiling celeron cell celsius center centos centre ceph certified cezanne cff
 cfg cfs cget cgroup change changing channel character check checkout checkpoint checksum cherryview child chip chlo choose chosen chunk
 cicc cifs ciminstance circular city claimed clang clash class clblast clc clcreate cldnn clean clenqueue clfinish clhpp cli client clinfo
@@ -348,14 +347,14 @@ excepted exception exclamation exclude exclusive exe exec execbuffer executable 
 exitcode exllama exllamav expandable expanded expected expecting expects experimental expiration expired expkeysig explain explicit export
 ext extend extension external extra extraction extramodules extremely fabric fabricmanager facefusion fact factor factory factoryconfig
 fail failure fallback fallen falling fallocate falls false family fast fastembed fata fatal fault fbgemm fcl fdf feature fedora
-fedoraproject fell fence fermi fetch few ffe fff ffff ffi fglrx field fiftyone fiji file filelock filenames filesystem fill filter
-finalize find fine finish firmware first fit fitted fitting flag flash flashinfer flathub flatpak flavour flax flex float floor flt
-fluctuates fma fmha fmin folder following fooocus for forbidden forbids force foreach foreign forever forge forget fork form format
-forward found four fpga fraction fragmentation fragmentpath framebuffer framework free freedreno freeze freezing frequency frigate from
-fromarray frontend frontier fsdp fsycl ftrivial fulfil full fully function functional functionality fury fuse fusion fwd gallium garbage
-garbled garuda gather gaudi gaussian gbs gcc gcda gcipuinfo gcn gcnarchname gcsfuse gdk gdrdma gdrdrv geforce gelf gem gemini gemm gemv
-gen genai gencode general generate generating generation generator generic genericsearch genuineintel get getarchflags getimageblob
-getinfo getprototype getting gfile gfw gfx gfxhub gfxstream ggml gib gibberish gid git github given gives giving glibc glibcxx global gloo
+fedoraproject fell fence fermi fetch few ffe fff ffff ffi field fiftyone fiji file filelock filenames filesystem fill filter finalize find
+fine finish firmware first fit fitted fitting flag flash flashinfer flathub flatpak flavour flax flex float floor flt fluctuates fma fmha
+fmin folder following fooocus for forbidden forbids force foreach foreign forever forge forget fork form format forward found four fpga
+fraction fragmentation fragmentpath framebuffer framework free freedreno freeze freezing frequency frigate from fromarray frontend
+frontier fsdp fsycl ftrivial fulfil full fully function functional functionality further fury fuse fusion fwd gallium garbage garbled
+garuda gather gaudi gaussian gbs gcc gcda gcipuinfo gcn gcnarchname gcsfuse gdk gdrdma gdrdrv geforce gelf gem gemini gemm gemv gen genai
+gencode general generate generating generation generator generic genericsearch genuineintel get getarchflags getimageblob getinfo
+getprototype getting gfile gfw gfx gfxhub gfxstream ggml gib gibberish gid git github given gives giving glibc glibcxx global gloo
 glusterfs gmm gmmlib gnu goes gogh going gomp gone google got governor gpg gpl gpt gptq gptqmodel gpu gpublascreate gpudevicestub
 gpudirect gpudoctor gpuindexflat gpuislost gpuopencl gpuoptions gpustat gputil grad gradient gradscaler grain granite granted graph
 graphbolt graphcore graphics gre greater green grep grew greyed grid groundingdino group growing grows growth gru grub gsp gsplat
@@ -364,7 +363,7 @@ hardware has hash hashcat hasvk haswell have having hawk hbm hca hcc hda header 
 helps here hibernat hidden hide high highest highvram hint hip hipblas hipblaslt hipcc hipcub hipdriver hiperror hipfft hipinfo hipmemcpy
 hiprtc hipsdk hit hlo hold home homebrew honeykrisp hook hopper host hostbuffer hostengine hostname hot hotfix hottest hours how however
 hpg hpp hpu hsa html http hub hugepage huggingface hung hwdata hyper hypervisor ibv icd icdl ice identifier identifying idle ids idx
-iecore ienetwork iga igc igd igdfcl igdgmm igdlh igdrcl ignore ignoring igpu iigd ijit iled illegal image imagenet imbalance imex img
+iecore ienetwork ifwt iga igc igd igdfcl igdgmm igdlh igdrcl ignore ignoring igpu iigd ijit iled illegal image imagenet imbalance imex img
 immediate immich impacting impi impimporter impl implemented implementer implicit import importerror inaccurate inactive include
 incompatible inconsistent incorrect increase increasing incus indefinite independent index indexerror indicate indices inductor
 inductorerror inet inf inference infiniband infinite info information inforom ini init initial initialize initializer initializing
@@ -391,47 +390,47 @@ locking locks log logging logical login logits logname long longest look lookup 
 lsmod lspci lstdc lstm lsycl lts lucienne lunar lustre lvp lxc lxcfs lxd lze mac macbook machdep machine macos macosx made magic magma
 main maintenance major make maker malformed mali malloc mamba managed management manager mandlists manifest manjaro manually many
 manylinux map mapped mapping mark market marlin mask master mat match math matmul matrix matter max maxbuffersize maximum maxwell may mcdm
-mcount mean meant measured measurement media median mei mem memavailable member meminfo memlock memory memoryerror memorytypes memsize
-memtotal mendocino mes mesa mesaopencl message meta metadata metal metax meteor method metrics mgag mharden mhlo mhz mib micro microk
-microseconds microsoft mid mig migenabled might migraphx min miniconda miniforge minikube minimum minor minute miopen miopenstatus
-misaligned misc misconfigured mismatch missing mit mix mkinitcpio mkl mklroot mlir mlmodel mlp mlx mma mmap mmcv mmdet mmengine mmhub mmio
-mnnvl mnt mobile mode model modeset modified modify modinfo modpost modprobe module mokutil moltenvk monitor monotonic more most mount
-mountinfo move movidius mpi mpl mps mpscore mpsfloattype mpsgraph mpskernel mpsmatrix mpsndarray mrecord msvc mtl much multi multiarray
-multicast multiple multithreaded musa musl musllinux must mxfp nable naive name namespace naming nan nano narrow native natten navi nccl
+mcount mean meant measured measurement median mei mem memavailable member meminfo memlock memory memoryerror memorytypes memsize memtotal
+mendocino mes mesa mesaopencl message meta metadata metal metax meteor method metrics mgag mharden mhlo mhz mib micro microk microseconds
+microsoft mid mig migenabled might migraphx min miniconda miniforge minikube minimum minor minute miopen miopenstatus misaligned misc
+misconfigured mismatch missing mit mix mkinitcpio mkl mklroot mlir mlmodel mlp mlx mma mmap mmcv mmdet mmengine mmhub mmio mnnvl mnt
+mobile mode model modeset modified modify modinfo modpost modprobe module mokutil moltenvk monitor monotonic more most mount mountinfo
+move movidius mpi mpl mps mpscore mpsfloattype mpsgraph mpskernel mpsmatrix mpsndarray mrecord msvc mtl much multi multiarray multicast
+multiple multithreaded musa musl musllinux must mxfp nable naive name namespace naming nan nano narrow native natten navi nccl
 ncclallreduce ncclp ncnn ncs nction ndarray ndle near necessary need neither neo neon nerdctl net network neural neuron never new newest
 next nfs ngen ngl ngraph nightly ninja nixos nncf nnk nnvv nobara node nodevfiles noheader noise noisy nomodeset non none nonetype
 nonsense nonzero noprofile nor norm normal normalised normalvram not note notebook notfound notfounderror nothing notifyevent notsupported
-nounits nouveau nova novram now nowhere nps npu nsreached nuget null nullptr num numa numactl numba number numpy nvcc nvcgo nvcr nvcuda
-nvdiffrast nvdm nvenc nvgpuctrperm nvidia nvidiactl nvidiafb nvitop nvjitlink nvk nvl nvlddmkm nvlink nvlsm nvlt nvmapmemalloc nvmii nvml
-nvmlerror nvopencl nvrm nvrmmeminit nvrtc nvshmem nvsmi nvswitch nvtoolsext nvtop nvvm nvwgf object obtained occupied occupies occurred
-oci ocl ocloc oculink odd off offered offers official offload ofi often old oldest oled ollama omp once one oneapi oneccl onednn onemkl
-ongthread online only onnx onnxruntime oom oomkilled ooter open opencl openclon opencv opengl openmp opensuse openvino operand operating
-operation operator opkernel opnamespace opposite ops opset opt optimization optimizer optimum optimus option opx orca orch order ordinal
-org origin originates orin ort ortmodule oserror osrelease ostree osx other otherwise ound our out outdated outofmemory output outside
-over overflow overhead overheating overheats overlapped overlay overlayfs override overriding overwrite overwritten own ownership pace
-pack package packaging pacman paddle page pager paging pairs panfrost panic panicked panther panvk parallel parameter params paravirtual
-parity parse parsing part partially participants partition partner pascal pass passthrough past patched path pathfinder pattern paused
-payload pci pciback pcie pcode pdm peak peer peermem peft pending pentium pep per percent perf perform performance period perl permission
-permitted persistence pfncreate phase phoenix physical picasso pick pickle picture pid pidfd piece pin pinned pip pipe pipeline pipelining
-pipenv pjrt pkcs pkg pkgutil place placeholder placement plaidml plan platform please plicit plugdev pluggable plugin plus pmap pmu
-pnpdeviceid pocl pod podman poetry point pointnet poison polaris policy ponte pool poor pop popart popc popdist popef popen poplar poprun
-popsdk poptorch popxl port portable posix possible possibly post power powersave powershell powervr ppc pre preallocates prebuilt precise
-precision precondition prediction prefix preload prepack prepare preparing present pretends pretty previous prime primitive prints prior
-private privateuse privateuseone privilege pro probability probe problem proc procedure process processor prochot produced produces
-product productname profile profiler profiling prog program progress prohibited project prompt properly properties property proprietary
-props protection protobuf protocol proton provide provider providing proxmox psp pstate psu pth pthread pti ptss ptx ptxas pubkey public
-published pull pure purpose put pve pwd pybind pybuilt pycharm pyd pyenv pyg pyhave pynvml pyopencl pyopenvino pypi pypoetry pyproject
-pypy python pythonhome pythonpath pytorch pyvenv pywrap pyxis qattn qbits qcm qcom qemu qnn quad quadro qualcomm quantization quantize
-quarantin query queryformat question queue queuec quot quota radeon radeonsi radv ram ran random range rank raphael raptor raspberry
-raspbian raspi rasterization rather ratio ratl raven raw ray rbln rccl rcs rdering rdevice rdma rdna reachable reached reaches read
-readable readme readonly ready real reason rebar reboot rebuilds rebuilt receiv recent recipe recogni recognition recognized recommended
-recommends recompile reconnecting record recover recoverable recovery recurrent recv redist reduce reduction reference refresh refus reg
-regex region register registration registry regression reinstall reject related release relevant relied reload rem remain remap remapped
-remapper remapping rembrandt remedy remnode remote remov remove render rendezvous renoir repeated repeating replace replicas replicated
-replication repo report repository reproduce reproducible request require requirement reservations reserve reset resetrequired resetting
-resident resizable resize resolution resolve resolver resource respect respond response rest restart restore restricted result resum
-resume resv ret retarget retired retirement retracing retrieve retry return reverse rhel ridge right ring rip riscv riser risky rke rma
-rminitadapter rnn roc rocblas rocblaslt roce rock rockchip rocket rocky rocm rocminfo rocprim rocr rocwmma rom roofline room roop root
+nounits nouveau nova novram now nowhere nps npu nsreached nstatus nuget null nullptr num numa numactl numba number numpy nvcc nvcgo nvcr
+nvcuda nvdiffrast nvdm nvenc nvgpuctrperm nvidia nvidiactl nvidiafb nvitop nvjitlink nvk nvl nvlddmkm nvlink nvlsm nvlt nvmapmemalloc
+nvmii nvml nvmlerror nvopencl nvrm nvrmmeminit nvrtc nvshmem nvsmi nvswitch nvtoolsext nvtop nvvm nvwgf object obtained occupied occupies
+occurred oci ocl ocloc oculink odd off offered offers official offload ofi often old oldest oled ollama omp once one oneapi oneccl onednn
+onemkl ongthread online only onnx onnxruntime oom oomkilled ooter open opencl openclon opencv opengl openmp opensuse openvino operand
+operating operation operator opkernel opnamespace opposite ops opset opt optimization optimizer optimum optimus option opx orca orch order
+ordinal org origin originates orin ort ortmodule oserror osrelease ostree osx other otherwise ound our out outdated outofmemory output
+outside over overflow overhead overheating overheats overlapped overlay overlayfs override overriding overwrite overwritten own ownership
+pace pack package packaging pacman paddle page pager paging pairs panfrost panic panicked panther panvk parallel parameter params
+paravirtual parity parse parsing part partially participants partition partner pascal pass passthrough past patched path pathfinder
+pattern paused payload pci pciback pcie pcode pdm peak peer peermem peft pending pentium pep per percent perf perform performance period
+perl permission permitted persistence pfncreate phase phoenix physical picasso pick pickle picture pid pidfd piece pin pinned pip pipe
+pipeline pipelining pipenv pjrt pkcs pkg pkgutil place placeholder placement plaidml plan platform please plicit plugdev pluggable plugin
+plus pmap pmu pnpdeviceid pocl pod podman poetry point pointnet poison polaris policy ponte pool poor pop popart popc popdist popef popen
+poplar poprun popsdk poptorch popxl port portable posix possible possibly post power powersave powershell powervr ppc pre preallocates
+prebuilt precise precision precondition prediction prefix preload prepack prepare preparing present pretends pretty previous prime
+primitive prints prior private privateuse privateuseone privilege pro probability probe problem proc procedure process processor prochot
+produced produces product productname profile profiler profiling prog program progress prohibited project prompt properly properties
+property proprietary props protection protobuf protocol proton provide provider providing proxmox psp pstate psu pth pthread pti ptss ptx
+ptxas pubkey public published pull pure purpose put pve pwd pybind pybuilt pycharm pyd pyenv pyg pyhave pynvml pyopencl pyopenvino pypi
+pypoetry pyproject pypy python pythonhome pythonpath pytorch pyvenv pywrap pyxis qattn qbits qcm qcom qemu qnn quad quadro qualcomm
+quantization quantize quarantin query queryformat questions queue queuec quot quota radeon radeonsi radv ram ran random range rank raphael
+raptor raspberry raspbian raspi rasterization rather ratio ratl raven raw ray rbln rccl rcs rdering rdevice rdma rdna reachable reached
+reaches read readable readme readonly ready real reason rebar reboot rebuilds rebuilt receiv recent recipe recogni recognition recognized
+recommended recommends recompile reconnecting record recover recoverable recovery recurrent recv redist reduce reduction reference refresh
+refus reg regex region register registration registry regression reinstall reject related release relevant relied reload rem remain remap
+remapped remapper remapping rembrandt remedy remnode remote remov remove render rendezvous renoir repeated repeating replace replicas
+replicated replication repo report repository reproduce reproducible request require requirement reservations reserve reset resetrequired
+resetting resident resizable resize resolution resolve resolver resource respect respond response rest restart restore restricted result
+resum resume resv ret retarget retired retirement retracing retrieve retry return reverse rhel ridge right ring rip riscv riser risky rke
+rma rminitadapter rnn roc rocblas rocblaslt roce rock rockchip rocket rocky rocm rocminfo rocprim rocr rocwmma rom roofline room roop root
 rootless ror rosetta route routine row rpc rpi rpm rror rsqrt rsqrtf rss rtcore rtsafe rtx ruamel rubbish rule run runc runner running
 runtime runtimeclass runtimeerror rusticl rusticlopencl ryzen safetensors sage sageattention sageattn said salloc same sandbox
 sandboxutils satisfies satisfy saves say sbatch sbin scalar scale scaling scan scanned scatter sched scheduler schedutil scope scores
@@ -444,35 +443,35 @@ site sits size skip skipped skipping skylake slangpy sleep sles slice slicing sl
 smu snapdragon snd sock socket soft softmax softpipe software solution solve solving some something soname sos source southern space spark
 sparse sparsemps spawn spc spconv spdisplays spec specific specification specified specifier specify speed speedup sphinxcontrib spir
 spirv spline split spoke sppci spread spyder spyre sqlite sram src srcmmalayout srun sse sshfs ssm stable stablehlo stack stage stale
-stall stamped stand standard start startup stat state static statistics status stays std stdc stderr stdout steam step stick still stl
-stop stopped stopping storage storagebuffer stored str strategy stream strict stride strix stub stuck studio sub subgroup subgroupsize
-sublibrary subprocess subsequent subset subsystem succeeded success successful such sudden sudo suitable suite suits summary sums super
-supergfxctl supplied support sure survey survivability suse suspend sve swap swapfree swapped swaptotal swiftshader swiotlb switched
-switches sxid sxm sycl symbol symbolic sympy sync syncbn sys sysctl sysdeps sysmem system systemctl systemroot table tag tagged taichi
-taint take taken tar target task tbb tbbroot tcc tcmalloc tcmlib tcpstore tdr tedondevice tegra temp temperature template temporarily
-temporary ten tensile tensor tensorflow tensorrt terminal terminated termination tesla test text tfdml tfds tflop tgp than that thc
-thcatomics thcgeneral thcnumerics thcstate the their them then there thermal these they things third this thnn thor those though thread
-three threshold throttle throttling through throughput throw thunderbolt tiger tile time timedout timeout tinycudann titan title tivity
-tls tmp today together token tokenizer told toml tonga too took tool toolbox toolbx toolchain toolkit toolset top topo topology torch
-torchao torchaudio torchcodec torchinductor torchrun torchsparse torchvision torvalds total tpu trace tracemodel train traits transfer
-transformer translated translation transport trap tree triang tried triggered triggers triton tritonmissing trojan trt trtexec true
-truncated trusted try ttm tumbleweed tuples turing turnip turns tuxedo twice two txt type typing ubuntu udev uhd uid uint uintptr ultra
-ultralytics umad umd umf unable unallocated uname unasked unauthorized unavailable unbalanced unbox uncommitted uncorrect uncorrectable
-undeclared undefined under underflow unexpected unhandled unhealthy unicode unified unimplemented uninitialized uninstall unique unit
-universal unknown unknownerror unleashed unless unlicensed unlikely unlimited unload unmarshal unmet unpack unparsable unreach unreachable
-unrecognised unrecognized unrecoverable unresolvable unresponsive unsatisfiable unsatisfied unscale unseen unset unsigned unsloth
-unspecified unsuccessful unsupported unsure until untolerated unusable unused unwrap update updating upgrad upgrade upper upsample upscayl
-upstream urces uri url usable usage use useipumodel user userprofile userspace using usr usual utc utf util utilisation utiliz utilization
-uuid uvm vae vaedecode val valid validate validation validator value valueerror van var variable variant vbios vcl vcpu vcvarsall vecchio
-vector vega ven vendor vendorid venus venv ver verb verbose verification verified verify version very vescales vfio vglusers vgpu via
-video videodrivers view vii violation vipu virt virtio virtiofs virtual virtualbox virtualenv virtualises virtualiz vis visible vision
-visual vitisai vkqueuesubmit vladmandic vllm vlmpipeline vmid vmrss vmware vnni void volatile volta vpu vpux vram vscode vsec vulkan
-vulkaninfo wait want warn was wasn watchdog watermark watts way wddm weak webgpu webui wedged weight well went were wgpu what whatever
-wheel when where whether which while whiskey whisper whisperx whl who whole whose why width wildcat will win window windowsapps windowsml
-windowspath winerror with within without won words work workerproc workload workspace workstation world would wpr wrapper writable write
-writing wrong wsl wslenv wslinterop www xanmod xavier xccl xconfig xdg xdna xen xeon xff xformers xfrm xgboost xgemm xgemmbatched xid xla
-xml xnack xnnpack xorg xpu xpum xserver xtx yaml yay year yed yes yet yml yolo yolov you your yourself zeinit zel zen zero zes zesdevice
-zesinit zet zink zip zlibwapi zluda znk znver zombie zone zope zorin ztin zypper
+stall stamped stand standard start startup stat state static statistics status stays std stdc steam step stick still stl stop stopped
+stopping storage storagebuffer stored str strategy stream strict stride strix stub stuck studio sub subgroup subgroupsize sublibrary
+subprocess subsequent subset subsystem succeeded success successful such sudden sudo suitable suite suits summary sums super supergfxctl
+supplied support sure survey survivability suse suspend sve swap swapfree swapped swaptotal swiftshader swiotlb switched switches sxid sxm
+sycl symbol symbolic sympy sync syncbn sys sysctl sysdeps sysmem system systemctl systemroot table tag tagged taichi taint take taken tar
+target task tbb tbbroot tcc tcmalloc tcmlib tcpstore tdr tedondevice tegra temp temperature template temporarily temporary ten tensile
+tensor tensorflow tensorrt terminal terminated termination tesla test text tfdml tfds tflop tgp than that thc thcatomics thcgeneral
+thcnumerics thcstate the their them then there thermal these they things third this thnn thor those though thread three threshold throttle
+throttling through throughput throw thunderbolt tiger tile time timedout timeout tinycudann titan title tivity tls tmp today together
+token tokenizer told toml tonga too took tool toolbox toolbx toolchain toolkit toolset top topo topology torch torchao torchaudio
+torchcodec torchinductor torchrun torchsparse torchvision torvalds total tpu trace tracemodel train traits transfer transformer translated
+translation transport trap tree triang tried triggered triggers triton tritonmissing trojan trt trtexec true truncated trusted try ttm
+tumbleweed tuples turing turnip turns tuxedo twice two txt type typing ubuntu udev uhd uid uint uintptr ultra ultralytics umad umd umf
+unable unallocated uname unasked unauthorized unavailable unbalanced unbox uncommitted uncorrect uncorrectable undeclared undefined under
+underflow unexpected unhandled unhealthy unicode unified unimplemented uninitialized uninstall unique unit universal unknown unknownerror
+unleashed unless unlicensed unlikely unlimited unload unmarshal unmet unpack unparsable unreach unreachable unrecognised unrecognized
+unrecoverable unresolvable unresponsive unsatisfiable unsatisfied unscale unseen unset unsigned unsloth unspecified unsuccessful
+unsupported unsure until untolerated unusable unused unwrap update updating upgrad upgrade upper upsample upscayl upstream urces uri url
+usable usage use useipumodel user userprofile userspace using usr usual utc utf util utilisation utiliz utilization uuid uvm vae vaedecode
+val valid validate validation validator value valueerror van var variable variant vbios vcl vcpu vcvarsall vecchio vector vega ven vendor
+vendorid venus venv ver verb verbose verification verified verify version very vescales vfio vglusers vgpu via video videodrivers view vii
+violation vipu virt virtio virtiofs virtual virtualbox virtualenv virtualises vis visible vision visual vitisai vkqueuesubmit vladmandic
+vllm vlmpipeline vmid vmrss vmware vnni void volatile volta vpu vpux vram vscode vsec vulkan vulkaninfo wait want warn was wasn watchdog
+watermark watts way wddm weak webgpu webui wedged weight well went were wgpu what whatever wheel when where whether which while whiskey
+whisper whisperx whl who whole whose why width wildcat will win window windowsapps windowsml windowspath winerror with within without won
+words work workerproc workload workspace workstation world would wpr wrapper writable write writing wrong wsl wslenv wslinterop www xanmod
+xavier xccl xdg xdna xen xeon xff xformers xfrm xgboost xgemm xgemmbatched xid xla xml xnack xnnpack xorg xpu xpum xserver xtx yaml yay
+year yed yes yet yml yolo yolov you your yourself zeinit zel zen zero zes zesdevice zesinit zet zink zip zlibwapi zluda znk znver zombie
+zone zope zorin ztin zypper
 """.split()
 )
 
@@ -700,201 +699,131 @@ os._exit(0)
 # What of an answer is kept: the part that probes read. Pure functions of text.
 
 LOG_LINES = 40
-_TROUBLE = re.compile(r"error|fail|fault|time[d ]?out|reset|hang|xid|reject|refus|denied|unsupported|not supported|taint|oom|killed", re.I)
+_TROUBLE = re.compile(r"error|fail|fault|timed? ?out|reset|hang|xid|reject|refus|denied|unsupported|not supported|taint|oom|killed", re.I)
 _MODULES = re.compile(
-	r"^(nvidia|nouveau|nova|amd|radeon|fglrx|i915|xe$|drm|ttm|gpu|ipu|vfio|mei|dxg|intel_vsec|virtio|bochs|ast$|mgag|ib_|rdma|nv_peer|gdrdrv|habana|snd_hda_intel)"
+	r"^(nvidia|nouveau|nova|amd|radeon|i915|xe$|drm|ttm|gpu|ipu|vfio|mei|dxg|intel_vsec|virtio|bochs|ast$|mgag|nv_peer|gdrdrv|habana|snd_hda_intel|Module)"
 )
 PACKAGES = re.compile(
-	r"^(nvidia-(driver|dkms|kernel|utils|prime|fabric-?manager|open|container-toolkit|cuda-toolkit|headless|opencl|smi|compute|vulkan|xconfig|lts|\d)"
-	r"|nvidia$|libnvidia-(compute|ml|cfg)|(akmod|kmod|xorg-x11-drv)-nvidia|linux-(image|headers|firmware|modules-nvidia|objects-nvidia|generic)"
-	r"|cuda(-drivers|-toolkit|-runtime|-nvcc|-compat)?(-[\d-]+)?$|libcuda|libcudnn|cudnn|libcublas|libnccl|nccl|intel-(opencl|level|igc|compute|gmm|i915"
-	r"|platform|oneapi|basekit|ocloc|npu|driver|graphics|media)|libze|level-zero|oneapi-level|libigc|libigdgmm|ocl-icd|opencl|libOpenCL|libopencl"
-	r"|pocl|libpocl|clinfo|mesa|libgl1-mesa|libvulkan|vulkan|amdgpu|amdvlk|rocm|amdrocm|hip|hsa|libhsa|rocblas|miopen|comgr|beignet|clvk|dkms$"
-	r"|firmware-|poplar|libgomp1|libnvoptix|xserver-xorg-video-(nvidia|amdgpu)|bumblebee|kmod$)"
+	r"^(nvidia|libnvidia-(compute|ml|cfg)|(akmod|kmod|xorg-x11-drv)-nvidia|linux-(image|headers|firmware|modules-nvidia|objects-nvidia|generic)|dkms$"
+	r"|cuda(-drivers|-toolkit|-runtime|-nvcc)?(-[\d-]+)?$|libcuda|(lib)?(cudnn|cublas|nccl)|intel-(opencl|level|igc|compute|gmm|i915|platform|oneapi"
+	r"|basekit|npu|driver|graphics)|libze|level-zero|oneapi-level|libigc|libigdgmm|ocl-icd|(lib)?opencl|libOpenCL|(lib)?pocl|clinfo|mesa-(vulkan|opencl)"
+	r"|(lib)?vulkan|amdgpu|amdvlk|(amd)?rocm|hip|(lib)?hsa|rocblas|miopen|comgr|beignet|clvk|firmware-|poplar)"
 )
 _NVIDIA = re.compile(
-	r"driver_version|cuda_(umd_)?version|product_name|product_architecture|pci_(bus|device)_id|current_mig|pending_mig|mig_device|compute_mode"
-	r"|persistence_mode|current_dm|virtualization_mode|license_status|(current|default)?_?power_limit|clocks_\w+_reasons?_\w+|(max|current)_link_(gen|width)"
-	r"|current_ecc|sram_uncorrectable\w*|dram_uncorrectable|pending_retirement|remapped_row_(pending|failure)|state|status|gpu_recovery_action"
-	r"|gsp_firmware_version|used_memory|total|used"
+	r"driver_version|cuda_(umd_)?version|product_(name|architecture)|pci_(bus|device)_id|(current|pending)_mig|mig_device|compute_mode|persistence_mode"
+	r"|current_dm|virtualization_mode|license_status|((current|default)_)?power_limit|clocks_\w+_reasons?_\w+|(max|current)_link_(gen|width)|current_ecc"
+	r"|(sram|dram)_uncorrectable\w*|pending_retirement|remapped_row_\w+|state|status|gpu_recovery_action|gsp_firmware_version|used_memory|total|used"
 )
 _UNUSED = ("N/A", "[N/A]", "", "0", "No", "Not Active", "None", "Unknown")
-_NVIDIA_PLAIN = re.compile(
-	r"NVSMI LOG|^GPU 0|Driver Version|CUDA (UMD )?Version|Product|Bus Id|Device Id|MIG|Pending|Current|Compute Mode|Persistence|Virtualiz|License"
-	r"|Power Limit|Reasons|: Active|Link|Gen|Width|Max|ECC|Uncorrect|Volatile|Remap|Fabric|Stat|Recovery|GSP|^\s*(PCI|FB Memory|Total|Used)|has failed|[Ff]ailed"
+_CL = (
+	r"platforms|devices|online|icd_loader|raw|CL_(PLATFORM|DEVICE)_(NAME|VENDOR|VERSION)|CL_DEVICE_(BOARD_NAME_AMD|EXTENSIONS|GLOBAL_MEM_SIZE"
+	r"|MAX_COMPUTE_UNITS|MAX_MEM_ALLOC_SIZE|PCI_BUS\w+|TOPOLOGY_AMD|TYPE|VENDOR_ID|OPENCL_C_FEATURES)|CL_DRIVER_VERSION|CL_ICDL_(VENDOR|VERSION)|pci_\w+"
 )
-_CL_KEYS = (
-	r"platforms|devices|online|icd_loader|CL_PLATFORM_(NAME|VENDOR|VERSION)|CL_DEVICE_(BOARD_NAME_AMD|EXTENSIONS|GLOBAL_MEM_SIZE|MAX_COMPUTE_UNITS"
-	r"|MAX_MEM_ALLOC_SIZE|NAME|PCI_BUS_INFO_KHR|PCI_BUS_ID_NV|TOPOLOGY_AMD|TYPE|raw|VENDOR|VENDOR_ID|VERSION)|CL_DRIVER_VERSION|CL_ICDL_(VENDOR|VERSION)|pci_\w+"
-)
-_CL_LINES = re.compile(
-	rf"#PLATFORMS|({_CL_KEYS})\b|^\s*(Number of (platforms|devices)|(Platform|Device) (Name|Vendor|Version|Type|Board Name|Extensions|Topology)|Driver Version"
-	r"|Max compute units|Global memory size|Max memory allocation|ICD loader|Vendor ID|NULL)|Platform #|Device #"
-)
-_VULKAN = re.compile(
-	r"Instance Version|^GPU\d|^\s+(apiVersion|driverVersion|vendorID|deviceID|deviceType|deviceName|driverID|driverName|driverInfo)\s*=|"
-	r"maxMemoryAllocationSize|maxBufferSize|subgroupSize|storageBuffer16BitAccess|shaderFloat16|VK_KHR_cooperative_matrix|ERROR|Cannot|failed"
-)
-_CPU_FLAGS = re.compile(r"^(avx|sse4|amx|fma$|f16c|hypervisor|asimd|sve|bf16|i8mm|lm$)")
+_LINES = {
+	"clinfo": rf"#PLATFORMS|({_CL})\b|^\s*(Number of (platforms|devices)|(Platform|Device) (Name|Vendor|Version|Type|Board Name|Extensions|Topology|#)"
+	r"|Driver Version|Max compute units|Global memory size|Max memory allocation|ICD loader|NULL)|Device #",
+	"vulkaninfo": r"Instance Version|^GPU\d|^\s+(apiVersion|driverVersion|vendorID|deviceID|deviceType|deviceName|driverID|driverName|driverInfo)\s*=|"
+	r"maxMemoryAllocationSize|maxBufferSize|subgroupSize|storageBuffer16BitAccess|shaderFloat16|VK_KHR_cooperative_matrix|ERROR|Cannot|failed",
+	"rocminfo": r"ROCk module|HSA Agents|^\*+|Agent \d|^\s*(Name|Marketing Name|Device Type|Compute Unit|Memory Properties):|error|[Uu]nable|fail|HSA_STATUS",
+	"nvidia": r"NVSMI|NVIDIA-SMI|Version|^GPU 0|failed|couldn't|Product Name|Bus Id|MIG Mode|^\s+(Current|Pending|Uncorrect|Default Power Limit)|: Active",
+	"cpuinfo": r"^(model name|flags|Features|CPU implementer)\s*:",
+	"modules": _MODULES.pattern,
+	"mountinfo": r"^(\S+ ){4}(/|/etc/hostname|/dev/shm) .*(docker|overlay|libpod|containers|lxc|kube|shm)",
+	"mounts": r"^\S+ (/|/dev/shm) |^\S+ \S+ (nfs4?|cifs|smb3|fuse.sshfs|ceph|glusterfs|drvfs|9p|virtiofs|lustre|beegfs) ",
+}
 
 def kept(keep, text):
 	"""The part of a text that `keep` of the table names."""
 	name, _, rest = keep.partition(" ")
-	function = _FUNCTIONS.get(name)
-	if function is not None:
-		return function(text)
-	if name == "json":
-		return _json(text, rest)
+	if name == "json" or (name == "clinfo" and text.lstrip()[:1] == "{"):
+		return _json(text, rest or _CL)
 	if name == "words":
 		return " ".join(word for word in text.split() if re.search(rest, word))
-	pattern = re.compile(keep)
-	return _lines(text, pattern.search)
+	if name == "nvidia" and "<nvidia_smi_log" in text:
+		return _nvidia(text[text.find("<nvidia_smi_log") :])
+	if name in _FUNCTIONS:
+		return _FUNCTIONS[name](text)
+	lines = [line.rstrip() for line in text.splitlines() if not keep or re.search(_LINES.get(keep, keep), line)]
+	if keep in ("cpuinfo", "modules", "clinfo"):
+		lines = list(dict.fromkeys(_words(line) if keep != "modules" else line.split()[0] for line in lines))
+	return "\n".join(lines)[:12_000]
 
 def kept_name(keep, name):
 	"""Whether a name in the listing of a folder is kept."""
-	if keep in ("modules", "libraries"):
-		return bool(_MODULES.match(name) if keep == "modules" else ".so" in name and (LIBRARIES.match(name) or name.startswith("libggml")))
-	return re.search(keep, name) is not None
+	if keep == "libraries":
+		return ".so" in name and (LIBRARIES.match(name) is not None or name.startswith("libggml"))
+	return re.search(_LINES.get(keep, keep), name) is not None
 
-def _lines(text, wanted):
-	return "\n".join(line.rstrip() for line in text.splitlines() if wanted(line))
+def _words(line):
+	"""A line of flags or extensions with those alone that matter."""
+	found = re.match(r"(?i)(.*(?:flags|features|extensions)\s*:?\s+)(.*)", line)
+	return found[1] + " ".join(re.findall(r"(?<!\S)(?:avx|sse4|amx|fma|f16c|hypervisor|asimd|sve|lm\b)\S*|\S*fp(?:16|64)\S*", found[2])) if found else line
 
 def _json(text, keys):
-	"""The JSON value in a text with these keys alone; '' where there is none."""
+	"""The JSON value in a text with these keys alone; the beginning of the text where there is none."""
 	start = min((at for at in (text.find("{"), text.find("[")) if at >= 0), default=-1)
-	if start < 0:
-		return text[:300]
 	try:
-		value, _ = json.JSONDecoder().raw_decode(text[start:])
+		return json.dumps(_pruned(json.JSONDecoder().raw_decode(text[start:])[0], re.compile(keys)), ensure_ascii=False)
 	except ValueError:
 		return text[:300]
-	return json.dumps(_pruned(value, re.compile(keys)), ensure_ascii=False)
 
 def _pruned(value, keys):
 	if isinstance(value, list):
 		return [_pruned(item, keys) for item in value[:16]]
 	if isinstance(value, dict):
 		return {key: _pruned(item, keys) for key, item in value.items() if keys.fullmatch(str(key)) and item not in (None, "", [])}
-	return value
+	return _words(f"extensions {value}")[11:] if isinstance(value, str) and len(value) > 400 else value
 
 def _largest(text):
 	"""Of a PCI device's regions the largest."""
-
-	def size(line):
-		words = line.split()
-		try:
-			return int(words[1], 16) - int(words[0], 16) if int(words[2], 16) & 0x200 else 0
-		except (ValueError, IndexError):
-			return 0
-
-	best = max(text.splitlines()[:6], key=size, default="")
-	return f"0x0 {size(best):#x} 0x200" if best and size(best) else ""
+	sizes = [0]
+	for line in text.splitlines()[:6]:
+		start, end, flags = (int(word, 16) for word in line.split()[:3])
+		sizes += [end - start] if flags & 0x200 else []
+	return f"0x0 {max(sizes):#x} 0x200" if max(sizes) else ""
 
 def _display(text):
 	"""Of the blocks of lspci those of GPUs and accelerators."""
-	separator = "\n\n" if "Slot:" in text else "\n(?=[0-9a-f])"
-	blocks = [block for block in re.split(separator, text) if re.search(r"\[(03\d\d|12\d\d|0b40)\]|1d95:|\[1d95\]", block)]
-	kept_lines = [_lines(block, re.compile(r"^(Slot|Class|Device|Module):|^[0-9a-f]|Kernel ").search) for block in blocks]
-	return ("\n\n" if "Slot:" in text else "\n").join(kept_lines)
-
-def _modules(text):
-	names = [line.split()[0] for line in text.splitlines() if line.strip()]
-	return "\n".join(name for name in names if name == "Module" or _MODULES.match(name))
+	long = "Slot:" in text
+	blocks = [block for block in re.split("\n\n" if long else "\n(?=[0-9a-f])", text) if re.search(r"\[(03\d\d|12\d\d|0b40)\]|\[1d95", block)]
+	lines = [[line for line in block.splitlines() if re.match(r"(Slot|Class|Device|Module):|[0-9a-f]|\s+Kernel ", line)] for block in blocks]
+	return ("\n\n" if long else "\n").join("\n".join(block) for block in lines)
 
 def _nvidia(text):
 	"""The fields of nvidia-smi that tell of faults; no processes, no serial numbers."""
-	if "<nvidia_smi_log" not in text:
-		table = "| NVIDIA-SMI" in text
-		return _lines(text, re.compile(r"NVIDIA-SMI|failed|couldn't|Version").search if table else _NVIDIA_PLAIN.search)
-	try:
-		root = ElementTree.fromstring(re.sub(r"<!DOCTYPE[^>]*>", "", text[text.find("<nvidia_smi_log") :]))
-	except ElementTree.ParseError:
-		return ""
-	_prune_element(root)
+	root = ElementTree.fromstring(text)
+	_prune(root)
 	return ElementTree.tostring(root, encoding="unicode").replace("</gpu><gpu", "</gpu>\n<gpu")
 
-def _prune_element(element):
+def _prune(element):
 	"""Whether anything is left of an element without what nobody asks for."""
 	element.tail = None
 	for child in list(element):
-		if not _prune_element(child):
+		if not _prune(child):
 			element.remove(child)
-	if len(element) or element.tag in ("nvidia_smi_log", "gpu"):
-		element.text = None
-		return True
 	words = (element.text or "").strip()
-	element.text = words
-	return bool(_NVIDIA.fullmatch(element.tag)) and words not in _UNUSED
-
-def _rocminfo(text):
-	"""Agents that are GPUs, and errors."""
-	wanted = re.compile(r"ROCk module|HSA Agents|^\*+|Agent \d|^\s*(Name|Marketing Name|Device Type|Compute Unit|Memory Properties):|error|[Uu]nable|fail|HSA_STATUS")
-	return _lines(text, wanted.search)
-
-def _clinfo(text):
-	if text.lstrip()[:1] == "{":
-		text = re.sub(r'("CL_DEVICE_EXTENSIONS"\s*:\s*")([^"]*)', lambda found: found[1] + _extensions(found[2]), text)
-		return _json(text, _CL_KEYS)
-	cut = [re.sub(r"(EXTENSIONS|Extensions)(\s+)(.*)", lambda found: found[1] + found[2] + _extensions(found[3]), line) for line in text.splitlines()]
-	return _lines("\n".join(cut), _CL_LINES.search)
-
-def _extensions(words):
-	return " ".join(word for word in words.split() if re.search(r"fp64|fp16", word))
-
-def _vulkaninfo(text):
-	return _lines(text, _VULKAN.search)
+	element.text = None if len(element) else words
+	return bool(len(element)) or element.tag in ("nvidia_smi_log", "gpu") or bool(_NVIDIA.fullmatch(element.tag) and words not in _UNUSED)
 
 def _libraries(text):
-	"""Lines of `ldconfig -p` about GPU libraries for 64 bits."""
-	return "\n".join(line for line in text.splitlines() if LIBRARIES.match(line.strip()) and ("64" in line or "AArch64" in line))
+	"""Names in the loader's cache by folder: those of GPU libraries for 64 bits."""
+	folders = {}
+	for name, kind, folder in re.findall(r"^\s*(\S+) \(([^)]*)\) => (\S+)/\S+$", text, re.M):
+		if LIBRARIES.match(name) and ("64" in kind or "AArch64" in kind):
+			folders.setdefault(folder, []).append(name)
+	return "\n".join(f"{folder}: {' '.join(names)}" for folder, names in folders.items())
 
 def _uname(text):
 	words = text.split()
-	return " ".join(["Linux", "host", *words[2:3], *words[-2:]]) if text.startswith("Linux ") and len(words) > 3 else text
+	return " ".join(["Linux", "host", *words[2:3], *words[-2:]]) if words[:1] == ["Linux"] and len(words) > 3 else text
 
-def _cpuinfo(text):
-	found = {}
-	for line in text.splitlines():
-		key, _, value = line.partition(":")
-		key = key.strip()
-		if key in ("model name", "flags", "Features", "CPU implementer") and key not in found:
-			found[key] = " ".join(word for word in value.split() if key == "model name" or _CPU_FLAGS.match(word) or key == "CPU implementer")
-	return "\n".join(f"{key}\t: {value}" for key, value in found.items())
-
-def _mountinfo(text):
-	"""The mount of / where it tells of a container."""
-	return _lines(text, lambda line: len(line.split()) > 4 and line.split()[4] in ("/", "/etc/hostname", "/dev/shm"))
-
-def _mounts(text):
-	"""/, /dev/shm, drives of Windows and file systems of a network."""
-	wanted = ("nfs", "nfs4", "cifs", "smb3", "fuse.sshfs", "ceph", "glusterfs", "drvfs", "9p", "virtiofs", "lustre", "beegfs")
-	rows = [line for line in text.splitlines() if len(line.split()) > 3]
-	return "\n".join(line for line in rows if line.split()[1] in ("/", "/dev/shm") or line.split()[2] in wanted)
-
-def packages_in(argv0, text):
+def packages_in(manager, text):
 	"""Names and versions of installed packages that matter, from a package manager's list."""
-	found = {}
-	for line in text.splitlines():
-		words = line.split("\t") if argv0 == "dpkg-query" else line.split()
-		if argv0 == "dpkg-query":
-			words = words[1:] if len(words) == 3 and words[0][1:2] in ("i", "F", "W", "t") else []
-		if len(words) >= 2 and PACKAGES.match(words[0]):
-			found[words[0].partition(":")[0]] = words[1].strip()
-	return found
-
-def dpkg_packages(text):
-	"""The same from /var/lib/dpkg/status."""
-	found = {}
-	for block in text.split("\n\n"):
-		fields = dict(re.findall(r"^(Package|Version|Status): (.*)$", block, re.M))
-		status = fields.get("Status", "ok installed")
-		if PACKAGES.match(fields.get("Package", "")) and status.endswith(("installed", "half-configured", "triggers-awaited", "triggers-pending")):
-			if not status.endswith("not-installed") and "Version" in fields:
-				found[fields["Package"]] = fields["Version"]
-	return found
-
-def apk_packages(text):
-	return {name: version for name, version in re.findall(r"^P:(\S+)\nV:(\S+)$", text, re.M) if PACKAGES.match(name)}
+	patterns = {
+		"dpkg": r"^Package: (\S+)\nStatus: \S+ \S+ (?:installed|half-configured|triggers-\w+)\n(?:.+\n)*?Version: (\S+)$", "apk": r"^P:(\S+)\nV:(\S+)$",
+		"dpkg-query": r"^.[iFWt]\S?\s*\t([^\t:]+)\S*\t(\S+)",
+	}
+	return {name: version for name, version in re.findall(patterns.get(manager, r"^(\S+) (\S+)"), text, re.M) if PACKAGES.match(name)}
 
 def _log(text):
 	"""The last lines that tell of troubles, and the last others, each kind of line once."""
@@ -908,10 +837,7 @@ def _log(text):
 	others = [line for line in lines if line not in troubles][: LOG_LINES - len(troubles)]
 	return "\n".join(line for line in reversed(lines) if line in troubles or line in others)
 
-_FUNCTIONS = {
-	"largest": _largest, "display": _display, "modules": _modules, "nvidia": _nvidia, "rocminfo": _rocminfo, "clinfo": _clinfo, "log": _log,
-	"vulkaninfo": _vulkaninfo, "libraries": _libraries, "uname": _uname, "cpuinfo": _cpuinfo, "mountinfo": _mountinfo, "mounts": _mounts,
-}
+_FUNCTIONS = {"largest": _largest, "display": _display, "log": _log, "libraries": _libraries, "uname": _uname}
 
 
 # What may leave: words of a list and technical forms. Whatever is neither becomes `*`, so that no name has to be known to be left out.
@@ -941,13 +867,14 @@ class Cleaner:
 		self._hosts = {part.lower() for host in hosts for part in (host, *host.split(".")) if len(part) > 2 and part != "localhost"}
 		self._places = sorted(((place, name) for place, name in places if len(place) > 1), key=lambda each: -len(each[0]))
 
-	def text(self, text):
-		"""Words for people: each line cleaned, and no longer than a screen shows."""
-		return "\n".join(self.line(line[:1500]) for line in text.splitlines())
+	def lines(self, text):
+		"""Each line cleaned; JSON as JSON."""
+		return "\n".join(self._json(line) if line[:1] in ("{", "[") else self.line(line[:6000]) for line in text.splitlines())
 
-	def line(self, line):
+	def line(self, line, only = ""):
+		"""`only`: of the places this one alone is written by its name."""
 		for place, name in self._places:
-			line = re.sub(re.escape(place) + r"(?![\w.-])", lambda _, name=name: name, line)
+			line = line if only not in ("", name) else re.sub(re.escape(place) + r"(?![\w.-])", lambda _, name=name: name, line)
 		line = _SECRET.sub(r"\1" + HIDDEN, _BEARER.sub(HIDDEN, line))
 		kept, end = [], 0
 		for found in re.finditer(f"({_ADDRESS.pattern})|({_URL.pattern})|({_NUMBERS.pattern})", line):
@@ -956,21 +883,18 @@ class Cleaner:
 		whole = "".join([*kept, self._pieces(line[end:])])
 		return "".join(letter if letter.isprintable() or letter == "\t" else "?" for letter in re.sub(r"\*(?:[ ,]+\*)+", HIDDEN, whole))
 
-	def path(self, path):
-		return self.line(path)
-
 	def value(self, value):
 		"""The same of anything that JSON can hold; numbers of a machine stay."""
 		if isinstance(value, str):
-			return self.text(value)
+			return "\n".join(map(self.line, value.split("\n")))
 		if isinstance(value, (list, tuple)):
 			return [self.value(item) for item in value]
 		if isinstance(value, dict):
 			return {str(key): self.value(item) for key, item in value.items()}
 		return value if isinstance(value, (bool, int, float)) or value is None else HIDDEN
 
-	def json(self, text):
-		"""JSON with clean values; its keys are those that the table asks for."""
+	def _json(self, text):
+		"""With clean values; the keys are those that the table asks for."""
 		try:
 			return json.dumps(self.value(json.loads(text)), ensure_ascii=False)
 		except ValueError:
@@ -978,9 +902,8 @@ class Cleaner:
 
 	def version(self, text):
 		"""A version, which may look like the address of a machine."""
-		public, _, local = text.partition("+")
-		plain = re.fullmatch(r"[vV]?\d[\w.!-]{0,30}", public) and all(len(word) < 5 or known(word) for word in re.findall("[A-Za-z]+", public))
-		return (public if plain else HIDDEN) + (f"+{self.line(local)}" if local else "")
+		plain = re.fullmatch(r"[vV]?\d[\w.!:~+-]{0,50}", text)
+		return text if plain and all(len(word) < 5 or known(word) for word in re.findall("[A-Za-z]+", text)) else HIDDEN
 
 	def _pieces(self, text):
 		return _PIECE.sub(lambda found: self._piece(found[0]), text)
@@ -1068,33 +991,29 @@ def _kind(prefix):
 	return "pyenv" if "/.pyenv/versions/" in prefix else "uv" if "/uv/python/" in prefix else "system"
 
 
-# Asks a door the questions of the table, each in its time, and keeps what was answered. A question that fails is a gap, never the end.
+# Asks a door the questions of the table, each in its time. A question that fails or hangs is a gap, never the end.
 
 SYSTEMS = ("windows", "macos", "wsl")
-DISPLAY = ("0x03", "0x12", "0x0b40")
+"""Groups of questions that only one operating system is asked."""
 DEVICES = "/sys/bus/pci/devices"
 MOST = 64
 """Names that one `*` stands for."""
 LIBRARY_IN_ICD = re.compile(r"/[^\s\"']+\.so[\w.]*")
-ONE_READ = 3.0
-"""Seconds for a question that starts no process."""
 TOTAL = 20.0
+_PCI = r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]"
+_PLAIN = re.compile(r"[^\s\"\\]+")
 
 class Question:
 	"""One line of the table."""
 
-	def __init__(self, group, line, number = 0):
-		self.number = number
-		said, _, keep = line.partition(" :: ")
-		self.group, self.keep, self.line = group, keep.strip(), said.strip()
-		self.otherwise = self.line.startswith("else ")
-		self.verb, _, self.where = self.line[5 if self.otherwise else 0 :].partition(" ")
-		self.where = self.where.strip()
-		self.seconds = ONE_READ
-		self.commands = []
+	def __init__(self, group, line, number):
+		said, _, self.keep = line.strip().partition(" :: ")
+		self.group, self.number, self.otherwise = group, number, said.startswith("else ")
+		self.verb, _, self.where = said[5 if self.otherwise else 0 :].partition(" ")
+		self.seconds, self.commands = 3.0, []
 		if self.verb == "run":
-			number, _, self.where = self.where.partition(" ")
-			self.seconds = float(number)
+			seconds, _, self.where = self.where.partition(" ")
+			self.seconds = float(seconds)
 			self.commands = [tuple(COMMANDS.get(part) or shlex.split(part)) for part in self.where.split(" || ")]
 
 def questions():
@@ -1103,40 +1022,13 @@ def questions():
 	for line in QUESTIONS.strip().splitlines():
 		if line.startswith("["):
 			group = line[1 : line.index("]")]
-		elif line.strip():
+		else:
 			found.append(Question(group, line, len(found) + 1))
 	return found
 
 def titles():
 	"""The title of each group."""
 	return dict(re.findall(r"^\[(\w+)\] (.*)$", QUESTIONS, re.M))
-
-class Answers:
-	"""What was answered, by path and command. Nothing is redacted here."""
-
-	def __init__(self):
-		self.files = {}
-		self.folders = {}
-		self.links = {}
-		self.nodes = {}
-		self.there = []
-		self.troubles = {}
-		self.commands = {}
-		self.missing = []
-		self.unasked = []
-		self.packages = None
-		self.group_of = {}
-		self.told = []
-
-	def add(self, other):
-		for name, value in vars(other).items():
-			mine = getattr(self, name)
-			if isinstance(mine, dict):
-				mine.update({key: each for key, each in value.items() if key not in mine})
-			elif isinstance(mine, list):
-				mine.extend(each for each in value if each not in mine)
-			elif value is not None:
-				setattr(self, name, value)
 
 class Clock:
 	"""The time for everything."""
@@ -1162,16 +1054,27 @@ def guarded(seconds, function):
 	worker.join(max(0.05, seconds))
 	return box[0] if box else (None, f"no answer after {seconds:.0f} s")
 
-class Asker:
-	"""The questions to one door."""
+class Found:
+	"""What a question brought. `entries`: (group, form, place, content) as layout.py writes them, clean already."""
 
-	def __init__(self, door, clock):
-		self.door, self.clock = door, clock
-		self.answers = Answers()
+	def __init__(self):
+		self.entries, self.told, self.missing, self.unasked = [], [], [], []
+
+	def add(self, other):
+		for name, value in vars(self).items():
+			value.extend(getattr(other, name))
+
+class Asker:
+	"""Puts the questions to one door. `clean` takes out what is private."""
+
+	def __init__(self, door, clock, clean):
+		self.door, self.clock, self.clean = door, clock, clean
+		self.found = Found()
+		self.troubles = []
 		self._sets = {}
 
 	def ask(self):
-		"""All questions for this platform; those without an answer are kept by their number, or by the place that nothing is known of."""
+		"""Asks all questions for this platform; of those without an answer the number is kept, or the place of which nothing is known."""
 		answered = False
 		for question in questions():
 			if (question.group in SYSTEMS and not self.is_system(question.group)) or (question.otherwise and answered):
@@ -1179,12 +1082,12 @@ class Asker:
 			limit = min(question.seconds * max(1, len(question.commands)) + 0.5, self.clock.left())
 			found, why = guarded(limit, lambda question=question: self._one(question)) if limit > 0.2 else (None, "out of time")
 			if found is None:
-				self.answers.unasked.append(question.number)
-				self.answers.troubles[f"question {question.number}"] = why
+				self.found.unasked.append(question.number)
+				self.troubles.append(f"unknown: question {question.number} ({self.clean.line(question.where[:60])}): {self.clean.line(why)}")
 			else:
-				answered = answered and question.otherwise or bool(found.files or found.commands or found.there)
-				self.answers.add(found)
-		return self.answers
+				answered = bool(found.entries) or (answered and question.otherwise)
+				self.found.add(found)
+		return self
 
 	def is_system(self, name):
 		"""Whether the questions of a group are for this operating system."""
@@ -1193,47 +1096,39 @@ class Asker:
 		return bool(self.door.platform == name)
 
 	def _one(self, question):
-		found = Answers()
+		found = Found()
 		if question.verb == "run":
 			self._run(question, found)
 			return found
 		paths, unknown = self.paths(question.where)
-		told = False
 		for path in paths:
-			if getattr(self, f"_{question.verb}")(path, question, found):
-				told = True
-				found.told.append(path)
-			else:
-				unknown.append(path)
-			found.group_of[path] = question.group
-		found.unasked += unknown if told else [question.number] if unknown else []
+			entries = getattr(self, f"_{question.verb}")(path, question, found)
+			(unknown if entries is None else found.told).append(path)
+			found.entries += [(question.group, *entry) for entry in entries or ()]
+		found.unasked += unknown if found.told else [question.number] if unknown else []
 		return found
 
 	# what the table's places stand for
 
 	def paths(self, where):
 		"""(literal paths, places of which the door cannot tell what is there)."""
-		found, unknown = [], []
+		found, unknown = {}, []
 		for one in braces(self._filled(where)):
-			one = one.replace("//", "/")
 			here = [""]
 			for part in one.strip("/").split("/"):
-				if "*" not in part:
-					here = [f"{folder}/{part}" for folder in here]
-					continue
 				deeper = []
 				for folder in here:
-					names = [name for name in self.door.listdir(self._plain(folder or "/")) if fnmatch.fnmatchcase(name, part)][:MOST]
+					if "*" not in part:
+						deeper.append(f"{folder}/{part}")
+						continue
+					place = _plain_path(folder or "/")
+					names = fnmatch.filter(self.door.listdir(place), part)[:MOST]
 					deeper += [f"{folder}/{name}" for name in names]
-					if not names and not self._known(folder or "/"):
-						unknown.append(f"{folder}/{part}")
+					if not names and not self._known(place):
+						unknown.append(f"{place}/{part}")
 				here = deeper
-			found += here
-		return [self._plain(path) for path in dict.fromkeys(found)], unknown
-
-	def _plain(self, path):
-		path = posixpath.normpath(path)
-		return path[1:] if re.match(r"^/[A-Za-z]:", path) else path
+			found.update(dict.fromkeys(map(_plain_path, here)))
+		return list(found), unknown
 
 	def _known(self, path):
 		return bool(self.door.exists(path) or self.door.knows(path))
@@ -1241,129 +1136,122 @@ class Asker:
 	def _filled(self, where):
 		for name in re.findall(r"\{(gpu|home|prefix|site|path|lib|release|comfy)\}", where):
 			if name not in self._sets:
-				self._sets[name] = getattr(self, f"_set_{name}")()
-			where = where.replace("{%s}" % name, "{%s}" % ",".join(self._sets[name] or ["\0"]))
+				self._sets[name] = getattr(self, f"_set_{name}")() or ["\0"]
+			where = where.replace("{%s}" % name, "{%s}" % ",".join(self._sets[name]))
 		return where
 
 	def _set_gpu(self):
 		found = []
 		for address in self.door.listdir(DEVICES):
 			kind, vendor = (self.door.read(f"{DEVICES}/{address}/{name}").text.strip() for name in ("class", "vendor"))
-			if kind.startswith(DISPLAY) or vendor == "0x1d95":
-				chain = re.findall(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]", self.door.readlink(f"{DEVICES}/{address}") or "")
-				found += [address, *chain[1:-1][-2:]]
+			if kind.startswith(("0x03", "0x12", "0x0b40")) or vendor == "0x1d95":
+				bridges = re.findall(_PCI, self.door.readlink(f"{DEVICES}/{address}") or "")[1:-1]
+				found += [address, *bridges[-2:]]
 		return list(dict.fromkeys(found))[:MOST]
 
 	def _set_home(self):
 		home = (self.door.env("HOME") or self.door.env("USERPROFILE") or "").replace("\\", "/").rstrip("/")
 		return [home] if home else []
 
-	def _set_prefix(self):
-		return [str(self.door.python.get("prefix") or "").replace("\\", "/")]
-
 	def _set_site(self):
-		short = ".".join(str(self.door.python.get("version") or "").split(".")[:2])
-		prefix = self._set_prefix()[0]
+		prefix, version = (str(self.door.python.get(name) or "").replace("\\", "/") for name in ("prefix", "version"))
+		short = ".".join(version.split(".")[:2])
 		return [f"{prefix}/lib/python{short}/site-packages", f"{prefix}/Lib/site-packages"] if prefix else []
 
 	def _set_path(self):
-		folders = re.split(r"[:;](?!\\|/)" if self.door.platform == "windows" else ":", self.door.env("PATH") or "")
-		return list(dict.fromkeys(folder.replace("\\", "/").rstrip("/") for folder in folders if "/" in folder.replace("\\", "/")))[:24]
+		folders = (self.door.env("PATH") or "").replace("\\", "/").split(";" if self.door.platform == "windows" else ":")
+		return list(dict.fromkeys(folder.rstrip("/") for folder in folders if "/" in folder))[:24]
 
 	def _set_lib(self):
-		named = [folder.rstrip("/") for folder in (self.door.env("LD_LIBRARY_PATH") or "").split(":") if folder.startswith("/")]
-		return list(dict.fromkeys((*LIBRARY_FOLDERS, *named[:24])))
+		named = (self.door.env("LD_LIBRARY_PATH") or "").split(":")
+		return list(dict.fromkeys((*LIBRARY_FOLDERS, *(folder.rstrip("/") for folder in named if folder[1:]))))[:40]
 
 	def _set_release(self):
-		release = self.door.read("/proc/sys/kernel/osrelease").text.strip()
-		return [release] if release else []
+		return self.door.read("/proc/sys/kernel/osrelease").text.split()[:1]
 
 	def _set_comfy(self):
 		places = [*COMFY_FOLDERS, *(f"{home}/{place}" for home in self._set_home() for place in COMFY_AT_HOME)]
-		return [place for place in places if self.door.exists(f"{place}/custom_nodes") or self.door.exists(f"{place}/main.py")][:2]
+		return [place for place in places if any(self.door.exists(f"{place}/{name}") for name in ("custom_nodes", "main.py"))][:2]
 
-	# the verbs: each says whether the door could tell
+	# the verbs: None where the door cannot tell
 
 	def _read(self, path, question, found):
 		said = self.door.read(path, limit=40_000_000 if question.keep in ("dpkg", "apk") else 1_000_000)
-		if said.problem == "not-recorded":
-			return False
-		if said.problem and said.problem != "missing":
-			found.troubles[path] = said.problem
-		if said.problem or question.keep == "never":
-			return True
-		text = said.text.replace("\0", "").rstrip("\n")
+		if said.problem:
+			return {"not-recorded": None, "missing": []}.get(said.problem, [("item", path, f"!{said.problem}")])
 		if question.keep in ("dpkg", "apk"):
-			listed = dpkg_packages(text) if question.keep == "dpkg" else apk_packages(text)
-			found.packages = (("dpkg-query" if question.keep == "dpkg" else "apk",), listed) if text else None
-		else:
-			found.files[path] = kept(question.keep, text) if question.keep else text
-			for library in LIBRARY_IN_ICD.findall(text) if "icd" in path else ():
-				if self._there(library, question, found):
-					found.told.append(library)
-					found.group_of[library] = question.group
-		return True
+			return self._packages(question.keep, said.text)
+		text = kept(question.keep, said.text.replace("\0", "").rstrip("\n"))
+		entries = [("text", path, text if path == "/etc/os-release" else self.clean.lines(text))]
+		for library in LIBRARY_IN_ICD.findall(text) if "icd" in path else ():
+			entries += self._there(library, question, found) or ()
+		return entries
+
+	def _packages(self, manager, text):
+		by_version, release = {}, (self._set_release() or ["?"])[0]
+		for name, version in sorted(packages_in(manager, text).items()):
+			if not re.match(r"linux-\w+-(unsigned-)?\d", name) or release in name:
+				by_version.setdefault(self.clean.version(version), []).append(name)
+		said = "; ".join(f"{version}: {' '.join(names)}" for version, names in by_version.items())
+		return [("line", f"By {'dpkg-query' if manager == 'dpkg' else manager}: {said}", "")] if text.strip() else []
 
 	def _list(self, path, question, found):
 		names = self.door.listdir(path)
-		if not names and not self._known(path):
-			return False
-		if names or self.door.exists(path):
-			keep = "|".join(map(re.escape, self._set_gpu())) or "$^" if question.keep == "{gpu}" else question.keep
-			found.folders[path] = [name for name in names if not keep or kept_name(keep, name)][:200]
-		return True
+		if not names and not self.door.exists(path):
+			return [] if self.door.knows(path) else None
+		keep = "|".join(map(re.escape, self._set_gpu())) or "$^" if question.keep == "{gpu}" else question.keep
+		return [("list", path, [self.clean.line(name) for name in names if kept_name(keep, name) and " " not in name][:200])]
 
 	def _link(self, path, question, found):
 		target = self.door.readlink(path)
-		if target is not None:
-			found.links[path] = target
-		return target is not None or self._known(path)
+		return [("item", path, f"->{self.clean.line(target)}")] if target is not None else [] if self._known(path) else None
 
 	def _there(self, path, question, found):
-		if self.door.exists(path):
-			if question.keep != "never":
-				found.there.append(path)
-			return True
-		return bool(self.door.knows(path))
+		return [("item", path, "")] if self.door.exists(path) else [] if self.door.knows(path) else None
 
 	def _node(self, path, question, found):
 		if not self.door.exists(path):
-			return bool(self.door.knows(path))
-		mode = self.door.mode(path)
-		told = (mode.mode, mode.owner, mode.group, mode.uid, mode.gid) if mode is not None else ("", "", "", None, None)
-		found.nodes[path] = (*told, self.door.may_open(path))
-		return True
+			return [] if self.door.knows(path) else None
+		mode, opens = self.door.mode(path), {True: "open", False: "closed"}.get(self.door.may_open(path), "?")
+		told = "? ?:? ?:?"
+		if mode is not None:
+			owners = ":".join(self.clean.line(name) or "?" for name in (mode.owner, mode.group))
+			told = f"{mode.mode} {owners} {':'.join('?' if each is None else str(each) for each in (mode.uid, mode.gid))}"
+		return [("item", path, f"[{told} {opens}]")]
 
 	def _run(self, question, found):
 		unknown = False
 		for argv in question.commands:
-			if "{" in argv[-1] and argv[0] == "ldd":
-				there = [path for path in self.paths(argv[-1])[0] if self.door.exists(path)]
-				argv = (*argv[:-1], *there[:1]) if there else ()
-			if not argv or ("ollama" in argv[-1] and argv[0] != "ollama" and not any(path.endswith("/ollama") for path in self.answers.there)):
+			if argv[0] == "ldd":
+				argv = (*argv[:1], *[path for path in self.paths(argv[1])[0] if self.door.exists(path)][:1])
+			if argv == ("ldd",) or ("ollama" in question.where and argv[0] != "ollama" and not self._has("ollama")):
 				continue
 			said = self.door.run(argv, timeout=min(question.seconds, max(0.2, self.clock.left())))
-			if said.missing:
-				found.missing.append(argv[0])
-				continue
-			if said.not_recorded:
-				unknown = True
-				continue
-			if argv[0] in ("dpkg-query", "rpm", "pacman"):
-				listed = packages_in(argv[0], said.stdout)
-				if said.stdout.strip() and said.rc == 0:
-					found.packages = ((argv[0],), listed)
+			if said.missing or said.not_recorded:
+				found.missing += [argv[0]] if said.missing else []
+				unknown = unknown or not said.missing
+			elif argv[0] in ("dpkg-query", "rpm", "pacman"):
+				if said.rc == 0 and said.stdout.strip():
+					found.entries += [(question.group, *entry) for entry in self._packages(argv[0], said.stdout)]
 					return
-				continue
-			told = {"rc": said.rc, "signal": said.signal, "timed_out": said.timed_out}
-			told["stdout"] = kept(question.keep, said.stdout) if question.keep not in ("", "never") else said.stdout[:6000]
-			told["stderr"] = "\n".join(line for line in said.stderr.splitlines() if line.strip())[:600]
-			found.commands[argv] = told
-			found.group_of[argv] = question.group
-			if (said.rc == 0 and (said.stdout.strip() or len(question.commands) == 1)) or said.timed_out:
-				return
-		if unknown and not found.commands:
+			else:
+				ended = "no end" if said.timed_out else f"signal {said.signal}" if said.signal is not None else f"exit {said.rc}"
+				name = next((name for name, words in COMMANDS.items() if tuple(words) == argv), "")
+				name = name or shlex.join(argv if argv[0] != "ldd" else map(self.clean.line, argv))
+				lines = [*self.clean.lines(kept(question.keep, said.stdout)).splitlines()]
+				lines += [f"! {self.clean.line(line)}" for line in said.stderr[:600].splitlines() if line.strip()]
+				found.entries.append((question.group, "command", f"$ {name}" + (f" ({ended})" if said.rc else "") , lines))
+				if said.timed_out or (said.rc == 0 and (said.stdout.strip() or len(question.commands) == 1)):
+					return
+		if unknown and not found.entries:
 			found.unasked.append(question.number)
+
+	def _has(self, program):
+		return any(form == "item" and place.endswith(f"/{program}") for _, form, place, _ in self.found.entries)
+
+def _plain_path(path):
+	path = posixpath.normpath(path)
+	return path[1:] if re.match(r"^/[A-Za-z]:", path) else path
 
 def braces(text):
 	"""`a{b,c}` is ab and ac."""
@@ -1372,323 +1260,216 @@ def braces(text):
 		return [] if "\0" in text else [text]
 	return [whole for word in found[1].split(",") for whole in braces(text[: found.start()] + word + text[found.end() :])]
 
+def content(text):
+	"""A file's content in one word, quoted where it has to be."""
+	return text if _PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=False)
+
 
 # The first part of the text: the fields of PyTorch's collect_env, by their names and in their order, so that what reads those reads this.
 
 NONE = "Could not collect"
 PACKAGES_FOLLOW = "Versions of relevant libraries:"
+_QUERY = ("nvidia-smi", "--query-gpu=index,name,uuid,pci.bus_id,driver_version,memory.total,compute_cap", "--format=csv,noheader,nounits")
 
-class Heading:
-	"""Takes its values from what was answered, so that the text of a recorded machine has one as well."""
+def heading(asker):
+	"""Its lines; of a recorded machine as far as it was recorded."""
+	for line in (*_torch(asker.door), *_system(asker), *_devices(asker), *_processor(asker.door)):
+		yield asker.clean.line(line)
+	yield PACKAGES_FOLLOW
+	listed = asker.door.python.get("distributions")
+	if listed is None:
+		yield f"[pip3] {NONE}"
+	for name, entry in sorted((listed or {}).items()):
+		for version in (entry if isinstance(entry, list) else [entry]) if DISTRIBUTIONS.match(name) else ():
+			version = version.get("version") if isinstance(version, dict) else version
+			yield f"[pip3] {asker.clean.line(name)}=={asker.clean.version(str(version))}"
 
-	def __init__(self, door, answers, clean):
-		self.clean = clean
-		self.door, self.answers, self.python = door, answers, door.python
-		self.frameworks = self.python.get("frameworks") or {}
-		torch = self.frameworks.get("torch")
-		self.torch = torch if isinstance(torch, dict) else {}
-		self.live = getattr(door, "live", True)
+def _said(door, argv, pattern = r"(?s)(.*)"):
+	"""What a command says, or a file; '' where it says nothing."""
+	found = re.search(pattern, door.read(argv).text if isinstance(argv, str) else door.run(argv, timeout=3.0).stdout)
+	return found[1].strip() if found else ""
 
-	def lines(self):
-		parts = (*self._torch(), "", *self._system(), "", *self._python(), "", *self._processor(), "")
-		yield from (self.clean.text(line) for line in parts)
-		yield from self._libraries()
+def _framework(door):
+	torch = (door.python.get("frameworks") or {}).get("torch")
+	return torch if isinstance(torch, dict) else {}
 
-	def _output(self, program):
-		"""What a recorded command said, by its first word and one that it contains."""
-		found = [said["stdout"] for argv, said in self.answers.commands.items() if " ".join(argv).startswith(program)]
-		return found[0] if found else ""
+def _torch(door):
+	torch = _framework(door)
+	version = torch.get("version") or (door.python.get("distributions") or {}).get("torch")
+	config = torch.get("config") or {}
+	yield f"PyTorch version: {version or 'N/A'}"
+	for label, key, none in (("Is debug build", "debug", NONE), ("CUDA used to build PyTorch", "cuda", "None"), ("ROCM used to build PyTorch", "hip", "N/A")):
+		value = config.get(key)
+		yield f"{label}: {(none if value is None else value) if version else 'N/A'}"
 
-	def _first(self, argv, pattern):
-		said = self.door.run(argv, timeout=2.0) if self.live else None
-		found = re.search(pattern, said.stdout) if said is not None and said.rc == 0 else None
-		return found[1].strip() if found else NONE
+def _system(asker):
+	door, live = asker.door, getattr(asker.door, "live", True)
+	name = _said(door, "/etc/os-release", r'PRETTY_NAME="?([^"\n]+)') or (platform.platform() if live else NONE)
+	yield ""
+	yield f"OS: {name}" + (f" ({platform.machine()})" if live else "")
+	for label, argv, pattern in (("GCC", "gcc", r"(gcc .*)"), ("Clang", "clang", r"clang version (.*)"), ("CMake", "cmake", r"cmake version (.*)")):
+		yield f"{label} version: {live and _said(door, (argv, '--version'), pattern) or NONE}"
+	yield f"Libc version: {'-'.join(platform.libc_ver()) if live else 'N/A'}"
+	yield ""
+	yield f"Python version: {door.python.get('version') or NONE}" + (f" ({sys.maxsize.bit_length() + 1}-bit runtime)" if live else "")
+	yield f"Python platform: {platform.platform() if live else _said(door, '/proc/sys/kernel/osrelease') or NONE}"
 
-	def _torch(self):
-		config = self.torch.get("config") or {}
-		version = self.torch.get("version") or (self.python.get("distributions") or {}).get("torch")
-		yield f"PyTorch version: {version or 'N/A'}"
-		yield f"Is debug build: {config.get('debug', NONE) if version else 'N/A'}"
-		yield f"CUDA used to build PyTorch: {config.get('cuda') or 'None' if version else 'N/A'}"
-		yield f"ROCM used to build PyTorch: {config.get('hip') or 'N/A' if version else 'N/A'}"
+def _devices(asker):
+	door = asker.door
+	torch, installed = _framework(door), door.python.get("distributions") or {}
+	ids = [str(each.get("id")) for each in torch.get("devices") or () if isinstance(each, dict)]
+	known = isinstance(torch.get("devices"), list)
+	available = {kind: str(any(each.startswith(kind) for each in ids)) if known else NONE for kind in ("cuda", "xpu")}
+	rows = [row.split(", ") for row in door.run(_QUERY, timeout=8.0).stdout.splitlines() if row.count(", ") > 5]
+	names = [f"GPU {row[0]}: {row[1]}" for row in rows]
+	for path in () if names else [f"/sys/bus/pci/devices/{address}" for address in asker.paths("{gpu}")[0]]:
+		ids = [_said(door, f"/sys/bus/pci/devices{path}/{name}")[2:] for name in ("vendor", "device")]
+		driver = (door.readlink(f"{path}/driver") or "none").rpartition("/")[2]
+		names += [f"PCI {ids[0]}:{ids[1]}, driver {driver}"] if ids[0] else []
+	cudnn = next((installed[name] for name in installed if name.startswith("nvidia-cudnn-cu")), NONE)
+	yield f"Is CUDA available: {available['cuda']}"
+	yield f"CUDA runtime version: {_said(door, ('nvcc', '--version'), r'release ([0-9.]+)') or NONE}"
+	yield f"CUDA_MODULE_LOADING set to: {door.env('CUDA_MODULE_LOADING') or 'N/A'}"
+	yield "GPU models and configuration: " + ("" if len(names) > 1 else "".join(names) or NONE)
+	yield from names if len(names) > 1 else ()
+	yield f"Nvidia driver version: {rows[0][-3] if rows else _said(door, '/proc/driver/nvidia/version', r'Module +([0-9.]+)') or NONE}"
+	yield f"cuDNN version: {cudnn}"
+	yield f"Is XPU available: {available['xpu']}"
+	yield f"HIP runtime version: {(torch.get('config') or {}).get('hip') or 'N/A'}"
+	yield "MIOpen runtime version: N/A"
+	yield f"Is XNNPACK available: {NONE}"
+	yield ""
 
-	def _system(self):
-		uname = self._output("uname")
-		machine = platform.machine() if self.live else uname.split()[-2] if len(uname.split()) > 2 else ""
-		name = re.search(r'PRETTY_NAME="?([^"\n]+)', self.answers.files.get("/etc/os-release", ""))
-		other = re.search(r'"Caption": "([^"]+)', self._output("powershell"))
-		product = " ".join(re.findall(r"Product(?:Name|Version):\s+(\S+)", self._output("sw_vers")))
-		yield f"OS: {name[1] if name else other[1] if other else product or NONE}" + (f" ({machine})" if machine else "")
-		yield f"GCC version: {self._first(('gcc', '--version'), 'gcc (.*)')}"
-		yield f"Clang version: {self._first(('clang', '--version'), 'clang version (.*)')}"
-		yield f"CMake version: {self._first(('cmake', '--version'), 'cmake (.*)')}"
-		yield f"Libc version: {'-'.join(platform.libc_ver()) if self.live and self.door.platform == 'linux' else 'N/A'}"
-
-	def _python(self):
-		bits = f" ({sys.maxsize.bit_length() + 1}-bit runtime)" if self.live else ""
-		yield f"Python version: {self.python.get('version') or NONE}{bits}"
-		release = self.answers.files.get("/proc/sys/kernel/osrelease", "").strip()
-		yield f"Python platform: {platform.platform() if self.live else f'Linux-{release}' if release else NONE}"
-		yield f"Is CUDA available: {self._available('cuda')}"
-		release = re.search(r"release (\d[\d.]*)", self._output("nvcc") or self._output("/usr/local/cuda/bin/nvcc"))
-		yield f"CUDA runtime version: {release[1] if release else NONE}"
-		yield f"CUDA_MODULE_LOADING set to: {self.door.env('CUDA_MODULE_LOADING') or 'N/A'}"
-		query = [row.split(", ") for row in self._output("nvidia-smi --query-gpu").splitlines() if row.count(", ") > 5]
-		names = [f"GPU {row[0]}: {row[1]}" for row in query]
-		yield "GPU models and configuration: " + ("\n".join(["", *names]) if len(names) > 1 else "".join(names) or NONE)
-		driver = re.search(r"Module\s+(\d[\d.]+)", self.answers.files.get("/proc/driver/nvidia/version", ""))
-		yield f"Nvidia driver version: {query[0][-3] if query else driver[1] if driver else NONE}"
-		cudnn = (self.python.get("distributions") or {}).get("nvidia-cudnn-cu12") or (self.python.get("distributions") or {}).get("nvidia-cudnn-cu13")
-		yield f"cuDNN version: {cudnn or NONE}"
-		yield f"Is XPU available: {self._available('xpu')}"
-		yield f"HIP runtime version: {(self.torch.get('config') or {}).get('hip') or 'N/A'}"
-		yield "MIOpen runtime version: N/A"
-		yield f"Is XNNPACK available: {NONE}"
-
-	def _available(self, kind):
-		devices = self.torch.get("devices")
-		if not isinstance(devices, list):
-			return NONE if self.torch or "torch" in (self.python.get("distributions") or {}) else "N/A"
-		return str(any(str(each.get("id")).startswith(kind) for each in devices if isinstance(each, dict)))
-
-	def _processor(self):
-		model = re.search(r"model name\s*: (.*)", self.answers.files.get("/proc/cpuinfo", ""))
-		memory = re.search(r"MemTotal:\s+(\d+)", self.answers.files.get("/proc/meminfo", ""))
-		yield "CPU:"
-		yield f"Model name: {model[1] if model else self._output('sysctl -n machdep.cpu.brand_string').strip() or NONE}"
-		yield f"Memory: {int(memory[1]) / (1 << 20):.1f} GiB" if memory else f"Memory: {NONE}"
-
-	def _libraries(self):
-		yield PACKAGES_FOLLOW
-		listed = self.python.get("distributions")
-		if listed is None:
-			yield f"[pip3] {NONE}"
-		for name, entry in sorted((listed or {}).items()):
-			if DISTRIBUTIONS.match(name):
-				versions = entry if isinstance(entry, list) else [entry]
-				yield from (f"[pip3] {self.clean.line(name)}=={self.clean.version(version_of(version))}" for version in versions)
-
-def version_of(entry):
-	"""The version in an entry of python.json."""
-	return str(entry.get("version") if isinstance(entry, dict) else entry)
-
-def compact(value):
-	"""JSON as one line without what is empty."""
-	return json.dumps(value, ensure_ascii=False)
+def _processor(door):
+	yield "CPU:"
+	yield f"Model name: {_said(door, '/proc/cpuinfo', 'model name.*: (.*)') or NONE}"
+	yield f"Memory: {_said(door, '/proc/meminfo', r'MemTotal: +([0-9]+ kB)') or NONE}"
+	yield ""
 
 
-# Writes what was answered: first the fields of collect_env, then groups of questions with their answers, each in a form that is read back.
+# Writes what was answered: first the fields of collect_env, then the answers in groups, each in a form that is read back.
 
 LIMIT = 8192
 BEGIN = f"gpudoctor-env {REVISION}: what was looked at and what was found; gpudoctor explain FILE reads it"
 END = "end of gpudoctor-env"
 CUTS = ("older log", "libraries", "log", "packages", "programs", "runtimes", "drivers", "system", "devices", "variables")
 """What is left out, in this order, where the text would be longer than its limit."""
-PRIVATE = ("USER", "HOME", "HOSTNAME", "LOGNAME", "SHELL", "DISPLAY", "LANG", "PWD")
+PRIVATE = ("USER", "HOME", "HOSTNAME", "LOGNAME", "SHELL", "DISPLAY", "LANG")
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASS|AUTH|CREDENTIAL|ACCOUNT")
-_PLAIN = re.compile(r"[^\s\"\\]+")
-_LDCONFIG = re.compile(r"^\s*(\S+) \(([^)]*)\) => (\S+)/\S+$")
 
-def text(door, answers, limit = LIMIT):
-	"""The whole text, at most `limit` bytes long."""
-	cleaner = cleaner_of(door, answers)
-	writer = _Writer(door, answers, cleaner)
-	left_out = []
-	for cut in ("", *CUTS):
-		if cut:
-			left_out.append(cut)
-		whole = writer.whole(left_out)
-		if len(whole.encode("utf-8", "replace")) <= limit:
-			return whole
-	return whole.encode("utf-8", "replace")[: limit - len(END) - 2].decode("utf-8", "ignore") + f"\n{END}\n"
-
-def cleaner_of(door, answers):
+def asker_of(door, clock):
 	"""Knows what is private on this machine: its user, its names, its folders."""
 	home = (door.env("HOME") or door.env("USERPROFILE") or "").replace("\\", "/").rstrip("/")
 	prefix = str(door.python.get("prefix") or "").replace("\\", "/").rstrip("/")
-	identity = next((re.search(r"uid=\d+\(([^)]*)", said["stdout"]) for argv, said in answers.commands.items() if argv == ("id",)), None)
-	user = door.env("USER") or door.env("LOGNAME") or (identity[1] if identity else "") or home.rpartition("/")[2]
-	host = door.read("/proc/sys/kernel/hostname").text.strip() or door.read("/etc/hostname").text.strip()
-	hosts = [name for name in (host, door.env("HOSTNAME"), door.env("COMPUTERNAME")) if name]
+	user = door.env("USER") or door.env("LOGNAME") or home.rpartition("/")[2]
+	hosts = [door.read(path).text.strip() for path in ("/proc/sys/kernel/hostname", "/etc/hostname")]
 	places = [(home, "~")] if home else []
 	if prefix not in ("", "/usr", "/usr/local"):
 		short = ".".join(str(door.python.get("version") or "").split(".")[:2])
 		places += [(f"{prefix}/lib/python{short}/site-packages", "{site}"), (f"{prefix}/Lib/site-packages", "{site}"), (prefix, "{prefix}")]
-	return Cleaner(user, hosts, places)
+	hosts += [door.env(name) or "" for name in ("HOSTNAME", "COMPUTERNAME")]
+	return Asker(door, clock, Cleaner(user, hosts, places))
 
-class _Writer:
-	def __init__(self, door, answers, cleaner):
-		self.door, self.answers, self.clean = door, answers, cleaner
+def text(asker, limit = LIMIT):
+	"""The whole text, at most `limit` bytes long."""
+	left_out = []
+	for cut in ("", *CUTS):
+		left_out += [cut] if cut else []
+		whole = _whole(asker, left_out)
+		if len(whole.encode("utf-8", "replace")) <= limit:
+			return whole
+	return whole.encode("utf-8", "replace")[: limit - len(END) - 2].decode("utf-8", "ignore") + f"\n{END}\n"
 
-	def whole(self, left_out):
-		heading = "\n".join(Heading(self.door, self.answers, self.clean).lines())
-		body = [*self._python(left_out)]
-		for group, title in titles().items():
-			if group in left_out:
-				continue
-			found = [*self._files(group, left_out), *self._commands(group, left_out)]
-			body += [f"-- {title}", *found] if found else []
-		if "variables" not in left_out:
-			body += ["-- Variables", *self._variables()]
-		foot = [f"Not installed: {' '.join(dict.fromkeys(self.clean.line(name) for name in self.answers.missing))}"] if self.answers.missing else []
-		ranges, places = _not_told(self.answers.unasked, self.answers.told)
-		foot += [f"Not told, of the questions of the table: {' '.join([*ranges, *map(self.clean.line, places)])}"] if ranges or places else []
-		foot += [f"unknown: {self.clean.line(f'{name}: {why}')}" for name, why in self.answers.troubles.items() if name.startswith("question ")]
-		foot += [f"Left out, for want of room: {', '.join(left_out)}"] if left_out else []
-		return "\n".join([heading, "", BEGIN, *body, *foot, END, ""])
+def _whole(asker, left_out):
+	clean, found = asker.clean, asker.found
+	lines = [*heading(asker), "", BEGIN, f"Platform: {asker.door.platform}", *_python(asker, "libraries" not in left_out)]
+	for group, title in titles().items():
+		entries = [entry[1:] for entry in found.entries if entry[0] == group and group not in left_out]
+		lines += [f"-- {title}"] if entries else []
+		lines += _entries(entries, clean, 12 if group == "log" and "older log" in left_out else 1000)
+	lines += ["-- Variables", *_variables(asker)] if "variables" not in left_out else []
+	lines += [f"Not installed: {' '.join(dict.fromkeys(found.missing))}"] if found.missing else []
+	unasked = _unasked(found)
+	lines += [f"Not told, of the questions of the table: {clean.line(unasked) if '/' in unasked else unasked}"] if unasked else []
+	lines += asker.troubles
+	lines += [f"Left out, for want of room: {', '.join(left_out)}"] if left_out else []
+	return "\n".join([*lines, END, ""])
 
-	# groups
+def _python(asker, libraries):
+	python, clean = asker.door.python, asker.clean
+	if not python:
+		return
+	prefix = clean.line(str(python.get("prefix") or "?"), "~")
+	yield f"-- Python {python.get('version') or '?'}, {python.get('kind') or 'kind not known'}, in {prefix}"
+	for name, told in (python.get("frameworks") or {}).items():
+		if isinstance(told, dict):
+			keys = [key for key in told if key not in ("libraries", "file") and (told[key] or key in ("imported", "error", "devices"))]
+			yield f"Import {name}: {json.dumps(clean.value({key: _short(told[key]) for key in keys}), ensure_ascii=False)}"
+			folders = {}
+			for each in told.get("libraries") or () if libraries else ():
+				folder = clean.line(str(each.get("path") or "").rpartition("/")[0])
+				folders.setdefault(f"{each.get('origin')} {folder}", []).append(clean.line(str(each.get("soname"))))
+			if folders:
+				yield f"Loaded by {name}: " + "; ".join(f"{folder}: {' '.join(names)}" for folder, names in folders.items())
 
-	def _python(self, left_out):
-		python = self.door.python
-		prefix = Cleaner(self.clean._user, places=[place for place in self.clean._places if place[1] == "~"]).path(str(python.get("prefix") or ""))
-		yield f"Platform: {self.door.platform}" + (f"; home: {'/root' if self.door.env('HOME') == '/root' else '~'}")
-		if not python:
-			return
-		yield f"-- Python {python.get('version') or '?'}, {python.get('kind') or 'kind not known'}, in {prefix or '?'}"
-		for name, told in (python.get("frameworks") or {}).items():
-			if isinstance(told, dict):
-				rest = {key: value for key, value in told.items() if key not in ("libraries", "file") and value not in (None, [], {}, "") or key == "error"}
-				if "devices" in told:
-					rest["devices"] = told["devices"]
-				yield f"Import {name}: {compact(self.clean.value(_shortened(rest)))}"
-				if told.get("libraries") is not None and "libraries" not in left_out:
-					yield f"Loaded by {name}: {self._loaded(told['libraries'])}"
-
-	def _loaded(self, libraries):
-		"""Libraries of a framework by origin and folder."""
-		folders = {}
-		for each in libraries:
-			if isinstance(each, dict):
-				folder = self.clean.path(str(each.get("path") or "").rpartition("/")[0])
-				folders.setdefault(f"{each.get('origin') or '?'} {folder or '?'}", []).append(self.clean.line(str(each.get("soname") or "?")))
-		return "; ".join(f"{folder}: {' '.join(names)}" for folder, names in folders.items())
-
-	def _files(self, group, left_out):
-		answers, clean = self.answers, self.clean
-		of_group = [path for path, its in answers.group_of.items() if its == group and isinstance(path, str)]
-		items = {}
-		blocks = []
-		for path in of_group:
-			folder, _, name = clean.path(path).rpartition("/")
-			row = items.setdefault(folder or "/", [])
-			if path in answers.files:
-				content = answers.files[path]
-				content = content if path == "/etc/os-release" else clean.json(content) if content[:1] in "{[" else clean.text(content)
-				if "\n" in content or len(content) > 90:
-					blocks += [f"{clean.path(path)}:", *(f"  {line}" for line in content.split("\n"))]
-				else:
-					row.append(f"{name}={content if _PLAIN.fullmatch(content) else json.dumps(content, ensure_ascii=False)}")
-			if path in answers.links:
-				row.append(f"{name}->{clean.path(answers.links[path])}")
-			if path in answers.troubles:
-				row.append(f"{name}!{answers.troubles[path]}")
-			if path in answers.nodes:
-				mode, owner, owners, uid, gid, opens = answers.nodes[path]
-				said = {True: "open", False: "closed"}.get(opens, "?")
-				numbers = ":".join("?" if number is None else str(number) for number in (uid, gid))
-				row.append(f"{name}[{mode or '?'} {clean.line(owner) or '?'}:{clean.line(owners) or '?'} {numbers} {said}]")
-			if path in answers.there:
-				row.append(name)
-		cached = {f"{found[3]}/{found[1]}" for said in [self._ldconfig()] for line in said.splitlines() for found in [_LDCONFIG.match(line)] if found}
-		for folder in of_group:
-			if folder in answers.folders:
-				shown = (cached, answers.files, answers.links, answers.nodes, answers.there)
-				names = [name for name in answers.folders[folder] if not any(f"{folder}/{name}" in those for those in shown)]
-				blocks.append(f"{clean.path(folder)}/: {' '.join(clean.line(name) for name in names if ' ' not in name)}".rstrip())
-		yield from _folder_lines(items)
-		yield from blocks
-
-	def _ldconfig(self):
-		return next((said["stdout"] for argv, said in self.answers.commands.items() if argv[0].endswith("ldconfig")), "")
-
-	def _commands(self, group, left_out):
-		for argv, said in self.answers.commands.items():
-			if self.answers.group_of.get(argv) != group:
-				continue
-			ended = "no end" if said["timed_out"] else f"signal {said['signal']}" if said["signal"] is not None else f"exit {said['rc']}"
-			name = next((name for name, words in COMMANDS.items() if tuple(words) == argv), shlex.join(argv if argv[0] != "ldd" else map(self.clean.line, argv)))
-			yield f"$ {name}" + ("" if said["rc"] == 0 else f" ({ended})")
-			lines = said["stdout"].rstrip().splitlines()
-			if argv[0].endswith("ldconfig"):
-				lines = _by_folder(said["stdout"])
-			elif argv == ("id",):
-				lines = [_identity(said["stdout"], self.clean)]
-			elif group == "log" and "older log" in left_out:
-				lines = lines[-12:]
-			yield from (f"  {line if argv == ('id',) else self.clean.json(line) if line[:1] in '{[' else self.clean.line(line[:6000])}" for line in lines)
-			yield from (f"  ! {self.clean.line(line)}" for line in said["stderr"].splitlines())
-		if group == "packages" and self.answers.packages is not None:
-			(manager,), listed = self.answers.packages
-			release = self.answers.files.get("/proc/sys/kernel/osrelease", "").strip()
-			by_version = {}
-			for name, version in sorted(listed.items()):
-				if not re.match(r"linux-(image|headers|modules)-(unsigned-)?\d", name) or (release and release in name):
-					by_version.setdefault(version, []).append(name)
-			yield f"By {manager}: " + "; ".join(f"{self.clean.line(version)}: {' '.join(names)}" for version, names in by_version.items())
-
-	def _variables(self):
-		names = {name for prefix in VARIABLE_PREFIXES for name in self.door.env_names(prefix)} | set(VARIABLES)
-		for name in sorted(names):
-			value = self.door.env(name)
-			if value is None or name in PRIVATE or _SECRET_NAME.search(name) or self.clean.line(name) != name:
-				continue
-			yield f"{name}={self.clean.line(value[:600])}"
-
-def _shortened(told):
-	"""Messages of a framework without their middle, lists without their end."""
+def _short(told):
+	"""Messages without their middle, lists without their end."""
 	if isinstance(told, str):
 		return told if len(told) <= 1200 else told[:700] + " … " + told[-450:]
 	if isinstance(told, list):
-		return [_shortened(each) for each in told[:16]]
-	return {key: _shortened(value) for key, value in told.items() if key != "git_version"} if isinstance(told, dict) else told
+		return [_short(each) for each in told[:16]]
+	return {key: _short(value) for key, value in told.items() if key != "git_version"} if isinstance(told, dict) else told
 
-def _identity(said, clean):
-	"""`id` with the names of the system's own groups; of other groups the number."""
-
-	def named(found):
-		name = clean.line(found[2])
-		return f"{found[1]}({name})" if "*" not in name else found[1]
-
-	return re.sub(r"(\d+)\(([^)]*)\)", named, said.strip().split(" context=")[0])
-
-def _by_folder(listing):
-	folders = {}
-	for line in listing.splitlines():
-		found = _LDCONFIG.match(line)
-		if found:
-			folders.setdefault(found[3], []).append(found[1])
-	return [f"{folder}: {' '.join(names)}" for folder, names in folders.items()]
-
-def _folder_lines(items):
-	"""One line for each folder; where one is like another of its parent, only what differs."""
-	first = {}
-	for folder, row in items.items():
-		if not row:
-			continue
-		parent = folder.rpartition("/")[0]
-		shape = (parent, tuple(re.split(r"=|->|!|\[", item)[0] for item in row))
-		if shape in first and len(row) > 3:
-			name, before = first[shape]
-			yield f"{folder} like {name}: {' '.join(item for item in row if item not in before)}".rstrip()
+def _entries(entries, clean, most):
+	"""The lines of a group: folders with what is in them, then files of several lines, listings and commands."""
+	folders, blocks, first, shown, empty = {}, [], {}, set(), []
+	for form, place, said in entries:
+		inline = form == "item" or (form == "text" and "\n" not in said and len(said) < 90)
+		path = clean.line(place) if form in ("item", "text", "list") else place
+		folder, _, name = path.rpartition("/")
+		shown |= {path} if form != "list" else set()
+		if inline:
+			folders.setdefault(folder or "/", []).append(name + (said if form == "item" else f"={content(said)}"))
+		elif form == "list":
+			blocks.append((path, said))
 		else:
-			first.setdefault(shape, (folder.rpartition("/")[2], row))
-			yield f"{folder}: {' '.join(row)}"
+			blocks.append((f"{path}:" if form == "text" else place, (said.split("\n") if form == "text" else said or [])[-most:]))
+			shown |= {f"{line.partition(': ')[0]}/{name}" for line in said if "ldconfig" in place for name in line.partition(": ")[2].split()}
+	for folder, row in folders.items():
+		shape = (folder.rpartition("/")[0], *(re.split(r"=|->|!|\[", item)[0] for item in row))
+		name, before = first.setdefault(shape, (folder.rpartition("/")[2], row))
+		like = before is not row and len(row) > 3
+		yield f"{folder} like {name}: {' '.join(item for item in row if item not in before)}" if like else f"{folder}: {' '.join(row)}"
+	for place, lines in blocks:
+		if place[-1:] == ":" or place[:1] == "$" or place[:3] == "By ":
+			yield from (place, *(f"  {line}" for line in lines))
+		else:
+			names = [name for name in lines if f"{place}/{name}" not in shown]
+			if names:
+				yield f"{place}/: {' '.join(names)}"
+			else:
+				empty.append(place)
+	if empty:
+		yield f"Nothing {'further ' if shown else ''}in: {' '.join(empty)}"
 
-def _not_told(unasked, told):
+def _variables(asker):
+	names = {name for prefix in VARIABLE_PREFIXES for name in asker.door.env_names(prefix)} | set(VARIABLES)
+	for name in sorted(names):
+		value = asker.door.env(name)
+		if value is not None and name not in PRIVATE and not _SECRET_NAME.search(name) and asker.clean.line(name) == name:
+			yield f"{name}={asker.clean.line(value[:600])}"
+
+def _unasked(found):
 	"""Numbers of questions as ranges, and places: a folder stands for all that was asked below it."""
-	numbers = sorted(each for each in unasked if isinstance(each, int))
-	starts = [number for number in numbers if number - 1 not in numbers]
-	ends = [number for number in numbers if number + 1 not in numbers]
-	ranges = [f"{start}-{end}" if start != end else f"{start}" for start, end in zip(starts, ends)]
-	above = {parent for path in told for parent in _above(path)}
+	numbers = {each for each in found.unasked if isinstance(each, int)}
+	starts, ends = (sorted(number for number in numbers if number + step not in numbers) for step in (-1, 1))
+	words = [f"{start}-{end}" if start != end else f"{start}" for start, end in zip(starts, ends)]
+	told = {folder for path in found.told for folder in _above(path)}
 	places = {}
-	for path in (each for each in unasked if isinstance(each, str)):
-		top = next((parent for parent in reversed(_above(path)) if parent not in above), path)
-		folder, _, name = top.rpartition("/")
-		if name not in places.setdefault(folder, []):
-			places[folder].append(name)
-	return ranges, [f"{folder}/{names[0] if len(names) == 1 else '{%s}' % ','.join(names)}" for folder, names in places.items()]
+	for path in (each for each in found.unasked if isinstance(each, str)):
+		folder, _, name = next((folder for folder in reversed(_above(path)) if folder not in told), path).rpartition("/")
+		places.setdefault(folder, {})[name] = None
+	return " ".join([*words, *(f"{folder}/{{{','.join(names)}}}" for folder, names in places.items())])
 
 def _above(path):
 	"""The path and its folders, the nearest first."""
@@ -1883,17 +1664,12 @@ def main():
 	began = time.monotonic()
 	door, clock = LocalDoor(), Clock(TOTAL - 1.0)
 	_, trouble = guarded(3.0, lambda: door.inspect_python(FRAMEWORK_SECONDS))
-	asker = Asker(door, clock)
-	answers, why = guarded(TOTAL - 2.0, asker.ask)
+	asker = asker_of(door, clock)
+	_, why = guarded(TOTAL - 2.0, asker.ask)
 	guarded(TOTAL - 2.0 - (time.monotonic() - began), lambda: door.wait(FRAMEWORK_SECONDS + 1.0 - (time.monotonic() - began)))
-	answers = answers if answers is not None else asker.answers
-	for trouble in (why, trouble):
-		if trouble:
-			answers.unasked.append(f"unknown: {trouble}")
-	written, why = guarded(2.0, lambda: text(door, answers))
-	if written is None:
-		written, _ = guarded(1.0, lambda: text(LocalDoor(), Answers()))
-	report = written or f"{BEGIN}\nNot asked: everything (unknown: the text could not be written)\n{END}\n"
+	asker.troubles += [f"unknown: {asker.clean.line(each)}" for each in (trouble, why) if each]
+	written, why = guarded(2.0, lambda: text(asker))
+	report = written or f"{BEGIN}\nunknown: everything ({why})\n{END}\n"
 	sys.stdout.flush()
 	os.write(1, report.encode("utf-8", "replace"))
 	os._exit(0)

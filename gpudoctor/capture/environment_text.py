@@ -133,7 +133,7 @@ class _Reader:
         elif head.startswith("$ "):
             self._command(head, body)
         elif head.startswith("Platform: "):
-            self.platform = head[10:].partition(";")[0].strip()
+            self.platform = head[10:].strip()
             self.platform = self.platform if self.platform in ("linux", "wsl2", "windows", "macos", "container") else "linux"
         elif found := re.match(r"^Import (\w+): (\{.*)$", head):
             self._framework(found[1], self._here(found[2]))
@@ -144,6 +144,9 @@ class _Reader:
             self._packages(found[1], found[2])
         elif head.startswith("Not installed: "):
             self.missing |= set(head[15:].split())
+        elif found := re.match(r"^Nothing (?:further )?in: (.*)$", head):
+            for path in self._here(found[1]).split():
+                self.folders.setdefault(path, [])
         elif head.startswith("Not told, "):
             self._not_told(self._here(head.partition(": ")[2]).split())
         elif head.startswith("Left out"):
@@ -173,7 +176,7 @@ class _Reader:
         path = place["path"] or "/"
         if place["slash"] or (path == "/" and not place["path"]):
             if place["items"] is not None or not body:
-                self.folders[path] = (place["items"] or "").split()
+                self.folders.setdefault(path, []).extend((place["items"] or "").split())
                 return
         if place["items"] is None:
             self.files[path] = "\n".join(body) + "\n"
@@ -220,6 +223,7 @@ class _Reader:
         if found is None or not argv:
             return
         out = [line for line in body if not line.startswith("! ")]
+        out = [re.sub(r"\(\*\)", "", line) for line in out] if argv[0] == "id" else out
         text = "\n".join(_ldconfig(out) if argv[0].endswith("ldconfig") else out)
         entry: dict[str, Any] = {"argv": argv, "stdout": f"{text}\n" if text else "", "stderr": "\n".join(line[2:] for line in body if line.startswith("! "))}
         if found["late"]:
@@ -278,7 +282,7 @@ class _Reader:
 
     def _asked(self) -> Iterator[Question]:
         shown = _Shown(self)
-        asker = Asker(shown, Clock())
+        asker = Asker(shown, Clock(), None)
         return (
             question for question in questions()
             if question.group not in self.left_out and question.number not in self.unasked
@@ -295,7 +299,7 @@ class _Reader:
     def _absent(self) -> list[str]:
         """Paths that were asked for and are not shown."""
         shown = {*self.files, *self.links, *self.modes, *self.troubles, *self.folders}
-        asker = Asker(_Shown(self), Clock())
+        asker = Asker(_Shown(self), Clock(), None)
         found: dict[str, None] = {}
         for question in self._asked():
             if question.verb == "run" or question.keep == "never" or question.otherwise:

@@ -1,8 +1,9 @@
-"""Asks a door the questions of the table, each in its time, and keeps what was answered. A question that fails is a gap, never the end."""
+"""Asks a door the questions of the table, each in its time. A question that fails or hangs is a gap, never the end."""
 
 from __future__ import annotations
 
 import fnmatch
+import json
 import posixpath
 import re
 import shlex
@@ -10,35 +11,31 @@ import threading
 import time
 
 from gpudoctor.envtext.derived import COMMANDS
-from gpudoctor.envtext.kept import apk_packages, dpkg_packages, kept, kept_name, packages_in
+from gpudoctor.envtext.kept import kept, kept_name, packages_in
 from gpudoctor.envtext.questions import COMFY_AT_HOME, COMFY_FOLDERS, LIBRARY_FOLDERS, QUESTIONS
 
 SYSTEMS = ("windows", "macos", "wsl")
-DISPLAY = ("0x03", "0x12", "0x0b40")
+"""Groups of questions that only one operating system is asked."""
 DEVICES = "/sys/bus/pci/devices"
 MOST = 64
 """Names that one `*` stands for."""
 LIBRARY_IN_ICD = re.compile(r"/[^\s\"']+\.so[\w.]*")
-ONE_READ = 3.0
-"""Seconds for a question that starts no process."""
 TOTAL = 20.0
+_PCI = r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]"
+_PLAIN = re.compile(r"[^\s\"\\]+")
 
 
 class Question:
     """One line of the table."""
 
-    def __init__(self, group: str, line: str, number: int = 0) -> None:
-        self.number = number
-        said, _, keep = line.partition(" :: ")
-        self.group, self.keep, self.line = group, keep.strip(), said.strip()
-        self.otherwise = self.line.startswith("else ")
-        self.verb, _, self.where = self.line[5 if self.otherwise else 0 :].partition(" ")
-        self.where = self.where.strip()
-        self.seconds = ONE_READ
-        self.commands = []  # type: list[tuple[str, ...]]
+    def __init__(self, group: str, line: str, number: int) -> None:
+        said, _, self.keep = line.strip().partition(" :: ")
+        self.group, self.number, self.otherwise = group, number, said.startswith("else ")
+        self.verb, _, self.where = said[5 if self.otherwise else 0 :].partition(" ")
+        self.seconds, self.commands = 3.0, []  # type: ignore[var-annotated]
         if self.verb == "run":
-            number, _, self.where = self.where.partition(" ")
-            self.seconds = float(number)
+            seconds, _, self.where = self.where.partition(" ")
+            self.seconds = float(seconds)
             self.commands = [tuple(COMMANDS.get(part) or shlex.split(part)) for part in self.where.split(" || ")]
 
 
@@ -48,7 +45,7 @@ def questions() -> list:  # type: ignore[type-arg]
     for line in QUESTIONS.strip().splitlines():
         if line.startswith("["):
             group = line[1 : line.index("]")]
-        elif line.strip():
+        else:
             found.append(Question(group, line, len(found) + 1))
     return found
 
@@ -56,34 +53,6 @@ def questions() -> list:  # type: ignore[type-arg]
 def titles() -> dict:  # type: ignore[type-arg]
     """The title of each group."""
     return dict(re.findall(r"^\[(\w+)\] (.*)$", QUESTIONS, re.M))
-
-
-class Answers:
-    """What was answered, by path and command. Nothing is redacted here."""
-
-    def __init__(self) -> None:
-        self.files = {}  # type: dict[str, str]
-        self.folders = {}  # type: dict[str, list[str]]
-        self.links = {}  # type: dict[str, str]
-        self.nodes = {}  # type: dict[str, tuple]
-        self.there = []  # type: list[str]
-        self.troubles = {}  # type: dict[str, str]
-        self.commands = {}  # type: dict[tuple, dict]
-        self.missing = []  # type: list[str]
-        self.unasked = []  # type: list[object]
-        self.packages = None  # type: tuple[tuple, dict] | None
-        self.group_of = {}  # type: dict[object, str]
-        self.told = []  # type: list[str]
-
-    def add(self, other: Answers) -> None:
-        for name, value in vars(other).items():
-            mine = getattr(self, name)
-            if isinstance(mine, dict):
-                mine.update({key: each for key, each in value.items() if key not in mine})
-            elif isinstance(mine, list):
-                mine.extend(each for each in value if each not in mine)
-            elif value is not None:
-                setattr(self, name, value)
 
 
 class Clock:
@@ -98,7 +67,7 @@ class Clock:
 
 def guarded(seconds: float, function):  # type: ignore[no-untyped-def]
     """(value, '') or (None, why there is none): what raises or hangs ends here."""
-    box = []  # type: list[tuple]
+    box = []  # type: ignore[var-annotated]
 
     def work() -> None:
         try:
@@ -112,16 +81,28 @@ def guarded(seconds: float, function):  # type: ignore[no-untyped-def]
     return box[0] if box else (None, f"no answer after {seconds:.0f} s")
 
 
+class Found:
+    """What a question brought. `entries`: (group, form, place, content) as layout.py writes them, clean already."""
+
+    def __init__(self) -> None:
+        self.entries, self.told, self.missing, self.unasked = [], [], [], []  # type: ignore[var-annotated]
+
+    def add(self, other: Found) -> None:
+        for name, value in vars(self).items():
+            value.extend(getattr(other, name))
+
+
 class Asker:
-    """The questions to one door."""
+    """Puts the questions to one door. `clean` takes out what is private."""
 
-    def __init__(self, door, clock: Clock) -> None:  # type: ignore[no-untyped-def]
-        self.door, self.clock = door, clock
-        self.answers = Answers()
-        self._sets = {}  # type: dict[str, list[str]]
+    def __init__(self, door, clock: Clock, clean) -> None:  # type: ignore[no-untyped-def]
+        self.door, self.clock, self.clean = door, clock, clean
+        self.found = Found()
+        self.troubles = []  # type: ignore[var-annotated]
+        self._sets = {}  # type: ignore[var-annotated]
 
-    def ask(self) -> Answers:
-        """All questions for this platform; those without an answer are kept by their number, or by the place that nothing is known of."""
+    def ask(self) -> Asker:
+        """Asks all questions for this platform; of those without an answer the number is kept, or the place of which nothing is known."""
         answered = False
         for question in questions():
             if (question.group in SYSTEMS and not self.is_system(question.group)) or (question.otherwise and answered):
@@ -129,12 +110,12 @@ class Asker:
             limit = min(question.seconds * max(1, len(question.commands)) + 0.5, self.clock.left())
             found, why = guarded(limit, lambda question=question: self._one(question)) if limit > 0.2 else (None, "out of time")
             if found is None:
-                self.answers.unasked.append(question.number)
-                self.answers.troubles[f"question {question.number}"] = why
+                self.found.unasked.append(question.number)
+                self.troubles.append(f"unknown: question {question.number} ({self.clean.line(question.where[:60])}): {self.clean.line(why)}")
             else:
-                answered = answered and question.otherwise or bool(found.files or found.commands or found.there)
-                self.answers.add(found)
-        return self.answers
+                answered = bool(found.entries) or (answered and question.otherwise)
+                self.found.add(found)
+        return self
 
     def is_system(self, name: str) -> bool:
         """Whether the questions of a group are for this operating system."""
@@ -142,48 +123,40 @@ class Asker:
             return self.door.platform == "wsl2" or "microsoft" in self.door.read("/proc/sys/kernel/osrelease").text.lower()
         return bool(self.door.platform == name)
 
-    def _one(self, question: Question) -> Answers:
-        found = Answers()
+    def _one(self, question: Question) -> Found:
+        found = Found()
         if question.verb == "run":
             self._run(question, found)
             return found
         paths, unknown = self.paths(question.where)
-        told = False
         for path in paths:
-            if getattr(self, f"_{question.verb}")(path, question, found):
-                told = True
-                found.told.append(path)
-            else:
-                unknown.append(path)
-            found.group_of[path] = question.group
-        found.unasked += unknown if told else [question.number] if unknown else []
+            entries = getattr(self, f"_{question.verb}")(path, question, found)
+            (unknown if entries is None else found.told).append(path)
+            found.entries += [(question.group, *entry) for entry in entries or ()]
+        found.unasked += unknown if found.told else [question.number] if unknown else []
         return found
 
     # what the table's places stand for
 
     def paths(self, where: str) -> tuple:  # type: ignore[type-arg]
         """(literal paths, places of which the door cannot tell what is there)."""
-        found, unknown = [], []  # type: list[str], list[str]
+        found, unknown = {}, []  # type: ignore[var-annotated]
         for one in braces(self._filled(where)):
-            one = one.replace("//", "/")
             here = [""]
             for part in one.strip("/").split("/"):
-                if "*" not in part:
-                    here = [f"{folder}/{part}" for folder in here]
-                    continue
                 deeper = []
                 for folder in here:
-                    names = [name for name in self.door.listdir(self._plain(folder or "/")) if fnmatch.fnmatchcase(name, part)][:MOST]
+                    if "*" not in part:
+                        deeper.append(f"{folder}/{part}")
+                        continue
+                    place = _plain_path(folder or "/")
+                    names = fnmatch.filter(self.door.listdir(place), part)[:MOST]
                     deeper += [f"{folder}/{name}" for name in names]
-                    if not names and not self._known(folder or "/"):
-                        unknown.append(f"{folder}/{part}")
+                    if not names and not self._known(place):
+                        unknown.append(f"{place}/{part}")
                 here = deeper
-            found += here
-        return [self._plain(path) for path in dict.fromkeys(found)], unknown
-
-    def _plain(self, path: str) -> str:
-        path = posixpath.normpath(path)
-        return path[1:] if re.match(r"^/[A-Za-z]:", path) else path
+            found.update(dict.fromkeys(map(_plain_path, here)))
+        return list(found), unknown
 
     def _known(self, path: str) -> bool:
         return bool(self.door.exists(path) or self.door.knows(path))
@@ -191,130 +164,123 @@ class Asker:
     def _filled(self, where: str) -> str:
         for name in re.findall(r"\{(gpu|home|prefix|site|path|lib|release|comfy)\}", where):
             if name not in self._sets:
-                self._sets[name] = getattr(self, f"_set_{name}")()
-            where = where.replace("{%s}" % name, "{%s}" % ",".join(self._sets[name] or ["\0"]))
+                self._sets[name] = getattr(self, f"_set_{name}")() or ["\0"]
+            where = where.replace("{%s}" % name, "{%s}" % ",".join(self._sets[name]))
         return where
 
-    def _set_gpu(self) -> list:  # type: ignore[type-arg]
-        found = []  # type: list[str]
+    def _set_gpu(self):  # type: ignore[no-untyped-def]
+        found = []  # type: ignore[var-annotated]
         for address in self.door.listdir(DEVICES):
             kind, vendor = (self.door.read(f"{DEVICES}/{address}/{name}").text.strip() for name in ("class", "vendor"))
-            if kind.startswith(DISPLAY) or vendor == "0x1d95":
-                chain = re.findall(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]", self.door.readlink(f"{DEVICES}/{address}") or "")
-                found += [address, *chain[1:-1][-2:]]
+            if kind.startswith(("0x03", "0x12", "0x0b40")) or vendor == "0x1d95":
+                bridges = re.findall(_PCI, self.door.readlink(f"{DEVICES}/{address}") or "")[1:-1]
+                found += [address, *bridges[-2:]]
         return list(dict.fromkeys(found))[:MOST]
 
-    def _set_home(self) -> list:  # type: ignore[type-arg]
+    def _set_home(self):  # type: ignore[no-untyped-def]
         home = (self.door.env("HOME") or self.door.env("USERPROFILE") or "").replace("\\", "/").rstrip("/")
         return [home] if home else []
 
-    def _set_prefix(self) -> list:  # type: ignore[type-arg]
-        return [str(self.door.python.get("prefix") or "").replace("\\", "/")]
-
-    def _set_site(self) -> list:  # type: ignore[type-arg]
-        short = ".".join(str(self.door.python.get("version") or "").split(".")[:2])
-        prefix = self._set_prefix()[0]
+    def _set_site(self):  # type: ignore[no-untyped-def]
+        prefix, version = (str(self.door.python.get(name) or "").replace("\\", "/") for name in ("prefix", "version"))
+        short = ".".join(version.split(".")[:2])
         return [f"{prefix}/lib/python{short}/site-packages", f"{prefix}/Lib/site-packages"] if prefix else []
 
-    def _set_path(self) -> list:  # type: ignore[type-arg]
-        folders = re.split(r"[:;](?!\\|/)" if self.door.platform == "windows" else ":", self.door.env("PATH") or "")
-        return list(dict.fromkeys(folder.replace("\\", "/").rstrip("/") for folder in folders if "/" in folder.replace("\\", "/")))[:24]
+    def _set_path(self):  # type: ignore[no-untyped-def]
+        folders = (self.door.env("PATH") or "").replace("\\", "/").split(";" if self.door.platform == "windows" else ":")
+        return list(dict.fromkeys(folder.rstrip("/") for folder in folders if "/" in folder))[:24]
 
-    def _set_lib(self) -> list:  # type: ignore[type-arg]
-        named = [folder.rstrip("/") for folder in (self.door.env("LD_LIBRARY_PATH") or "").split(":") if folder.startswith("/")]
-        return list(dict.fromkeys((*LIBRARY_FOLDERS, *named[:24])))
+    def _set_lib(self):  # type: ignore[no-untyped-def]
+        named = (self.door.env("LD_LIBRARY_PATH") or "").split(":")
+        return list(dict.fromkeys((*LIBRARY_FOLDERS, *(folder.rstrip("/") for folder in named if folder[1:]))))[:40]
 
-    def _set_release(self) -> list:  # type: ignore[type-arg]
-        release = self.door.read("/proc/sys/kernel/osrelease").text.strip()
-        return [release] if release else []
+    def _set_release(self):  # type: ignore[no-untyped-def]
+        return self.door.read("/proc/sys/kernel/osrelease").text.split()[:1]
 
-    def _set_comfy(self) -> list:  # type: ignore[type-arg]
+    def _set_comfy(self):  # type: ignore[no-untyped-def]
         places = [*COMFY_FOLDERS, *(f"{home}/{place}" for home in self._set_home() for place in COMFY_AT_HOME)]
-        return [place for place in places if self.door.exists(f"{place}/custom_nodes") or self.door.exists(f"{place}/main.py")][:2]
+        return [place for place in places if any(self.door.exists(f"{place}/{name}") for name in ("custom_nodes", "main.py"))][:2]
 
-    # the verbs: each says whether the door could tell
+    # the verbs: None where the door cannot tell
 
-    def _read(self, path: str, question: Question, found: Answers) -> bool:
+    def _read(self, path: str, question: Question, found: Found):  # type: ignore[no-untyped-def]
         said = self.door.read(path, limit=40_000_000 if question.keep in ("dpkg", "apk") else 1_000_000)
-        if said.problem == "not-recorded":
-            return False
-        if said.problem and said.problem != "missing":
-            found.troubles[path] = said.problem
-        if said.problem or question.keep == "never":
-            return True
-        text = said.text.replace("\0", "").rstrip("\n")
+        if said.problem:
+            return {"not-recorded": None, "missing": []}.get(said.problem, [("item", path, f"!{said.problem}")])
         if question.keep in ("dpkg", "apk"):
-            listed = dpkg_packages(text) if question.keep == "dpkg" else apk_packages(text)
-            found.packages = (("dpkg-query" if question.keep == "dpkg" else "apk",), listed) if text else None
-        else:
-            found.files[path] = kept(question.keep, text) if question.keep else text
-            for library in LIBRARY_IN_ICD.findall(text) if "icd" in path else ():
-                if self._there(library, question, found):
-                    found.told.append(library)
-                    found.group_of[library] = question.group
-        return True
+            return self._packages(question.keep, said.text)
+        text = kept(question.keep, said.text.replace("\0", "").rstrip("\n"))
+        entries = [("text", path, text if path == "/etc/os-release" else self.clean.lines(text))]
+        for library in LIBRARY_IN_ICD.findall(text) if "icd" in path else ():
+            entries += self._there(library, question, found) or ()
+        return entries
 
-    def _list(self, path: str, question: Question, found: Answers) -> bool:
+    def _packages(self, manager: str, text: str):  # type: ignore[no-untyped-def]
+        by_version, release = {}, (self._set_release() or ["?"])[0]  # type: ignore[var-annotated]
+        for name, version in sorted(packages_in(manager, text).items()):
+            if not re.match(r"linux-\w+-(unsigned-)?\d", name) or release in name:
+                by_version.setdefault(self.clean.version(version), []).append(name)
+        said = "; ".join(f"{version}: {' '.join(names)}" for version, names in by_version.items())
+        return [("line", f"By {'dpkg-query' if manager == 'dpkg' else manager}: {said}", "")] if text.strip() else []
+
+    def _list(self, path: str, question: Question, found: Found):  # type: ignore[no-untyped-def]
         names = self.door.listdir(path)
-        if not names and not self._known(path):
-            return False
-        if names or self.door.exists(path):
-            keep = "|".join(map(re.escape, self._set_gpu())) or "$^" if question.keep == "{gpu}" else question.keep
-            found.folders[path] = [name for name in names if not keep or kept_name(keep, name)][:200]
-        return True
+        if not names and not self.door.exists(path):
+            return [] if self.door.knows(path) else None
+        keep = "|".join(map(re.escape, self._set_gpu())) or "$^" if question.keep == "{gpu}" else question.keep
+        return [("list", path, [self.clean.line(name) for name in names if kept_name(keep, name) and " " not in name][:200])]
 
-    def _link(self, path: str, question: Question, found: Answers) -> bool:
+    def _link(self, path: str, question: Question, found: Found):  # type: ignore[no-untyped-def]
         target = self.door.readlink(path)
-        if target is not None:
-            found.links[path] = target
-        return target is not None or self._known(path)
+        return [("item", path, f"->{self.clean.line(target)}")] if target is not None else [] if self._known(path) else None
 
-    def _there(self, path: str, question: Question, found: Answers) -> bool:
-        if self.door.exists(path):
-            if question.keep != "never":
-                found.there.append(path)
-            return True
-        return bool(self.door.knows(path))
+    def _there(self, path: str, question: Question, found: Found):  # type: ignore[no-untyped-def]
+        return [("item", path, "")] if self.door.exists(path) else [] if self.door.knows(path) else None
 
-    def _node(self, path: str, question: Question, found: Answers) -> bool:
+    def _node(self, path: str, question: Question, found: Found):  # type: ignore[no-untyped-def]
         if not self.door.exists(path):
-            return bool(self.door.knows(path))
-        mode = self.door.mode(path)
-        told = (mode.mode, mode.owner, mode.group, mode.uid, mode.gid) if mode is not None else ("", "", "", None, None)
-        found.nodes[path] = (*told, self.door.may_open(path))
-        return True
+            return [] if self.door.knows(path) else None
+        mode, opens = self.door.mode(path), {True: "open", False: "closed"}.get(self.door.may_open(path), "?")
+        told = "? ?:? ?:?"
+        if mode is not None:
+            owners = ":".join(self.clean.line(name) or "?" for name in (mode.owner, mode.group))
+            told = f"{mode.mode} {owners} {':'.join('?' if each is None else str(each) for each in (mode.uid, mode.gid))}"
+        return [("item", path, f"[{told} {opens}]")]
 
-    def _run(self, question: Question, found: Answers) -> None:
+    def _run(self, question: Question, found: Found) -> None:
         unknown = False
         for argv in question.commands:
-            if "{" in argv[-1] and argv[0] == "ldd":
-                there = [path for path in self.paths(argv[-1])[0] if self.door.exists(path)]
-                argv = (*argv[:-1], *there[:1]) if there else ()
-            if not argv or ("ollama" in argv[-1] and argv[0] != "ollama" and not any(path.endswith("/ollama") for path in self.answers.there)):
+            if argv[0] == "ldd":
+                argv = (*argv[:1], *[path for path in self.paths(argv[1])[0] if self.door.exists(path)][:1])
+            if argv == ("ldd",) or ("ollama" in question.where and argv[0] != "ollama" and not self._has("ollama")):
                 continue
             said = self.door.run(argv, timeout=min(question.seconds, max(0.2, self.clock.left())))
-            if said.missing:
-                found.missing.append(argv[0])
-                continue
-            if said.not_recorded:
-                unknown = True
-                continue
-            if argv[0] in ("dpkg-query", "rpm", "pacman"):
-                listed = packages_in(argv[0], said.stdout)
-                if said.stdout.strip() and said.rc == 0:
-                    found.packages = ((argv[0],), listed)
+            if said.missing or said.not_recorded:
+                found.missing += [argv[0]] if said.missing else []
+                unknown = unknown or not said.missing
+            elif argv[0] in ("dpkg-query", "rpm", "pacman"):
+                if said.rc == 0 and said.stdout.strip():
+                    found.entries += [(question.group, *entry) for entry in self._packages(argv[0], said.stdout)]
                     return
-                continue
-            told = {"rc": said.rc, "signal": said.signal, "timed_out": said.timed_out}
-            told["stdout"] = kept(question.keep, said.stdout) if question.keep not in ("", "never") else said.stdout[:6000]
-            told["stderr"] = "\n".join(line for line in said.stderr.splitlines() if line.strip())[:600]
-            found.commands[argv] = told
-            found.group_of[argv] = question.group
-            if (said.rc == 0 and (said.stdout.strip() or len(question.commands) == 1)) or said.timed_out:
-                return
-        if unknown and not found.commands:
+            else:
+                ended = "no end" if said.timed_out else f"signal {said.signal}" if said.signal is not None else f"exit {said.rc}"
+                name = next((name for name, words in COMMANDS.items() if tuple(words) == argv), "")
+                name = name or shlex.join(argv if argv[0] != "ldd" else map(self.clean.line, argv))
+                lines = [*self.clean.lines(kept(question.keep, said.stdout)).splitlines()]
+                lines += [f"! {self.clean.line(line)}" for line in said.stderr[:600].splitlines() if line.strip()]
+                found.entries.append((question.group, "command", f"$ {name}" + (f" ({ended})" if said.rc else "") , lines))
+                if said.timed_out or (said.rc == 0 and (said.stdout.strip() or len(question.commands) == 1)):
+                    return
+        if unknown and not found.entries:
             found.unasked.append(question.number)
 
+    def _has(self, program: str) -> bool:
+        return any(form == "item" and place.endswith(f"/{program}") for _, form, place, _ in self.found.entries)
+
+
+def _plain_path(path: str) -> str:
+    path = posixpath.normpath(path)
+    return path[1:] if re.match(r"^/[A-Za-z]:", path) else path
 
 
 def braces(text: str) -> list:  # type: ignore[type-arg]
@@ -323,3 +289,8 @@ def braces(text: str) -> list:  # type: ignore[type-arg]
     if found is None:
         return [] if "\0" in text else [text]
     return [whole for word in found[1].split(",") for whole in braces(text[: found.start()] + word + text[found.end() :])]
+
+
+def content(text: str) -> str:
+    """A file's content in one word, quoted where it has to be."""
+    return text if _PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=False)

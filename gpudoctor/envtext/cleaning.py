@@ -37,13 +37,14 @@ class Cleaner:
         self._hosts = {part.lower() for host in hosts for part in (host, *host.split(".")) if len(part) > 2 and part != "localhost"}
         self._places = sorted(((place, name) for place, name in places if len(place) > 1), key=lambda each: -len(each[0]))
 
-    def text(self, text: str) -> str:
-        """Words for people: each line cleaned, and no longer than a screen shows."""
-        return "\n".join(self.line(line[:1500]) for line in text.splitlines())
+    def lines(self, text: str) -> str:
+        """Each line cleaned; JSON as JSON."""
+        return "\n".join(self._json(line) if line[:1] in ("{", "[") else self.line(line[:6000]) for line in text.splitlines())
 
-    def line(self, line: str) -> str:
+    def line(self, line: str, only: str = "") -> str:
+        """`only`: of the places this one alone is written by its name."""
         for place, name in self._places:
-            line = re.sub(re.escape(place) + r"(?![\w.-])", lambda _, name=name: name, line)
+            line = line if only not in ("", name) else re.sub(re.escape(place) + r"(?![\w.-])", lambda _, name=name: name, line)
         line = _SECRET.sub(r"\1" + HIDDEN, _BEARER.sub(HIDDEN, line))
         kept, end = [], 0
         for found in re.finditer(f"({_ADDRESS.pattern})|({_URL.pattern})|({_NUMBERS.pattern})", line):
@@ -52,21 +53,18 @@ class Cleaner:
         whole = "".join([*kept, self._pieces(line[end:])])
         return "".join(letter if letter.isprintable() or letter == "\t" else "?" for letter in re.sub(r"\*(?:[ ,]+\*)+", HIDDEN, whole))
 
-    def path(self, path: str) -> str:
-        return self.line(path)
-
     def value(self, value):  # type: ignore[no-untyped-def]
         """The same of anything that JSON can hold; numbers of a machine stay."""
         if isinstance(value, str):
-            return self.text(value)
+            return "\n".join(map(self.line, value.split("\n")))
         if isinstance(value, (list, tuple)):
             return [self.value(item) for item in value]
         if isinstance(value, dict):
             return {str(key): self.value(item) for key, item in value.items()}
         return value if isinstance(value, (bool, int, float)) or value is None else HIDDEN
 
-    def json(self, text: str) -> str:
-        """JSON with clean values; its keys are those that the table asks for."""
+    def _json(self, text: str) -> str:
+        """With clean values; the keys are those that the table asks for."""
         try:
             return json.dumps(self.value(json.loads(text)), ensure_ascii=False)
         except ValueError:
@@ -74,9 +72,8 @@ class Cleaner:
 
     def version(self, text: str) -> str:
         """A version, which may look like the address of a machine."""
-        public, _, local = text.partition("+")
-        plain = re.fullmatch(r"[vV]?\d[\w.!-]{0,30}", public) and all(len(word) < 5 or known(word) for word in re.findall("[A-Za-z]+", public))
-        return (public if plain else HIDDEN) + (f"+{self.line(local)}" if local else "")
+        plain = re.fullmatch(r"[vV]?\d[\w.!:~+-]{0,50}", text)
+        return text if plain and all(len(word) < 5 or known(word) for word in re.findall("[A-Za-z]+", text)) else HIDDEN
 
     def _pieces(self, text: str) -> str:
         return _PIECE.sub(lambda found: self._piece(found[0]), text)

@@ -80,9 +80,9 @@ because become beegfs been before begin beignet being belong below bench benchma
 bgid bgpu bguc bhuc bias bidirectional bigdl billions bin binaries binary binfmt bios biris bit bitaccess bitindexmath bitsandbytes
 bjetson bkfd black blacklist blackwell blas ble blob block blockwise blue bluefin bmodule bnomodeset bnot bnxt board bochs bool boolean
 boom boost boot bootrom bootstrap bootstrapping both bound boxes bpip bprocessor brake branch brand breaks bring broadcast broadcom
-broadwell broken brought broxton bsize bsod buffer bufferindex bug build buildhip buildkit buildnumber built builtin bumblebee bundle bus
-busbw busy but bvirtualenv bwd bxe bxid bxpu byte cables cache cachyos cadam caffe call calloc cam came can cancelled candidate cann
-cannot canonicalize canuse cap capabilities capability capable capacity caption capture capturing card cargo carriage carries cast cat
+broadwell broken brought broxton bsize bsod buffer bufferindex bug build buildhip buildkit buildnumber built builtin bundle bus busbw busy
+but bvirtualenv bwd bxe bxid bxpu byte cables cache cachyos cadam caffe call calloc cam came can cancelled candidate cann cannot
+canonicalize canuse cap capabilities capability capable capacity caption capture capturing card cargo carriage carries cast cat
 catastrophic caught causal cause ccl ccs cdequantize cdi cdna ceiling celeron cell celsius center centos centre ceph certified cezanne cff
 cfg cfs cget cgroup change changing channel character check checkout checkpoint checksum cherryview child chip chlo choose chosen chunk
 cicc cifs ciminstance circular city claimed clang clash class clblast clc clcreate cldnn clean clenqueue clfinish clhpp cli client clinfo
@@ -119,14 +119,14 @@ excepted exception exclamation exclude exclusive exe exec execbuffer executable 
 exitcode exllama exllamav expandable expanded expected expecting expects experimental expiration expired expkeysig explain explicit export
 ext extend extension external extra extraction extramodules extremely fabric fabricmanager facefusion fact factor factory factoryconfig
 fail failure fallback fallen falling fallocate falls false family fast fastembed fata fatal fault fbgemm fcl fdf feature fedora
-fedoraproject fell fence fermi fetch few ffe fff ffff ffi fglrx field fiftyone fiji file filelock filenames filesystem fill filter
-finalize find fine finish firmware first fit fitted fitting flag flash flashinfer flathub flatpak flavour flax flex float floor flt
-fluctuates fma fmha fmin folder following fooocus for forbidden forbids force foreach foreign forever forge forget fork form format
-forward found four fpga fraction fragmentation fragmentpath framebuffer framework free freedreno freeze freezing frequency frigate from
-fromarray frontend frontier fsdp fsycl ftrivial fulfil full fully function functional functionality fury fuse fusion fwd gallium garbage
-garbled garuda gather gaudi gaussian gbs gcc gcda gcipuinfo gcn gcnarchname gcsfuse gdk gdrdma gdrdrv geforce gelf gem gemini gemm gemv
-gen genai gencode general generate generating generation generator generic genericsearch genuineintel get getarchflags getimageblob
-getinfo getprototype getting gfile gfw gfx gfxhub gfxstream ggml gib gibberish gid git github given gives giving glibc glibcxx global gloo
+fedoraproject fell fence fermi fetch few ffe fff ffff ffi field fiftyone fiji file filelock filenames filesystem fill filter finalize find
+fine finish firmware first fit fitted fitting flag flash flashinfer flathub flatpak flavour flax flex float floor flt fluctuates fma fmha
+fmin folder following fooocus for forbidden forbids force foreach foreign forever forge forget fork form format forward found four fpga
+fraction fragmentation fragmentpath framebuffer framework free freedreno freeze freezing frequency frigate from fromarray frontend
+frontier fsdp fsycl ftrivial fulfil full fully function functional functionality further fury fuse fusion fwd gallium garbage garbled
+garuda gather gaudi gaussian gbs gcc gcda gcipuinfo gcn gcnarchname gcsfuse gdk gdrdma gdrdrv geforce gelf gem gemini gemm gemv gen genai
+gencode general generate generating generation generator generic genericsearch genuineintel get getarchflags getimageblob getinfo
+getprototype getting gfile gfw gfx gfxhub gfxstream ggml gib gibberish gid git github given gives giving glibc glibcxx global gloo
 glusterfs gmm gmmlib gnu goes gogh going gomp gone google got governor gpg gpl gpt gptq gptqmodel gpu gpublascreate gpudevicestub
 gpudirect gpudoctor gpuindexflat gpuislost gpuopencl gpuoptions gpustat gputil grad gradient gradscaler grain granite granted graph
 graphbolt graphcore graphics gre greater green grep grew greyed grid groundingdino group growing grows growth gru grub gsp gsplat
@@ -135,7 +135,7 @@ hardware has hash hashcat hasvk haswell have having hawk hbm hca hcc hda header 
 helps here hibernat hidden hide high highest highvram hint hip hipblas hipblaslt hipcc hipcub hipdriver hiperror hipfft hipinfo hipmemcpy
 hiprtc hipsdk hit hlo hold home homebrew honeykrisp hook hopper host hostbuffer hostengine hostname hot hotfix hottest hours how however
 hpg hpp hpu hsa html http hub hugepage huggingface hung hwdata hyper hypervisor ibv icd icdl ice identifier identifying idle ids idx
-iecore ienetwork iga igc igd igdfcl igdgmm igdlh igdrcl ignore ignoring igpu iigd ijit iled illegal image imagenet imbalance imex img
+iecore ienetwork ifwt iga igc igd igdfcl igdgmm igdlh igdrcl ignore ignoring igpu iigd ijit iled illegal image imagenet imbalance imex img
 immediate immich impacting impi impimporter impl implemented implementer implicit import importerror inaccurate inactive include
 incompatible inconsistent incorrect increase increasing incus indefinite independent index indexerror indicate indices inductor
 inductorerror inet inf inference infiniband infinite info information inforom ini init initial initialize initializer initializing
@@ -162,47 +162,47 @@ locking locks log logging logical login logits logname long longest look lookup 
 lsmod lspci lstdc lstm lsycl lts lucienne lunar lustre lvp lxc lxcfs lxd lze mac macbook machdep machine macos macosx made magic magma
 main maintenance major make maker malformed mali malloc mamba managed management manager mandlists manifest manjaro manually many
 manylinux map mapped mapping mark market marlin mask master mat match math matmul matrix matter max maxbuffersize maximum maxwell may mcdm
-mcount mean meant measured measurement media median mei mem memavailable member meminfo memlock memory memoryerror memorytypes memsize
-memtotal mendocino mes mesa mesaopencl message meta metadata metal metax meteor method metrics mgag mharden mhlo mhz mib micro microk
-microseconds microsoft mid mig migenabled might migraphx min miniconda miniforge minikube minimum minor minute miopen miopenstatus
-misaligned misc misconfigured mismatch missing mit mix mkinitcpio mkl mklroot mlir mlmodel mlp mlx mma mmap mmcv mmdet mmengine mmhub mmio
-mnnvl mnt mobile mode model modeset modified modify modinfo modpost modprobe module mokutil moltenvk monitor monotonic more most mount
-mountinfo move movidius mpi mpl mps mpscore mpsfloattype mpsgraph mpskernel mpsmatrix mpsndarray mrecord msvc mtl much multi multiarray
-multicast multiple multithreaded musa musl musllinux must mxfp nable naive name namespace naming nan nano narrow native natten navi nccl
+mcount mean meant measured measurement median mei mem memavailable member meminfo memlock memory memoryerror memorytypes memsize memtotal
+mendocino mes mesa mesaopencl message meta metadata metal metax meteor method metrics mgag mharden mhlo mhz mib micro microk microseconds
+microsoft mid mig migenabled might migraphx min miniconda miniforge minikube minimum minor minute miopen miopenstatus misaligned misc
+misconfigured mismatch missing mit mix mkinitcpio mkl mklroot mlir mlmodel mlp mlx mma mmap mmcv mmdet mmengine mmhub mmio mnnvl mnt
+mobile mode model modeset modified modify modinfo modpost modprobe module mokutil moltenvk monitor monotonic more most mount mountinfo
+move movidius mpi mpl mps mpscore mpsfloattype mpsgraph mpskernel mpsmatrix mpsndarray mrecord msvc mtl much multi multiarray multicast
+multiple multithreaded musa musl musllinux must mxfp nable naive name namespace naming nan nano narrow native natten navi nccl
 ncclallreduce ncclp ncnn ncs nction ndarray ndle near necessary need neither neo neon nerdctl net network neural neuron never new newest
 next nfs ngen ngl ngraph nightly ninja nixos nncf nnk nnvv nobara node nodevfiles noheader noise noisy nomodeset non none nonetype
 nonsense nonzero noprofile nor norm normal normalised normalvram not note notebook notfound notfounderror nothing notifyevent notsupported
-nounits nouveau nova novram now nowhere nps npu nsreached nuget null nullptr num numa numactl numba number numpy nvcc nvcgo nvcr nvcuda
-nvdiffrast nvdm nvenc nvgpuctrperm nvidia nvidiactl nvidiafb nvitop nvjitlink nvk nvl nvlddmkm nvlink nvlsm nvlt nvmapmemalloc nvmii nvml
-nvmlerror nvopencl nvrm nvrmmeminit nvrtc nvshmem nvsmi nvswitch nvtoolsext nvtop nvvm nvwgf object obtained occupied occupies occurred
-oci ocl ocloc oculink odd off offered offers official offload ofi often old oldest oled ollama omp once one oneapi oneccl onednn onemkl
-ongthread online only onnx onnxruntime oom oomkilled ooter open opencl openclon opencv opengl openmp opensuse openvino operand operating
-operation operator opkernel opnamespace opposite ops opset opt optimization optimizer optimum optimus option opx orca orch order ordinal
-org origin originates orin ort ortmodule oserror osrelease ostree osx other otherwise ound our out outdated outofmemory output outside
-over overflow overhead overheating overheats overlapped overlay overlayfs override overriding overwrite overwritten own ownership pace
-pack package packaging pacman paddle page pager paging pairs panfrost panic panicked panther panvk parallel parameter params paravirtual
-parity parse parsing part partially participants partition partner pascal pass passthrough past patched path pathfinder pattern paused
-payload pci pciback pcie pcode pdm peak peer peermem peft pending pentium pep per percent perf perform performance period perl permission
-permitted persistence pfncreate phase phoenix physical picasso pick pickle picture pid pidfd piece pin pinned pip pipe pipeline pipelining
-pipenv pjrt pkcs pkg pkgutil place placeholder placement plaidml plan platform please plicit plugdev pluggable plugin plus pmap pmu
-pnpdeviceid pocl pod podman poetry point pointnet poison polaris policy ponte pool poor pop popart popc popdist popef popen poplar poprun
-popsdk poptorch popxl port portable posix possible possibly post power powersave powershell powervr ppc pre preallocates prebuilt precise
-precision precondition prediction prefix preload prepack prepare preparing present pretends pretty previous prime primitive prints prior
-private privateuse privateuseone privilege pro probability probe problem proc procedure process processor prochot produced produces
-product productname profile profiler profiling prog program progress prohibited project prompt properly properties property proprietary
-props protection protobuf protocol proton provide provider providing proxmox psp pstate psu pth pthread pti ptss ptx ptxas pubkey public
-published pull pure purpose put pve pwd pybind pybuilt pycharm pyd pyenv pyg pyhave pynvml pyopencl pyopenvino pypi pypoetry pyproject
-pypy python pythonhome pythonpath pytorch pyvenv pywrap pyxis qattn qbits qcm qcom qemu qnn quad quadro qualcomm quantization quantize
-quarantin query queryformat question queue queuec quot quota radeon radeonsi radv ram ran random range rank raphael raptor raspberry
-raspbian raspi rasterization rather ratio ratl raven raw ray rbln rccl rcs rdering rdevice rdma rdna reachable reached reaches read
-readable readme readonly ready real reason rebar reboot rebuilds rebuilt receiv recent recipe recogni recognition recognized recommended
-recommends recompile reconnecting record recover recoverable recovery recurrent recv redist reduce reduction reference refresh refus reg
-regex region register registration registry regression reinstall reject related release relevant relied reload rem remain remap remapped
-remapper remapping rembrandt remedy remnode remote remov remove render rendezvous renoir repeated repeating replace replicas replicated
-replication repo report repository reproduce reproducible request require requirement reservations reserve reset resetrequired resetting
-resident resizable resize resolution resolve resolver resource respect respond response rest restart restore restricted result resum
-resume resv ret retarget retired retirement retracing retrieve retry return reverse rhel ridge right ring rip riscv riser risky rke rma
-rminitadapter rnn roc rocblas rocblaslt roce rock rockchip rocket rocky rocm rocminfo rocprim rocr rocwmma rom roofline room roop root
+nounits nouveau nova novram now nowhere nps npu nsreached nstatus nuget null nullptr num numa numactl numba number numpy nvcc nvcgo nvcr
+nvcuda nvdiffrast nvdm nvenc nvgpuctrperm nvidia nvidiactl nvidiafb nvitop nvjitlink nvk nvl nvlddmkm nvlink nvlsm nvlt nvmapmemalloc
+nvmii nvml nvmlerror nvopencl nvrm nvrmmeminit nvrtc nvshmem nvsmi nvswitch nvtoolsext nvtop nvvm nvwgf object obtained occupied occupies
+occurred oci ocl ocloc oculink odd off offered offers official offload ofi often old oldest oled ollama omp once one oneapi oneccl onednn
+onemkl ongthread online only onnx onnxruntime oom oomkilled ooter open opencl openclon opencv opengl openmp opensuse openvino operand
+operating operation operator opkernel opnamespace opposite ops opset opt optimization optimizer optimum optimus option opx orca orch order
+ordinal org origin originates orin ort ortmodule oserror osrelease ostree osx other otherwise ound our out outdated outofmemory output
+outside over overflow overhead overheating overheats overlapped overlay overlayfs override overriding overwrite overwritten own ownership
+pace pack package packaging pacman paddle page pager paging pairs panfrost panic panicked panther panvk parallel parameter params
+paravirtual parity parse parsing part partially participants partition partner pascal pass passthrough past patched path pathfinder
+pattern paused payload pci pciback pcie pcode pdm peak peer peermem peft pending pentium pep per percent perf perform performance period
+perl permission permitted persistence pfncreate phase phoenix physical picasso pick pickle picture pid pidfd piece pin pinned pip pipe
+pipeline pipelining pipenv pjrt pkcs pkg pkgutil place placeholder placement plaidml plan platform please plicit plugdev pluggable plugin
+plus pmap pmu pnpdeviceid pocl pod podman poetry point pointnet poison polaris policy ponte pool poor pop popart popc popdist popef popen
+poplar poprun popsdk poptorch popxl port portable posix possible possibly post power powersave powershell powervr ppc pre preallocates
+prebuilt precise precision precondition prediction prefix preload prepack prepare preparing present pretends pretty previous prime
+primitive prints prior private privateuse privateuseone privilege pro probability probe problem proc procedure process processor prochot
+produced produces product productname profile profiler profiling prog program progress prohibited project prompt properly properties
+property proprietary props protection protobuf protocol proton provide provider providing proxmox psp pstate psu pth pthread pti ptss ptx
+ptxas pubkey public published pull pure purpose put pve pwd pybind pybuilt pycharm pyd pyenv pyg pyhave pynvml pyopencl pyopenvino pypi
+pypoetry pyproject pypy python pythonhome pythonpath pytorch pyvenv pywrap pyxis qattn qbits qcm qcom qemu qnn quad quadro qualcomm
+quantization quantize quarantin query queryformat questions queue queuec quot quota radeon radeonsi radv ram ran random range rank raphael
+raptor raspberry raspbian raspi rasterization rather ratio ratl raven raw ray rbln rccl rcs rdering rdevice rdma rdna reachable reached
+reaches read readable readme readonly ready real reason rebar reboot rebuilds rebuilt receiv recent recipe recogni recognition recognized
+recommended recommends recompile reconnecting record recover recoverable recovery recurrent recv redist reduce reduction reference refresh
+refus reg regex region register registration registry regression reinstall reject related release relevant relied reload rem remain remap
+remapped remapper remapping rembrandt remedy remnode remote remov remove render rendezvous renoir repeated repeating replace replicas
+replicated replication repo report repository reproduce reproducible request require requirement reservations reserve reset resetrequired
+resetting resident resizable resize resolution resolve resolver resource respect respond response rest restart restore restricted result
+resum resume resv ret retarget retired retirement retracing retrieve retry return reverse rhel ridge right ring rip riscv riser risky rke
+rma rminitadapter rnn roc rocblas rocblaslt roce rock rockchip rocket rocky rocm rocminfo rocprim rocr rocwmma rom roofline room roop root
 rootless ror rosetta route routine row rpc rpi rpm rror rsqrt rsqrtf rss rtcore rtsafe rtx ruamel rubbish rule run runc runner running
 runtime runtimeclass runtimeerror rusticl rusticlopencl ryzen safetensors sage sageattention sageattn said salloc same sandbox
 sandboxutils satisfies satisfy saves say sbatch sbin scalar scale scaling scan scanned scatter sched scheduler schedutil scope scores
@@ -215,34 +215,34 @@ site sits size skip skipped skipping skylake slangpy sleep sles slice slicing sl
 smu snapdragon snd sock socket soft softmax softpipe software solution solve solving some something soname sos source southern space spark
 sparse sparsemps spawn spc spconv spdisplays spec specific specification specified specifier specify speed speedup sphinxcontrib spir
 spirv spline split spoke sppci spread spyder spyre sqlite sram src srcmmalayout srun sse sshfs ssm stable stablehlo stack stage stale
-stall stamped stand standard start startup stat state static statistics status stays std stdc stderr stdout steam step stick still stl
-stop stopped stopping storage storagebuffer stored str strategy stream strict stride strix stub stuck studio sub subgroup subgroupsize
-sublibrary subprocess subsequent subset subsystem succeeded success successful such sudden sudo suitable suite suits summary sums super
-supergfxctl supplied support sure survey survivability suse suspend sve swap swapfree swapped swaptotal swiftshader swiotlb switched
-switches sxid sxm sycl symbol symbolic sympy sync syncbn sys sysctl sysdeps sysmem system systemctl systemroot table tag tagged taichi
-taint take taken tar target task tbb tbbroot tcc tcmalloc tcmlib tcpstore tdr tedondevice tegra temp temperature template temporarily
-temporary ten tensile tensor tensorflow tensorrt terminal terminated termination tesla test text tfdml tfds tflop tgp than that thc
-thcatomics thcgeneral thcnumerics thcstate the their them then there thermal these they things third this thnn thor those though thread
-three threshold throttle throttling through throughput throw thunderbolt tiger tile time timedout timeout tinycudann titan title tivity
-tls tmp today together token tokenizer told toml tonga too took tool toolbox toolbx toolchain toolkit toolset top topo topology torch
-torchao torchaudio torchcodec torchinductor torchrun torchsparse torchvision torvalds total tpu trace tracemodel train traits transfer
-transformer translated translation transport trap tree triang tried triggered triggers triton tritonmissing trojan trt trtexec true
-truncated trusted try ttm tumbleweed tuples turing turnip turns tuxedo twice two txt type typing ubuntu udev uhd uid uint uintptr ultra
-ultralytics umad umd umf unable unallocated uname unasked unauthorized unavailable unbalanced unbox uncommitted uncorrect uncorrectable
-undeclared undefined under underflow unexpected unhandled unhealthy unicode unified unimplemented uninitialized uninstall unique unit
-universal unknown unknownerror unleashed unless unlicensed unlikely unlimited unload unmarshal unmet unpack unparsable unreach unreachable
-unrecognised unrecognized unrecoverable unresolvable unresponsive unsatisfiable unsatisfied unscale unseen unset unsigned unsloth
-unspecified unsuccessful unsupported unsure until untolerated unusable unused unwrap update updating upgrad upgrade upper upsample upscayl
-upstream urces uri url usable usage use useipumodel user userprofile userspace using usr usual utc utf util utilisation utiliz utilization
-uuid uvm vae vaedecode val valid validate validation validator value valueerror van var variable variant vbios vcl vcpu vcvarsall vecchio
-vector vega ven vendor vendorid venus venv ver verb verbose verification verified verify version very vescales vfio vglusers vgpu via
-video videodrivers view vii violation vipu virt virtio virtiofs virtual virtualbox virtualenv virtualises virtualiz vis visible vision
-visual vitisai vkqueuesubmit vladmandic vllm vlmpipeline vmid vmrss vmware vnni void volatile volta vpu vpux vram vscode vsec vulkan
-vulkaninfo wait want warn was wasn watchdog watermark watts way wddm weak webgpu webui wedged weight well went were wgpu what whatever
-wheel when where whether which while whiskey whisper whisperx whl who whole whose why width wildcat will win window windowsapps windowsml
-windowspath winerror with within without won words work workerproc workload workspace workstation world would wpr wrapper writable write
-writing wrong wsl wslenv wslinterop www xanmod xavier xccl xconfig xdg xdna xen xeon xff xformers xfrm xgboost xgemm xgemmbatched xid xla
-xml xnack xnnpack xorg xpu xpum xserver xtx yaml yay year yed yes yet yml yolo yolov you your yourself zeinit zel zen zero zes zesdevice
-zesinit zet zink zip zlibwapi zluda znk znver zombie zone zope zorin ztin zypper
+stall stamped stand standard start startup stat state static statistics status stays std stdc steam step stick still stl stop stopped
+stopping storage storagebuffer stored str strategy stream strict stride strix stub stuck studio sub subgroup subgroupsize sublibrary
+subprocess subsequent subset subsystem succeeded success successful such sudden sudo suitable suite suits summary sums super supergfxctl
+supplied support sure survey survivability suse suspend sve swap swapfree swapped swaptotal swiftshader swiotlb switched switches sxid sxm
+sycl symbol symbolic sympy sync syncbn sys sysctl sysdeps sysmem system systemctl systemroot table tag tagged taichi taint take taken tar
+target task tbb tbbroot tcc tcmalloc tcmlib tcpstore tdr tedondevice tegra temp temperature template temporarily temporary ten tensile
+tensor tensorflow tensorrt terminal terminated termination tesla test text tfdml tfds tflop tgp than that thc thcatomics thcgeneral
+thcnumerics thcstate the their them then there thermal these they things third this thnn thor those though thread three threshold throttle
+throttling through throughput throw thunderbolt tiger tile time timedout timeout tinycudann titan title tivity tls tmp today together
+token tokenizer told toml tonga too took tool toolbox toolbx toolchain toolkit toolset top topo topology torch torchao torchaudio
+torchcodec torchinductor torchrun torchsparse torchvision torvalds total tpu trace tracemodel train traits transfer transformer translated
+translation transport trap tree triang tried triggered triggers triton tritonmissing trojan trt trtexec true truncated trusted try ttm
+tumbleweed tuples turing turnip turns tuxedo twice two txt type typing ubuntu udev uhd uid uint uintptr ultra ultralytics umad umd umf
+unable unallocated uname unasked unauthorized unavailable unbalanced unbox uncommitted uncorrect uncorrectable undeclared undefined under
+underflow unexpected unhandled unhealthy unicode unified unimplemented uninitialized uninstall unique unit universal unknown unknownerror
+unleashed unless unlicensed unlikely unlimited unload unmarshal unmet unpack unparsable unreach unreachable unrecognised unrecognized
+unrecoverable unresolvable unresponsive unsatisfiable unsatisfied unscale unseen unset unsigned unsloth unspecified unsuccessful
+unsupported unsure until untolerated unusable unused unwrap update updating upgrad upgrade upper upsample upscayl upstream urces uri url
+usable usage use useipumodel user userprofile userspace using usr usual utc utf util utilisation utiliz utilization uuid uvm vae vaedecode
+val valid validate validation validator value valueerror van var variable variant vbios vcl vcpu vcvarsall vecchio vector vega ven vendor
+vendorid venus venv ver verb verbose verification verified verify version very vescales vfio vglusers vgpu via video videodrivers view vii
+violation vipu virt virtio virtiofs virtual virtualbox virtualenv virtualises vis visible vision visual vitisai vkqueuesubmit vladmandic
+vllm vlmpipeline vmid vmrss vmware vnni void volatile volta vpu vpux vram vscode vsec vulkan vulkaninfo wait want warn was wasn watchdog
+watermark watts way wddm weak webgpu webui wedged weight well went were wgpu what whatever wheel when where whether which while whiskey
+whisper whisperx whl who whole whose why width wildcat will win window windowsapps windowsml windowspath winerror with within without won
+words work workerproc workload workspace workstation world would wpr wrapper writable write writing wrong wsl wslenv wslinterop www xanmod
+xavier xccl xdg xdna xen xeon xff xformers xfrm xgboost xgemm xgemmbatched xid xla xml xnack xnnpack xorg xpu xpum xserver xtx yaml yay
+year yed yes yet yml yolo yolov you your yourself zeinit zel zen zero zes zesdevice zesinit zet zink zip zlibwapi zluda znk znver zombie
+zone zope zorin ztin zypper
 """.split()
 )

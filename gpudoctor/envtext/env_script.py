@@ -6,8 +6,8 @@ import os
 import sys
 import time
 
-from gpudoctor.envtext.asking import TOTAL, Answers, Asker, Clock, guarded
-from gpudoctor.envtext.layout import BEGIN, END, text
+from gpudoctor.envtext.asking import TOTAL, Clock, guarded
+from gpudoctor.envtext.layout import BEGIN, END, asker_of, text
 from gpudoctor.envtext.local_door import FRAMEWORK_SECONDS, LocalDoor
 
 
@@ -16,17 +16,12 @@ def main() -> None:
     began = time.monotonic()
     door, clock = LocalDoor(), Clock(TOTAL - 1.0)
     _, trouble = guarded(3.0, lambda: door.inspect_python(FRAMEWORK_SECONDS))
-    asker = Asker(door, clock)
-    answers, why = guarded(TOTAL - 2.0, asker.ask)
+    asker = asker_of(door, clock)
+    _, why = guarded(TOTAL - 2.0, asker.ask)
     guarded(TOTAL - 2.0 - (time.monotonic() - began), lambda: door.wait(FRAMEWORK_SECONDS + 1.0 - (time.monotonic() - began)))
-    answers = answers if answers is not None else asker.answers
-    for trouble in (why, trouble):
-        if trouble:
-            answers.unasked.append(f"unknown: {trouble}")
-    written, why = guarded(2.0, lambda: text(door, answers))
-    if written is None:
-        written, _ = guarded(1.0, lambda: text(LocalDoor(), Answers()))
-    report = written or f"{BEGIN}\nNot asked: everything (unknown: the text could not be written)\n{END}\n"
+    asker.troubles += [f"unknown: {asker.clean.line(each)}" for each in (trouble, why) if each]
+    written, why = guarded(2.0, lambda: text(asker))
+    report = written or f"{BEGIN}\nunknown: everything ({why})\n{END}\n"
     sys.stdout.flush()
     os.write(1, report.encode("utf-8", "replace"))
     os._exit(0)

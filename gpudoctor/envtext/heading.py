@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import platform
 import re
 import sys
@@ -11,104 +10,86 @@ from gpudoctor.envtext.derived import DISTRIBUTIONS
 
 NONE = "Could not collect"
 PACKAGES_FOLLOW = "Versions of relevant libraries:"
+_QUERY = ("nvidia-smi", "--query-gpu=index,name,uuid,pci.bus_id,driver_version,memory.total,compute_cap", "--format=csv,noheader,nounits")
 
 
-class Heading:
-    """Takes its values from what was answered, so that the text of a recorded machine has one as well."""
-
-    def __init__(self, door, answers, clean) -> None:  # type: ignore[no-untyped-def]
-        self.clean = clean
-        self.door, self.answers, self.python = door, answers, door.python
-        self.frameworks = self.python.get("frameworks") or {}
-        torch = self.frameworks.get("torch")
-        self.torch = torch if isinstance(torch, dict) else {}
-        self.live = getattr(door, "live", True)
-
-    def lines(self):  # type: ignore[no-untyped-def]
-        parts = (*self._torch(), "", *self._system(), "", *self._python(), "", *self._processor(), "")
-        yield from (self.clean.text(line) for line in parts)
-        yield from self._libraries()
-
-    def _output(self, program: str) -> str:
-        """What a recorded command said, by its first word and one that it contains."""
-        found = [said["stdout"] for argv, said in self.answers.commands.items() if " ".join(argv).startswith(program)]
-        return found[0] if found else ""
-
-    def _first(self, argv: tuple, pattern: str) -> str:  # type: ignore[type-arg]
-        said = self.door.run(argv, timeout=2.0) if self.live else None
-        found = re.search(pattern, said.stdout) if said is not None and said.rc == 0 else None
-        return found[1].strip() if found else NONE
-
-    def _torch(self):  # type: ignore[no-untyped-def]
-        config = self.torch.get("config") or {}
-        version = self.torch.get("version") or (self.python.get("distributions") or {}).get("torch")
-        yield f"PyTorch version: {version or 'N/A'}"
-        yield f"Is debug build: {config.get('debug', NONE) if version else 'N/A'}"
-        yield f"CUDA used to build PyTorch: {config.get('cuda') or 'None' if version else 'N/A'}"
-        yield f"ROCM used to build PyTorch: {config.get('hip') or 'N/A' if version else 'N/A'}"
-
-    def _system(self):  # type: ignore[no-untyped-def]
-        uname = self._output("uname")
-        machine = platform.machine() if self.live else uname.split()[-2] if len(uname.split()) > 2 else ""
-        name = re.search(r'PRETTY_NAME="?([^"\n]+)', self.answers.files.get("/etc/os-release", ""))
-        other = re.search(r'"Caption": "([^"]+)', self._output("powershell"))
-        product = " ".join(re.findall(r"Product(?:Name|Version):\s+(\S+)", self._output("sw_vers")))
-        yield f"OS: {name[1] if name else other[1] if other else product or NONE}" + (f" ({machine})" if machine else "")
-        yield f"GCC version: {self._first(('gcc', '--version'), 'gcc (.*)')}"
-        yield f"Clang version: {self._first(('clang', '--version'), 'clang version (.*)')}"
-        yield f"CMake version: {self._first(('cmake', '--version'), 'cmake (.*)')}"
-        yield f"Libc version: {'-'.join(platform.libc_ver()) if self.live and self.door.platform == 'linux' else 'N/A'}"
-
-    def _python(self):  # type: ignore[no-untyped-def]
-        bits = f" ({sys.maxsize.bit_length() + 1}-bit runtime)" if self.live else ""
-        yield f"Python version: {self.python.get('version') or NONE}{bits}"
-        release = self.answers.files.get("/proc/sys/kernel/osrelease", "").strip()
-        yield f"Python platform: {platform.platform() if self.live else f'Linux-{release}' if release else NONE}"
-        yield f"Is CUDA available: {self._available('cuda')}"
-        release = re.search(r"release (\d[\d.]*)", self._output("nvcc") or self._output("/usr/local/cuda/bin/nvcc"))  # type: ignore[assignment]
-        yield f"CUDA runtime version: {release[1] if release else NONE}"
-        yield f"CUDA_MODULE_LOADING set to: {self.door.env('CUDA_MODULE_LOADING') or 'N/A'}"
-        query = [row.split(", ") for row in self._output("nvidia-smi --query-gpu").splitlines() if row.count(", ") > 5]
-        names = [f"GPU {row[0]}: {row[1]}" for row in query]
-        yield "GPU models and configuration: " + ("\n".join(["", *names]) if len(names) > 1 else "".join(names) or NONE)
-        driver = re.search(r"Module\s+(\d[\d.]+)", self.answers.files.get("/proc/driver/nvidia/version", ""))
-        yield f"Nvidia driver version: {query[0][-3] if query else driver[1] if driver else NONE}"
-        cudnn = (self.python.get("distributions") or {}).get("nvidia-cudnn-cu12") or (self.python.get("distributions") or {}).get("nvidia-cudnn-cu13")
-        yield f"cuDNN version: {cudnn or NONE}"
-        yield f"Is XPU available: {self._available('xpu')}"
-        yield f"HIP runtime version: {(self.torch.get('config') or {}).get('hip') or 'N/A'}"
-        yield "MIOpen runtime version: N/A"
-        yield f"Is XNNPACK available: {NONE}"
-
-    def _available(self, kind: str) -> str:
-        devices = self.torch.get("devices")
-        if not isinstance(devices, list):
-            return NONE if self.torch or "torch" in (self.python.get("distributions") or {}) else "N/A"
-        return str(any(str(each.get("id")).startswith(kind) for each in devices if isinstance(each, dict)))
-
-    def _processor(self):  # type: ignore[no-untyped-def]
-        model = re.search(r"model name\s*: (.*)", self.answers.files.get("/proc/cpuinfo", ""))
-        memory = re.search(r"MemTotal:\s+(\d+)", self.answers.files.get("/proc/meminfo", ""))
-        yield "CPU:"
-        yield f"Model name: {model[1] if model else self._output('sysctl -n machdep.cpu.brand_string').strip() or NONE}"
-        yield f"Memory: {int(memory[1]) / (1 << 20):.1f} GiB" if memory else f"Memory: {NONE}"
-
-    def _libraries(self):  # type: ignore[no-untyped-def]
-        yield PACKAGES_FOLLOW
-        listed = self.python.get("distributions")
-        if listed is None:
-            yield f"[pip3] {NONE}"
-        for name, entry in sorted((listed or {}).items()):
-            if DISTRIBUTIONS.match(name):
-                versions = entry if isinstance(entry, list) else [entry]
-                yield from (f"[pip3] {self.clean.line(name)}=={self.clean.version(version_of(version))}" for version in versions)
+def heading(asker):  # type: ignore[no-untyped-def]
+    """Its lines; of a recorded machine as far as it was recorded."""
+    for line in (*_torch(asker.door), *_system(asker), *_devices(asker), *_processor(asker.door)):
+        yield asker.clean.line(line)
+    yield PACKAGES_FOLLOW
+    listed = asker.door.python.get("distributions")
+    if listed is None:
+        yield f"[pip3] {NONE}"
+    for name, entry in sorted((listed or {}).items()):
+        for version in (entry if isinstance(entry, list) else [entry]) if DISTRIBUTIONS.match(name) else ():
+            version = version.get("version") if isinstance(version, dict) else version
+            yield f"[pip3] {asker.clean.line(name)}=={asker.clean.version(str(version))}"
 
 
-def version_of(entry) -> str:  # type: ignore[no-untyped-def]
-    """The version in an entry of python.json."""
-    return str(entry.get("version") if isinstance(entry, dict) else entry)
+def _said(door, argv, pattern: str = r"(?s)(.*)") -> str:  # type: ignore[no-untyped-def]
+    """What a command says, or a file; '' where it says nothing."""
+    found = re.search(pattern, door.read(argv).text if isinstance(argv, str) else door.run(argv, timeout=3.0).stdout)
+    return found[1].strip() if found else ""
 
 
-def compact(value) -> str:  # type: ignore[no-untyped-def]
-    """JSON as one line without what is empty."""
-    return json.dumps(value, ensure_ascii=False)
+def _framework(door):  # type: ignore[no-untyped-def]
+    torch = (door.python.get("frameworks") or {}).get("torch")
+    return torch if isinstance(torch, dict) else {}
+
+
+def _torch(door):  # type: ignore[no-untyped-def]
+    torch = _framework(door)
+    version = torch.get("version") or (door.python.get("distributions") or {}).get("torch")
+    config = torch.get("config") or {}
+    yield f"PyTorch version: {version or 'N/A'}"
+    for label, key, none in (("Is debug build", "debug", NONE), ("CUDA used to build PyTorch", "cuda", "None"), ("ROCM used to build PyTorch", "hip", "N/A")):
+        value = config.get(key)
+        yield f"{label}: {(none if value is None else value) if version else 'N/A'}"
+
+
+def _system(asker):  # type: ignore[no-untyped-def]
+    door, live = asker.door, getattr(asker.door, "live", True)
+    name = _said(door, "/etc/os-release", r'PRETTY_NAME="?([^"\n]+)') or (platform.platform() if live else NONE)
+    yield ""
+    yield f"OS: {name}" + (f" ({platform.machine()})" if live else "")
+    for label, argv, pattern in (("GCC", "gcc", r"(gcc .*)"), ("Clang", "clang", r"clang version (.*)"), ("CMake", "cmake", r"cmake version (.*)")):
+        yield f"{label} version: {live and _said(door, (argv, '--version'), pattern) or NONE}"
+    yield f"Libc version: {'-'.join(platform.libc_ver()) if live else 'N/A'}"
+    yield ""
+    yield f"Python version: {door.python.get('version') or NONE}" + (f" ({sys.maxsize.bit_length() + 1}-bit runtime)" if live else "")
+    yield f"Python platform: {platform.platform() if live else _said(door, '/proc/sys/kernel/osrelease') or NONE}"
+
+
+def _devices(asker):  # type: ignore[no-untyped-def]
+    door = asker.door
+    torch, installed = _framework(door), door.python.get("distributions") or {}
+    ids = [str(each.get("id")) for each in torch.get("devices") or () if isinstance(each, dict)]
+    known = isinstance(torch.get("devices"), list)
+    available = {kind: str(any(each.startswith(kind) for each in ids)) if known else NONE for kind in ("cuda", "xpu")}
+    rows = [row.split(", ") for row in door.run(_QUERY, timeout=8.0).stdout.splitlines() if row.count(", ") > 5]
+    names = [f"GPU {row[0]}: {row[1]}" for row in rows]
+    for path in () if names else [f"/sys/bus/pci/devices/{address}" for address in asker.paths("{gpu}")[0]]:
+        ids = [_said(door, f"/sys/bus/pci/devices{path}/{name}")[2:] for name in ("vendor", "device")]
+        driver = (door.readlink(f"{path}/driver") or "none").rpartition("/")[2]
+        names += [f"PCI {ids[0]}:{ids[1]}, driver {driver}"] if ids[0] else []
+    cudnn = next((installed[name] for name in installed if name.startswith("nvidia-cudnn-cu")), NONE)
+    yield f"Is CUDA available: {available['cuda']}"
+    yield f"CUDA runtime version: {_said(door, ('nvcc', '--version'), r'release ([0-9.]+)') or NONE}"
+    yield f"CUDA_MODULE_LOADING set to: {door.env('CUDA_MODULE_LOADING') or 'N/A'}"
+    yield "GPU models and configuration: " + ("" if len(names) > 1 else "".join(names) or NONE)
+    yield from names if len(names) > 1 else ()
+    yield f"Nvidia driver version: {rows[0][-3] if rows else _said(door, '/proc/driver/nvidia/version', r'Module +([0-9.]+)') or NONE}"
+    yield f"cuDNN version: {cudnn}"
+    yield f"Is XPU available: {available['xpu']}"
+    yield f"HIP runtime version: {(torch.get('config') or {}).get('hip') or 'N/A'}"
+    yield "MIOpen runtime version: N/A"
+    yield f"Is XNNPACK available: {NONE}"
+    yield ""
+
+
+def _processor(door):  # type: ignore[no-untyped-def]
+    yield "CPU:"
+    yield f"Model name: {_said(door, '/proc/cpuinfo', 'model name.*: (.*)') or NONE}"
+    yield f"Memory: {_said(door, '/proc/meminfo', r'MemTotal: +([0-9]+ kB)') or NONE}"
+    yield ""

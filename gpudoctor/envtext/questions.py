@@ -39,7 +39,7 @@ list /dev/dri :: ^(card|renderD|by-path)
 node /dev/dri/{card*,renderD*}
 link /dev/dri/by-path/*
 there /dev/accel/accel0
-run 3 id :: groups
+run 3 id
 read /etc/group :: ^(video|render|docker|sgx|kvm|plugdev|ipu|poplar|nvidia\w*|vglusers|rocm|kfd):
 read /proc/driver/nvidia/gpus/*/information :: ^Device Minor
 list /sys/class/kfd/kfd/topology/nodes
@@ -174,13 +174,12 @@ there {/usr/local/bin,/usr/bin,/bin,/opt/homebrew/bin,/home/linuxbrew/.linuxbrew
 run 4 ollama --version
 run 4 @ollama-show
 run 5 @ollama-log
-run 3 id ollama :: groups
+run 3 id ollama
 read {/etc,/run,/usr/lib,/lib}/systemd/system/ollama.service :: ^(\[|(User|Group|SupplementaryGroups|DynamicUser|PrivateDevices|Device\w+|Environment)=)
 list {/usr/local,/usr}/lib/ollama
 list {/usr/local,/usr}/lib/ollama/{cuda*,rocm*,vulkan*,runners} :: ggml|^(cuda|rocm|vulkan)
 list {/usr/local,/usr}/lib/ollama/rocm*/rocblas/library :: ^TensileLibrary_lazy_gfx
 list {path} :: ^libggml
-list {path}/../lib :: ^libggml
 run 6 llama-server --list-devices || llama-cli --list-devices || llama-bench --list-devices
 run 4 llama-server --version || llama-cli --version || llama-bench --version
 run 4 ldd {path}/libggml-cuda.so

@@ -154,11 +154,11 @@ def environment_text(entries: Mapping[str, bytes], limit: int) -> str:
     """The recorded machine as gpudoctor-env.py writes it, at most `limit` bytes; empty without a recording."""
     if not entries:
         return ""
-    from gpudoctor.envtext.asking import Asker, Clock
-    from gpudoctor.envtext.layout import text
+    from gpudoctor.envtext.asking import Clock
+    from gpudoctor.envtext.layout import asker_of, text
 
     door = RecordedDoor(MemoryStore("the redacted recording", dict(entries), {}), budget=30.0)
-    return text(door, Asker(door, Clock()).ask(), limit)
+    return text(asker_of(door, Clock(30.0)).ask(), limit)
 
 
 class RecordedDoor(RecordedHost):
