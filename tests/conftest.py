@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 
 import pytest
 from hypothesis import settings
@@ -20,8 +21,14 @@ settings.load_profile("patient")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The compiled catalogue of a test run lies in the checkout: else each child with a home of its own compiles all checks again."""
+    """What every child process of a test finds: the cache of the checkout, and Ctrl-C as a terminal gives it.
+
+    Without the cache each child with a home of its own would compile all checks again. A shell that runs the tests in the background has
+    them ignore Ctrl-C, and whoever they start would inherit that.
+    """
     os.environ["XDG_CACHE_HOME"] = str(config.rootpath / ".pytest_cache" / "home")
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -163,6 +163,7 @@ def main() -> int:
         parser.error(f"-o {given.output}: this folder is not empty; give another one")
     folder.mkdir(parents=True, exist_ok=True)
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "ON_DEVICE": given.device, "ON_DEVICE_PYTHON": python}
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has what it runs in the background ignore it, and so would each step
     planned, end = steps(python, given.device, given.small, target), time.monotonic() + given.minutes * 60
     if given.only:
         planned = [step for step in planned if step.name in given.only.split(",")]

@@ -13,7 +13,8 @@ from packaging.version import Version
 from gpudoctor.audit.judging import AuditTarget, admits, pinned
 from gpudoctor.audit.packages import fate, row_of
 from gpudoctor.facts.derive._tables import table
-from gpudoctor.facts.derive.python_mix import FAMILIES, PARTNERS, fits, flavour, numbers, torch_row
+from gpudoctor.facts.derive._versions import numbers
+from gpudoctor.facts.derive.python_mix import FAMILIES, PARTNERS, fits, flavour, torch_row
 from gpudoctor.model.audit import BACKENDS, AskedPackage, Judged
 
 _SOURCE = "https://github.com/pytorch/vision#installation"

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
+from gpudoctor.benchmark.llama_devices import llama_targets
+from gpudoctor.benchmark.measurement_target import MeasurementTarget as MeasurementTarget
 from gpudoctor.facts.probes.frameworks import refused
 from gpudoctor.knowledge.stack_names import device_of, suggestion
 from gpudoctor.model.facts import Facts, Known, Unknown
@@ -16,7 +17,7 @@ from gpudoctor.system.framework_child import one_line
 
 FORMS = (
     "cpu", "cuda:0", "xpu:0", "mps", "ocl:0", "dml:0", "ipu:0", "opencl:0.0", "openvino:GPU.0", "ort:CUDAExecutionProvider", "tf:GPU:0",
-    "jax:gpu:0",
+    "jax:gpu:0", "llama:0",
 )  # fmt: skip
 PREFIXES = tuple(form.partition(":")[0] for form in FORMS)
 _SHAPES = {
@@ -28,6 +29,7 @@ _SHAPES = {
     "ort": r"ort:[A-Za-z]+ExecutionProvider(:[A-Za-z0-9.]+)?",
     "tf": r"tf:[A-Z]+(:\d+)?",
     "jax": r"jax:[A-Za-z]+(:\d+)?",
+    "llama": r"llama(:cpu|:\d+)?",
 }
 ORT_BACKENDS = {
     "CUDAExecutionProvider": "cuda",
@@ -46,24 +48,6 @@ class DeviceError(ValueError):
 
 class BrokenFrameworkError(DeviceError):
     """What was asked for is no mistake: the framework that has the device cannot be imported here."""
-
-
-class MeasurementTarget(Struct, frozen=True, kw_only=True):
-    """One thing to measure on. `device` as --device takes it; `framework` as a worker's request does."""
-
-    framework: str
-    device: str
-    python: str
-    backend: str
-    """cpu, cuda, rocm, xpu, mps, ocl, opencl, directml, ipu, gpu, npu ...: as in published results"""
-    name: str = ""
-    version: str = ""
-    host: bool = False
-    """The device is the processor, whatever the backend: an OpenCL runtime for processors under torch."""
-
-    @property
-    def on_processor(self) -> bool:
-        return self.backend == "cpu" or self.host
 
 
 def canonical(text: str) -> str:
@@ -87,7 +71,12 @@ def targets(facts: Facts, interpreter: str | None = None) -> list[MeasurementTar
     python = "" if refused(facts) else str(facts.value("python.executable") or "")
     found = [
         target
-        for target in (*_torch(facts, python), *_others(facts, python), *_opencl(facts, python or interpreter or ""))
+        for target in (
+            *_torch(facts, python),
+            *_others(facts, python),
+            *_opencl(facts, python or interpreter or ""),
+            *llama_targets(facts, python, interpreter or ""),
+        )
         if target.python
     ]
     return sorted(found, key=lambda target: target.on_processor)

@@ -14,10 +14,13 @@ from typing import Any
 from msgspec import Struct
 
 from gpudoctor.benchmark.references import Costs
+from gpudoctor.system.target_programs import program
 
-FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "target", "workloads")
+FOLDER = program("workloads")
 WORKER = os.path.join(FOLDER, "worker.py")
 WIDTHS = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2}
+LLAMA = ("llama_prefill", "llama_decode")
+"""The model of llama.cpp, which is no network of layers that other frameworks build."""
 _lock = threading.Lock()
 
 
@@ -41,7 +44,11 @@ def step(network: str, task: str, options: Mapping[str, int], dtype: str = "floa
 
 @lru_cache(maxsize=256)
 def _step(network: str, task: str, options: tuple[tuple[str, int], ...], width: int) -> StepCost | None:
-    networks, work_counts = _modules()
+    networks, work_counts, llama_model = _modules()
+    if network in LLAMA:
+        known = dict(options)
+        flop, size = llama_model.work(known.get("tokens", 1), known.get("past", 0), width)
+        return StepCost(float(flop), float(size), int(llama_model.parameters()), 1)
     if network not in networks.NETWORKS:
         return None
     work = work_counts.work(networks.draw(network, **dict(options)), width)
@@ -51,9 +58,9 @@ def _step(network: str, task: str, options: tuple[tuple[str, int], ...], width: 
 
 
 @lru_cache(maxsize=1)
-def _modules() -> tuple[Any, Any]:
+def _modules() -> tuple[Any, Any, Any]:
     with _lock, _on_path():
-        return importlib.import_module("networks"), importlib.import_module("work_counts")
+        return importlib.import_module("networks"), importlib.import_module("work_counts"), importlib.import_module("llama_model")
 
 
 @lru_cache(maxsize=1)

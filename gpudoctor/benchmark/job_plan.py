@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from gpudoctor.benchmark import flop_model
 from gpudoctor.benchmark.devices import MeasurementTarget
-from gpudoctor.benchmark.workload_list import BY_ID, SMALL, TASKS, WORKLOADS, Options, Workload, items_per_step
+from gpudoctor.benchmark.workload_list import BY_ID, OWN, SMALL, TASKS, WORKLOADS, Options, Workload, items_per_step
 from gpudoctor.rules.conditions import did_you_mean
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ ABILITIES = {
     "onnxruntime": ("inference", "micro"),
     "popart": ("inference", "micro"),
     "opencl": ("micro",),
+    "llama-cpp": ("inference",),
+    "llama-bench": ("inference",),
 }
 """Frameworks that do not everything."""
 
@@ -115,8 +117,9 @@ class Job(Struct, frozen=True, kw_only=True):
         options: dict[str, Any] = dict(self.options)
         if self.dataset and self.workload.id == "files":
             options["folder"] = self.dataset
+        program = {"program": self.target.program} if self.target.program else {}
         return {
-            "framework": self.target.framework, "device": self.target.device, "workload": self.workload.name, "task": self.task,
+            **program, "framework": self.target.framework, "device": self.target.device, "workload": self.workload.name, "task": self.task,
             "dtype": self.dtype, "options": options, "optimizer": self.optimizer, "compile": self.compile, "duration": self.duration,
             "warm_up": self.warm_up, "copies": self.copies, "preprocess": self.preprocess, "verify": True, **self.workload.settings,
         }  # fmt: skip
@@ -196,8 +199,12 @@ def _sensible(workload: Workload, target: MeasurementTarget, asked: ValidateOpti
     """What a person did not name is left out where it has no meaning. What several do together is planned elsewhere (teams)."""
     if workload.together or target.framework not in JUDGED_BY.get(workload.id, (target.framework,)):
         return False
+    if workload.frameworks and target.framework not in workload.frameworks:
+        return False
     if workload.id in asked.workloads:
         return True
+    if workload.id not in OWN.get(target.framework, (workload.id,)):
+        return False
     if workload.id == "files":
         return bool(asked.dataset)
     return not (target.on_processor and workload.id in ("host_to_device", "device_to_host"))
@@ -258,7 +265,8 @@ CEILING = 0.5
 """Seconds that the worker of a matrix product on a processor needs for those of other libraries."""
 OPERATORS = 4.0
 """Seconds that their quick set takes."""
-STARTUP = {"torch": 2.5, "ipex": 5.0, "tensorflow": 6.0, "jax": 2.5, "openvino": 1.5, "onnxruntime": 1.0, "opencl": 1.0}
+STARTUP = {"torch": 2.5, "ipex": 5.0, "tensorflow": 6.0, "jax": 2.5, "openvino": 1.5, "onnxruntime": 1.0, "opencl": 1.0, "llama-cpp": 1.0,
+           "llama-bench": 0.5}  # fmt: skip
 """Seconds until a worker of this framework has begun, on an idle machine."""
 USUAL_SPEED = {True: 50e9, False: 5e12}
 """FLOP/s of a processor, of an accelerator: until a matrix product was measured."""

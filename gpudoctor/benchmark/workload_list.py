@@ -13,6 +13,8 @@ CLASSIFIER: Options = {"batch": 16, "height": 224, "width": 224}
 """The conditions of the dlprimitives benchmark: batch 16, 224 x 224."""
 FIRST = 2
 """Places of --quick below it: a small network's inference, which takes least and tells how fast this is, and its training."""
+LLAMA = ("llama-cpp", "llama-bench")
+"""Frameworks that have a language model of their own, and nothing else."""
 SMALL = 6
 """The place of the last of the small measurements."""
 MESSAGES = tuple(1024 * 8**step for step in range(7))
@@ -42,6 +44,8 @@ class Workload(Struct, frozen=True, kw_only=True):
     """More for the worker's request: fine_tuning, own_model."""
     together: bool = False
     """Several processes do it with each other: a collective."""
+    frameworks: tuple[str, ...] = ()
+    """Only these do it; (): those do that have no workloads of their own."""
     quick: Mapping[str, int] = field(default_factory=dict)
     """Place of each task in the order of --quick: the lowest first, those below FIRST before anything else of any framework. A task that
     is not there is measured by --full or by name."""
@@ -126,7 +130,19 @@ WORKLOADS: tuple[Workload, ...] = (
         id="gpt2_decode", title="transformer (GPT-2 small) writing one token after 512", tasks=("inference",), unit="tokens/s",
         options={"batch": 1, "past": 512}, dtypes=("float32", "float16"), quick={"inference": 12},
     ),
+    Workload(
+        id="llama_prefill", title="llama.cpp reading a prompt of 512 tokens: a llama of 76 million random weights", tasks=("inference",),
+        unit="tokens/s", options={"tokens": 512}, processor={"tokens": 128}, dtypes=("float16",), processor_dtype="float16",
+        quick={"inference": 0}, frameworks=LLAMA,
+    ),
+    Workload(
+        id="llama_decode", title="llama.cpp writing one token after 512, the same model", tasks=("inference",), unit="tokens/s",
+        options={"past": 512}, processor={"past": 128}, dtypes=("float16",), processor_dtype="float16", quick={"inference": 1},
+        frameworks=LLAMA,
+    ),
 )  # fmt: skip
+OWN = {name: tuple(each.id for each in WORKLOADS if name in each.frameworks) for name in LLAMA}
+"""What a framework does that has workloads of its own."""
 BY_ID: Mapping[str, Workload] = {each.id: each for each in WORKLOADS}
 
 

@@ -27,8 +27,11 @@ COMMANDS = {
     "show": ("gpudoctor.cli.show:command", "show one check, recipe or stack in full"),
     "lint": ("gpudoctor.cli.lint:command", "for authors: find mistakes in check files"),
     "new": ("gpudoctor.cli.new:command", "for authors: create a check file"),
+    "update-checks": ("gpudoctor.cli.update_checks:command", "take newer checks from a signed file or address"),
     "completion": ("gpudoctor.cli.completion:command", "print a completion script for bash, zsh or fish"),
 }
+SELDOM = ("lint", "new", "completion", "update-checks")
+"""Commands that the help names in one line, so that it fits a terminal."""
 ENVIRONMENT = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.EFBIG, errno.EMFILE))
 """Errors of the environment, such as a full disk or a folder without write permission, which are no bug of this program."""
 OK, FINDINGS, USAGE, BUG, UNKNOWN, INTERRUPTED = 0, 1, 2, 3, 4, 130
@@ -50,7 +53,8 @@ class Commands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items() if name not in SELDOM])
+            formatter.write_text(f"And: {', '.join(SELDOM)}; each explains itself with --help.")
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):

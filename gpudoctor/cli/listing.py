@@ -16,7 +16,7 @@ _CHECKS = click.option("--checks", "extra", multiple=True, metavar="DIR", help="
 
 @click.group("list")
 def command() -> None:
-    """List checks, devices, facts, stacks, recipes or workloads."""
+    """List checks, devices, facts, stacks, recipes, trackers or workloads."""
 
 
 @command.command("checks")
@@ -62,6 +62,25 @@ def stacks(form: str, output: str | None, extra: Sequence[str]) -> int:
         raise BadInput(str(error)) from error
     rows = [{"stack": stack.stack, "title": stack.title, "layers": [rung.layer for rung in stack.rungs]} for stack in known]
     return _show("stacks", rows, ("stack", "title"), form, output)
+
+
+@command.command("trackers")
+@_FORMAT
+@_OUTPUT
+def trackers(form: str, output: str | None) -> int:
+    """List the projects whose forms `report --to` fills in, and when these were read."""
+    from gpudoctor.services.reporting import known_projects
+
+    rows = [
+        {
+            "project": each.project,
+            "read": each.read,
+            "forms": ", ".join(part.file for part in each.form if part.file),
+            "aliases": list(each.aliases),
+        }
+        for each in known_projects()
+    ]
+    return _show("trackers", rows, ("project", "read", "forms"), form, output)
 
 
 @command.command("facts")

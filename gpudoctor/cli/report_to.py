@@ -16,7 +16,7 @@ from gpudoctor.cli import OK, UNKNOWN, BadInput
 
 if TYPE_CHECKING:
     from gpudoctor.model.report import Report
-    from gpudoctor.services.reporting import Made
+    from gpudoctor.services.reporting import FilledForm, Made
     from gpudoctor.trackers.address import TrackerPlace
 
 _ROOM = 200
@@ -36,6 +36,7 @@ class Destination(Struct, frozen=True, kw_only=True):
 
     place: TrackerPlace
     token: str
+    online: bool = True
 
 
 def target(given: Mapping[str, Any]) -> Destination | None:
@@ -52,13 +53,13 @@ def target(given: Mapping[str, Any]) -> Destination | None:
         raise BadInput("--raw: names and secrets are not sent to a tracker; write a file (-o), read it, and attach it yourself")
     if given["form"] not in (None, "markdown") or (given["attach"] and given["output"]):
         raise BadInput("a tracker takes Markdown: leave --format and -o out (a .zip is attached by hand)")
-    if _closed():
-        raise BadInput("--offline: a tracker is on the network; write a file with -o and attach it yourself")
     from gpudoctor.trackers.address import TrackerError, place_of
     from gpudoctor.trackers.posting import kind_of
 
     try:
         place = place_of(given["attach"] or given["to"], os.environ, issue=bool(given["attach"]))
+        if _closed():
+            return _without_network(place, given)
         if not (given["attach"] and given["dry_run"]):
             place = kind_of(_network(), place, os.environ)
     except TrackerError as error:
@@ -72,6 +73,18 @@ def target(given: Mapping[str, Any]) -> Destination | None:
         if not given["yes"] and not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise BadInput("nothing is posted unasked where nobody can be asked: add --yes, or --dry-run to see it")
     return Destination(place=place, token=token)
+
+
+def _without_network(place: TrackerPlace, given: Mapping[str, Any]) -> Destination:
+    """The destination of `--to PROJECT --dry-run --offline`, for which the stored profile of the project is enough. Raises BadInput."""
+    from gpudoctor.services.reporting import has_profile
+
+    if given["to"] and given["dry_run"] and place.kind == "github" and has_profile(place.path):
+        return Destination(place=place, token="", online=False)
+    raise BadInput(
+        "--offline: a tracker is on the network; write a file with -o and attach it yourself, or give --to PROJECT --dry-run, which shows "
+        "the form of a project whose profile comes with gpudoctor"
+    )
 
 
 def send(made: Made, to: Destination, given: Mapping[str, Any]) -> int:
@@ -115,16 +128,24 @@ def _attach(made: Made, to: Destination, given: Mapping[str, Any]) -> int:
 
 def _open(made: Made, to: Destination, given: Mapping[str, Any]) -> int:
     from gpudoctor.cli.output import write
+    from gpudoctor.knowledge.tracker_profiles import OWN_FILE
     from gpudoctor.reporters.shared.escape import visible
+    from gpudoctor.services.reporting import filled_form
     from gpudoctor.system.browser import open_page
-    from gpudoctor.trackers.opening import prepare
+    from gpudoctor.trackers.opening import prepare, profile_text, without_asking
 
-    prepared = prepare(_network(), to.place, to.token, _parts(made))
-    say = [visible(prepared.note)] if prepared.note else []
+    network = _network() if to.online else None
+    form, about = filled_form(made, to.place.path, profile_text(network, to.place, to.token, OWN_FILE) if network else None)
+    parts = _parts(made, form)
+    prepared = prepare(network, to.place, to.token, parts) if network else without_asking(to.place, parts)
+    say = [visible(note) for note in (about, prepared.note) if note]
     if prepared.template:
         say.append(f"Its form or template is {visible(prepared.template)}.")
     if prepared.left:
         say.append(f"Left to you: {visible('; '.join(prepared.left))}.")
+    for answer in form.answers if form else ():
+        if answer.command:
+            say.append(f"For '{visible(answer.question.label)}', the project asks for the output of: {visible(answer.command)}")
     if given["dry_run"]:
         click.echo(visible(prepared.body, multiline=True), nl=False)
         say.append("Nothing was opened. The address:")
@@ -141,7 +162,7 @@ def _open(made: Made, to: Destination, given: Mapping[str, Any]) -> int:
     return OK
 
 
-def _parts(made: Made) -> Any:
+def _parts(made: Made, form: FilledForm | None) -> Any:
     from gpudoctor.reporters.report import collect_env
     from gpudoctor.reporters.report.markdown_report import markdown, title
     from gpudoctor.reporters.shared.escape import visible
@@ -159,6 +180,8 @@ def _parts(made: Made) -> Any:
         title=visible(title(report)), summary=markdown(report, ignored=made.ignored, packed=False, limit=_SUMMARY),
         environment=collect_env.block(report, 30), whole=markdown(report, ignored=made.ignored),
         short={key: visible(value) for key, value in short.items()},
+        answers={each.question.id or each.question.label.lower(): each for each in form.answers} if form else {},
+        filled=form.markdown if form else "", file=form.file if form else "",
     )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from gpudoctor.model.facts import Facts, Known, Unknown
 from gpudoctor.model.report import Finding, Trace
 from gpudoctor.model.signature import COMPLAINT, PROSE, Hit
 from gpudoctor.rules.evaluate import evaluate
-from gpudoctor.rules.templates import fill, fill_command
+from gpudoctor.rules.templates import fill, fill_command, refused_value
 
 OBSERVED = ("visible", "compute", "performance")
 
@@ -87,9 +87,17 @@ def _outcome_by_text(check: Check, applies: Verdict | None, problem: Verdict, su
     return "ok" if problem.truth == "false" and not (suspect and suspect.truth == "true") else "problem"
 
 
+_SHOWN = 40
+"""Letters of a value that is named because no command takes it."""
+_TELLING = 12
+"""Letters from which on a line that two messages share shows that they are one."""
+
+
 class _Fired(Struct):
     check: Check
     findings: list[Finding]
+    messages: list[str]
+    """The messages of its items, where a check without signatures goes through failures: 'ImportError: …' of each framework."""
 
 
 def diagnose(
@@ -103,11 +111,14 @@ def diagnose(
         for trace, scoped in outcomes(check, facts, shown):
             traces.append(trace)
             if trace.outcome == "problem" and check.id not in ignored:
-                fired.setdefault(check.id, _Fired(check, [])).findings.append(_finding(check, trace, scoped, shown))
+                fire = fired.setdefault(check.id, _Fired(check, [], []))
+                fire.findings.append(_finding(check, trace, scoped, shown))
+                fire.messages.append(str(scoped.value(f"{check.item}.message") or "") if check.item else "")
     merged = {name: _merge(fire.findings) for name, fire in fired.items()}
     checks_by_id = {name: fire.check for name, fire in fired.items()}
     silent = _needless_fallbacks(merged, checks_by_id)
     silent |= _less_specific({name: finding for name, finding in merged.items() if not checks_by_id[name].fallback})
+    silent |= _named_exactly(fired.values(), {name: finding for name, finding in merged.items() if name not in silent}, hits or {})
     traces = [replace(trace, silenced_by=silent.get(trace.check)) if trace.outcome == "problem" else trace for trace in traces]
     told = {name: finding for name, finding in merged.items() if name not in silent}
     weighed = {name: replace(finding, said_at=_in_a_text(finding)) for name, finding in _shared(told).items()}
@@ -164,14 +175,22 @@ def _severity(declared: str, confidence: str) -> str:
 
 
 def _filled(advice: AdviceTemplate, facts: Facts) -> Advice:
-    """The advice for these facts. A command is left out where its condition is not true or a fact in it is unknown."""
+    """The advice for these facts. A command is left out where its condition is not true or a fact in it is unknown; where a value is
+    no plain word, the text says so."""
     steps = [step for step in advice.steps if step.when is None or evaluate(step.when, facts).truth == "true"]
+    refused = next((value for step in steps if (value := refused_value(step.run, facts)) is not None), None)
     return Advice(
-        text=fill(advice.do, facts), commands=tuple(run for step in steps if (run := fill_command(step.run, facts)) is not None),
+        text=fill(advice.do, facts) + (_left_out(refused) if refused is not None else ""),
+        commands=tuple(run for step in steps if (run := fill_command(step.run, facts)) is not None),
         env={name: said for name, value in advice.env.items() if (said := fill_command(value, facts)) is not None},
         recipe=advice.recipe, needs_reboot=advice.needs_reboot,
         otherwise=tuple(fill(words, facts) for words in advice.otherwise), windows=facts.value("platform.kind") == "windows",
     )  # fmt: skip
+
+
+def _left_out(value: str) -> str:
+    why = "a program would read it as an option" if value.startswith("-") else "it is no single plain word"
+    return f" The command with the value '{value[:_SHOWN]}' is left out: {why}."
 
 
 def _less_specific(merged: Mapping[str, Finding]) -> dict[str, str]:
@@ -202,6 +221,28 @@ def _needless_fallbacks(merged: Mapping[str, Finding], checks: Mapping[str, Chec
             if told:
                 silent[name] = told
     return silent
+
+
+def _named_exactly(fired: Iterable[_Fired], told: Mapping[str, Finding], hits: Hits) -> dict[str, str]:
+    """By the id of a general check of failures, the id of the finding that names the same failures by their messages. A check is general
+    where it has no message of its own and is never certain."""
+    exact = {name: [hit.quote.strip(" …") for hit in hits.get(name, ())] for name, finding in told.items()
+             if finding.confidence != "possible" and finding.severity != "info"}  # fmt: skip
+    silent: dict[str, str] = {}
+    for fire in fired:
+        if fire.check.signatures or fire.check.at_most == "certain" or fire.check.id not in told:
+            continue
+        named = [next((name for name, quotes in exact.items() if any(_of_one_failure(quote, message) for quote in quotes)), None)
+                 for message in fire.messages]  # fmt: skip
+        if named and all(named) and (first := named[0]) is not None:
+            silent[fire.check.id] = first
+    return silent
+
+
+def _of_one_failure(quote: str, message: str) -> bool:
+    """Whether a quoted line of a text is a line of this message, perhaps with the name of the exception before it."""
+    lines = [line for line in map(str.strip, message.splitlines()) if len(line) >= _TELLING]
+    return len(quote) >= _TELLING and any(line in quote or quote in line for line in lines)
 
 
 def _by_line(findings: Iterable[Finding]) -> dict[int, list[Finding]]:

@@ -22,7 +22,8 @@ from msgspec.json import decode
 from gpudoctor.rules.literal_words import finding_words, words_of
 from gpudoctor.rules.synonyms import spelled
 
-MAGIC = b"gpudoctor catalogue 9\n"
+FORMAT = 9
+MAGIC = b"gpudoctor catalogue %d\n" % FORMAT
 _ANY = ""
 """Stands for a word or fact where none is needed."""
 

@@ -44,8 +44,15 @@ def lint(
         names = {name for condition in conditions for name in facts_of(condition)}
         names |= {name for rung in stack.rungs for name in fields_of(rung.detail) | fields_of(rung.missing)}
         scope = {some.of for condition in conditions for some in somes(condition)}
-        problems += [f"{stack.stack}/stack.toml: {line}" for line in unknown_facts(names, specs, scope)]
+        problems += [f"{stack.stack}/stack.toml: {line}" for line in (*unknown_facts(names, specs, scope), *_two_valued_rungs(stack))]
     return problems
+
+
+def _two_valued_rungs(stack: Stack) -> Iterable[str]:
+    """Rungs that ask `known`: it is false for a fact that could not be read, and the rung would be shown as missing."""
+    for number, rung in enumerate(stack.rungs):
+        for fact in sorted({leaf.fact for leaf in _leaves(rung.ok) if leaf.operator == "known"}):
+            yield f"rung[{number}].ok: '{fact}' known = true is false where the fact is unknown; write present = true"
 
 
 MOST_IN_A_FOLDER = 80
@@ -85,11 +92,11 @@ def lint_check(check: Check, specs: Mapping[str, FactSpec], ids: list[str], stac
     problems += _signatures(check)
     problems += _example_names(check, specs, ids)
     problems += unknown_facts(names - _said(check), specs, scope)
-    asked_for = [pattern for condition in conditions for pattern in _patterns(condition)]
+    asked_for = [leaf.value for condition in conditions for leaf in _leaves(condition) if leaf.operator == "matches"]
     problems += [f"matches: /{pattern}/ {fault}" for pattern in asked_for if (fault := slow_pattern(pattern, LONGEST))]
     problems += [f"caused_by: no check '{name}'{did_you_mean(name, ids)}" for name in check.caused_by if name not in ids]
     problems += [f"stacks: no stack '{name}'{did_you_mean(name, stack_ids)}" for name in check.stacks if name not in stack_ids]
-    problems += _silent_variants(check)
+    problems += _silent_denials(check)
     problems += wrong_texts(check)
     if check.id.startswith(_CURES):
         problems.append("id: name the trouble, not the cure")
@@ -169,11 +176,12 @@ def _example_inner(value: Any) -> Any:
     return value
 
 
-def _patterns(condition: Condition) -> list[str]:
+def _leaves(condition: Condition) -> list[Leaf]:
+    """All tests within a condition."""
     if isinstance(condition, Leaf):
-        return [condition.value] if condition.operator == "matches" else []
+        return [condition]
     parts = (condition.where,) if isinstance(condition, AnyItem) else condition.parts
-    return [pattern for part in parts for pattern in _patterns(part)]
+    return [leaf for part in parts for leaf in _leaves(part)]
 
 
 def somes(condition: Condition) -> list[AnyItem]:
@@ -183,28 +191,39 @@ def somes(condition: Condition) -> list[AnyItem]:
     return [some for part in getattr(condition, "parts", ()) for some in somes(part)]
 
 
-def _silent_variants(check: Check) -> Iterable[str]:
-    """Variants that only deny: what is denied of a fact that is not known is not known either, and such a variant never applies."""
+def _silent_denials(check: Check) -> Iterable[str]:
+    """Variants and steps whose condition only denies: what is denied of an unknown fact is unknown too, so that they never appear."""
     own = f"{check.item}." if check.item else "\0"
-    for number, variant in enumerate(check.variants):
-        denied = [name for name in _denied_alone(variant.when) if not name.startswith(own)]
+    conditions = [(f"variant[{number}].when: never applies", variant.when) for number, variant in enumerate(check.variants)]
+    conditions += [(f"step '{step.run}': is left out", step.when) for step in _steps(check) if step.when is not None]
+    for where, condition in conditions:
+        denied = [name for name in _denied_alone(condition) if not name.startswith(own)]
         if denied:
             fact = f'fact = "{denied[0]}"'
             yield (
-                f"variant[{number}].when: never applies while '{denied[0]}' is unknown; write any = [{{ {fact}, unknown = true }}, "
-                f"{{ not = … }}], or all = [{{ {fact}, known = true }}, {{ not = … }}] where that is meant"
+                f"{where} while '{denied[0]}' is unknown; write any = [{{ {fact}, unknown = true }}, {{ not = … }}], "
+                f"or all = [{{ {fact}, known = true }}, {{ not = … }}] where that is meant"
             )
 
 
 def _denied_alone(condition: Condition) -> list[str]:
-    """The facts of a condition that is `not` of one test, or `all` of nothing else; empty for any other."""
+    """The facts of a condition that is nothing but `not`, or `all` of nothing else; empty for any other."""
     if not isinstance(condition, Combination):
         return []
     if condition.kind == "not":
-        part = condition.parts[0]
-        return [part.fact] if isinstance(part, Leaf) and part.operator not in ("known", "unknown", "absent") else []
+        return list(dict.fromkeys(_may_be_unknown(condition.parts[0])))
     parts = [_denied_alone(part) for part in condition.parts] if condition.kind == "all" else []
     return [name for names in parts for name in names] if all(parts) else []
+
+
+def _may_be_unknown(condition: Condition) -> list[str]:
+    """The facts whose being unknown makes the condition unknown; none that the condition asks to be known beside it."""
+    if isinstance(condition, Leaf):
+        return [condition.fact] if condition.operator not in ("known", "unknown") else []
+    if isinstance(condition, AnyItem):
+        return [condition.of]
+    asked = {part.fact for part in condition.parts if isinstance(part, Leaf) and part.operator in ("known", "unknown")}
+    return [name for part in condition.parts for name in _may_be_unknown(part) if name not in asked]
 
 
 def _steps(check: Check) -> list[Step]:

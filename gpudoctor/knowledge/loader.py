@@ -15,7 +15,8 @@ from msgspec.json import decode
 from gpudoctor.knowledge import paths
 from gpudoctor.knowledge.compiled_catalogue import Bytes, CompiledCatalogue, Entry, compiled
 from gpudoctor.knowledge.structure import DataError, check_from, choices_in, dates_as_text, stack_from
-from gpudoctor.model.check import Catalogue, Check, Stack
+from gpudoctor.model.check import UPDATE, Catalogue, Check, Stack
+from gpudoctor.model.package_data import data_bytes
 from gpudoctor.rules.needed_facts import needed_by_check
 
 if TYPE_CHECKING:
@@ -54,6 +55,14 @@ def read_folder(folder: Path, items: Mapping[str, str]) -> tuple[list[Check], li
     if closed is not None:
         raise DataError(f"{closed}: no permission to read this folder of checks; make it readable, or leave out --checks")
     return _built(read_tables(folder), items)
+
+
+def built_from(catalogue: CompiledCatalogue, items: Mapping[str, str]) -> int:
+    """Builds and validates every check and stack of a catalogue of somebody else, and returns the number of checks. Raises DataError."""
+    built = [check_from(decode(entry["table"]), entry["file"], entry["topic"], items) for entry in catalogue.entries()]
+    for entry in catalogue.stacks:
+        stack_from(decode(entry["table"]), entry["file"], items)
+    return len(built)
 
 
 def _built(entries: Iterable[Mapping[str, Any]], items: Mapping[str, str]) -> tuple[list[Check], list[Stack]]:
@@ -164,15 +173,23 @@ def compiled_before() -> CompiledCatalogue | None:
     """The compiled catalogue of the wheel, or the one that a checkout has cached for unchanged files. None where it must still be
     compiled. Raises DataError for a damaged one of a wheel."""
     folder = paths.checkout_checks()
-    return _of_wheel(paths.COMPILED) if folder is None else _of_checkout(paths.cached_catalogue(folder), _key_of(folder))
+    if folder is not None:
+        return _of_checkout(paths.cached_catalogue(folder), _key_of(folder))
+    from gpudoctor.knowledge import updated_checks  # late: a checkout has its own
+
+    return _of_wheel(*(updated_checks.current() or (paths.COMPILED, "")))
 
 
 @lru_cache(maxsize=1)
-def _of_wheel(path: str) -> CompiledCatalogue:
+def _of_wheel(path: str, made: str = "") -> CompiledCatalogue:
+    """The catalogue of the program; with `made` (a date), the one that `update-checks` brought, whose version says so."""
     try:
-        return CompiledCatalogue(_mapped(path))
+        found = CompiledCatalogue(_mapped(path) if os.path.isfile(path) else data_bytes(os.path.basename(path)))
+        found.version += f"{UPDATE}{made}" if made else ""
+        return found
     except (OSError, ValueError, KeyError) as error:
-        raise DataError(f"{path}: the compiled catalogue cannot be read ({error}); reinstall gpudoctor") from error
+        cure = "leave it: gpudoctor update-checks --remove" if made else "reinstall gpudoctor"
+        raise DataError(f"{path}: the compiled catalogue cannot be read ({error}); {cure}") from error
 
 
 def _of_checkout(path: Path, key: str) -> CompiledCatalogue | None:

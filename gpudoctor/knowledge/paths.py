@@ -12,7 +12,8 @@ REDIRECTS = "redirects.toml"
 """The file, in a folder of checks, with the successors of removed ids."""
 PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 COMPILED = os.path.join(PACKAGE, "data", "catalogue")
-RECIPE_BUNDLE = os.path.join(PACKAGE, "data", "recipes.json")
+RECIPE_BUNDLE = "recipes.json"
+"""The name, among the files of gpudoctor/data, of all recipes of a wheel."""
 
 
 def checkout_checks() -> Path | None:

@@ -12,6 +12,7 @@ from gpudoctor.knowledge import paths
 from gpudoctor.knowledge.loader import read_toml
 from gpudoctor.knowledge.structure import DataError, TableReader, source_from
 from gpudoctor.model.check import LAYERS, RECIPES
+from gpudoctor.model.package_data import data_bytes
 from gpudoctor.model.recipe import (  # fmt: skip
     ADDRESS_KINDS,
     KINDS,
@@ -40,7 +41,7 @@ def load_book(items: Mapping[str, str]) -> RecipeBook:
     """Every recipe. Raises DataError for a file that cannot be used."""
     folder = paths.checkout_recipes()
     if folder is None:
-        return _from_bundle(paths.RECIPE_BUNDLE, items)
+        return _from_bundle(items)
     return read_book(folder, items)
 
 
@@ -76,14 +77,13 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, (str, int, float, bool)) else str(value)
 
 
-def _from_bundle(path: str, items: Mapping[str, str]) -> RecipeBook:
+def _from_bundle(items: Mapping[str, str]) -> RecipeBook:
     try:
-        with open(path, encoding="utf-8") as file:
-            tables = json.load(file)
+        tables = json.loads(data_bytes(paths.RECIPE_BUNDLE))
     except (OSError, ValueError) as error:
-        raise DataError(f"{path}: the recipes cannot be read ({error}); reinstall gpudoctor") from error
+        raise DataError(f"{paths.RECIPE_BUNDLE}: the recipes cannot be read ({error}); reinstall gpudoctor") from error
     if not isinstance(tables, dict) or tables.get("format") != FORMAT:
-        raise DataError(f"{path}: the recipes are of another version; reinstall gpudoctor")
+        raise DataError(f"{paths.RECIPE_BUNDLE}: the recipes are of another version; reinstall gpudoctor")
     return _book(tables, items)
 
 

@@ -11,6 +11,9 @@ from gpudoctor.model.condition import Condition
 from gpudoctor.model.signature import Signature
 from gpudoctor.model.stack_names import StackNames
 
+UPDATE = ", update of "
+"""In the version of a catalogue that `update-checks` brought, before its date."""
+
 LAYERS = (
     "device", "firmware", "kernel-driver", "device-node", "user-driver", "runtime", "framework", "visible", "compute", "performance",
 )  # fmt: skip
@@ -21,7 +24,7 @@ VERIFIED_HOW = ("source", "reproduced", "reported")
 OUTCOMES = ("problem", "ok", "undetermined", "not-applicable")
 RECIPES = (
     "ipex", "torch-xpu", "intel-driver", "directml", "opencl", "torch-opencl", "poplar", "openvino", "onnxruntime", "cuda", "rocm",
-    "tensorflow", "jax", "mps", "cpu",
+    "tensorflow", "jax", "mps", "cpu", "vulkan", "llama-cpp", "ollama",
 )  # fmt: skip
 
 Outcome = Literal["problem", "ok", "undetermined", "not-applicable"]

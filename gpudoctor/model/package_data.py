@@ -11,11 +11,16 @@ COMPILED = "compiled_tables"
 """The folder, below data, in which a wheel has each table as JSON: reading TOML takes ten times as long."""
 
 
-def data_text(name: str) -> str:
-    """The text of gpudoctor/data/<name>. Raises OSError where it is missing."""
+def data_bytes(name: str) -> bytes:
+    """The content of gpudoctor/data/<name>. Raises OSError where it is missing."""
     content = pkgutil.get_data("gpudoctor", f"data/{name}")
     assert content is not None  # every loader that Python has can read data
-    return content.decode("utf-8")
+    return content
+
+
+def data_text(name: str) -> str:
+    """The text of gpudoctor/data/<name>. Raises OSError where it is missing."""
+    return data_bytes(name).decode("utf-8")
 
 
 def data_table(name: str) -> dict[str, Any]:

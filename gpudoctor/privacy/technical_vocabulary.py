@@ -44,7 +44,7 @@ def _of_the_probes() -> frozenset[str]:
     ]
     texts += [
         file.read_text(encoding="utf-8")
-        for file in resources.files("gpudoctor.data").iterdir()
+        for file in resources.files("gpudoctor").joinpath("data").iterdir()
         if file.name.endswith(".toml") and file.name != _OF_OTHERS
     ]
     return frozenset(_words(texts))

@@ -83,6 +83,16 @@ def fill_command(template: str, facts: Facts) -> str | None:
     return "".join((*words, template[end:]))
 
 
+def refused_value(template: str, facts: Facts) -> str | None:
+    """The first value that keeps a command from being shown although it is known: it is no plain word. None where there is none."""
+    for found in _FIELD.finditer(template):
+        value = fill(found[0], facts)
+        quoted = template[found.start() - 1 : found.start()] in ("'", '"')
+        if isinstance(facts.get(found[1]), Known) and _one_word(found[1], value, quoted=quoted) is None:
+            return value
+    return None
+
+
 def _one_word(name: str, value: str, *, quoted: bool) -> str | None:
     """The value as one word of a command; several plain words where our own tables contain them."""
     if _INDEX.fullmatch(name) and _ADDRESS.fullmatch(value):

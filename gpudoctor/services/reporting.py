@@ -25,6 +25,7 @@ from gpudoctor.system.state_folder import state_folder
 
 if TYPE_CHECKING:
     from gpudoctor.model.report_document import ReportDocument
+    from gpudoctor.model.tracker_profile import FormAnswer, TrackerProfile
 
 FORMATS = ("markdown", "html", "json", "zip")
 Progress = Callable[[str], None]
@@ -178,6 +179,56 @@ def archive(made: Made, name: str) -> bytes:
         f"report.{suffix}": render(made, form, beside).encode() for form, suffix in (("markdown", "md"), ("json", "json"), ("html", "html"))
     }
     return zipped({**files, **{f"capture/{path}": content for path, content in made.capture.items()}})
+
+
+class FilledForm(Struct, frozen=True, kw_only=True):
+    """The form of a project, filled in from a report."""
+
+    file: str
+    """The name of the form or template; empty where the project has none."""
+    title: str
+    answers: tuple[FormAnswer, ...]
+    markdown: str
+
+
+def filled_form(made: Made, project: str, own: str | None = None) -> tuple[FilledForm | None, str]:
+    """The form for bugs of `project` (owner/name), filled in from the redacted report by its profile: `own`, the text that the project
+    keeps for itself, else ours. None where there is neither, or where none of its forms is for this system. The text is for the reporter:
+    what is special about the project, or why its own profile is not used."""
+    from gpudoctor.knowledge.structure import DataError
+    from gpudoctor.knowledge.tracker_profiles import OWN_FILE, parse, profile_of
+    from gpudoctor.reporters.report.collect_env import at
+    from gpudoctor.reporters.report.form_answers import answered, as_markdown
+    from gpudoctor.reporters.report.machine_answers import is_answer
+
+    trouble, profile = "", None
+    if own is not None:
+        try:
+            profile = parse(own, f"{OWN_FILE} of {project}", is_answer)
+        except DataError as error:
+            trouble = f"{error}; it is not used."
+    profile = profile or profile_of(project)
+    note = " ".join(part for part in (trouble, profile.note if profile else "") if part)
+    kind = at(made.report.facts, "platform.kind")
+    form = profile.form_for(kind if kind in ("windows", "macos") else "linux") if profile else None
+    if form is None:
+        return None, note
+    answers = answered(made.report, form)
+    return FilledForm(file=form.file, title=form.title, answers=answers, markdown=as_markdown(answers)), note
+
+
+def known_projects() -> tuple[TrackerProfile, ...]:
+    """The projects whose profiles come with gpudoctor, by name."""
+    from gpudoctor.knowledge.tracker_profiles import ours
+
+    return tuple(sorted(ours(), key=lambda each: each.project.lower()))
+
+
+def has_profile(project: str) -> bool:
+    """Whether a profile of this project comes with gpudoctor."""
+    from gpudoctor.knowledge.tracker_profiles import profile_of
+
+    return profile_of(project) is not None
 
 
 def kept_pseudonyms() -> tuple[tuple[str, str, str], ...]:

@@ -125,6 +125,11 @@ def validate(request: ValidateRequest, progress: Progress | None = None, watcher
     )  # fmt: skip
 
 
+def _idle(job: Job) -> float | None:
+    """A worker that only waits for a program which measures takes no processor time, and neither may one that waits for a compiler."""
+    return IDLE if job.target.on_processor and job.compile == "none" and not job.target.program else None
+
+
 def _timed(work: Callable[[], Catalogue]) -> tuple[Catalogue, float]:
     """What `work` gives, and how many times as long as on an idle processor it took: it only computes."""
     wall, own = time.monotonic(), thread_time()
@@ -294,7 +299,7 @@ class Run:
             answer = workers.ask(
                 self._host, jobs[0].target.python, turns.request(jobs, limit), caches=caches, limit=most, variables=variables,
                 on_stage=on_stage, on_answer=on_answer, on_start=pids.append, address_space=self._most_addresses(jobs[0]),
-                stop=stop if len(jobs) > 1 else None, idle=IDLE if jobs[0].target.on_processor and jobs[0].compile == "none" else None,
+                stop=stop if len(jobs) > 1 else None, idle=_idle(jobs[0]),
             )  # fmt: skip
         finally:
             for each in watched:

@@ -8,6 +8,8 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from gpudoctor.model.tracker_profile import FormAnswer, code_block
+
 LARGEST = 100_000
 """Characters of a form or template; no project has larger ones."""
 _BUG = re.compile(r"\bbugs?\b|bug[-_ ]|[-_]bug", re.IGNORECASE)
@@ -67,6 +69,12 @@ class Parts(Struct, frozen=True, kw_only=True):
     whole: str
     short: Mapping[str, str] = field(default_factory=dict)
     """python, kernel, system, device, framework, environment: for a field of one line."""
+    answers: Mapping[str, FormAnswer] = field(default_factory=dict)
+    """What the profile of the project answers, by the id of the field, else by its label in lower case; it goes before any guess."""
+    filled: str = ""
+    """The whole form in Markdown, filled in by the profile; empty without one."""
+    file: str = ""
+    """The form or template that the profile names."""
 
 
 def bug_first(names: Sequence[str]) -> list[str]:
@@ -123,17 +131,18 @@ def fill_form(form: Form, parts: Parts) -> tuple[dict[str, str], list[str]]:
     left: list[str] = []
     used: set[str] = set()
     for each in form.fields:
-        purpose = _purpose(each.label) or _purpose(each.id.replace("-", " ").replace("_", " ")) or _purpose(each.about)
-        value = ""
+        known = parts.answers.get(each.id or each.label.lower())
+        value = "" if known is None else known.value if each.rendered else known.markdown
+        purpose = "" if known is not None else _purpose_of(each)
         if each.id and each.type == "input" and purpose:
             value = parts.short.get(purpose, "")
         elif each.id and each.type == "textarea" and purpose:
             long = _long(purpose)
             value = "" if long in used else _value(parts, long, each.rendered)
             used.add(long)
-        if value:
+        if value and each.id:
             values[each.id] = value
-        elif each.label:
+        elif each.label and not value:
             left.append(each.label + (" (required)" if each.required else ""))
     return values, left
 
@@ -155,6 +164,10 @@ def fill_template(template: IssueTemplate, parts: Parts) -> str:
     return "\n".join([*lines, *rest]).strip() + "\n"
 
 
+def _purpose_of(field: Field) -> str:
+    return _purpose(field.label) or _purpose(field.id.replace("-", " ").replace("_", " ")) or _purpose(field.about)
+
+
 def _long(purpose: str) -> str:
     """Of a field or heading with room for many lines."""
     return {"summary": "summary", "logs": "whole"}.get(purpose, "environment")
@@ -164,8 +177,7 @@ def _value(parts: Parts, name: str, rendered: bool = False) -> str:
     value = str(getattr(parts, name))
     if name != "environment" or rendered:
         return value
-    fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", value)), default=0))
-    return f"{fence}text\n{value.rstrip()}\n{fence}"
+    return code_block(value)
 
 
 def _purpose(text: str) -> str:

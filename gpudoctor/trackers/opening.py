@@ -46,11 +46,12 @@ class PreparedIssue(Struct, frozen=True, kw_only=True):
 
 def prepare(network: HttpClient, place: TrackerPlace, token: str, parts: Parts) -> PreparedIssue:
     """Never raises for what the server does: without a template the page opens with the plain text."""
-    plain = parts.whole
+    plain = parts.filled or parts.whole
     if place.kind != "github":
         return _plain(place, parts.title, plain)
     files, note = _templates(network, place, token)
-    name = next(iter(bug_first([name for name, _ in files])), None)
+    names = [name for name, _ in files]
+    name = parts.file if parts.file in names else next(iter(bug_first(names)), None)
     if name is None:
         return replace(_plain(place, parts.title, plain), note=note)
     text = _text(network, place, token, next(path for file, path in files if file == name))
@@ -65,20 +66,45 @@ def prepare(network: HttpClient, place: TrackerPlace, token: str, parts: Parts) 
         return PreparedIssue(url=address, body=plain, whole=False, template=name, note=str(error))
 
 
+def profile_text(network: HttpClient, place: TrackerPlace, token: str, path: str) -> str | None:
+    """The profile that the project keeps for itself; None where it has none, or where nobody answers."""
+    return _text(network, place, token, _contents(place, path)) if place.kind == "github" else None
+
+
+def without_asking(place: TrackerPlace, parts: Parts) -> PreparedIssue:
+    """The same from the profile alone: no connection is opened, so the form may have changed since it was read."""
+    left = tuple(
+        answer.question.label + (" (required)" if answer.question.required else "")
+        for answer in parts.answers.values() if not answer.value
+    )  # fmt: skip
+    if not parts.file or parts.file.endswith(".md"):
+        fixed = {"template": parts.file} if parts.file else None
+        return replace(_plain(place, parts.title, parts.filled, fixed), template=parts.file, left=left)
+    values = {answer.question.id: answer.markdown for answer in parts.answers.values() if answer.question.id and answer.value}
+    url, whole = _address(place, {"template": parts.file, "title": parts.title}, values)
+    return PreparedIssue(url=url, body=parts.filled, whole=whole, template=parts.file, left=left)
+
+
 def _from_form(place: TrackerPlace, parts: Parts, text: str, name: str, plain: str) -> PreparedIssue:
     form = parse_form(text, name)
     values, left = fill_form(form, parts)
     fixed = {"template": name, "title": f"{form.title} {parts.title}".strip()}
+    url, whole = _address(place, fixed, values)
+    return PreparedIssue(url=url, body=plain, whole=whole, template=name, left=tuple(left))
+
+
+def _address(place: TrackerPlace, fixed: dict[str, str], values: dict[str, str]) -> tuple[str, bool]:
+    """The address of the form with as many values as it can hold, and whether that is all: the longest are left to the pasted text."""
     longest_first = sorted(values, key=lambda key: -len(values[key]))
-    for number in range(len(values) + 1):  # the longest are left to the file that is pasted
+    for number in range(len(values) + 1):
         url = _new(place, {**fixed, **{key: value for key, value in values.items() if key not in longest_first[:number]}})
         if len(url) <= LONGEST:
-            return PreparedIssue(url=url, body=plain, whole=number == 0, template=name, left=tuple(left))
-    return PreparedIssue(url=_fitting(place, fixed), body=plain, whole=False, template=name, left=tuple(left))
+            return url, number == 0
+    return _fitting(place, fixed), False
 
 
 def _from_template(place: TrackerPlace, parts: Parts, template: IssueTemplate) -> PreparedIssue:
-    body = fill_template(template, parts)
+    body = parts.filled or fill_template(template, parts)
     return replace(_plain(place, f"{template.title} {parts.title}".strip(), body, {"template": template.file}), template=template.file)
 
 

@@ -30,6 +30,7 @@ WANTED: dict[str, tuple[tuple[str, ...], ...]] = {
     "bare": (),
     "opencl-intel-cpu": (("intel-opencl-rt==2026.2.0", "intel-cmplr-lib-rt==2026.2.0"),),
     "uv": (("uv==0.13.9",),),
+    "pex": (("pex==2.105.2", "pip"),),
     "ansible-lint": (("ansible-lint==26.10.1", "ansible-core==2.19.14"),),
     # what gpudoctor needs and the SDK of its extra `mcp`; gpudoctor itself comes from this tree
     "mcp": (("mcp==2.3.0", *OURS),),
@@ -39,7 +40,8 @@ WANTED: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "pipeline-formats": (("xmlschema==4.3.2", "junitparser==5.0.3", "jsonschema==4.26.0", "sarif-tools==3.0.5"),),
     # built from source, for the processor
-    "llama-cpp-python": (("--no-deps", "llama-cpp-python==0.3.36"),),
+    "llama-cpp-python": (("llama-cpp-python==0.3.36", "numpy==2.3.5"),),
+    "wgpu": (("wgpu==0.32.0", "numpy==2.3.5"),),
     "notebook": (("ipykernel==7.1.0", "nbclient==0.10.2", *OURS),),
     # its newest wheels are for Python 3.10; the files are all that the diagnosis reads
     "torch-directml": (

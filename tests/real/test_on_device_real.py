@@ -63,8 +63,10 @@ def test_a_step_that_takes_too_long_is_cut_off_and_named(tmp_path: Path) -> None
 
 
 def test_an_interruption_leaves_what_was_finished(tmp_path: Path) -> None:
+    """Also where it was started in the background of a shell, which has it ignore Ctrl-C."""
     folder = tmp_path / "out"
-    child = subprocess.Popen(command(folder), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    background = ["sh", "-c", "trap '' INT; exec \"$@\"", "sh", *command(folder)]
+    child = subprocess.Popen(background, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
     end = time.monotonic() + 120
     while not (folder / "check.json").exists() and time.monotonic() < end:
         time.sleep(0.2)

@@ -1,26 +1,19 @@
-"""CUDA libraries that came as Python wheels: which majors, and which of them overwrite each other."""
+"""CUDA libraries that were installed as Python wheels: their major versions, and which of them overwrite each other."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
 
+from gpudoctor.facts.derive._versions import first_version
 from gpudoctor.model.facts import Absent, Fact, Facts, Known, Unknown
 
 _SHARED_FOLDER = ("cudnn", "nccl", "cusparselt", "nvshmem")
-"""Of these the CUDA 12 and 13 wheels unpack into the same folder; the rest of CUDA 13 has one of its own."""
-
-
-def _version(value: Any) -> str | None:
-    if isinstance(value, Mapping):
-        value = value.get("version")
-    if isinstance(value, list):
-        value = value[0] if value else None
-    return value if isinstance(value, str) else None
+"""Libraries whose wheels for CUDA 12 and for CUDA 13 unpack into the same folder; all others of CUDA 13 have a folder of their own."""
 
 
 def wheel_facts(facts: Facts) -> Iterator[tuple[str, Fact]]:
+    """The facts cuda.wheels.* and tensorflow.libraries, from the distributions of the target environment."""
     installed = facts.value("python.distributions")
     if not isinstance(installed, Mapping):
         return
@@ -38,7 +31,7 @@ def wheel_facts(facts: Facts) -> Iterator[tuple[str, Fact]]:
     yield "cuda.wheels.majors", Known([str(major) for major in majors], "python.distributions")
     yield "cuda.wheels.duplicates", Known(duplicates, "python.distributions")
     names = [name for name in ("nvidia-cudnn-cu12", "nvidia-cudnn-cu13", "nvidia-cudnn-cu11") if name in installed]
-    cudnn = _version(installed[names[0]]) if names else None
+    cudnn = first_version(installed[names[0]]) if names else None
     yield "cuda.wheels.cudnn", Known(cudnn, names[0]) if cudnn else Absent("python.distributions")
     libraries = facts.value("libraries")
     if names:

@@ -10,7 +10,7 @@ from gpudoctor.model.facts import Fact, Facts, FactSpec
 
 
 class Derivation(Struct, frozen=True):
-    """`derive(facts)` yields (name, fact). Run in the order of `derived.ALL`, after the probes."""
+    """`derive(facts)` yields (name, fact). Derivations run after the probes, in the order of `facts.derive.ALL`."""
 
     name: str
     provides: tuple[FactSpec, ...]

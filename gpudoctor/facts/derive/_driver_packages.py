@@ -1,4 +1,4 @@
-"""What brings a maker's driver on this distribution, from a table of gpudoctor/data."""
+"""The package that brings a vendor's driver on this distribution, from a table of gpudoctor/data."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from gpudoctor.model.facts import Facts
 
 
 def driver_package(of: str, vendor: str, facts: Facts) -> tuple[str, str]:
-    """(what to install, the command) by the first row of the table `of` that fits; a command that lacks the driver's branch is ''."""
+    """(what to install, the command) by the first row of the table `of` that fits. The command is '' where it names the branch of the
+    driver and that is unknown, and where no row fits."""
     like = facts.value("os.id_like", [])
     systems = [facts.value("os.id", ""), *(like.split() if isinstance(like, str) else like or [])]
     branch = str(facts.value("nvidia.driver.version") or facts.value("nvidia.kernel_module.version") or "").split(".")[0]

@@ -1,4 +1,4 @@
-"""PyTorch's package indexes as the tables know them: of the newest release of each build."""
+"""The addresses of PyTorch's package indexes that hold the newest release of each build, by the tables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ROOT = "https://download.pytorch.org/whl/"
 
 
 def newest(gfx: str | None = None) -> dict[str, str]:
-    """By the names that templates use. `gfx`: the AMD GPU that the wheels must have kernels for."""
+    """The addresses by the names that templates use (index.cuda). `gfx`: the AMD target that the ROCm wheels must have kernels for."""
     releases = table("rocm-torch")["index"]
     return {
         "index.cuda": f"{ROOT}{table('cuda-torch')['pick'][0]['flavour']}",

@@ -1,4 +1,4 @@
-"""Which driver package to install for these cards on this distribution, in its own words."""
+"""The driver package to install for these cards on this distribution, and the commands of its package manager."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from gpudoctor.model.facts import Fact, Facts, Known, Unknown
 from gpudoctor.model.lazy_pattern import lazy
 
 _CURRENT = 580
-"""The production branch that serves Maxwell to Blackwell and CUDA 13."""
+"""The number of the production branch that serves Maxwell to Blackwell and CUDA 13."""
 
 _KIND_OF_KERNEL = lazy(r"-(?:cachyos(?:-[a-z]\w{0,15}){0,3}|lts|zen|hardened|rt(?:-lts)?|xanmod\w{0,15})$")
-"""The end of such a release: '6.12.48-1-lts', '6.17.1-zen1-1-zen'; of the plain kernel it is a number: '6.17.1-arch1-1'."""
+"""The kind of an Arch kernel, which ends its release: '6.12.48-1-lts', '6.17.1-zen1-1-zen'. The plain kernel ends in a number:
+'6.17.1-arch1-1'."""
 _OF_MANJARO = lazy(r"^(\d+)\.(\d+)\..*-MANJARO$")
-"""Its packages have the version in their name: linux612-headers."""
+"""Manjaro's kernel packages carry the version in their name: linux612-headers."""
 
 _FAMILIES = {
     "ubuntu": ("ubuntu", "linuxmint", "pop", "zorin", "elementary", "neon", "tuxedo"),
@@ -27,8 +28,8 @@ _FAMILIES = {
 }
 
 
-def distribution(facts: Facts) -> str | None:
-    """The family whose packages this system uses."""
+def distribution_family(facts: Facts) -> str | None:
+    """The family of distributions whose packages this system uses, a key of _FAMILIES; None where it is another or unknown."""
     like = facts.value("os.id_like")
     names = [facts.value("os.id"), *(like if isinstance(like, list) else str(like or "").split())]
     for name in names:
@@ -48,7 +49,8 @@ def arch_headers(release: str) -> str:
 
 
 def package(family: str, branch: int, is_open: bool, headers: str = "linux-headers") -> tuple[str, str]:
-    """Package and command for a branch. `headers`: the package of Arch."""
+    """(package, command) that install a branch of the driver. `is_open`: with the open kernel modules. `headers`: the package with the
+    kernel's headers on Arch."""
     if family == "ubuntu":
         name = f"nvidia-driver-{branch}-open" if is_open else f"nvidia-driver-{branch}"
         return name, f"sudo apt install {name}"
@@ -93,10 +95,11 @@ _INITRAMFS = {
 
 
 def advice(facts: Facts, cards: list[dict[str, Any]]) -> Iterator[tuple[str, Fact]]:
+    """The facts nvidia.want.*: what to install for `cards`, records of the fact nvidia.cards."""
     lasts = [card["branch_last"] for card in cards if isinstance(card.get("branch_last"), int)]
     known = [card for card in cards if "family" in card]
     branch = min([_CURRENT, *lasts])
-    family = distribution(facts)
+    family = distribution_family(facts)
     yield "nvidia.want.branch", Known(branch) if known else Unknown("not recorded")
     if family is None or not cards or facts.known("jetson.module"):  # a Jetson has its driver from JetPack: another one breaks it
         for name in ("package", "command", "headers", "initramfs"):

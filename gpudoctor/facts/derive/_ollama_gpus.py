@@ -1,6 +1,6 @@
-"""What ollama could do with each GPU: which of its libraries serves it, and what keeps the service from the card.
+"""What Ollama can do with each GPU: which of its libraries serves it, and what keeps the service from the card.
 
-The rules are those of discover/runner.go, discover/cuda_compat.go and discover/amd.go of ollama/ollama.
+The rules are those of discover/runner.go, discover/cuda_compat.go and discover/amd.go of https://github.com/ollama/ollama.
 """
 
 from __future__ import annotations
@@ -10,28 +10,23 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpudoctor.facts.derive import _rocm_wheels as wheels
+from gpudoctor.facts.derive._versions import older
 from gpudoctor.facts.derive.cuda import floor_of
 from gpudoctor.model.facts import Facts, Unknown
 
 UNSAID = Unknown("not recorded")
 VULKAN_BY_DEFAULT = "0.30.0"
+"""The first version that asks Vulkan without being asked to, and that leaves integrated GPUs out."""
 DRIVER_550 = "0.30.11"
-"""First version that demands driver 550 for cuda_v12, and 570 for cards before Volta."""
+"""The first version that demands driver 550 for cuda_v12, and 570 for cards before Volta."""
 _FALSE = ("0", "f", "false")
-_VISIBLE = {
-    "nvidia": ("CUDA_VISIBLE_DEVICES",),
-    "amd": ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "CUDA_VISIBLE_DEVICES"),
-}
 OWN = {"nvidia": "cuda", "amd": "rocm"}
-"""The backend of a maker's own; any other card is reached by Vulkan."""
-
-
-def older(version: Any, than: str) -> bool:
-    return isinstance(version, str) and wheels.older(version, than)
+"""The backend that is a vendor's own. The GPUs of all other vendors are reached through Vulkan."""
 
 
 def vulkan_open(facts: Facts, env: Mapping[str, str]) -> bool | Unknown:
-    """Whether ollama asks Vulkan: its library is there, and no variable leaves it out. Before 0.30 a variable had to ask for it."""
+    """Whether Ollama asks Vulkan for devices: its library is there, and no variable
+    excludes it. Before 0.30 a variable had to ask for it."""
     runners, version = facts.value("ollama.runners"), facts.value("ollama.version")
     if runners is None:
         return UNSAID
@@ -45,20 +40,8 @@ def vulkan_open(facts: Facts, env: Mapping[str, str]) -> bool | Unknown:
     return bool(said) or not older(version, VULKAN_BY_DEFAULT)
 
 
-def hiding_variable(vendor: str, env: Mapping[str, str], count: int) -> str | None:
-    """'CUDA_VISIBLE_DEVICES=-1' where it leaves no card of this maker."""
-    for name in _VISIBLE.get(vendor, ("GGML_VK_VISIBLE_DEVICES",)):
-        value = env.get(name)
-        if value is None:
-            continue
-        first = value.split(",")[0].strip()
-        if (not first and vendor == "nvidia") or (re.fullmatch(r"-?\d+", first) and not 0 <= int(first) < count):
-            return f"{name}={value}"
-    return None
-
-
 def closed_by(unit: Mapping[str, Any], vendor: str) -> str | None:
-    """The setting of the unit that keeps device nodes of this maker from the service."""
+    """The setting of the systemd unit that keeps device nodes of this vendor from the service; None where none does."""
     if unit.get("private_devices"):
         return "PrivateDevices=yes"
     allowed = " ".join(unit.get("devices_allowed") or [])
@@ -73,9 +56,9 @@ def _open_to_all(mode: Any) -> bool:
 
 
 def missing_group(gpu: Mapping[str, Any], facts: Facts, rocm: bool) -> str | Unknown | None:
-    """The group that owns a node of the card and that the service is not in; None where it may open the nodes."""
+    """The group that owns a node of the card and of which the service is no member; None where the service may open the nodes."""
     groups, user = facts.value("ollama.service.groups"), facts.value("ollama.service.user")
-    if user == "root" or gpu.get("vendor") == "nvidia":  # the nodes of NVIDIA are open to everybody
+    if user == "root" or gpu.get("vendor") == "nvidia":  # NVIDIA's nodes are open to everybody
         return None
     if groups is None:
         return UNSAID
@@ -88,18 +71,19 @@ def missing_group(gpu: Mapping[str, Any], facts: Facts, rocm: bool) -> str | Unk
 
 
 def _floor(major: int, capability: str, facts: Facts) -> str:
-    """The oldest driver that ollama takes for cuda_v<major>."""
+    """The oldest NVIDIA driver that Ollama accepts for its folder cuda_v<major>."""
     if major == 12 and facts.known("ollama.version") and not older(facts.value("ollama.version"), DRIVER_550):
         return "570" if older(capability, "7.0") else "550"
     return floor_of(str(major), facts.value("platform.kind")) or "0"
 
 
 def cuda_folder(gpu: Mapping[str, Any], folders: list[str], facts: Facts) -> dict[str, Any]:
-    """Which CUDA folder serves the card: `runner`, and where none does, `driver_wanted` or `card_too_old`."""
+    """The CUDA folder that serves the card (`runner`); where none does, the driver that would (`driver_wanted`) or that the card is too
+    old (`card_too_old`)."""
     capability, driver = gpu.get("compute_capability"), facts.value("nvidia.in_use")
     plain = [folder for folder in folders if "jetpack" not in folder]
     numbered = sorted((int(match[1]), folder) for folder in plain if (match := re.search(r"cuda_v(\d+)", folder)))
-    if not numbered:  # a build of a distribution, or a Jetson: no table knows what it was built for
+    if not numbered:  # a distribution's own build, or a Jetson: no table says what it was built for
         return {"runner": folders[0] if folders else None, "driver_wanted": None, "card_too_old": False}
     if not isinstance(capability, str):
         return {"runner": UNSAID, "driver_wanted": UNSAID, "card_too_old": UNSAID}
@@ -114,7 +98,7 @@ def cuda_folder(gpu: Mapping[str, Any], folders: list[str], facts: Facts) -> dic
 
 
 def rocm_targets(gpu: Mapping[str, Any], facts: Facts, env: Mapping[str, str]) -> dict[str, Any]:
-    """Whether the kernels of ollama's rocBLAS serve the card, as it is and with an override."""
+    """Whether the kernels of Ollama's rocBLAS serve the card, by its own target and under an override (fields of ollama.gpus)."""
     targets, gfx = facts.value("ollama.rocm_targets"), gpu.get("gfx")
     override = env.get("HSA_OVERRIDE_GFX_VERSION", "").strip()
     pretends = wheels.pretended(override) if override else None

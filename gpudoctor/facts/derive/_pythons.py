@@ -1,4 +1,4 @@
-"""Whether the Python of an environment, or one that a new environment could have, lies in a given range."""
+"""Pythons: whether one lies in a range, whether one of a range can be had, and how the pip of the target environment is called."""
 
 from __future__ import annotations
 
@@ -8,12 +8,19 @@ from gpudoctor.rules.versions import in_release
 
 
 def obtainable(facts: Facts, specifier: str) -> bool:
-    """False only where no Python in this range is here, or was asked for, and nothing fetches one."""
+    """Whether an environment can be made with a Python of this range: False only where the one that was asked for lies outside, or where
+    none is here and uv, which fetches one, is not either."""
     asked = facts.value("setup.python_version")
     if asked:
         return in_release(str(asked), specifier) is not False
     minors = pythons_here(facts)
     return bool(facts.value("tools.uv")) or not minors or any(in_release(minor, specifier) for minor in minors)
+
+
+def pip_of(facts: Facts) -> str:
+    """How pip of the target environment is called in a command; `python -m pip` where its path is unknown or holds a space."""
+    python = facts.value("python.executable")
+    return f"{python} -m pip" if isinstance(python, str) and " " not in python else "python -m pip"
 
 
 def in_range(facts: Facts, python: str, demand: str, source: str) -> Fact:

@@ -1,4 +1,4 @@
-"""What the ROCm tables answer: which targets a wheel serves, what an override pretends, which index holds a torch release."""
+"""Answers of the ROCm tables: which targets a wheel serves, which target an override pretends, which index holds a torch release."""
 
 from __future__ import annotations
 
@@ -6,17 +6,12 @@ import re
 from typing import Any
 
 from gpudoctor.facts.derive._tables import table
+from gpudoctor.facts.derive._versions import older
 from gpudoctor.model.facts import Unknown
-from gpudoctor.rules.versions import compare_dotted, dotted
-
-
-def older(left: str, right: str) -> bool:
-    a, b = dotted(left), dotted(right)
-    return a is not None and b is not None and compare_dotted(a, b) < 0
 
 
 def target(gfx: str) -> dict[str, Any]:
-    """The row of a target; empty where none is needed."""
+    """The row of rocm-gfx.toml for a target; empty for a target that the table does not hold."""
     for row in table("rocm-gfx")["target"]:
         if gfx in row["gfx"]:
             return dict(row)
@@ -24,7 +19,7 @@ def target(gfx: str) -> dict[str, Any]:
 
 
 def pretended(override: str) -> str | None:
-    """The target that HSA_OVERRIDE_GFX_VERSION names: 10.3.0 is gfx1030."""
+    """The target that a value of HSA_OVERRIDE_GFX_VERSION names, gfx1030 for 10.3.0; None for a value of another form."""
     match = re.fullmatch(r"(\d{1,2})\.(\d{1,2})\.(\d{1,2})", override.strip())
     return f"gfx{match[1]}{int(match[2]):x}{int(match[3]):x}" if match else None
 
@@ -35,7 +30,8 @@ def line(version: str) -> str:
 
 
 def covers(rocm: str, gfx: str, device_packages: list[str]) -> bool | Unknown:
-    """Whether the wheel made for this ROCm holds kernels for this target."""
+    """Whether the torch wheel that was built for this ROCm holds kernels for this target. `device_packages`: installed distributions with
+    kernels for single targets, as AMD splits them since 7.0; any of them decides alone."""
     data = table("rocm-torch")
     if device_packages:
         return any(gfx in name or name.endswith("-all") for name in device_packages) or Unknown("not recorded")
@@ -50,7 +46,7 @@ def covers(rocm: str, gfx: str, device_packages: list[str]) -> bool | Unknown:
 
 
 def index_for(torch_base: str | None, gfx: str | None) -> str:
-    """The newest index of PyTorch for this torch release, preferring one whose wheels serve the target."""
+    """The address of the newest ROCm index of PyTorch that holds this torch release, preferring one whose wheels serve the target."""
     data = table("rocm-torch")
     lines: list[str] = data["index"].get(line(torch_base or ""), [])
     serving = [rocm for rocm in lines if gfx and covers(rocm, gfx, []) is True]
@@ -59,7 +55,7 @@ def index_for(torch_base: str | None, gfx: str | None) -> str:
 
 
 def first_index(gfx: str) -> tuple[str, str] | None:
-    """(torch, rocm) of the oldest PyTorch release whose own wheels serve the target."""
+    """(torch, ROCm) of the oldest PyTorch release whose own wheels serve the target; None where there is none."""
     for torch, lines in table("rocm-torch")["index"].items():
         for rocm in lines:
             if covers(rocm, gfx, []) is True:

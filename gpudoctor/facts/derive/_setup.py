@@ -6,33 +6,32 @@ import re
 from typing import Any
 
 from gpudoctor.facts.derive._tables import table
+from gpudoctor.facts.derive._versions import numbers
 from gpudoctor.model.facts import Facts
 
 
 def asked_torch(facts: Facts) -> str | None:
-    """--torch without a local part: '2.8', '2.8.0'."""
+    """The release in --torch without a local part: '2.8', '2.8.0'; None where none was given."""
     found = re.match(r"\d+(?:\.\d+)*", str(facts.value("setup.torch") or ""))
     return found.group() if found else None
 
 
-def numbers(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", text)[:3])
-
-
 def newest_row() -> dict[str, Any]:
+    """The row of python-partners.toml for the newest torch release."""
     data = table("python-partners")
     return next((dict(row) for row in data["torch"] if row["version"] == data["newest_torch"]), dict(data["torch"][-1]))
 
 
 def release_of(asked: str) -> str:
-    """The last release that begins so: 2.8.0 for 2.8. What the table does not hold is returned with three places."""
+    """The last torch release that begins with these numbers: 2.8.1 for 2.8. A release that the table lacks is completed to three
+    numbers."""
     wanted = numbers(asked)
     rows = [row["version"] for row in table("python-partners")["torch"] if numbers(row["version"])[: len(wanted)] == wanted]
     return rows[-1] if rows else ".".join(map(str, (*wanted, 0, 0)[:3]))
 
 
 def specifier(release: str) -> str:
-    """'>=3.10,<3.15': the Pythons with a wheel of this torch; those of the nearest known release where it is not in the table."""
+    """The Pythons with a wheel of this torch release, '>=3.10,<3.15'; those of the nearest older release where the table lacks it."""
     rows = table("python-partners")["torch"]
     row = next((row for row in rows if numbers(row["version"]) == numbers(release)), None)
     if row is None:
@@ -42,9 +41,9 @@ def specifier(release: str) -> str:
 
 
 def newest_row_here(facts: Facts) -> dict[str, Any]:
-    """The newest release with a wheel for a Python of this machine: it, or the one before where only older Pythons are here.
+    """The row of the newest torch release with a wheel for a Python of this machine, of the two newest ones.
 
-    Without a Python that either of them serves it is the newest, and a Python comes along.
+    Where neither has one, it is the newest release, and the setup brings a Python for it.
     """
     here = pythons_here(facts)
     for row in reversed(table("python-partners")["torch"][-2:]):
@@ -55,13 +54,14 @@ def newest_row_here(facts: Facts) -> dict[str, Any]:
 
 
 def between(first: str, last: str) -> str:
-    """('3.8', '3.11') to '>=3.8,<3.12'."""
+    """The specifier for the Pythons from `first` to `last`: '>=3.8,<3.12' for '3.8' and '3.11'."""
     major, minor = numbers(last)[:2]
     return f">={first},<{major}.{minor + 1}"
 
 
 def pythons_here(facts: Facts) -> list[str]:
-    """Minors of the interpreters that an environment can be made with: those found, else what the distribution calls python3."""
+    """The minor versions ('3.11') of the interpreters that an environment can be made with: of those found, else of the distribution's
+    python3; empty where neither is known."""
     found = facts.value("python.interpreters")
     if isinstance(found, list) and found:
         return [str(one["minor"]) for one in found if isinstance(one, dict) and one.get("minor")]

@@ -8,6 +8,8 @@ from typing import Any
 
 from gpudoctor.facts.derive import _rocm_wheels as wheels
 from gpudoctor.facts.derive._derivation import Derivation
+from gpudoctor.facts.derive._versions import older
+from gpudoctor.facts.derive._visible_devices import READ_BY, beside_a_card, is_card, left_by
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 
 _UNSAID = Unknown("not recorded")
@@ -28,7 +30,8 @@ def _text(value: Any) -> str | None:
 
 
 def _real_gfx(gpu: dict[str, Any], facts: Facts) -> str | None:
-    """The kernel knows best; an agent's name is a pretence where an override is set."""
+    """The target of the hardware: by the kernel, else by the bus, else by ROCm's one agent. With HSA_OVERRIDE_GFX_VERSION an agent has
+    the name of the target that it pretends, which is not used."""
     for node in facts.value("amd.kfd.nodes", []) or []:
         if node.get("address") == gpu.get("address") and _text(node.get("gfx")):
             return _text(node["gfx"])
@@ -48,7 +51,7 @@ def _covered(gfx: str, rocm: str | None, arch_list: Any, packages: list[str]) ->
 
 
 def _wrong(gfx: str | None, override: str | None) -> bool | Unknown:
-    """The override names another generation: gfx1030 for a gfx1100 cannot run."""
+    """Whether the override names another generation than that of the GPU, whose code it cannot run: gfx1030 for a gfx1100."""
     shown = wheels.pretended(override) if override else None
     if not shown:
         return False
@@ -56,12 +59,12 @@ def _wrong(gfx: str | None, override: str | None) -> bool | Unknown:
 
 
 def _built_here(facts: Facts) -> bool:
-    """2.9.1+git8907517, 2.10.0a0+gitabc: not from an index, so no table tells its targets."""
+    """Whether torch was compiled from source (2.9.1+git8907517, 2.10.0a0+gitabc), so that no table says for which targets."""
     return "+git" in str(facts.value("torch.version") or "")
 
 
-def describe(gpu: dict[str, Any], facts: Facts, discrete: bool) -> dict[str, Any]:
-    """One AMD GPU as the checks want it."""
+def describe(gpu: dict[str, Any], facts: Facts, amd: list[dict[str, Any]]) -> dict[str, Any]:
+    """The record of the fact amd.gpus for one of the AMD GPUs `amd`."""
     gfx = _real_gfx(gpu, facts)
     row = wheels.target(gfx) if gfx else {}
     rocm = None if _built_here(facts) else torch_rocm(facts)
@@ -82,50 +85,45 @@ def describe(gpu: dict[str, Any], facts: Facts, discrete: bool) -> dict[str, Any
     kind = gpu.get("kind")
     return {
         "address": gpu.get("address"), "name": gpu.get("name"), "gfx": gfx or _UNSAID, "kind": kind, "driver": gpu.get("driver", _UNSAID),
-        "node": gpu.get("node", _UNSAID), "main": not (discrete and kind == "integrated"), "native": native, "served": served,
+        "node": gpu.get("node", _UNSAID), "main": not beside_a_card(gpu, amd), "native": native, "served": served,
         "override": wanted if wanted else (None if gfx else _UNSAID), "override_helps": helps, "override_risky": bool(row.get("risky")),
         "pretends": wheels.pretended(override) if override else None, "override_wrong": _wrong(gfx, override),
         "state": row.get("state", "served") if gfx else _UNSAID,
         "first_rocm": row.get("first") or (None if gfx else _UNSAID), "last_rocm": row.get("last") or (None if gfx else _UNSAID),
         "min_kernel": row.get("kernel") or gpu.get("min_kernel") or (None if gfx else _UNSAID), "wheels": bool(row.get("wheels")),
-        "system_too_old": bool(row.get("first") and wheels.older(system, row["first"])) if gfx and system else _UNSAID,
-        "system_too_new": bool(row.get("last") and wheels.older(wheels.line(row["last"]), wheels.line(system))) if gfx and system
+        "system_too_old": bool(row.get("first") and older(system, row["first"])) if gfx and system else _UNSAID,
+        "system_too_new": bool(row.get("last") and older(wheels.line(row["last"]), wheels.line(system))) if gfx and system
         else _UNSAID,
-        "wheel_too_new": bool(row.get("last") and wheels.older(wheels.line(row["last"]), wheels.line(rocm))) if gfx and rocm else _UNSAID,
+        "wheel_too_new": bool(row.get("last") and older(wheels.line(row["last"]), wheels.line(rocm))) if gfx and rocm else _UNSAID,
         "kernel_too_old": _UNSAID if not (gfx and kernel)
-        else bool(row.get("kernel") and wheels.older(kernel, row["kernel"])) and facts.value("amd.driver.dkms") is not True,
+        else bool(row.get("kernel") and older(kernel, row["kernel"])) and facts.value("amd.driver.dkms") is not True,
         "index": wheels.index_for(_text(facts.value("torch.base_version")), gfx),
         "native_wheel": f"torch {first[0]} from https://download.pytorch.org/whl/rocm{first[1]}" if first
         else "AMD's own wheels" if row.get("wheels") else "no newer wheel",
     }  # fmt: skip
 
 
-def _numbers(text: str) -> list[int] | None:
-    parts = [p.strip() for p in text.split(",") if p.strip()]
-    return [int(p) for p in parts] if parts and all(re.fullmatch(r"-?\d+", p) for p in parts) else None
-
-
 def _hidden(facts: Facts, of_kernel: int | None, of_runtime: int | None) -> Fact:
-    """A sentence where HIP_, ROCR_ or CUDA_VISIBLE_DEVICES leave no AMD GPU visible. ROCR_VISIBLE_DEVICES numbers the GPUs of the kernel;
-    the runtime lists what it left, and the other variables number that."""
+    """A sentence where a variable leaves no AMD GPU visible; absent where none does. ROCR_VISIBLE_DEVICES counts the GPUs of the kernel
+    driver (`of_kernel`), the other variables those that ROCm then still lists (`of_runtime`)."""
     if not facts.known("env"):
         return Unknown("not recorded")
-    for name in ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"):
+    for name in READ_BY["amd"]:
         found = facts.get(f"env.{name}")
         if not isinstance(found, Known):
             continue
         value = str(found.value).strip()
-        numbers = _numbers(value)
         count = of_kernel if name == "ROCR_VISIBLE_DEVICES" else of_runtime
-        if not value or value in ("-1", "NoDevFiles", "none"):
+        left = left_by(value, count)
+        if left == "none":
             return Known(f'{name}="{value}" hides every GPU', name)
-        if numbers and count and (numbers[0] < 0 or numbers[0] >= count):
+        if left == "out-of-range" and count:
             return Known(f"{name}={value} names a device that is not there: ROCm counts {count} from 0", name)
     return Absent("environment")
 
 
 def _libraries_shadowed(facts: Facts) -> Fact:
-    """A ROCm folder in LD_LIBRARY_PATH whose version differs from the wheel's: it replaces the wheel's own libraries."""
+    """A ROCm folder in LD_LIBRARY_PATH of another release than torch was built for: its libraries replace those of the wheel."""
     path, rocm = facts.get("env.LD_LIBRARY_PATH"), torch_rocm(facts)
     if isinstance(path, Absent):
         return Absent("environment")
@@ -154,12 +152,11 @@ def derive(facts: Facts) -> Iterable[tuple[str, Fact]]:
         return
     if isinstance(gpus, Known):
         amd = [g for g in gpus.value if isinstance(g, dict) and g.get("vendor") == "amd"]
-    else:  # a pasted rocminfo: its agents are the GPUs, under the name that an override gives them
+    else:  # a pasted rocminfo: its agents are the GPUs, by the target that an override pretends
         shown = {} if not facts.known("env.HSA_OVERRIDE_GFX_VERSION") else {"gfx": _UNSAID}
         amd = [{"address": f"agent {a.get('index')}", "name": a.get("name"), "gfx": a.get("gfx"), "kind": _UNSAID, **shown}
                for a in facts.value("rocm.agents", []) if isinstance(a, dict)]  # fmt: skip
-    discrete = any(g.get("kind") in ("discrete", "accelerator") for g in amd)
-    records = [describe(g, facts, discrete) for g in amd]
+    records = [describe(g, facts, amd) for g in amd]
     yield "amd.gpus", Known(records, "gpus")
     gfx = sorted({r["gfx"] for r in records if r["main"] and isinstance(r["gfx"], str)})
     # A name without a target (a pasted 'RX 6600' that several chips bear) is not 'no target'.
@@ -176,13 +173,13 @@ def derive(facts: Facts) -> Iterable[tuple[str, Fact]]:
     of_kernel = len(nodes) if nodes else None
     yield "amd.hidden", _hidden(facts, of_kernel, len(agents) if agents else of_kernel)
     yield "amd.libraries_shadowed", _libraries_shadowed(facts)
-    yield "amd.igpu_first", _igpu_first(records, discrete, agents, nodes)
+    yield "amd.igpu_first", _igpu_first(records, agents, nodes)
 
 
-def _igpu_first(records: list[dict[str, Any]], discrete: bool, agents: Any, nodes: Any) -> Fact:
-    """Whether an integrated GPU comes before the card in ROCm's order."""
+def _igpu_first(records: list[dict[str, Any]], agents: Any, nodes: Any) -> Fact:
+    """Whether ROCm's first device is an integrated GPU although there is a card."""
     small = {r["gfx"] for r in records if r["kind"] == "integrated" and isinstance(r["gfx"], str)}
-    if not small or not discrete:
+    if not small or not any(map(is_card, records)):
         return Known(False, "gpus")
     order = [a.get("gfx") for a in agents] if agents else [n.get("gfx") for n in nodes] if nodes else None
     return Known(order[0] in small, "rocminfo") if order else Unknown("not recorded")

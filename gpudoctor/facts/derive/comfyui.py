@@ -1,4 +1,4 @@
-"""ComfyUI: the torch of its own interpreter against the card, what its start scripts say, and what custom nodes would replace."""
+"""ComfyUI: whether the torch of its interpreter serves the card, the options of its start scripts, and the demands of custom nodes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from gpudoctor.facts.derive._derivation import Derivation
 from gpudoctor.facts.derive._pythons import in_range
+from gpudoctor.facts.derive._visible_devices import is_card
 from gpudoctor.facts.derive.python_mix import demand_fails, mismatches
 from gpudoctor.facts.derive.torch_build import base_version, classify, one_version
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
@@ -24,20 +25,21 @@ _ONE_ONLY = (
     ("--use-split-cross-attention", "--use-quad-cross-attention", "--use-pytorch-cross-attention", "--use-sage-attention",
      "--use-flash-attention"),
 )  # fmt: skip
-"""Options of which main.py takes one: the groups of comfy/cli_args.py."""
+"""Groups of options of which main.py accepts one: comfy/cli_args.py of https://github.com/comfyanonymous/ComfyUI."""
 _BUNDLED = "run_cpu.bat"
-"""A script of the portable package that starts on the processor beside those for the card."""
+"""The script of the portable package that starts ComfyUI on the processor; it lies beside those for GPUs."""
 _LARGE = 16 * 10**9
+"""Bytes of memory from which on a card needs none of the options that save memory."""
 
 
 def _starts(facts: Facts) -> list[Mapping[str, Any]]:
-    """The scripts that count: the bundled one for the processor only where there is no other."""
+    """The start scripts that count: _BUNDLED does only where there is no other."""
     records = [each for each in facts.value("comfyui.starts", []) if isinstance(each, Mapping)]
     return [each for each in records if each.get("name") != _BUNDLED] or records
 
 
 def contradiction(flags: Iterable[str]) -> str:
-    """Two options that main.py does not take together; '' where there are none."""
+    """'--lowvram and --cpu' for two options that main.py does not accept together; '' where there are none."""
     given = set(flags)
     for group in _ONE_ONLY:
         both = [flag for flag in group if flag in given]
@@ -47,16 +49,17 @@ def contradiction(flags: Iterable[str]) -> str:
 
 
 def _driven(gpu: Mapping[str, Any]) -> bool:
-    """Whether a driver that computes is bound; Windows names a version alone."""
+    """Whether the GPU has a driver that can compute. Windows gives no name of the driver but its version."""
     driver = gpu.get("driver")
     return not re.match(r"vfio|pci-stub|nouveau", driver) if isinstance(driver, str) else isinstance(gpu.get("driver_version"), str)
 
 
 def _card(facts: Facts) -> Mapping[str, Any]:
-    """The card that a torch would serve: one of its own memory with a driver, NVIDIA's first."""
+    """The card that ComfyUI would compute on: one with memory of its own and a driver, NVIDIA's before AMD's and Intel's; empty for
+    none."""
     cards = [
         gpu for gpu in facts.value("gpus", [])
-        if isinstance(gpu, Mapping) and gpu.get("kind") in ("discrete", "accelerator") and gpu.get("vendor") in _BUILDS
+        if is_card(gpu) and gpu.get("vendor") in _BUILDS
         and _driven(gpu)
     ]  # fmt: skip
     return min(cards, key=lambda gpu: list(_BUILDS).index(str(gpu["vendor"])), default={})

@@ -8,7 +8,9 @@ from typing import Any
 
 from gpudoctor.facts.derive._cuda_wheels import wheel_facts
 from gpudoctor.facts.derive._derivation import Derivation
+from gpudoctor.facts.derive._pythons import pip_of
 from gpudoctor.facts.derive._tables import table
+from gpudoctor.facts.derive._versions import older
 from gpudoctor.facts.derive.nvidia import CARD_FIELDS
 from gpudoctor.facts.derive.torch_build import cuda_of_local
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Incomplete, Known, Unknown
@@ -17,13 +19,12 @@ from gpudoctor.rules.versions import compare_dotted, dotted
 _INDEX = "https://download.pytorch.org/whl/"
 
 
-def _older(left: Any, right: str) -> bool | None:
-    a, b = dotted(left), dotted(right)
-    return None if a is None or b is None else compare_dotted(a, b) < 0
-
-
 def runs(capability: str, archs: list[str]) -> str:
-    """runs, jit (PTX only), too-new or too-old: machine code serves its own major from its minor upwards."""
+    """Whether code for these architectures runs on a GPU of this capability: runs, jit (by PTX alone), too-new or too-old.
+
+    Machine code runs on its own major version, from its own minor version upwards; PTX on its own version and on all newer GPUs. sm_90a
+    runs on 9.0 alone (CUDA C++ Programming Guide, 'Application Compatibility').
+    """
     wanted = dotted(capability) or (0, 0)
     major, minor = wanted[0], wanted[1] if len(wanted) > 1 else 0
     codes, ptx = [], []
@@ -45,7 +46,7 @@ def runs(capability: str, archs: list[str]) -> str:
 
 
 def torch_cuda(facts: Facts) -> Fact:
-    """The CUDA version of the installed build: what it says, its local version, else what PyPI serves for Linux."""
+    """The CUDA version of the installed torch: as torch says, by its local version, else that of PyPI's wheels for Linux."""
     said = facts.get("torch.cuda")
     if isinstance(said, Known) and re.match(r"\d+\.\d+", str(said.value)):
         return Known(str(said.value), "torch.cuda")
@@ -56,13 +57,14 @@ def torch_cuda(facts: Facts) -> Fact:
     if not isinstance(base, str) or facts.value("torch.build") != "cuda":
         return said if not isinstance(said, Known) else Unknown("unparsable")
     release = ".".join(base.split(".")[:2])
-    if _older(table("cuda-torch")["newest_torch"], release):
+    if older(table("cuda-torch")["newest_torch"], release):
         return Unknown(f"newer than this table ({table('cuda-torch')['date']})")
-    rows = [row for row in table("cuda-torch")["pypi"] if not _older(release, row["since"])]
+    rows = [row for row in table("cuda-torch")["pypi"] if not older(release, row["since"])]
     return Known(rows[-1]["cuda"], "PyPI table") if rows else Unknown("unparsable")
 
 
 def torch_archs(facts: Facts, cuda: Fact) -> Fact:
+    """The architectures (sm_86, compute_90) in the installed torch: as torch says, else by the table of PyTorch's wheels."""
     said = facts.get("torch.arch_list")
     if isinstance(said, Known) and isinstance(said.value, list) and said.value:
         return said
@@ -72,15 +74,16 @@ def torch_archs(facts: Facts, cuda: Fact) -> Fact:
     flavour = "cu" + str(cuda.value).replace(".", "")
     data = table("cuda-torch")
     for row in data["wheel"]:
-        if row["flavour"] == flavour and not _older(base, row["first"]) and _older(base, row["before"]):
+        if row["flavour"] == flavour and not older(base, row["first"]) and older(base, row["before"]):
             return Known(row["archs"], "table of wheels")
-    if _older(data["newest_torch"], ".".join(base.split(".")[:2])):
+    if older(data["newest_torch"], ".".join(base.split(".")[:2])):
         return Unknown(f"newer than this table ({data['date']})")
     return Unknown("not recorded")
 
 
 def floor_of(cuda: str, platform: Any) -> str | None:
-    """Oldest driver that serves programs of this CUDA. Up to CUDA 10 each minor release has its own, from 11 on a major release has one."""
+    """The oldest driver that runs programs of this CUDA release; None for one that the table lacks. Up to CUDA 10 each minor release has
+    its own, from 11 on each major release."""
     numbers = dotted(cuda) or (0,)
     major = numbers[0]
     column = "windows" if platform in ("windows", "wsl2") else "linux"
@@ -101,8 +104,8 @@ def driver_serves(facts: Facts, cuda: str) -> Fact:
     if floor is None:
         return Unknown(f"newer than this table ({table('cuda-driver')['date']})")
     if driver is not None:
-        older = _older(driver, floor)
-        return Unknown("unparsable") if older is None else Known(not older, "nvidia.in_use")
+        too_old = older(driver, floor)
+        return Unknown("unparsable") if too_old is None else Known(not too_old, "nvidia.in_use")
     highest = facts.value("nvidia.cuda_max")
     if isinstance(highest, str) and dotted(highest):
         return Known((dotted(highest) or (0,))[0] >= (dotted(cuda) or (0,))[0], "nvidia.cuda_max")
@@ -115,20 +118,21 @@ def highest_major(facts: Facts) -> int:
     rows = table("cuda-driver")["floor"]
     column = "windows" if facts.value("platform.kind") in ("windows", "wsl2") else "linux"
     for row in rows:
-        if driver is None or _older(driver, row[column]) is False:
+        if driver is None or older(driver, row[column]) is False:
             best = max(best, row["major"])
     return best
 
 
 def pick(facts: Facts, capabilities: list[str], major: int) -> tuple[str, str] | None:
-    """Flavour and torch requirement to advise: the installed release where a flavour of it fits, else the newest that does."""
+    """(flavour, requirement) of the torch to advise, ('cu126', 'torch==2.7.1'): the installed release where a flavour of it serves all
+    cards and the driver, else the newest release that does. `major`: the newest CUDA major release that the driver serves."""
     numbers = [float(text) for text in capabilities]
     base = facts.value("torch.base_version")
     data = table("cuda-torch")
     if isinstance(base, str) and re.fullmatch(r"\d+\.\d+(\.\d+)?", base):
         for row in reversed(data["wheel"]):
             cuda_major = int(row["flavour"][2:-1])
-            fits = not _older(base, row["first"]) and _older(base, row["before"]) and cuda_major <= major
+            fits = not older(base, row["first"]) and older(base, row["before"]) and cuda_major <= major
             fits = fits and _reached(facts, row["flavour"])
             if fits and capabilities and all(runs(text, row["archs"]) == "runs" for text in capabilities):
                 return row["flavour"], f"torch=={base}"
@@ -139,9 +143,9 @@ def pick(facts: Facts, capabilities: list[str], major: int) -> tuple[str, str] |
 
 
 def _reached(facts: Facts, flavour: str) -> bool:
-    """The driver is not known to be older than what wheels of this flavour (cu101) need."""
+    """Whether wheels of this flavour (cu101) may run: False only where the driver is known to be too old for them."""
     driver, floor = facts.value("nvidia.in_use"), floor_of(f"{flavour[2:-1]}.{flavour[-1]}", facts.value("platform.kind"))
-    return driver is None or floor is None or not _older(driver, floor)
+    return driver is None or floor is None or not older(driver, floor)
 
 
 def _advice(facts: Facts, capabilities: list[str]) -> Iterator[tuple[str, Fact]]:
@@ -149,8 +153,7 @@ def _advice(facts: Facts, capabilities: list[str]) -> Iterator[tuple[str, Fact]]
     nothing: Fact = Unknown("not recorded")
     yield "cuda.pick.flavour", Known(chosen[0]) if chosen else nothing
     yield "cuda.pick.index", Known(_INDEX + chosen[0]) if chosen else nothing
-    python = facts.value("python.executable")
-    pip = f"{python} -m pip" if isinstance(python, str) and " " not in python else "python -m pip"
+    pip = pip_of(facts)
     command = f"{pip} install --force-reinstall {chosen[1]} torchvision --index-url {_INDEX}{chosen[0]}" if chosen else ""
     yield "cuda.pick.command", Known(command) if chosen else nothing
     yield "cuda.pip", Known(pip)
@@ -178,7 +181,7 @@ def _tensorflow(facts: Facts) -> Iterator[tuple[str, Fact]]:
         yield f"tensorflow.{name}", Known(row[name]) if row else newer
     python = ".".join(str(facts.value("python.version", "")).split(".")[:2])
     if row and dotted(python):
-        fits = not _older(python, row["python_first"]) and not _older(row["python_last"], python)
+        fits = not older(python, row["python_first"]) and not older(row["python_last"], python)
         yield "tensorflow.python_ok", Known(fits, "python.version")
     if row:
         yield "tensorflow.driver_ok", driver_serves(facts, row["cuda"])
@@ -193,7 +196,7 @@ def _jax(facts: Facts) -> Iterator[tuple[str, Fact]]:
     plugins = sorted(
         name for name in installed if re.fullmatch(r"jax-(cuda\d+|rocm\d*)-(plugin|pjrt)|jax-metal|libtpu(-nightly)?", str(name))
     )
-    # What a text does not name may be installed all the same.
+    # A distribution that a text does not name may be installed all the same.
     unnamed = Unknown("not in the text") if isinstance(installed, Incomplete) else None
     yield "jax.plugins", Known(plugins) if plugins else unnamed or Known([])
     versions = {str(installed[name]) for name in plugins if "cuda" in name}
@@ -218,12 +221,12 @@ def _jax(facts: Facts) -> Iterator[tuple[str, Fact]]:
 
 
 def _jax_capability(facts: Facts, major: int) -> Iterator[tuple[str, Fact]]:
-    """The plugin of CUDA 13 serves Turing and newer, that of CUDA 12 Maxwell as well."""
+    """Whether one of the cards reaches the capability that JAX's plugin for this CUDA major release asks for: 7.5 for 13, 5.2 for 12."""
     floor = next((row.get("capability") for row in table("cuda-jax")["plugin"] if row["major"] == major), None)
     yield "jax.capability_floor", Known(floor, "cuda-jax") if floor else Unknown("not recorded")
     cards = [card.get("compute_capability") for card in facts.value("nvidia.cards") or []]
-    older = [_older(card, floor) for card in cards if floor and isinstance(card, str)]
-    yield "jax.capability_ok", Known(False in older, "nvidia.cards") if older and None not in older else Unknown("not recorded")
+    below = [older(card, floor) for card in cards if floor and isinstance(card, str)]
+    yield "jax.capability_ok", Known(False in below, "nvidia.cards") if below and None not in below else Unknown("not recorded")
 
 
 def _release(version: Any) -> tuple[int, ...] | None:
@@ -231,7 +234,7 @@ def _release(version: Any) -> tuple[int, ...] | None:
 
 
 def _torch_sees_a_card(facts: Facts) -> bool:
-    """It does where the driver reaches its CUDA, by itself or with a cuda-compat that the driver's version does not show."""
+    """Whether torch lists a CUDA device: then the driver serves its CUDA, perhaps through a cuda-compat that its version does not show."""
     devices = facts.value("python.frameworks.torch.devices")
     return isinstance(devices, list) and any(
         isinstance(device, Mapping) and str(device.get("id", "")).startswith("cuda") for device in devices
@@ -277,7 +280,7 @@ DERIVATION = Derivation(
         FactSpec("cuda.torch", "dotted", "CUDA version of the installed torch build"),
         FactSpec("cuda.archs", "list", "architectures in the installed torch build"),
         FactSpec("cuda.driver_floor", "dotted", "oldest driver for that CUDA major release"),
-        FactSpec("cuda.driver_ok", "bool", "the driver in use reaches it"),
+        FactSpec("cuda.driver_ok", "bool", "the driver in use is at least cuda.driver_floor"),
         FactSpec(
             "cuda.cards",
             "records",
@@ -287,18 +290,18 @@ DERIVATION = Derivation(
         ),
         FactSpec("cuda.served", "bool", "the installed torch has code for one of the cards"),
         FactSpec("cuda.pick.flavour", "text", "wheel flavour that fits cards and driver"),
-        FactSpec("cuda.pick.index", "text", "its index address"),
-        FactSpec("cuda.pick.command", "text", "the pip command that installs it"),
-        FactSpec("cuda.pip", "text", "pip of the target environment"),
+        FactSpec("cuda.pick.index", "text", "address of the index of that wheel flavour"),
+        FactSpec("cuda.pick.command", "text", "the pip command that installs that wheel flavour"),
+        FactSpec("cuda.pip", "text", "how pip of the target environment is called"),
         FactSpec("tensorflow.package", "text", "the distribution that brings TensorFlow"),
-        FactSpec("tensorflow.version", "version", "its version"),
+        FactSpec("tensorflow.version", "version", "version of TensorFlow"),
         FactSpec("tensorflow.cuda", "dotted", "CUDA that this TensorFlow loads"),
-        FactSpec("tensorflow.cudnn", "dotted", "cuDNN that it loads"),
-        FactSpec("tensorflow.python_first", "dotted", "oldest Python with a wheel"),
-        FactSpec("tensorflow.python_last", "dotted", "newest Python with a wheel"),
-        FactSpec("tensorflow.python_ok", "bool", "this Python has a wheel of it"),
-        FactSpec("tensorflow.driver_ok", "bool", "the driver reaches the floor of that CUDA"),
-        FactSpec("tensorflow.driver_floor", "dotted", "oldest driver for it"),
+        FactSpec("tensorflow.cudnn", "dotted", "cuDNN that this TensorFlow loads"),
+        FactSpec("tensorflow.python_first", "dotted", "oldest Python with a wheel of this TensorFlow"),
+        FactSpec("tensorflow.python_last", "dotted", "newest Python with a wheel of this TensorFlow"),
+        FactSpec("tensorflow.python_ok", "bool", "there is a wheel of this TensorFlow for this Python"),
+        FactSpec("tensorflow.driver_ok", "bool", "the driver is new enough for the CUDA of this TensorFlow"),
+        FactSpec("tensorflow.driver_floor", "dotted", "oldest driver for the CUDA of this TensorFlow"),
         FactSpec("tensorflow.libraries", "text", "where CUDA libraries for TensorFlow are: wheels, system, none"),
         FactSpec("jax.plugins", "list", "installed JAX device plugins"),
         FactSpec("jax.cuda", "bool", "a CUDA plugin or build is installed"),
@@ -306,9 +309,9 @@ DERIVATION = Derivation(
         FactSpec("jax.plugins_agree", "bool", "plugin, pjrt and jaxlib have one version"),
         FactSpec("jax.lib_ok", "bool", "jaxlib fits jax"),
         FactSpec("jax.driver_ok", "bool", "the driver reaches the floor of the plugin's CUDA"),
-        FactSpec("jax.driver_floor", "dotted", "oldest driver for it"),
+        FactSpec("jax.driver_floor", "dotted", "oldest driver for the CUDA of JAX's plugin"),
         FactSpec("jax.capability_floor", "dotted", "oldest compute capability that the plugin serves"),
-        FactSpec("jax.capability_ok", "bool", "at least one of the NVIDIA cards reaches it"),
+        FactSpec("jax.capability_ok", "bool", "at least one NVIDIA card reaches jax.capability_floor"),
         FactSpec("cuda.wheels.majors", "list", "CUDA majors of nvidia-* wheels"),
         FactSpec("cuda.wheels.duplicates", "list", "libraries installed for two CUDA majors into one folder"),
         FactSpec("cuda.wheels.cudnn", "dotted", "cuDNN wheel version"),

@@ -1,6 +1,6 @@
-"""Memory of each GPU that a program can use, with its parts; and, as an estimate, how many parameters go into it.
+"""The memory of each GPU that a program can use, with its parts, and an estimate of how many parameters of a model fit into it.
 
-The memory that firmware sets aside for an integrated GPU is not what it can use: its driver maps main memory as well.
+An integrated GPU can use more than the memory that the firmware sets aside for it: its driver maps main memory as well.
 """
 
 from __future__ import annotations
@@ -20,18 +20,21 @@ WITHOUT_MEMORY = lazy(r"\b(?:GB10|Thor|Orin|Xavier|Tegra)\b", re.IGNORECASE)
 APU_MAPS_MAIN_MEMORY = (6, 10)
 """The first Linux whose amdkfd allocates from GTT on APUs, where that is larger than what the firmware set aside."""
 APPLE_LARGE = 36 * 2**30
+"""Bytes of main memory from which on Metal recommends the larger share."""
 APPLE_SHARES = (2 / 3, 3 / 4)
-"""What Metal recommends as working set, of main memory up to APPLE_LARGE and beyond, as measured by users of MLX and llama.cpp."""
+"""The shares of main memory that Metal recommends as working set (recommendedMaxWorkingSetSize), up to APPLE_LARGE and above it, as users
+of MLX and llama.cpp measured them."""
 WINDOWS_SHARE = 0.5
-"""Windows lends each adapter half of main memory: https://learn.microsoft.com/windows-hardware/drivers/display/calculating-graphics-memory."""
+"""The share of main memory that Windows lends each adapter: https://learn.microsoft.com/windows-hardware/drivers/display/calculating-graphics-memory."""
 KEPT_FREE, RUNTIME = 0.9, 500_000_000
-"""Of an estimate: the share of memory that weights may take, and bytes that a runtime needs beside them."""
+"""Two assumptions of the estimate: the share of memory that weights may take, and the bytes that a runtime needs beside them."""
 WIDTHS = {"fits_float16": 2.0, "fits_int8": 1.0, "fits_4bit": 4.5 / 8, "trains": 16.0}
-"""Bytes of a parameter; four bits with their scales; in training weights, gradients and both moments of AdamW in float32."""
+"""Bytes that one parameter takes. Four bits come with their scales; training holds weights, gradients and both moments of AdamW in
+float32."""
 
 
 class Size(NamedTuple):
-    """Bytes that a program can use, of them dedicated and shared ones, and how that is known."""
+    """The bytes of a GPU that a program can use, how they are known, and the dedicated, shared and used ones; None where unknown."""
 
     usable: int | None
     how: str
@@ -52,13 +55,13 @@ def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
 
 
 def parameters(usable: int) -> dict[str, float]:
-    """Billions of parameters that fit, by the fields of WIDTHS; 0.0 where nothing does."""
+    """The billions of parameters that fit into so many bytes, by the names of WIDTHS, with two digits; 0.0 where none do."""
     room = max(usable * KEPT_FREE - RUNTIME, 0.0)
     return {name: float(f"{room / width / 1e9:.2g}") for name, width in WIDTHS.items()}
 
 
 def _alone(gpu: Mapping[str, Any], gpus: Sequence[Any]) -> bool:
-    """Whether it is the only GPU of its vendor: a runtime that gives no address then means this one."""
+    """Whether this is the only GPU of its vendor, so that a device which a runtime lists without an address must be this one."""
     return len([each for each in gpus if isinstance(each, Mapping) and each.get("vendor") == gpu.get("vendor")]) == 1
 
 
@@ -93,7 +96,8 @@ def _whole(value: Any) -> int | None:
 
 
 def _of_runtime(gpu: Mapping[str, Any], facts: Facts, alone: bool) -> dict[str, int]:
-    """What OpenCL says of this GPU, else Vulkan: memory_bytes and max_alloc_bytes. Processors and emulated devices are none."""
+    """memory_bytes and max_alloc_bytes of this GPU by OpenCL, else by Vulkan; without them where neither lists it. Processors and emulated
+    devices are not considered."""
     found: dict[str, int] = {}
     for name in ("opencl.devices", "vulkan.devices"):
         for device in facts.value(name, []):

@@ -1,4 +1,4 @@
-"""What the installed torch-directml was built for: its torch, its Pythons."""
+"""The torch and the Pythons that the installed torch-directml was built for."""
 
 from __future__ import annotations
 
@@ -7,23 +7,15 @@ from typing import Any
 
 from gpudoctor.facts.derive._derivation import Derivation
 from gpudoctor.facts.derive._tables import table
+from gpudoctor.facts.derive._versions import distribution
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 from gpudoctor.rules.versions import compare_dotted, dotted
 
 DIRECTML = "torch-directml"
 
 
-def distribution(facts: Facts, name: str) -> str | None:
-    """The version of a distribution of the target environment; the first where it is installed twice."""
-    value = facts.value(f"python.distributions.{name}")
-    if isinstance(value, list):
-        value = value[0] if value else None
-    if isinstance(value, dict):
-        value = value.get("version")
-    return value if isinstance(value, str) else None
-
-
 def release_of(version: str) -> dict[str, Any] | None:
+    """The row of directml.toml for a version of torch-directml: the one with the longest prefix; None for an unknown release."""
     rows = [row for row in table("directml")["release"] if version.startswith(row["prefix"])]
     return max(rows, key=lambda row: len(row["prefix"])) if rows else None
 
@@ -62,7 +54,7 @@ def derive(facts: Facts) -> Iterable[tuple[str, Fact]]:
         yield "directml.wrong_torch", Absent("python.distributions")
         return
     found, wanted = dotted(torch), dotted(row["torch"])
-    # 0.1.13.dev names no exact patch: two places are compared then.
+    # torch-directml 0.1.13.dev demands torch 1.13 without a patch release: two numbers are compared then.
     same = found is not None and wanted is not None and found[: len(wanted)] == wanted
     yield "directml.wrong_torch", Known(not same)
 

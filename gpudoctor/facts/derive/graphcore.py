@@ -1,4 +1,4 @@
-"""Poplar: whether an IPU host this is, and whether SDK, PopTorch, torch, Python and system belong together."""
+"""Poplar: whether this is a host of IPUs, and whether SDK, PopTorch, torch, Python and distribution belong together."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpudoctor.facts.derive._derivation import Derivation
+from gpudoctor.facts.derive._versions import distribution, numbers
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 
 _CARDS = {"0001": "C2", "0002": "S1"}
@@ -25,12 +26,9 @@ def release(version: str) -> str:
     return found.group(0) if found else ""
 
 
-def numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", release(version)))
-
-
 def cards(facts: Facts) -> list[dict[str, Any]] | None:
-    """PCIe cards of vendor 1d95. Intel's image and infrastructure units are called IPU as well: only the vendor id counts."""
+    """Graphcore's PCIe cards (vendor 1d95); None where the bus is unknown. Only the vendor id counts, since Intel calls its image and
+    infrastructure processing units IPU as well."""
     devices = facts.value("pci.devices")
     if devices is None:
         return None
@@ -44,18 +42,8 @@ def cards(facts: Facts) -> list[dict[str, Any]] | None:
     return found
 
 
-def distribution(facts: Facts, name: str) -> str | None:
-    """A version of one distribution; the first where it is installed twice."""
-    value = facts.value(f"python.distributions.{name}")
-    if isinstance(value, (list, tuple)):
-        value = value[0] if value else None
-    if isinstance(value, dict):
-        value = value.get("version")
-    return value if isinstance(value, str) else None
-
-
 def uses_model(facts: Facts) -> list[str]:
-    """The settings under which a program runs on the IPU Model, on the processor."""
+    """The settings under which programs run on the IPU Model, which computes on the processor."""
     found = []
     for name in ("POPTORCH_IPU_MODEL", "POPTORCH_SMALL_IPU_MODEL"):
         value = facts.value(f"env.{name}")
@@ -68,7 +56,7 @@ def uses_model(facts: Facts) -> list[str]:
 
 
 def _present(facts: Facts, ipu_cards: list[dict[str, Any]] | None) -> Fact:
-    """Is there anything of an IPU here: card, device, partition, or the address of a partition server."""
+    """Whether there is a sign of an IPU: a card, a device, a partition, an enabled SDK, or the address of a partition server."""
     reasons = {
         "pci.devices": bool(ipu_cards),
         "poplar.devices": bool(facts.value("poplar.devices")),
@@ -90,7 +78,7 @@ def _present(facts: Facts, ipu_cards: list[dict[str, Any]] | None) -> Fact:
 
 
 def _stale_options(facts: Facts) -> list[str]:
-    """Option variables that change how every program runs and that people forget."""
+    """Variables with options of Poplar that profile, debug or retarget every program of this shell."""
     found = []
     for name in ("POPLAR_ENGINE_OPTIONS", "POPLAR_RUNTIME_OPTIONS", "POPLAR_TARGET_OPTIONS"):
         value = facts.value(f"env.{name}")
@@ -105,9 +93,9 @@ def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
     present = _present(facts, ipu_cards)
     yield "poplar.present", present
     pcie = bool(ipu_cards) or any(str(d.get("target")).lower() == "pcie" for d in facts.value("poplar.devices") or [])
-    told = pcie or ipu_cards is not None or facts.known("poplar.devices")
-    yield "poplar.pcie", Known(pcie, "/sys/bus/pci/devices") if told else Unknown("not probed")
-    if isinstance(present, Known) and told:
+    answered = pcie or ipu_cards is not None or facts.known("poplar.devices")
+    yield "poplar.pcie", Known(pcie, "/sys/bus/pci/devices") if answered else Unknown("not probed")
+    if isinstance(present, Known) and answered:
         yield "poplar.fabric", Known(bool(present.value) and not pcie, present.source)
     else:
         yield "poplar.fabric", Unknown("not probed")
@@ -120,7 +108,7 @@ def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
 
 
 def _partitions(facts: Facts) -> Iterator[tuple[str, Fact]]:
-    """Can a program reach a partition: the listing, and what names one to it."""
+    """Whether a partition is configured for programs, and whether V-IPU lists it and in which state."""
     selected = facts.get("env.IPUOF_VIPU_API_PARTITION_ID")
     named = [name for name in ("IPUOF_VIPU_API_HOST", "IPUOF_VIPU_API_PARTITION_ID", "IPUOF_CONFIG_PATH") if facts.known(f"env.{name}")]
     files = facts.value("poplar.config.files") or []
@@ -222,18 +210,18 @@ DERIVATION = Derivation(
         FactSpec("poplar.options.stale", "list", "option variables that profile, debug or retarget every program"),
         FactSpec("poplar.poptorch.release", "dotted", "PopTorch without its build number"),
         FactSpec("poplar.poptorch.torch", "dotted", "the one torch that this PopTorch accepts"),
-        FactSpec("poplar.poptorch.torch_ok", "bool", "that torch is installed"),
+        FactSpec("poplar.poptorch.torch_ok", "bool", "the torch that this PopTorch accepts is installed"),
         FactSpec("poplar.poptorch.python", "dotted", "the oldest Python of this PopTorch"),
-        FactSpec("poplar.poptorch.python_ok", "bool", "this Python is new enough for it"),
+        FactSpec("poplar.poptorch.python_ok", "bool", "this Python is new enough for this PopTorch"),
         FactSpec("poplar.poptorch.sdk_ok", "bool", "PopTorch and the SDK are of one version"),
         FactSpec("poplar.sdk.system_ok", "bool", "the SDK was built for this distribution"),
         FactSpec("poplar.sdk.python", "dotted", "the Python whose wheels are in this SDK"),
-        FactSpec("poplar.sdk.python_ok", "bool", "this Python is that one"),
+        FactSpec("poplar.sdk.python_ok", "bool", "this Python is the one whose wheels are in the SDK"),
         FactSpec("poplar.sdk.popc_ok", "bool", "popc on PATH is of the enabled SDK"),
         FactSpec("poplar.jaxlib.sdk", "dotted", "SDK that this jaxlib was built for"),
-        FactSpec("poplar.jaxlib.sdk_ok", "bool", "it is the one here"),
+        FactSpec("poplar.jaxlib.sdk_ok", "bool", "that SDK is the one here"),
         FactSpec("poplar.tensorflow.sdk", "dotted", "SDK that this TensorFlow was built for"),
-        FactSpec("poplar.tensorflow.sdk_ok", "bool", "it is the one here"),
+        FactSpec("poplar.tensorflow.sdk_ok", "bool", "that SDK is the one here"),
         FactSpec("poplar.busy", "bool", "every IPU has a process attached"),
         FactSpec("poplar.busy.pids", "list", "processes attached to IPUs"),
     ),

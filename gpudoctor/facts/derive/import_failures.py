@@ -1,4 +1,4 @@
-"""Why a framework could not be imported, by family: the words of an exception, the signal that ended it, the time that ran out."""
+"""Why a framework could not be imported: the family of its exception, the signal that ended it, or that it did not end in time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpudoctor.facts.derive._tables import table
 from gpudoctor.knowledge.stack_names import stacks_on
 
 FAMILIES = (
-    # the first that matches wins; the group 'what' is the library, symbol or version
+    # The first pattern that matches decides; its group 'what' is the library, symbol or version.
     ("glibcxx", r"version [`'](?P<what>(?:GLIBCXX|CXXABI)_[\d.]+)' not found"),
     ("glibc", r"version [`'](?P<what>GLIBC_[\d.]+)' not found"),
     ("numpy-abi", r"(?P<what>_ARRAY_API not found|compiled using NumPy 1\.x cannot|numpy\.dtype size changed|numpy\.core\.multiarray)"),
@@ -29,11 +29,11 @@ FAMILIES = (
 
 
 _SHARED = frozenset(("azure", "backports", "google", "intel", "mpl_toolkits", "nvidia", "ruamel", "sphinxcontrib", "zope"))
-"""Packages of several distributions: a part of them is missing where its own distribution is."""
+"""Packages that several distributions fill: a module in them is missing where its own distribution is not installed."""
 
 
 def classify(error: Mapping[str, Any]) -> tuple[str, str]:
-    """The family and the thing that it is about."""
+    """(family, library or symbol or module that it concerns); the second is '' where there is none."""
     kind, name, message = (str(error.get(key) or "") for key in ("kind", "name", "message"))
     if kind == "timeout":
         return "timeout", ""
@@ -51,13 +51,14 @@ def classify(error: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _is_a_part(module: str) -> bool:
-    """Whether the package of a module that is not found is there, in another release: Python names the package where that is missing."""
+    """Whether the module is missing from a package that is installed, in another release. Python names the top package where that is
+    missing, so that a dotted name speaks of a part."""
     top, dot, _ = module.partition(".")
     return bool(dot) and top not in _SHARED and module not in table("module-packages")["module"]
 
 
 def remedy(library: str, manager: str, executable: str) -> str:
-    """One command or sentence that brings a missing library."""
+    """What to do about a missing library, as commands or a sentence; '' where the table lacks it."""
     known = missing.remedy("so", library, manager)
     if known is None:
         return ""
@@ -65,7 +66,7 @@ def remedy(library: str, manager: str, executable: str) -> str:
 
 
 def failures(frameworks: Mapping[str, Any], manager: str, executable: str) -> list[dict[str, Any]]:
-    """One record per framework that did not import."""
+    """The records of the fact python.import_failures, one for each framework with an error."""
     found = []
     for name, said in sorted(frameworks.items()):
         error = said.get("error") if isinstance(said, Mapping) else None

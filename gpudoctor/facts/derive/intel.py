@@ -1,4 +1,4 @@
-"""Intel GPUs: what each needs of driver and kernel, which are hidden by environment variables, what lists them."""
+"""Intel GPUs: the driver and kernel that each needs, the variables that hide them, and how many SYCL lists."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 
 from gpudoctor.facts.derive._derivation import Derivation
 from gpudoctor.facts.derive._tables import table
+from gpudoctor.facts.derive._versions import older
+from gpudoctor.facts.derive._visible_devices import is_card
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 from gpudoctor.model.lazy_pattern import lazy
-from gpudoctor.rules.versions import compare_dotted, dotted
 
 _COPIED = ("address", "name", "pci_id", "kind", "generation", "arch", "driver", "min_kernel", "node", "access", "node_group", "bar_bytes",
            "memory_bytes")  # fmt: skip
@@ -19,25 +20,24 @@ _LEGACY = lazy(
 )
 _ALCHEMIST = lazy(r"alchemist|dg2|xe-?hpg|ats-?m|flex", re.I)
 _NO_FP64 = lazy(r"alchemist|dg2|ats-?m|flex|xe-?lp|gen ?12|tiger|rocket|alder|raptor|dg1", re.I)
-"""Without double precision in hardware; Xe-LPG (Meteor Lake, Arrow Lake) and Xe2 have it."""
+"""Generations without double precision in hardware. Xe-LPG (Meteor Lake, Arrow Lake) and Xe2 have it."""
 _SELECTORS = ("ONEAPI_DEVICE_SELECTOR", "ZE_AFFINITY_MASK", "SYCL_DEVICE_FILTER")
 
 
 def required_runtime(device_id: str) -> str | None:
-    """The first compute runtime that knows a device, '24.31.30508' for 'e20b'."""
+    """The first compute runtime that knows a PCI device id, '24.31.30508' for 'e20b'; None for an id that the table lacks."""
     for row in table("intel-runtime")["device"]:
         if device_id.lower() in row["ids"]:
             return str(row["first"])
     return None
 
 
-def older(left: Any, right: Any) -> bool | None:
-    one, other = dotted(str(left)), dotted(str(right))
-    return None if one is None or other is None else compare_dotted(one, other) < 0
-
-
 def selector_problem(name: str, value: str, gpus: int | None) -> str | None:
-    """How a selector leaves no Level Zero GPU, in words; None where it leaves one or cannot be judged."""
+    """Why a variable that selects devices leaves no Level Zero GPU, as a clause; None where it leaves one or cannot be judged.
+
+    `gpus`: how many there are, None where unknown. The grammar of ONEAPI_DEVICE_SELECTOR:
+    https://github.com/intel/llvm/blob/sycl/sycl/doc/EnvironmentVariables.md
+    """
     value = value.strip()
     if not value:
         return None
@@ -77,7 +77,7 @@ def _gpus(facts: Facts) -> list[Mapping[str, Any]] | None:
 
 
 def describe(gpu: Mapping[str, Any], runtime: Fact) -> dict[str, Any]:
-    """One Intel GPU with what the tables say of it."""
+    """The record of the fact intel.gpus for one GPU. `runtime`: the compute runtime in use."""
     device = str(gpu.get("pci_id") or "").partition(":")[2].lower()
     generation = " ".join(str(gpu[key]) for key in ("generation", "arch") if isinstance(gpu.get(key), str))
     first = required_runtime(device) if device else None
@@ -96,13 +96,13 @@ def describe(gpu: Mapping[str, Any], runtime: Fact) -> dict[str, Any]:
 
 
 def _out_of_tree() -> set[str]:
-    """Flex and Max: never in the upstream i915 without force_probe."""
+    """The PCI device ids of Flex and Max, which the upstream i915 drives with force_probe alone."""
     return {device for row in table("intel-runtime")["device"] if row["name"] in ("Flex", "Max") for device in row["ids"]}
 
 
 def _counts(gpus: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Fact]]:
     intel = [gpu for gpu in gpus if gpu.get("vendor") == "intel"]
-    discrete = [gpu for gpu in intel if gpu.get("kind") in ("discrete", "accelerator")]
+    discrete = [gpu for gpu in intel if is_card(gpu)]
     integrated = [gpu for gpu in intel if gpu.get("kind") == "integrated"]
     others = [gpu for gpu in gpus if gpu.get("vendor") in ("nvidia", "amd", "graphcore") and gpu.get("kind") != "integrated"]
     yield "intel.gpu.count", Known(len(intel))
@@ -130,7 +130,7 @@ def _selectors(facts: Facts, listed: int | None) -> Iterator[tuple[str, Fact]]:
 
 
 def _runtime(facts: Facts) -> Fact:
-    """The installed compute runtime; else what sycl-ls or OpenCL say of the driver that they use."""
+    """The version of the compute runtime: of the installed package, else of the driver that sycl-ls or OpenCL list."""
     fact = facts.get("intel.compute_runtime.version")
     if isinstance(fact, Known):
         return fact
@@ -143,7 +143,8 @@ def _runtime(facts: Facts) -> Fact:
 
 
 def _builds(facts: Facts) -> Fact:
-    """OpenCL's and Level Zero's drivers come from one source and share the build number."""
+    """The versions of the OpenCL and the Level Zero driver where they are of different builds; absent where they are of one. Both are built
+    from one source and share the build number: 24.35.30872 and 1.3.30872."""
     opencl, level_zero = (facts.value(f"intel.{name}.version") for name in ("compute_runtime", "level_zero"))
     pattern = r"^(?:1\.\d+|\d{2}\.\d{2})\.(\d{4,6})"
     found = [re.match(pattern, str(version)) for version in (opencl, level_zero)]
@@ -182,8 +183,8 @@ def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
     here = None if machine is None else sum(gpu.get("vendor") == "intel" for gpu in machine)
     yield from _selectors(facts, max(filter(None, (listed, here)), default=None))
     wants = facts.value("torch.build") == "xpu" or facts.value("ipex.build") == "xpu"
-    told = wants or facts.known("python.distributions")
-    yield "intel.level_zero.wanted", Known(wants, "python.distributions") if told else Unknown("not probed")
+    known = wants or facts.known("python.distributions")
+    yield "intel.level_zero.wanted", Known(wants, "python.distributions") if known else Unknown("not probed")
     if isinstance(facts.get("env.LD_PRELOAD"), Known):
         preload = str(facts.value("env.LD_PRELOAD"))
         ours = re.compile(r"libstdc\+\+|libmkl|libsycl|libze_|libtcmalloc|libiomp5")

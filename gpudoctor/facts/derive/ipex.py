@@ -16,7 +16,7 @@ _TRITONS = ("pytorch-triton-xpu", "triton-xpu")
 
 
 def version_of(facts: Facts, name: str) -> Fact:
-    """One version of a distribution; the first where it is installed twice."""
+    """The version of a distribution as a fact: of the first copy where it is installed twice."""
     fact = facts.get(f"python.distributions.{name}")
     if not isinstance(fact, Known):
         return fact
@@ -27,7 +27,7 @@ def version_of(facts: Facts, name: str) -> Fact:
 
 
 def split(version: str) -> tuple[str, str]:
-    """('2.1.0.post0', 'cxx11.abi')."""
+    """The public and the local part of a version: ('2.1.0.post0', 'cxx11.abi')."""
     public, _, local = version.strip().partition("+")
     return public, local
 
@@ -38,7 +38,8 @@ def minor(version: str) -> str:
 
 
 def build_of(version: str) -> str:
-    """xpu or cpu: by the local part, else by the numbering (x.y.10 … for XPU, x.y.0 and x.y.100 for CPU)."""
+    """'xpu' or 'cpu' for a version of IPEX: by the local part, else by the table of XPU releases (x.y.10 and so on; x.y.0 and x.y.100 are
+    for the processor)."""
     _, local = split(version)
     if local.startswith(("xpu", "gpu")):
         return "xpu"
@@ -46,12 +47,13 @@ def build_of(version: str) -> str:
 
 
 def row_for(version: str) -> dict[str, Any] | None:
+    """The row of ipex-torch.toml for an XPU release of IPEX; None for any other."""
     public = split(version)[0]
     return next((row for row in table("ipex-torch")["release"] if row["ipex"] == public), None)
 
 
 def fits(ipex: str, build: str, torch: str, row: Mapping[str, Any] | None) -> bool | None:
-    """Whether this IPEX was built for this torch; None where nobody can tell."""
+    """Whether this IPEX was built for this torch; None where it cannot be determined."""
     public, local = split(torch)
     if minor(ipex) != minor(torch):
         return False
@@ -67,11 +69,12 @@ def fits(ipex: str, build: str, torch: str, row: Mapping[str, Any] | None) -> bo
     if not row["local"] or row["local"] in local:
         return True
     if not local and ("post" in public or "a0" in public):
-        return True  # published by Intel alone: who leaves '+cxx11.abi' out means this build
+        return True  # Intel alone published this release: without '+cxx11.abi' the same build is meant
     return None if local.startswith("git") else False
 
 
 def expected_torch(ipex: str, build: str, row: Mapping[str, Any] | None) -> str:
+    """The torch that this IPEX was built for, in words: '2.1.0.post0+cxx11.abi', or '2.8.x' for the processor."""
     if build == "xpu" and row is not None:
         return f"{row['torch'][0]}+{row['local']}" if row["local"] else f"{row['torch'][0]} (Intel's patched build)"
     return f"{minor(ipex)}.x"
@@ -84,9 +87,9 @@ def newer_than_table(version: str, newest: str) -> bool:
 
 def _ipex(facts: Facts) -> Iterator[tuple[str, Fact]]:
     found = version_of(facts, "intel-extension-for-pytorch")
-    told = ("torch.expected", "torch.fits", "python.fits", "python.range", "oneapi.expected", "oneapi.system", "oneapi.fits",
+    parts = ("torch.expected", "torch.fits", "python.fits", "python.range", "oneapi.expected", "oneapi.system", "oneapi.fits",
             "oneapi.same_year", "install.packages", "install.index")  # fmt: skip
-    names = tuple(f"ipex.{name}" for name in told)
+    names = tuple(f"ipex.{name}" for name in parts)
     if not isinstance(found, Known):
         for name in ("ipex.version", "ipex.build", *names):
             yield name, found
@@ -128,7 +131,8 @@ def year(version: str) -> str:
 
 
 def _oneapi_fits(facts: Facts, row: Mapping[str, Any], part: Callable[[str], str]) -> Fact:
-    """Of the activated oneAPI, else of the installed ones: is the release there that this IPEX links?"""
+    """Whether the activated oneAPI, else one of the installed ones, is of the release that this IPEX links. `part`: how much of the version
+    must agree."""
     active = facts.value("oneapi.active")
     versions = [active] if isinstance(active, str) else facts.value("oneapi.installed")
     if not versions:
@@ -137,8 +141,8 @@ def _oneapi_fits(facts: Facts, row: Mapping[str, Any], part: Callable[[str], str
 
 
 def _torch(facts: Facts) -> Iterator[tuple[str, Fact]]:
-    told = ("bundled", "triton.expected", "triton.fits", "runtime.expected", "runtime.fits")
-    names = tuple(f"torch.xpu.{name}" for name in told)
+    parts = ("bundled", "triton.expected", "triton.fits", "runtime.expected", "runtime.fits")
+    names = tuple(f"torch.xpu.{name}" for name in parts)
     version = version_of(facts, "torch")
     build = facts.value("torch.build")
     if not isinstance(version, Known) or (build != "xpu" and not split(str(version.value))[1].startswith("xpu")):
@@ -185,16 +189,16 @@ DERIVATION = Derivation(
         FactSpec("ipex.torch.expected", "text", "the torch that this IPEX was built for"),
         FactSpec("ipex.torch.fits", "bool", "the installed torch is the one that this IPEX was built for"),
         FactSpec("ipex.python.range", "text", "Python versions that this IPEX has wheels for"),
-        FactSpec("ipex.python.fits", "bool", "this Python is among them"),
+        FactSpec("ipex.python.fits", "bool", "this IPEX has wheels for this Python"),
         FactSpec("ipex.oneapi.expected", "text", "the oneAPI release that this IPEX links"),
         FactSpec("ipex.oneapi.system", "bool", "this IPEX links the oneAPI of the machine and brings none"),
         FactSpec("ipex.oneapi.fits", "bool", "the oneAPI that is activated, or installed, is that release"),
         FactSpec("ipex.oneapi.same_year", "bool", "it is at least of that year: libsycl has the name that this IPEX links"),
         FactSpec("ipex.install.packages", "text", "what pip installs for this IPEX with its torch"),
-        FactSpec("ipex.install.index", "text", "and from where"),
+        FactSpec("ipex.install.index", "text", "the options of pip that name the index of these packages"),
         FactSpec("torch.xpu.bundled", "bool", "this torch brings its oneAPI runtime"),
         FactSpec("torch.xpu.triton.expected", "text", "the Triton that this torch belongs with"),
-        FactSpec("torch.xpu.triton.fits", "bool", "the installed one is it"),
+        FactSpec("torch.xpu.triton.fits", "bool", "the installed Triton is the one that this torch belongs with"),
         FactSpec("torch.xpu.runtime.expected", "text", "the oneAPI runtime that this torch pins"),
         FactSpec("torch.xpu.runtime.version", "dotted", "the oneAPI runtime in the environment"),
         FactSpec("torch.xpu.runtime.fits", "bool", "the oneAPI runtime in the environment is of that release"),

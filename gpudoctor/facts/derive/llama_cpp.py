@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gpudoctor.facts.derive._derivation import Derivation
-from gpudoctor.facts.derive._ollama_gpus import hiding_variable, older
+from gpudoctor.facts.derive._versions import older
+from gpudoctor.facts.derive._visible_devices import beside_a_card, hiding_variable
 from gpudoctor.facts.derive.cuda import floor_of
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 
@@ -35,7 +36,7 @@ def _is_processor(device: Mapping[str, Any]) -> bool:
 
 
 def _listed(vendor: str, devices: list[dict[str, Any]]) -> bool:
-    """By the backend where that is of one maker, else by the name."""
+    """Whether a GPU of this vendor is listed: by the backend where that serves one vendor alone, else by the device's name."""
     return any(
         _OWN.get(device["backend"]) == vendor or any(word in str(device["name"]).lower() for word in _WORDS[vendor])
         for device in devices
@@ -45,7 +46,6 @@ def _listed(vendor: str, devices: list[dict[str, Any]]) -> bool:
 
 def _gpus(facts: Facts) -> list[dict[str, Any]]:
     physical = [gpu for gpu in facts.value("gpus", []) if isinstance(gpu, dict) and gpu.get("vendor") in _SERVE]
-    card = any(gpu.get("kind") in ("discrete", "accelerator") for gpu in physical)
     env = facts.value("env") or {}
     records = []
     for gpu in physical:
@@ -53,21 +53,21 @@ def _gpus(facts: Facts) -> list[dict[str, Any]]:
         count = sum(other["vendor"] == vendor for other in physical)
         backends, own = facts.value("llama_cpp.backends"), facts.value("llama_cpp.python.backends")
         listed = _listed(vendor, facts.value("llama_cpp.devices") or [])
-        # a build of one program knows its backends by what it lists, too
+        # what the program lists proves a backend that its libraries do not name
         served = True if listed else _serves(vendor, backends)
         by_vulkan = "vulkan" in (backends or own or [])
         hidden = None if by_vulkan and env.get("GGML_VK_VISIBLE_DEVICES") != "-1" else hiding_variable(vendor, env, count)
         records.append({
             "address": gpu.get("address"), "name": gpu.get("name"), "vendor": vendor, "kind": gpu.get("kind", _UNSAID),
             "driver": gpu.get("driver", _UNSAID), "access": gpu.get("access", _UNSAID), "group": gpu.get("node_group"),
-            "main": not (card and gpu.get("kind") == "integrated"), "served": served, "python_served": _serves(vendor, own),
+            "main": not beside_a_card(gpu, physical), "served": served, "python_served": _serves(vendor, own),
             "listed": listed, "hidden": hidden if facts.known("env") else _UNSAID, "option": _OPTIONS[vendor],
         })  # fmt: skip
     return records
 
 
 def _switched_off(facts: Facts) -> Fact:
-    """The variable that keeps layers or devices from every program of llama.cpp."""
+    """The setting that keeps GPUs, or the layers of models, from every program of llama.cpp; absent where there is none."""
     if not facts.known("env"):
         return _UNSAID
     for name, values in (("LLAMA_ARG_DEVICE", ("none",)), ("LLAMA_ARG_N_GPU_LAYERS", ("0",))):

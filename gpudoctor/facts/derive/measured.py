@@ -1,4 +1,4 @@
-"""What `validate` measured, in facts that performance checks and ladders ask for. Nothing was measured: all of them are unknown."""
+"""Facts about what `validate` measured, for performance checks and ladders. All are unknown where nothing was measured."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gpudoctor.facts.derive._derivation import Derivation
+from gpudoctor.facts.derive._visible_devices import is_card
 from gpudoctor.knowledge.stack_names import all_names
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 
@@ -70,9 +71,11 @@ def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
 
 
 def _rungs(stack: str, rows: Sequence[Mapping[str, Any]], gpus: bool) -> dict[str, Any] | Unknown:
-    """What the upper two rungs ask: right (results), computed (a word on them), compared (with a reference or ceiling), pace (a word).
+    """The fields that the rungs compute and performance of a stack ask for: right, whether the results are; computed, a sentence about
+    them; compared, whether there is a reference or ceiling; pace, a sentence about the speed. Unknown where nothing of the stack was
+    measured.
 
-    Where a card is here, what the processor computed says nothing of a stack that is for cards.
+    Where a GPU is here, results of the processor say nothing of a stack for GPUs.
     """
     mine = [row for row in rows if stack in _list(row.get("stacks")) and row.get("status") != "skipped"]
     if gpus and stack != "torch-cpu":
@@ -82,20 +85,20 @@ def _rungs(stack: str, rows: Sequence[Mapping[str, Any]], gpus: bool) -> dict[st
         return Unknown("not probed")
     wrong = [row for row in mine if row.get("correct") is False]
     right = [row for row in done if row.get("correct") is True]
-    told: Any = False if wrong or not done else True if right else Unknown("not probed")
+    right_results: Any = False if wrong or not done else True if right else Unknown("not probed")
     where = ", ".join(dict.fromkeys(str(row.get("device_name")) for row in done))
     date = f" on {str(mine[0]['date'])[:10]}" if isinstance(mine[0].get("date"), str) else ""
     held = [row for row in done if _number(row.get("ratio_to_reference")) or _number(row.get("ceiling_fraction"))]
     held = [row for row in held if not row.get("noisy")]
     results = f"{len(right)} result{'' if len(right) == 1 else 's'} right"
     return {
-        "right": told, "computed": f"{results}, on {where}{date}" if done else str(mine[0].get("reason")),
+        "right": right_results, "computed": f"{results}, on {where}{date}" if done else str(mine[0].get("reason")),
         "compared": True if held else Unknown("not probed"), "pace": _pace(held),
     }  # fmt: skip
 
 
 def _pace(held: Sequence[Mapping[str, Any]]) -> str:
-    """The measurement that stands worst against a published one, else the best against the ceiling."""
+    """A sentence about the measurement that compares worst with a published one, else about the one that comes nearest to its ceiling."""
     published = [row for row in held if _number(row.get("ratio_to_reference"))]
     if published:
         row = min(published, key=lambda row: float(row["ratio_to_reference"]))
@@ -107,12 +110,13 @@ def _pace(held: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _left_out(facts: Facts, done: Sequence[Mapping[str, Any]]) -> Fact:
-    """Cards that nothing was measured on, where something else was: named by their address."""
+    """The names of the cards on which nothing was measured although something was on another device; unknown where a measurement has no
+    PCI address."""
     gpus = facts.value("gpus")
     addresses = [row.get("gpu_address") for row in done if row.get("processor") is not True]
     if not isinstance(gpus, list) or not addresses or any(not isinstance(address, str) for address in addresses):
         return Unknown("not probed")
-    cards = [gpu for gpu in gpus if isinstance(gpu, Mapping) and gpu.get("kind") in ("discrete", "accelerator")]
+    cards = [gpu for gpu in gpus if is_card(gpu)]
     return Known([str(gpu.get("name")) for gpu in cards if gpu.get("address") not in addresses], SOURCE)
 
 
@@ -129,9 +133,9 @@ def _number(value: Any) -> bool:
 
 
 def _any_text(rows: Sequence[Mapping[str, Any]], field: str) -> Fact:
-    """Whether one row says something there; unknown where none was watched."""
-    told = [row.get(field) for row in rows if not isinstance(row.get(field), Unknown)]
-    return Known(any(told), SOURCE) if told else Unknown("not probed")
+    """Whether the field of one row holds a text; unknown where it was watched in none."""
+    watched = [row.get(field) for row in rows if not isinstance(row.get(field), Unknown)]
+    return Known(any(watched), SOURCE) if watched else Unknown("not probed")
 
 
 def _lowest(rows: Sequence[Mapping[str, Any]], field: str) -> Fact:
@@ -154,8 +158,8 @@ PROVIDES = (
         for task in TASKS
     ),
     *(FactSpec(name, "float", meaning) for name, meaning in SPEEDS.values()),
-    FactSpec(LAUNCH, "float", "what starting one kernel on an accelerator costs"),
-    FactSpec("measured.first_ms", "float", "the longest first step: compilation and the search for kernels are in it"),
+    FactSpec(LAUNCH, "float", "microseconds to start one kernel on an accelerator"),
+    FactSpec("measured.first_ms", "float", "milliseconds of the longest first step, which includes compilation and the search for kernels"),
     FactSpec("measured.done", "int", "measurements that came to an end"),
     FactSpec("measured.failed", "list", "measurements that failed"),
     FactSpec("measured.wrong", "list", "measurements whose results differ from the processor's in float64"),
@@ -163,7 +167,7 @@ PROVIDES = (
     FactSpec("measured.throttled", "bool", "the device was held back by heat or power while it was measured"),
     FactSpec("measured.fallbacks", "list", "operators that ran on the processor instead of the device"),
     FactSpec("measured.devices", "list", "devices that were measured"),
-    FactSpec("measured.date", "text", "when that was (UTC); absent: just now"),
+    FactSpec("measured.date", "text", "when the measurements were made (UTC); absent where that was just now"),
     FactSpec("measured.cards_left_out", "list", "cards that nothing was measured on, while another device was"),
     FactSpec("measured.stacks", "map", "per stack: right (bool), computed (text), compared (bool), pace (text)"),
 )

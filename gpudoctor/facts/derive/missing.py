@@ -1,4 +1,4 @@
-"""What a program did not find, and the package that brings it on this distribution, from pip and from conda."""
+"""Libraries, headers, commands and modules that a program did not find, and the packages of the distribution, pip and conda with them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gpudoctor.model.facts import Fact, Facts, FactSpec, Known
 INSTALL = {"apt": "sudo apt install {}", "dnf": "sudo dnf install {}", "pacman": "sudo pacman -S {}"}
 FAMILIES = {"apt": "Debian, Ubuntu", "dnf": "Fedora", "pacman": "Arch"}
 BUILDING = ("h", "l", "cmake")
-"""Kinds that a build misses: they need the package with the headers."""
+"""Kinds that a compilation misses, which come with the package of the headers."""
 PIECES = ("what_to_do", "then_2", "then_3", "then_4", "then_5", "then_6")
 KINDS = {
     "so": "the library {}", "dylib": "the library {}", "dll": "{}", "h": "the header {}", "l": "the library -l{}", "cmd": "the command {}",
@@ -34,7 +34,7 @@ def _rows() -> tuple[tuple[str, re.Pattern[str], Mapping[str, Any]], ...]:
 
 
 def row_of(kind: str, name: str) -> tuple[Mapping[str, Any], dict[str, str]] | None:
-    """The row of the table for such a name, and what its expression captured."""
+    """(row of missing-parts.toml, groups that its expression captured) for a missing thing; None where no row matches."""
     for its, pattern, row in _rows():
         found = pattern.match(name) if its == kind else None
         if found:
@@ -43,7 +43,7 @@ def row_of(kind: str, name: str) -> tuple[Mapping[str, Any], dict[str, str]] | N
 
 
 def manager_of(facts: Facts) -> str:
-    """apt, dnf or pacman; empty where it is another one or not known."""
+    """The package manager of this system where the table has commands for it (a key of INSTALL), else ''."""
     manager = str(facts.value("packages.manager") or "")
     return manager if manager in INSTALL else ""
 
@@ -51,9 +51,10 @@ def manager_of(facts: Facts) -> str:
 def remedy(
     kind: str, name: str, manager: str, platform: str = "linux", indexes: Mapping[str, str] | None = None
 ) -> tuple[str, str, list[str]] | None:
-    """(product, what to do, commands) for a thing that is missing; None where the table does not know it.
+    """(product, what to do, commands) for a missing thing; None where the table lacks it.
 
-    `indexes`: PyTorch's for this machine ('index.cuda' and its like); those of the newest release without it.
+    `indexes`: the addresses of PyTorch's indexes for this machine, by the names index.cuda and so on; without them those of the newest
+    release.
     """
     found = row_of(kind, name)
     if found is None:
@@ -79,19 +80,20 @@ def remedy(
         ways.append(f'pip install "{of("pip")}"')
     if of("conda"):
         ways.append(f"conda install -c conda-forge {of('conda')}")
-    told = " ".join(filter(None, ["; ".join(ways) + "." if ways else "", filled(str(row.get("text", "")))]))
-    return filled(str(row["product"])).rstrip(), told, commands
+    advice = " ".join(filter(None, ["; ".join(ways) + "." if ways else "", filled(str(row.get("text", "")))]))
+    return filled(str(row["product"])).rstrip(), advice, commands
 
 
 def package_of_module(module: str) -> str | None:
-    """What pip calls the package that brings a module of another name; None where no row of the table says it."""
+    """The distribution that holds a module of another name, opencv-python for cv2; None where the table lacks it."""
     packages: Mapping[str, str] = table("module-packages")["module"]
     parts = module.split(".")
     return next((packages[name] for end in range(len(parts), 0, -1) if (name := ".".join(parts[:end])) in packages), None)
 
 
 def modules(names: Iterable[str], python: str) -> list[dict[str, Any]]:
-    """One record per missing module whose package is known to have another name."""
+    """The records of the fact missing.modules: the modules whose distribution has another name. `python`: the interpreter to install
+    for."""
     found: dict[str, dict[str, Any]] = {}
     for name in names:
         package = package_of_module(name)
@@ -103,17 +105,34 @@ def modules(names: Iterable[str], python: str) -> list[dict[str, Any]]:
 
 
 def _not_imported(facts: Facts) -> list[str]:
-    """Modules that the frameworks of a machine miss."""
+    """The modules that could not be imported, by the errors of the frameworks of a machine."""
     frameworks = facts.value("python.frameworks")
     failed = [said.get("error") for said in frameworks.values() if isinstance(said, Mapping)] if isinstance(frameworks, Mapping) else []
     messages = [str(error.get("message") or "") for error in failed if isinstance(error, Mapping)]
     return [found[1] for message in messages if (found := re.search(r"No module named '?([\w.]+)", message))]
 
 
-def _pieces(told: str) -> dict[str, str]:
-    """The advice in pieces: what a template fills in is cut where it is long, since it may be a machine's own words."""
-    lines = wrap(told, 150, break_long_words=False, break_on_hyphens=False)
+def _pieces(advice: str) -> dict[str, str]:
+    """The advice cut into pieces of at most 150 letters, since a template cuts longer values, which may be words of a machine."""
+    lines = wrap(advice, 150, break_long_words=False, break_on_hyphens=False)
     return dict(zip(PIECES, (f"{line} " for line in lines), strict=False))
+
+
+_OURS, _FOREIGN, _UNRELATED = "ours", "foreign", "unrelated"
+_MAKERS = frozenset({"nvidia", "amd", "intel", "apple"})
+
+
+def _whose(kind: str, name: str, facts: Facts) -> str:
+    """Foreign: it serves the GPUs of one vendor, and those of the machine are others'. Unrelated: the text speaks of other vendors alone."""
+    found = row_of(kind, name)
+    vendor = found[0].get("vendor") if found else None
+    named = set(facts.value("text.other_vendors") or ())
+    cards = set(facts.value("gpu.vendors") or ()) & _MAKERS
+    if not vendor or vendor in cards or (vendor == "graphcore" and vendor in named):
+        return _OURS
+    if cards:
+        return _FOREIGN
+    return _OURS if vendor in named or not named else _UNRELATED
 
 
 def derive(facts: Facts) -> Iterable[tuple[str, Fact]]:
@@ -122,7 +141,7 @@ def derive(facts: Facts) -> Iterable[tuple[str, Fact]]:
     python = executable if isinstance(executable, str) and re.fullmatch(r"[\w./+\-]+", executable) else "python"
     named = [str(thing["name"]) for thing in said.value if thing["kind"] == "py"] if isinstance(said, Known) else _not_imported(facts)
     yield "missing.modules", Known(modules(named, python), "module-packages")
-    if not isinstance(said, Known):  # a machine: what its frameworks miss is in python.import_failures
+    if not isinstance(said, Known):  # of a machine, python.import_failures says what its frameworks miss
         yield "missing.parts", Known([], "no text")
         yield "missing.count", Known(0, "no text")
         return
@@ -133,10 +152,11 @@ def derive(facts: Facts) -> Iterable[tuple[str, Fact]]:
     for thing in said.value:
         kind, name = str(thing["kind"]), str(thing["name"])
         known = remedy(kind, name, manager, "linux" if platform not in ("windows", "macos") else platform, indexes)
-        if known is not None and known[0] not in parts:
-            product, told, commands = known
+        whose = _whose(kind, name, facts)
+        if known is not None and known[0] not in parts and whose != _UNRELATED:
+            product, advice, commands = known
             parts[product] = {"id": name, "name": KINDS[kind].format(name), "kind": kind, "product": product,
-                              "command": commands[0] if commands else None, **_pieces(told)}  # fmt: skip
+                              "foreign": whose == _FOREIGN, "command": commands[0] if commands else None, **_pieces(advice)}  # fmt: skip
     yield "missing.parts", Known(list(parts.values()), "text")
     yield "missing.count", Known(len(parts), "text")
 
@@ -144,7 +164,7 @@ def derive(facts: Facts) -> Iterable[tuple[str, Fact]]:
 SPECS = (
     FactSpec("missing.parts", "records", "things that a text says were not found, with what brings them", item="part", fields={
         "id": "name as said", "name": "the same in words", "kind": "so, dylib, dll, h, l, cmd, cmake, py, pip or attr",
-        "product": "what it is part of", **dict.fromkeys(PIECES, "a piece of what to do: packages and variables"),
+        "product": "what it is part of", "foreign": "whether it serves GPUs of another vendor than this machine's alone", **dict.fromkeys(PIECES, "a piece of what to do: packages and variables"),
         "command": "the install command on this distribution"}),
     FactSpec("missing.count", "int", "how many of missing.parts"),
     FactSpec("missing.modules", "records", "Python modules that are missing, of packages with another name", item="module", fields={

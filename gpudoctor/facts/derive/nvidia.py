@@ -1,4 +1,4 @@
-"""NVIDIA facts that need joins and tables: cards with their capability, driver branches, what the log's Xids mean."""
+"""NVIDIA facts that need joins and tables: cards with their capability, driver branches, the meaning of Xid events."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from gpudoctor.facts.derive._derivation import Derivation
 from gpudoctor.facts.derive._nvidia_drivers import advice
 from gpudoctor.facts.derive._tables import table
+from gpudoctor.facts.derive._visible_devices import left_by
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.rules.versions import compare_dotted, dotted
@@ -17,7 +18,7 @@ _XID = lazy(r"NVRM: Xid \((?:PCI:)?([0-9A-Fa-f:.]+)\): (\d+)\b")
 
 
 def capability_of(name: str) -> str | None:
-    """Compute capability by a printed name, where no PCI id is to be had."""
+    """The compute capability of a card by its product name, for cards whose PCI id is unknown: '8.9'; None where no row matches."""
     for row in table("cuda-names")["row"]:
         if re.search(row["pattern"], name):
             return str(row["capability"])
@@ -25,13 +26,15 @@ def capability_of(name: str) -> str | None:
 
 
 def family_of(capability: float) -> Mapping[str, Any] | None:
+    """The row of cuda-driver.toml for the GPU generation with this compute capability."""
     for row in table("cuda-driver")["family"]:
         if row["lowest"] <= capability <= row["highest"]:
             return dict(row)
     return None
 
 
-def sorted_capability(text: str) -> tuple[int, int]:
+def capability_numbers(text: str) -> tuple[int, int]:
+    """(8, 6) for '8.6', so that capabilities can be sorted: '10.0' comes after '9.0'."""
     major, _, minor = text.partition(".")
     return int(major), int(minor or 0)
 
@@ -49,11 +52,12 @@ def _same(gpu: Mapping[str, Any], device: Mapping[str, Any], alone: bool) -> boo
 
 
 def cards(facts: Facts) -> Fact:
-    """NVIDIA cards: what the bus shows, completed by nvidia-smi; nvidia-smi alone where no bus is visible."""
+    """The fact nvidia.cards: a record for each NVIDIA GPU of the PCI bus, completed by nvidia-smi, or what nvidia-smi lists where no bus is
+    visible. Unknown for the reason why the GPUs are unknown."""
     gpus = [row for row in _records(facts, "gpus") if row.get("vendor") == "nvidia"]
     listed = _records(facts, "nvidia.devices")
     if not gpus and not listed:
-        return Known([], "gpus") if facts.known("gpus") else Unknown("not recorded")
+        return Known([], "gpus") if facts.known("gpus") else _unknown_as(facts, "gpus")
     rows = []
     for number, gpu in enumerate(gpus or listed):
         device: Mapping[str, Any] = {}
@@ -61,6 +65,12 @@ def cards(facts: Facts) -> Fact:
             device = next((row for row in listed if _same(gpu, row, len(gpus) == len(listed) == 1)), {})
         rows.append(_card(number, gpu, device or ({} if gpus else gpu)))
     return Known(rows, "gpus")
+
+
+def _unknown_as(facts: Facts, name: str) -> Unknown:
+    """Unknown for the reason of another fact; 'not recorded' where that fact has none."""
+    fact = facts.get(name)
+    return fact if isinstance(fact, Unknown) and fact.reason != "not probed" else Unknown("not recorded")
 
 
 def _card(number: int, gpu: Mapping[str, Any], device: Mapping[str, Any]) -> dict[str, Any]:
@@ -123,13 +133,13 @@ def _xids(facts: Facts) -> Fact:
 
 
 def _visible(facts: Facts, count: int | None) -> Fact:
-    """What CUDA_VISIBLE_DEVICES leaves over. `count`: None where cards are only named in a text, which does not say how many there are."""
+    """What CUDA_VISIBLE_DEVICES leaves: ok, hidden, invalid, out-of-range or repeated. `count` is None where a text names cards without
+    saying how many there are."""
     found = facts.get("env.CUDA_VISIBLE_DEVICES")
     if not isinstance(found, Known):
         return found
     text = str(found.value).strip()
-    first = text.split(",")[0].strip()
-    if first in ("", "-1", "none", "None", "NoDevFiles", "void"):
+    if left_by(text, None) == "none":
         return Known("hidden", "CUDA_VISIBLE_DEVICES")
     entries = [entry.strip() for entry in text.split(",")]
     for entry in entries:
@@ -151,7 +161,7 @@ def _dkms(facts: Facts) -> Fact:
 
 
 def _installed_branch(facts: Facts) -> int | None:
-    """The branch of the driver packages: it says what an unloaded module would be. None where they disagree."""
+    """The branch of the installed driver packages, which an unloaded module would have; None where there is none or they disagree."""
     packages = facts.value("packages")
     names = packages if isinstance(packages, Mapping) else {}
     found = {int(hit[1]) for name in names if name.startswith("nvidia") and (hit := re.match(r"nvidia-(?:driver|dkms)-(\d{3})\b", name))}
@@ -201,7 +211,8 @@ def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
     version = next((facts.value(name) for name in names if facts.known(name)), None)
     branch = _branch(version) or _installed_branch(facts)
     unloaded = platform in ("linux", "container") and facts.value("nvidia.module.loaded") is False
-    yield "nvidia.in_use", Known(version) if version else Absent("nvidia.module.loaded") if unloaded else Unknown("not recorded")
+    no_version = Absent("nvidia.module.loaded") if unloaded else _unknown_as(facts, "nvidia.driver.version")
+    yield "nvidia.in_use", Known(version) if version else no_version
     yield "nvidia.branch", Known(branch) if branch else Unknown("not recorded")
     module, library = facts.get("nvidia.kernel_module.version"), facts.get("nvidia.libcuda_version")
     if isinstance(module, Known) and isinstance(library, Known):

@@ -1,4 +1,4 @@
-"""ollama: for each GPU which of its libraries serves it, whether the service reaches it, and whether its log lists it."""
+"""Ollama: for each GPU which of its libraries serves it, whether the service reaches it, and whether its log lists it."""
 
 from __future__ import annotations
 
@@ -8,17 +8,20 @@ from typing import Any
 from gpudoctor.facts.derive import _ollama_gpus as rules
 from gpudoctor.facts.derive._derivation import Derivation
 from gpudoctor.facts.derive._ollama_gpus import UNSAID
+from gpudoctor.facts.derive._versions import older
+from gpudoctor.facts.derive._visible_devices import beside_a_card, hiding_variable
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Incomplete, Known, Unknown
 
 _MAKERS = ("nvidia", "amd", "intel", "apple")
 _UNUSED = ("OLLAMA_NUM_GPU", "OLLAMA_INTEL_GPU")
-"""Variables that people set and no version since 0.12.11 reads."""
+"""Variables that people set although no version since 0.12.11 reads them."""
 _BIG_IGPU = ("gfx1151",)
+"""Targets of integrated GPUs that Ollama uses all the same."""
 _OF_SHELL = ("HSA_OVERRIDE_GFX_VERSION", "OLLAMA_VULKAN", "OLLAMA_IGPU_ENABLE", "OLLAMA_LLM_LIBRARY")
 
 
 def _listed(gpu: Mapping[str, Any], devices: list[dict[str, Any]] | None, alone: bool) -> bool:
-    """Whether the log lists it: by the PCI address, else by the maker where that has one card only."""
+    """Whether the log lists this GPU: by its PCI address, else by its vendor where that has a single GPU here."""
     address = str(gpu.get("address")).lower()
     if any(str(device.get("address") or "").lower() == address for device in devices or []):
         return True
@@ -44,31 +47,30 @@ def _runner(gpu: Mapping[str, Any], facts: Facts, env: Mapping[str, str], vulkan
 
 
 def _integrated_out(gpu: Mapping[str, Any], facts: Facts, env: Mapping[str, str]) -> bool | Unknown:
-    """Since 0.30 integrated GPUs are left out but for those of NVIDIA and the one large one of AMD."""
+    """Whether Ollama leaves this GPU out since it is integrated: 0.30 and later do, except for NVIDIA's and for _BIG_IGPU."""
     version = facts.value("ollama.version")
     if gpu.get("kind") != "integrated" or gpu.get("vendor") in ("nvidia", "apple") or gpu.get("gfx") in _BIG_IGPU:
         return False
-    return UNSAID if version is None else not rules.older(version, rules.VULKAN_BY_DEFAULT) and "OLLAMA_IGPU_ENABLE" not in env
+    return UNSAID if version is None else not older(version, rules.VULKAN_BY_DEFAULT) and "OLLAMA_IGPU_ENABLE" not in env
 
 
 def _gpus(facts: Facts, env: Mapping[str, str], whole: bool) -> list[dict[str, Any]]:
     physical = [gpu for gpu in facts.value("gpus", []) if isinstance(gpu, dict) and gpu.get("vendor") in _MAKERS]
     unit = {name: facts.value(f"ollama.service.{name}") for name in ("private_devices", "device_policy", "devices_allowed")}
     vulkan = rules.vulkan_open(facts, env)
-    card = any(gpu.get("kind") in ("discrete", "accelerator") for gpu in physical)
     records = []
     for gpu in physical:
         vendor = str(gpu["vendor"])
         count = sum(other["vendor"] == vendor for other in physical)
         runner = _runner(gpu, facts, env, vulkan)
-        hidden = rules.hiding_variable(vendor, env, count if vendor in rules.OWN else 10**6)
+        hidden = hiding_variable(vendor, env, count if vendor in rules.OWN else 10**6)
         closed = rules.closed_by(unit, vendor)
         rocm = vendor == "amd" and runner["library"] is True
         group = rules.missing_group(gpu, facts, rocm) if facts.known("ollama.service") else None
         records.append({
             "address": gpu.get("address"), "name": gpu.get("name"), "vendor": vendor, "kind": gpu.get("kind", UNSAID),
             "driver": gpu.get("driver", UNSAID), "gfx": gpu.get("gfx"), "capability": gpu.get("compute_capability"),
-            "node": gpu.get("node"), "main": not (card and gpu.get("kind") == "integrated"), "vulkan": vulkan, "closed": closed,
+            "node": gpu.get("node"), "main": not beside_a_card(gpu, physical), "vulkan": vulkan, "closed": closed,
             "group": group, "hidden": hidden if whole or hidden else UNSAID, "integrated_out": _integrated_out(gpu, facts, env),
             "listed": _listed(gpu, facts.value("ollama.devices"), count == 1), "open": _opens(gpu, facts, closed, group),
             "native": None, "served": None, "pretends": None, "override": None, "override_helps": False, "override_wrong": False, **runner,
@@ -77,7 +79,7 @@ def _gpus(facts: Facts, env: Mapping[str, str], whole: bool) -> list[dict[str, A
 
 
 def _opens(gpu: Mapping[str, Any], facts: Facts, closed: str | None, group: Any) -> Any:
-    """Whether the service (without one: this user) may open the nodes of the card."""
+    """Whether the service, or this user where there is no service, may open the nodes of the card."""
     if closed or isinstance(group, str):
         return False
     if facts.value("platform.kind") in ("windows", "macos"):
@@ -88,17 +90,15 @@ def _opens(gpu: Mapping[str, Any], facts: Facts, closed: str | None, group: Any)
 
 
 def _only_in_shell(facts: Facts, env: Mapping[str, str], whole: bool) -> Fact:
-    """Variables of this shell that the service does not have."""
-    if not facts.known("ollama.service") or not facts.known("env"):
-        return UNSAID
-    if not whole:
+    """The first variable of _OF_SHELL that this shell sets and the service does not have."""
+    if not facts.known("ollama.service") or not facts.known("env") or not whole:
         return UNSAID
     found = [name for name in _OF_SHELL if facts.known(f"env.{name}") and name not in env]
     return Known(found[0], "env") if found else Absent("env")
 
 
 def _requested(facts: Facts, env: Mapping[str, str]) -> Fact:
-    """The library that OLLAMA_LLM_LIBRARY asks for and that is no folder of GPU libraries: ollama then takes none."""
+    """The library that OLLAMA_LLM_LIBRARY names although there is no such folder: Ollama then takes no GPU library at all."""
     name, runners = env.get("OLLAMA_LLM_LIBRARY", "").strip("\"' "), facts.value("ollama.runners")
     if not name or name.startswith("mlx_"):
         return Absent("ollama.env")

@@ -1,4 +1,4 @@
-"""ONNX Runtime: which of its wheels are installed, what they were built for, whether that is here, and what it really offers."""
+"""ONNX Runtime: its installed wheels, the devices and libraries that they were built for, and the execution providers that it lists."""
 
 from __future__ import annotations
 
@@ -7,20 +7,22 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpudoctor.facts.derive._derivation import Derivation
-from gpudoctor.facts.derive.graphcore import distribution, minor, numbers, release
+from gpudoctor.facts.derive._versions import distribution, numbers
+from gpudoctor.facts.derive.graphcore import minor, release
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 
 WHEELS = (
     "onnxruntime", "onnxruntime-gpu", "onnxruntime-directml", "onnxruntime-openvino", "onnxruntime-rocm", "onnxruntime-migraphx",
-    "onnxruntime-training", "onnxruntime-windowsml", "onnxruntime-qnn", "onnxruntime-silicon", "ort-nightly", "ort-nightly-gpu",
+    "onnxruntime-training", "onnxruntime-windowsml", "onnxruntime-qnn", "onnxruntime-silicon", "onnxruntime-vitisai", "ort-nightly", "ort-nightly-gpu",
     "ort-nightly-directml",
 )  # fmt: skip
-"""Wheels that all fill the folder `onnxruntime`."""
+"""Distributions that all unpack into the folder `onnxruntime`, so that the last one installed overwrites the others."""
 _PROVIDER = {
     "onnxruntime-gpu": "CUDAExecutionProvider", "ort-nightly-gpu": "CUDAExecutionProvider",
     "onnxruntime-directml": "DmlExecutionProvider", "ort-nightly-directml": "DmlExecutionProvider",
     "onnxruntime-openvino": "OpenVINOExecutionProvider", "onnxruntime-rocm": "ROCMExecutionProvider",
     "onnxruntime-migraphx": "MIGraphXExecutionProvider", "onnxruntime-silicon": "CoreMLExecutionProvider",
+    "onnxruntime-vitisai": "VitisAIExecutionProvider",
 }  # fmt: skip
 _TAKES = {
     "onnxruntime-gpu": "nvidia", "ort-nightly-gpu": "nvidia", "onnxruntime-openvino": "intel", "onnxruntime-rocm": "amd",
@@ -32,7 +34,7 @@ _SONAME = {"10": {"cufft": "10"}, "11": {"cufft": "10"}, "12": {"cufft": "11"}, 
 
 
 def installed(facts: Facts) -> list[str] | None:
-    """Names of installed ONNX Runtime wheels; None where the listing is not known."""
+    """The installed distributions of ONNX Runtime; None where the distributions are unknown."""
     listing = facts.value("python.distributions")
     if isinstance(listing, dict):
         return [name for name in WHEELS if listing.get(name) is not None]
@@ -41,7 +43,7 @@ def installed(facts: Facts) -> list[str] | None:
 
 
 def built_for(version: str) -> dict[str, Any] | None:
-    """The row of the table that covers this onnxruntime-gpu; None beyond its end."""
+    """The row of onnxruntime-gpu.toml for this version; None for one that is newer than the table."""
     from gpudoctor.facts.derive._tables import table
 
     tree = table("onnxruntime-gpu")
@@ -52,6 +54,7 @@ def built_for(version: str) -> dict[str, Any] | None:
 
 
 def soname(library: str, cuda: str, cudnn: str) -> str:
+    """The file name under which a CUDA library is loaded: 'libcufft.so.11' for cufft of CUDA 12."""
     major = cudnn if library == "cudnn" else _SONAME.get(cuda, {}).get(library, cuda)
     if library == "cudart" and cuda == "11":
         major = "11.0"
@@ -59,7 +62,8 @@ def soname(library: str, cuda: str, cudnn: str) -> str:
 
 
 def missing_libraries(facts: Facts, cuda: str, cudnn: str) -> list[str] | None:
-    """CUDA libraries that neither the system, nor a folder of LD_LIBRARY_PATH, nor the environment holds; None where one is not known."""
+    """The CUDA libraries that are neither in the loader's cache, nor in LD_LIBRARY_PATH, nor in the environment; None where one of these
+    places is unknown. `cuda` and `cudnn`: the major versions that the wheel was built for."""
     libraries, listing = facts.value("libraries"), facts.value("python.distributions")
     if not isinstance(libraries, dict) or not isinstance(listing, dict) or facts.value("python.kind") == "conda":
         return None
@@ -84,7 +88,7 @@ def missing_libraries(facts: Facts, cuda: str, cudnn: str) -> list[str] | None:
 
 
 def providers(facts: Facts) -> Fact:
-    """Execution providers that the installed ONNX Runtime lists."""
+    """The execution providers that the installed ONNX Runtime lists, as a fact."""
     devices = facts.get("python.frameworks.onnxruntime.devices")
     if not isinstance(devices, Known):
         return devices
@@ -130,7 +134,7 @@ def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
 
 
 def _hardware(facts: Facts, chosen: str) -> Iterator[tuple[str, Fact]]:
-    """Does the wheel take a card that is here, and which wheel would."""
+    """Whether the wheel serves a GPU that is here, and the wheel that would."""
     gpus = facts.value("gpus")
     if gpus is None:
         return
@@ -153,7 +157,7 @@ def _cuda(facts: Facts, version: str) -> Iterator[tuple[str, Fact]]:
     cuda, cudnn = str(row["cuda"]).split(".")[0], str(row["cudnn"])
     yield "onnxruntime.cuda", Known(cuda, row["source"])
     yield "onnxruntime.cudnn", Known(cudnn, row["source"])
-    # observed success overrides the table: a wheel from another index may be built for another CUDA
+    # What it lists overrides the table: a wheel from another index may be built for another CUDA.
     offered = providers(facts)
     lacking = missing_libraries(facts, cuda, cudnn)
     yield "onnxruntime.missing", Unknown("not probed") if lacking is None else Known(lacking, "libraries, python.distributions")
@@ -183,7 +187,7 @@ DERIVATION = Derivation(
         FactSpec("onnxruntime.packages", "list", "installed wheels that fill the folder onnxruntime"),
         FactSpec("onnxruntime.clash", "list", "more than one of them: they overwrite each other"),
         FactSpec("onnxruntime.package", "text", "the wheel that counts (one with an accelerator first)"),
-        FactSpec("onnxruntime.version", "version", "its version"),
+        FactSpec("onnxruntime.version", "version", "version of the ONNX Runtime that counts"),
         FactSpec("onnxruntime.provider", "text", "the execution provider that it is installed for"),
         FactSpec("onnxruntime.providers", "list", "execution providers that it really lists"),
         FactSpec("onnxruntime.provider_offered", "bool", "the provider it is installed for is among them"),
@@ -191,11 +195,11 @@ DERIVATION = Derivation(
         FactSpec("onnxruntime.fitting", "text", "the wheel that would use the card that is here"),
         FactSpec("onnxruntime.cuda", "text", "CUDA major version that onnxruntime-gpu was built for"),
         FactSpec("onnxruntime.cudnn", "text", "cuDNN major version that onnxruntime-gpu was built for"),
-        FactSpec("onnxruntime.missing", "list", "CUDA libraries of it that are nowhere"),
+        FactSpec("onnxruntime.missing", "list", "CUDA libraries that onnxruntime-gpu needs and that were found nowhere"),
         FactSpec("onnxruntime.torch_cuda_ok", "bool", "torch in the same environment is of the same CUDA major version"),
         FactSpec("onnxruntime.tensorrt", "bool", "TensorRT's libraries are here"),
         FactSpec("onnxruntime.openvino", "dotted", "OpenVINO inside onnxruntime-openvino"),
-        FactSpec("onnxruntime.openvino_same", "bool", "the openvino beside it is of that release"),
+        FactSpec("onnxruntime.openvino_same", "bool", "the distribution openvino beside it is of the release inside onnxruntime-openvino"),
     ),
     derive=derive,
 )

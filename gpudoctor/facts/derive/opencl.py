@@ -1,4 +1,4 @@
-"""OpenCL: which GPU has a driver registered, which is seen, and what is missing for the others."""
+"""OpenCL: which GPUs have a registered driver, which are listed, and what is missing for the others."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ _UNSAID = Unknown("not recorded")
 
 
 def _seen(gpu: dict[str, Any], devices: list[dict[str, Any]], alone: bool) -> bool:
-    """Whether OpenCL lists this GPU: by address where both are known, else by maker."""
+    """Whether OpenCL lists this GPU: by the PCI address where both are known, else by the vendor. `alone`: it is the only GPU of its
+    vendor."""
     own = [d for d in devices if d.get("type") == "gpu" and d.get("vendor") in (gpu.get("vendor"), "other")]
     addresses = [d["address"] for d in own if isinstance(d.get("address"), str)]
     if gpu.get("address") in addresses:
@@ -38,7 +39,8 @@ def _seen(gpu: dict[str, Any], devices: list[dict[str, Any]], alone: bool) -> bo
 
 
 def _serving(gpu: dict[str, Any], unseen: bool) -> set[str]:
-    """Kinds of ICD files that can serve this GPU: Mesa's drivers do not drive a card of NVIDIA's own module, Clover only what it lists."""
+    """The kinds of ICD files that can serve this GPU. Mesa's drivers do not work with NVIDIA's own kernel module, and Clover serves only
+    GPUs that it lists (`unseen`: it does not)."""
     kinds = set(_SERVED_BY[str(gpu["vendor"])])
     if gpu.get("driver") == "nvidia":
         kinds -= {"rusticl", "clover"}
@@ -68,7 +70,8 @@ def _gpus(facts: Facts, devices: list[dict[str, Any]] | None, icds: list[dict[st
 
 
 def _wanted(facts: Facts) -> bool | Unknown:
-    """Whether somebody uses OpenCL here: clinfo is installed, or a Python package needs it. A bare loader comes with media players."""
+    """Whether something here uses OpenCL: clinfo is installed, or a Python package needs it. The loader alone proves nothing, since media
+    players bring it."""
     distributions, packages = facts.value("python.distributions"), facts.value("packages")
     if distributions and any(name in distributions for name in _OPENCL_USERS):
         return True

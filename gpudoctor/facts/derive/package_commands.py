@@ -1,4 +1,4 @@
-"""Commands of checks in the words of this system's package manager: they are written for apt."""
+"""Commands of checks, which are written for apt, translated to the package manager of this system."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _INSTALL = lazy(r"^sudo apt(?:-get)? (?:-y )?install(?P<options>(?: -[\w-]+)*) (
 _APT_ALONE = lazy(
     r"^(?:sudo apt-get|(?:sudo )?(?:apt(?!-get)|dpkg|add-apt-repository|ubuntu-drivers|update-grub|update-initramfs))(?![\w])"
 )
-"""apt-get without sudo is said of a container's image, whatever the host is."""
+"""Commands that only systems with apt have. apt-get without sudo is not among them: it is meant for an image, whatever the host is."""
 _VERBS = {
     "dnf": {"": "sudo dnf install", "--only-upgrade": "sudo dnf upgrade", "--reinstall": "sudo dnf reinstall"},
     "zypper": {"": "sudo zypper install", "--only-upgrade": "sudo zypper update", "--reinstall": "sudo zypper install --force"},
@@ -25,14 +25,15 @@ _SAME = {
 
 
 def here(commands: Iterable[str], manager: str) -> tuple[str, ...]:
-    """Those that this system understands. `manager`: apt, dnf, zypper, pacman, apk, or '' where it is not known: then all, as they are."""
+    """The commands in the form that this system understands, without those that have none. `manager`: apt, dnf, zypper, pacman, apk, or ''
+    where it is unknown, which leaves all as they are."""
     if manager in ("", "apt"):
         return tuple(commands)
     return tuple(said for command in commands if (said := _translated(command, manager)))
 
 
 def _translated(command: str, manager: str) -> str | None:
-    """None where a part of it has no counterpart; empty where nothing is left to do."""
+    """The command for another package manager; None where a part of it has no counterpart, '' where nothing is left to do."""
     parts = [_part(part, manager) for part in command.split(" && ")]
     return None if None in parts else " && ".join(part for part in parts if part)
 

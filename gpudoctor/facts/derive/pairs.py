@@ -1,4 +1,4 @@
-"""What goes with the torch that a resolver was asked for: Python versions, torchvision and torchaudio, the index of its build."""
+"""The partners of the torch that a resolver was asked for: Python versions, torchvision and torchaudio, the index of its build."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def derive(facts: Facts) -> Iterable[tuple[str, Fact]]:
 
 
 def _asked(facts: Facts) -> str:
-    """The torch that a resolver was asked for, or the one of the torchvision or torchaudio that it was asked for; empty where no such."""
+    """The torch that a resolver was asked for, or the one that belongs to the torchvision or torchaudio that it was asked for; else ''."""
     asked = facts.get("text.torch_asked")
     if isinstance(asked, Known):
         return str(asked.value)
@@ -52,9 +52,9 @@ def _asked(facts: Facts) -> str:
 
 SPECS = (
     FactSpec("pairs.torch", "dotted", "the torch release that a resolver was asked for, or has beside what wants another"),
-    FactSpec("pairs.index", "text", "the index of its build, where it names one (+cu121)"),
+    FactSpec("pairs.index", "text", "the index of the build that its version names (+cu121); absent where it names none"),
     FactSpec("pairs.python", "text", "the Python versions that it has wheels for"),
-    FactSpec("pairs.python_ok", "bool", "this Python is among them"),
+    FactSpec("pairs.python_ok", "bool", "that torch has wheels for this Python"),
     FactSpec("pairs.partners", "text", "the torchvision and torchaudio that go with it"),
 )  # fmt: skip
 DERIVATION = Derivation("pairs", provides=SPECS, derive=derive)

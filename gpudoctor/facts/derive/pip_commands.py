@@ -1,4 +1,4 @@
-"""Commands of pip for the interpreter that was examined: a bare `pip` is whichever one the shell finds first."""
+"""Commands of pip rewritten for the interpreter that was examined, since a bare `pip` is whichever one the shell finds first."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from gpudoctor.model.facts import Facts
 from gpudoctor.model.lazy_pattern import lazy
 
 _BEGINS = r"(?P<before>(?:^|&& |; |\| )(?:[A-Z][A-Z0-9_]*=(?:\"[^\"]*\"|'[^']*'|[^\s\"']*) )*)"
-"""Where a command begins, perhaps with variables before it."""
+"""The place where a command begins, with assignments of variables before it."""
 _ELSEWHERE = lazy(r"(?:-m|uv|virtualenv) venv\b|\bvirtualenv |\bactivate\b|\bconda create\b")
-"""A command that makes or enters another environment: what follows it is meant for that one."""
+"""A command that makes or enters another environment, for which the commands after it are meant."""
 _OF_UV = ("install", "uninstall", "list", "freeze", "show", "check")
 _IN_CMD = lazy(r"[\w.:\\+-]+")
 _QUOTED_IN_CMD = lazy(r"[\w.:\\+ ()-]+")
@@ -24,7 +24,7 @@ _SINGLE = lazy(r"(?<!\S)'([\w.\-\[\],<>=!~*+:/@]+)'(?!\S)")
 
 
 class Interpreter(Struct, frozen=True):
-    """`path` as it was found, and as one word of the system's shell; `uv`: its environment was made by uv and has no pip of its own."""
+    """An interpreter: its `path`, the path as one `word` of the system's shell, and whether uv made its environment without a pip."""
 
     path: str
     word: str
@@ -32,7 +32,7 @@ class Interpreter(Struct, frozen=True):
 
 
 def examined(facts: Facts) -> Interpreter | None:
-    """The target's interpreter; None where none is known, where it does not start, or where its path is no plain word."""
+    """The target interpreter; None where it is unknown, does not start, or has a path that cannot be written as one word of the shell."""
     path = facts.value("python.executable")
     if not isinstance(path, str) or not path or facts.known("python.error"):
         return None
@@ -49,7 +49,7 @@ def _windows_word(path: str) -> str | None:
 
 
 def here(commands: Iterable[str], python: Interpreter | None) -> tuple[str, ...]:
-    """The same commands; those of pip, up to one that enters another environment, run the examined interpreter."""
+    """The commands; those of pip, up to one that enters another environment, run the examined interpreter instead."""
     commands = tuple(commands)
     if python is None or not any("pip" in command for command in commands):
         return commands
@@ -59,14 +59,15 @@ def here(commands: Iterable[str], python: Interpreter | None) -> tuple[str, ...]
 
 
 def quoted_for(platform: str, commands: Iterable[str]) -> tuple[str, ...]:
-    """The same commands; on Windows, requirements stand in double quotes: cmd takes 'numpy<2' for a word and a redirection."""
+    """The commands; on Windows with requirements in double quotes, since cmd does not know single ones and reads 'numpy<2' as a
+    redirection."""
     if platform != "windows":
         return tuple(commands)
     return tuple(_SINGLE.sub(r'"\1"', command) if _OF_PIP.search(command) else command for command in commands)
 
 
 def in_words(text: str, before: Iterable[str], commands: Iterable[str]) -> str:
-    """`text` with each of the commands that it repeats in its new form."""
+    """`text` in which each command of `before` is replaced by that of `commands` at the same place."""
     for old, new in zip(before, commands, strict=True):
         text = re.sub(rf"(?<!-m ){re.escape(old)}", lambda _, new=new: new, text) if old != new else text  # type: ignore[misc]
     return text

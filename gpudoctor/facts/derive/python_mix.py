@@ -1,4 +1,4 @@
-"""Which installed packages do not go together: partners of another torch, packages that overwrite each other, foreign libraries."""
+"""Installed packages that do not go together: partners of another torch, packages that overwrite each other, foreign libraries."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from gpudoctor.facts.derive._derivation import Derivation
 from gpudoctor.facts.derive._tables import table
+from gpudoctor.facts.derive._versions import numbers
 from gpudoctor.facts.derive.import_failures import failures
 from gpudoctor.facts.derive.missing import manager_of
 from gpudoctor.facts.derive.torch_build import base_version, cuda_of_local, one_version
@@ -36,12 +37,8 @@ NEED_CUDA = {
 }  # fmt: skip
 
 
-def numbers(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", text)[:3])
-
-
 def torch_row(base: str) -> dict[str, Any] | None:
-    """The row of a torch release: the exact one."""
+    """The row of python-partners.toml for exactly this torch release; None where the table lacks it."""
     for row in table("python-partners")["torch"]:
         if numbers(row["version"]) == numbers(base):
             return dict(row)
@@ -49,7 +46,8 @@ def torch_row(base: str) -> dict[str, Any] | None:
 
 
 def fits(package: str, version: str, row: Mapping[str, Any]) -> bool | None:
-    """Whether a partner release belongs to the torch of this row; None where the table does not say."""
+    """Whether a release of a partner (torchvision, torchaudio, xformers) belongs to the torch of this row; None where the table does not
+    say."""
     partners = row.get(PARTNERS[package])
     mine, data, kind = numbers(base_version(version)), table("python-partners"), PARTNERS[package]
     stable = data.get(f"{kind}_stable_from", "")
@@ -57,20 +55,20 @@ def fits(package: str, version: str, row: Mapping[str, Any]) -> bool | None:
         return numbers(row["version"]) >= numbers(data[f"{kind}_stable_torch"])
     if not partners:
         return None
-    if package == "xformers":  # its post releases are for other torches than the release
+    if package == "xformers":  # its post releases belong to other torch releases than the plain one
         return version.partition("+")[0] in partners
     return mine in {numbers(text) for text in partners}
 
 
 def torch_of(package: str, version: str) -> str:
-    """The torch that a partner release was made for; empty where the table does not say."""
+    """The torch release that a release of a partner was made for; '' where the table does not say."""
     mine = numbers(base_version(version))
     matching = [row["version"] for row in table("python-partners")["torch"] if mine in {numbers(x) for x in row.get(PARTNERS[package], [])}]
     return str(matching[-1]) if matching else ""
 
 
 def demand_fails(demand: str, base: str) -> bool | None:
-    """Whether an exact demand (==2.10.0) is broken by this torch; None where it is not exact."""
+    """Whether this torch breaks an exact demand (==2.10.0); None where the demand is not exact."""
     match = re.match(r"^==\s*(\d+(?:\.\d+)*)", demand)
     if not match or not base:
         return None
@@ -80,7 +78,7 @@ def demand_fails(demand: str, base: str) -> bool | None:
 
 
 def flavour(version: str) -> str:
-    """cpu, cuda, xpu or rocm of a local version part; empty for none or another."""
+    """The flavour in the local part of a version: cpu, cuda, xpu or rocm; '' for none and for any other."""
     local = version.partition("+")[2]
     if local.startswith("cu") and cuda_of_local(local):
         return "cuda"
@@ -88,10 +86,13 @@ def flavour(version: str) -> str:
 
 
 def mismatches(names: Mapping[str, Any], packages: Iterable[Mapping[str, Any]], torch: str, cuda: str) -> list[dict[str, Any]]:
-    """Partners of torch that belong to another release or another flavour of it."""
+    """The records of the fact python.mismatches: partners that belong to another release or flavour than the installed torch.
+
+    `names`: the fact python.distributions; `packages`: the records of python.packages, with the demands of their metadata.
+    """
     base = base_version(torch)
     row = torch_row(base)
-    # a second copy behind the first on sys.path is not imported
+    # A copy that comes later on sys.path is not imported.
     demands = {str(p.get("name")): p.get("requires_torch") for p in packages if p.get("shadowed") is not True}
     found = []
     for package in PARTNERS:
@@ -100,7 +101,7 @@ def mismatches(names: Mapping[str, Any], packages: Iterable[Mapping[str, Any]], 
             continue
         demand = demands.get(package)
         wrong = demand_fails(demand, base) if isinstance(demand, str) else None
-        # Intel's and other patched builds (1.13.0a0+git…) demand exactly their own torch
+        # Without a demand in the metadata the table decides. Intel's and other patched builds (1.13.0a0+git…) demand exactly their torch.
         if wrong is None and row is not None:
             known = fits(package, version, row)
             wrong = None if known is None else not known
@@ -128,7 +129,7 @@ def installed(names: Mapping[str, Any], family: str) -> list[str]:
 
 
 def keep_onnxruntime(found: list[str], vendors: Iterable[str], platform: str) -> str:
-    """The one package that serves this machine's devices."""
+    """The one of the installed ONNX Runtime distributions that serves the devices of this machine."""
     vendors = set(vendors)
     order = [("nvidia", "onnxruntime-gpu"), ("amd", "onnxruntime-migraphx"), ("amd", "onnxruntime-rocm"), ("intel", "onnxruntime-openvino")]
     if platform == "windows":
@@ -146,7 +147,7 @@ def python_range(torch: str) -> tuple[str, str] | None:
 
 
 def newest_torch_for(python: str) -> str:
-    """The newest torch in the table with wheels for this Python; empty where the table is older than the Python."""
+    """The newest torch in the table with wheels for this Python; '' where there is none."""
     fitting = [
         r["version"] for r in table("python-partners")["torch"] if numbers(r["python"][0]) <= numbers(python)[:2] <= numbers(r["python"][1])
     ]
@@ -160,7 +161,8 @@ def cuda_majors(names: Iterable[str]) -> list[str]:
 
 
 def foreign_libraries(frameworks: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """CUDA, SYCL and torch libraries that a wheel-installed framework took from elsewhere."""
+    """The records of the fact python.foreign_libraries: libraries of CUDA, SYCL and torch that a framework of wheels took from
+    elsewhere."""
     watched = re.compile(r"^lib(cudnn|cublas|cudart|nccl|cusparse|sycl|torch|mkl_sycl|c10)[\w+-]*\.so")
     found = []
     for name, said in sorted(frameworks.items()):
@@ -178,8 +180,8 @@ def foreign_libraries(frameworks: Mapping[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
-def _each(packages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Distributions whose files are gone or cut."""
+def _damaged(packages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The records of the fact python.damaged: distributions whose files are missing or truncated."""
     found = []
     for package in packages:
         files = package.get("damaged")
@@ -190,7 +192,7 @@ def _each(packages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def stale_paths(facts: Facts, version: str, prefix: str) -> list[dict[str, Any]]:
-    """Entries of path variables that belong to another Python or another environment."""
+    """The records of the fact python.stale_paths: entries of path variables that belong to another Python or environment."""
     found = []
     for variable in ("PYTHONPATH", "LD_LIBRARY_PATH"):
         value = facts.value(f"env.{variable}")
@@ -219,7 +221,7 @@ def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
     for family in FAMILIES:
         yield f"python.{family}", Known(installed(names, family), "python.distributions")
     yield from _families(facts, names)
-    yield "python.damaged", Known(_each(packages), "RECORD")
+    yield "python.damaged", Known(_damaged(packages), "RECORD")
     twice = [
         {"name": name, "versions": ", ".join(map(str, v)), "last": str(v[-1])} for name, v in sorted(names.items()) if isinstance(v, list)
     ]
@@ -230,7 +232,7 @@ def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
     yield from _mac(facts)
     version, prefix = facts.value("python.version") or "", facts.value("python.prefix") or ""
     yield "python.stale_paths", Known(stale_paths(facts, str(version), str(prefix)), "environment variables")
-    yield "python.conda_and_pip_torch", _both(facts, names)
+    yield "python.conda_and_pip_torch", _pip_over_conda(facts, names)
 
 
 def _families(facts: Facts, names: dict[str, Any]) -> Iterator[tuple[str, Fact]]:
@@ -283,8 +285,8 @@ def _mac(facts: Facts) -> Iterator[tuple[str, Fact]]:
         yield "python.rosetta", Unknown("not recorded")
 
 
-def _both(facts: Facts, names: Mapping[str, Any]) -> Fact:
-    """Conda installed pytorch, and pip put another torch over it."""
+def _pip_over_conda(facts: Facts, names: Mapping[str, Any]) -> Fact:
+    """Whether conda installed pytorch and pip put another torch over it."""
     conda = facts.get("python.conda_packages")
     if not isinstance(conda, Known):
         return Known(False, "no conda environment") if isinstance(conda, Absent) else Unknown("not recorded")
@@ -309,7 +311,7 @@ SPECS = (
     FactSpec("python.mismatches", "records", "partners of torch that belong to another one", item="mismatch", fields={
         "package": "name", "version": "its version", "torch": "the installed torch", "wanted": "what fits", "made_for": "what it fits",
         "how": "release or flavour"}),
-    FactSpec("python.damaged", "records", "distributions with files gone or cut", item="damaged", fields={
+    FactSpec("python.damaged", "records", "distributions with missing or truncated files", item="damaged", fields={
         "name": "name", "version": "version", "public": "version to install again", "file": "the first such file", "count": "how many"}),
     FactSpec("python.twice", "records", "distributions recorded twice in one folder", item="double", fields={
         "name": "name", "versions": "versions", "last": "newest"}),
@@ -329,7 +331,7 @@ SPECS = (
     FactSpec("python.newest_torch", "dotted", "the newest torch with wheels for this Python"),
     FactSpec("python.has_torch_wheels", "bool", "some torch has wheels for this Python"),
     FactSpec("python.torch_range", "text", "the Python versions that the installed torch has wheels for"),
-    FactSpec("python.torch_fits", "bool", "this Python is among them"),
+    FactSpec("python.torch_fits", "bool", "the installed torch has wheels for this Python"),
     FactSpec("python.rosetta", "bool", "an x86_64 Python on Apple silicon"),
     FactSpec("python.conda_and_pip_torch", "bool", "pip's torch lies over conda's"),
 )  # fmt: skip

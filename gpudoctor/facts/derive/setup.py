@@ -1,4 +1,4 @@
-"""What a person asked of `setup`, as facts, so that recipes choose by them as by any other. Nothing of it is known in `check`."""
+"""What a person asked of `setup`, as facts, so that recipes can ask for them like for any other. In `check` all of them are unknown."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known
 PROVIDES = (
     FactSpec("setup.name", "text", "the recipe that was asked for"),
     FactSpec("setup.torch", "dotted", "the torch or IPEX release that was asked for (--torch)"),
-    FactSpec("setup.torch_pin", "text", "that as the end of a requirement: '==2.8.*', or nothing"),
+    FactSpec("setup.torch_pin", "text", "the release that was asked for as the end of a requirement: '==2.8.*'; '' where none was"),
     FactSpec("setup.python_version", "dotted", "the Python that was asked for (--python-version)"),
     FactSpec("setup.purpose", "text", "training, inference, torch, tensorflow or onnxruntime (--for)"),
     FactSpec("setup.folder", "text", "the folder of what was downloaded by hand, such as an SDK (--folder)"),

@@ -1,4 +1,4 @@
-"""What `setup` must know before it sets up an Intel GPU: the kernel it needs, what this distribution offers, which torch and Python."""
+"""Facts for the setup of an Intel GPU: the kernel that it needs, what this distribution offers, and which torch and Python serve it."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from typing import Any
 from gpudoctor.facts.derive._derivation import Derivation
 from gpudoctor.facts.derive._pythons import obtainable
 from gpudoctor.facts.derive._tables import table
-from gpudoctor.facts.derive.intel import older
+from gpudoctor.facts.derive._versions import older
+from gpudoctor.facts.derive._visible_devices import is_card
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 from gpudoctor.rules.versions import compare_dotted, dotted
 
 _OLD_NAMES = ("intel-level-zero-gpu", "level-zero", "level-zero-dev")
 _NO_TORCH = ("Flex", "DG1", "Gen11", "Gen9", "Gen8", "Gen7")
-"""Generations that no page of PyTorch on Intel GPUs ever named and that lack what its kernels use."""
+"""Generations that PyTorch's pages on Intel GPUs never named and that lack instructions which its kernels use."""
 _OLDEST_RUNTIME = "25.05"
-"""What the last IPEX was tested with; with 24.52 PyTorch was seen to crash in WSL (intel/torch-xpu-ops#4045)."""
+"""The compute runtime that the last IPEX was tested with. With 24.52 PyTorch crashed in WSL (intel/torch-xpu-ops#4045)."""
 _SMALL_BAR = 512 << 20
-"""Bytes; without Resizable BAR the window is 256 MiB."""
+"""The largest window in bytes that counts as small: without Resizable BAR it is 256 MiB."""
 
 
 def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
@@ -36,7 +37,7 @@ def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
 def _gpus(facts: Facts) -> list[Mapping[str, Any]]:
     """The Intel GPUs to set up: cards where there are any, else those inside the processor."""
     gpus = [gpu for gpu in facts.value("intel.gpus", []) or [] if isinstance(gpu, Mapping)]
-    return [gpu for gpu in gpus if gpu.get("kind") in ("discrete", "accelerator")] or gpus
+    return [gpu for gpu in gpus if is_card(gpu)] or gpus
 
 
 def _cards(gpus: list[Mapping[str, Any]]) -> Iterator[tuple[str, Fact]]:
@@ -59,6 +60,7 @@ def _cards(gpus: list[Mapping[str, Any]]) -> Iterator[tuple[str, Fact]]:
 
 
 def system_row(facts: Facts) -> Mapping[str, Any] | None:
+    """The row of setup-intel-systems.toml for this distribution release; None where the table lacks it."""
     name, version = facts.value("os.id"), str(facts.value("os.version") or "")
     for row in table("setup-intel-systems")["system"]:
         if row["os"] == name and f"{version}.".startswith(f"{row['version']}."):
@@ -89,7 +91,8 @@ def _kernel(facts: Facts, gpus: list[Mapping[str, Any]]) -> Iterator[tuple[str, 
 
 
 def _torch(facts: Facts) -> Iterator[tuple[str, Fact]]:
-    """PyTorch's own XPU wheels: the row of the release that was asked for, else of the newest that a Python here can have."""
+    """Whether PyTorch has XPU wheels of the release that was asked for, else of the newest with a Python that can be had here, and their
+    Pythons."""
     tree = table("torch-xpu")
     asked = facts.value("setup.torch")
     usable = [row["torch"] for row in tree["release"] if obtainable(facts, row["python"])] or [tree["newest"]]
@@ -106,7 +109,7 @@ DERIVATION = Derivation(
     "setup_intel",
     provides=(
         FactSpec("setup.intel.card", "text", "the Intel GPU that is set up: the first card, else the one in the processor"),
-        FactSpec("setup.intel.generation", "text", "its generation"),
+        FactSpec("setup.intel.generation", "text", "generation of the Intel GPU that is set up"),
         FactSpec("setup.intel.datacenter", "bool", "Flex or Max: needs Intel's own kernel driver"),
         FactSpec("setup.intel.legacy", "bool", "only GPUs of generations 8 to 11 are here, which the legacy1 packages serve"),
         FactSpec("setup.intel.bound", "bool", "a kernel driver has taken them"),
@@ -114,10 +117,10 @@ DERIVATION = Derivation(
         FactSpec("setup.intel.served_by_torch", "bool", "PyTorch's own XPU build was ever meant for it"),
         FactSpec("setup.intel.runtime_wanted", "dotted", "the oldest compute runtime that serves these GPUs and today's frameworks"),
         FactSpec("setup.intel.kernel_wanted", "dotted", "first kernel that drives the Intel GPUs here without a parameter"),
-        FactSpec("setup.intel.kernel_ok", "bool", "the running kernel is that new"),
+        FactSpec("setup.intel.kernel_ok", "bool", "the running kernel drives the Intel GPUs here"),
         FactSpec("setup.intel.kernel_offered", "dotted", "the newest kernel that this distribution can be brought to"),
         FactSpec("setup.intel.kernel_package", "text", "the package that brings it; absent where the distribution has no newer one"),
-        FactSpec("setup.intel.kernel_reachable", "bool", "that one is new enough"),
+        FactSpec("setup.intel.kernel_reachable", "bool", "the running kernel, or the newest of this distribution, is new enough"),
         FactSpec("setup.intel.level_zero_offered", "bool", "Intel's Level Zero driver can be had for this distribution"),
         FactSpec("setup.intel.old_packages", "list", "installed driver packages of the naming before 2024"),
         FactSpec("setup.xpu.offered", "bool", "PyTorch has XPU wheels of the release that was asked for"),

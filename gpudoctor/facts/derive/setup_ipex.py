@@ -1,4 +1,4 @@
-"""Which IPEX release `setup` installs: the one asked for, else the last official one that serves this card; and all that it pins."""
+"""The IPEX release that `setup` installs, with all that it pins: the one asked for, else the last official one that serves this card."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from typing import Any
 
 from gpudoctor.facts.derive._derivation import Derivation
 from gpudoctor.facts.derive._tables import table
-from gpudoctor.facts.derive.intel import older
+from gpudoctor.facts.derive._versions import older
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 
 _PINNED = ("repository", "component", "driver", "oneapi")
 
 
 def release_for(asked: str | None, generation: str | None) -> Mapping[str, Any] | None:
-    """The row of ipex-torch.toml: the newest that wheels were published of, that was asked for, and that serves this generation."""
+    """The row of ipex-torch.toml for the newest published release that was asked for; where none was, for the last one that serves this
+    generation. None where what was asked for was never published."""
     rows: list[Mapping[str, Any]] = [row for row in table("ipex-torch")["release"] if row["packages"]]
     if asked:
         rows = [row for row in rows if row["ipex"] == asked or row["ipex"].startswith(f"{asked}.") or asked in _torch_of(row)]
@@ -26,7 +27,7 @@ def release_for(asked: str | None, generation: str | None) -> Mapping[str, Any] 
 
 
 def _torch_of(row: Mapping[str, Any]) -> set[str]:
-    """'2.8.0' asks for the IPEX of that torch."""
+    """The torch releases by which a release of IPEX can be asked for."""
     return set(row["torch"])
 
 
@@ -35,7 +36,7 @@ def _served(generation: str | None) -> Mapping[str, Any] | None:
 
 
 def serves(release: str, generation: str) -> bool:
-    """Whether a release names a generation of Intel GPUs."""
+    """Whether a release of IPEX officially serves a generation of Intel GPUs (table setup-ipex)."""
     row = _served(generation)
     return row is not None and not older(release, row["first"]) and not older(row["last"], release)
 

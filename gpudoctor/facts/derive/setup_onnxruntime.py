@@ -1,4 +1,4 @@
-"""Which ONNX Runtime wheel `setup` installs for the cards and drivers that are here."""
+"""The ONNX Runtime wheel that `setup` installs for the GPUs and drivers that are here."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Iterator, Mapping
 from gpudoctor.facts.derive._derivation import Derivation
 from gpudoctor.facts.derive._pythons import obtainable
 from gpudoctor.facts.derive._tables import table
-from gpudoctor.facts.derive.intel import older
+from gpudoctor.facts.derive._versions import older
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 
 _OLDEST_OF_CUDA_13 = "7.5"
-"""CUDA 13 dropped Maxwell, Pascal and Volta."""
+"""The lowest compute capability that CUDA 13 serves: it dropped Maxwell, Pascal and Volta."""
 _CHOICES = {
     "13": ("onnxruntime-gpu[cuda,cudnn]>=1.27", ">=3.11,<3.15"),
     "12": ("onnxruntime-gpu[cuda,cudnn]>=1.21,<1.27", ">=3.10,<3.15"),
 }
-"""CUDA major to requirement and Pythons. The extras cuda and cudnn bring the libraries as wheels."""
+"""By CUDA major release: the requirement, and the Pythons that it has wheels for. The extras cuda and cudnn bring the libraries."""
 
 
 def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
@@ -32,7 +32,7 @@ def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
 
 
 def _provider(facts: Facts) -> Fact:
-    """cuda, rocm, openvino, directml or cpu: by the vendors of the GPUs and the system."""
+    """cuda, migraphx, openvino, directml or cpu: by the vendors of the GPUs and the operating system."""
     gpus, kind = facts.value("gpus"), facts.value("platform.kind")
     if not isinstance(gpus, (list, tuple)):
         return Unknown("not recorded")
@@ -49,11 +49,12 @@ def _provider(facts: Facts) -> Fact:
 
 
 def _cuda(facts: Facts) -> Fact:
-    """'13' where driver, cards and Python allow it, '12', or '0' where even that is too new for the driver in use."""
+    """The CUDA major release of the wheel: '13' where driver, cards and Python allow it, else '12', or '0' where the driver is too old for
+    that."""
     cards = [card for card in facts.value("nvidia.cards", []) or [] if isinstance(card, Mapping)]
     if not cards:
         return Absent("nvidia.cards")
-    driver = facts.value("nvidia.in_use") or facts.value("windows.driver.nvidia_version") or _coming(facts)
+    driver = facts.value("nvidia.in_use") or facts.value("windows.driver.nvidia_version") or _driver_to_install(facts)
     column = "windows" if facts.value("platform.kind") in ("windows", "wsl2") else "linux"
     floors = {str(row["major"]): row[column] for row in table("cuda-driver")["floor"]}
     capabilities = [str(card["compute_capability"]) for card in cards if isinstance(card.get("compute_capability"), str)]
@@ -65,8 +66,8 @@ def _cuda(facts: Facts) -> Fact:
     return Known("0" if older(driver, floors["12"]) else "12", "cuda-driver.toml")
 
 
-def _coming(facts: Facts) -> str | None:
-    """Where no driver runs: the branch that will be installed, as if its newest release."""
+def _driver_to_install(facts: Facts) -> str | None:
+    """The driver that the setup will install, as the newest release of its branch ('580.999'); None where that is unknown."""
     branch = facts.value("nvidia.want.branch")
     return f"{branch}.999" if branch else None
 

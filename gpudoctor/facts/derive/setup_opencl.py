@@ -1,4 +1,4 @@
-"""What a setup of OpenCL and of torch on OpenCL takes: AMD's driver for this release, the pytorch_ocl wheel for a Python that is here."""
+"""What a setup of OpenCL and of torch on OpenCL installs: drivers for the GPUs here, and the pytorch_ocl wheel for a Python here."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpudoctor.facts.derive._derivation import Derivation
-from gpudoctor.facts.derive._setup import asked_torch, between, numbers, pythons_here
+from gpudoctor.facts.derive._setup import asked_torch, between, pythons_here
 from gpudoctor.facts.derive._tables import table
+from gpudoctor.facts.derive._versions import numbers
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known
 
 _MAKERS = ("intel", "nvidia", "amd")
@@ -15,7 +16,8 @@ _BEFORE_ROCM = ("gfx6", "gfx7", "gfx8")
 
 
 def wheel(facts: Facts) -> dict[str, Any] | None:
-    """The row for the torch and Python that were asked for; else one whose Python is here, the best known first."""
+    """The row of setup-opencl.toml for the torch and Python that were asked for: a verified wheel before others, and one whose Python is
+    here before one that needs another. None where there is no wheel for them."""
     system = "windows" if facts.value("platform.kind") == "windows" else "linux"
     asked, python = asked_torch(facts), facts.value("setup.python_version")
     rows = [row for row in table("setup-opencl")["wheel"] if row["system"] == system
@@ -57,13 +59,13 @@ def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
 
 
 def _downloads(facts: Facts) -> str | None:
-    """Where a person finds what was downloaded: beside the environment where no home folder is known."""
+    """The folder where downloads lie: Downloads of the home folder, else the folder that holds the environment."""
     home, env = facts.value("env.HOME"), str(facts.value("setup.env", ""))
     return f"{home}/Downloads" if home else env.rpartition("/")[0] or None
 
 
 def _vendors(facts: Facts) -> list[str]:
-    """Makers of GPUs that OpenCL can have here: not those whose nodes a container was not given, nor those that WSL keeps to itself."""
+    """The vendors whose GPUs OpenCL can reach: in WSL Intel's alone, in a container those whose device nodes it was given."""
     here = [vendor for vendor in facts.value("setup.gpu_vendors") or [] if vendor in _MAKERS]
     closed = facts.value("container.closed_vendors") or []
     if facts.value("platform.kind") == "wsl2":
@@ -79,7 +81,7 @@ def _suite(facts: Facts) -> str | None:
 
 
 def _amd_driver(facts: Facts) -> str:
-    """rocm where AMD has a repository for this release and serves the card, else Mesa's rusticl."""
+    """AMD's OpenCL driver: 'rocm' where AMD has a repository for this distribution release and serves the card, else Mesa's 'rusticl'."""
     old = any(str(gfx).startswith(_BEFORE_ROCM) and len(str(gfx)) == 6 for gfx in facts.value("amd.gfx") or [])
     return "rusticl" if old or not _suite(facts) else "rocm"
 
@@ -88,7 +90,7 @@ DERIVATION = Derivation(
     name="setup_opencl",
     provides=(
         FactSpec("setup.opencl.vendors", "list", "makers of GPUs for which an OpenCL driver is set up"),
-        FactSpec("setup.opencl.cpu", "bool", "there is none: OpenCL computes on the processor"),
+        FactSpec("setup.opencl.cpu", "bool", "there is no such GPU, so that OpenCL computes on the processor"),
         FactSpec("setup.amd.opencl", "text", "which OpenCL driver AMD's cards get: rocm or rusticl"),
         FactSpec("setup.rocm.suite", "text", "the suite of AMD's ROCm repository for this release; absent where there is none"),
         FactSpec("setup.ocl.wheel", "text", "file name of the pytorch_ocl wheel; absent where there is none for what was asked"),

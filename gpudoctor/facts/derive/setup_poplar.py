@@ -1,4 +1,4 @@
-"""What the folder of a Poplar SDK holds for a setup: wheels for this processor, the scripts that enable it, its Python."""
+"""The contents of the folder of a Poplar SDK: wheels for this processor, the scripts that enable it, the Python that it serves."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor.facts.derive._derivation import Derivation
-from gpudoctor.facts.derive._setup import between, numbers
+from gpudoctor.facts.derive._setup import between
 from gpudoctor.facts.derive._tables import table
+from gpudoctor.facts.derive._versions import numbers
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known
 from gpudoctor.model.lazy_pattern import lazy
 
@@ -16,7 +17,7 @@ _WHEEL = lazy(r"(?:^|/)(poptorch|tensorflow|popart)-[^/]*-cp(\d)(\d+)-[^/]*\.whl
 
 
 def scripts(names: list[str]) -> list[str]:
-    """enable.sh of Poplar, then of PopART: in this order they are sourced."""
+    """The enable.sh of Poplar and of PopART, in the order in which they must be sourced."""
     found = []
     for part in ("poplar", "popart"):
         found += [name for name in names if re.fullmatch(rf"(?:[^/]+/)?{part}-[^/]+/enable\.sh", name)][:1]
@@ -24,7 +25,7 @@ def scripts(names: list[str]) -> list[str]:
 
 
 def wheels(names: list[str], processor: str) -> dict[str, str]:
-    """Package to wheel. Of TensorFlow there is one wheel for AMD's processors and one for Intel's; 2.x is taken before 1.x."""
+    """The wheel of each package. TensorFlow has one wheel for AMD's processors and one for Intel's, and 2.x is preferred to 1.x."""
     mine = "amd_znver" if "amd" in processor.lower() or "epyc" in processor.lower() else "intel_skylake"
     chosen: dict[str, str] = {}
     for name in sorted(names, reverse=True):
@@ -71,7 +72,7 @@ def _python(found: dict[str, str], system: str) -> str | None:
 
 
 def _hardware(facts: Facts) -> str:
-    """pcie, fabric, or model: what the programs will run on."""
+    """What programs will run on: pcie, fabric or model (see the fact setup.poplar.hardware)."""
     if facts.value("poplar.pcie") is True:
         return "pcie"
     return "fabric" if facts.value("poplar.partition.configured") is True or facts.value("poplar.fabric") is True else "model"

@@ -1,4 +1,4 @@
-"""Which ROCm build of torch a setup takes for this target: AMD's wheels per device, PyTorch's own, or PyTorch's own under an override."""
+"""The ROCm build of torch that a setup installs: AMD's wheels per device, or PyTorch's own, if need be under an override."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any
 
 from gpudoctor.facts.derive import _rocm_wheels as wheels
 from gpudoctor.facts.derive._derivation import Derivation
-from gpudoctor.facts.derive._setup import asked_torch, between, numbers, release_of, specifier
+from gpudoctor.facts.derive._setup import asked_torch, between, release_of, specifier
 from gpudoctor.facts.derive._tables import table
+from gpudoctor.facts.derive._versions import numbers, older
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known
 
 _SYSTEMS = {"windows": ("windows", "unsure_windows"), "wsl2": ("wsl",)}
@@ -24,7 +25,8 @@ def _amd_has(asked: str | None) -> bool:
 
 
 def _own(gfx: str, asked: str | None) -> tuple[str, str, str | None] | None:
-    """(torch, ROCm, override) of PyTorch's own wheels: native where they hold the target, else the override that is known for it."""
+    """(torch, ROCm, override) of PyTorch's own wheels: the override is None where they hold the target itself. None where no wheel
+    serves."""
     indices: dict[str, list[str]] = table("rocm-torch")["index"]
     releases = [".".join(map(str, numbers(asked)[:2]))] if asked else list(reversed(indices))
     override, last = wheels.target(gfx).get("override"), wheels.target(gfx).get("last")
@@ -32,7 +34,7 @@ def _own(gfx: str, asked: str | None) -> tuple[str, str, str | None] | None:
     for wanted, pretence in ((gfx, None), (shown, override)):
         for release in releases if wanted else ():
             for rocm in indices.get(release, []):
-                if wheels.covers(rocm, str(wanted), []) is True and not (last and wheels.older(last, rocm)):
+                if wheels.covers(rocm, str(wanted), []) is True and not (last and older(last, rocm)):
                     return release, rocm, pretence
     return None
 
@@ -83,21 +85,22 @@ def _nothing(facts: Facts, targets: list[str], asked: str | None) -> str:
 
 
 def _kernel(facts: Facts, rocm_10: bool) -> Iterator[tuple[str, Fact]]:
-    """The kernel whose own amdgpu is new enough for the targets and for ROCm 10; with amdgpu from DKMS its age is no matter."""
+    """The oldest kernel whose own amdgpu serves the targets and, where `rocm_10`, ROCm 10; and whether the running one does. With amdgpu
+    from DKMS any kernel does."""
     wanted = [str(table("setup-rocm")["kernel"])] if rocm_10 else []
     wanted += [str(row["min_kernel"]) for row in facts.value("amd.gpus") or [] if isinstance(row.get("min_kernel"), str)]
     lowest = max(wanted, key=numbers, default="0")
     here = facts.value("kernel.version")
     yield "setup.amd.kernel_min", Known(lowest, "rocm-gfx") if wanted else Absent("rocm-gfx")
     if isinstance(here, str):
-        yield "setup.amd.kernel_ok", Known(facts.value("amd.driver.dkms") is True or not wheels.older(here, lowest), "kernel.version")
+        yield "setup.amd.kernel_ok", Known(facts.value("amd.driver.dkms") is True or not older(here, lowest), "kernel.version")
 
 
 DERIVATION = Derivation(
     name="setup_rocm",
     provides=(
         FactSpec("setup.rocm.gfx", "text", "the targets of the AMD GPUs that a setup is for"),
-        FactSpec("setup.rocm.served", "text", "the same in words: 'gfx1032', or 'every AMD GPU' where none is here"),
+        FactSpec("setup.rocm.served", "text", "the targets in words: 'gfx1032', or 'every AMD GPU' where none is here"),
         FactSpec("setup.rocm.problem", "text", "why no ROCm build of torch serves; absent where one does"),
         FactSpec("setup.rocm.route", "text", "amd: AMD's wheels per device; pytorch: PyTorch's own wheels"),
         FactSpec("setup.rocm.index", "text", "the index, as recipes write it"),

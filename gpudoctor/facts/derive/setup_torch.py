@@ -1,4 +1,4 @@
-"""What `setup` asks pip for: the torch release that was asked for, or the newest for this system, and the Pythons with a wheel of it."""
+"""The torch that `setup` installs with pip: the release that was asked for, else the newest for this system, and its Pythons."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from gpudoctor.facts.derive._setup import asked_torch, newest_row_here, release_
 from gpudoctor.model.facts import Fact, Facts, FactSpec, Known
 
 _MAC_CEILINGS = ((("x86_64",), "0", "2.2.2"), (("arm64", "aarch64"), "14.0", "2.13"))
-"""Machine, first macOS without the limit ('0': none), last torch: 2.2 was the last for Intel Macs, 2.14 asks for macOS 14."""
+"""Limits on Macs: (architectures, first macOS without the limit or '0' for none, last torch). 2.2 was the last release for Intel Macs, and
+2.14 asks for macOS 14."""
 
 
 def ceiling(facts: Facts) -> str | None:
@@ -42,7 +43,7 @@ def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
 
 
 def _old(release: str) -> bool:
-    """Built before NumPy 2: such a torch cannot exchange arrays with it."""
+    """Whether a torch release was built before NumPy 2, with which it cannot exchange arrays."""
     return tuple(int(part) for part in release.split(".")[:2]) < (2, 3)
 
 
@@ -50,8 +51,8 @@ DERIVATION = Derivation(
     name="setup_torch",
     provides=(
         FactSpec("setup.torch_release", "dotted", "the torch release of a setup: what was asked for, else the newest for this system"),
-        FactSpec("setup.torch_python", "text", "the Pythons with a wheel of it: '>=3.10,<3.14'"),
-        FactSpec("setup.torch_packages", "list", "that as pip takes it, and the older NumPy that an old release needs beside it"),
+        FactSpec("setup.torch_python", "text", "the Pythons with a wheel of that torch release: '>=3.10,<3.14'"),
+        FactSpec("setup.torch_packages", "list", "requirements of that torch release, with the older NumPy that an old release needs"),
     ),
     derive=derive,
 )

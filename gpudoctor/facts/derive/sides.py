@@ -1,4 +1,4 @@
-"""This machine and a container on it, side by side: what only the two together show."""
+"""This machine beside a container on it: facts that only the two together show."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ def _has(nodes: Iterable[str], marks: tuple[str, ...]) -> bool:
 
 
 def groups_differ(outside: Mapping[str, str], inside: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Nodes whose group has another name in the container, where its number means somebody else."""
+    """The records of the fact sides.groups_differ: nodes whose group number has another name in the container. The maps give 'number name'
+    by node."""
     found = []
     for node, ours in outside.items():
         number, _, name = ours.partition(" ")
@@ -58,7 +59,7 @@ def groups_differ(outside: Mapping[str, str], inside: Mapping[str, str]) -> list
 
 
 def rows(facts: Facts) -> Iterable[dict[str, str]]:
-    """What is compared, as a table for a person; where neither side has it there is no row."""
+    """The rows of the table that compares the two; what neither side has is left out."""
     for what, left, right in (
         ("device files", _nodes(facts.value("outside.nodes")), _nodes(facts.value("gpu_files.nodes"))),
         ("their groups", _groups(facts.value("outside.node_groups")), _groups(facts.value("gpu_files.node_groups"))),

@@ -1,4 +1,5 @@
-"""Joins about the system: names of GPUs that only a runtime tells, and driver questions that need arithmetic."""
+"""Facts about the system that need joins: names of GPUs that only a runtime gives, driver packages, libraries of WSL, nodes of
+containers."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ PCI_VENDORS = {"intel": "8086", "nvidia": "10de", "amd": "1002"}
 
 
 def linux_drivers(packages: Iterable[str], vendor: str) -> list[str]:
-    """Installed packages that bring a Linux kernel driver or the driver's own libraries."""
+    """The installed packages that bring a vendor's Linux kernel driver or its user-mode libraries, sorted."""
     found = []
     for name in packages:
         plain = name.partition(":")[0]
@@ -34,13 +35,13 @@ def linux_drivers(packages: Iterable[str], vendor: str) -> list[str]:
 
 
 def nvidia_of_windows(version: str) -> str | None:
-    """'551.86' of Windows' '31.0.15.5186': the last five digits."""
+    """NVIDIA's version of a Windows driver, '551.86' for '31.0.15.5186': its last five digits. None for a version of another form."""
     digits = "".join(version.split(".")[-2:]) if version.count(".") == 3 else ""
     return f"{digits[-5:-2]}.{digits[-2:]}" if len(digits) >= 5 and digits.isdigit() else None
 
 
 def shadowed(facts: Facts, soname: str) -> Fact:
-    """The path of a library that the loader finds before the one of /usr/lib/wsl/lib, or Absent."""
+    """The path of a library that the loader finds before the one in /usr/lib/wsl/lib; absent where it finds that one, or none."""
     every = facts.get("libraries.all")
     if not isinstance(every, Known):
         return Unknown("not recorded")
@@ -51,7 +52,7 @@ def shadowed(facts: Facts, soname: str) -> Fact:
 
 
 def _named_by_runtime(gpu: dict[str, Any], facts: Facts) -> dict[str, Any]:
-    """In WSL2 a GPU may be known by its vendor only: OpenCL and SYCL tell the name."""
+    """The record of a GPU, completed by the name that OpenCL, SYCL or nvidia-smi give where only its vendor is known, as in WSL2."""
     if gpu.get("name") != {"intel": "Intel GPU", "nvidia": "NVIDIA GPU", "amd": "AMD GPU"}.get(str(gpu.get("vendor"))):
         return gpu
     from gpudoctor.facts.probes.device_table import lookup, lookup_name
@@ -112,7 +113,7 @@ def _found_by_loader(facts: Facts) -> Iterable[tuple[str, Fact]]:
 
 
 def _container(facts: Facts) -> Iterable[tuple[str, Fact]]:
-    """Vendors whose cards the container sees on the bus, though it has none of their device nodes."""
+    """The vendors whose GPUs the container sees on the bus although it has none of their device nodes."""
     if not isinstance(facts.get("container.kind"), Known):
         return
     gpus = facts.get("gpus")

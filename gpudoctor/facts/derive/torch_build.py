@@ -1,4 +1,4 @@
-"""What the installed torch is: its release, its flavour, and the same of Intel's extension. From names and torch/version.py."""
+"""The release and flavour of the installed torch and of Intel's extension, from names of distributions and torch/version.py."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpudoctor.facts.derive._derivation import Derivation
+from gpudoctor.facts.derive._versions import numbers
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.rules.versions import dotted_of_digits
@@ -15,7 +16,7 @@ BASE = lazy(r"^\d+(?:\.\d+)*")
 
 
 def one_version(value: Any) -> str:
-    """A version text of what a distribution fact holds: of several the last."""
+    """The version in a value of the fact python.distributions; the last where there are several, '' where there is none."""
     if isinstance(value, list):
         return one_version(value[-1]) if value else ""
     if isinstance(value, dict):
@@ -24,19 +25,19 @@ def one_version(value: Any) -> str:
 
 
 def base_version(version: str) -> str:
-    """'1.13.0' of '1.13.0a0+git6c9b55e'."""
+    """The release part of a version, '1.13.0' of '1.13.0a0+git6c9b55e'; '' where it does not begin with a number."""
     match = BASE.match(version)
     return match[0] if match else ""
 
 
 def cuda_of_local(local: str) -> str:
-    """'12.6' of 'cu126', '10.2' of 'cu102', '9.2' of 'cu92'."""
+    """The CUDA version in the local part of a version: '12.6' for 'cu126', '9.2' for 'cu92'; '' for any other part."""
     match = re.match(r"^cu(\d{2,3})(?!\d)", local)
     return dotted_of_digits(match[1]) if match else ""
 
 
 def cuda_of_packages(names: dict[str, Any]) -> str:
-    """The CUDA that the nvidia-* wheels of an environment carry."""
+    """The CUDA release of the nvidia-* wheels of an environment, '12.6'; '' without such wheels."""
     for name in ("nvidia-cuda-runtime-cu12", "nvidia-cuda-runtime-cu11", "nvidia-cuda-runtime", "nvidia-cuda-runtime-cu13", "cuda-toolkit"):
         version = one_version(names.get(name))
         if version:
@@ -45,25 +46,23 @@ def cuda_of_packages(names: dict[str, Any]) -> str:
 
 
 PYPI_CUDA = (
-    # torch on PyPI for Linux x86_64, from this release on: its CUDA (pytorch.org release notes, wheel metadata)
+    # (first torch release, its CUDA) of the wheels on PyPI for Linux x86_64: https://pytorch.org release notes, metadata of the wheels
     ("2.15", "13.2"), ("2.11", "13.0"), ("2.9", "12.8"), ("2.8", "12.8"), ("2.7", "12.6"), ("2.5", "12.4"), ("2.1", "12.1"),
     ("1.13", "11.7"), ("1.8", "10.2"),
 )  # fmt: skip
 
 
-def _numbers(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", text)[:3])
-
-
 def pypi_cuda(base: str) -> str:
+    """The CUDA release of PyPI's wheel of this torch for Linux x86_64; '' for a release before 1.8."""
     for first, cuda in PYPI_CUDA:
-        if _numbers(base)[:2] >= _numbers(first):
+        if numbers(base)[:2] >= numbers(first):
             return cuda
     return ""
 
 
 def classify(version: str, names: dict[str, Any], said: dict[str, Any] | None, platform: str, machine: str) -> tuple[str, str, str]:
-    """Flavour, CUDA and HIP of a torch: by its version file, else its local version, else the packages beside it."""
+    """(flavour, CUDA, HIP) of a torch, each '' where it has none or it is unknown: by its version file (`said`), else by its local version,
+    else by the packages beside it (`names`)."""
     local = version.partition("+")[2]
     file = said or {}
     if file.get("debug") is True:
@@ -71,7 +70,7 @@ def classify(version: str, names: dict[str, Any], said: dict[str, Any] | None, p
     if file.get("hip") or file.get("rocm") or local.startswith("rocm"):
         hip = str(file.get("hip") or file.get("rocm") or (re.search(r"rocm([\d.]+\d)", local) or ["", ""])[1])
         return "rocm", "", hip
-    if file.get("cuda"):  # a pasted text may say no more than that it was built for some CUDA
+    if file.get("cuda"):  # a pasted text may say that it was built for CUDA without the release
         return "cuda", str(file["cuda"]) if re.match(r"\d+\.\d", str(file["cuda"])) else "", ""
     if file.get("xpu") or local.startswith("xpu"):
         return "xpu", "", ""
@@ -95,7 +94,7 @@ def _without_cuda(names: dict[str, Any], platform: str) -> str:
 
 
 def _untagged(version: str, names: dict[str, Any], platform: str, machine: str) -> tuple[str, str, str]:
-    """No local part and no version file: PyPI's build, or conda's or a source build."""
+    """(flavour, CUDA, HIP) of a torch with neither a local part nor a version file: PyPI's or conda's build, or one from source."""
     if "pytorch-triton-xpu" in names or "triton-xpu" in names:
         return "xpu", "", ""
     if "pytorch-triton-rocm" in names:
@@ -107,9 +106,9 @@ def _untagged(version: str, names: dict[str, Any], platform: str, machine: str) 
         return "cpu", "", ""
     if platform == "macos":
         return ("cpu" if machine == "x86_64" else "mps"), "", ""
-    if machine in ("aarch64", "arm64", "ppc64le") and _numbers(version)[:2] < (2, 9):
+    if machine in ("aarch64", "arm64", "ppc64le") and numbers(version)[:2] < (2, 9):
         return "cpu", "", ""
-    if "triton" in names or _numbers(version)[:2] < (2, 0):
+    if "triton" in names or numbers(version)[:2] < (2, 0):
         return "cuda", pypi_cuda(base_version(version)), ""
     return "", "", ""
 
@@ -168,7 +167,7 @@ def _torch_facts(version: str, build: str, cuda: str, hip: str, arches: Any) -> 
     missing: Fact = Absent(source) if build else Unknown("not inspected")
     yield "torch.cuda", Known(cuda, source) if cuda else missing if build != "cuda" else Unknown("not inspected")
     yield "torch.hip", Known(hip, source) if hip else missing if build != "rocm" else Unknown("not inspected")
-    # Other derivations fill this from the table of wheels where torch was not imported.
+    # Where torch was not imported, cuda.archs and amd.gpus take the architectures from tables of wheels.
     if arches:
         yield "torch.arch_list", Known(arches, "python.frameworks.torch")
 
@@ -183,8 +182,8 @@ def _ipex(names: dict[str, Any], facts: Facts) -> Iterator[tuple[str, Fact]]:
     base = base_version(version)
     build = "xpu" if local.startswith(("xpu", "gpu")) else "cpu" if local.startswith("cpu") else ""
     if not build:
-        # From 2.1 on the third number tells: x.y.0 and x.y.100 are CPU releases, x.y.10 … x.y.40 and x.y.110 are XPU releases.
-        third = _numbers(base)[2] if len(_numbers(base)) > 2 else 0
+        # From 2.1 on the third number decides: x.y.0 and x.y.100 are CPU releases, x.y.10 … x.y.40 and x.y.110 are XPU releases.
+        third = numbers(base)[2] if len(numbers(base)) > 2 else 0
         build = "xpu" if third in (10, 20, 30, 40, 110, 120, 200) else "cpu"
     yield "ipex.version", Known(version, "python.distributions")
     yield "ipex.base_version", Known(base) if base else Unknown("unparsable")
@@ -196,17 +195,17 @@ DERIVATION = Derivation(
     "torch_build",
     provides=(
         FactSpec("torch.version", "version", "version of the installed torch, with its local part"),
-        FactSpec("torch.public_version", "version", "without the local part: 2.8.0, 1.13.0a0"),
-        FactSpec("torch.base_version", "dotted", "the release alone: 2.8.0"),
-        FactSpec("torch.minor_version", "dotted", "the release's first two numbers: 2.8"),
-        FactSpec("torch.local", "text", "the local part: cu126, cpu, xpu, rocm6.1"),
-        FactSpec("torch.build", "text", "cpu, cuda, rocm, xpu, directml, mps, patched (Intel's 1.x), debug"),
+        FactSpec("torch.public_version", "version", "version of torch without the local part: 2.8.0, 1.13.0a0"),
+        FactSpec("torch.base_version", "dotted", "release of torch alone: 2.8.0"),
+        FactSpec("torch.minor_version", "dotted", "first two numbers of torch's release: 2.8"),
+        FactSpec("torch.local", "text", "local part of torch's version: cu126, cpu, xpu, rocm6.1"),
+        FactSpec("torch.build", "text", "flavour of torch: cpu, cuda, rocm, xpu, directml, mps, patched (Intel's 1.x), debug"),
         FactSpec("torch.cuda", "dotted", "the CUDA that torch was built for"),
         FactSpec("torch.hip", "dotted", "the HIP or ROCm that torch was built for"),
         FactSpec("torch.arch_list", "list", "architectures that the torch build holds kernels for"),
         FactSpec("ipex.version", "version", "version of Intel Extension for PyTorch"),
-        FactSpec("ipex.base_version", "dotted", "its release alone"),
-        FactSpec("ipex.local", "text", "its local part"),
+        FactSpec("ipex.base_version", "dotted", "release of Intel Extension for PyTorch without its local part"),
+        FactSpec("ipex.local", "text", "local part of the version of Intel Extension for PyTorch"),
         FactSpec("ipex.build", "text", "cpu or xpu"),
     ),
     derive=derive,

@@ -8,15 +8,16 @@ from typing import Any
 
 from gpudoctor.facts.derive._derivation import Derivation
 from gpudoctor.facts.derive._indexes import ROOT, newest
+from gpudoctor.facts.derive._pythons import pip_of
 from gpudoctor.facts.derive._rocm_wheels import first_index, target
 from gpudoctor.facts.derive._tables import table
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 from gpudoctor.rules.versions import compare_dotted, dotted
 
 _HERE = {"index.cuda": "cuda.pick.index", "index.rocm": "torch.rocm_index"}
-"""Facts with the index that fits this machine."""
+"""The facts with the index that fits this machine, for the builds that have such a fact."""
 _XPU_INSIDE = ("Meteor Lake", "Arrow Lake", "Lunar Lake", "Panther Lake", "Wildcat Lake", "Nova Lake")
-"""Generations of Intel's processors whose GPU PyTorch's XPU build serves."""
+"""Generations of Intel's processors whose integrated GPU PyTorch's XPU build serves."""
 _BUILDS = {"nvidia": "cuda", "amd": "rocm", "intel": "xpu"}
 
 
@@ -34,7 +35,7 @@ def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
 
 
 def _index_of_each_build(facts: Facts) -> Iterator[tuple[str, Fact]]:
-    """index.cuda and its like: those that fit this machine, and of the newest release where nothing is known of it."""
+    """The facts index.*: the indexes that fit this machine; those of the newest release where nothing is known of it."""
     targets = facts.value("amd.gfx")
     for name, address in newest(str(targets[0]) if targets else None).items():
         here = facts.value(_HERE[name]) if name in _HERE else None
@@ -47,7 +48,8 @@ def _index_of_each_build(facts: Facts) -> Iterator[tuple[str, Fact]]:
 
 
 def _of_a_jetson(facts: Facts, newest_index: str) -> Fact:
-    """Before JetPack 7 PyTorch's own wheels have no code for a Jetson: NVIDIA's community index holds those of JetPack 6."""
+    """The index with wheels for a Jetson. Before JetPack 7 PyTorch's own wheels have no code for it: NVIDIA's community index holds those
+    of JetPack 6."""
     major = str(facts.value("jetson.jetpack") or "").partition(".")[0]
     if major == "6":
         return Known("https://pypi.jetson-ai-lab.io/jp6/cu126", "jetson.jetpack")
@@ -55,7 +57,8 @@ def _of_a_jetson(facts: Facts, newest_index: str) -> Fact:
 
 
 def build_for(facts: Facts) -> Fact:
-    """cuda, rocm, xpu, mps or cpu: by the GPUs that this machine has, of several vendors by the torch that is installed."""
+    """The build of torch that serves this machine: cuda, rocm, xpu, mps or cpu. With GPUs of several vendors it is that of the installed
+    torch, or unknown."""
     if facts.value("platform.kind") == "macos":
         return Known("mps" if facts.value("platform.machine") in ("arm64", "aarch64") else "cpu", "platform.kind")
     gpus = facts.value("gpus")
@@ -74,7 +77,7 @@ def build_for(facts: Facts) -> Fact:
 
 
 def _able(gpu: dict[str, Any]) -> bool:
-    """A GPU that some build of PyTorch serves."""
+    """Whether some build of PyTorch serves this GPU."""
     vendor, generation = gpu.get("vendor"), gpu.get("generation")
     if vendor == "amd":
         return _of_rocm(gpu)
@@ -103,8 +106,7 @@ def _index(facts: Facts, build: str) -> Fact:
 
 
 def _command(facts: Facts, build: str, index: Fact) -> Fact:
-    python = facts.value("python.executable")
-    pip = f"{python} -m pip" if isinstance(python, str) and " " not in python else "python -m pip"
+    pip = pip_of(facts)
     if build == "cuda":
         return facts.get("cuda.pick.command")
     if build == "mps":
@@ -116,7 +118,7 @@ def _command(facts: Facts, build: str, index: Fact) -> Fact:
 
 
 def _requirement(facts: Facts, build: str, index: str) -> str:
-    """The installed release where that index holds it, else the newest that it has."""
+    """The requirement for pip: the installed release where the index holds it, else 'torch' for the newest that it has."""
     base = str(facts.value("torch.base_version") or "")
     if not re.fullmatch(r"\d+\.\d+(\.\d+)?", base):
         return "torch"

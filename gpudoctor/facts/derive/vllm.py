@@ -1,4 +1,4 @@
-"""vLLM: for which device it was built, which platform it takes, whether torch and its kernel packages are those that it was built with."""
+"""vLLM: the device that it was built for, the platform that it chooses, and whether torch and its kernel packages are those it needs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from gpudoctor.facts.derive._derivation import Derivation
 from gpudoctor.facts.derive._pythons import in_range
-from gpudoctor.facts.derive.directml import distribution
+from gpudoctor.facts.derive._versions import distribution
 from gpudoctor.facts.derive.python_mix import demand_fails
 from gpudoctor.facts.derive.torch_build import base_version
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
@@ -16,16 +16,17 @@ from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 _UNSAID = Unknown("not recorded")
 _VENDORS = {"cuda": "nvidia", "rocm": "amd", "xpu": "intel"}
 _SHARE = 0.9
-"""The share of a GPU's memory that vLLM asks for where --gpu-memory-utilization is not given; newer releases ask for 0.92."""
+"""The share of a GPU's memory that vLLM asks for without --gpu-memory-utilization; newer releases ask for 0.92."""
 _OWN = 0.02
-"""What a process of its own takes of the card before vLLM counts, as a share."""
+"""The share of a GPU's memory that vLLM's own process occupies before it measures what is free."""
 _LEAST = 0.3
-"""Below this share no model is worth the try: the memory must be freed."""
+"""The smallest share of free memory with which starting vLLM makes sense; below it memory must be freed."""
 _FLASHINFER = ("flashinfer-cubin", "flashinfer-jit-cache")
 
 
 def build_of(version: str, platform: str) -> str:
-    """cuda, rocm, xpu, cpu, tpu or empty, by the local part of vLLM's version. Its wheels for CUDA have none on PyPI."""
+    """The device that vLLM was built for, by the local part of its version: cuda, rocm, xpu, cpu, tpu, neuron or empty. Its wheels for CUDA
+    on PyPI have no local part."""
     for part in re.split(r"[.+-]", version.partition("+")[2].lower()):
         match = re.match(r"^(cpu|rocm|xpu|tpu|empty|neuron|cu)(?=\d|$)", part)
         if match:
@@ -43,7 +44,8 @@ def _cards(facts: Facts, vendor: str) -> list[dict[str, Any]]:
 
 
 def _platform(facts: Facts, build: str, plugins: list[str]) -> str:
-    """The platform that vLLM takes: a plugin before its own ones; '' where it finds none, 'several' where it stops at two."""
+    """The platform that vLLM chooses: that of a plugin before its own ones; '' where it finds none, 'several' where it refuses two
+    plugins."""
     if plugins:
         return plugins[0] if len(plugins) == 1 else "several"
     if build == "cpu" or facts.value("platform.kind") == "macos":
@@ -56,7 +58,7 @@ def _platform(facts: Facts, build: str, plugins: list[str]) -> str:
 
 
 def _active(facts: Facts) -> list[str] | None:
-    """Names of the platform plugins that are loaded: VLLM_PLUGINS chooses among them. None: not known."""
+    """The names of the platform plugins that vLLM loads, among which VLLM_PLUGINS chooses; None where they are unknown."""
     records = facts.value("vllm.plugins")
     if records is None:
         return None
@@ -77,7 +79,7 @@ def _torch(facts: Facts, build: str) -> Iterable[tuple[str, Fact]]:
 
 
 def _flashinfer(facts: Facts) -> Fact:
-    """The part of FlashInfer that is of another release than flashinfer-python, with both versions."""
+    """'flashinfer-cubin 0.5.0' for a part of FlashInfer of another release than flashinfer-python; absent where all agree."""
     main = distribution(facts, "flashinfer-python")
     if main is None:
         return Absent("python.distributions")
@@ -89,7 +91,8 @@ def _flashinfer(facts: Facts) -> Fact:
 
 
 def _memory(facts: Facts, build: str) -> Iterable[tuple[str, Fact]]:
-    """Whether every card that vLLM may take has less free than it asks for: with one free card a person may choose that one."""
+    """Whether each card that vLLM may use has less memory free than it asks for. One card with enough memory suffices, since a person can
+    choose it."""
     names = ("vllm.memory_short", "vllm.memory_card", "vllm.memory_share", "vllm.memory_users")
     records = [each for each in facts.value("gpu_memory", []) if isinstance(each, Mapping) and each.get("vendor") == _VENDORS.get(build)]
     known = [each for each in records if isinstance(each.get("used_share"), float) and not each.get("unified")]
@@ -160,12 +163,14 @@ DERIVATION = Derivation(
         FactSpec("vllm.card_of_its_device", "bool", "a card of the vendor that it was built for is here"),
         FactSpec("vllm.amdsmi", "bool", "the module amdsmi, by which it knows AMD GPUs, can be imported"),
         FactSpec("vllm.torch_wanted", "version", "the torch that it was compiled with"),
-        FactSpec("vllm.torch_fits", "bool", "that torch is installed"),
+        FactSpec("vllm.torch_fits", "bool", "the torch that it was compiled with is installed"),
         FactSpec("vllm.torch_of_its_device", "bool", "torch is built for the same kind of device"),
         FactSpec("vllm.flashinfer_other", "text", "the part of FlashInfer of another release than flashinfer-python"),
-        FactSpec("vllm.memory_short", "bool", "every card of its vendor has less memory free than it asks for unasked"),
+        FactSpec("vllm.memory_short", "bool", "every card of its vendor has less memory free than it asks for by default"),
         FactSpec("vllm.memory_card", "text", "the card with the most memory free"),
-        FactSpec("vllm.memory_share", "text", "the --gpu-memory-utilization that would fit there; absent where too little is free"),
+        FactSpec(
+            "vllm.memory_share", "text", "the --gpu-memory-utilization that fits on that card; absent where too little memory is free"
+        ),
         FactSpec("vllm.memory_users", "list", "programs that hold its memory"),
         FactSpec("vllm.kv_space_too_large", "bool", "VLLM_CPU_KVCACHE_SPACE asks for all of main memory or more"),
         FactSpec("vllm.python_fits", "bool", "this Python is among those that vLLM's metadata names"),

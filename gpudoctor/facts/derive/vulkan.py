@@ -1,4 +1,4 @@
-"""Vulkan: which GPU has a driver registered, which is listed, and what is missing for the others."""
+"""Vulkan: which GPUs have a registered driver, which are listed, and what is missing for the others."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 
 _MAKERS = ("nvidia", "amd", "intel")
 _USERS = ("vulkan", "kp", "kompute", "taichi", "wgpu", "slangpy", "gpt4all")
-"""Python packages that compute by Vulkan."""
+"""Python packages that compute with Vulkan."""
 _UNSAID = Unknown("not recorded")
 _PROCESSOR = ("cpu",)
 
 
 def _lists(device: Mapping[str, Any], gpu: Mapping[str, Any], alone: bool) -> bool:
-    """Whether a device is this GPU: by its PCI ids, else by its maker where that has one card only."""
+    """Whether a Vulkan device is this GPU: by its PCI ids, else by its vendor where that has a single GPU here (`alone`)."""
     vendor_id, _, device_id = str(gpu.get("pci_id") or "").partition(":")
     if isinstance(device.get("device_id"), str) and device_id:
         return (device.get("vendor_id"), device["device_id"]) == (vendor_id, device_id)
@@ -46,7 +46,8 @@ def _gpus(facts: Facts, devices: list[dict[str, Any]] | None, icds: list[dict[st
 
 
 def _wanted(facts: Facts) -> bool | Unknown:
-    """Whether something here uses Vulkan to compute: its tools are installed, or a Python package needs it. Desktops bring the loader."""
+    """Whether something here computes with Vulkan: its tools are installed, or a Python package needs it. The loader alone proves nothing,
+    since desktops bring it."""
     distributions, packages = facts.value("python.distributions"), facts.value("packages")
     if distributions and any(name in distributions for name in _USERS):
         return True
@@ -80,7 +81,7 @@ def _named(device: Mapping[str, Any]) -> str:
 
 
 def _twice(devices: list[dict[str, Any]], facts: Facts) -> str:
-    """The name of a card that two drivers list, where the bus has it once; '' where there is none."""
+    """'amdvlk and radv' for two drivers that list one card, where the bus has it once; '' where there is no such card."""
     on_the_bus = [str(gpu.get("pci_id")) for gpu in facts.value("gpus", []) if isinstance(gpu, dict)]
     by_id: dict[str, list[dict[str, Any]]] = {}
     for device in devices:

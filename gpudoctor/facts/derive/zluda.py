@@ -1,4 +1,4 @@
-"""ZLUDA, which runs programs for CUDA on cards of AMD's: a torch for CUDA is right there."""
+"""ZLUDA, which runs programs for CUDA on AMD's GPUs, so that a torch for CUDA is right there."""
 
 from __future__ import annotations
 

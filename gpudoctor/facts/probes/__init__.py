@@ -2,7 +2,7 @@
 
 ALL = (
     "machine", "kernel", "environment", "wsl", "windows", "macos", "container", "user", "packages", "libraries",
-    "pci", "gpus", "gpu_files", "memory", "filesystems", "kernel_log",
+    "pci", "gpus", "gpu_files", "memory", "filesystems", "kernel_log", "npu",
     "python_env", "interpreters",
     "nvidia", "amd", "device_memory", "intel", "intel_oneapi", "opencl", "vulkan", "graphcore", "setup_folder", "directml",
     "ollama", "llama_cpp", "llama_cpp_devices",

@@ -25,7 +25,8 @@ FRAMEWORKS: Mapping[str, tuple[str, ...]] = {
     ),
     "onnxruntime": (
         "onnxruntime", "onnxruntime-gpu", "onnxruntime-openvino", "onnxruntime-directml", "onnxruntime-training", "onnxruntime-rocm",
-        "onnxruntime-migraphx", "onnxruntime-qnn", "onnxruntime-silicon", "onnxruntime-windowsml", "ort-nightly", "ort-nightly-gpu",
+        "onnxruntime-migraphx", "onnxruntime-qnn", "onnxruntime-silicon", "onnxruntime-vitisai", "onnxruntime-windowsml", "ort-nightly",
+        "ort-nightly-gpu",
     ),
     "openvino": ("openvino",),
     "jax": ("jax",),
@@ -52,9 +53,11 @@ def parse_child(ran: Ran, name: str) -> dict[str, Any] | Unknown:
         said.setdefault("imported", False)
         if isinstance(said.get("error"), dict):
             said["error"]["message"] = _with_output(str(said["error"].get("message", "")), ran.stderr)
+    elif ran.timed_out and ran.seconds < 1.0:
+        return Unknown("out of time")
+    elif last == "graph":  # the driver of the NPU hung or died; what openvino said before is true nevertheless
+        said.setdefault("npu_graph", _how_the_graph_ended(ran))
     elif ran.timed_out:
-        if ran.seconds < 1.0:
-            return Unknown("out of time")
         said["timed_out"] = True
         if not stages:
             return Unknown("timeout: the interpreter did not start")
@@ -101,6 +104,13 @@ def _how_it_died(ran: Ran, name: str, last_stage: str) -> dict[str, str] | None:
     return {"kind": "signal", "name": label, "message": _with_output(f"{where} died of {label}", ran.stderr)}
 
 
+def _how_the_graph_ended(ran: Ran) -> str:
+    signal = signal_of(ran)
+    if ran.timed_out:
+        return f"no end after {ran.seconds:.0f} s"
+    return f"the process died of {SIGNALS.get(signal, f'signal {signal}')}" if signal is not None else f"the process left with status {ran.rc}"
+
+
 def _tail(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[-1] if lines else ""
@@ -136,7 +146,9 @@ def _children(host: Host) -> int:
 
 def payload(name: str) -> str:
     """The path of a script of ours that runs in the target interpreter."""
-    return os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "target", "payloads", name)
+    from gpudoctor.system.target_programs import program  # late: a quick check runs none
+
+    return program("payloads", name)
 
 
 def collect(host: Host, facts: Facts) -> Iterator[tuple[str, Fact]]:
@@ -205,7 +217,8 @@ PROBE = Probe(
     provides=(
         FactSpec(
             "python.frameworks", "map",
-            "per framework: imported, version, build, config, error {kind, name, message}, devices, libraries, notes",
+            "per framework: imported, version, build, config, error {kind, name, message}, devices, libraries, notes; of openvino npu_graph: "
+            "'compiled', or why a graph of one operation cannot be compiled for the NPU that it lists",
             privacy="identifying",
         ),
     ),

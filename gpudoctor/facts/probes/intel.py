@@ -227,7 +227,6 @@ def collect(host: Host, facts: Facts) -> Collected:
     yield "intel.opencl_driver", _opencl_driver(host)
     yield from _options(host, facts)
     yield "intel.guc.version", _guc(host, facts)
-    yield "intel.npu.node", Known("/dev/accel/accel0", "/dev/accel") if host.exists("/dev/accel/accel0") else Absent("/dev/accel")
     vendors = facts.value("gpus", [])
     if not any(isinstance(gpu, Mapping) and gpu.get("vendor") == "intel" for gpu in vendors or []):
         yield "xpu_smi.devices", Unknown("not probed")
@@ -248,7 +247,6 @@ PROBE = Probe(
         FactSpec("intel.gmmlib.package", "text", "the package that holds it"),
         FactSpec("intel.npu_driver.version", "dotted", "the user-mode driver of the neural processing unit"),
         FactSpec("intel.npu_driver.package", "text", "the package that holds it"),
-        FactSpec("intel.npu.node", "text", "device node of the neural processing unit"),
         FactSpec("intel.packages.mixed", "list", "driver packages of the old and the new naming side by side; empty when not mixed"),
         FactSpec("intel.dkms", "bool", "Intel's out-of-tree kernel driver is installed"),
         FactSpec("level_zero.loader.version", "dotted", "the Level Zero loader as installed"),

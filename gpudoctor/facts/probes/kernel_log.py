@@ -12,8 +12,8 @@ from gpudoctor.system.host import Host
 JOURNAL = ("journalctl", "-k", "-b", "--no-pager", "-o", "short-monotonic")
 LIMIT = 400
 _RELEVANT = lazy(
-    r"i915|\bxe\b|amdgpu|\bkfd\b|NVRM|nvidia|nouveau|\bXid\b|snd_hda_intel|\bGuC\b|\bHuC\b|firmware|iommu|DMAR|AMD-Vi|dxgkrnl|dxgk|\bdxg\b|"
-    r"\bBAR \d|Resizable|taint|lockdown|Out of memory|\boom|Lockdown|module verification|PKCS|ipu\b|graphcore|simple-framebuffer|nomodeset|"
+    r"i915|\bxe\b|intel_vpu|amdxdna|amdgpu|\bkfd\b|NVRM|nvidia|nouveau|\bXid\b|snd_hda_intel|\bGuC\b|\bHuC\b|firmware|iommu|DMAR|AMD-Vi|dxgkrnl|dxgk|"
+    r"\bdxg\b|\bBAR \d|Resizable|taint|lockdown|Out of memory|\boom|Lockdown|module verification|PKCS|ipu\b|graphcore|simple-framebuffer|nomodeset|"
     r"\bdrm\b|AER:|PCIe Bus Error|segfault|secure ?boot|\bmodule\b.*\b(?:rejected|restricted)|\bnot signed\b",
     re.IGNORECASE,
 )

@@ -6,6 +6,7 @@ A build has one library for each backend (ggml/src/ggml-backend-reg.cpp of ggml-
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Sequence
 from typing import Any
 
 from gpudoctor.facts.probes._probe import Collected, Probe
@@ -15,6 +16,7 @@ from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.system.host import Host
 
 PROGRAMS = ("llama-server", "llama-cli", "llama-bench")
+_BENCH = "llama-bench"
 _FOLDERS = ("/usr/local/bin", "/usr/bin", "/opt/homebrew/bin", "/home/linuxbrew/.linuxbrew/bin")
 _BACKEND = lazy(
     r"^(?:lib)?ggml-(cuda|hip|sycl|vulkan|metal|opencl|musa|cann|openvino|rpc|cpu|base|blas)\b[\w.-]*\.(?:so|dll|dylib)(?:\.[\d.]+)?$"
@@ -25,12 +27,12 @@ _PACKAGED = ("/usr/lib/x86_64-linux-gnu/ggml", "/usr/lib/aarch64-linux-gnu/ggml"
 _LIB_PATH = "LLAMA_CPP_LIB_PATH"
 
 
-def program_of(host: Host) -> str:
+def program_of(host: Host, names: Sequence[str] = PROGRAMS) -> str:
     ending = ".exe" if host.platform == "windows" else ""
     separator = ";" if host.platform == "windows" else ":"
     folders = [folder.replace("\\", "/").rstrip("/") for folder in (host.env("PATH") or "").split(separator) if folder]
     places = dict.fromkeys((*folders, *(() if ending else _FOLDERS)))
-    return next((f"{folder}/{name}{ending}" for name in PROGRAMS for folder in places if host.exists(f"{folder}/{name}{ending}")), "")
+    return next((f"{folder}/{name}{ending}" for name in names for folder in places if host.exists(f"{folder}/{name}{ending}")), "")
 
 
 def libraries_in(host: Host, folder: str) -> list[dict[str, Any]]:
@@ -94,6 +96,9 @@ def collect(host: Host, facts: Facts) -> Collected:
         yield "llama_cpp.program", Absent("PATH")
         return
     yield "llama_cpp.program", Known(program, "PATH")
+    bench = program_of(host, (_BENCH,))
+    distrusted = host.distrust(bench) if bench else ""
+    yield "llama_cpp.bench", Unknown(distrusted) if distrusted else Known(bench, "PATH") if bench else Absent("PATH")
     records = _beside(host, program)
     shared = any(record["backend"] in ("base", "cpu") for record in records)
     yield "llama_cpp.libraries", Known(records, posixpath.dirname(program))
@@ -108,6 +113,7 @@ PROBE = Probe(
     provides=(
         FactSpec("llama_cpp.here", "bool", "a program of llama.cpp or llama-cpp-python was found"),
         FactSpec("llama_cpp.program", "text", "llama-server, llama-cli or llama-bench", privacy="identifying"),
+        FactSpec("llama_cpp.bench", "text", "llama-bench, which measures", privacy="identifying"),
         FactSpec("llama_cpp.libraries", "records", "libraries of ggml that the program finds", item="llama_library", fields=_FIELDS),
         FactSpec("llama_cpp.backends", "list", "its backends for GPUs; unknown where they are in the program itself"),
         FactSpec("llama_cpp.shadowed_by", "text", "folder of LD_LIBRARY_PATH with another copy of ggml", privacy="identifying"),

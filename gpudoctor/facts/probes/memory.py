@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from gpudoctor.facts.probes._probe import Collected, Probe, from_run, from_text
-from gpudoctor.model.facts import Absent, Facts, FactSpec, Known, Unknown
+from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 from gpudoctor.system.host import Host
 
 
@@ -26,6 +26,7 @@ QUOTAS = ("/sys/fs/cgroup/cpu.max", "/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "/sys
 GOVERNOR = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"
 DRIVER = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_driver"
 NO_SIZE = ("", "0")
+LIMITS = "/proc/self/limits"
 
 
 def parse_fitting(text: str) -> tuple[int, int] | None:
@@ -43,6 +44,18 @@ def parse_quota(most: str, quota: str, period: str) -> float | None:
     if len(words) == 2 and all(word.isascii() and word.isdigit() for word in words) and int(words[1]) > 0:
         return int(words[0]) / int(words[1])
     return None
+
+
+def parse_lockable(text: str) -> int | None:
+    """The soft limit 'Max locked memory' of /proc/self/limits in bytes; -1 without limit, None where the line is not there."""
+    found = re.search(r"^Max locked memory\s+(\d{1,20}|unlimited)\s", text, re.MULTILINE)
+    return None if found is None else -1 if found[1] == "unlimited" else int(found[1])
+
+
+def _lockable(host: Host) -> Fact:
+    text = host.read(LIMITS, limit=10_000)
+    limit = parse_lockable(text.text)
+    return Absent(LIMITS) if limit == -1 else from_text(text, limit, LIMITS)
 
 
 def _fitting(host: Host) -> Collected:
@@ -86,6 +99,7 @@ def collect(host: Host, facts: Facts) -> Collected:
     yield "cpu.flags", Known(flags, "/proc/cpuinfo") if flags else Unknown("not recorded")
     cores = len(re.findall(r"^processor\s*:", text, re.MULTILINE))
     yield "cpu.cores", Known(cores, "/proc/cpuinfo") if cores else Unknown("not recorded")
+    yield "memory.lockable_bytes", _lockable(host)
     yield from _fitting(host)
     yield from _limits(host)
 
@@ -96,6 +110,7 @@ PROBE = Probe(
         FactSpec("memory.total_bytes", "int", "main memory"),
         FactSpec("memory.available_bytes", "int", "main memory that programs could still get"),
         FactSpec("memory.swap_bytes", "int", "swap space"),
+        FactSpec("memory.lockable_bytes", "int", "memory that a process may lock (ulimit -l); absent: without limit"),
         FactSpec("cpu.model", "text", "name of the processor"),
         FactSpec("cpu.flags", "list", "features of the processor"),
         FactSpec("cpu.cores", "int", "logical processors"),

@@ -21,6 +21,7 @@ ALL: tuple[tuple[str, tuple[str, ...]], ...] = (
 SPECS = (
     FactSpec("text.stacks", "list", "stacks that a pasted text speaks of, the most spoken of first"),
     FactSpec("text.vendors", "list", "makers of the GPUs whose cards or stacks a pasted text shows"),
+    FactSpec("text.other_vendors", "list", "the same without the names of what a text says was not found"),
     FactSpec("text.torch_asked", "version", "the torch that a resolver (pip, uv, conda, poetry) was asked for, or has"),
     FactSpec("text.partner_asked", "text", "the torchvision or torchaudio that a resolver was asked for, where it names no torch"),
     FactSpec("text.missing", "records", "what programs in a pasted text say they did not find", item="thing", fields={

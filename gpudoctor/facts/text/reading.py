@@ -73,8 +73,18 @@ def settle(evidence: Evidence, sheet: Sheet, facts: Facts) -> None:
     _drivers_not_shown(evidence, facts)
     _gpus(evidence, facts)
     facts.set("text.stacks", Known(stacks_of(sheet.lower, evidence, facts), "text"))
-    facts.set("text.vendors", Known(vendors_of(at_hand(sheet.lower), evidence), "text"))
+    lower = at_hand(sheet.lower)
+    facts.set("text.vendors", Known(vendors_of(lower, evidence), "text"))
+    facts.set("text.other_vendors", Known(vendors_of(_without_the_missing(lower, evidence), evidence), "text"))
     facts.set("text.readers", Known(list(evidence.recognised), "text"))
+
+
+def _without_the_missing(lower: str, evidence: Evidence) -> str:
+    """The text without the names of what was not found: 'nvcc: command not found' does not make it a text about NVIDIA."""
+    missing = evidence.facts.get("text.missing")
+    for thing in missing.value if isinstance(missing, Known) else ():
+        lower = lower.replace(str(thing["name"]).lower(), " ")
+    return lower
 
 
 def _drivers_not_shown(evidence: Evidence, facts: Facts) -> None:

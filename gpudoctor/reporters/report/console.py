@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
+from gpudoctor.model.check import UPDATE
 from gpudoctor.model.report import Report
 from gpudoctor.reporters.report import memory_text
 from gpudoctor.reporters.report.finding_order import MOST, arrange
@@ -111,6 +112,9 @@ def _tail(report: Report, screen: Screen, ignored: Mapping[str, str]) -> Iterato
     unread = [line for line in report.not_looked_at if line not in report.incomplete]
     if unread and not screen.quiet:
         yield from hanging((Span("Not read: ", "dim"),), "; ".join(unread) + ".", width, style="dim")
+    _, update, made = report.catalogue_version.partition(UPDATE)
+    if update and not screen.quiet:
+        yield (Span(f"Checks: the update of {made} (gpudoctor update-checks).", "dim"),)
     asked = next((result for result in report.stacks if result.stack == screen.stack), None)
     if asked and asked.verdict in ("not-applicable", "incomplete") and not _serious(report):  # the ladder has said it
         if verdict_words(asked) == "not installed" and not screen.quiet:

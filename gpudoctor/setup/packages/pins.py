@@ -9,8 +9,9 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
-from gpudoctor.facts.derive._setup import asked_torch, numbers, release_of, specifier
+from gpudoctor.facts.derive._setup import asked_torch, release_of, specifier
 from gpudoctor.facts.derive._tables import table
+from gpudoctor.facts.derive._versions import numbers
 from gpudoctor.model.facts import Facts
 
 _TORCH_OF = (

@@ -117,7 +117,7 @@ FAMILIES = {
     "torch-cpu": "torch_step", "torch-cuda": "torch_step", "torch-rocm": "torch_step", "torch-xpu": "torch_step", "ipex": "torch_step",
     "torch-directml": "torch_step", "pytorch-directml": "torch_step", "torch-opencl": "torch_step", "torch-mps": "torch_step",
     "poptorch": "poptorch_step", "tensorflow": "tensorflow_step", "tensorflow-directml": "tensorflow_step", "jax": "jax_step",
-    "onnxruntime": "onnx_inference", "openvino": "onnx_inference", "opencl": "opencl_kernels",
+    "onnxruntime": "onnx_inference", "openvino": "onnx_inference", "opencl": "opencl_kernels", "llama-cpp": "llama_scores",
 }
 
 

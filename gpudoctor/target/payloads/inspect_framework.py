@@ -167,6 +167,23 @@ def openvino_devices(ov):
     return found
 
 
+def openvino_graph(ov, device):
+    """'compiled', or why a graph of one operation cannot be compiled for a device."""
+    import importlib
+
+    try:
+        try:
+            operations = importlib.import_module("openvino.opset8")
+        except ImportError:  # before 2024
+            operations = importlib.import_module("openvino.runtime.opset8")
+        given = operations.parameter([1, 16], "float32")
+        model = getattr(ov, "Model", None) or importlib.import_module("openvino.runtime").Model
+        ov.Core().compile_model(model([operations.relu(given)], [given], "one_operation"), device)
+    except Exception as error:  # noqa: BLE001
+        return chain(error)
+    return "compiled"
+
+
 def jax_devices(jax):
     return [{"id": "jax:%s:%d" % (d.platform, d.id), "name": str(d.device_kind), "memory_bytes": None, "capabilities": {}}
             for d in jax.devices() if d.platform != "cpu"]
@@ -213,7 +230,11 @@ def inspect(name):
             say(stage="devices", devices_skipped="device busy")
         elif listing is not None:
             try:
-                say(stage="devices", devices=listing())
+                devices = listing()
+                say(stage="devices", devices=devices)
+                if any(device["id"].startswith("openvino:NPU") for device in devices):
+                    say(stage="graph")
+                    say(stage="graph", npu_graph=openvino_graph(module, "NPU"))
             except Exception as error:  # noqa: BLE001
                 say(stage="devices", device_error=chain(error))
         notes += [str(warning.message)[:600] for warning in caught]

@@ -23,7 +23,8 @@ SAID = 1
 BACKENDS = {
     "torch": "torch_backend", "ipex": "torch_backend", "torch-directml": "torch_backend", "torch-opencl": "torch_backend",
     "openvino": "openvino_backend", "onnxruntime": "onnxruntime_backend", "tensorflow": "tensorflow_backend", "jax": "jax_backend",
-    "opencl": "opencl_backend", "poptorch": "poptorch_backend", "popart": "popart_backend",
+    "opencl": "opencl_backend", "poptorch": "poptorch_backend", "popart": "popart_backend", "llama-cpp": "llama_cpp_backend",
+    "llama-bench": "llama_bench_backend", "wgpu": "wgpu_backend",
 }  # fmt: skip
 
 
@@ -140,6 +141,9 @@ def carry_out(request, backend):
         found["outputs"] = work.verify()
     if request.get("job") == "verify":
         return found
+    if hasattr(work, "timed_by_itself"):
+        say("measure")
+        return dict(found, **work.timed_by_itself(lambda: within(request, request.get("duration", 3.0))))
     say("first")
 
     def warm_limit():

@@ -123,6 +123,51 @@ def test_a_step_is_shown_where_its_condition_holds_and_its_facts_are_plain_words
     assert commands == [("always", "dnf", "pip install torch==2.9"), ("always",), ("always",), ("always",)]
 
 
+def test_a_value_that_no_command_takes_is_named():
+    check = make("a", advice={"do": "Install it.", "steps": ["pip install {said.name}", "pip check"]})
+
+    def advice(value):
+        return diagnose([check], facts(**({"said.name": value} if value else {})))[0][0].advice
+
+    assert advice("torch").text == advice(None).text == "Install it."
+    assert advice("-mtune").text == (
+        "Install it. The command with the value '-mtune' is left out: a program would read it as an option."
+    )
+    assert advice("-mtune").commands == ("pip check",)
+    assert advice("a; b").text.endswith("'a; b' is left out: it is no single plain word.")
+    hidden = make("a", advice={"do": "Do.", "steps": [{"run": "x {said.name}", "when": {"fact": "os.id", "is": "arch"}}]})
+    assert diagnose([hidden], facts(**{"said.name": "-x"}))[0][0].advice.text == "Do.", "its condition does not hold"
+
+
+FAILED = {"framework": "torch", "message": "[WinError 127] The specified procedure could not be found."}
+
+
+def failing(**given):
+    return check_from(
+        {"id": "general", "title": "general", "severity": "error", "layer": "framework", "stacks": ["torch-xpu"], "explanation": "why",
+         "for_each": "failures", "at_most": "likely", "problem": {"fact": "failure.framework", "present": True}, "advice": {"do": "do"},
+         **given}, "x/general.toml", "x", {"failures": "failure"},
+    )  # fmt: skip
+
+
+def named(check, quote, exact=None, failures=(FAILED,)):
+    exact = exact or make("exact", **SAID)
+    hits = {"exact": [Hit(line=3, quote=quote, strength=20, role=FAILURE)]}
+    found = diagnose([check, exact], facts(failures=list(failures)), hits=hits)[0]
+    return sorted(finding.id for finding in found)
+
+
+def test_a_general_check_of_failures_leaves_the_word_to_the_one_that_names_the_message():
+    line = f"OSError: {FAILED['message']}"
+    assert named(failing(), line) == ["exact"]
+    assert named(failing(), "RuntimeError: of something else") == ["exact", "general"]
+    assert named(failing(), "") == named(failing(), "OSError") == ["exact", "general"], "too short to be known again"
+    assert named(failing(at_most="certain"), line) == ["exact", "general"], "it names a cause itself"
+    assert named(failing(), line, make("exact", severity="info", **SAID)) == ["exact", "general"], "a hint names no cause"
+    other = {"framework": "jax", "message": "libtpu is not built for this machine"}
+    assert named(failing(), line, failures=(FAILED, other)) == ["exact", "general"], "one of its failures nobody else names"
+
+
 def test_an_item_that_names_its_stacks_breaks_no_other_one():
     check = make("fails", for_each="gpus", problem={"fact": "gpu.bad", "is": True}, stacks=["torch-xpu", "openvino", "opencl"])
     gpus = [{"name": "a", "bad": True, "stacks": ["openvino"]}, {"name": "b", "bad": True, "stacks": ["opencl", "unlisted"]}]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from whole_catalogue import catalogue
 
 from gpudoctor.diagnosis.ladders import demote_unused, first_broken, ladder, used_stacks
 from gpudoctor.model.check import Advice, Rung, Stack
@@ -12,6 +13,7 @@ from gpudoctor.model.condition import ALWAYS, Leaf
 from gpudoctor.model.facts import Fact, Facts, Known, Unknown
 from gpudoctor.model.report import Finding, LayerResult, StackResult
 from gpudoctor.model.stack_names import StackNames
+from gpudoctor.rules.evaluate import evaluate
 
 
 def holds(fact: str) -> Leaf:
@@ -203,3 +205,9 @@ def test_the_first_broken_rung_is_that_of_the_first_fault_of_a_stack_in_use() ->
     assert first_broken(findings, ladders) == "torch-xpu/framework"
     assert first_broken(findings[:2], ladders) == "other/kernel-driver", "none is in use: the first that is broken"
     assert first_broken(findings, [climbed(**WORKS)]) is None
+
+
+@pytest.mark.parametrize("one", catalogue().stacks, ids=lambda one: one.stack)
+def test_no_rung_of_a_machine_of_which_nothing_is_known_is_missing(one: Stack) -> None:
+    """Such as the kernel driver of an image or a root, whose kernel is not there to be asked."""
+    assert {rung.layer: evaluate(rung.ok, Facts()).truth for rung in one.rungs} == {rung.layer: "unknown" for rung in one.rungs}

@@ -8,10 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from gpudoctor.facts import vocabulary
 from gpudoctor.facts.measured_facts import records
 from gpudoctor.facts.text import reading
 from gpudoctor.facts.text.cleaning import lines_of
 from gpudoctor.knowledge import paths, stack_names
+from gpudoctor.knowledge.lint import lint
+from gpudoctor.knowledge.loader import read_folder
 from gpudoctor.model.facts import Facts
 from gpudoctor.model.measurement import Measurement
 from gpudoctor.services import checking
@@ -64,6 +67,17 @@ def test_it_has_its_ladder_and_is_asked_for_by_any_of_its_names() -> None:
     assert (ladder.title, ladder.verdict, ladder.serves) == ("PyTorch on Lilac accelerators", "incomplete", ("training",))
     assert [(rung.layer, rung.status, rung.detail) for rung in ladder.layers] == [
         ("device", "not-reached", "no Lilac card on this machine")
+    ]
+
+
+def test_a_rung_that_takes_an_unknown_fact_for_a_missing_one_is_a_mistake(tmp_path: Path) -> None:
+    folder = tmp_path / "two-valued"
+    (folder / "stacks" / "torch-lilac").mkdir(parents=True)
+    rung = 'ok = { any = [{ fact = "kernel.release", known = true }, { fact = "kernel.modules", contains = "lilac" }] }'
+    (folder / "stacks" / "torch-lilac" / "stack.toml").write_text(f"{STACK.rpartition('ok =')[0]}{rung}\n")
+    checks, stacks = read_folder(folder, vocabulary.items())
+    assert lint(checks, stacks, vocabulary.specs()) == [
+        "torch-lilac/stack.toml: rung[0].ok: 'kernel.release' known = true is false where the fact is unknown; write present = true"
     ]
 
 

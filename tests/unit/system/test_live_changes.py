@@ -40,11 +40,10 @@ def until(holds: Callable[[], object], seconds: float = 20.0) -> None:
 def doctor(tmp_path: Path, body: str) -> Iterator[subprocess.Popen[str]]:
     """Another doctor: `host` with its children in the file `child` (number, start time), and `body`."""
     before = f"""
-        import os, signal, sys, time
+        import os, sys, time
         from pathlib import Path
         from gpudoctor.system.live_changes import ActingHost
         from gpudoctor.system.local_host import LocalHost
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts what runs in the background without it
         here = Path({str(tmp_path)!r})
         def on_child(pid, start, finish, argv):
             (here / "child.new").write_text(f"{{pid}} {{start}}")

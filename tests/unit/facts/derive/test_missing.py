@@ -145,3 +145,32 @@ def test_what_cmake_goes_on_without_is_not_missing() -> None:
 def test_what_a_framework_starts_without_is_not_missing(line: str) -> None:
     assert kinds(line) == []
     assert kinds("onnxruntime: libnvinfer.so.10: cannot open shared object file: No such file or directory") == ["so"]
+
+
+@pytest.mark.parametrize(
+    ("cards", "spoken", "expected"),
+    [
+        (["amd"], ["amd"], [True]),  # a card of another vendor: the program is of the wrong build
+        (["intel", "nvidia"], ["intel", "nvidia"], [False]),
+        (None, ["intel"], []),  # a text about another vendor's stack
+        (None, ["nvidia"], [False]),
+        (None, [], [False]),
+    ],
+)
+def test_a_part_of_one_vendor_is_weighed_by_the_vendors_of_the_text(cards, spoken, expected) -> None:
+    facts = Facts()
+    facts.set("text.missing", Known([{"kind": "cmd", "name": "nvcc"}]))
+    facts.set("text.other_vendors", Known(spoken))
+    if cards is not None:
+        facts.set("gpu.vendors", Known(cards))
+    parts = dict(DERIVATION.derive(facts))["missing.parts"]
+    assert isinstance(parts, Known) and [part["foreign"] for part in parts.value] == expected
+
+
+def test_a_part_that_serves_every_vendor_is_never_foreign() -> None:
+    facts = Facts()
+    facts.set("text.missing", Known([{"kind": "cmd", "name": "ninja"}]))
+    facts.set("text.other_vendors", Known(["amd"]))
+    facts.set("gpu.vendors", Known(["amd"]))
+    parts = dict(DERIVATION.derive(facts))["missing.parts"]
+    assert isinstance(parts, Known) and [part["foreign"] for part in parts.value] == [False]

@@ -125,19 +125,6 @@ def test_older_versions_take_older_drivers() -> None:
     assert rules.cuda_folder({"compute_capability": "8.9"}, ["cuda_v12"], facts)["runner"] == "cuda_v12"
 
 
-@pytest.mark.parametrize(
-    ("vendor", "env", "hidden"),
-    [
-        ("nvidia", {"CUDA_VISIBLE_DEVICES": ""}, "CUDA_VISIBLE_DEVICES="), ("nvidia", {"CUDA_VISIBLE_DEVICES": "0"}, None),
-        ("nvidia", {"CUDA_VISIBLE_DEVICES": "1"}, "CUDA_VISIBLE_DEVICES=1"), ("nvidia", {"CUDA_VISIBLE_DEVICES": "GPU-1234"}, None),
-        ("nvidia", {"ROCR_VISIBLE_DEVICES": "-1"}, None), ("amd", {"ROCR_VISIBLE_DEVICES": "-1"}, "ROCR_VISIBLE_DEVICES=-1"),
-        ("intel", {"GGML_VK_VISIBLE_DEVICES": "0"}, None),
-    ],
-)  # fmt: skip
-def test_which_variable_hides(vendor: str, env: dict[str, str], hidden: str | None) -> None:
-    assert rules.hiding_variable(vendor, env, 1) == hidden
-
-
 def test_vulkan_is_asked_since_0_30_or_where_a_variable_says_so() -> None:
     def asked(version: str, env: dict[str, str]) -> object:
         runners = Known([{"folder": "vulkan", "backend": "vulkan", "path": "/usr/lib/ollama/vulkan"}])
