@@ -31,7 +31,7 @@ class Question:
     def __init__(self, group: str, line: str, number: int) -> None:
         said, _, self.keep = line.strip().partition(" :: ")
         self.group, self.number, self.otherwise = group, number, said.startswith("else ")
-        self.verb, _, self.where = said[5 if self.otherwise else 0 :].partition(" ")
+        self.verb, _, self.where = said[5 if self.otherwise else 0 :].strip().partition(" ")
         self.seconds, self.commands = 3.0, []  # type: ignore[var-annotated]
         if self.verb == "run":
             seconds, _, self.where = self.where.partition(" ")

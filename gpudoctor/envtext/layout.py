@@ -62,8 +62,8 @@ def _whole(asker: Asker, left_out) -> str:  # type: ignore[no-untyped-def]
         lines += _entries(entries, clean, 12 if group == "log" and "older log" in left_out else 1000)
     lines += ["-- Variables", *_variables(asker)] if "variables" not in left_out else []
     lines += [f"Not installed: {' '.join(dict.fromkeys(found.missing))}"] if found.missing else []
-    unasked = _unasked(found)
-    lines += [f"Not told, of the questions of the table: {clean.line(unasked) if '/' in unasked else unasked}"] if unasked else []
+    unasked = _unasked(found, clean)
+    lines += [f"Not told, of the questions of the table: {unasked}"] if unasked else []
     lines += asker.troubles
     lines += [f"Left out, for want of room: {', '.join(left_out)}"] if left_out else []
     return "\n".join([*lines, END, ""])
@@ -137,7 +137,7 @@ def _variables(asker: Asker):  # type: ignore[no-untyped-def]
             yield f"{name}={asker.clean.line(value[:600])}"
 
 
-def _unasked(found) -> str:  # type: ignore[no-untyped-def]
+def _unasked(found, clean: Cleaner) -> str:  # type: ignore[no-untyped-def]
     """Numbers of questions as ranges, and places: a folder stands for all that was asked below it."""
     numbers = {each for each in found.unasked if isinstance(each, int)}
     starts, ends = (sorted(number for number in numbers if number + step not in numbers) for step in (-1, 1))
@@ -147,7 +147,7 @@ def _unasked(found) -> str:  # type: ignore[no-untyped-def]
     for path in (each for each in found.unasked if isinstance(each, str)):
         folder, _, name = next((folder for folder in reversed(_above(path)) if folder not in told), path).rpartition("/")
         places.setdefault(folder, {})[name] = None
-    return " ".join([*words, *(f"{folder}/{{{','.join(names)}}}" for folder, names in places.items())])
+    return " ".join([*words, *(clean.line(f"{folder}/{{{','.join(names)}}}") for folder, names in places.items())])
 
 
 def _above(path: str):  # type: ignore[no-untyped-def]
