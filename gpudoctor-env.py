@@ -57,7 +57,13 @@ node /dev/{nvidia*,kfd,dxg,ipu*}
 list /dev/dri :: ^(card|renderD|by-path)
 node /dev/dri/{card*,renderD*}
 link /dev/dri/by-path/*
-there /dev/accel/accel0
+list /dev/accel
+node /dev/accel/accel*
+list /sys/class/accel
+link /sys/class/accel/accel*/device
+list /sys/bus/pci/devices/{gpu}/accel
+read /sys/bus/pci/devices/{gpu}/{revision,fw_version}
+read /proc/self/limits :: ^Max locked memory
 run 3 id
 read /etc/group :: ^(video|render|docker|sgx|kvm|plugdev|ipu|poplar|nvidia\w*|vglusers|rocm|kfd):
 read /proc/driver/nvidia/gpus/*/information :: ^Device Minor
@@ -71,7 +77,7 @@ read /proc/cmdline :: words i915|xe\.|amdgpu|radeon|nvidia|nouveau|nomodeset|iom
 read /sys/kernel/security/lockdown
 list /sys/module :: modules
 read /proc/modules :: modules
-else there /sys/module/{nvidia,nvidia_uvm,nvidia_drm,nouveau,amdgpu,radeon,i915,xe,ipu_driver,virtio-pci}/initstate
+else there /sys/module/{nvidia,nvidia_uvm,nvidia_drm,nouveau,amdgpu,radeon,i915,xe,ipu_driver,virtio-pci,intel_vpu,amdxdna}/initstate
 else run 4 lsmod :: modules
 read /sys/module/{nvidia,amdgpu,ipu_driver}/version
 read /sys/module/{i915,xe}/parameters/force_probe
@@ -98,8 +104,8 @@ run 8 /opt/rocm/bin/rocminfo :: rocminfo
 run 5 amd-smi version --json
 run 8 amd-smi static --json :: json gpu|gpu_data|asic|bus|driver|bdf|market_name|target_graphics_version|version
 run 8 rocm-smi --showallinfo --json :: json system|card\d+|(?i:card series|device name|card model|pci bus|driver version)
-run 5 xpu-smi discovery -j :: json device_list|error|device_id|device_name|pci_bdf_address|drm_device|driver_version|pci_device_id|gfx_firmware_version|memory_physical_size_byte|max_mem_alloc_size_byte
-run 4 xpu-smi discovery -d 0 -j :: json device_list|error|device_id|device_name|pci_bdf_address|drm_device|driver_version|pci_device_id|gfx_firmware_version|memory_physical_size_byte|max_mem_alloc_size_byte
+run 5 xpu-smi discovery -j :: json xpu
+run 4 xpu-smi discovery -d 0 -j :: json xpu
 run 8 gc-info -l
 run 8 gc-inventory --json :: json devices|ipus|id|pci id|pci domain|target|type|driver|firmware|version|ipu architecture|error
 run 8 gc-info -i -d 0
@@ -116,6 +122,7 @@ read {/etc,/usr/local/share,/usr/share,/run/opengl-driver/share}/vulkan/icd.d/*.
 run 8 vulkaninfo --summary || vulkaninfo :: vulkaninfo
 run 8 sycl-ls
 there {lib}/{libze_intel_gpu.so.1,libze_intel_gpu.so,libze_intel_gpu_legacy1.so.1,libze_loader.so.1,libze_loader.so,libOpenCL.so.1,libcuda.so.1,libvulkan.so.1}
+there /opt/xilinx/xrt/{setup.sh,lib/libxrt_driver_xdna.so}
 there {lib}/intel-opencl/{libigdrcl.so,libigdrcl_legacy1.so}
 list {lib} :: libraries
 list /usr/lib/x86_64-linux-gnu/intel-opencl :: libraries
@@ -171,11 +178,12 @@ list /usr/lib/wsl/lib
 list /usr/lib/wsl/drivers :: ^(nv|iigd|u0|amd)
 read /etc/ld.so.conf.d/*wsl*
 run 4 cmd.exe /c ver
-run 8 powershell.exe -NoProfile -Command 'Get-CimInstance Win32_VideoController | ConvertTo-Json' :: json Name|AdapterCompatibility|DriverVersion|AdapterRAM|PNPDeviceID|ConfigManagerErrorCode|Status|DriverDate
+run 8 powershell.exe -NoProfile -Command 'Get-CimInstance Win32_VideoController | ConvertTo-Json' :: json adapter
 [windows] Windows
 run 4 cmd /c ver
 run 8 powershell -NoProfile -Command 'Get-CimInstance Win32_OperatingSystem | Select-Object Caption,Version,BuildNumber,OSArchitecture | ConvertTo-Json'
-run 8 powershell -NoProfile -Command 'Get-CimInstance Win32_VideoController | ConvertTo-Json' :: json Name|AdapterCompatibility|DriverVersion|AdapterRAM|PNPDeviceID|ConfigManagerErrorCode|Status|DriverDate
+run 8 powershell -NoProfile -Command 'Get-CimInstance Win32_VideoController | ConvertTo-Json' :: json adapter
+run 8 powershell -NoProfile -Command 'Get-CimInstance Win32_PnPEntity -Filter "PNPClass='"'"'ComputeAccelerator'"'"'" | ConvertTo-Json' :: json adapter
 [macos] macOS
 run 3 sw_vers
 run 3 sysctl -n hw.memsize
@@ -215,8 +223,8 @@ there {comfy}/../python_embeded/python.exe
 read {comfy}/{.venv,venv,../.venv,../venv}/pyvenv.cfg :: ^(version|version_info|uv) *=
 read {comfy}/../python_embeded/pyvenv.cfg :: ^version
 list {comfy}/../python_embeded :: ^python3\d+\.(_pth|dll|zip)$
-list {comfy}/{.venv,venv,../.venv,../venv}/lib/python3.*/site-packages :: ^(torch|pytorch|xformers|onnxruntime|comfyui|numpy-|triton|nvidia_|intel_extension|pip-)
-list {comfy}/../python_embeded/Lib/site-packages :: ^(torch|pytorch|xformers|onnxruntime|comfyui|numpy-|triton|nvidia_|intel_extension|pip-)
+list {comfy}/{.venv,venv,../.venv,../venv}/lib/python3.*/site-packages :: comfy
+list {comfy}/../python_embeded/Lib/site-packages :: comfy
 read {comfy}/{.venv,venv,../.venv,../venv}/lib/python3.*/site-packages/torch/version.py :: ^(__version__|debug|cuda|hip|xpu)
 read {comfy}/../python_embeded/Lib/site-packages/torch/version.py :: ^(__version__|debug|cuda|hip|xpu)
 list {comfy}/custom_nodes
@@ -244,30 +252,26 @@ KERNEL_LOG = re.compile(
 	r"?boot|\bmodule\b.*\b(?:rejected|restricted)|\bnot signed\b"
 , re.IGNORECASE)
 DISTRIBUTIONS = re.compile(
-	r"^(?:(?:accelerate|bigdl-llm|bitsandbytes|coremltools|flashinfer-python|intel-extension-for-pytorch|ipex-llm|ja"
-	r"x|jaxlib|keras|numpy|nvidia-nccl-cu12|nvidia-nccl-cu13|onnxruntime|onnxruntime-openvino|onnxruntime-qnn|onnxru"
-	r"ntime-silicon|onnxruntime-vitisai|openvino|openvino-dev|openvino-nightly|popart|poptorch|protobuf|pytorch-dire"
-	r"ctml|pytorch-ocl|pytorch-triton-xpu|tensorflow|tensorflow-cpu|tensorflow-directml|tensorflow-directml-plugin|t"
-	r"ensorflow-gpu|tensorflow-intel|tensorflow-metal|torch|torch-directml|torchvision|triton|triton-windows|triton-"
-	r"xpu|pip|amdsmi|flashinfer-[a-z]+|llama-cpp-python|causal-conv1d|mamba-ssm|tensorrt[a-z0-9-]*|ocl-icd[a-z-]*|kh"
-	r"ronos-opencl-icd-loader|plaidml|vulkan|kp|kompute|taichi|wgpu|gpt4all|comfyui[a-z-]*|amd-[a-z0-9-]+|rocm-[a-z0"
-	r"-9-]+|transformers|diffusers|peft)$|(torch|pytorch|lib?torch|triton|intel|nvidia|cuda|cupy|rocm|amd-torch|tens"
-	r"orflow|keras|tf-keras|tf-nightly|jax|onnxruntime|ort-|openvino|optimum|oneccl|dpctl|dpcpp|mkl|xformers|bitsand"
-	r"bytes|flash-attn|flash-attention|deepspeed|apex|auto-gptq|autoawq|gptqmodel|vllm|sgl|sageattention|poptorch|po"
-	r"part|numpy$|protobuf$|pyopencl|pocl|opencl|ocl-icd|ipex|umf$|tcmlib$|detectron2|mmcv|natten|fbgemm))"
+	r"^(?:(?:accelerate|bigdl-llm|coremltools|flashinfer-python|pip|amdsmi|flashinfer-[a-z]+|llama-cpp-python|causal"
+	r"-conv1d|mamba-ssm|tensorrt[a-z0-9-]*|ocl-icd[a-z-]*|khronos-opencl-icd-loader|plaidml|vulkan|kp|kompute|taichi"
+	r"|wgpu|gpt4all|comfyui[a-z-]*|amd-[a-z0-9-]+|rocm-[a-z0-9-]+|transformers|diffusers|peft)$|(torch|pytorch|lib?t"
+	r"orch|triton|intel|nvidia|cuda|cupy|rocm|amd-torch|tensorflow|keras|tf-keras|tf-nightly|jax|onnxruntime|ort-|op"
+	r"envino|optimum|oneccl|dpctl|dpcpp|mkl|xformers|bitsandbytes|flash-attn|flash-attention|deepspeed|apex|auto-gpt"
+	r"q|autoawq|gptqmodel|vllm|sgl|sageattention|poptorch|popart|numpy$|protobuf$|pyopencl|pocl|opencl|ocl-icd|ipex|"
+	r"umf$|tcmlib$|detectron2|mmcv|natten|fbgemm))"
 )
 FRAMEWORKS = {
-	"torch": """torch pytorch-directml""".split(),
-	"intel_extension_for_pytorch": """intel-extension-for-pytorch intel-extension-for-pytorch-deepspeed""".split(),
-	"torch_directml": """torch-directml""".split(),
-	"pytorch_ocl": """pytorch-ocl""".split(),
-	"poptorch": """poptorch""".split(),
-	"tensorflow": """tensorflow tensorflow-cpu tensorflow-gpu tensorflow-intel tensorflow-rocm tensorflow-directml tensorflow-macos tf-nightly""".split(),
-	"onnxruntime": """onnxruntime onnxruntime-gpu onnxruntime-openvino onnxruntime-directml onnxruntime-training onnxruntime-rocm onnxruntime-migraphx onnxruntime-qnn onnxruntime-silicon onnxruntime-vitisai onnxruntime-windowsml ort-nightly ort-nightly-gpu""".split(),
-	"openvino": """openvino""".split(),
-	"jax": """jax""".split(),
-	"bitsandbytes": """bitsandbytes""".split(),
-	"xformers": """xformers""".split(),
+	"torch": r"torch|pytorch-directml",
+	"intel_extension_for_pytorch": r"intel-extension-for-pytorch(-deepspeed)?",
+	"torch_directml": r"torch-directml",
+	"pytorch_ocl": r"pytorch-ocl",
+	"poptorch": r"poptorch",
+	"tensorflow": r"tensorflow(-cpu|-gpu|-intel|-rocm|-directml|-macos)?|tf-nightly",
+	"onnxruntime": r"onnxruntime(-gpu|-openvino|-directml|-training|-rocm|-migraphx|-qnn|-silicon|-vitisai|-windowsml)?|ort-nightly(-gpu)?",
+	"openvino": r"openvino",
+	"jax": r"jax",
+	"bitsandbytes": r"bitsandbytes",
+	"xformers": r"xformers",
 }
 COMMANDS = {
 	'@ollama-show': ('systemctl', 'show', 'ollama.service', '--property=LoadState,ActiveState,User,Group,SupplementaryGroups,DynamicUser,Environment,EnvironmentFiles,PrivateDevices,DevicePolicy,DeviceAllow,NeedDaemonReload,FragmentPath'),
@@ -289,228 +293,87 @@ IPEX_ DNNL_ ONEDNN_ CCL_ BIGDL_ OPENVINO_ INTEL_ OCL_ OPENCL_ POCL_ RUSTICL_ LIB
 POPTORCH_ IPUOF_ GCDA_ GC_ VIPU_ GRAPHCORE_ POPSDK_ CONDA_ PYTORCH_ TORCH_ TORCHINDUCTOR_ TF_ XLA_ JAX_ OMP_ KMP_ MKL_ ORT_ ORTMODULE_
 SLURM_ USE_ OLLAMA_ GGML_ LLAMA_ARG_ LLAMA_CPP_ OpenCL_ PLAIDML_ VK_ MPS_ CL_ ACCELERATE_
 """.split()
-WORDS = frozenset(
+LISTED_WORDS = frozenset(
 	"""
-aarch abbrev abi able abort about above absent acc accel accelerate acceleration accelerator accept access accessible account accumulation
-accuracy ached ackerrorhang acpi acquire across action activated activations active activestate activity ada adagrad adam adamw adapter
-adapterram add additional addons addr address admits adreno advanced advertise aer aff affinity after again against age agent agree agx
-ailed aimdo aio aiter akmod alarm alchemist alder algo algorithm alias alignment alive all alloc allocatable allocate allocating
-allocation allocator allow allreduce almalinux almost alone alongside alpaca alpine already also alteracl alternate although always amber
-amd amdgcn amdgpu amdhip amdhsa amdnpu amdocl amdrocm amdsmi amdttm amdvlk amdxc amdxdna among amount amp ampere amx amzn anaconda aname
-ancdata anchormode and announced anomalies anonymous another answer antivirus anv any anyitem anyway aotriton aperture apex api apiversion
-apk apollo apos app appdata appear apple application applied applylayer appropriate apptainer apt apu arc arch architecture archlinux are
-arg argument arithmetic arm armv array arrayfire arrived arrow asahi ascend asic aside asimd ask aspect assert assertion assign assignment
-assistant associated ast async ated aten atidxx ation atl atom atomic ats attach attempted attempting attention attn attr attribute audio
-aur auth authenticamd auto autoawq autocast autoconf autogptq autoinstall automatic automatically autoreport autotun autotune auxiliary
-availabe available avc average avoids avx awaited awq aws axes azure bac back backend backports backward bactivate bad baddbmm baea
-balancing bamd bandwidth bar barcelo bare barrier base basekit basic bat batch battlemage bazzite bbar bbswitch bconda bcs bda bdb bdf
-bdist bdrm bdxg because become beegfs been before begin beignet being belong below bench benchmark berror beside best between beyond bfc
-bfcarena bfloat bgid bgpu bguc bhuc bias bidirectional bigdl billions bin binaries binary binfmt bios biris bit bitaccess bitindexmath
-bitsandbytes bjetson bkfd black blacklist blackwell blas ble blob block blockwise blue bluefin bmodule bnomodeset bnot bnxt board bochs
-bool boolean boom boost boot bootrom bootstrap bootstrapping both bound boxes bpip bprocessor brake branch brand breaks bring broadcast
-broadcom broadwell broken brought broxton bsize bsod buffer bufferindex bug build buildhip buildkit buildnumber built builtin bundle bus
-busbw busy but bvirtualenv bwd bxe bxid bxpu byte cables cache cachyos cadam caffe call calloc cam came can cancelled candidate cann
-cannot canonicalize canuse cap capabilities capability capable capacity caption capture capturing card cargo carriage carries cast cat
-catastrophic caught causal cause ccl ccs cdequantize cdi cdna ceiling celeron cell celsius center centos centre ceph certified cezanne cff
-cfg cfs cget cgroup change changing channel character check checkout checkpoint checksum cherryview child chip chlo choose chosen chunk
-cicc cifs ciminstance circular city claimed clang clash class clblast clc clcreate cldnn clean clenqueue clfinish clhpp cli client clinfo
-clique cllinkprogram clock close clover clsvmalloc cluster clvk clwait cmake cmath cmd cmdline cmplr coalesced code codegen codename
-coffee cog col colab colima collect collective colored colossus coloured com combination come comet comfy comfyui comgr comm command
-commandlists commit committed common communicate communication communicator compare compat compatibility compatible compil compilation
-compile complains complete completion complexdouble complexfloat complexhalf component composable compose compressed computation compute
-computer computername computing concurrent cond conda condition conf confidential config configproto configuration configure conflict
-connect connection consider constant construct consumed consumption contain containerenv contents context contiguous contradiction contrib
-contributor control conv converge conversion convert convertto convolution cooperative coordination copied copy core coreml correct
-corresponding corrupt corruption cospi cospif could couldn count counterpart cpp cpu cpufreq cpuinfo cpx cpython cquantize crash crashloop
-crawl create createfromir createprocess creating creation credential crescent cross crt crun crw cse csffw csrc cstdint cstdlib csv ction
-ctl ctr ctranslate ctrl cubes cubin cublas cublaslt cuctxcreate cuda cudaapierror cudafree cudagetdevice cudagetkernel cudagraphs
-cudahostalloc cudamalloc cudart cudasetdevice cudatoolkit cudf cudnn cufft cufile cugraph cuh cui cuinit culinkadddata cumem cumemhost
-cuml cumm cupti cupy cupyx curand curanderror curesult current cusolver cusolverdn cusparse cusparselt custom cut cutensor cutlassf cvms
-cwd cxx cxxabi cycle cython daac daemon daemonset dali damaged darktable darwin dat data database datacenter dataloader dataparallel
-dataset date dba dcgm dch dcp ddcae ddk ddp dead deadline deadlock deallocated debian debug debugfs decide deck declaration declare
-declaring decode decoding dedicated deep deepspeed default defender defined defines degrees deinitialized delet demand denial denied dense
-dependencies dependency depends deployment deprecated deps depth dereference describe description descriptor deserialize desired desktop
-despite destroy detailed detect detection detectron determine deterministic dev devel developer development device deviceallow deviceid
-deviceinfo devicename devicepolicy devicequery devicetype devuan dff dggml dgl dgx dict did died dies diff different diffusers diffusion
-dim dimension dir direct directml directory disable disabling disagrees disappeared disconnects discovered discovery discrete disk disp
-dispatch display dist distributed distribution distro distrobox distutils divisible dkms dll dlopen dlprimitives dma dmabuf dmar dmesg dmi
-dml dmlallocator dmlexecution dmlfusednode dmltensor dnf dnn dnnl dnnlroot docker dockerenv dockerfile docs doctype documents does doesn
-domain don done door dotted double down downgraded downgrades download dozen dpcpp dpctl dpkg dpx dracut drain dram draw dri drive driver
-driverdate driverid driverinfo drivername driverversion drm drmfd drop dropout dropped dropping drv drvfs dso dst dtype dual due dumped
-duplicate during dvmmnnk dxcore dxdispatch dxg dxgi dxgk dxgkio dxgkrnl dying dylib dynamic dynamiccache dynamicuser dynamicvram dynamo
-dzn eacces each eaddrinuse eager ecb ecc echo ecode editable edition effect efficient efi efifb efivars egg egpu eigen einval either
-elementary elements elf elfclass elfutils elkhart ellesmere else elsewhere embedding embeded emitting empty enable enablegpu encode
-encoder encoding encountered end endbr endeavouros engine enginecore english enoent enough ensure ensurepip enter entire entity entries
-entry env environment envycontrol eof epoch epp eps epyc equal erdriver erfaceversion err errimagepull errno error ersion essential
-establish estimate etc eval evaluation even event ever every everything evict exact examined example exc exceeded exceeds excepted
-exception exclamation exclude exclusive exe exec execbuffer executable execute executing execution exhausted exist existent exit exitcode
-exllama exllamav expandable expanded expected expecting expects experimental expiration expired expkeysig explain explicit export ext
-extend extension external extra extraction extramodules extremely fabric fabricmanager facefusion fact factor factory factoryconfig fail
-failure fallback fallen falling fallocate falls false family fast fastembed fata fatal fault fbgemm fcl fdf feature fedora fedoraproject
-fell fence fermi fetch few ffe fff ffff ffi field fiftyone fiji file filelock filenames filesystem fill filter finalize find fine finish
-firmware first fit fitted fitting flag flash flashinfer flathub flatpak flavour flax flex float floor flt fluctuates fma fmha fmin folder
-following fooocus for forbidden forbids force foreach foreign forever forge forget fork form format forward found four fpga fraction
-fragmentation fragmentpath framebuffer framework free freedreno freeze freezing frequency frigate from fromarray frontend frontier fsdp
-fsycl ftrivial fulfil full fully function functional functionality further fury fuse fusion fwd gallium garbage garbled garuda gather
-gaudi gaussian gbs gcc gcda gcipuinfo gcn gcnarchname gcsfuse gdk gdrdma gdrdrv geforce gelf gem gemini gemm gemv gen genai gencode
-general generate generating generation generator generic genericsearch genuineintel get getarchflags getimageblob getinfo getprototype
-getting gfile gfw gfx gfxhub gfxstream ggml gib gibberish gid git github given gives giving glibc glibcxx global gloo glusterfs gmm gmmlib
-gnu goes gogh going gomp gone google got governor gpg gpl gpt gptq gptqmodel gpu gpublascreate gpudevicestub gpudirect gpudoctor
-gpuindexflat gpuislost gpuopencl gpuoptions gpustat gputil grad gradient gradscaler grain granite granted graph graphbolt graphcore
-graphics gre greater green grep grew greyed grid groundingdino group growing grows growth gru grub gsp gsplat gsprminit gtt gtx guc
-guessed guessing guest guise guix habana had hal half halo halts hand handle handler hang happened happens hardened hardware has hash
-hashcat hasvk haswell have having hawk hbm hca hcc hda header headless heads healthy heap heartbeat heat held helper helps here hibernat
-hidden hide high highest highvram hint hip hipblas hipblaslt hipcc hipcub hipdriver hiperror hipfft hipinfo hipmemcpy hiprtc hipsdk hit
-hlo hold home homebrew honeykrisp hook hopper host hostbuffer hostengine hostname hot hotfix hottest hours how however hpg hpp hpu hsa
-html http hub hugepage huggingface hung hwdata hyper hypervisor ibv icd icdl ice identifier identifying idle ids idx iecore ienetwork ifwt
-iga igc igd igdfcl igdgmm igdlh igdrcl ignore ignoring igpu iigd ijit iled illegal image imagenet imbalance imex img immediate immich
-impacting impi impimporter impl implemented implementer implicit import importerror inaccurate inactive include incompatible inconsistent
-incorrect increase increasing incus indefinite independent index indexerror indicate indices inductor inductorerror inet inf inference
-infiniband infinite info information inforom ini init initial initialize initializer initializing initramfs initstate injection inl
-inpaint input insert inside insightface insmod inspect install installable installation instance instead instinct instruction insufficient
-int integer integrated integrity intel intelocl interactivity interface intermediate internal internalerror interop interpreter
-interrupted into invalid invalidmodule inventory invoke invokeai invoking ioctl ioinfooptions iommu iomp ion ipex ipexlinear ipexrun ipu
-ipuconfig ipucontext ipuof ipuscope irdma iris irtual isa isabled island isn isp issue item iterable iteration itex its itself ivpu ized
-jasper jax jaxlib jeffser jemalloc jetpack jetson jinja jit jnp job join joules journalctl json jupyter just kaby kagglehub kali keep
-kepler kept keras kern kernel kernelimpl kernelversion key keyerror keyword kfd kgspbootgsprm khr khronos kill kind kit kmagic kmd kmg
-kmgt kmod kmp kmpc knn know known koboldcpp kompute kplan krackan ksampler kube kubeadm kubectl kubelet kubepods kubernetes kunlun kvcache
-kvm lab lacks lake lang language lapack laptop large larger largest last later latest launch lavapipe layer layout lazily lazy ldcache
-ldconfig ldd lead leaf leak leap learner least leaves left leftovers legacy legalize lends length less level lhr lib libacl libamd
-libamdhip libamdocl libascend libascendcl libc libcaffe libccl libcl libclang libclblast libclc libcu libcublas libcuda libcudart libcudf
-libcudnn libcudss libcufft libcuml libcupti libcurand libcusolver libcusparse libcusparselt libcutensor libdevice libdgl libdirectml
-libdirs libdlprim libdnnl libdxcore libegl libelf libffi libgbe libge libggml libgl libglx libgomp libgraphbolt libhccl libhip libhipfft
-libhiprtc libhsa libhsakmt libigc libigdgmm libigdrcl libintel libintlc libiomp libllama libmali libmesaopencl libmetal libmiopen libmkl
-libmpi libmpicxx libnccl libnuma libnvcuvid libnvd libnvidia libnvinfer libnvjitlink libnvoptix libnvrtc libnvvm libomp liboneccl
-libopencl libopenvino libpi libpocl libpod libpopart libpoplar libpoplin libpopops libpoputil libprotobuf libpt libpti libraries library
-librccl librmm librocblas librocdxg librocfft librocm librocrand libroctracer libstdc libsycl libtbb libtcmalloc libtensorflow libtorch
-libtorchaudio libtorchcodec libtpu libtriton libur libuv libvulkan libxrt libze licence license lies lightning like limit line link linux
-linuxbrew linuxmint list listening little live llama llamaindex lld llm llmpipeline llvm llvmpipe lmem lmstudio lnk lnksta load
-loadlibrary loadstate local localappdata localdata localhost locate locating location lock lockable lockdown log logging logical login
-logits logname long longest look lookup loop lopencl loss lost lovelace low lowest lowvram lpg lsmod lspci lstdc lstm lsycl lts lucienne
-lunar lustre lvp lxc lxcfs lxd lze mac macbook machdep machine macos macosx made magic magma main maintenance major make maker malformed
-mali malloc mamba managed management manager mandlists manifest manjaro manually many manylinux map mapped mapping mark market marlin mask
-master mat match math matmul matrix matter max maxbuffersize maximum maxwell may mcdm mcount mean meant measured measurement measures
-median mei mem memavailable member meminfo memlock memory memoryerror memorytypes memsize memtotal mendocino mes mesa mesaopencl message
-meta metadata metal metax meteor method metrics mgag mharden mhlo mhz mib micro microk microseconds microsoft mid mig migenabled might
-migraphx milliseconds min miniconda miniforge minikube minimum minor minute miopen miopenstatus misaligned misc misconfigured mismatch
-missing mit mix mkinitcpio mkl mklroot mlir mlmodel mlp mlx mma mmap mmcv mmdet mmengine mmhub mmio mnnvl mnt mobile mode model modeset
-modified modify modinfo modpost modprobe module mokutil moltenvk monitor monotonic more most mount mountinfo move movidius mpi mpl mps
-mpscore mpsfloattype mpsgraph mpskernel mpsmatrix mpsndarray mrecord msvc mtl much multi multiarray multicast multiple multithreaded musa
-musl musllinux must mxfp nable naive name namespace naming nan nano narrow native natten navi nccl ncclallreduce ncclp ncnn ncs nction
-ndarray ndle near necessary need neither neo neon nerdctl net network neural neuron never new newest next nfs ngen ngl ngraph nightly
-ninja nixos nncf nnk nnvv nobara node nodevfiles noheader noise noisy nomodeset non none nonetype nonsense nonzero noprofile nor norm
-normal normalised normalvram not note notebook notfound notfounderror nothing notifyevent notsupported nounits nouveau nova novram now
-nowhere nps npu nsreached nstatus nuget null nullptr num numa numactl numba number numpy nvcc nvcgo nvcr nvcuda nvdiffrast nvdm nvenc
-nvgpuctrperm nvidia nvidiactl nvidiafb nvitop nvjitlink nvk nvl nvlddmkm nvlink nvlsm nvlt nvmapmemalloc nvmii nvml nvmlerror nvopencl
-nvrm nvrmmeminit nvrtc nvshmem nvsmi nvswitch nvtoolsext nvtop nvvm nvwgf object obtained occupied occupies occurred oci ocl ocloc oculink
-odd off offered offers official offload ofi often old oldest oled ollama omp once one oneapi oneccl onednn onemkl ongthread online only
-onnx onnxruntime oom oomkilled ooter open opencl openclon opencv opengl openmp opensuse openvino operand operating operation operator
-opkernel opnamespace opposite ops opset opt optimization optimizer optimum optimus option opx orca orch order ordinal org origin
-originates orin ort ortmodule oserror osrelease ostree osx other otherwise ound our out outdated outofmemory output outside over overflow
-overhead overheating overheats overlapped overlay overlayfs override overriding overwrite overwritten own ownership pace pack package
-packaging pacman paddle page pager paging pairs panfrost panic panicked panther panvk parallel parameter params paravirtual parity parse
-parsing part partially participants partition partner pascal pasid pass passthrough past patched path pathfinder pattern paused payload
-pci pciback pcie pcode pdm peak peer peermem peft pending pentium pep per percent perf perform performance period perl permission
-permitted persistence pfncreate phase phoenix physical picasso pick pickle picture pid pidfd piece pin pinned pip pipe pipeline pipelining
-pipenv pjrt pkcs pkg pkgutil place placeholder placement plaidml plan platform please plicit plug plugdev pluggable plugin plus pmap pmu
-pnpclass pnpdeviceid pnpentity pocl pod podman poetry point pointnet poison polaris policy ponte pool poor pop popart popc popdist popef
-popen poplar poprun popsdk poptorch popxl port portable posix possible possibly post power powersave powershell powervr ppc pre
-preallocates prebuilt precise precision precondition prediction prefix preload prepack prepare preparing present pretends pretty previous
-prime primitive prints prior private privateuse privateuseone privilege pro probability probe problem proc procedure process processor
-prochot produced produces product productname profile profiler profiling prog program progress prohibited project prompt properly
-properties property proprietary props protection protobuf protocol proton provide provider providing proxmox psp pstate psu pth pthread
-pti ptss ptx ptxas pubkey public published pull pure purpose put pve pwd pybind pybuilt pycharm pyd pyenv pyg pyhave pynvml pyopencl
-pyopenvino pypi pypoetry pyproject pypy python pythonhome pythonpath pytorch pyvenv pywrap pyxis qattn qbits qcm qcom qemu qnn quad quadro
-qualcomm quantization quantize quarantin query queryformat questions queue queuec quot quota radeon radeonsi radv ram ran random range
-rank raphael raptor raspberry raspbian raspi rasterization rather ratio ratl raven raw ray rbln rccl rcs rdering rdevice rdma rdna
-reachable reached reaches read readable readme readonly ready real reason rebar reboot rebuilds rebuilt receiv recent recipe recogni
-recognition recognized recommended recommends recompile reconnecting record recover recoverable recovery recurrent recv redist reduce
-reduction reference refresh refus reg regex region register registration registry regression reinstall reject related release relevant
-relied reload rem remain remap remapped remapper remapping rembrandt remedy remnode remote remov remove render rendezvous renoir repeated
-repeating replace replicas replicated replication repo report repository reproduce reproducible request require requirement reservations
-reserve reset resetrequired resetting resident resizable resize resolution resolve resolver resource respect respond response rest restart
-restore restricted result resum resume resv ret retarget retired retirement retracing retrieve retry return reverse revision rhel ridge
-right ring rip riscv riser risky rke rma rminitadapter rnn roc rocblas rocblaslt roce rock rockchip rocket rocky rocm rocminfo rocprim
-rocr rocwmma rom roofline room roop root rootless ror rosetta route routine row rpc rpi rpm rror rsqrt rsqrtf rss rtcore rtsafe rtx ruamel
-rubbish rule run runc runner running runtime runtimeclass runtimeerror rusticl rusticlopencl ryzen safetensors sage sageattention sageattn
-said salloc same sandbox sandboxutils satisfies satisfy saves say sbatch sbin scalar scale scaling scan scanned scatter sched scheduler
-schedutil scope scores scratch screen script sdk sdma sdnext sdpa sdxl sea search secded second secret secure secureboot security see seek
-seems seen segfault segment segmentation select selective selector self selinux semaphore send sentence seq sequence serialization
-serialize series serve server service sess session set setting setup setupbackend setuptools setvars several severity sff sgemm sgl sglang
-sgx shaderfloat shadowed shadows shall shape shards share sharp shell shims shm short should show showallinfo shown shut shutting side
-sigabrt sigbus sigill sigkill signal signature signed sigsegv silently silicon silverblue simd simple simpledrm since single singularity
-sinpi sinpif site sits size skip skipped skipping skylake slangpy sleep sles slice slicing slot slow slowdown slowest sls slurm small smb
-smbfs smi sms smu snapdragon snd sock socket soft softmax softpipe software solution solve solving some something soname sos source
-southern space spark sparse sparsemps spawn spc spconv spdisplays spec specific specification specified specifier specify speed speedup
-sphinxcontrib spir spirv spline split spoke sppci spread spyder spyre sqlite sram src srcmmalayout srun sse sshfs ssm stable stablehlo
-stack stage stale stall stamped stand standard start startup stat state static statistics status stays std stdc steam step stick still stl
-stop stopped stopping storage storagebuffer stored str strategy stream strict stride strix stub stuck studio sub subgroup subgroupsize
-sublibrary subprocess subsequent subset subsystem succeeded success successful such sudden sudo suitable suite suits summary sums super
-supergfxctl supplied support sure survey survivability suse suspend sva sve swap swapfree swapped swaptotal swiftshader swiotlb switched
-switches sxid sxm sycl symbol symbolic sympy sync syncbn sys sysctl sysdeps sysmem system systemctl systemroot table tag tagged taichi
-taint take taken tar target task tbb tbbroot tcc tcmalloc tcmlib tcpstore tdr tedondevice tegra temp temperature template temporarily
-temporary ten tensile tensor tensorflow tensorrt terminal terminated termination tesla test text tfdml tfds tflop tgp than that thc
-thcatomics thcgeneral thcnumerics thcstate the their them then there thermal these they things third this thnn thor those though thread
-three threshold throttle throttling through throughput throw thunderbolt tiger tile time timedout timeout tinycudann titan title tivity
-tls tmp today together token tokenizer told toml tonga too took tool toolbox toolbx toolchain toolkit toolset top topo topology torch
-torchao torchaudio torchcodec torchinductor torchrun torchsparse torchvision torvalds total tpu trace tracemodel train traits transfer
-transformer translated translation transport trap tree triang tried triggered triggers triton tritonmissing trojan trt trtexec true
-truncated trusted try ttm tumbleweed tuples turing turnip turns tuxedo twice two txt type typing ubuntu udev uhd uid uint uintptr ulimit
-ultra ultralytics umad umd umf unable unallocated uname unasked unauthorized unavailable unbalanced unbox uncommitted uncorrect
-uncorrectable undeclared undefined under underflow unexpected unhandled unhealthy unicode unified unimplemented uninitialized uninstall
-unique unit universal unknown unknownerror unleashed unless unlicensed unlikely unlimited unload unmarshal unmet unpack unparsable unreach
-unreachable unrecognised unrecognized unrecoverable unrelated unresolvable unresponsive unsatisfiable unsatisfied unscale unseen unset
-unsigned unsloth unspecified unsuccessful unsupported unsure until untolerated unusable unused unwrap update updating upgrad upgrade upper
-upsample upscayl upstream urces uri url usable usage use useipumodel user userprofile userspace using usr usual utc utf util utilisation
-utiliz utilization uuid uvm vae vaedecode val valid validate validation validator value valueerror van var variable variant vbios vcl vcpu
-vcvarsall vecchio vector vega ven vendor vendorid venus venv ver verb verbose verification verified verify version very vescales vfio
-vglusers vgpu via video videodrivers view vii violation vipu virt virtio virtiofs virtual virtualbox virtualenv virtualises vis visible
-vision visual vitisai vkqueuesubmit vladmandic vllm vlmpipeline vmid vmrss vmware vnni void volatile volta vpu vpux vram vscode vsec
-vulkan vulkaninfo wait want warn was wasn watchdog watermark watts way wddm weak webgpu webui wedged weight well went were wgpu what
-whatever wheel when where whether which while whiskey whisper whisperx whl who whole whose why width wildcat will win window windowsapps
-windowsml windowspath winerror with within without won words work workerproc workload workspace workstation world would wpr wrapper
-writable write writing wrong wsl wslenv wslinterop www xanmod xavier xccl xdg xdna xen xeon xff xformers xfrm xgboost xgemm xgemmbatched
-xid xilinx xla xml xnack xnnpack xorg xpu xpum xrt xserver xtx yaml yay year yed yes yet yml yolo yolov you your yourself zeinit zel zen
-zero zes zesdevice zesinit zet zink zip zlibwapi zluda znk znver zombie zone zope zorin ztin zypper
+aarch acc acceleration accelerator acpi activated activations ada adamw adapterram admits aer aff affinity agree ailed akmod alchemist
+alder allocating allocator allreduce almalinux alpine alteracl amber amdgcn amdhsa amdrocm amdvlk amp ampere amx amzn anaconda aname
+announced anv anyitem apex apiversion apollo apos app appdata apptainer apt apu arc archlinux arm armv asahi ascend aside asimd aspect
+assistant aten ats attn audio aur authenticamd autoawq autocast autoconf autogptq autoreport autotune avx aws azure backports bactivate
+bamd bandwidth barcelo basekit battlemage bazzite bconda bcs bda bdrm beegfs beignet benchmark berror beside bfloat bgid bgpu billions
+binaries bios biris bitaccess bjetson black blackwell blas blob bmodule bnomodeset bnot board bochs boom boost boot bpip bprocessor brake
+branch bring broadcast broadcom broadwell brought broxton bsize buildkit bvirtualenv bwd bxpu cachyos caffe cann capable cargo carriage
+carries ccs cdna celeron celsius centos centre ceph cezanne cff cfs checkout cherryview chip cifs clang clblast clcreate clenqueue
+clfinish clhpp clover clvk cmake cmath codename coffee cold collective colossus comet comgr comm compil complains complexfloat compose
+computername contradiction contributor converge convolution cooperative coreml corrupt corruption credential crescent cse csrc ction ctl
+ctr ctranslate cubin cublaslt cuctxcreate cudamalloc cudart cudatoolkit cufft cufile cuh cui cuinit cupti curand cusolver cusparse
+cusparselt cxxabi daemonset dali darktable dat datacenter dataloader dataparallel dba dcgm dch ddp deadline debian debugfs deck declaring
+demand dense deserialize despite detectron deterministic devel development deviceid devicename devicequery devicetype devuan dff dggml dgx
+diffusion dimension disabling disagrees distrobox divisible dlprimitives dma dnf dnn downgraded dozen dpctl dracut dram driverdate
+driverid driverinfo drivername driverversion drvfs dtype dxgi dxgkio dylib dynamo dzn ecc echo editable edition efi efivars egg elementary
+elf elfutils elkhart endeavouros enoent ensurepip entity epp epyc exllama expandable expkeysig fabric fallen fbgemm fdf fedora
+fedoraproject fell fence fermi ffe fff ffff ffi fiji fitted fitting flash flavour flex fma fooocus forbids foreach forge fpga framebuffer
+freedreno frontier fury fuse fwd gallium garuda gaudi gbs gcc gcn gcsfuse gdrdrv geforce gemini genai genuineintel gfw gfxstream gib
+gibberish glusterfs gmm gmmlib gogh gomp google gpt gptq gptqmodel gpuopencl gpustat gradient granite gre grid gru grub gsp gsplat
+gsprminit gtx guc guest guise guix habana half halo hardened hardware hasvk haswell hawk hbm headless heap heartbeat heat hibernat hide
+highvram hipblas hipblaslt hipcc hiprtc hlo honeykrisp hopper hotfix hottest hpg hpp hpu hub hwdata hypervisor ibv icdl ice idle ifwt
+igdlh igdrcl igpu image impl inactive increasing inductor infiniband ini initramfs inl insmod installation instinct intelocl ioctl iomp
+ipuconfig iris irtual isa island isp ivpu jasper jaxlib jetpack jetson jit joules kaby kali kepler kern keyerror kgspbootgsprm khr kit kmd
+kmg kmgt kmod koboldcpp kompute krackan kubelet kubepods kunlun lab lake lapack laptop launch lavapipe leap lends lhr libamd libcl
+libclblast libcupti libdevice libdirs libegl libelf libglx libhsakmt libigc libigdgmm libintel libllama libnvinfer libnvoptix libnvvm
+libroctracer libtcmalloc libtpu licence lightning linuxmint llmpipeline llvm llvmpipe lmem lnk loadlibrary localappdata lockable logname
+lovelace lowvram lpg lstm lts lucienne lunar lustre lvp lxcfs maker mali manifest manjaro manylinux matmul maxbuffersize maxwell mcdm mei
+memorytypes mendocino metal metax meteor mgag mhz mib micro microseconds mig miniconda miniforge minutes mit mkinitcpio mlx mmcv mobile
+moltenvk mount mpl msvc mtl multiarray musa musl musllinux nable nano natten navi ncclallreduce ndarray neo neon neural neuron newest nfs
+ninja nixos nncf nnvv nobara nodevfiles noisy nonetype nonsense norm normalised normalvram notfound nova novram nowhere nstatus nvcr
+nvcuda nvdm nvidiactl nvidiafb nvjitlink nvk nvl nvlink nvlsm nvlt nvmii nvmlerror nvrtc nvshmem nvsmi nvswitch nvtoolsext nvtop nvvm
+occupied oci oculink offload oled oneccl online onnx oom ooter openclon opencv openmp opensuse opkernel opnamespace ops optimizer optimum
+orca orch orin outofmemory overlay overlayfs pace panfrost panther panvk parallel paravirtual parity partner pascal passthrough pathfinder
+pciback peak pentium pep perf persistence phoenix picasso pin pinned pkcs plan plug plugin pnpdeviceid pod podman poetry polaris ponte
+powersave powervr ppc prepack privateuse privateuseone procedure prochot productname profiling project proprietary protobuf proxmox pstate
+psu pthread pti ptx ptxas pubkey pve pybind pybuilt pyd pyenv pyhave pynvml pyopencl pypi pypoetry pypy pywrap qattn qcom quadro qualcomm
+quantization quot radeonsi radv ram raphael raptor raspbian raspi ratl raven ray rbln rcs rdevice rdma rdna readme reboot rebuilds rebuilt
+recogni recompile recovered recovery reduction refus reg registration reinstall remap remapped remapping rembrandt remedy remov renoir
+replicas repository reserve resolver retarget retired retirement rhel ridge ring riscv risky rminitadapter rnn roce rock rockchip rocket
+rocky rom roofline rootless rosetta route rpc rpi rror rtx ruamel runtimeclass runtimeerror ryzen sage sageattention sageattn salloc
+satisfies sbatch sbin scatter sched schedutil screen sdnext sdxl sea secded secret secure secureboot sff sgl sglang shaderfloat shims shm
+sigabrt sigill sigkill sigsegv sits skylake slangpy sles slowdown slowest smb smbfs softpipe solve southern spark spconv speedup
+sphinxcontrib spirv spoke spyre sram srun sse sshfs stdc steam storagebuffer strategy strix stuck studio subgroup subgroupsize sudden sudo
+survey suse sve swap swiftshader sxm tag tagged taichi tcc tcmlib temperature template tensor tesla tflop thermal thor throttle throughput
+tiger tile timedout titan today tokenizer tonga toolbox torchrun torvalds tpu train traits transformers tritonmissing tumbleweed turing
+turnip tuxedo ubuntu uhd ulimit ultra umd unallocated unasked uncorrect uncorrectable undeclared unhealthy uninstall unlicensed unmet
+unparsable unreach unrecoverable unrelated unresolvable unresponsive unsloth unsuccessful unsure upgrade upstream utc utilisation
+utilization vae valueerror vbios vecchio vector vega ven vendorid venus verb verification vgpu videodrivers vii virtiofs virtualenv
+virtualises vision visual vmid vmrss volatile volta vsec watermark watts wddm webui wedged wgpu whiskey whisper whisperx whl wildcat
+windowsapps workload workspace workstation xanmod xavier xen xeon xnnpack xorg xserver xtx yay zeinit zen zesinit zink zluda znver zope
+zorin zypper
 """.split()
 )
 
 
 # The program that a child runs to import one framework (target/payloads); the script holds its text.
 
-INSPECT = r'''"""Runs in the target interpreter: imports one framework and says what it is, what it loaded and which devices it sees.
-
-Standard library only, Python 3.6 and newer, nothing of gpudoctor. Usage: python inspect_framework.py NAME
-Each stage is one line on the real standard output, so that a crash in the middle still says how far it came.
-What the framework itself prints goes to standard error. GPUDOCTOR_NO_DEVICE=1: no device is asked for.
-"""
-import json
+INSPECT = r'''import json
 import os
 import sys
-
 MARK = "@gpudoctor "
 ARGUMENT = sys.argv[1] if len(sys.argv) > 1 else "torch"
 NO_DEVICE = os.environ.get("GPUDOCTOR_NO_DEVICE") == "1"
 SAID = os.dup(1)
 os.dup2(2, 1)
-# The folder of this file is no part of the examined environment.
 if sys.path and os.path.realpath(sys.path[0] or ".") == os.path.dirname(os.path.realpath(__file__)):
 	del sys.path[0]
 sys.argv = ["gpudoctor"]
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
-
 WATCHED = (
 	"libcuda", "libcudart", "libcudnn", "libcublas", "libcufft", "libnccl", "libnvidia-ml", "libnvrtc", "libnvJitLink",
 	"libsycl", "libze_loader", "libze_intel_gpu", "libur_loader", "libpi_", "libOpenCL", "libigdrcl", "libamdhip64", "libhsa-runtime64",
 	"librocblas", "libMIOpen", "libstdc++", "libtorch_", "libtorch.", "libmkl_", "libiomp5", "libgomp", "libomp", "libtbb", "libccl",
 	"libdirectml", "libd3d12", "libdxcore", "libpoplar", "libpopart", "libopenvino", "libonnxruntime", "libtensorflow", "libdnnl",
 )
-
 def say(**what):
 	data = (MARK + json.dumps(what, default=str) + "\n").encode("utf-8", "backslashreplace")
 	while data:
 		data = data[os.write(SAID, data):]
-
 def origin(path):
 	prefix = os.path.realpath(sys.prefix)
 	if "/stubs/" in path:
@@ -521,7 +384,6 @@ def origin(path):
 		return "wheel"
 	if os.path.isdir(os.path.join(prefix, "conda-meta")) and path.startswith(prefix + "/"):
 		return "conda"
-	# sycl, umf and mkl wheels put their libraries straight into the environment's lib folder
 	if os.path.exists(os.path.join(prefix, "pyvenv.cfg")) and path.startswith(prefix + "/lib/"):
 		return "wheel"
 	if "/oneapi/" in path:
@@ -529,7 +391,6 @@ def origin(path):
 	if path.startswith(("/usr/local/cuda", "/opt/rocm", "/opt/cuda", "/opt/poplar", "/opt/nvidia", "/opt/intel/openvino")) or "/poplar" in path:
 		return "toolkit"
 	return "system"
-
 def libraries():
 	found = {}
 	try:
@@ -544,24 +405,19 @@ def libraries():
 	except OSError:
 		return []
 	return list(found.values())
-
 def chain(error):
-	"""The message with the causes behind it, shortest first."""
 	parts, seen = [], set()
 	while error is not None and id(error) not in seen and len(parts) < 4:
 		seen.add(id(error))
 		parts.append("%s: %s" % (type(error).__name__, str(error).strip()[:1500]))
 		error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
 	return "\n".join(parts)
-
 def guarded(found, function, *arguments):
-	"""One question may fail without the others."""
 	try:
 		return function(*arguments)
 	except Exception as error:
 		found.append("%s: %s" % (type(error).__name__, str(error).strip()[:600]))
 		return None
-
 def torch_build(torch):
 	version = torch.version
 	for name, label in (("hip", "rocm"), ("cuda", "cuda"), ("xpu", "xpu")):
@@ -573,7 +429,6 @@ def torch_build(torch):
 	if sys.platform == "darwin" and getattr(torch.backends, "mps", None) is not None and torch.backends.mps.is_built():
 		return "mps"
 	return "cpu"
-
 def torch_config(torch):
 	return {
 		"cuda": getattr(torch.version, "cuda", None), "hip": getattr(torch.version, "hip", None),
@@ -583,7 +438,6 @@ def torch_config(torch):
 		"arch_list": (torch._C._cuda_getArchFlags() or "").split() if hasattr(torch._C, "_cuda_getArchFlags") else [],
 		"numpy": "ok" if getattr(torch._C, "_numpy_initialized", True) else "no",
 	}
-
 def torch_devices(torch, notes):
 	found = []
 	if (torch.version.cuda or torch.version.hip) and guarded(notes, torch.cuda.is_available):
@@ -605,11 +459,9 @@ def torch_devices(torch, notes):
 	if sys.platform == "darwin" and mps is not None and guarded(notes, mps.is_available):
 		found.append({"id": "mps", "name": "Apple GPU", "memory_bytes": None, "capabilities": {"fp64": False}})
 	return found
-
 def directml_devices(module):
 	return [{"id": "dml:%d" % i, "name": module.device_name(i).rstrip("\0 "), "memory_bytes": None, "capabilities": {}}
 			for i in range(module.device_count())]
-
 def tensorflow_devices(tf):
 	found, counts = [], {}
 	for device in tf.config.list_physical_devices():
@@ -620,11 +472,9 @@ def tensorflow_devices(tf):
 			found.append({"id": "tf:%s:%d" % (kind, number), "name": str(details.get("device_name") or device.name), "memory_bytes": None,
 						  "capabilities": {"compute_capability": details.get("compute_capability")}})
 	return found
-
 def onnxruntime_devices(ort):
 	return [{"id": "ort:%s" % name, "name": name, "memory_bytes": None, "capabilities": {}}
 			for name in ort.get_available_providers() if name not in ("CPUExecutionProvider", "AzureExecutionProvider")]
-
 def openvino_devices(ov):
 	core, found = ov.Core(), []
 	for name in core.available_devices:
@@ -633,11 +483,8 @@ def openvino_devices(ov):
 					  "memory_bytes": guarded([], core.get_property, name, "GPU_DEVICE_TOTAL_MEM_SIZE") if name.startswith("GPU") else None,
 					  "capabilities": capabilities})
 	return found
-
 def openvino_graph(ov, device):
-	"""'compiled', or why a graph of one operation cannot be compiled for a device."""
 	import importlib
-
 	try:
 		try:
 			operations = importlib.import_module("openvino.opset8")
@@ -649,19 +496,15 @@ def openvino_graph(ov, device):
 	except Exception as error:
 		return chain(error)
 	return "compiled"
-
 def jax_devices(jax):
 	return [{"id": "jax:%s:%d" % (d.platform, d.id), "name": str(d.device_kind), "memory_bytes": None, "capabilities": {}}
 			for d in jax.devices() if d.platform != "cpu"]
-
 def poptorch_devices(poptorch):
 	return [{"id": "ipu:%d" % i, "name": "IPU", "memory_bytes": None, "capabilities": {}}
 			for i in range(1 if poptorch.ipuHardwareIsAvailable() else 0)]
-
 def inspect(name):
 	import importlib
 	import warnings
-
 	notes = []
 	with warnings.catch_warnings(record=True) as caught:
 		warnings.simplefilter("always")
@@ -704,16 +547,13 @@ def inspect(name):
 		notes += [str(warning.message)[:600] for warning in caught]
 	say(stage="done", libraries=libraries(), notes=notes[:20], machine=os.uname().machine if hasattr(os, "uname") else "",
 		bits=64 if sys.maxsize > 2 ** 32 else 32, python=".".join(map(str, sys.version_info[:3])))
-
 try:
 	inspect(ARGUMENT)
-except BaseException as error:  # noqa: B036  (SystemExit too: some frameworks leave when versions do not fit)
+except BaseException as error:
 	say(stage="failed", error={"kind": "exception", "name": type(error).__name__, "message": chain(error)[:6000]}, libraries=libraries())
 sys.stdout.flush()
 sys.stderr.flush()
-# Tearing a framework down costs time and may crash: everything is said.
-os._exit(0)
-'''
+os._exit(0)'''
 
 
 # What of an answer is kept: the part that probes read. Pure functions of text.
@@ -721,13 +561,13 @@ os._exit(0)
 LOG_LINES = 40
 _TROUBLE = re.compile(r"error|fail|fault|timed? ?out|reset|hang|xid|reject|refus|denied|unsupported|not supported|taint|oom|killed", re.I)
 _MODULES = re.compile(
-	r"^(nvidia|nouveau|nova|amd|radeon|i915|xe$|drm|ttm|gpu|ipu|vfio|mei|dxg|intel_vsec|virtio|bochs|ast$|mgag|nv_peer|gdrdrv|habana|snd_hda_intel|Module)"
+	r"^(nvidia|nouveau|nova|amd|radeon|i915|xe$|intel_vpu|accel|drm|ttm|gpu|ipu|vfio|mei|dxg|intel_vsec|virtio|bochs|ast$|mgag|nv_peer|gdrdrv|habana|snd_hda_intel|Module)"
 )
 PACKAGES = re.compile(
 	r"^(nvidia|libnvidia-(compute|ml|cfg)|(akmod|kmod|xorg-x11-drv)-nvidia|linux-(image|headers|firmware|modules-nvidia|objects-nvidia|generic)|dkms$"
 	r"|cuda(-drivers|-toolkit|-runtime|-nvcc)?(-[\d-]+)?$|libcuda|(lib)?(cudnn|cublas|nccl)|intel-(opencl|level|igc|compute|gmm|i915|platform|oneapi"
 	r"|basekit|npu|driver|graphics)|libze|level-zero|oneapi-level|libigc|libigdgmm|ocl-icd|(lib)?opencl|libOpenCL|(lib)?pocl|clinfo|mesa-(vulkan|opencl)"
-	r"|(lib)?vulkan|amdgpu|amdvlk|(amd)?rocm|hip|(lib)?hsa|rocblas|miopen|comgr|beignet|clvk|firmware-|poplar)"
+	r"|(lib)?vulkan|amdgpu|amdvlk|(amd)?rocm|hip|(lib)?hsa|rocblas|miopen|comgr|beignet|clvk|firmware-|poplar|(lib)?xrt)"
 )
 _NVIDIA = re.compile(
 	r"driver_version|cuda_(umd_)?version|product_(name|architecture)|pci_(bus|device)_id|(current|pending)_mig|mig_device|compute_mode|persistence_mode"
@@ -747,16 +587,18 @@ _LINES = {
 	"rocminfo": r"ROCk module|HSA Agents|^\*+|Agent \d|^\s*(Name|Marketing Name|Device Type|Compute Unit|Memory Properties):|error|[Uu]nable|fail|HSA_STATUS",
 	"nvidia": r"NVSMI|NVIDIA-SMI|Version|^GPU 0|failed|couldn't|Product Name|Bus Id|MIG Mode|^\s+(Current|Pending|Uncorrect|Default Power Limit)|: Active",
 	"cpuinfo": r"^(model name|flags|Features|CPU implementer)\s*:",
-	"modules": _MODULES.pattern,
+	"modules": _MODULES.pattern, "comfy": r"^(torch|pytorch|xformers|onnxruntime|comfyui|numpy-|triton|nvidia_|intel_extension|pip-)",
 	"mountinfo": r"^(\S+ ){4}(/|/etc/hostname|/dev/shm) .*(docker|overlay|libpod|containers|lxc|kube|shm)",
 	"mounts": r"^\S+ (/|/dev/shm) |^\S+ \S+ (nfs4?|cifs|smb3|fuse.sshfs|ceph|glusterfs|drvfs|9p|virtiofs|lustre|beegfs) ",
 }
-
+_KEYS = {
+	"xpu": r"device_(list|id|name)|error|pci_(bdf_address|device_id)|drm_device|(driver|gfx_firmware)_version|memory_physical_size_byte|max_mem_alloc_size_byte",
+	"adapter": r"Name|Caption|AdapterCompatibility|DriverVersion|AdapterRAM|PNPDeviceID|ConfigManagerErrorCode|Status|DriverDate",
+}
 def kept(keep, text):
-	"""The part of a text that `keep` of the table names."""
 	name, _, rest = keep.partition(" ")
 	if name == "json" or (name == "clinfo" and text.lstrip()[:1] == "{"):
-		return _json(text, rest or _CL)
+		return _json(text, _KEYS.get(rest, rest) or _CL)
 	if name == "words":
 		return " ".join(word for word in text.split() if re.search(rest, word))
 	if name == "nvidia" and "<nvidia_smi_log" in text:
@@ -767,56 +609,41 @@ def kept(keep, text):
 	if keep in ("cpuinfo", "modules", "clinfo"):
 		lines = list(dict.fromkeys(_words(line) if keep != "modules" else line.split()[0] for line in lines))
 	return "\n".join(lines)[:12_000]
-
 def kept_name(keep, name):
-	"""Whether a name in the listing of a folder is kept."""
 	if keep == "libraries":
 		return ".so" in name and (LIBRARIES.match(name) is not None or name.startswith("libggml"))
 	return re.search(_LINES.get(keep, keep), name) is not None
-
 def _words(line):
-	"""A line of flags or extensions with those alone that matter."""
 	found = re.match(r"(?i)(.*(?:flags|features|extensions)\s*:?\s+)(.*)", line)
 	return found[1] + " ".join(re.findall(r"(?<!\S)(?:avx|sse4|amx|fma|f16c|hypervisor|asimd|sve|lm\b)\S*|\S*fp(?:16|64)\S*", found[2])) if found else line
-
 def _json(text, keys):
-	"""The JSON value in a text with these keys alone; the beginning of the text where there is none."""
 	start = min((at for at in (text.find("{"), text.find("[")) if at >= 0), default=-1)
 	try:
 		return json.dumps(_pruned(json.JSONDecoder().raw_decode(text[start:])[0], re.compile(keys)), ensure_ascii=False)
 	except ValueError:
 		return text[:300]
-
 def _pruned(value, keys):
 	if isinstance(value, list):
 		return [_pruned(item, keys) for item in value[:16]]
 	if isinstance(value, dict):
 		return {key: _pruned(item, keys) for key, item in value.items() if keys.fullmatch(str(key)) and item not in (None, "", [])}
 	return _words(f"extensions {value}")[11:] if isinstance(value, str) and len(value) > 400 else value
-
 def _largest(text):
-	"""Of a PCI device's regions the largest."""
 	sizes = [0]
 	for line in text.splitlines()[:6]:
 		start, end, flags = (int(word, 16) for word in line.split()[:3])
 		sizes += [end - start] if flags & 0x200 else []
 	return f"0x0 {max(sizes):#x} 0x200" if max(sizes) else ""
-
 def _display(text):
-	"""Of the blocks of lspci those of GPUs and accelerators."""
 	long = "Slot:" in text
 	blocks = [block for block in re.split("\n\n" if long else "\n(?=[0-9a-f])", text) if re.search(r"\[(03\d\d|12\d\d|0b40)\]|\[1d95", block)]
 	lines = [[line for line in block.splitlines() if re.match(r"(Slot|Class|Device|Module):|[0-9a-f]|\s+Kernel ", line)] for block in blocks]
 	return ("\n\n" if long else "\n").join("\n".join(block) for block in lines)
-
 def _nvidia(text):
-	"""The fields of nvidia-smi that tell of faults; no processes, no serial numbers."""
 	root = ElementTree.fromstring(text)
 	_prune(root)
 	return ElementTree.tostring(root, encoding="unicode").replace("</gpu><gpu", "</gpu>\n<gpu")
-
 def _prune(element):
-	"""Whether anything is left of an element without what nobody asks for."""
 	element.tail = None
 	for child in list(element):
 		if not _prune(child):
@@ -824,29 +651,22 @@ def _prune(element):
 	words = (element.text or "").strip()
 	element.text = None if len(element) else words
 	return bool(len(element)) or element.tag in ("nvidia_smi_log", "gpu") or bool(_NVIDIA.fullmatch(element.tag) and words not in _UNUSED)
-
 def _libraries(text):
-	"""Names in the loader's cache by folder: those of GPU libraries for 64 bits."""
 	folders = {}
 	for name, kind, folder in re.findall(r"^\s*(\S+) \(([^)]*)\) => (\S+)/\S+$", text, re.M):
 		if LIBRARIES.match(name) and ("64" in kind or "AArch64" in kind):
 			folders.setdefault(folder, []).append(name)
 	return "\n".join(f"{folder}: {' '.join(names)}" for folder, names in folders.items())
-
 def _uname(text):
 	words = text.split()
 	return " ".join(["Linux", "host", *words[2:3], *words[-2:]]) if words[:1] == ["Linux"] and len(words) > 3 else text
-
 def packages_in(manager, text):
-	"""Names and versions of installed packages that matter, from a package manager's list."""
 	patterns = {
 		"dpkg": r"^Package: (\S+)\nStatus: \S+ \S+ (?:installed|half-configured|triggers-\w+)\n(?:.+\n)*?Version: (\S+)$", "apk": r"^P:(\S+)\nV:(\S+)$",
 		"dpkg-query": r"^.[iFWt]\S?\s*\t([^\t:]+)\S*\t(\S+)",
 	}
 	return {name: version for name, version in re.findall(patterns.get(manager, r"^(\S+) (\S+)"), text, re.M) if PACKAGES.match(name)}
-
 def _log(text):
-	"""The last lines that tell of troubles, and the last others, each kind of line once."""
 	seen, lines = set(), []
 	for line in reversed(text.splitlines()):
 		shape = re.sub(r"[\dA-Fa-fx]+", "0", re.sub(r"^\[[^\]]*\]", "", line))
@@ -856,7 +676,6 @@ def _log(text):
 	troubles = [line for line in lines if _TROUBLE.search(line)][: LOG_LINES * 3 // 4]
 	others = [line for line in lines if line not in troubles][: LOG_LINES - len(troubles)]
 	return "\n".join(line for line in reversed(lines) if line in troubles or line in others)
-
 _FUNCTIONS = {"largest": _largest, "display": _display, "log": _log, "libraries": _libraries, "uname": _uname}
 
 
@@ -878,21 +697,32 @@ _PIECE = re.compile(r"[^\s/\\=,:;|()\[\]{}<>\"'`&?!#%$^*~]+")
 _RUN = re.compile(r"[A-Za-z]+|\d+|[^A-Za-z\d]+")
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 SUFFIXES = ("s", "es", "ed", "d", "ing", "er", "ly")
-
+LIBRARY = """argparse asyncio/base_events ctypes/__init__ doctest email/message http/client importlib/_bootstrap inspect logging/__init__ mailbox
+multiprocessing/pool optparse os pdb pickle pydoc_data/topics random shutil socket ssl statistics subprocess tarfile threading typing unittest/case
+urllib/request zipfile""".split()
+"""Modules of Python's own library: their texts are the English that messages are written in."""
+def own_words():
+	tables = (QUESTIONS, INSPECT, LIBRARIES, KERNEL_LOG, DISTRIBUTIONS, FRAMEWORKS, VARIABLES, VARIABLE_PREFIXES, COMMANDS)
+	return set(re.findall(r"[a-z]{3,24}", str(tables).lower()))
+def library_words():
+	found = set()
+	for name in LIBRARY:
+		try:
+			with open(os.path.join(os.path.dirname(os.__file__), f"{name}.py"), encoding="utf-8", errors="replace") as file:
+				found.update(re.findall(r"\b[a-z]{3,24}\b", file.read()))
+		except OSError:
+			continue
+	return found
+WORDS = LISTED_WORDS | own_words() | library_words()
 class Cleaner:
 	"""`user` and `hosts`: what is private here although it may be a common word. `places`: folders and what is written for them."""
-
 	def __init__(self, user = "", hosts=(), places=()):
 		self._user = user if user not in ("root", "user", "") else ""
 		self._hosts = {part.lower() for host in hosts for part in (host, *host.split(".")) if len(part) > 2 and part != "localhost"}
 		self._places = sorted(((place, name) for place, name in places if len(place) > 1), key=lambda each: -len(each[0]))
-
 	def lines(self, text):
-		"""Each line cleaned; JSON as JSON."""
 		return "\n".join(self._json(line) if line[:1] in ("{", "[") else self.line(line[:6000]) for line in text.splitlines())
-
 	def line(self, line, only = ""):
-		"""`only`: of the places this one alone is written by its name."""
 		for place, name in self._places:
 			line = line if only not in ("", name) else re.sub(re.escape(place) + r"(?![\w.-])", lambda _, name=name: name, line)
 		line = _SECRET.sub(r"\1" + HIDDEN, _BEARER.sub(HIDDEN, line))
@@ -902,9 +732,7 @@ class Cleaner:
 			end = found.end()
 		whole = "".join([*kept, self._pieces(line[end:])])
 		return "".join(letter if letter.isprintable() or letter == "\t" else "?" for letter in re.sub(r"\*(?:[ ,]+\*)+", HIDDEN, whole))
-
 	def value(self, value):
-		"""The same of anything that JSON can hold; numbers of a machine stay."""
 		if isinstance(value, str):
 			return "\n".join(map(self.line, value.split("\n")))
 		if isinstance(value, (list, tuple)):
@@ -912,30 +740,22 @@ class Cleaner:
 		if isinstance(value, dict):
 			return {str(key): self.value(item) for key, item in value.items()}
 		return value if isinstance(value, (bool, int, float)) or value is None else HIDDEN
-
 	def _json(self, text):
-		"""With clean values; the keys are those that the table asks for."""
 		try:
 			return json.dumps(self.value(json.loads(text)), ensure_ascii=False)
 		except ValueError:
 			return self.line(text)
-
 	def version(self, text):
-		"""A version, which may look like the address of a machine."""
 		plain = re.fullmatch(r"[vV]?\d[\w.!:~+-]{0,50}", text)
 		return text if plain and all(len(word) < 5 or known(word) for word in re.findall("[A-Za-z]+", text)) else HIDDEN
-
 	def _pieces(self, text):
 		return _PIECE.sub(lambda found: self._piece(found[0]), text)
-
 	def _piece(self, piece):
 		bare = piece.strip("._-+")
 		if self._user and bare.lower() == self._user.lower():
 			return piece.replace(bare, "user")
 		return piece if self.allowed(bare) else piece.replace(bare, HIDDEN) if bare else piece
-
 	def allowed(self, piece):
-		"""Whether every part is a known word, a short number, or both in a form that devices and versions have."""
 		if len(piece) > 90 or not piece.isascii():
 			return False
 		if re.fullmatch(r"0x[0-9a-fA-F]{1,10}|[0-9a-f]{4}", piece):
@@ -944,7 +764,6 @@ class Cleaner:
 			if part and not self._part(part):
 				return False
 		return True
-
 	def _part(self, part):
 		low = part.lower()
 		if low in self._hosts or (self._user and low == self._user.lower()):
@@ -959,9 +778,7 @@ class Cleaner:
 		if digits > 7 or (digits > 4 and letters and not all(known(run) for run in letters)):
 			return False
 		return all(len(run) <= 2 or known(run) for run in letters)
-
 def known(word):
-	"""A word of the list, an ending of one, or several of them written as one (cudaErrorUnknown)."""
 	low = word.lower()
 	if low in WORDS or any(low.endswith(ending) and low[: -len(ending)] in WORDS for ending in SUFFIXES):
 		return True
@@ -972,7 +789,6 @@ def known(word):
 # The Python environment that runs this: its kind, and what is installed in it, from the names of its folders.
 
 def environment():
-	"""In the form of a capture's python.json."""
 	prefix = sys.prefix.replace("\\", "/")
 	installed, several, others = {}, {}, 0
 	for folder in dict.fromkeys(entry for entry in sys.path if entry and os.path.isdir(entry)):
@@ -992,13 +808,11 @@ def environment():
 		"executable": sys.executable.replace("\\", "/"), "version": ".".join(map(str, sys.version_info[:3])), "prefix": prefix,
 		"kind": _kind(prefix), "distributions": {**installed, **several}, "others": others,
 	}
-
 def _names(folder):
 	try:
 		return sorted(os.listdir(folder))
 	except OSError:
 		return []
-
 def _kind(prefix):
 	try:
 		with open(f"{prefix}/pyvenv.cfg", encoding="utf-8", errors="replace") as file:
@@ -1022,10 +836,8 @@ LIBRARY_IN_ICD = re.compile(r"/[^\s\"']+\.so[\w.]*")
 TOTAL = 20.0
 _PCI = r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]"
 _PLAIN = re.compile(r"[^\s\"\\]+")
-
 class Question:
 	"""One line of the table."""
-
 	def __init__(self, group, line, number):
 		said, _, self.keep = line.strip().partition(" :: ")
 		self.group, self.number, self.otherwise = group, number, said.startswith("else ")
@@ -1035,9 +847,7 @@ class Question:
 			seconds, _, self.where = self.where.partition(" ")
 			self.seconds = float(seconds)
 			self.commands = [tuple(COMMANDS.get(part) or shlex.split(part)) for part in self.where.split(" || ")]
-
 def questions():
-	"""The table in its order."""
 	found, group = [], ""
 	for line in QUESTIONS.strip().splitlines():
 		if line.startswith("["):
@@ -1045,56 +855,40 @@ def questions():
 		else:
 			found.append(Question(group, line, len(found) + 1))
 	return found
-
 def titles():
-	"""The title of each group."""
 	return dict(re.findall(r"^\[(\w+)\] (.*)$", QUESTIONS, re.M))
-
 class Clock:
 	"""The time for everything."""
-
 	def __init__(self, seconds = TOTAL):
 		self._end = time.monotonic() + seconds
-
 	def left(self):
 		return self._end - time.monotonic()
-
 def guarded(seconds, function):
-	"""(value, '') or (None, why there is none): what raises or hangs ends here."""
 	box = []
-
 	def work():
 		try:
 			box.append((function(), ""))
 		except BaseException as error:
 			box.append((None, f"{type(error).__name__}: {error}"))
-
 	worker = threading.Thread(target=work, daemon=True)
 	worker.start()
 	worker.join(max(0.05, seconds))
 	return box[0] if box else (None, f"no answer after {seconds:.0f} s")
-
 class Found:
 	"""What a question brought. `entries`: (group, form, place, content) as layout.py writes them, clean already."""
-
 	def __init__(self):
 		self.entries, self.told, self.missing, self.unasked = [], [], [], []
-
 	def add(self, other):
 		for name, value in vars(self).items():
 			value.extend(getattr(other, name))
-
 class Asker:
 	"""Puts the questions to one door. `clean` takes out what is private."""
-
 	def __init__(self, door, clock, clean):
 		self.door, self.clock, self.clean = door, clock, clean
 		self.found = Found()
 		self.troubles = []
 		self._sets = {}
-
 	def ask(self):
-		"""Asks all questions for this platform; of those without an answer the number is kept, or the place of which nothing is known."""
 		answered = False
 		for question in questions():
 			if (question.group in SYSTEMS and not self.is_system(question.group)) or (question.otherwise and answered):
@@ -1108,13 +902,10 @@ class Asker:
 				answered = bool(found.entries) or (answered and question.otherwise)
 				self.found.add(found)
 		return self
-
 	def is_system(self, name):
-		"""Whether the questions of a group are for this operating system."""
 		if name == "wsl":
 			return self.door.platform == "wsl2" or "microsoft" in self.door.read("/proc/sys/kernel/osrelease").text.lower()
 		return bool(self.door.platform == name)
-
 	def _one(self, question):
 		found = Found()
 		if question.verb == "run":
@@ -1127,11 +918,8 @@ class Asker:
 			found.entries += [(question.group, *entry) for entry in entries or ()]
 		found.unasked += unknown if found.told else [question.number] if unknown else []
 		return found
-
 	# what the table's places stand for
-
 	def paths(self, where):
-		"""(literal paths, places of which the door cannot tell what is there)."""
 		found, unknown = {}, []
 		for one in braces(self._filled(where)):
 			here = [""]
@@ -1149,52 +937,41 @@ class Asker:
 				here = deeper
 			found.update(dict.fromkeys(map(_plain_path, here)))
 		return list(found), unknown
-
 	def _known(self, path):
 		return bool(self.door.exists(path) or self.door.knows(path))
-
 	def _filled(self, where):
 		for name in re.findall(r"\{(gpu|home|prefix|site|path|lib|release|comfy)\}", where):
 			if name not in self._sets:
 				self._sets[name] = getattr(self, f"_set_{name}")() or ["\0"]
 			where = where.replace("{%s}" % name, "{%s}" % ",".join(self._sets[name]))
 		return where
-
 	def _set_gpu(self):
 		found = []
 		for address in self.door.listdir(DEVICES):
 			kind, vendor = (self.door.read(f"{DEVICES}/{address}/{name}").text.strip() for name in ("class", "vendor"))
-			if kind.startswith(("0x03", "0x12", "0x0b40")) or vendor == "0x1d95":
+			if kind.startswith(("0x03", "0x12", "0x0b40", "0x1180")) or vendor == "0x1d95":
 				bridges = re.findall(_PCI, self.door.readlink(f"{DEVICES}/{address}") or "")[1:-1]
 				found += [address, *bridges[-2:]]
 		return list(dict.fromkeys(found))[:MOST]
-
 	def _set_home(self):
 		home = (self.door.env("HOME") or self.door.env("USERPROFILE") or "").replace("\\", "/").rstrip("/")
 		return [home] if home else []
-
 	def _set_site(self):
 		prefix, version = (str(self.door.python.get(name) or "").replace("\\", "/") for name in ("prefix", "version"))
 		short = ".".join(version.split(".")[:2])
 		return [f"{prefix}/lib/python{short}/site-packages", f"{prefix}/Lib/site-packages"] if prefix else []
-
 	def _set_path(self):
 		folders = (self.door.env("PATH") or "").replace("\\", "/").split(";" if self.door.platform == "windows" else ":")
 		return list(dict.fromkeys(folder.rstrip("/") for folder in folders if "/" in folder))[:24]
-
 	def _set_lib(self):
 		named = (self.door.env("LD_LIBRARY_PATH") or "").split(":")
 		return list(dict.fromkeys((*LIBRARY_FOLDERS, *(folder.rstrip("/") for folder in named if folder[1:]))))[:40]
-
 	def _set_release(self):
 		return self.door.read("/proc/sys/kernel/osrelease").text.split()[:1]
-
 	def _set_comfy(self):
 		places = [*COMFY_FOLDERS, *(f"{home}/{place}" for home in self._set_home() for place in COMFY_AT_HOME)]
 		return [place for place in places if any(self.door.exists(f"{place}/{name}") for name in ("custom_nodes", "main.py"))][:2]
-
 	# the verbs: None where the door cannot tell
-
 	def _read(self, path, question, found):
 		said = self.door.read(path, limit=40_000_000 if question.keep in ("dpkg", "apk") else 1_000_000)
 		if said.problem:
@@ -1206,7 +983,6 @@ class Asker:
 		for library in LIBRARY_IN_ICD.findall(text) if "icd" in path else ():
 			entries += self._there(library, question, found) or ()
 		return entries
-
 	def _packages(self, manager, text):
 		by_version, release = {}, (self._set_release() or ["?"])[0]
 		for name, version in sorted(packages_in(manager, text).items()):
@@ -1214,21 +990,17 @@ class Asker:
 				by_version.setdefault(self.clean.version(version), []).append(name)
 		said = "; ".join(f"{version}: {' '.join(names)}" for version, names in by_version.items())
 		return [("line", f"By {'dpkg-query' if manager == 'dpkg' else manager}: {said}", "")] if text.strip() else []
-
 	def _list(self, path, question, found):
 		names = self.door.listdir(path)
 		if not names and not self.door.exists(path):
 			return [] if self.door.knows(path) else None
 		keep = "|".join(map(re.escape, self._set_gpu())) or "$^" if question.keep == "{gpu}" else question.keep
 		return [("list", path, [self.clean.line(name) for name in names if kept_name(keep, name) and " " not in name][:200])]
-
 	def _link(self, path, question, found):
 		target = self.door.readlink(path)
 		return [("item", path, f"->{self.clean.line(target)}")] if target is not None else [] if self._known(path) else None
-
 	def _there(self, path, question, found):
 		return [("item", path, "")] if self.door.exists(path) else [] if self.door.knows(path) else None
-
 	def _node(self, path, question, found):
 		if not self.door.exists(path):
 			return [] if self.door.knows(path) else None
@@ -1238,7 +1010,6 @@ class Asker:
 			owners = ":".join(self.clean.line(name) or "?" for name in (mode.owner, mode.group))
 			told = f"{mode.mode} {owners} {':'.join('?' if each is None else str(each) for each in (mode.uid, mode.gid))}"
 		return [("item", path, f"[{told} {opens}]")]
-
 	def _run(self, question, found):
 		unknown = False
 		for argv in question.commands:
@@ -1265,23 +1036,17 @@ class Asker:
 					return
 		if unknown and not found.entries:
 			found.unasked.append(question.number)
-
 	def _has(self, program):
 		return any(form == "item" and place.endswith(f"/{program}") for _, form, place, _ in self.found.entries)
-
 def _plain_path(path):
 	path = posixpath.normpath(path)
 	return path[1:] if re.match(r"^/[A-Za-z]:", path) else path
-
 def braces(text):
-	"""`a{b,c}` is ab and ac."""
 	found = re.search(r"\{([^{}]*)\}", text)
 	if found is None:
 		return [] if "\0" in text else [text]
 	return [whole for word in found[1].split(",") for whole in braces(text[: found.start()] + word + text[found.end() :])]
-
 def content(text):
-	"""A file's content in one word, quoted where it has to be."""
 	return text if _PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=False)
 
 
@@ -1290,9 +1055,7 @@ def content(text):
 NONE = "Could not collect"
 PACKAGES_FOLLOW = "Versions of relevant libraries:"
 _QUERY = ("nvidia-smi", "--query-gpu=index,name,uuid,pci.bus_id,driver_version,memory.total,compute_cap", "--format=csv,noheader,nounits")
-
 def heading(asker):
-	"""Its lines; of a recorded machine as far as it was recorded."""
 	for line in (*_torch(asker.door), *_system(asker), *_devices(asker), *_processor(asker.door)):
 		yield asker.clean.line(line)
 	yield PACKAGES_FOLLOW
@@ -1303,16 +1066,12 @@ def heading(asker):
 		for version in (entry if isinstance(entry, list) else [entry]) if DISTRIBUTIONS.match(name) else ():
 			version = version.get("version") if isinstance(version, dict) else version
 			yield f"[pip3] {asker.clean.line(name)}=={asker.clean.version(str(version))}"
-
 def _said(door, argv, pattern = r"(?s)(.*)"):
-	"""What a command says, or a file; '' where it says nothing."""
 	found = re.search(pattern, door.read(argv).text if isinstance(argv, str) else door.run(argv, timeout=3.0).stdout)
 	return found[1].strip() if found else ""
-
 def _framework(door):
 	torch = (door.python.get("frameworks") or {}).get("torch")
 	return torch if isinstance(torch, dict) else {}
-
 def _torch(door):
 	torch = _framework(door)
 	version = torch.get("version") or (door.python.get("distributions") or {}).get("torch")
@@ -1321,7 +1080,6 @@ def _torch(door):
 	for label, key, none in (("Is debug build", "debug", NONE), ("CUDA used to build PyTorch", "cuda", "None"), ("ROCM used to build PyTorch", "hip", "N/A")):
 		value = config.get(key)
 		yield f"{label}: {(none if value is None else value) if version else 'N/A'}"
-
 def _system(asker):
 	door, live = asker.door, getattr(asker.door, "live", True)
 	name = _said(door, "/etc/os-release", r'PRETTY_NAME="?([^"\n]+)') or (platform.platform() if live else NONE)
@@ -1333,7 +1091,6 @@ def _system(asker):
 	yield ""
 	yield f"Python version: {door.python.get('version') or NONE}" + (f" ({sys.maxsize.bit_length() + 1}-bit runtime)" if live else "")
 	yield f"Python platform: {platform.platform() if live else _said(door, '/proc/sys/kernel/osrelease') or NONE}"
-
 def _devices(asker):
 	door = asker.door
 	torch, installed = _framework(door), door.python.get("distributions") or {}
@@ -1359,7 +1116,6 @@ def _devices(asker):
 	yield "MIOpen runtime version: N/A"
 	yield f"Is XNNPACK available: {NONE}"
 	yield ""
-
 def _processor(door):
 	yield "CPU:"
 	yield f"Model name: {_said(door, '/proc/cpuinfo', 'model name.*: (.*)') or NONE}"
@@ -1376,9 +1132,7 @@ CUTS = ("older log", "libraries", "log", "packages", "programs", "runtimes", "dr
 """What is left out, in this order, where the text would be longer than its limit."""
 PRIVATE = ("USER", "HOME", "HOSTNAME", "LOGNAME", "SHELL", "DISPLAY", "LANG")
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASS|AUTH|CREDENTIAL|ACCOUNT")
-
 def asker_of(door, clock):
-	"""Knows what is private on this machine: its user, its names, its folders."""
 	home = (door.env("HOME") or door.env("USERPROFILE") or "").replace("\\", "/").rstrip("/")
 	prefix = str(door.python.get("prefix") or "").replace("\\", "/").rstrip("/")
 	user = door.env("USER") or door.env("LOGNAME") or home.rpartition("/")[2]
@@ -1389,9 +1143,7 @@ def asker_of(door, clock):
 		places += [(f"{prefix}/lib/python{short}/site-packages", "{site}"), (f"{prefix}/Lib/site-packages", "{site}"), (prefix, "{prefix}")]
 	hosts += [door.env(name) or "" for name in ("HOSTNAME", "COMPUTERNAME")]
 	return Asker(door, clock, Cleaner(user, hosts, places))
-
 def text(asker, limit = LIMIT):
-	"""The whole text, at most `limit` bytes long."""
 	left_out = []
 	for cut in ("", *CUTS):
 		left_out += [cut] if cut else []
@@ -1399,7 +1151,6 @@ def text(asker, limit = LIMIT):
 		if len(whole.encode("utf-8", "replace")) <= limit:
 			return whole
 	return whole.encode("utf-8", "replace")[: limit - len(END) - 2].decode("utf-8", "ignore") + f"\n{END}\n"
-
 def _whole(asker, left_out):
 	clean, found = asker.clean, asker.found
 	lines = [*heading(asker), "", BEGIN, f"Platform: {asker.door.platform}", *_python(asker, "libraries" not in left_out)]
@@ -1414,7 +1165,6 @@ def _whole(asker, left_out):
 	lines += asker.troubles
 	lines += [f"Left out, for want of room: {', '.join(left_out)}"] if left_out else []
 	return "\n".join([*lines, END, ""])
-
 def _python(asker, libraries):
 	python, clean = asker.door.python, asker.clean
 	if not python:
@@ -1431,17 +1181,13 @@ def _python(asker, libraries):
 				folders.setdefault(f"{each.get('origin')} {folder}", []).append(clean.line(str(each.get("soname"))))
 			if folders:
 				yield f"Loaded by {name}: " + "; ".join(f"{folder}: {' '.join(names)}" for folder, names in folders.items())
-
 def _short(told):
-	"""Messages without their middle, lists without their end."""
 	if isinstance(told, str):
 		return told if len(told) <= 1200 else told[:700] + " … " + told[-450:]
 	if isinstance(told, list):
 		return [_short(each) for each in told[:16]]
 	return {key: _short(value) for key, value in told.items() if key != "git_version"} if isinstance(told, dict) else told
-
 def _entries(entries, clean, most):
-	"""The lines of a group: folders with what is in them, then files of several lines, listings and commands."""
 	folders, blocks, first, shown, empty = {}, [], {}, set(), []
 	for form, place, said in entries:
 		inline = form == "item" or (form == "text" and "\n" not in said and len(said) < 90)
@@ -1471,16 +1217,13 @@ def _entries(entries, clean, most):
 				empty.append(place)
 	if empty:
 		yield f"Nothing {'further ' if shown else ''}in: {' '.join(empty)}"
-
 def _variables(asker):
 	names = {name for prefix in VARIABLE_PREFIXES for name in asker.door.env_names(prefix)} | set(VARIABLES)
 	for name in sorted(names):
 		value = asker.door.env(name)
 		if value is not None and name not in PRIVATE and not _SECRET_NAME.search(name) and asker.clean.line(name) == name:
 			yield f"{name}={asker.clean.line(value[:600])}"
-
 def _unasked(found, clean):
-	"""Numbers of questions as ranges, and places: a folder stands for all that was asked below it."""
 	numbers = {each for each in found.unasked if isinstance(each, int)}
 	starts, ends = (sorted(number for number in numbers if number + step not in numbers) for step in (-1, 1))
 	words = [f"{start}-{end}" if start != end else f"{start}" for start, end in zip(starts, ends)]
@@ -1490,9 +1233,7 @@ def _unasked(found, clean):
 		folder, _, name = next((folder for folder in reversed(_above(path)) if folder not in told), path).rpartition("/")
 		places.setdefault(folder, {})[name] = None
 	return " ".join([*words, *(clean.line(f"{folder}/{{{','.join(names)}}}") for folder, names in places.items())])
-
 def _above(path):
-	"""The path and its folders, the nearest first."""
 	parts = path.split("/")
 	return ["/".join(parts[:end]) for end in range(len(parts), 1, -1)]
 
@@ -1505,38 +1246,30 @@ SIGNALS = {4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11
 QUIET = {"TF_CPP_MIN_LOG_LEVEL": "1", "TF_FORCE_GPU_ALLOW_GROWTH": "true", "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
 		 "PYTHONDONTWRITEBYTECODE": "1", "PYTORCH_NVML_BASED_CUDA_CHECK": "1", "CI": "true", "KERAS_HOME": "/dev/null/none"}
 _CHILD = "import sys; sys.path[0:1] = []; __file__ = 'gpudoctor'; exec(compile(sys.stdin.read(), 'gpudoctor', 'exec'))"
-
 class Said:
 	"""What a command or a file answered."""
-
 	def __init__(self, **said):
 		self.text, self.problem = "", ""
 		self.rc, self.signal, self.stdout, self.stderr = None, None, "", ""
 		self.missing = self.timed_out = self.not_recorded = False
 		vars(self).update(said)
-
 class NodeMode:
 	"""Permissions of a path, as `ls` shows them."""
-
 	def __init__(self, found):
 		self.mode, self.uid, self.gid = stat.filemode(found.st_mode), found.st_uid, found.st_gid
 		self.owner, self.group = str(self.uid), str(self.gid)
 		try:
 			import grp
 			import pwd
-
 			self.owner, self.group = pwd.getpwuid(self.uid).pw_name, grp.getgrgid(self.gid).gr_name
 		except (ImportError, KeyError):
 			pass
-
 class LocalDoor:
 	"""Answers like any other host of gpudoctor; whatever goes wrong is an answer."""
-
 	def __init__(self):
 		systems = {"win32": "windows", "cygwin": "windows", "darwin": "macos"}
 		self.platform = systems.get(sys.platform, "linux")
 		self.python = {}
-
 	def read(self, path, limit = 1_000_000):
 		try:
 			if not stat.S_ISREG(os.stat(path).st_mode):
@@ -1549,42 +1282,32 @@ class LocalDoor:
 			return Said(problem="denied")
 		except OSError:
 			return Said(problem="io-error")
-
 	def listdir(self, path):
 		try:
 			return sorted(os.listdir(path))
 		except OSError:
 			return []
-
 	def exists(self, path):
 		return os.path.exists(path)
-
 	def knows(self, path):
 		return True
-
 	def readlink(self, path):
 		try:
 			return os.readlink(path)
 		except OSError:
 			return None
-
 	def mode(self, path):
 		try:
 			return NodeMode(os.stat(path))
 		except OSError:
 			return None
-
 	def may_open(self, path):
 		return os.access(path, os.R_OK | os.W_OK)
-
 	def env(self, name):
 		return os.environ.get(name)
-
 	def env_names(self, prefix):
 		return sorted(name for name in os.environ if name.startswith(prefix))
-
 	def run(self, argv, timeout = 5.0, env=None, stdin_text = ""):
-		"""A program that is found in a folder which only its owner and root can change, or the one that was named by its path."""
 		program = argv[0] if os.path.isabs(argv[0]) else shutil.which(argv[0], path=_path_without_here())
 		if program is None or not os.path.exists(program):
 			return Said(missing=True)
@@ -1612,26 +1335,20 @@ class LocalDoor:
 			rc=None if timed_out or died is not None else code, signal=died, timed_out=timed_out, seconds=time.monotonic() - began,
 			stdout=out[:4_000_000].decode("utf-8", "replace"), stderr=err[:100_000].decode("utf-8", "replace"),
 		)
-
 	def inspect_python(self, seconds):
-		"""Fills `python`: what is installed here, and what each framework says of itself in a child."""
-
 		self.python = environment()
 		names = self.python["distributions"]
 		assert isinstance(names, dict)
-		wanted = [module for module, owners in FRAMEWORKS.items() if any(owner in names for owner in owners)]
+		wanted = [module for module, pattern in FRAMEWORKS.items() if any(re.fullmatch(pattern, name) for name in names)]
 		self.python["frameworks"] = found = {name: {"imported": None} for name in wanted}
 		workers = [threading.Thread(target=self._framework, args=(name, seconds, found), daemon=True) for name in wanted]
 		for worker in workers:
 			worker.start()
 		self._workers = workers
-
 	def wait(self, seconds):
-		"""Until the frameworks are done, or the time is over."""
 		end = time.monotonic() + seconds
 		for worker in self._workers:
 			worker.join(max(0.0, end - time.monotonic()))
-
 	def _framework(self, name, seconds, into):
 		environment = {key: value for key, value in QUIET.items() if key not in os.environ or key in ("CI", "KERAS_HOME")}
 		said = self.run([sys.executable, "-X", "utf8", "-c", _CHILD, name], seconds, environment, INSPECT)
@@ -1654,23 +1371,18 @@ class LocalDoor:
 		for key in ("machine", "bits", "python", "file"):
 			told.pop(key, None)
 		into[name] = told
-
 def _path_without_here():
-	"""PATH without relative folders; for root also without folders that are not root's."""
 	folders = [folder for folder in os.environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(folder)]
 	if hasattr(os, "geteuid") and os.geteuid() == 0:
 		folders = [folder for folder in folders if _is_roots(folder)]
 	return os.pathsep.join(folders)
-
 def _is_roots(folder):
 	try:
 		found = os.stat(folder)
 	except OSError:
 		return False
 	return found.st_uid == 0 and not found.st_mode & 0o022
-
 def _end(child):
-	"""Ends a child with all that it started."""
 	try:
 		os.killpg(child.pid, signal.SIGKILL)
 	except (AttributeError, OSError):
@@ -1680,7 +1392,6 @@ def _end(child):
 # `python gpudoctor-env.py`: asks this machine, writes the text, and ends well whatever happens.
 
 def main():
-	"""Prints the text within some 20 seconds."""
 	began = time.monotonic()
 	door, clock = LocalDoor(), Clock(TOTAL - 1.0)
 	_, trouble = guarded(3.0, lambda: door.inspect_python(FRAMEWORK_SECONDS))

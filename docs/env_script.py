@@ -9,6 +9,7 @@ import ast
 import re
 import sys
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from importlib import resources
 from pathlib import Path
@@ -58,7 +59,7 @@ if sys.path and not sys.flags.isolated and not getattr(sys.flags, "safe_path", F
 def words() -> list[str]:
     """Words that may leave a machine: those of signatures of messages, of the probes' own texts and of the tables of devices."""
     catalogue = load_catalogue(vocabulary.items())
-    found = set(_words(_texts_of_checks(catalogue)))
+    found = _often(catalogue)
     for package in SOURCES:
         for file in resources.files(package).iterdir():
             if file.name.endswith(".py"):
@@ -71,13 +72,14 @@ def words() -> list[str]:
     return sorted(_needed(found | set(FURTHER_WORDS.split())))
 
 
-def _texts_of_checks(catalogue: Catalogue) -> Iterator[str]:
+def _often(catalogue: Catalogue) -> set[str]:
+    """Words that conditions of checks ask for, and those of the messages of at least two checks."""
+    counted: Counter[str] = Counter()
     for check in catalogue.checks:
-        for signature in check.signatures:
-            if ROLES & set(signature.roles):
-                yield from (literal for choices in signature.text for literal in choices)
-        for condition in (check.problem, check.applies, check.suspect):
-            yield repr(condition)
+        messages = (literal for signature in check.signatures if ROLES & set(signature.roles) for choices in signature.text for literal in choices)
+        counted.update(set(_words(messages)))
+        counted.update(dict.fromkeys(_words([repr((check.problem, check.applies, check.suspect))]), 2))
+    return {word for word, number in counted.items() if number > 1}
 
 
 def _constants(source: str) -> Iterator[str]:
@@ -94,17 +96,19 @@ def _words(texts: Iterable[str]) -> Iterator[str]:
 
 
 def _needed(found: set[str]) -> set[str]:
-    """Without what follows from another word: its endings, and several words that are written as one."""
-    from gpudoctor.envtext.cleaning import SUFFIXES
+    """Without long ones, which are several words in one, without what the script's tables and Python's library have, and without endings."""
+    from gpudoctor.envtext.cleaning import SUFFIXES, library_words, own_words
 
-    plain = {word for word in found if not any(word.endswith(ending) and word[: -len(ending)] in found for ending in SUFFIXES)}
-    return {word for word in plain if len(word) < 14}
+    there = own_words() | library_words()
+    short = {word for word in found if len(word) < 14}
+    known = there | short
+    return {word for word in short - there if not any(word.endswith(ending) and word[: -len(ending)] in known for ending in SUFFIXES)}
 
 
 def derived() -> str:
     """The text of derived.py."""
-    names = sorted({owner for owners in frameworks.FRAMEWORKS.values() for owner in owners})
     asked = sorted(set(re.findall(r"python\.distributions\.([a-z0-9-]+)", repr(load_catalogue(vocabulary.items())))))
+    asked = [name for name in asked if not dist_info.RELEVANT.match(name)]
     distributions = rf"^(?:(?:{'|'.join([*asked, *FURTHER])})$|{dist_info.RELEVANT.pattern.lstrip('^')})"
     listing = textwrap.fill(" ".join(words()), 138, break_long_words=False, break_on_hyphens=False)
     return (
@@ -113,12 +117,12 @@ def derived() -> str:
         f"LIBRARIES = re.compile({_wrapped(libraries._INTERESTING.pattern)})\n"
         f"KERNEL_LOG = re.compile({_wrapped(kernel_log._RELEVANT.pattern)}, re.IGNORECASE)\n"
         f"DISTRIBUTIONS = re.compile({_wrapped(distributions)})\n"
-        f"FRAMEWORKS = {_table({name: list(owners) for name, owners in frameworks.FRAMEWORKS.items()})}\n"
+        f"FRAMEWORKS = {_table({name: _any_of(owners) for name, owners in frameworks.FRAMEWORKS.items()})}\n"
         f"COMMANDS = {{\n    '@ollama-show': {_ollama_service.SHOW!r},\n    '@ollama-log': {ollama.JOURNAL!r},\n}}\n"
         f'VARIABLES = """\n{_filled(environment.RELEVANT)}\n""".split()\n'
         f'VARIABLE_PREFIXES = """\n{_filled(environment.PREFIXES)}\n""".split()\n'
-        f'WORDS = frozenset(\n    """\n{listing}\n""".split()\n)\n'
-    ).replace("@names", " ".join(names))
+        f'LISTED_WORDS = frozenset(\n    """\n{listing}\n""".split()\n)\n'
+    )
 
 
 def _wrapped(pattern: str) -> str:
@@ -126,8 +130,17 @@ def _wrapped(pattern: str) -> str:
     return "\n" + "\n".join(f'    r"{part}"' if '"' not in part else f"    r'{part}'" for part in parts) + "\n"
 
 
-def _table(table: dict[str, list[str]]) -> str:
-    return "{\n" + "".join(f'    "{key}": """{" ".join(values)}""".split(),\n' for key, values in table.items()) + "}"
+def _table(table: dict[str, str]) -> str:
+    return "{\n" + "".join(f'    "{key}": r"{value}",\n' for key, value in table.items()) + "}"
+
+
+def _any_of(names: Iterable[str]) -> str:
+    """An expression for names, those that begin alike written once: onnxruntime(-gpu|-openvino)?|ort-nightly."""
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        first = next((head for head in groups if name.startswith(f"{head}-")), name)
+        groups.setdefault(first, []).extend([name[len(first) :]] if first != name else [])
+    return "|".join(head + (f"({'|'.join(rest)})?" if rest else "") for head, rest in groups.items())
 
 
 def _filled(names: Iterable[str]) -> str:
@@ -166,7 +179,10 @@ def _defined(node: ast.stmt) -> list[str]:
 def _body(name: str, source: str, tree: ast.Module, imports: set[str]) -> str:
     """A module without its imports and annotations, indented by tabs; its documentation becomes a comment."""
     lines = _plain(source, tree).splitlines()
-    dropped: set[int] = set()
+    dropped = {
+        number for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and ast.get_docstring(node)
+        for number in range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1)
+    }  # fmt: skip
     for node in ast.walk(tree):
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             ours = isinstance(node, ast.ImportFrom) and str(node.module).startswith("gpudoctor")
@@ -180,13 +196,24 @@ def _body(name: str, source: str, tree: ast.Module, imports: set[str]) -> str:
         payload = (ROOT / "gpudoctor" / "target" / "payloads" / "inspect_framework.py").read_text(encoding="utf-8")
         imports.discard("from importlib import resources")
         assert "'''" not in payload
-        rest = f"INSPECT = r'''{payload}'''"
+        rest = f"INSPECT = r'''{_without_notes(payload)}'''"
     else:
         rest = "\n".join(line for number, line in enumerate(lines, 1) if number not in dropped)
     rest = re.sub(r"  # (?:type: [^\n]*|fmt: skip|noqa: \w+)(?=\n|$)", "", rest)
-    rest = re.sub(r"^(?: {4})+", lambda found: "\t" * (len(found[0]) // 4), re.sub(r"\n{3,}", "\n\n", rest), flags=re.MULTILINE)
+    rest = re.sub(r"^(?: {4})+", lambda found: "\t" * (len(found[0]) // 4), re.sub(r"\n{2,}", "\n", rest), flags=re.MULTILINE)
     title = textwrap.indent((ast.get_docstring(tree) or "").split("\n\n")[0], "# ")
     return f"\n{title}\n\n{rest.strip()}\n"
+
+
+def _without_notes(source: str) -> str:
+    """A program without its comments, documentation and double empty lines."""
+    tree = ast.parse(source)
+    notes = {
+        number for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.Module)) and ast.get_docstring(node)
+        for number in range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1)
+    }  # fmt: skip
+    lines = [line for number, line in enumerate(source.splitlines(), 1) if number not in notes and not line.lstrip().startswith("#")]
+    return re.sub(r"  # noqa[^\n]*", "", re.sub(r"\n{2,}", "\n", "\n".join(lines)))
 
 
 def _plain(source: str, tree: ast.Module) -> str:

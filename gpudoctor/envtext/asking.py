@@ -172,7 +172,7 @@ class Asker:
         found = []  # type: ignore[var-annotated]
         for address in self.door.listdir(DEVICES):
             kind, vendor = (self.door.read(f"{DEVICES}/{address}/{name}").text.strip() for name in ("class", "vendor"))
-            if kind.startswith(("0x03", "0x12", "0x0b40")) or vendor == "0x1d95":
+            if kind.startswith(("0x03", "0x12", "0x0b40", "0x1180")) or vendor == "0x1d95":
                 bridges = re.findall(_PCI, self.door.readlink(f"{DEVICES}/{address}") or "")[1:-1]
                 found += [address, *bridges[-2:]]
         return list(dict.fromkeys(found))[:MOST]

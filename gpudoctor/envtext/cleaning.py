@@ -1,15 +1,18 @@
 """What may leave: words of a list and technical forms. Whatever is neither becomes `*`, so that no name has to be known to be left out.
 
-The list holds the words of gpudoctor's own checks, probes and tables (derived.py). The forms are short numbers, versions, PCI ids and
+The list holds the words of gpudoctor's own checks, probes and tables (derived.py, questions.py), and of Python's own library. The forms are short numbers, versions, PCI ids and
 addresses, and names that are made of such words.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
 
-from gpudoctor.envtext.derived import WORDS
+from gpudoctor.envtext.derived import COMMANDS, DISTRIBUTIONS, FRAMEWORKS, KERNEL_LOG, LIBRARIES, LISTED_WORDS, VARIABLE_PREFIXES, VARIABLES
+from gpudoctor.envtext.inspecting import INSPECT
+from gpudoctor.envtext.questions import QUESTIONS
 
 HIDDEN = "*"
 _SECRET = re.compile(r"(?i)((?:\w*(?:passw|passphrase|token|secret|api_?key|access_?key|credential|cookie)\w*)\s{0,3}[:=]\s{0,3})(\S+)")
@@ -27,6 +30,33 @@ _PIECE = re.compile(r"[^\s/\\=,:;|()\[\]{}<>\"'`&?!#%$^*~]+")
 _RUN = re.compile(r"[A-Za-z]+|\d+|[^A-Za-z\d]+")
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 SUFFIXES = ("s", "es", "ed", "d", "ing", "er", "ly")
+
+
+LIBRARY = """argparse asyncio/base_events ctypes/__init__ doctest email/message http/client importlib/_bootstrap inspect logging/__init__ mailbox
+multiprocessing/pool optparse os pdb pickle pydoc_data/topics random shutil socket ssl statistics subprocess tarfile threading typing unittest/case
+urllib/request zipfile""".split()
+"""Modules of Python's own library: their texts are the English that messages are written in."""
+
+
+def own_words() -> set:  # type: ignore[type-arg]
+    """The words of this program's own tables."""
+    tables = (QUESTIONS, INSPECT, LIBRARIES, KERNEL_LOG, DISTRIBUTIONS, FRAMEWORKS, VARIABLES, VARIABLE_PREFIXES, COMMANDS)
+    return set(re.findall(r"[a-z]{3,24}", str(tables).lower()))
+
+
+def library_words() -> set:  # type: ignore[type-arg]
+    """The words of some modules of Python's library, those in small letters: names of people are not."""
+    found = set()  # type: ignore[var-annotated]
+    for name in LIBRARY:
+        try:
+            with open(os.path.join(os.path.dirname(os.__file__), f"{name}.py"), encoding="utf-8", errors="replace") as file:
+                found.update(re.findall(r"\b[a-z]{3,24}\b", file.read()))
+        except OSError:
+            continue
+    return found
+
+
+WORDS = LISTED_WORDS | own_words() | library_words()
 
 
 class Cleaner:

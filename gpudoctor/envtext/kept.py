@@ -11,13 +11,13 @@ from gpudoctor.envtext.derived import KERNEL_LOG, LIBRARIES
 LOG_LINES = 40
 _TROUBLE = re.compile(r"error|fail|fault|timed? ?out|reset|hang|xid|reject|refus|denied|unsupported|not supported|taint|oom|killed", re.I)
 _MODULES = re.compile(
-    r"^(nvidia|nouveau|nova|amd|radeon|i915|xe$|drm|ttm|gpu|ipu|vfio|mei|dxg|intel_vsec|virtio|bochs|ast$|mgag|nv_peer|gdrdrv|habana|snd_hda_intel|Module)"
+    r"^(nvidia|nouveau|nova|amd|radeon|i915|xe$|intel_vpu|accel|drm|ttm|gpu|ipu|vfio|mei|dxg|intel_vsec|virtio|bochs|ast$|mgag|nv_peer|gdrdrv|habana|snd_hda_intel|Module)"
 )
 PACKAGES = re.compile(
     r"^(nvidia|libnvidia-(compute|ml|cfg)|(akmod|kmod|xorg-x11-drv)-nvidia|linux-(image|headers|firmware|modules-nvidia|objects-nvidia|generic)|dkms$"
     r"|cuda(-drivers|-toolkit|-runtime|-nvcc)?(-[\d-]+)?$|libcuda|(lib)?(cudnn|cublas|nccl)|intel-(opencl|level|igc|compute|gmm|i915|platform|oneapi"
     r"|basekit|npu|driver|graphics)|libze|level-zero|oneapi-level|libigc|libigdgmm|ocl-icd|(lib)?opencl|libOpenCL|(lib)?pocl|clinfo|mesa-(vulkan|opencl)"
-    r"|(lib)?vulkan|amdgpu|amdvlk|(amd)?rocm|hip|(lib)?hsa|rocblas|miopen|comgr|beignet|clvk|firmware-|poplar)"
+    r"|(lib)?vulkan|amdgpu|amdvlk|(amd)?rocm|hip|(lib)?hsa|rocblas|miopen|comgr|beignet|clvk|firmware-|poplar|(lib)?xrt)"
 )
 _NVIDIA = re.compile(
     r"driver_version|cuda_(umd_)?version|product_(name|architecture)|pci_(bus|device)_id|(current|pending)_mig|mig_device|compute_mode|persistence_mode"
@@ -37,17 +37,23 @@ _LINES = {
     "rocminfo": r"ROCk module|HSA Agents|^\*+|Agent \d|^\s*(Name|Marketing Name|Device Type|Compute Unit|Memory Properties):|error|[Uu]nable|fail|HSA_STATUS",
     "nvidia": r"NVSMI|NVIDIA-SMI|Version|^GPU 0|failed|couldn't|Product Name|Bus Id|MIG Mode|^\s+(Current|Pending|Uncorrect|Default Power Limit)|: Active",
     "cpuinfo": r"^(model name|flags|Features|CPU implementer)\s*:",
-    "modules": _MODULES.pattern,
+    "modules": _MODULES.pattern, "comfy": r"^(torch|pytorch|xformers|onnxruntime|comfyui|numpy-|triton|nvidia_|intel_extension|pip-)",
     "mountinfo": r"^(\S+ ){4}(/|/etc/hostname|/dev/shm) .*(docker|overlay|libpod|containers|lxc|kube|shm)",
     "mounts": r"^\S+ (/|/dev/shm) |^\S+ \S+ (nfs4?|cifs|smb3|fuse.sshfs|ceph|glusterfs|drvfs|9p|virtiofs|lustre|beegfs) ",
 }  # fmt: skip
+
+
+_KEYS = {
+    "xpu": r"device_(list|id|name)|error|pci_(bdf_address|device_id)|drm_device|(driver|gfx_firmware)_version|memory_physical_size_byte|max_mem_alloc_size_byte",
+    "adapter": r"Name|Caption|AdapterCompatibility|DriverVersion|AdapterRAM|PNPDeviceID|ConfigManagerErrorCode|Status|DriverDate",
+}
 
 
 def kept(keep: str, text: str) -> str:
     """The part of a text that `keep` of the table names."""
     name, _, rest = keep.partition(" ")
     if name == "json" or (name == "clinfo" and text.lstrip()[:1] == "{"):
-        return _json(text, rest or _CL)
+        return _json(text, _KEYS.get(rest, rest) or _CL)
     if name == "words":
         return " ".join(word for word in text.split() if re.search(rest, word))
     if name == "nvidia" and "<nvidia_smi_log" in text:

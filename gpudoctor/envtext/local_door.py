@@ -140,7 +140,7 @@ class LocalDoor:
         self.python = environment()
         names = self.python["distributions"]
         assert isinstance(names, dict)
-        wanted = [module for module, owners in FRAMEWORKS.items() if any(owner in names for owner in owners)]
+        wanted = [module for module, pattern in FRAMEWORKS.items() if any(re.fullmatch(pattern, name) for name in names)]
         self.python["frameworks"] = found = {name: {"imported": None} for name in wanted}  # type: ignore[var-annotated]
         workers = [threading.Thread(target=self._framework, args=(name, seconds, found), daemon=True) for name in wanted]
         for worker in workers:

@@ -38,7 +38,13 @@ node /dev/{nvidia*,kfd,dxg,ipu*}
 list /dev/dri :: ^(card|renderD|by-path)
 node /dev/dri/{card*,renderD*}
 link /dev/dri/by-path/*
-there /dev/accel/accel0
+list /dev/accel
+node /dev/accel/accel*
+list /sys/class/accel
+link /sys/class/accel/accel*/device
+list /sys/bus/pci/devices/{gpu}/accel
+read /sys/bus/pci/devices/{gpu}/{revision,fw_version}
+read /proc/self/limits :: ^Max locked memory
 run 3 id
 read /etc/group :: ^(video|render|docker|sgx|kvm|plugdev|ipu|poplar|nvidia\w*|vglusers|rocm|kfd):
 read /proc/driver/nvidia/gpus/*/information :: ^Device Minor
@@ -52,7 +58,7 @@ read /proc/cmdline :: words i915|xe\.|amdgpu|radeon|nvidia|nouveau|nomodeset|iom
 read /sys/kernel/security/lockdown
 list /sys/module :: modules
 read /proc/modules :: modules
-else there /sys/module/{nvidia,nvidia_uvm,nvidia_drm,nouveau,amdgpu,radeon,i915,xe,ipu_driver,virtio-pci}/initstate
+else there /sys/module/{nvidia,nvidia_uvm,nvidia_drm,nouveau,amdgpu,radeon,i915,xe,ipu_driver,virtio-pci,intel_vpu,amdxdna}/initstate
 else run 4 lsmod :: modules
 read /sys/module/{nvidia,amdgpu,ipu_driver}/version
 read /sys/module/{i915,xe}/parameters/force_probe
@@ -79,8 +85,8 @@ run 8 /opt/rocm/bin/rocminfo :: rocminfo
 run 5 amd-smi version --json
 run 8 amd-smi static --json :: json gpu|gpu_data|asic|bus|driver|bdf|market_name|target_graphics_version|version
 run 8 rocm-smi --showallinfo --json :: json system|card\d+|(?i:card series|device name|card model|pci bus|driver version)
-run 5 xpu-smi discovery -j :: json device_list|error|device_id|device_name|pci_bdf_address|drm_device|driver_version|pci_device_id|gfx_firmware_version|memory_physical_size_byte|max_mem_alloc_size_byte
-run 4 xpu-smi discovery -d 0 -j :: json device_list|error|device_id|device_name|pci_bdf_address|drm_device|driver_version|pci_device_id|gfx_firmware_version|memory_physical_size_byte|max_mem_alloc_size_byte
+run 5 xpu-smi discovery -j :: json xpu
+run 4 xpu-smi discovery -d 0 -j :: json xpu
 run 8 gc-info -l
 run 8 gc-inventory --json :: json devices|ipus|id|pci id|pci domain|target|type|driver|firmware|version|ipu architecture|error
 run 8 gc-info -i -d 0
@@ -97,6 +103,7 @@ read {/etc,/usr/local/share,/usr/share,/run/opengl-driver/share}/vulkan/icd.d/*.
 run 8 vulkaninfo --summary || vulkaninfo :: vulkaninfo
 run 8 sycl-ls
 there {lib}/{libze_intel_gpu.so.1,libze_intel_gpu.so,libze_intel_gpu_legacy1.so.1,libze_loader.so.1,libze_loader.so,libOpenCL.so.1,libcuda.so.1,libvulkan.so.1}
+there /opt/xilinx/xrt/{setup.sh,lib/libxrt_driver_xdna.so}
 there {lib}/intel-opencl/{libigdrcl.so,libigdrcl_legacy1.so}
 list {lib} :: libraries
 list /usr/lib/x86_64-linux-gnu/intel-opencl :: libraries
@@ -152,11 +159,12 @@ list /usr/lib/wsl/lib
 list /usr/lib/wsl/drivers :: ^(nv|iigd|u0|amd)
 read /etc/ld.so.conf.d/*wsl*
 run 4 cmd.exe /c ver
-run 8 powershell.exe -NoProfile -Command 'Get-CimInstance Win32_VideoController | ConvertTo-Json' :: json Name|AdapterCompatibility|DriverVersion|AdapterRAM|PNPDeviceID|ConfigManagerErrorCode|Status|DriverDate
+run 8 powershell.exe -NoProfile -Command 'Get-CimInstance Win32_VideoController | ConvertTo-Json' :: json adapter
 [windows] Windows
 run 4 cmd /c ver
 run 8 powershell -NoProfile -Command 'Get-CimInstance Win32_OperatingSystem | Select-Object Caption,Version,BuildNumber,OSArchitecture | ConvertTo-Json'
-run 8 powershell -NoProfile -Command 'Get-CimInstance Win32_VideoController | ConvertTo-Json' :: json Name|AdapterCompatibility|DriverVersion|AdapterRAM|PNPDeviceID|ConfigManagerErrorCode|Status|DriverDate
+run 8 powershell -NoProfile -Command 'Get-CimInstance Win32_VideoController | ConvertTo-Json' :: json adapter
+run 8 powershell -NoProfile -Command 'Get-CimInstance Win32_PnPEntity -Filter "PNPClass='"'"'ComputeAccelerator'"'"'" | ConvertTo-Json' :: json adapter
 [macos] macOS
 run 3 sw_vers
 run 3 sysctl -n hw.memsize
@@ -196,8 +204,8 @@ there {comfy}/../python_embeded/python.exe
 read {comfy}/{.venv,venv,../.venv,../venv}/pyvenv.cfg :: ^(version|version_info|uv) *=
 read {comfy}/../python_embeded/pyvenv.cfg :: ^version
 list {comfy}/../python_embeded :: ^python3\d+\.(_pth|dll|zip)$
-list {comfy}/{.venv,venv,../.venv,../venv}/lib/python3.*/site-packages :: ^(torch|pytorch|xformers|onnxruntime|comfyui|numpy-|triton|nvidia_|intel_extension|pip-)
-list {comfy}/../python_embeded/Lib/site-packages :: ^(torch|pytorch|xformers|onnxruntime|comfyui|numpy-|triton|nvidia_|intel_extension|pip-)
+list {comfy}/{.venv,venv,../.venv,../venv}/lib/python3.*/site-packages :: comfy
+list {comfy}/../python_embeded/Lib/site-packages :: comfy
 read {comfy}/{.venv,venv,../.venv,../venv}/lib/python3.*/site-packages/torch/version.py :: ^(__version__|debug|cuda|hip|xpu)
 read {comfy}/../python_embeded/Lib/site-packages/torch/version.py :: ^(__version__|debug|cuda|hip|xpu)
 list {comfy}/custom_nodes
