@@ -15,7 +15,7 @@ from importlib import resources
 from pathlib import Path
 
 from gpudoctor.facts import vocabulary
-from gpudoctor.facts.probes import _ollama_service, dist_info, environment, frameworks, kernel_log, libraries, ollama
+from gpudoctor.facts.probes import _ollama_service, dist_info, environment, filesystems, frameworks, kernel_log, libraries, ollama
 from gpudoctor.knowledge.loader import load_catalogue
 from gpudoctor.model.check import Catalogue
 
@@ -26,7 +26,7 @@ DERIVED = FOLDER / "derived.py"
 MODULES = ("questions", "derived", "inspecting", "kept", "cleaning", "environment_kind", "asking", "heading", "layout", "local_door", "env_script")
 """In the order in which the script holds them."""
 TABLES = ("package-names.toml", "python-partners.toml", "onnxruntime-gpu.toml", "ipex-torch.toml")
-FURTHER_WORDS = "gaudi ascend bindings pathfinder cusparselt cufile nvshmem nvidiafb amdvlk contributor collect xnnpack"
+FURTHER_WORDS = "vitis coreml core provider gaudi ascend bindings pathfinder cusparselt cufile nvshmem nvidiafb amdvlk contributor collect xnnpack"
 SOURCES = ("gpudoctor.facts.probes", "gpudoctor.facts.derive", "gpudoctor.target.payloads")
 FURTHER = (
     "pip", "amdsmi", "flashinfer-[a-z]+", "llama-cpp-python", "causal-conv1d", "mamba-ssm", "tensorrt[a-z0-9-]*", "ocl-icd[a-z-]*",
@@ -34,6 +34,12 @@ FURTHER = (
     "rocm-[a-z0-9-]+", "transformers", "diffusers", "peft",
 )  # fmt: skip
 """Distributions that derivations look for and no pattern of a probe names."""
+VARIABLES_OF_PROBES = (
+    "LD_LIBRARY_PATH", "LD_PRELOAD", "PATH", "PWD", "VIRTUAL_ENV", "PYTHONPATH", "PYTHONHOME", "PYTHONNOUSERSITE", "CMPLR_ROOT", "MKLROOT",
+    "SETVARS_COMPLETED", "WSL_DISTRO_NAME", "container", "KUBERNETES_SERVICE_HOST", "ROCM_PATH", "OS", "PROCESSOR_ARCHITECTURE", "COMFYUI_PATH",
+    *filesystems.DATA_VARIABLES,
+)  # fmt: skip
+"""Variables that probes ask for by name; the others are those of conditions of checks."""
 ROLES = {"failure", "complaint", "log"}
 HEAD = '''#!/usr/bin/env python3
 """Says what GPUs, drivers and frameworks this machine and this Python have, for a bug report: at most 8 KB of text on standard output.
@@ -110,6 +116,7 @@ def derived() -> str:
     asked = sorted(set(re.findall(r"python\.distributions\.([a-z0-9-]+)", repr(load_catalogue(vocabulary.items())))))
     asked = [name for name in asked if not dist_info.RELEVANT.match(name)]
     distributions = rf"^(?:(?:{'|'.join([*asked, *FURTHER])})$|{dist_info.RELEVANT.pattern.lstrip('^')})"
+    asked_variables = {*re.findall(r"env\.([A-Za-z_]\w+)", repr(load_catalogue(vocabulary.items()))), *VARIABLES_OF_PROBES}
     listing = textwrap.fill(" ".join(words()), 138, break_long_words=False, break_on_hyphens=False)
     return (
         '"""Tables that docs/env_script.py takes from the probes and checks; not to be changed by hand."""\n\n'
@@ -119,7 +126,7 @@ def derived() -> str:
         f"DISTRIBUTIONS = re.compile({_wrapped(distributions)})\n"
         f"FRAMEWORKS = {_table({name: _any_of(owners) for name, owners in frameworks.FRAMEWORKS.items()})}\n"
         f"COMMANDS = {{\n    '@ollama-show': {_ollama_service.SHOW!r},\n    '@ollama-log': {ollama.JOURNAL!r},\n}}\n"
-        f'VARIABLES = """\n{_filled(environment.RELEVANT)}\n""".split()\n'
+        f'VARIABLES = """\n{_filled(name for name in environment.RELEVANT if name in asked_variables)}\n""".split()\n'
         f'VARIABLE_PREFIXES = """\n{_filled(environment.PREFIXES)}\n""".split()\n'
         f'LISTED_WORDS = frozenset(\n    """\n{listing}\n""".split()\n)\n'
     )

@@ -22,7 +22,7 @@ _NUMBERS = re.compile(
     r"|\b(?:[0-9a-fA-F]{2}[:-]){5}[0-9a-fA-F]{2}\b"  # hardware address
     r"|(?<![\w.:])(?:[0-9a-fA-F]{0,4}:){3,7}[0-9a-fA-F]{0,4}(?![\w.:])"  # IPv6
     r"|(?<![\w.])(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?:25[0-5]|2[0-4]\d|1?\d?\d)){3}(?![\w.]|-microsoft)"  # IPv4
-    r"|\+?\d{2,4}[ /-]\d{3,4}[ -]?\d{3,}"  # telephone
+    r"|(?<!\w)\+?\d{2,4}[ /-]\d{3,4}[ -]?\d{3,}(?!\w)"  # telephone
 )
 _ADDRESS = re.compile(r"(?<![\w.])\d{1,13}(?= ?(?:kB|[KMG]i?B|bytes)\b)|\b[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]\b|\b[0-9a-fA-F]{4}:[0-9a-fA-F]{4}\b")
 _URL = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]{1,12}://\S+|\S+@\S*[A-Za-z]\S*")
@@ -118,7 +118,7 @@ class Cleaner:
         """Whether every part is a known word, a short number, or both in a form that devices and versions have."""
         if len(piece) > 90 or not piece.isascii():
             return False
-        if re.fullmatch(r"0x[0-9a-fA-F]{1,10}|[0-9a-f]{4}", piece):
+        if re.fullmatch(r"0x[0-9a-fA-F]{1,10}|[0-9a-f]{4}", piece) or (LIBRARIES.match(piece) and re.fullmatch(r"\w{5,32}\.so(\.\d+)*", piece)):
             return True
         for part in re.split(r"[^A-Za-z\d]+", piece):
             if part and not self._part(part):
@@ -147,4 +147,4 @@ def known(word: str) -> bool:
     if low in WORDS or any(low.endswith(ending) and low[: -len(ending)] in WORDS for ending in SUFFIXES):
         return True
     parts = _CAMEL.findall(word)
-    return len(parts) > 1 and "".join(parts) == word and all(part.lower() in WORDS or len(part) == 1 for part in parts)
+    return len(parts) > 1 and "".join(parts) == word and all(part.lower() in WORDS or len(part) < 3 for part in parts)

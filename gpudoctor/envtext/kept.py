@@ -92,7 +92,7 @@ def _pruned(value, keys):  # type: ignore[no-untyped-def]
     if isinstance(value, list):
         return [_pruned(item, keys) for item in value[:16]]
     if isinstance(value, dict):
-        return {key: _pruned(item, keys) for key, item in value.items() if keys.fullmatch(str(key)) and item not in (None, "", [])}
+        return {key: _pruned(item, keys) for key, item in value.items() if keys.fullmatch(str(key)) and item not in (None, "")}
     return _words(f"extensions {value}")[11:] if isinstance(value, str) and len(value) > 400 else value
 
 

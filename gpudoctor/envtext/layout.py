@@ -100,7 +100,7 @@ def _entries(entries, clean: Cleaner, most: int):  # type: ignore[no-untyped-def
     """The lines of a group: folders with what is in them, then files of several lines, listings and commands."""
     folders, blocks, first, shown, empty = {}, [], {}, set(), []  # type: ignore[var-annotated]
     for form, place, said in entries:
-        inline = form == "item" or (form == "text" and "\n" not in said and len(said) < 90)
+        inline = form == "item" or (form == "text" and ("\n" not in said or place[:5] == "/sys/") and len(said) < 200)
         path = clean.line(place) if form in ("item", "text", "list") else place
         folder, _, name = path.rpartition("/")
         shown |= {path} if form != "list" else set()

@@ -174,8 +174,8 @@ run 8 system_profiler SPDisplaysDataType -json :: json SPDisplaysDataType|_name|
 run 3 uname -m
 [packages] System packages that matter
 read /var/lib/dpkg/status :: dpkg
-run 8 dpkg-query -W '-f=${db:Status-Abbrev}\t${binary:Package}\t${Version}\n' || rpm -qa --queryformat '%{NAME} %{VERSION}-%{RELEASE} %{ARCH}\n' || pacman -Q :: packages
-read /lib/apk/db/installed :: apk
+else run 8 dpkg-query -W '-f=${db:Status-Abbrev}\t${binary:Package}\t${Version}\n' || rpm -qa --queryformat '%{NAME} %{VERSION}-%{RELEASE} %{ARCH}\n' || pacman -Q :: packages
+else read /lib/apk/db/installed :: apk
 [programs] Programs with a runtime of their own
 there {path}/{ollama,llama-server,llama-cli,llama-bench}
 there {/usr/local/bin,/usr/bin,/bin,/opt/homebrew/bin,/home/linuxbrew/.linuxbrew/bin}/{ollama,llama-server,llama-cli,llama-bench}
