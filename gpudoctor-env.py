@@ -294,20 +294,20 @@ LISTED_WORDS = frozenset(
 	"""
 aarch acc acceleration accelerator acpi activated activations ada adamw adapterram admits aer aff affinity agree ailed akmod alchemist
 alder allocating allocator allreduce almalinux alpine alteracl amber amdgcn amdhsa amdrocm amdvlk amp ampere amx amzn anaconda aname
-announced anv anyitem apex apiversion apollo apos app appdata apptainer apt apu arc archlinux arm armv asahi ascend aside asimd aspect
-assistant aten ats attn audio aur authenticamd autoawq autocast autoconf autogptq autoreport autotune avx aws azure backports bactivate
-bamd bandwidth barcelo basekit battlemage bazzite bconda bcs bda bdrm beegfs beignet benchmark berror beside bfloat bgid bgpu billions
-binaries bios biris bitaccess bjetson black blackwell blas blob bmodule bnomodeset bnot board bochs boom boost boot bpip bprocessor brake
-branch bring broadcast broadcom broadwell brought broxton bsize buildkit bvirtualenv bwd bxpu cachyos caffe cann capable cargo carriage
-carries ccs cdna celeron celsius centos centre ceph cezanne cff cfs checkout cherryview chip cifs clang clblast clcreate clenqueue
-clfinish clhpp clover clvk cmake cmath codename coffee cold collective colossus comet comgr comm compil complains complexfloat compose
-computername contradiction contributor converge convolution cooperative coreml corrupt corruption credential crescent cse csrc ction ctl
-ctr ctranslate cubin cublaslt cuctxcreate cudamalloc cudart cudatoolkit cufft cufile cuh cui cuinit cupti cupy curand cusolver cusparse
-cusparselt cxxabi daemonset dali darktable dat datacenter dataloader dataparallel dba dcgm dch ddp deadline debian debugfs deck declaring
-demand dense deserialize despite detectron deterministic devel development deviceid devicename devicequery devicetype devuan dff dggml dgx
-diffusion dimension disabling disagrees distrobox divisible dlprimitives dma dnf dnn dnnlroot downgraded dozen dpcpp dpctl dracut dram
-driverdate driverid driverinfo drivername driverversion drvfs dtype dxgi dxgkio dylib dynamo dzn ecc echo editable edition efi efivars egg
-elementary elf elfutils elkhart endeavouros enoent ensurepip entity epp epyc exllama expandable expkeysig fabric fallen fbgemm fdf fedora
+announced anv anyitem apex apiversion apos app appdata apptainer apt apu arc archlinux arm armv asahi ascend aside asimd aspect assistant
+aten ats attn audio aur authenticamd autoawq autocast autoconf autogptq autoreport autotune avx aws azure backports bactivate bamd
+bandwidth barcelo basekit battlemage bazzite bconda bcs bda bdrm beegfs beignet benchmark berror beside bfloat bgid bgpu billions binaries
+bios biris bitaccess bjetson black blackwell blas blob bmodule bnomodeset bnot board bochs boom boost boot bpip bprocessor brake branch
+bring broadcast broadcom broadwell brought broxton bsize buildkit bvirtualenv bwd bxpu cachyos caffe cann capable cargo carriage carries
+ccs cdna celeron celsius centos centre ceph cezanne cff cfs checkout cherryview chip cifs clang clblast clcreate clenqueue clfinish clhpp
+clover clvk cmake cmath codename coffee cold collective colossus comet comgr comm compil complains complexfloat compose computername
+contradiction contributor converge convolution cooperative coreml corrupt corruption credential crescent cse csrc ction ctl ctr ctranslate
+cubin cublaslt cuctxcreate cudamalloc cudart cudatoolkit cufft cufile cuh cui cuinit cupti cupy curand cusolver cusparse cusparselt cxxabi
+daemonset dali darktable dat datacenter dataloader dataparallel dba dcgm dch ddp deadline debian debugfs deck declaring demand dense
+deserialize despite detectron deterministic devel development deviceid devicename devicequery devicetype devuan dff dggml dgx diffusion
+dimension disabling disagrees distrobox divisible dlprimitives dma dnf dnn dnnlroot downgraded dozen dpcpp dpctl dracut dram driverdate
+driverid driverinfo drivername driverversion drvfs dtype dxgi dxgkio dylib dynamo dzn ecc echo editable edition efi efivars egg elementary
+elf elfutils elkhart endeavouros enoent ensurepip entity epp epyc exllama expandable expkeysig fabric fallen fbgemm fdf fedora
 fedoraproject fell fence fermi ffe fff ffff ffi fiji fitted fitting flash flavour flex fma fooocus forbids foreach forge fpga framebuffer
 freedreno frontier fury fuse fwd gallium garuda gaudi gbs gcc gcn gcsfuse gdrdrv geforce gemini gemm genai genuineintel gfw gfxstream gib
 gibberish glusterfs gmm gmmlib gogh gomp google gpt gptq gptqmodel gpuopencl gpustat gradient granite gre grid gru grub gsp gsplat
@@ -325,24 +325,24 @@ nfs ninja nixos nncf nnvv nobara nodevfiles noisy nonetype nonsense norm normali
 nvcuda nvdm nvidiactl nvidiafb nvjitlink nvk nvl nvlink nvlsm nvlt nvmii nvmlerror nvrtc nvshmem nvsmi nvswitch nvtoolsext nvtop nvvm
 occupied oci oculink offload oled oneccl online onnx oom ooter openclon opencv openmp opensuse opkernel opnamespace ops optimizer optimum
 orca orch orin outofmemory overlay overlayfs pace panfrost panther panvk parallel paravirtual parity partner pascal passthrough pathfinder
-pciback peak pentium pep perf persistence phoenix picasso pin pinned pjrt pkcs plan plug plugin pnpdeviceid pod podman poetry polaris
-ponte powersave powervr ppc prepack privateuse privateuseone procedure prochot productname profiling project proprietary protobuf proxmox
-pstate psu pthread pti ptx ptxas pubkey pve pybind pybuilt pyd pyenv pyhave pynvml pyopencl pypi pypoetry pypy pywrap qattn qcom quadro
-qualcomm quantization quot radeonsi radv ram raphael raptor raspbian raspi ratl raven ray rbln rcs rdering rdevice rdma rdna readme reboot
-rebuilds rebuilt recogni recompile recovered recovery reduction refus reg registration reinstall remap remapped remapping rembrandt remedy
-remov renoir replicas repository reserve resolver retarget retired retirement rhel ridge ring riscv risky rminitadapter rnn roce rock
-rockchip rocket rocky rom roofline rootless rosetta route rpc rpi rror rtx ruamel runtimeclass runtimeerror ryzen sage sageattention
-sageattn salloc satisfies sbatch sbin scatter sched schedutil screen sdnext sdxl sea secded secret secure secureboot sff sgl sglang
-shaderfloat shims shm sigabrt sigill sigkill sigsegv sits skylake slangpy sles slowdown slowest smb smbfs softpipe solve southern spark
-spconv speedup sphinxcontrib spirv spoke spyre sram srun sse sshfs stdc steam storagebuffer strategy strix stuck studio subgroup
-subgroupsize sudden sudo survey suse sve swap swiftshader sxm systemroot tag tagged taichi tbbroot tcc tcmlib temperature template tensor
-tesla tflop thermal thor throttle throughput tiger tile timedout titan today tokenizer tonga toolbox torchrun torvalds tpu train traits
-transformers tritonmissing tumbleweed turing turnip tuxedo ubuntu uhd ulimit ultra umd unallocated unasked uncorrect uncorrectable
-undeclared unhealthy uninstall unlicensed unmet unparsable unreach unrecoverable unrelated unresolvable unresponsive unsloth unsuccessful
-unsure upgrade upstream userprofile utc utilisation utilization vae valueerror vbios vecchio vector vega ven vendorid venus verb
-verification vgpu videodrivers vii virtiofs virtualenv virtualises vision visual vitis vmid vmrss volatile volta vsec watermark watts wddm
-webui wedged wgpu whiskey whisper whisperx whl wildcat windowsapps workload workspace workstation wslenv xanmod xavier xdg xen xeon
-xnnpack xorg xserver xtx yay zeinit zen zesinit zink zluda znver zope zorin zypper
+pciback peak pentium pep perf persistence picasso pin pinned pjrt pkcs plan plug plugin pnpdeviceid pod podman poetry polaris ponte
+powersave powervr ppc prepack privateuse privateuseone procedure prochot productname profiling project proprietary protobuf proxmox pstate
+psu pthread pti ptx ptxas pubkey pve pybind pybuilt pyd pyenv pyhave pynvml pyopencl pypi pypoetry pypy pywrap qattn qcom quadro qualcomm
+quantization quot radeonsi radv ram raphael raptor raspbian raspi ratl ray rbln rcs rdering rdevice rdma rdna readme reboot rebuilds
+rebuilt recogni recompile recovered recovery reduction refus reg registration reinstall remap remapped remapping rembrandt remedy remov
+renoir replicas repository reserve resolver retarget retired retirement rhel ridge ring riscv risky rminitadapter rnn roce rock rockchip
+rocket rocky rom roofline rootless rosetta route rpc rpi rror rtx ruamel runtimeclass runtimeerror ryzen sage sageattention sageattn
+salloc satisfies sbatch sbin scatter sched schedutil screen sdnext sdxl sea secded secret secure secureboot sff sgl sglang shaderfloat
+shims shm sigabrt sigill sigkill sigsegv sits skylake slangpy sles slowdown slowest smb smbfs softpipe solve southern spark spconv speedup
+sphinxcontrib spirv spoke spyre sram srun sse sshfs stdc steam storagebuffer strategy strix stuck studio subgroup subgroupsize sudden sudo
+survey suse sve swap swiftshader sxm systemroot tag tagged taichi tbbroot tcc tcmlib temperature template tensor tesla tflop thermal thor
+throttle throughput tiger tile timedout today tokenizer tonga toolbox torchrun torvalds tpu train traits transformers tritonmissing
+tumbleweed turing turnip tuxedo ubuntu uhd ulimit ultra umd unallocated unasked uncorrect uncorrectable undeclared unhealthy uninstall
+unlicensed unmet unparsable unreach unrecoverable unrelated unresolvable unresponsive unsloth unsuccessful unsure upgrade upstream
+userprofile utc utilisation utilization vae valueerror vbios vecchio vector vega ven vendorid venus verb verification vgpu videodrivers
+vii virtiofs virtualenv virtualises vision visual vitis vmid vmrss volatile volta vsec watermark watts wddm webui wedged wgpu whiskey
+whisper whisperx whl wildcat windowsapps workload workspace workstation wslenv xanmod xavier xdg xen xeon xnnpack xorg xserver xtx yay
+zeinit zen zesinit zink zluda znver zope zorin zypper
 """.split()
 )
 
@@ -685,10 +685,11 @@ _NUMBERS = re.compile(
 	r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"  # UUID
 	r"|\b(?:[0-9a-fA-F]{2}[:-]){5}[0-9a-fA-F]{2}\b"  # hardware address
 	r"|(?<![\w.:])(?:[0-9a-fA-F]{0,4}:){3,7}[0-9a-fA-F]{0,4}(?![\w.:])"  # IPv6
-	r"|(?<![\w.])(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?:25[0-5]|2[0-4]\d|1?\d?\d)){3}(?![\w.]|-microsoft)"  # IPv4
+	r"|(?<![\w.])(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?:25[0-5]|2[0-4]\d|1?\d?\d)){3}(?!\w|\.\d|-microsoft)"  # IPv4
+	r"|(?<![\w.])(?=(?:\D?\d){7})\d{2,}(?:-\d+)+(?!\w)|\b[0-9a-f]{4}(?:\.[0-9a-f]{4}){2}\b"  # dates and numbers in groups, Cisco's addresses
 	r"|(?<!\w)\+?\d{2,4}[ /-]\d{3,4}[ -]?\d{3,}(?!\w)"  # telephone
 )
-_ADDRESS = re.compile(r"(?<![\w.])\d{1,13}(?= ?(?:kB|[KMG]i?B|bytes)\b)|\b[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]\b|\b[0-9a-fA-F]{4}:[0-9a-fA-F]{4}\b")
+_ADDRESS = re.compile(r"(?<![\w.])\d{1,13}(?= ?(?:kB|[KMG]i?B|bytes)\b)|\b[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]\b|(?<![\w:])[0-9a-f]{4}:[0-9a-f]{4}(?![\w:])")
 _URL = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]{1,12}://\S+|\S+@\S*[A-Za-z]\S*")
 _PIECE = re.compile(r"[^\s/\\=,:;|()\[\]{}<>\"'`&?!#%$^*~]+")
 _RUN = re.compile(r"[A-Za-z]+|\d+|[^A-Za-z\d]+")
@@ -772,7 +773,7 @@ class Cleaner:
 			return False
 		digits = sum(len(run) for run in runs if run.isdigit())
 		letters = [run for run in runs if run.isalpha()]
-		if digits > 7 or (digits > 4 and letters and not all(known(run) for run in letters)):
+		if digits > 6 or (digits > 4 and letters and not all(known(run) for run in letters)):
 			return False
 		return all(len(run) <= 2 or known(run) for run in letters)
 def known(word):
@@ -780,7 +781,9 @@ def known(word):
 	if low in WORDS or any(low.endswith(ending) and low[: -len(ending)] in WORDS for ending in SUFFIXES):
 		return True
 	parts = _CAMEL.findall(word)
-	return len(parts) > 1 and "".join(parts) == word and all(part.lower() in WORDS or len(part) < 3 for part in parts)
+	listed = [part for part in parts if part.lower() in WORDS]
+	short = [part for part in parts if part not in listed]
+	return len(parts) > 1 and "".join(parts) == word and all(len(part) < 3 for part in short) and len("".join(listed)) > len(word) // 2
 
 
 # The Python environment that runs this: its kind, and what is installed in it, from the names of its folders.

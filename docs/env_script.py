@@ -27,6 +27,8 @@ MODULES = ("questions", "derived", "inspecting", "kept", "cleaning", "environmen
 """In the order in which the script holds them."""
 TABLES = ("package-names.toml", "python-partners.toml", "onnxruntime-gpu.toml", "ipex-torch.toml")
 FURTHER_WORDS = "vitis coreml core provider gaudi ascend bindings pathfinder cusparselt cufile nvshmem nvidiafb amdvlk contributor collect xnnpack"
+NAMES_OF_PROJECTS = "apollo phoenix raven titan atlas"
+"""Code names of devices that projects and hosts are called by as well."""
 SOURCES = ("gpudoctor.facts.probes", "gpudoctor.facts.derive", "gpudoctor.target.payloads")
 FURTHER = (
     "pip", "amdsmi", "flashinfer-[a-z]+", "llama-cpp-python", "causal-conv1d", "mamba-ssm", "tensorrt[a-z0-9-]*", "ocl-icd[a-z-]*",
@@ -75,7 +77,7 @@ def words() -> list[str]:
             found |= set(_words([file.read_text(encoding="utf-8")]))
     for name in ("kept", "questions", "heading", "layout"):
         found |= set(_words(_constants((FOLDER / f"{name}.py").read_text(encoding="utf-8"))))
-    return sorted(_needed(found | set(FURTHER_WORDS.split())))
+    return sorted(_needed(found | set(FURTHER_WORDS.split())) - set(NAMES_OF_PROJECTS.split()))
 
 
 def _often(catalogue: Catalogue) -> set[str]:

@@ -21,10 +21,11 @@ _NUMBERS = re.compile(
     r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"  # UUID
     r"|\b(?:[0-9a-fA-F]{2}[:-]){5}[0-9a-fA-F]{2}\b"  # hardware address
     r"|(?<![\w.:])(?:[0-9a-fA-F]{0,4}:){3,7}[0-9a-fA-F]{0,4}(?![\w.:])"  # IPv6
-    r"|(?<![\w.])(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?:25[0-5]|2[0-4]\d|1?\d?\d)){3}(?![\w.]|-microsoft)"  # IPv4
+    r"|(?<![\w.])(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?:25[0-5]|2[0-4]\d|1?\d?\d)){3}(?!\w|\.\d|-microsoft)"  # IPv4
+    r"|(?<![\w.])(?=(?:\D?\d){7})\d{2,}(?:-\d+)+(?!\w)|\b[0-9a-f]{4}(?:\.[0-9a-f]{4}){2}\b"  # dates and numbers in groups, Cisco's addresses
     r"|(?<!\w)\+?\d{2,4}[ /-]\d{3,4}[ -]?\d{3,}(?!\w)"  # telephone
 )
-_ADDRESS = re.compile(r"(?<![\w.])\d{1,13}(?= ?(?:kB|[KMG]i?B|bytes)\b)|\b[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]\b|\b[0-9a-fA-F]{4}:[0-9a-fA-F]{4}\b")
+_ADDRESS = re.compile(r"(?<![\w.])\d{1,13}(?= ?(?:kB|[KMG]i?B|bytes)\b)|\b[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]\b|(?<![\w:])[0-9a-f]{4}:[0-9a-f]{4}(?![\w:])")
 _URL = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]{1,12}://\S+|\S+@\S*[A-Za-z]\S*")
 _PIECE = re.compile(r"[^\s/\\=,:;|()\[\]{}<>\"'`&?!#%$^*~]+")
 _RUN = re.compile(r"[A-Za-z]+|\d+|[^A-Za-z\d]+")
@@ -136,7 +137,7 @@ class Cleaner:
             return False
         digits = sum(len(run) for run in runs if run.isdigit())
         letters = [run for run in runs if run.isalpha()]
-        if digits > 7 or (digits > 4 and letters and not all(known(run) for run in letters)):
+        if digits > 6 or (digits > 4 and letters and not all(known(run) for run in letters)):
             return False
         return all(len(run) <= 2 or known(run) for run in letters)
 
@@ -147,4 +148,6 @@ def known(word: str) -> bool:
     if low in WORDS or any(low.endswith(ending) and low[: -len(ending)] in WORDS for ending in SUFFIXES):
         return True
     parts = _CAMEL.findall(word)
-    return len(parts) > 1 and "".join(parts) == word and all(part.lower() in WORDS or len(part) < 3 for part in parts)
+    listed = [part for part in parts if part.lower() in WORDS]
+    short = [part for part in parts if part not in listed]
+    return len(parts) > 1 and "".join(parts) == word and all(len(part) < 3 for part in short) and len("".join(listed)) > len(word) // 2
