@@ -39,6 +39,24 @@ def pieces(name: str) -> Iterator[bytes]:
             yield from _checked(b"", iter(lambda: file.read(PIECE), b""))
 
 
+MOST_TEXTS = 500
+"""Texts of one folder that are read."""
+
+
+def texts_in(folder: str) -> list[str]:
+    """The texts in a folder, by name: no hidden files, no folders, nothing that is empty or binary."""
+    found = []
+    for name in sorted(os.listdir(folder)):
+        path = os.path.join(folder, name)
+        if name.startswith(".") or not os.path.isfile(path):
+            continue
+        with open(path, "rb") as file:
+            start = file.read(512)
+        if start.strip() and b"\x00" not in start:
+            found.append(path)
+    return found[:MOST_TEXTS]
+
+
 def may_be_archive(name: str) -> bool:
     """Whether a file begins as an archive does, or as a compressed text, which may hold one. Raises OSError."""
     if not os.path.isfile(name):
