@@ -25,7 +25,7 @@ _NUMBERS = re.compile(
     r"|(?<![\w.])(?=(?:\D?\d){7})\d{2,}(?:-\d+)+(?!\w)|\b[0-9a-f]{4}(?:\.[0-9a-f]{4}){2}\b"  # dates and numbers in groups, Cisco's addresses
     r"|(?<!\w)\+?\d{2,4}[ /-]\d{3,4}[ -]?\d{3,}(?!\w)"  # telephone
 )
-_ADDRESS = re.compile(r"(?<![\w.])\d{1,13}(?= ?(?:kB|[KMG]i?B|bytes)\b)|\b[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]\b|(?<![\w:])[0-9a-f]{4}:[0-9a-f]{4}(?![\w:])")
+_ADDRESS = re.compile(r"(?<![\w.])\d{1,13}(?= *(?:\d+ +)?(?:kB|[KMG]i?B|bytes)\b)|\b[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]\b|(?<![\w:])[0-9a-f]{4}:[0-9a-f]{4}(?![\w:])")
 _URL = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]{1,12}://\S+|\S+@\S*[A-Za-z]\S*")
 _PIECE = re.compile(r"[^\s/\\=,:;|()\[\]{}<>\"'`&?!#%$^*~]+")
 _RUN = re.compile(r"[A-Za-z]+|\d+|[^A-Za-z\d]+")
