@@ -1145,15 +1145,17 @@ def asker_of(door, clock):
 	return Asker(door, clock, Cleaner(user, hosts, places))
 def text(asker, limit = LIMIT):
 	left_out = []
+	first, why = guarded(4.0, lambda: list(heading(asker)))
+	first = first or [f"unknown: the first part ({asker.clean.line(why)})", PACKAGES_FOLLOW, f"[pip3] {NONE}"]
 	for cut in ("", *CUTS):
 		left_out += [cut] if cut else []
-		whole = _whole(asker, left_out)
+		whole = _whole(asker, first, left_out)
 		if len(whole.encode("utf-8", "replace")) <= limit:
 			return whole
 	return whole.encode("utf-8", "replace")[: limit - len(END) - 2].decode("utf-8", "ignore") + f"\n{END}\n"
-def _whole(asker, left_out):
+def _whole(asker, first, left_out):
 	clean, found = asker.clean, asker.found
-	lines = [*heading(asker), "", BEGIN, f"Platform: {asker.door.platform}", *_python(asker, "libraries" not in left_out)]
+	lines = [*first, "", BEGIN, f"Platform: {asker.door.platform}", *_python(asker, "libraries" not in left_out)]
 	for group, title in titles().items():
 		entries = [entry[1:] for entry in found.entries if entry[0] == group and group not in left_out]
 		lines += [f"-- {title}"] if entries else []
@@ -1270,6 +1272,7 @@ class LocalDoor:
 		systems = {"win32": "windows", "cygwin": "windows", "darwin": "macos"}
 		self.platform = systems.get(sys.platform, "linux")
 		self.python = {}
+		self._said = {}
 	def read(self, path, limit = 1_000_000):
 		try:
 			if not stat.S_ISREG(os.stat(path).st_mode):
@@ -1308,6 +1311,11 @@ class LocalDoor:
 	def env_names(self, prefix):
 		return sorted(name for name in os.environ if name.startswith(prefix))
 	def run(self, argv, timeout = 5.0, env=None, stdin_text = ""):
+		key = (*argv, stdin_text)
+		if key not in self._said:
+			self._said[key] = self._run(argv, timeout, env, stdin_text)
+		return self._said[key]
+	def _run(self, argv, timeout, env, stdin_text):
 		program = argv[0] if os.path.isabs(argv[0]) else shutil.which(argv[0], path=_path_without_here())
 		if program is None or not os.path.exists(program):
 			return Said(missing=True)
@@ -1393,13 +1401,13 @@ def _end(child):
 
 def main():
 	began = time.monotonic()
-	door, clock = LocalDoor(), Clock(TOTAL - 1.0)
+	door, clock = LocalDoor(), Clock(TOTAL - 4.0)
 	_, trouble = guarded(3.0, lambda: door.inspect_python(FRAMEWORK_SECONDS))
 	asker = asker_of(door, clock)
-	_, why = guarded(TOTAL - 2.0, asker.ask)
-	guarded(TOTAL - 2.0 - (time.monotonic() - began), lambda: door.wait(FRAMEWORK_SECONDS + 1.0 - (time.monotonic() - began)))
+	_, why = guarded(TOTAL - 4.0, asker.ask)
+	guarded(TOTAL - 4.0 - (time.monotonic() - began), lambda: door.wait(FRAMEWORK_SECONDS + 1.0 - (time.monotonic() - began)))
 	asker.troubles += [f"unknown: {asker.clean.line(each)}" for each in (trouble, why) if each]
-	written, why = guarded(2.0, lambda: text(asker))
+	written, why = guarded(6.0, lambda: text(asker))
 	report = written or f"{BEGIN}\nunknown: everything ({why})\n{END}\n"
 	sys.stdout.flush()
 	os.write(1, report.encode("utf-8", "replace"))

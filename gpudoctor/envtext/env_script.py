@@ -14,13 +14,13 @@ from gpudoctor.envtext.local_door import FRAMEWORK_SECONDS, LocalDoor
 def main() -> None:
     """Prints the text within some 20 seconds."""
     began = time.monotonic()
-    door, clock = LocalDoor(), Clock(TOTAL - 1.0)
+    door, clock = LocalDoor(), Clock(TOTAL - 4.0)
     _, trouble = guarded(3.0, lambda: door.inspect_python(FRAMEWORK_SECONDS))
     asker = asker_of(door, clock)
-    _, why = guarded(TOTAL - 2.0, asker.ask)
-    guarded(TOTAL - 2.0 - (time.monotonic() - began), lambda: door.wait(FRAMEWORK_SECONDS + 1.0 - (time.monotonic() - began)))
+    _, why = guarded(TOTAL - 4.0, asker.ask)
+    guarded(TOTAL - 4.0 - (time.monotonic() - began), lambda: door.wait(FRAMEWORK_SECONDS + 1.0 - (time.monotonic() - began)))
     asker.troubles += [f"unknown: {asker.clean.line(each)}" for each in (trouble, why) if each]
-    written, why = guarded(2.0, lambda: text(asker))
+    written, why = guarded(6.0, lambda: text(asker))
     report = written or f"{BEGIN}\nunknown: everything ({why})\n{END}\n"
     sys.stdout.flush()
     os.write(1, report.encode("utf-8", "replace"))

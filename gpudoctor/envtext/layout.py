@@ -13,10 +13,10 @@ from __future__ import annotations
 import json
 import re
 
-from gpudoctor.envtext.asking import Asker, Clock, content, titles
+from gpudoctor.envtext.asking import Asker, Clock, content, guarded, titles
 from gpudoctor.envtext.cleaning import Cleaner
 from gpudoctor.envtext.derived import VARIABLE_PREFIXES, VARIABLES
-from gpudoctor.envtext.heading import heading
+from gpudoctor.envtext.heading import NONE, PACKAGES_FOLLOW, heading
 from gpudoctor.envtext.questions import REVISION
 
 LIMIT = 8192
@@ -45,17 +45,19 @@ def asker_of(door, clock: Clock) -> Asker:  # type: ignore[no-untyped-def]
 def text(asker: Asker, limit: int = LIMIT) -> str:
     """The whole text, at most `limit` bytes long."""
     left_out = []  # type: ignore[var-annotated]
+    first, why = guarded(4.0, lambda: list(heading(asker)))
+    first = first or [f"unknown: the first part ({asker.clean.line(why)})", PACKAGES_FOLLOW, f"[pip3] {NONE}"]
     for cut in ("", *CUTS):
         left_out += [cut] if cut else []
-        whole = _whole(asker, left_out)
+        whole = _whole(asker, first, left_out)
         if len(whole.encode("utf-8", "replace")) <= limit:
             return whole
     return whole.encode("utf-8", "replace")[: limit - len(END) - 2].decode("utf-8", "ignore") + f"\n{END}\n"
 
 
-def _whole(asker: Asker, left_out) -> str:  # type: ignore[no-untyped-def]
+def _whole(asker: Asker, first, left_out) -> str:  # type: ignore[no-untyped-def]
     clean, found = asker.clean, asker.found
-    lines = [*heading(asker), "", BEGIN, f"Platform: {asker.door.platform}", *_python(asker, "libraries" not in left_out)]
+    lines = [*first, "", BEGIN, f"Platform: {asker.door.platform}", *_python(asker, "libraries" not in left_out)]
     for group, title in titles().items():
         entries = [entry[1:] for entry in found.entries if entry[0] == group and group not in left_out]
         lines += [f"-- {title}"] if entries else []

@@ -56,6 +56,7 @@ class LocalDoor:
         systems = {"win32": "windows", "cygwin": "windows", "darwin": "macos"}
         self.platform = systems.get(sys.platform, "linux")
         self.python = {}  # type: dict[str, object]
+        self._said = {}  # type: dict[tuple, Said]
 
     def read(self, path: str, limit: int = 1_000_000) -> Said:
         try:
@@ -105,6 +106,12 @@ class LocalDoor:
 
     def run(self, argv, timeout: float = 5.0, env=None, stdin_text: str = "") -> Said:  # type: ignore[no-untyped-def]
         """A program that is found in a folder which only its owner and root can change, or the one that was named by its path."""
+        key = (*argv, stdin_text)
+        if key not in self._said:
+            self._said[key] = self._run(argv, timeout, env, stdin_text)
+        return self._said[key]
+
+    def _run(self, argv, timeout: float, env, stdin_text: str) -> Said:  # type: ignore[no-untyped-def]
         program = argv[0] if os.path.isabs(argv[0]) else shutil.which(argv[0], path=_path_without_here())
         if program is None or not os.path.exists(program):
             return Said(missing=True)
