@@ -897,10 +897,12 @@ class Asker:
 			found, why = guarded(limit, lambda question=question: self._one(question)) if limit > 0.2 else (None, "out of time")
 			if found is None:
 				self.found.unasked.append(question.number)
-				self.troubles.append(f"unknown: question {question.number} ({self.clean.line(question.where[:60])}): {self.clean.line(why)}")
+				self.troubles += [] if why == "out of time" else [f"unknown: question {question.number} ({self.clean.line(question.where[:60])}): {self.clean.line(why)}"]
 			else:
 				answered = bool(found.entries) or (answered and question.otherwise)
 				self.found.add(found)
+		if self.clock.left() <= 0.2:
+			self.troubles.append("unknown: what is not told: out of time")
 		return self
 	def is_system(self, name):
 		if name == "wsl":
@@ -1273,6 +1275,7 @@ class LocalDoor:
 		self.platform = systems.get(sys.platform, "linux")
 		self.python = {}
 		self._said = {}
+		self._hung = set()
 	def read(self, path, limit = 1_000_000):
 		try:
 			if not stat.S_ISREG(os.stat(path).st_mode):
@@ -1312,8 +1315,12 @@ class LocalDoor:
 		return sorted(name for name in os.environ if name.startswith(prefix))
 	def run(self, argv, timeout = 5.0, env=None, stdin_text = ""):
 		key = (*argv, stdin_text)
+		if argv[0] in self._hung:
+			return Said(timed_out=True)
 		if key not in self._said:
 			self._said[key] = self._run(argv, timeout, env, stdin_text)
+		if self._said[key].timed_out and argv[0] != sys.executable:
+			self._hung.add(argv[0])
 		return self._said[key]
 	def _run(self, argv, timeout, env, stdin_text):
 		program = argv[0] if os.path.isabs(argv[0]) else shutil.which(argv[0], path=_path_without_here())
@@ -1403,7 +1410,9 @@ def main():
 	began = time.monotonic()
 	door, clock = LocalDoor(), Clock(TOTAL - 4.0)
 	_, trouble = guarded(3.0, lambda: door.inspect_python(FRAMEWORK_SECONDS))
-	asker = asker_of(door, clock)
+	asker, why = guarded(2.0, lambda: asker_of(door, clock))
+	trouble = trouble or why
+	asker = asker or Asker(door, clock, Cleaner())
 	_, why = guarded(TOTAL - 4.0, asker.ask)
 	guarded(TOTAL - 4.0 - (time.monotonic() - began), lambda: door.wait(FRAMEWORK_SECONDS + 1.0 - (time.monotonic() - began)))
 	asker.troubles += [f"unknown: {asker.clean.line(each)}" for each in (trouble, why) if each]

@@ -111,10 +111,12 @@ class Asker:
             found, why = guarded(limit, lambda question=question: self._one(question)) if limit > 0.2 else (None, "out of time")
             if found is None:
                 self.found.unasked.append(question.number)
-                self.troubles.append(f"unknown: question {question.number} ({self.clean.line(question.where[:60])}): {self.clean.line(why)}")
+                self.troubles += [] if why == "out of time" else [f"unknown: question {question.number} ({self.clean.line(question.where[:60])}): {self.clean.line(why)}"]
             else:
                 answered = bool(found.entries) or (answered and question.otherwise)
                 self.found.add(found)
+        if self.clock.left() <= 0.2:
+            self.troubles.append("unknown: what is not told: out of time")
         return self
 
     def is_system(self, name: str) -> bool:

@@ -57,6 +57,7 @@ class LocalDoor:
         self.platform = systems.get(sys.platform, "linux")
         self.python = {}  # type: dict[str, object]
         self._said = {}  # type: dict[tuple, Said]
+        self._hung = set()  # type: set[str]
 
     def read(self, path: str, limit: int = 1_000_000) -> Said:
         try:
@@ -107,8 +108,12 @@ class LocalDoor:
     def run(self, argv, timeout: float = 5.0, env=None, stdin_text: str = "") -> Said:  # type: ignore[no-untyped-def]
         """A program that is found in a folder which only its owner and root can change, or the one that was named by its path."""
         key = (*argv, stdin_text)
+        if argv[0] in self._hung:
+            return Said(timed_out=True)
         if key not in self._said:
             self._said[key] = self._run(argv, timeout, env, stdin_text)
+        if self._said[key].timed_out and argv[0] != sys.executable:
+            self._hung.add(argv[0])
         return self._said[key]
 
     def _run(self, argv, timeout: float, env, stdin_text: str) -> Said:  # type: ignore[no-untyped-def]
