@@ -19,6 +19,8 @@ FULL = (
 UNSEEN = Unknown("not probed")
 """The value of a field that was not measured or watched."""
 CONDITIONS = Conditions()
+REFERENCES = {"cpu float64": "float64 on the processor"}
+"""What a sentence calls a reference; others are words already."""
 
 
 def records(measurements: Sequence[Measurement], date: str = "", recalled: bool = False) -> list[dict[str, Any]]:
@@ -61,7 +63,7 @@ def _record(each: Measurement, all_of_them: Sequence[Measurement], date: str, re
         "training_by_inference": _by_inference(each, all_of_them), "mean_watts": energy.mean_watts if energy else UNSEEN,
         "joules_per_item": energy.joules_per_item if energy else UNSEEN, "memory_peak_bytes": _or_unseen(each.memory_peak_bytes),
         "correct": each.correctness.passed if each.correctness else UNSEEN,
-        "compared_with": each.correctness.compared_with if each.correctness else UNSEEN,
+        "compared_with": REFERENCES.get(each.correctness.compared_with, each.correctness.compared_with) if each.correctness else UNSEEN,
         "computed_in": each.correctness.computed_in if each.correctness else UNSEEN, "noisy": each.noisy,
         "memory_full": each.status == FAILED and any(word in reason for word in FULL),
         "all_failed": _all_failed(each, all_of_them),

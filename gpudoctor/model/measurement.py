@@ -20,9 +20,10 @@ AtLeastZero = Annotated[float, Limits(minimum=0)]
 Positive = Annotated[int, Limits(minimum=1)]
 
 
-@shaped(open=True, optional=("p50", "p95", "p99", "mean", "stdev", "ci95_percent"))
+@shaped(open=True, optional=("p50", "p95", "p99", "mean", "stdev", "ci95_percent", "processes"))
 class Latency(Struct, frozen=True, kw_only=True):
-    """The duration of one step over the whole batch, in milliseconds."""
+    """The duration of one step over the whole batch, in milliseconds. Where several processes measured it, each number is the geometric
+    mean of theirs."""
 
     median: AtLeastZero
     p50: AtLeastZero | None = None
@@ -31,7 +32,10 @@ class Latency(Struct, frozen=True, kw_only=True):
     mean: AtLeastZero | None = None
     stdev: AtLeastZero | None = None
     ci95_percent: AtLeastZero | None = None
-    """Half the width of the 95 % confidence interval of the median, in per cent of the median."""
+    """Half the width of the 95 % confidence interval of the median, in per cent of the median: over processes where at least three
+    measured it, otherwise over the steps of one."""
+    processes: tuple[AtLeastZero, ...] = ()
+    """The median of each process, in the order in which they ran; empty where there was one process."""
 
 
 class Throughput(Struct, frozen=True, kw_only=True):
@@ -221,10 +225,10 @@ class Course(Struct, frozen=True, kw_only=True):
 
     @property
     def concern(self) -> str:
-        """What is wrong with it in a word, the worst first; '' where nothing is."""
+        """What is wrong with it in a word, the worst first; '' where nothing is. Where other programs took more and more, they slow it."""
         if self.growth is not None:
             return "leaks"
-        if self.slowdown is not None and self.slowdown >= SLOWER:
+        if self.slowdown is not None and self.slowdown >= SLOWER and not self.others_grew:
             return "slows"
         return "uneven" if self.rhythm is not None else ""
 
@@ -233,7 +237,7 @@ class Course(Struct, frozen=True, kw_only=True):
         """A sentence for each concern, with what was seen beside it."""
         found = [self.growth.words] if self.growth is not None else []
         if self.slowdown is not None and self.slowdown >= SLOWER:
-            beside = "".join(f", {words}" for words in self.beside())
+            beside = "".join(f", {words}" for words in self.beside()) + (", while other programs took more" if self.others_grew else "")
             found.append(f"a step takes {self.slowdown:.1f} times as long at the end as at the begin{beside}")
         if self.rhythm is not None:
             found.append(self.rhythm.words)

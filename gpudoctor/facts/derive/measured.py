@@ -162,7 +162,7 @@ PROVIDES = (
     FactSpec("measured.first_ms", "float", "milliseconds of the longest first step, which includes compilation and the search for kernels"),
     FactSpec("measured.done", "int", "measurements that came to an end"),
     FactSpec("measured.failed", "list", "measurements that failed"),
-    FactSpec("measured.wrong", "list", "measurements whose results differ from the processor's in float64"),
+    FactSpec("measured.wrong", "list", "measurements whose results differ from those that they were compared with"),
     FactSpec("measured.noisy", "list", "measurements whose numbers are not to be relied on"),
     FactSpec("measured.throttled", "bool", "the device was held back by heat or power while it was measured"),
     FactSpec("measured.fallbacks", "list", "operators that ran on the processor instead of the device"),
