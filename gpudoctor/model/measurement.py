@@ -250,12 +250,11 @@ class Course(Struct, frozen=True, kw_only=True):
 
 
 class Link(Struct, frozen=True, kw_only=True):
-    """What two ranks of a collective send to each other and back, while the other ranks are silent."""
+    """What two ranks of a collective send to each other and back while the others are silent: the rate is that of the fastest trip."""
 
     ranks: tuple[int, int]
     devices: tuple[str, str]
     bytes_per_s: Annotated[float, Limits(exclusiveMinimum=0)]
-    """Of the fastest of several trips."""
     slow: bool = False
     """It is at least 30 % below the median of all pairs; only three pairs or more are compared."""
 

@@ -16,6 +16,7 @@ PORTS, NET, NODES, GROUPS = "/sys/class/infiniband", "/sys/class/net", "/dev/inf
 UNSEEN = Unknown("not recorded")
 SAME_SWITCH, SAME_ROOT, SAME_NODE, ACROSS = "same switch", "same root complex", "same NUMA node", "across NUMA nodes"
 MODULES = ("nvidia_peermem", "nv_peer_mem", "gdrdrv")
+OF_GPUS = {"name": "text", "device": "text", "state": "text", "rate_gbits": "float", "sibling_rate_gbits": "float", "link_layer": "text"}
 MOST = 64
 """Devices and ports that are looked at."""
 _ADDRESS = lazy(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
@@ -156,6 +157,8 @@ def collect(host: Host, facts: Facts) -> Collected:
     told = [name for name in MODULES if name in modules.value] if isinstance(modules, Known) else []
     yield "gpudirect.modules", Known(told, "kernel.modules") if isinstance(modules, Known) else modules
     gpus = [gpu for gpu in facts.value("gpus") or [] if gpu.get("vendor") in ("nvidia", "amd", "intel") and gpu.get("kind") != "integrated"]
+    concerned = [{name: port[name] for name in OF_GPUS} for port in ports] if len(gpus) > 1 else []
+    yield "rdma_ports_of_gpus", Known(concerned, PORTS) if seen and facts.known("gpus") else UNSEEN
     yield "gpu.iommu", _iommu(host, gpus) if gpus else Absent("gpus")
     yield "rdma.distances", Known(_distances(host, gpus, ports), DEVICES) if seen else UNSEEN
 
@@ -169,6 +172,7 @@ PROBE = Probe(
                     "sibling_rate_gbits": "float", "link_layer": "text", "gids": "int", "roce_v2": "bool", "address": "text",
                     "path": "text", "numa_node": "int"},
         ),
+        FactSpec("rdma_ports_of_gpus", "records", "RDMA ports of a machine with several GPUs", item="rdma_port", fields=OF_GPUS),
         FactSpec("rdma.active", "int", "RDMA ports that are active"),
         FactSpec("rdma.access", "bool", "whether this user may open the nodes /dev/infiniband/uverbs*"),
         FactSpec(
