@@ -71,7 +71,7 @@ def command(files: Sequence[str], **given: Any) -> int:
                 explanations[label] = _explained(name, source, request, line)
     finally:
         line.wipe()
-    if len(explanations) > 1 or any(os.path.isdir(name) for name in files):
+    if job is None and (len(explanations) > 1 or any(os.path.isdir(name) for name in files)):
         return _triage(explanations, given)
     (explanation,) = explanations.values()
     if given["why"]:
