@@ -23,7 +23,8 @@ _DENIALS = (
 )
 _DENIAL = lazy(any_of(_DENIALS), re.IGNORECASE)
 _ON_PURPOSE = lazy(
-    r"\b(?:I|we) (?:have |had )?(?:triggered|provoked|forced|injected|caused) (?:this|it|these|that|them|the (?:reset|error|fault|crash|message))\b"
+    r"\b(?:I|we) (?:have |had )?(?:triggered|provoked|forced|injected|caused) "
+    r"(?:this|it|these|that|them|the (?:reset|error|fault|crash|message))\b"
     r".{0,120}\b(?:to test|for (?:a|the|our) test|on purpose|deliberately|intentionally)\b",
     re.IGNORECASE,
 )
