@@ -76,7 +76,7 @@ def test_the_container_is_built_and_looks_at_the_machine_without_root(pyz: Path,
     for source in (pyz, PACKAGING / "container" / "Containerfile"):
         with open(source, "rb") as file:
             engine.run(["sh", "-c", f"cat >/build/{source.name}"], stdin=file)
-    engine.run(["podman", "build", "-q", "--network=host", "--build-arg", "BASE=localhost/base:1", "-t", "gpudoctor", "/build"])
+    engine.run(["podman", "build", "-q", "--isolation=chroot", "--build-arg", "BASE=localhost/base:1", "-t", "gpudoctor", "/build"])
     assert engine.run(["podman", "run", "--rm", "gpudoctor", "--version"]).strip().endswith(f"gpudoctor {__version__}")
     said = engine.run(
         ["podman", "run", "--rm", "--read-only", "-v", "/:/host:ro", "gpudoctor", "check", "--root", "/host", "--format", "json"]
