@@ -741,7 +741,7 @@ class Cleaner:
 		return "\n".join(self._json(line) if line[:1] in ("{", "[") else self.line(line[:6000]) for line in text.splitlines())
 	def line(self, line, only = ""):
 		for place, name in self._places:
-			line = line if only not in ("", name) else re.sub(re.escape(place) + r"(?![\w.-])", lambda _, name=name: name, line)
+			line = line if only not in ("", name) else re.sub(re.escape(place) + r"(?![\w.-])", name.replace("\\", "/"), line)
 		line = _SECRET.sub(r"\1" + HIDDEN, _BEARER.sub(HIDDEN, line))
 		kept, end = [], 0
 		for found in re.finditer(f"({_ADDRESS.pattern})|({_URL.pattern})|({_NUMBERS.pattern})", line):
@@ -872,7 +872,8 @@ class Question:
 			self.seconds = float(seconds)
 			self.commands = [tuple(COMMANDS.get(part) or shlex.split(part)) for part in self.where.split(" || ")]
 def questions():
-	found, group = [], ""
+	found = []
+	group = ""
 	for line in QUESTIONS.strip().splitlines():
 		if line.startswith("["):
 			group = line[1 : line.index("]")]
@@ -977,7 +978,7 @@ class Asker:
 		for name in re.findall(r"\{(gpu|home|prefix|site|path|lib|release|comfy)\}", where):
 			if name not in self._sets:
 				self._sets[name] = getattr(self, f"_set_{name}")() or ["\0"]
-			where = where.replace("{%s}" % name, "{%s}" % ",".join(self._sets[name]))
+			where = where.replace("{" + name + "}", "{" + ",".join(self._sets[name]) + "}")
 		return where
 	def _set_gpu(self):
 		found = []
@@ -1277,7 +1278,7 @@ def _variables(asker):
 def _unasked(found, clean):
 	numbers = {each for each in found.unasked if isinstance(each, int)}
 	starts, ends = (sorted(number for number in numbers if number + step not in numbers) for step in (-1, 1))
-	words = [f"{start}-{end}" if start != end else f"{start}" for start, end in zip(starts, ends)]
+	words = [f"{start}-{end}" if start != end else f"{start}" for start, end in zip(starts, ends)]  # noqa: B905  (Python 3.8)
 	told = {folder for path in found.told for folder in _above(path)}
 	places = {}
 	for path in (each for each in found.unasked if isinstance(each, str)):

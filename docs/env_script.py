@@ -279,7 +279,7 @@ def main() -> None:
     names = ", ".join(str(path.relative_to(ROOT)) for path in stale)
     if stale and not write:
         raise SystemExit(f"{names}: not as the code makes them; run python docs/env_script.py --write")
-    print(f"{'wrote ' + names if stale else 'nothing to write'}; {SCRIPT.name}: {len(wanted[SCRIPT].encode())} bytes")
+    print(f"{'wrote ' + names if stale else 'nothing to write'}; {SCRIPT.name}: {len(wanted[SCRIPT].encode())} bytes")  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -43,7 +43,8 @@ class Question:
 
 def questions() -> Any:
     """The table in its order."""
-    found, group = [], ""
+    found: Any = []
+    group = ""
     for line in QUESTIONS.strip().splitlines():
         if line.startswith("["):
             group = line[1 : line.index("]")]
@@ -177,7 +178,7 @@ class Asker:
         for name in re.findall(r"\{(gpu|home|prefix|site|path|lib|release|comfy)\}", where):
             if name not in self._sets:
                 self._sets[name] = getattr(self, f"_set_{name}")() or ["\0"]
-            where = where.replace("{%s}" % name, "{%s}" % ",".join(self._sets[name]))
+            where = where.replace("{" + name + "}", "{" + ",".join(self._sets[name]) + "}")
         return where
 
     def _set_gpu(self) -> Any:

@@ -78,7 +78,7 @@ class Cleaner:
     def line(self, line: str, only: str = "") -> str:
         """`only`: of the places this one alone is written by its name."""
         for place, name in self._places:
-            line = line if only not in ("", name) else re.sub(re.escape(place) + r"(?![\w.-])", lambda _, name=name: name, line)
+            line = line if only not in ("", name) else re.sub(re.escape(place) + r"(?![\w.-])", name.replace("\\", "/"), line)
         line = _SECRET.sub(r"\1" + HIDDEN, _BEARER.sub(HIDDEN, line))
         kept, end = [], 0
         for found in re.finditer(f"({_ADDRESS.pattern})|({_URL.pattern})|({_NUMBERS.pattern})", line):

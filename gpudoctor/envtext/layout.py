@@ -150,7 +150,7 @@ def _unasked(found: Any, clean: Cleaner) -> str:
     """Numbers of questions as ranges, and places: a folder stands for all that was asked below it."""
     numbers = {each for each in found.unasked if isinstance(each, int)}
     starts, ends = (sorted(number for number in numbers if number + step not in numbers) for step in (-1, 1))
-    words = [f"{start}-{end}" if start != end else f"{start}" for start, end in zip(starts, ends)]
+    words = [f"{start}-{end}" if start != end else f"{start}" for start, end in zip(starts, ends)]  # noqa: B905  (Python 3.8)
     told = {folder for path in found.told for folder in _above(path)}
     places: Any = {}
     for path in (each for each in found.unasked if isinstance(each, str)):

@@ -57,7 +57,7 @@ class LocalDoor:
         systems = {"win32": "windows", "cygwin": "windows", "darwin": "macos"}
         self.platform = systems.get(sys.platform, "linux")
         self.python: Any = {}
-        self._said: Any = {}
+        self._said: dict[Any, Said] = {}
         self._hung: Any = set()
 
     def read(self, path: str, limit: int = 1_000_000) -> Said:
