@@ -7,7 +7,7 @@ import os
 import signal
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 from gpudoctor.start import SELDOM
 
@@ -17,6 +17,10 @@ gc.set_threshold(*SELDOM)  # as for a command: what a test worker builds lives l
 
 # How long one example takes says more of the machine than of the code.
 settings.register_profile("patient", deadline=None)
+# For tests/code_mutants.py: few examples, the same ones each time; a failure is enough, the smallest is not searched for.
+settings.register_profile(
+    "mutants", deadline=None, max_examples=25, derandomize=True, database=None, phases=(Phase.explicit, Phase.generate),
+)  # fmt: skip
 settings.load_profile("patient")
 
 

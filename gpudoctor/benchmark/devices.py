@@ -17,13 +17,13 @@ from gpudoctor.system.framework_child import one_line
 
 FORMS = (
     "cpu", "cuda:0", "xpu:0", "mps", "ocl:0", "dml:0", "ipu:0", "opencl:0.0", "openvino:GPU.0", "ort:CUDAExecutionProvider", "tf:GPU:0",
-    "jax:gpu:0", "llama:0",
+    "jax:gpu:0", "llama:0", "vulkan:0",
 )  # fmt: skip
 PREFIXES = tuple(form.partition(":")[0] for form in FORMS)
 _SHAPES = {
     "cpu": r"cpu",
     "mps": r"mps",
-    **{name: name + r"(:\d+)?" for name in ("cuda", "xpu", "ocl", "dml", "ipu")},
+    **{name: name + r"(:\d+)?" for name in ("cuda", "xpu", "ocl", "dml", "ipu", "vulkan")},
     "opencl": r"opencl(:\d+\.\d+)?",
     "openvino": r"openvino:[A-Z][A-Za-z]*(\.\d+)?",
     "ort": r"ort:[A-Za-z]+ExecutionProvider(:[A-Za-z0-9.]+)?",
@@ -39,6 +39,8 @@ ORT_BACKENDS = {
     "ROCMExecutionProvider": "rocm",
     "MIGraphXExecutionProvider": "rocm",
 }
+RAW = ("opencl", "wgpu")
+"""What measures an interface of drivers: on a processor only where a person asked for it."""
 NO_DEVICE = ("CPUExecutionProvider", "AzureExecutionProvider")
 
 
@@ -76,6 +78,7 @@ def targets(facts: Facts, interpreter: str | None = None) -> list[MeasurementTar
             *_others(facts, python),
             *_opencl(facts, python or interpreter or ""),
             *llama_targets(facts, python, interpreter or ""),
+            *_vulkan(facts, python),
         )
         if target.python
     ]
@@ -87,7 +90,7 @@ def choose(facts: Facts, asked: Sequence[str] = (), interpreter: str | None = No
     there = targets(facts, interpreter)
     if not asked:
         accelerators = [target for target in there if not target.on_processor]
-        return accelerators or [target for target in there if target.framework != "opencl"]
+        return accelerators or [target for target in there if target.framework not in RAW]
     chosen: list[MeasurementTarget] = []
     for text in asked:
         wanted = canonical(text)
@@ -106,7 +109,7 @@ def choose(facts: Facts, asked: Sequence[str] = (), interpreter: str | None = No
 
 
 def _is(target: MeasurementTarget, wanted: str) -> bool:
-    return target.device == wanted or (wanted == "cpu" and target.backend == "cpu" and target.framework != "opencl")
+    return target.device == wanted or (wanted == "cpu" and target.backend == "cpu" and target.framework not in RAW)
 
 
 def _why_not(facts: Facts, wanted: str, there: Sequence[MeasurementTarget]) -> str:
@@ -215,6 +218,18 @@ def _opencl(facts: Facts, python: str) -> Iterator[MeasurementTarget]:
                 yield MeasurementTarget(
                     framework="opencl", device=f"opencl:{place}.{number}", python=python, backend=backend, name=_name(device), version=said
                 )
+
+
+def _vulkan(facts: Facts, python: str) -> Iterator[MeasurementTarget]:
+    """By wgpu of the target, on each device that vulkaninfo lists."""
+    version = (facts.value("python.distributions") or {}).get("wgpu")
+    if not isinstance(version, str):
+        return
+    for number, device in enumerate(facts.value("vulkan.devices") or []):
+        yield MeasurementTarget(
+            framework="wgpu", device=f"vulkan:{number}", python=python, backend="vulkan", name=_name(device), version=version,
+            host=device.get("type") == "cpu",
+        )  # fmt: skip
 
 
 def _frameworks(facts: Facts) -> Mapping[str, Any]:

@@ -26,6 +26,7 @@ ABILITIES = {
     "onnxruntime": ("inference", "micro"),
     "popart": ("inference", "micro"),
     "opencl": ("micro",),
+    "wgpu": ("micro",),
     "llama-cpp": ("inference",),
     "llama-bench": ("inference",),
 }
@@ -91,6 +92,8 @@ class Job(Struct, frozen=True, kw_only=True):
     """Bytes: the sizes of a collective's messages."""
     place: float = 0.0
     """In the order of --quick: the lowest first."""
+    process: int = 1
+    """Of several that measure the same, one after another: results are checked against references in the first."""
 
     @property
     def replicas(self) -> int | None:
@@ -121,7 +124,8 @@ class Job(Struct, frozen=True, kw_only=True):
         return {
             **program, "framework": self.target.framework, "device": self.target.device, "workload": self.workload.name, "task": self.task,
             "dtype": self.dtype, "options": options, "optimizer": self.optimizer, "compile": self.compile, "duration": self.duration,
-            "warm_up": self.warm_up, "copies": self.copies, "preprocess": self.preprocess, "verify": True, **self.workload.settings,
+            "warm_up": self.warm_up, "copies": self.copies, "preprocess": self.preprocess, "verify": self.process == 1,
+            **self.workload.settings,
         }  # fmt: skip
 
     @property
@@ -140,7 +144,7 @@ class Job(Struct, frozen=True, kw_only=True):
             else ""
         )
         batch = f" batch {self.batch}" if self.network and self.batch else ""
-        several = f", {len(self.peers)} at once" if self.peers else ""
+        several = f", {len(self.peers)} at once" if self.peers else f", process {self.process}" if self.process > 1 else ""
         return f"{self.workload.id} {self.task} {self.dtype}{batch}{size} on {self.devices}{several}"
 
 
@@ -245,6 +249,8 @@ Volta, bfloat16 since Ampere; OpenVINO's own default on a GPU is float16."""
 def _dtypes(target: MeasurementTarget, workload: Workload, task: str, asked: ValidateOptions) -> Sequence[str]:
     if asked.dtypes:
         return asked.dtypes if workload.id != "files" else asked.dtypes[:1]
+    if target.framework == "wgpu":
+        return workload.dtypes[:1]
     if target.on_processor and workload.processor_dtype:
         return (workload.processor_dtype,)
     if target.on_processor and workload.dtypes[0] == "float16":
@@ -300,7 +306,7 @@ def _work(job: Job, flops: float | None) -> float:
     one = step.flop / speed
     warm = one + min(max(job.warm_up, one), 11 * one)
     timed = max(2 * one, job.duration + one / 2)
-    reference = 0.2 * step.flop / step.batch / speed * (30 if job.task == "training" else 12)
+    reference = 0.2 * step.flop / step.batch / speed * (30 if job.task == "training" else 12) if job.process == 1 else 0.0
     compiling = 0.0 if job.compile == "none" else 40.0
     return step.parameters * PER_PARAMETER + reference + warm + timed + compiling
 
@@ -321,13 +327,21 @@ class Budget(Struct):
     """Time of networks by their estimate."""
 
     def expected(self, job: Job) -> float:
+        return self.startups.get(_key(job.target), startup(job)) + self.work(job)
+
+    def work(self, job: Job) -> float:
+        """Once its worker has begun."""
         key = _key(job.target)
-        return self.startups.get(key, startup(job)) + _work(job, self.flops.get(key)) * (self.paces.get(key, 1.0) if job.network else 1.0)
+        return _work(job, self.flops.get(key)) * (self.paces.get(key, 1.0) if job.network else 1.0)
 
     def together(self, jobs: Sequence[Job]) -> float:
         """Of jobs that share a process."""
         start = self.startups.get(_key(jobs[0].target), startup(jobs[0])) if jobs else 0.0
         return sum(self.expected(job) for job in jobs) - start * (len(jobs) - 1)
+
+    def guess(self, target: MeasurementTarget, flops: float) -> None:
+        """What a matrix product may reach there, until one was measured."""
+        self.flops = {_key(target): flops, **self.flops}
 
     def fits(self, job: Job, left: float | None) -> bool:
         return left is None or self.expected(job) <= left

@@ -142,6 +142,7 @@ WORKLOADS: tuple[Workload, ...] = (
     ),
 )  # fmt: skip
 OWN = {name: tuple(each.id for each in WORKLOADS if name in each.frameworks) for name in LLAMA}
+OWN["wgpu"] = ("matmul", "memory_bandwidth", "launch")
 """What a framework does that has workloads of its own."""
 BY_ID: Mapping[str, Workload] = {each.id: each for each in WORKLOADS}
 

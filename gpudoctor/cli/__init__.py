@@ -17,6 +17,7 @@ COMMANDS = {
     "check": ("gpudoctor.cli.check:command", "find what is broken on this machine and how to fix it"),
     "explain": ("gpudoctor.cli.explain:command", "do the same from a log, a traceback or a pasted issue"),
     "audit": ("gpudoctor.cli.audit:command", "check requirements and lock files against a device"),
+    "guard": ("gpudoctor.cli.guard:command", "keep a working environment when other packages are installed"),
     "setup": ("gpudoctor.cli.setup:command", "install a stack from a recipe, verify it, undo it"),
     "validate": ("gpudoctor.cli.validate:command", "measure correctness and speed, and try known fixes"),
     "diff": ("gpudoctor.cli.diff:command", "show what changed between two runs or reports"),

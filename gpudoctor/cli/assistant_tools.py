@@ -208,7 +208,7 @@ def _redacted(document: Json, looked_at: Sequence[tuple[str | None, Facts]]) -> 
 
 
 def _diff(given: Mapping[str, Any], allowed: Allowed, stop: threading.Event) -> Json:
-    from gpudoctor.facts.report_facts import told
+    from gpudoctor.facts.report_facts import facts_of
     from gpudoctor.reporters.diff import diff_json
     from gpudoctor.services import diffing
 
@@ -219,7 +219,7 @@ def _diff(given: Mapping[str, Any], allowed: Allowed, stop: threading.Event) -> 
     compared = diffing.diff(request, _unless(stop))
     document = diff_json.document(compared.diff)
     document["changes"] = [change for change in document["changes"] if change["category"] != "noise"]
-    known = [told(side.document["facts"]).facts for side in (compared.before, compared.after)]
+    known = [facts_of(side.document["facts"]).facts for side in (compared.before, compared.after)]
     return _redacted(document, list(zip(paths, known, strict=True)))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gpudoctor.cli import OK, BadInput
+from gpudoctor.cli import FINDINGS, OK, UNKNOWN, BadInput
 from gpudoctor.cli.door_options import door_options, wanted
 from gpudoctor.cli.exit_status import status, unanswered
 from gpudoctor.cli.formats import FORMATS
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 @click.option("--capture", metavar="PATH", help="Examine a recorded machine instead of this one.")
 @door_options
 @click.option("--stack", metavar="NAME", help="Check this stack only (cuda, rocm, xpu …); exit 1 if it has no device, 4 if undetermined.")
+@click.option("--device", metavar="DEVICE", help="Only one line: can a job use cuda:0, a UUID, an address, or what it is 'assigned'?")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", help="Output format; json is gpudoctor.report/1.")
 @click.option("-o", "--output", metavar="FILE", help="Write to FILE instead of standard output.")
 @click.option(
@@ -70,6 +71,8 @@ def _check(given: Mapping[str, Any]) -> int:
         click.get_current_context().with_resource(limited_memory())
     if given["write_expect"]:
         _refuse_to_replace(given["write_expect"])
+    if given["device"] and given["exit_style"]:
+        raise BadInput("--device and --exit-style exclude each other: each sets the line and the exit status")
     door = wanted(given, given["capture"])
     here = given["capture"] is None and door is None
     if here:
@@ -107,7 +110,7 @@ def _check(given: Mapping[str, Any]) -> int:
         from gpudoctor.cli.formats import step_summary
 
         step_summary(report)
-    code = _say(report, given, reasons)
+    code = _say(report, given, reasons) if given["device"] is None else _say_of_device(report, given)
     if here and not given["quick"]:  # a quick look leaves frameworks out: nothing to compare with later
         remember(report, reasons)
     return code
@@ -161,6 +164,19 @@ def _say(report: Report, given: Mapping[str, Any], ignored: Mapping[str, str]) -
         deliver(text, None)
     click.echo(line, err=given["form"] != "text" and not given["output"])
     return code
+
+
+def _say_of_device(report: Report, given: Mapping[str, Any]) -> int:
+    """One line on the device of a job, with the exit status: 0 it can be used, 1 it cannot, 4 not determined."""
+    from gpudoctor.diagnosis.assigned_devices import answer
+    from gpudoctor.reporters.shared.escape import visible
+
+    found = answer(report.facts, given["device"])
+    word = {True: "ready", False: "not ready", None: "not determined"}[found.ready]
+    if given["form"] != "text" or given["output"]:
+        _say(report, given, {})
+    click.echo(f"{word}: {visible(found.says)}", err=given["form"] != "text" and not given["output"])
+    return {True: OK, False: FINDINGS, None: UNKNOWN}[found.ready]
 
 
 def _refuse_to_replace(path: str) -> None:

@@ -62,13 +62,16 @@ def command(files: Sequence[str], **given: Any) -> int:
     line = StatusLine(quiet=given["quiet"] or names == ("-",))
     explanations = {}
     try:
-        for number, name in enumerate(names, 1):
+        job = _job(names) if len(names) > 1 else None
+        if job is not None:
+            explanations["the job"] = _explained(names[0], job, request, line)
+        for number, name in enumerate(() if job else names, 1):
             line.says(f"Reading {name}" + (f" ({number} of {len(names)})" if len(names) > 1 else ""))
             for label, source in _sources(name, given["member"]):
                 explanations[label] = _explained(name, source, request, line)
     finally:
         line.wipe()
-    if len(explanations) > 1 or any(os.path.isdir(name) for name in files):
+    if job is None and (len(explanations) > 1 or any(os.path.isdir(name) for name in files)):
         return _triage(explanations, given)
     (explanation,) = explanations.values()
     if given["why"]:
@@ -129,6 +132,18 @@ def _explained(name: str, source: _Source, request: ExplainRequest, line: Status
         raise BadInput(str(error)) from error
     late = found.report.incomplete if source.whole else (*found.report.incomplete, TOO_LARGE)
     return replace(found, members=source.members, report=replace(found.report, incomplete=late))
+
+
+def _job(names: Sequence[str]) -> _Source | None:
+    """The dumps of one job as one text; None where the files are something else."""
+    from gpudoctor.system import text_archives
+    from gpudoctor.system.text_files import NotText
+
+    try:
+        job = text_archives.of_one_job(names)
+    except (NotText, OSError) as error:
+        raise BadInput(f"{names[0]} and {len(names) - 1} more: {error}") from error
+    return None if job is None else _Source(job.chunks(), tuple(names), job.place)
 
 
 def _sources(name: str, part: str) -> Iterator[tuple[str, _Source]]:

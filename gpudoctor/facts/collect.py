@@ -1,4 +1,4 @@
-"""Runs all probes, then all derivations. A probe that fails is a gap in the facts, never the end of the run."""
+"""Runs all probes, then all derivations. A probe that fails leaves its facts unknown and never ends the run."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ Progress = Callable[[str], None]
 
 
 class Gathered(Struct):
+    """The facts of a machine or a text, and what kept gpudoctor from looking."""
+
     facts: Facts
     incidents: list[str] = field(default_factory=list)
-    """Probes that crashed or ran out of time, one line each."""
+    """Probes and derivations that raised or had no time left, one line each."""
 
 
 def gather(
@@ -30,12 +32,13 @@ def gather(
     deadline: Deadline | None = None,
     only: Collection[str] | None = None,
 ) -> Gathered:
-    """Probes in order; slow ones (processes, frameworks) each in a thread of their own from their place in the order on.
+    """Runs the probes in their order and then the derivations; slow probes (processes, frameworks) run in threads beside the others.
 
-    The slow ones see the facts known when they start. What is not there at the deadline is `unknown: out of time`.
-    `given`: facts that nobody probes, such as what a person asked of `setup`. `settle` has the last word before anything is derived.
-    `deadline`: of a text or a recording that somebody sent; what was not read by then is unknown as well.
-    `only`: names of probes; the others are not asked, and their facts are unknown.
+    A slow probe sees the facts that are known when it starts. What it has not found when the host's time ends is `unknown: out of time`.
+    `given`: facts that no probe provides, such as what a person asked of `setup`. `settle` may change the facts of the probes before
+    anything is derived. `progress` is called with the name of each probe.
+    `deadline`: for a text or a recording that somebody sent; probes and derivations after it are left out, and their facts are unknown.
+    `only`: the names of the probes that run; the facts of all others are unknown.
     """
     gathered = Gathered(Facts(given))
     running: list[tuple[Probe, threading.Thread, Gathered]] = []
@@ -74,6 +77,7 @@ def gather(
 
 
 def derive(gathered: Gathered, deadline: Deadline | None = None) -> None:
+    """Adds the facts of all derivations. One that raises, or comes after the deadline, is an incident."""
     for derivation in vocabulary.all_derivations():
         if deadline is not None and deadline.over():
             gathered.incidents.append(f"{derivation.name}: out of time")
@@ -81,12 +85,12 @@ def derive(gathered: Gathered, deadline: Deadline | None = None) -> None:
         try:
             for name, fact in derivation.derive(gathered.facts):
                 gathered.facts.set(name, _proven(fact, gathered.facts))
-        except Exception as error:  # whatever it is, it is a gap in the facts and not the end of the run
+        except Exception as error:  # whatever was raised, the other derivations still run
             gathered.incidents.append(f"{derivation.name}: {type(error).__name__}: {error}")
 
 
 def _proven(fact: Fact, facts: Facts) -> Fact:
-    """An absence that was drawn from a list of which only a part is known is none."""
+    """The fact, but unknown where it is an absence concluded from a list of which only a part is known."""
     if isinstance(fact, Absent) and fact.source and isinstance(facts.value(fact.source), Incomplete):
         return Unknown("not in the text")
     return fact

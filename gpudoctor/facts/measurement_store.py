@@ -1,8 +1,8 @@
 """What the last `validate` measured, kept for a later `check` or `report`: one private file for each environment and device.
 
-A file holds what the measurements depended on (framework, driver, kernel, device). Where one of these is another now, they are stale:
-still there to be shown, but no fact about this machine any more. Nothing here raises for what the disk does: it is a convenience.
-Who wants no history (GPUDOCTOR_HISTORY=0) has none of this either.
+A file holds what the measurements depended on (versions of framework and drivers, kernel, device). Where one of these has changed since,
+they are stale: they are shown, but are no facts of this machine. Errors of the disk are never raised, since a check works without this.
+GPUDOCTOR_HISTORY=0 switches it off.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from gpudoctor.model.facts import Facts, Unknown
 from gpudoctor.system import json_text
 from gpudoctor.system.state_folder import state_folder, state_path, switched_off, write_private
 
-if TYPE_CHECKING:  # else late, in the functions that need one: most machines were never measured
+if TYPE_CHECKING:  # at run time they are imported by the functions that need them: most machines were never measured
     from pathlib import Path
 
     from gpudoctor.model.measurement import Measurement
 
 FOLDER = "measurements"
 LARGEST = 8_000_000
-"""Bytes: what is larger was not written here."""
+"""The bytes of the largest file that is read: a run takes far less."""
 DISTRIBUTIONS = {
     "torch": ("torch",), "ipex": ("torch", "intel-extension-for-pytorch"), "torch-directml": ("torch", "torch-directml"),
     "torch-opencl": ("torch", "pytorch-ocl", "pytorch_ocl"), "poptorch": ("torch", "poptorch"), "popart": ("popart",),
     "openvino": ("openvino",), "onnxruntime": ("onnxruntime", "onnxruntime-gpu", "onnxruntime-openvino", "onnxruntime-directml"),
     "tensorflow": ("tensorflow", "tensorflow-cpu", "tensorflow-directml", "tensorflow-directml-plugin", "intel-extension-for-tensorflow"),
-    "jax": ("jax", "jaxlib"), "opencl": (),
+    "jax": ("jax", "jaxlib"), "opencl": (), "wgpu": ("wgpu",), "llama-cpp": ("llama-cpp-python", "llama_cpp_python"), "llama-bench": (),
 }  # fmt: skip
-"""Whose versions a measurement with a framework depends on."""
+"""By the short name of a framework: the distributions on whose versions its measurements depend."""
 DRIVERS = (
     ("kernel", "kernel.release"), ("NVIDIA driver", "nvidia.kernel_module.version"), ("amdgpu driver", "amd.driver.version"),
     ("compute runtime", "intel.compute_runtime.version"), ("Level Zero driver", "intel.level_zero.version"), ("ROCm", "rocm.version"),
     ("Windows build", "windows.build"), ("processor", "cpu.model"), ("Python", "python.version"),
 )  # fmt: skip
-"""All of them are read from files, so that `check --quick` can tell as well."""
+"""What else measurements depend on: (name for a person, fact). All are read from files, so that `check --quick` knows them too."""
 
 
 class LastRun(Struct, frozen=True, kw_only=True):
@@ -50,16 +50,16 @@ class LastRun(Struct, frozen=True, kw_only=True):
     framework: str
     """The framework by its short name: torch, ipex, openvino."""
     device: str
-    """The device as --device takes it."""
+    """The device in the form of --device: xpu:0."""
     date: str
-    """UTC: 2026-11-21T20:00:00Z"""
+    """When it was measured (UTC): 2026-11-21T20:00:00Z."""
     measurements: tuple[Measurement, ...]
     stale: tuple[str, ...] = ()
-    """'torch 2.7.0 then, 2.8.0 now'; empty: they still hold."""
+    """What has changed since, 'torch 2.7.0 then, 2.8.0 now'; empty where the measurements still hold."""
 
 
 def last_measurements(facts: Facts, folder: Path | None = None) -> tuple[LastRun, ...]:
-    """Those of the environment that `facts` (of this machine, not of a recorded one) name, newest first; () where there are none."""
+    """The runs that were kept of the environment in `facts`, the newest first; () where there are none. `facts` must be of this machine."""
     environment = facts.value("python.executable")
     if not isinstance(environment, str) or (folder is None and switched_off()):
         return ()
@@ -82,7 +82,8 @@ def last_measurements(facts: Facts, folder: Path | None = None) -> tuple[LastRun
 
 
 def keep(measurements: Sequence[Measurement], facts: Facts, folder: Path | None = None) -> str:
-    """In place of what was kept of the same environment, framework and device. '' or why it could not be kept."""
+    """Keeps the measurements in place of earlier ones of the same environment, framework and device. Returns '', or why they could not be
+    kept."""
     import json
 
     from gpudoctor.model.measurement import KEPT_FORMAT, SKIPPED
@@ -109,7 +110,7 @@ def keep(measurements: Sequence[Measurement], facts: Facts, folder: Path | None 
 
 
 def _name(environment: str, framework: str, device: str) -> str:
-    """The machine is part of it, for homes that many machines share."""
+    """The file name for an environment, framework and device. It depends on the host name too, since machines may share a home folder."""
     import hashlib
     import platform
 
@@ -118,14 +119,14 @@ def _name(environment: str, framework: str, device: str) -> str:
 
 
 def _is_of(document: Any, environment: str, file_name: str) -> bool:
-    """Whether a file holds measurements of this environment on this machine: asked first, since the others need not be understood."""
+    """Whether a file holds measurements of this environment on this machine. It is asked first, so that no other file must be readable."""
     if not isinstance(document, Mapping) or document.get("environment") != environment:
         return False
     return file_name == _name(environment, str(document.get("framework")), str(document.get("device")))
 
 
 def _parsed(document: Any, facts: Facts) -> LastRun:
-    """Raises TypedJsonError, a ValueError, for what `keep` did not write."""
+    """The run in a file. Raises TypedJsonError, a ValueError, for a document that `keep` did not write."""
     from gpudoctor.model.measurement import KeptRun
     from gpudoctor.model.typed_json import read
 
@@ -139,7 +140,7 @@ def _parsed(document: Any, facts: Facts) -> LastRun:
 
 
 def _changed(then: Mapping[str, str | None], now: Mapping[str, str | None]) -> Iterator[str]:
-    """What could be told both times and differs. None is 'not there', a missing key is 'not told'."""
+    """What was known both times and differs. None means that it was absent, a missing key that it was unknown."""
     for name, before in then.items():
         if name in now and now[name] != before:
             yield f"{name} {before or 'was not there'} then, {now[name] or 'not there'} now"
@@ -166,7 +167,7 @@ def _depends_on(framework: str, measurements: Sequence[Measurement], facts: Fact
 
 
 def _version(entry: Any) -> str | None:
-    """A distribution is its version, a table with it, a list where it is installed twice, or nothing."""
+    """The version in a value of the fact python.distributions; all of them, with commas, where it is installed twice; None for nothing."""
     if isinstance(entry, list | tuple):
         return ", ".join(sorted(str(_version(each)) for each in entry))
     if isinstance(entry, Mapping):
@@ -175,7 +176,7 @@ def _version(entry: Any) -> str | None:
 
 
 def recorded_runs(document: Any) -> tuple[LastRun, ...]:
-    """The runs in a recording of another machine (measurements.json), where they belong to it; runs that cannot be read are left out."""
+    """The runs in the file measurements.json of a recorded machine; runs of another form are left out."""
     rows = document.get("runs") if isinstance(document, Mapping) else None
     if not isinstance(rows, list) or not rows:
         return ()

@@ -1,4 +1,4 @@
-"""Facts out of a report: what `gpudoctor check --format json` wrote, read back, so that it can be judged again."""
+"""The facts of a report that `gpudoctor check --format json` wrote, read back so that checks can be evaluated on them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from gpudoctor.model.facts import Absent, Facts, FactSpec, Known, Unknown
 SOURCE = "report"
 
 
-def told(tree: Mapping[str, Any], unknown: Mapping[str, str] | None = None, *, of_today: bool = True) -> Gathered:
-    """The facts of a report's tree; what it does not hold is unknown, for the reason in `unknown` (name: reason) where that says it.
+def facts_of(tree: Mapping[str, Any], unknown: Mapping[str, str] | None = None, *, of_today: bool = True) -> Gathered:
+    """The facts in the tree of a report. Those that it does not hold are unknown, for the reason that `unknown` gives by name.
 
-    `of_today`: this very version made the report; to one of another version those derived facts are added that it has not got.
+    `of_today`: this version of gpudoctor made the report. To the report of another version the derived facts are added that it lacks.
     """
     facts = Facts()
     reasons = dict(unknown or {})
@@ -46,7 +46,7 @@ def _at(tree: Mapping[str, Any], name: str) -> tuple[bool, Any]:
 
 
 def _inside(value: Any, name: str, spec: FactSpec, reasons: Mapping[str, str]) -> Any:
-    """Maps get back what they could not tell: without it, a name that is not there would be known to be absent."""
+    """The value; a map with its unknown entries, since a name that a known map does not hold counts as absent."""
     if spec.kind != "map" or not isinstance(value, Mapping):
         return value
     held = {key[len(name) + 1 :]: Unknown(reason) for key, reason in reasons.items() if key.startswith(name + ".")}

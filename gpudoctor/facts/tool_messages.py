@@ -1,6 +1,6 @@
-"""What the examined machine's own tools and frameworks said when they failed: texts that messages are looked for in, as in a pasted log.
+"""The messages with which tools and frameworks of the examined machine failed, in which signatures are looked for as in a pasted log.
 
-The kernel log is left out: it tells what once was, and checks that ask `kernel.log` weigh that.
+The kernel log is not among them: it may speak of the past, which checks that ask for `kernel.log` take into account.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ ERRORS = {
     "xpu_smi.error": "xpu-smi", "poplar.gc_info.error": "gc-info", "poplar.vipu.error": "vipu",
 }  # fmt: skip
 APART = 30
-"""Empty lines between two speakers: no signature reaches over them (knowledge.structure allows that many lines)."""
+"""The number of empty lines between two messages, over which no signature reaches: it is the limit of knowledge.structure."""
 
 
 def said(facts: Facts) -> list[Numbered]:
-    """Lines with their speaker; numbers below 0, the first line the lowest."""
+    """The lines of all messages, each with the tool that printed it. Their numbers are negative and rise to -1, apart from those of a
+    text."""
     lines: list[tuple[str, str]] = []
     for speaker, words in _speeches(facts):
         lines += [("", "")] * APART if lines else []

@@ -24,7 +24,7 @@ def all_derivations() -> tuple[Derivation, ...]:
 
 @cache
 def specs() -> Mapping[str, FactSpec]:
-    """Every fact that is provided, by its name; put together once, since a report asks for each of its facts."""
+    """The specification of every fact, by its name; cached, since a report asks for each of its facts."""
     named: dict[str, FactSpec] = {}
     for provides in (*(probe.provides for probe in all_probes()), *(derivation.provides for derivation in all_derivations())):
         named.update((spec.name, spec) for spec in provides)
@@ -34,5 +34,5 @@ def specs() -> Mapping[str, FactSpec]:
 
 @cache
 def items() -> Mapping[str, str]:
-    """Records facts and what one of their items is called: {'gpus': 'gpu'}."""
+    """The facts that hold records, with the name of one item: {'gpus': 'gpu'}."""
     return {name: spec.item for name, spec in specs().items() if spec.kind == "records" and spec.item}

@@ -14,13 +14,16 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import DecodeError
 from msgspec.json import decode
 
 from gpudoctor.rules.literal_words import finding_words, words_of
 from gpudoctor.rules.synonyms import spelled
+
+if TYPE_CHECKING:
+    from gpudoctor.model.check import Catalogue, Check
 
 FORMAT = 9
 MAGIC = b"gpudoctor catalogue %d\n" % FORMAT
@@ -63,6 +66,10 @@ class CompiledCatalogue:
         if content[self._words[1] : self._first] != b"\n\n":
             raise ValueError("it is damaged")
         self._read: dict[int, Entry] = {}
+        self.built: dict[str, Check] = {}
+        """Checks that the loader has built from it, by id."""
+        self.whole: Catalogue | None = None
+        """All of them, where the loader has built all."""
 
     def entries(self) -> Iterator[Entry]:
         """All checks, in the order of their files."""

@@ -13,6 +13,7 @@ from gpudoctor.model.check import Check, Stack, Step
 from gpudoctor.model.condition import AnyItem, Combination, Condition, Leaf
 from gpudoctor.model.facts import Absent, Facts, FactSpec, Known, Unknown
 from gpudoctor.rules.conditions import did_you_mean, facts_of
+from gpudoctor.rules.evaluate import evaluate
 from gpudoctor.rules.operators import LONGEST
 from gpudoctor.rules.signatures import anchor, letters, names_said
 from gpudoctor.rules.synonyms import PREFIX
@@ -49,8 +50,13 @@ def lint(
 
 
 def _two_valued_rungs(stack: Stack) -> Iterable[str]:
-    """Rungs that ask `known`: it is false for a fact that could not be read, and the rung would be shown as missing."""
+    """Rungs that ask `known`: it is false for a fact that could not be read, and the rung would be shown as missing.
+
+    A rung that is left out while none of its facts is known (`only`) may ask it.
+    """
     for number, rung in enumerate(stack.rungs):
+        if rung.only is not None and evaluate(rung.only, Facts()).truth == "false":
+            continue
         for fact in sorted({leaf.fact for leaf in _leaves(rung.ok) if leaf.operator == "known"}):
             yield f"rung[{number}].ok: '{fact}' known = true is false where the fact is unknown; write present = true"
 

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from msgspec.json import decode
+from msgspec.structs import replace
 
 from gpudoctor.knowledge import paths
 from gpudoctor.knowledge.compiled_catalogue import Bytes, CompiledCatalogue, Entry, compiled
@@ -33,9 +34,12 @@ def load_catalogue(items: Mapping[str, str], extra: Iterable[str] = (), wanted: 
     Raises DataError for a file that cannot be used.
     """
     ours = our_catalogue(items)
-    entries = ours.entries() if wanted is None else wanted
-    checks = [check_from(decode(entry["table"]), entry["file"], entry["topic"], items, trusted=True) for entry in entries]
-    stacks = [stack_from(decode(entry["table"]), entry["file"], items, trusted=True) for entry in ours.stacks]
+    if wanted is None and not extra:
+        if ours.whole is None:
+            ours.whole = _catalogue_of(ours, ours.entries(), items)
+        return ours.whole
+    found = _catalogue_of(ours, ours.entries() if wanted is None else wanted, items)
+    checks, stacks = list(found.checks), list(found.stacks)
     for folder in extra:
         from pathlib import Path  # late: few have checks of their own
 
@@ -44,6 +48,18 @@ def load_catalogue(items: Mapping[str, str], extra: Iterable[str] = (), wanted: 
     ids = [check.id for check in checks]
     for name in {name for name in ids if ids.count(name) > 1} if len(set(ids)) < len(ids) else ():
         raise DataError(f"check '{name}' exists twice; ids are unique, rename the one in the further folder")
+    return replace(found, checks=tuple(checks), stacks=tuple(stacks))
+
+
+def _catalogue_of(ours: CompiledCatalogue, entries: Iterable[Entry], items: Mapping[str, str]) -> Catalogue:
+    """These checks of ours. Each is built once in a process: who answers an assistant needs it again and again."""
+    checks = []
+    for entry in entries:
+        name = entry["head"]["id"]
+        if name not in ours.built:
+            ours.built[name] = check_from(decode(entry["table"]), entry["file"], entry["topic"], items, trusted=True)
+        checks.append(ours.built[name])
+    stacks = (stack_from(decode(entry["table"]), entry["file"], items, trusted=True) for entry in ours.stacks)
     return Catalogue(checks=tuple(checks), stacks=tuple(stacks), version=ours.version, redirects=ours.redirects)
 
 

@@ -37,6 +37,10 @@ _BEYOND_DOUBT = 3.0
 _NEIGHBOURS = 3
 _LETTERS_TRIED = 6
 
+_KINDS: dict[str, Callable[[str], bool]] = {
+    "DIGIT": str.isdigit, "SPACE": str.isspace, "WORD": lambda letter: letter.isalnum() or letter == "_",
+}  # fmt: skip
+
 Use = Callable[["re.Pattern[str]", str], object]
 
 
@@ -186,14 +190,24 @@ def _of_sequence(items: Sequence[Any], head: str, letters: Sequence[str]) -> Ite
         before = head + _sample(items[:number], "")
         if number in repeats:
             following = [other for other in repeats if other > number][:_NEIGHBOURS]
-            eaten = dict.fromkeys(_sample(list(argument[2]), letter) for letter in letters)
-            together = dict.fromkeys(_sample(items[number : other + 1], letter) for other in following for letter in letters)
-            for body in [*list(eaten)[:_LETTERS_TRIED], *list(together)[: _NEIGHBOURS * _LETTERS_TRIED]]:
+            eaten = _first_of((_sample(list(argument[2]), letter) for letter in letters), _LETTERS_TRIED)
+            both = (_sample(items[number : other + 1], letter) for other in following for letter in letters)
+            for body in [*eaten, *_first_of(both, _NEIGHBOURS * _LETTERS_TRIED)]:
                 if body:
                     yield from (Attack(before, body, tail) for tail in _TAILS)
                     yield Attack("", before + body, "")
         for inner in _inside(str(operation), argument):
             yield from _of_sequence(list(inner), before, letters)
+
+
+def _first_of(samples: Iterator[str], most: int) -> list[str]:
+    """The first `most` different ones; no more are made than needed."""
+    found: dict[str, None] = {}
+    for sample in samples:
+        found[sample] = None
+        if len(found) == most:
+            break
+    return list(found)
 
 
 def _inside(operation: str, argument: Any) -> Sequence[Any]:
@@ -249,8 +263,7 @@ def _in_set(operation: str, argument: Any, letter: str) -> bool:
     if operation != "CATEGORY":
         return False
     category = str(argument)
-    kinds = {"DIGIT": letter.isdigit(), "SPACE": letter.isspace(), "WORD": letter.isalnum() or letter == "_"}
-    return kinds[category.rpartition("_")[2]] != ("_NOT_" in category)
+    return _KINDS[category.rpartition("_")[2]](letter) != ("_NOT_" in category)
 
 
 def _first(name: str, argument: Any) -> str:

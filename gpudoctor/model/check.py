@@ -167,8 +167,8 @@ class Stack(Struct, frozen=True, kw_only=True):
     names: StackNames = field(default_factory=StackNames)
 
 
-class Catalogue(Struct, frozen=True, kw_only=True):
-    """All checks and stacks. `version` identifies them in reports.
+class Catalogue(Struct, frozen=True, kw_only=True, eq=False):
+    """All checks and stacks. `version` identifies them in reports. Compared and hashed by identity, so that it can be the key of a cache.
 
     `redirects` gives, for the id of a check that was removed, the id of its successor; empty where there is none.
     """

@@ -98,7 +98,13 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     @property
     def todo(self) -> tuple[PlannedStep, ...]:
+        """The steps that are not done yet."""
         return tuple(step for step in self.steps if step.state == TODO)
+
+    @property
+    def python(self) -> str:
+        """The minor version ('3.11') of the environment that a step makes or uses; '' without such a step."""
+        return next((str(step.settings.get("minor") or "") for step in self.steps if step.kind == "venv"), "")
 
 
 class Option(Struct, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 
 from gpudoctor.model.check import Catalogue
@@ -18,10 +18,7 @@ def technical_words(knowledge: Catalogue | None = None, facts: Facts | None = No
     """Of our own probes, tables and checks, and the names of what is installed; in lower case."""
     words = set(_of_the_probes())
     if knowledge is not None:
-        for check in knowledge.checks:
-            words |= _words(
-                (check.title, check.explanation, repr(check.applies), repr(check.problem), repr(check.suspect), check.advice.do)
-            )
+        words |= _of_the_checks(knowledge)
     if facts is not None:
         for name in ("python.distributions", "packages"):
             installed = facts.value(name)
@@ -48,6 +45,17 @@ def _of_the_probes() -> frozenset[str]:
         if file.name.endswith(".toml") and file.name != _OF_OTHERS
     ]
     return frozenset(_words(texts))
+
+
+@lru_cache(maxsize=1)
+def _of_the_checks(knowledge: Catalogue) -> frozenset[str]:
+    return frozenset(
+        _words(
+            text
+            for check in knowledge.checks
+            for text in (check.title, check.explanation, repr(check.applies), repr(check.problem), repr(check.suspect), check.advice.do)
+        )
+    )
 
 
 def _words(texts: Iterable[str]) -> set[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from gpudoctor.rules.synonyms import PREFIX
 
@@ -23,9 +24,14 @@ def bare(literal: str) -> str:
     return literal if literal.startswith(PREFIX) else literal.strip(OPEN)
 
 
+@cache
+def _needle(literal: str) -> bytes:
+    return bare(literal).encode()
+
+
 def places(text: bytes, literal: str) -> Iterator[int]:
     """The positions of the literal in the text, from left to right."""
-    needle = bare(literal).encode()
+    needle = _needle(literal)
     at = text.find(needle)
     while at >= 0:
         if stands(text, at, at + len(needle), literal):

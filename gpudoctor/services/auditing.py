@@ -72,7 +72,7 @@ def audit(request: AuditRequest, progress: Callable[[str], None] | None = None) 
     if not request.files:
         assert facts is not None
         manifests = [_installed(facts)]
-    platform = _platform(backend.name, facts)
+    platform = platform_of(backend.name, facts)
     python = str(facts.value("python.version") or "") if facts is not None and (not request.files or request.python) else ""
     target = AuditTarget(backend=backend.name, platform=platform, python=python)
     with limited_memory():
@@ -153,7 +153,7 @@ def choose(facts: Facts | None) -> Backend:
     raise BackendUnknown("the devices of this machine could not be determined; name the target: --backend " + "|".join(BACKENDS))
 
 
-def _platform(backend: str, facts: Facts | None) -> str:
+def platform_of(backend: str, facts: Facts | None) -> str:
     """The platform (linux, windows or macos), which markers and the choice of wheels depend on."""
     here = (
         str(facts.value("platform.kind") or "") if facts is not None else {"win32": "windows", "darwin": "macos"}.get(sys.platform, "linux")

@@ -1,4 +1,4 @@
-"""This machine beside a container on it: what the one has and the other lacks is the commonest fault of a container."""
+"""Facts of this machine beside those of a container on it: the commonest fault of a container is that it lacks what the machine has."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KEPT = {
     "kernel.release": "outside.kernel",
     "nvidia.kernel_module.version": "outside.nvidia_driver",
 }
-"""Facts of this machine, and how they are called beside those of a container."""
+"""By the name of a fact of this machine, its name among the facts of a container."""
 
 
 _TEXTS = ("outside.kernel", "outside.nvidia_driver")
@@ -24,7 +24,7 @@ _MAPS = ("outside.node_groups",)
 
 
 def recorded(said: object) -> dict[str, Fact]:
-    """The same from a recording (beside.json). What is not as we write it is left out."""
+    """The facts of outside() from a recording (the content of beside.json). Values of another type are left out."""
     table = said if isinstance(said, dict) else {}
     found: dict[str, Fact] = {}
     for name in KEPT.values():
@@ -42,7 +42,7 @@ def recorded(said: object) -> dict[str, Fact]:
 
 
 def outside(host: Host) -> dict[str, Fact]:
-    """What this machine has of a container that runs on it; nothing where `host` is no container of this machine."""
+    """The facts KEPT of this machine, under their second names; none where `host` is not a container on this machine."""
     if not getattr(host, "in_container", False):
         return {}
     from gpudoctor.system.local_host import LocalHost

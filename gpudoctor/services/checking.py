@@ -176,10 +176,10 @@ def diagnosed_report(looked: GatheredMachine, knowledge: Catalogue, request: Che
 
 def gather_report(document: ReportDocument) -> GatheredMachine:
     """The facts and measurements of a report, in the place of a machine."""
-    from gpudoctor.facts.report_facts import told as told_facts  # late: as for all that is not this machine
+    from gpudoctor.facts.report_facts import facts_of as facts_of_report  # late: as for all that is not this machine
 
     of_today = document["tool"]["version"] == __version__
-    facts = told_facts(document["facts"], document.get("unknown", {}), of_today=of_today)
+    facts = facts_of_report(document["facts"], document.get("unknown", {}), of_today=of_today)
     return GatheredMachine(facts, "capture", tuple(document["measurements"]))
 
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from gpudoctor.diagnosis.changes import Knowledge, compare
 from gpudoctor.facts import vocabulary
-from gpudoctor.facts.report_facts import told
+from gpudoctor.facts.report_facts import facts_of
 from gpudoctor.model.change import Diff
 from gpudoctor.model.check import Catalogue, Check
 from gpudoctor.model.condition import AnyItem, Condition, Leaf
@@ -203,7 +203,7 @@ def _of_today(document: ReportDocument, catalogue: Catalogue) -> ReportDocument:
         return document
     request = checking.CheckRequest(ignore=frozenset(document.get("ignored", ())))
     try:
-        gathered = told(document["facts"], unknown)
+        gathered = facts_of(document["facts"], unknown)
         report = checking.diagnosed_report(checking.GatheredMachine(gathered, "capture"), catalogue, request)
     except (TypeError, ValueError, KeyError, AttributeError):  # facts of odd shapes, which no probe gives
         return document

@@ -27,9 +27,9 @@ from gpudoctor.system.local_host import LocalHost
 from gpudoctor.system.memory_limit import limited_memory
 
 OPERATORS_OF = ("torch", "ipex", "torch-directml", "torch-opencl")
-"""Frameworks whose operators can be asked one by one."""
+"""The frameworks whose operators can be tested one by one."""
 SHORT = {"duration": 1.5, "warm_up": 2.0}
-"""Seconds: many runs tell more than long ones."""
+"""The seconds of one run: many short runs show more than a few long ones."""
 RUN_LIMIT = 300.0
 Progress = Callable[[str], None]
 LARGEST = 200_000_000
@@ -42,7 +42,7 @@ def _asking(looked: MeasurementSetting, target: MeasurementTarget, limit: float 
 
 
 def cover(request: ValidateRequest, progress: Progress | None = None) -> list[Coverage]:
-    """Operators on each device of a torch. --dtype narrows the types."""
+    """Tests the operators on each device of a torch; --dtype restricts the types. Returns one Coverage for each device."""
     looked, found = look(request, progress), []
     for target in looked.targets:
         if target.framework not in OPERATORS_OF:
@@ -127,7 +127,7 @@ def _batched(request: ValidateRequest) -> None:
 
 
 def _networks(target: MeasurementTarget, request: ValidateRequest) -> list[Job]:
-    """One batch of each: those that were named, else the first."""
+    """The networks that were named, each with one batch; else the first network."""
     return _once_each(target, request, lambda job: job.network)
 
 
@@ -140,7 +140,7 @@ def _once_each(target: MeasurementTarget, request: ValidateRequest, fits: Callab
 
 
 def _capacity(facts: Facts, target: MeasurementTarget) -> int | None:
-    """Bytes of the device's memory, where they are known."""
+    """The bytes of the device's memory; None where they are unknown."""
     if target.on_processor:
         value = facts.value("memory.total_bytes")
         return value if isinstance(value, int) else None
@@ -150,7 +150,8 @@ def _capacity(facts: Facts, target: MeasurementTarget) -> int | None:
 
 
 def read_report(path: str) -> dict[str, Any]:
-    """Raises services.checking.RequestError with the file and what was expected. A device or a pipe is not opened: it may never end."""
+    """The report in a file. Raises services.checking.RequestError with the file and what was expected. Devices and pipes are not opened,
+    because reading them may never end."""
     text = LocalHost(budget=0.0).read(path, limit=LARGEST)
     if not text.ok:
         raise checking.RequestError(f"--compare {path}: {PROBLEMS.get(text.problem, text.problem)}")
@@ -171,7 +172,7 @@ PROBLEMS = {
 
 
 def beside(here: Mapping[str, Any], there: Mapping[str, Any], names: tuple[str, str]) -> Comparison:
-    """Two reports as JSON has them. Raises services.checking.RequestError."""
+    """Compares two reports, as parsed from JSON. Raises services.checking.RequestError where one has no measurements."""
     try:
         return comparison.compare(here, there, names=names)
     except comparison.ComparisonError as error:

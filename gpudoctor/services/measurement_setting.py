@@ -1,4 +1,4 @@
-"""Where to measure, and with what: the first step of all that measures outside the usual run."""
+"""Where to measure, and with what: the first step of every measurement outside the usual run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class MeasurementSetting(Struct, frozen=True, kw_only=True):
 
 
 def look(request: ValidateRequest, progress: Progress | None = None) -> MeasurementSetting:
-    """Raises services.checking.RequestError for what cannot be measured as asked."""
+    """Examines this machine and chooses the devices. Raises services.checking.RequestError where nothing can be measured as requested."""
     try:
         job_plan.check(request.asked)
         for name in request.devices:

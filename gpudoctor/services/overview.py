@@ -36,7 +36,8 @@ def look(asked: OverviewRequest) -> FirstLook:
     request = checking.CheckRequest(capture=asked.capture, quick=True)
     host = checking.open_for(request)
     gathered = gather(host, given=_asked())
-    report = checking.report_from_facts(gathered, checking.catalogue(), request, "capture" if asked.capture else host.origin)
+    knowledge = checking.catalogue(wanted=checking.speaking_by_facts(gathered.facts))
+    report = checking.report_from_facts(gathered, knowledge, request, "capture" if asked.capture else host.origin)
     return FirstLook(report, recommend(gathered.facts, report.stacks, None, RECIPES))
 
 

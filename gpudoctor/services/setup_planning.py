@@ -6,6 +6,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
@@ -106,8 +107,9 @@ class Planned(Struct, frozen=True):
     """Mirrors without authentication, each in a sentence; the person is asked about them."""
 
 
+@cache
 def book() -> RecipeBook:
-    """All recipes and addresses. Raises knowledge.structure.DataError."""
+    """All recipes and addresses, read once in a process. Raises knowledge.structure.DataError."""
     return load_book(vocabulary.items())
 
 
@@ -162,7 +164,7 @@ def _uv_compile(words: Sequence[str], text: str) -> tuple[int | None, str, str]:
 
 def plan_from(request: SetupRequest, recipes: RecipeBook, gathered: Gathered, host: Host, env: str) -> Planned:
     """The plan from given facts, with a check of the present state. Only the kinds of steps read from the host."""
-    report = checking.report_from_facts(gathered, checking.catalogue(), checking.CheckRequest(capture=request.capture), host.origin)
+    report = _checked(gathered, request.capture, host.origin)
     plan, look = draw(request, recipes, gathered.facts, host, env, _machine_line(report))
     open_ones = unauthenticated(recipes.addresses, look.addresses)
     cautions = [*_foreign(plan, look), *(() if request.fresh else _cautions(plan, report, look))]
@@ -304,8 +306,14 @@ def recommend_stack(request: RecommendRequest, progress: Progress | None = None)
     recipes = book()
     host = open_host(request.capture, 60.0, False, None)
     gathered = gather(host, progress, {"setup.name": Known("any", "command line"), **_asked(SetupRequest(name="any"), host, "")})
-    report = checking.report_from_facts(gathered, checking.catalogue(), checking.CheckRequest(capture=request.capture), host.origin)
+    report = _checked(gathered, request.capture, host.origin)
     return Recommended(recommend(gathered.facts, report.stacks, request.purpose, recipes.names()), _machine_line(report))
+
+
+def _checked(gathered: Gathered, capture: str | None, origin: str) -> Report:
+    """The report of the present state. Only the checks are built whose facts are known."""
+    knowledge = checking.catalogue(wanted=checking.speaking_by_facts(gathered.facts))
+    return checking.report_from_facts(gathered, knowledge, checking.CheckRequest(capture=capture), origin)
 
 
 def _machine_line(report: Report) -> str:

@@ -207,7 +207,9 @@ def _verify(run: int, plan: Plan, watcher: RunListener) -> Outcome:
         text = f"everything is installed, and this is still so: {still[0].title}"
         return Outcome(run, "failed", text, advice=still[0].advice.text, plan=plan)
     if not plan.compute:
-        return Outcome(run, "done", "everything is in place", plan=plan)
+        lacking = _first_not_ok(report, plan.stack)
+        text = f"everything is in place{lacking}" if lacking or not plan.stack else f"every rung of {plan.stack} holds"
+        return Outcome(run, "unverified" if lacking else "done", text, plan=plan)
     watcher.says("computing something on the device")
     computed = compute(plan.compute, _interpreter(plan.env) if plan.env else "", variables=plan.variables)
     if computed.ok:

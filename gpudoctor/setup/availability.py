@@ -1,6 +1,6 @@
 """Whether what a recipe names still exists: versions on Python indexes, apt repositories with their keys and packages, downloads.
 
-Each address is asked once, a host that did not answer is not asked again. Answers are rows; nothing here raises for what a server says.
+Each address is asked once, and a host that did not answer is not asked again. The results are rows; no answer of a server raises.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from gpudoctor.system.http import Answer, HttpClient
 OK, PROBLEM, UNKNOWN, UNREACHED = "ok", "problem", "unknown", "unreached"
 _UNREACHABLE = ("unreachable", "timeout", "tls", "offline", "insecure")
 _WITH_TORCH_OPTION = ("torch", "intel-extension-for-pytorch")
-"""Projects whose release is what --torch names."""
+"""Projects whose release the option --torch chooses."""
 _KEY_LIMIT = 1_000_000
 
 
 class AvailabilityRow(Struct, frozen=True, kw_only=True):
-    """One thing that was looked at. status: ok, problem, unknown or unreached (no answer); `advice` is the next step of a problem."""
+    """One thing that was checked. `status`: ok, problem, unknown or unreached (no answer). `advice`: the next step after a problem."""
 
     what: str
     status: str
     detail: str = ""
     advice: str = ""
     address: str = ""
-    """The name of the address that was asked."""
+    """The name of the address that was asked, as in recipes/addresses.toml."""
 
 
 class ReachedServers(Struct):
-    """The network as far as it was asked. `dead`: host to why it did not answer."""
+    """The answers of the network so far. `dead`: hosts that did not answer, with the kind of problem."""
 
     network: HttpClient
     dead: dict[str, str] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class ReachedServers(Struct):
         return self._once("GET", url, limit, timeout)
 
     def is_there(self, url: str) -> Answer:
-        """By its head; a server that answers heads with an error is asked for the beginning."""
+        """The answer to HEAD; where that is an error other than 'not found', the answer to a GET that reads one byte."""
         head = self._once("HEAD", url, 0, 30.0)
         if head.problem or head.ok or head.status in (404, 410):
             return head
@@ -73,11 +73,11 @@ class ReachedServers(Struct):
 
 
 def failed(answer: Answer) -> tuple[str, str]:
-    """Status and detail for an answer that is none."""
+    """(status, detail) of a row for an answer without content."""
     if answer.status in (404, 410):
         return PROBLEM, f"{answer.url} does not exist any more"
     if answer.status in (401, 403):
-        return PROBLEM, f"{answer.url} is refused to us (status {answer.status})"
+        return PROBLEM, f"{answer.url} is refused (status {answer.status})"
     if answer.problem in _UNREACHABLE:
         return UNREACHED, f"{urlsplit(answer.url).hostname} was not reached"
     if answer.problem == "too-large":
@@ -86,9 +86,9 @@ def failed(answer: Answer) -> tuple[str, str]:
 
 
 class Packages(Struct, frozen=True, kw_only=True):
-    """What one pip step asks for. `indexes`: (name, url), the first one is its own; `links`: pages with files of many projects.
+    """What one pip step asks for. `indexes`: (name, url), the first being its own; `links`: pages with files of several projects.
 
-    `python` None: any; `platforms` empty: any.
+    `python`: None for any; `platforms`: tags of wheels, empty for any.
     """
 
     requirements: Sequence[str]
@@ -98,11 +98,11 @@ class Packages(Struct, frozen=True, kw_only=True):
     platforms: Sequence[str] = ()
     pre: bool = False
     recipe: str = ""
-    """The name that a person types, for the advice."""
+    """The name of the recipe as a person types it, for the advice."""
 
 
 def python_packages(places: ReachedServers, asked: Packages) -> Iterator[AvailabilityRow]:
-    """One row for each requirement that this Python needs; a file on this machine has none."""
+    """One row for each requirement that applies to this Python, without files of this machine."""
     for text in asked.requirements:
         try:
             requirement = Requirement(text)
@@ -140,7 +140,7 @@ def _package(places: ReachedServers, requirement: Requirement, asked: Packages) 
         answer = places.get(page, python_index.PAGE_LIMIT)
         if answer.ok:
             files += python_index.read_page(answer.content, project)
-        elif answer.status not in (403, 404, 410):  # some servers say 403 for what they do not have
+        elif answer.status not in (403, 404, 410):  # some servers answer 403 for what they do not have
             unread = failed(answer)
     where = " and ".join([*(name for name, _ in asked.indexes), *asked.links])
     name = asked.indexes[0][0].partition("/")[0] if asked.indexes else ""
@@ -185,7 +185,7 @@ _REPORT = "the recipe is older than the index: take a newer gpudoctor, or report
 def repository(
     places: ReachedServers, address: Address, suite: str, components: Sequence[str], architecture: str
 ) -> Iterator[AvailabilityRow]:
-    """Whether suite, signature, components, architecture and the pinned key are there."""
+    """Rows about a repository: its suite, signature, components and architecture, and its pinned key."""
     row = AvailabilityRow(what=f"{address.name} {suite}", status=OK, address=address.name)
     release, problem = release_of(places, address.url, suite)
     if release is None:
@@ -208,7 +208,7 @@ def repository(
 
 
 def release_of(places: ReachedServers, url: str, suite: str) -> tuple[Release | None, tuple[str, str]]:
-    """The Release file, or (status, detail) of why there is none."""
+    """(Release file, ('', '')), or (None, (status, detail)) where it cannot be read."""
     folder = apt_index.suite_url(url, suite)
     answer = places.get(f"{folder}/InRelease", apt_index.RELEASE_LIMIT)
     if answer.ok:
@@ -243,9 +243,9 @@ def key(places: ReachedServers, address: Address) -> AvailabilityRow:
 def pinned_packages(
     places: ReachedServers, pins: Sequence[str], repositories: Sequence[tuple[Address, str, Sequence[str]]], architecture: str
 ) -> Iterator[AvailabilityRow]:
-    """`pins`: entries of apt.install with a version, looked for in (address, suite, components) of the plan.
+    """Rows about packages with a version: `pins` are entries of apt.install, `repositories` (address, suite, components) of the plan.
 
-    A package that none of them has is of the distribution: apt's own simulation judges it.
+    A package that none of them has belongs to the distribution: apt's own simulation decides about it.
     """
     entries = [(pin, _alternatives(pin)) for pin in pins]
     entries = [(pin, alternatives) for pin, alternatives in entries if alternatives and all(one.relation for one in alternatives)]
@@ -284,7 +284,7 @@ def _alternatives(entry: str) -> tuple[AptAlternative, ...]:
 def _indexes(
     places: ReachedServers, url: str, suite: str, components: Sequence[str], architecture: str, names: Collection[str]
 ) -> Iterator[tuple[dict[str, set[str]], tuple[str, str] | None]]:
-    """What each component offers, or (status, detail) of why that cannot be told."""
+    """(packages with their versions, None) for each component; ({}, (status, detail)) where its index cannot be read."""
     release, problem = release_of(places, url, suite)
     if release is None:
         yield {}, problem

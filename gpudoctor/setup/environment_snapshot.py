@@ -1,4 +1,4 @@
-"""What an environment held when we left it: kept in the environment that we made, or in the journal for one that was there before."""
+"""The content of an environment as gpudoctor left it: in a file of an environment that it made, else in the journal."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from gpudoctor.facts.probes import dist_info
 from gpudoctor.system.writable_host import WritableHost
 
 MANIFEST = ".gpudoctor-files"
-"""In an environment that a venv step made: everything in it as the last step of ours left it."""
+"""The file in an environment that a venv step made, with its content as the last step left it."""
 SHOWN = 5
+"""The number of names in a sentence about files; the others are counted."""
 
 
 def packed(listing: Mapping[str, str]) -> str:
-    """A listing of some ten thousand files as one text of some hundred kilobytes."""
+    """A listing of files as one compressed text: ten thousand files take some hundred kilobytes."""
     return base64.b64encode(zlib.compress(json.dumps(listing, sort_keys=True).encode("utf-8", "surrogateescape"), 9)).decode()
 
 
 def unpacked(text: str) -> dict[str, str]:
-    """Raises ValueError for what `packed` did not make."""
+    """The listing that `packed` made a text of. Raises ValueError for any other text."""
     try:
         said = json.loads(zlib.decompress(base64.b64decode(text)))
     except (ValueError, zlib.error) as error:
@@ -36,7 +37,7 @@ def write_manifest(env: str, machine: WritableHost) -> None:
 
 
 def read_manifest(env: str, machine: WritableHost) -> dict[str, str] | None:
-    """None where there is none that can be read."""
+    """The listing in the environment; None where there is none that can be read."""
     content = machine.read(f"{env}/{MANIFEST}")
     try:
         return None if content is None else unpacked(content.decode("ascii", "replace"))
@@ -45,12 +46,13 @@ def read_manifest(env: str, machine: WritableHost) -> dict[str, str] | None:
 
 
 def added(now: Mapping[str, str], ours: Mapping[str, str]) -> list[str]:
-    """Files that are not ours, or not any more as we left them. A file that is gone needs no care."""
+    """The files of `now` that gpudoctor did not leave there (`ours`) or that were changed since. Files that were removed are not among
+    them."""
     return sorted(path for path, mark in now.items() if mark != "folder" and path != MANIFEST and ours.get(path) != mark)
 
 
 def described(paths: Iterable[str]) -> str:
-    """'flask 3.1.0, notes.txt and 3 more': distributions where their records are among the paths, and files of none."""
+    """'flask 3.1.0, notes.txt and 3 more': the distributions whose metadata is among the paths, and files that belong to none."""
     paths = list(paths)
     named: dict[str, None] = {}
     owned = set()
@@ -62,7 +64,7 @@ def described(paths: Iterable[str]) -> str:
             if match:
                 named[f"{match['name']} {match['version']}"] = None
                 owned.add(site)
-    # Beside a new distribution in the same folder other files are its modules, most likely.
+    # Other files in the folder of a new distribution are most likely its modules.
     rest_of = [path for path in paths if not any(path.startswith((f"{site}/", "bin/")) for site in owned)]
     words = [*named, *rest_of]
     more = len(words) - SHOWN
@@ -70,7 +72,7 @@ def described(paths: Iterable[str]) -> str:
 
 
 def distributions_in(paths: Iterable[str]) -> list[str]:
-    """Names of distributions whose records are among the paths."""
+    """The names of the distributions whose metadata is among the paths."""
     found: dict[str, None] = {}
     for path in paths:
         match = (

@@ -1,6 +1,6 @@
-"""The packages of an export, resolved: every one with its release and the only checksum that is taken.
+"""Locks the packages of an export: each gets its release and the one checksum that is accepted.
 
-uv resolves for the Python and the platform of the export, whatever runs here, and says it as pylock.toml (PEP 751).
+uv resolves them for the Python and the platform of the export, whatever runs here, and prints a pylock.toml (PEP 751).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MACHINES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 Compile = Callable[[Sequence[str], str], tuple[int | None, str, str]]
-"""Words behind `uv pip compile` and its standard input, to exit status (None: no uv), output and messages."""
+"""Runs `uv pip compile` with these words and this standard input: (exit status or None without uv, output, messages)."""
 
 
 class LockError(Exception):
@@ -33,7 +33,7 @@ class LockError(Exception):
 
 
 class LockPlatform(Struct, frozen=True):
-    """`machine` as uname says it; `system`: linux or macos."""
+    """What an export is for. `system`: linux or macos; `machine`: the architecture as uname prints it."""
 
     system: str
     machine: str
@@ -44,8 +44,8 @@ class LockPlatform(Struct, frozen=True):
 
 
 def locked(plan: Plan, target: LockPlatform, run: Compile) -> Plan:
-    """The plan with lists of checksums in its pip steps; why one has none stands among the remarks."""
-    python = next((str(step.settings.get("minor") or "") for step in plan.steps if step.kind == "venv"), "")
+    """The plan with lists of checksums in its pip steps. A remark gives the reason where a step has none."""
+    python = plan.python
     steps, remarks = list(plan.steps), list(plan.remarks)
     for at, step in enumerate(steps):
         if step.kind != "pip" or not step.acts:
@@ -94,7 +94,7 @@ def _install(step: PlannedStep, where: PackageSources, path: str, root: bool) ->
 
 
 def requirements(pylock: str) -> str:
-    """One line a package. Raises LockError where one has no checksum."""
+    """A requirements file with one line for each package of a pylock.toml. Raises LockError where one has no checksum."""
     try:
         found = toml_text.loads(pylock).get("packages")
     except ValueError:
@@ -135,7 +135,7 @@ def _digest(file: Mapping[str, Any]) -> str:
 
 
 def _reason(messages: str) -> str:
-    """From the first line of uv's error on, without its marks."""
+    """Why uv found no solution, in its words from the first line of the error on."""
     lines = [line.strip(" ×╰─▶│├") for line in messages.splitlines()]
     first = next((at for at, line in enumerate(lines) if line.startswith(("error:", "No solution"))), 0)
     said = " ".join(filter(None, lines[first:]))[:300] or "it does not say why"

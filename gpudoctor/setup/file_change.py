@@ -1,4 +1,4 @@
-"""The steps that give one file another content: what it was is kept byte for byte, and what a person changed since is left alone.
+"""The steps that change the content of one file: the former bytes are kept, and what a person has changed since is left alone.
 
 Settings of such a step: path, root, after (triggers), and what its `content_of` needs.
 """
@@ -20,21 +20,26 @@ from gpudoctor.system.host import Host
 from gpudoctor.system.writable_host import NeedsRoot, WritableHost
 
 ContentOf = Callable[[Settings, bytes | None], bytes | None]
-"""The content that a file shall have, from what it has; None: no file."""
+"""The content that a file should have, from the settings of its step and its present content; None for no file."""
 
 
 def kept(path: str, machine: WritableHost, root: bool) -> dict[str, Any]:
-    """Content, mode and owner of a file, and which folders above it are missing. JSON."""
+    """Content, mode and owner of a file, and the folders above it that do not exist, as JSON."""
     content = machine.read(path, root=root)
     mode = machine.look.mode(path) if content is not None else None
-    missing, folder = [], posixpath.dirname(path)
-    while folder not in ("", "/") and not machine.look.exists(folder):
-        missing.append(folder)
-        folder = posixpath.dirname(folder)
     return {
         "content": None if content is None else base64.b64encode(content).decode(), "mode": bits(mode.mode) if mode else 0o644,
-        "owner": f"{mode.uid}:{mode.gid}" if mode and mode.uid is not None else "", "folders": missing[::-1],
+        "owner": f"{mode.uid}:{mode.gid}" if mode and mode.uid is not None else "", "folders": missing_folders(path, machine.look),
     }  # fmt: skip
+
+
+def missing_folders(path: str, host: Host) -> list[str]:
+    """The folders above a path that do not exist, the uppermost first: in this order they are made, and removed in the other."""
+    missing, folder = [], posixpath.dirname(path)
+    while folder not in ("", "/") and not host.exists(folder):
+        missing.append(folder)
+        folder = posixpath.dirname(folder)
+    return missing[::-1]
 
 
 def original(before: Settings) -> bytes | None:
@@ -42,7 +47,7 @@ def original(before: Settings) -> bytes | None:
 
 
 def bits(mode: str) -> int:
-    """The permission bits of a listed mode: 0o644 of '-rw-r--r--'."""
+    """The permission bits of a mode as `ls -l` lists it: 0o644 for '-rw-r--r--'."""
     value = 0
     for place, letter in enumerate(mode[1:10]):
         if letter not in "-ST":
@@ -68,7 +73,7 @@ def put_back(path: str, before: Settings, machine: WritableHost, *, root: bool) 
 
 
 class OneFile:
-    """before, apply, recover, after, missing and undo of such a step. `content_of` is pure."""
+    """The methods of a kind of step that writes one file, all but `plan`. `content_of` must be a pure function."""
 
     def __init__(self, content_of: ContentOf) -> None:
         self._content_of = content_of
@@ -86,7 +91,7 @@ class OneFile:
         together(acts)
 
     def recover(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
-        """Files are replaced as a whole, and the triggers may be run again: nothing is in the way."""
+        """Does nothing: files are replaced as a whole, and the triggers may run again."""
 
     def after(self, settings: Settings, before: Settings, machine: WritableHost) -> dict[str, Any]:
         return {}
@@ -113,19 +118,19 @@ class OneFile:
                 else "see what is still needed of it"
             )
             return (f"{path} is kept: it was changed since; {remove}",)
-        # The triggers run also where only they are left to do: an undo may have been cut off before them.
+        # The triggers run even where the file is restored already: an undo may have been interrupted before them.
         settled = now == was and not any(machine.look.exists(folder) for folder in before["folders"])
         try:
             together([lambda: put_back(path, before, machine, root=root), lambda: triggers.pull(settings["after"], machine)])
         except NeedsRoot:
             if not settled:
                 raise
-            # A person did it by hand, and was told the triggers together with the file.
+            # A person did it by hand, with the commands for the file and for the triggers.
         return ()
 
 
 def checked_after(given: Mapping[str, Any]) -> list[str]:
-    """The key `after`. Raises PlanError for an unknown trigger."""
+    """The names in the key `after` of a step. Raises PlanError for an unknown trigger."""
     names = [str(name) for name in given.get("after", ())]
     for name in names:
         if name not in triggers.NAMES:
@@ -134,25 +139,25 @@ def checked_after(given: Mapping[str, Any]) -> list[str]:
 
 
 def checked_path(path: str) -> str:
-    """Raises PlanError for a path that is not absolute or climbs."""
+    """The path. Raises PlanError where it is not absolute or holds '..'."""
     if not path.startswith("/") or posixpath.normpath(path) != path:
         raise PlanError(f"'{path}' is no absolute path without '..'; this is a mistake in the recipe")
     return path
 
 
 def needs_root(path: str, look: Look) -> bool:
-    """Whether a file of the system is meant, not one of this person's."""
+    """Whether only root can write this file: it lies neither in the person's home folder nor in the environment."""
     home = (look.host.env("HOME") or "").rstrip("/")
     own = [folder for folder in (home, look.env.rstrip("/")) if folder]
     return not any(path.startswith(f"{folder}/") for folder in own)
 
 
 def content_at(host: Host, path: str) -> str | None:
-    """What a file holds; None where there is none, or nobody could look."""
+    """The text of a file; None where there is none or it cannot be read."""
     text = host.read(path, limit=4_000_000)
     return text.text if text.ok else None
 
 
 def trigger_acts(after: list[str], host: Host) -> list[Act]:
-    """For a plan: as far as it can be seen which programs are here."""
+    """The commands of the triggers as acts of a plan, by the programs that are seen here."""
     return [Command(argv=command, root=True) for _, command in triggers.commands(after, host)]

@@ -1,6 +1,6 @@
-"""The first computation after a set-up: on the device, in the target environment, in a child, compared with the CPU.
+"""The first computation after a setup: on the device, in a child of the target interpreter, compared with the processor.
 
-A crash, a hang and a wrong result are results, with the stage that was reached. Nothing is left in the person's home.
+A crash, a hang and a wrong result are results too, with the stage that was reached. Nothing is left in the person's home folder.
 """
 
 from __future__ import annotations
@@ -20,20 +20,21 @@ from gpudoctor.system.host import Host, Ran
 from gpudoctor.system.local_host import LocalHost
 
 LIMIT = 120.0
-"""Seconds. Drivers that compile their kernels at first use need most of a minute."""
+"""The most seconds that it may take. Drivers that compile their kernels at first use need most of a minute."""
 _OUTPUT = 1_000_000
 _LOOSEST = 1e-2
-"""A tolerance above this would call anything equal."""
+"""The largest tolerance (a relative error) that is accepted from the child: with a larger one anything would count as equal."""
 STAGES = ("import", "device", "allocate", "compute", "compare")
 _OCL_DEVICE = re.compile(r"^Accessing device #\d+:(.{1,200})$", re.MULTILINE)
-"""How pytorch_ocl names its device: nothing else of it does."""
+"""The line with which pytorch_ocl names its device, which it does nowhere else."""
 
 
 class Computed(Struct, frozen=True):
-    """How it ended. `ok`: computed, and equal to the CPU. `no_device`: nothing here that could compute; `error` says what is missing.
+    """How the computation ended. `ok`: it ran, and its result equals that of the processor. `no_device`: nothing here can compute, and
+    `error` says what is missing.
 
-    `stage` is the last one that was reached (STAGES; '' before the first). `max_relative_error` is the largest difference
-    by the largest right value of its tensor; None where there is no finite one.
+    `stage` is the last one that was reached (STAGES; '' before the first). `max_relative_error` is the largest difference divided by the
+    largest right value of its tensor; None where there is no finite one.
     """
 
     ok: bool
@@ -63,9 +64,9 @@ class Computed(Struct, frozen=True):
 def compute(
     framework: str, python: str = "", *, variables: Mapping[str, str] | None = None, limit: float = LIMIT, host: Host | None = None
 ) -> Computed:
-    """Compute with `framework` ('torch-xpu', or with a device: 'openvino:GPU', 'onnxruntime:CUDAExecutionProvider', 'jax:cpu').
+    """Computes with a framework: 'torch-xpu', or with a device 'openvino:GPU', 'onnxruntime:CUDAExecutionProvider', 'jax:cpu'.
 
-    `python`: the interpreter of the target environment (OpenCL needs none). `variables`: what the plan sets. `limit`: seconds.
+    `python`: the interpreter of the target environment; OpenCL needs none. `variables`: those that the plan sets. `limit`: seconds.
     """
     name, _, device = framework.partition(":")
     host = host or LocalHost(budget=limit + 5)
@@ -78,7 +79,7 @@ def compute(
 
 
 def parse(ran: Ran, framework: str) -> Computed:
-    """What the child said, stage by stage, and how it ended. Nothing in it is trusted to be what it should be."""
+    """The result, from the lines that the child printed for each stage and from how it ended. Every value is checked."""
     said = _ChildLines()
     for line in ran.stdout.splitlines():
         if (part := table_of(line)) is not None:
@@ -93,7 +94,7 @@ def parse(ran: Ran, framework: str) -> Computed:
     elif not said.done:
         error = _unfinished(ran, said.stage)
     elif said.device == "" or said.tolerance is None:
-        error = "the child said it was done, but not what it computed"
+        error = "the program ended without saying what it computed"
     elif said.error is None:
         error = f"compare: no finite numbers in {said.worst or 'the result'}"
     elif said.error > said.tolerance:
@@ -113,7 +114,7 @@ def parse(ran: Ran, framework: str) -> Computed:
 
 
 class _ChildLines:
-    """The lines of the child so far, each value only where it is of its kind."""
+    """The values that the child has printed so far; those of a wrong type are ignored."""
 
     def __init__(self) -> None:
         self.stage = self.device = self.name = self.absent = self.failed = self.worst = ""
@@ -130,12 +131,12 @@ class _ChildLines:
         elif stage in STAGES:
             self.stage = str(stage)
             if stage == "device":
-                self._hear_device(part)
+                self._on_device(part)
             elif stage == "compare" and "ok" in part:
                 self.worst = one_line(part.get("worst"))[:80]
                 self.error, self.tolerance = _number(part.get("max_relative_error"), math.inf), _number(part.get("tolerance"), _LOOSEST)
 
-    def _hear_device(self, part: Mapping[str, Any]) -> None:
+    def _on_device(self, part: Mapping[str, Any]) -> None:
         if part.get("ok") is False:
             self.absent = one_line(part.get("reason")) or "no device here"
         elif part.get("ok") is True or "trying" in part:
@@ -167,5 +168,5 @@ def _number(value: Any, most: float) -> float | None:
 
 
 def _short(number: float | None) -> str:
-    """A number in few letters: 0.001 as '1e-3'."""
+    """A number in few letters: '1e-3' for 0.001."""
     return re.sub(r"e([+-])0*", lambda sign: "e-" if sign[1] == "-" else "e", f"{number:.0e}") if number else "0"

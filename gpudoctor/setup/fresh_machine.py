@@ -1,7 +1,7 @@
-"""The machine of a plan as a new one of the same system and hardware, on which nothing was set up: what exports are planned for.
+"""The machine of a plan as if it were new: the same system and hardware with nothing set up, for which exports are planned.
 
-A Dockerfile begins with a bare distribution, and a script or a playbook is carried to other machines: nothing may be left out because the
-planned machine has it already.
+A Dockerfile begins with a bare distribution, and scripts and playbooks run on other machines: nothing may be left out because this
+machine has it already.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from gpudoctor.setup.steps._step import Look
 from gpudoctor.system.host import Host, Mode, Text
 
 ENV = "/opt/venv"
-"""Where an export makes its Python environment. It is root's, as the rest of /opt."""
+"""The folder of an export's Python environment. It belongs to root, as the rest of /opt does."""
 USER = "you"
-"""Whoever runs the export: the person who planned it has another name elsewhere."""
+"""The name that stands for whoever runs the export, who has another name on each machine."""
 _HIDDEN = (
     "/etc/apt/", "/var/lib/apt/", "/var/lib/dpkg/", "/usr/share/keyrings/", "/etc/yum.repos.d/", "/etc/pki/rpm-gpg/", "/etc/modprobe.d/",
     "/etc/udev/rules.d/", "/etc/group", f"{ENV}/",
@@ -61,7 +61,7 @@ def _hidden(path: str) -> bool:
 
 
 def fresh(look: Look, *, uv: bool) -> Look:
-    """The same system and hardware with nothing set up. `uv`: it may be used, for a Python that the system does not have."""
+    """What planning sees of this machine, as if nothing were set up. `uv`: whether uv may be used, for a Python that the system lacks."""
     facts = Facts(dict(look.facts.items()))
     packages = look.facts.value("packages")
     if isinstance(packages, Mapping):
@@ -80,7 +80,7 @@ def fresh(look: Look, *, uv: bool) -> Look:
 
 
 def owned_by_root(plan: Plan) -> Plan:
-    """What is below /opt is made as root: the commands and files of the environment."""
+    """The plan with root rights for the commands and files of an environment below /opt."""
     if plan.env != ENV:
         return plan
     return replace(plan, steps=tuple(_as_root(step) for step in plan.steps))

@@ -1,4 +1,4 @@
-"""Which Python a new environment is made from: the system's own where it fits, else another that is here, else one that uv fetches."""
+"""Chooses the Python of a new environment: the system's own where it fits, else another that is here, else one that uv downloads."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from gpudoctor.model.facts import Known
 from gpudoctor.setup.steps._step import Look, PlanError
 
 _MINORS = tuple(f"3.{number}" for number in range(14, 7, -1))
-"""What uv can fetch, newest first."""
+"""The Pythons that uv can download, the newest first."""
 _DEBIAN = ("debian", "ubuntu", "linuxmint", "pop")
 
 
 class InterpreterChoice(Struct, frozen=True):
-    """`path` is empty where uv is to fetch the interpreter. `uv` is the path of uv, or empty."""
+    """The interpreter of a new environment. `path` is '' where uv downloads it; `uv` is the path of uv, or ''."""
 
     path: str
     minor: str
     uv: str = ""
     assumed: bool = False
-    """Nobody could look: it is what this release of the system comes with."""
+    """Whether it was not seen but is what this release of the system brings."""
 
 
 def fits(minor: str, specifier: str) -> bool:
@@ -50,12 +50,12 @@ def wanted(specifier: str, look: Look) -> str:
 
 
 def uv_path(look: Look) -> str:
-    """Where uv is; empty without it, or where the person does not want it."""
+    """The path of uv; '' without it, and where the person does not want it."""
     return "" if look.options.get("uv") is False else str(look.facts.value("tools.uv") or "")
 
 
 def system_minor(look: Look) -> str:
-    """The Python of this release of the operating system by our table; empty for one that is not in it."""
+    """The Python of this release of the operating system, by os-python.toml; '' for a release that the table lacks."""
     system, version = look.facts.value("os.id", ""), str(look.facts.value("os.version", "") or "")
     for row in table("os-python")["release"]:
         if row["os"] == system and (not row["version"] or version == row["version"] or version.startswith(f"{row['version']}.")):
@@ -64,7 +64,7 @@ def system_minor(look: Look) -> str:
 
 
 def choose(specifier: str, look: Look) -> InterpreterChoice:
-    """Raises PlanError where no Python fits and uv is not here."""
+    """The interpreter for a specifier such as >=3.10,<3.13. Raises PlanError where no Python fits and uv is not here."""
     narrowed, uv = wanted(specifier, look), uv_path(look)
     ranked = sorted(
         (rank, -int(found["minor"].partition(".")[2]), found["path"], found["minor"], assumed)
@@ -91,7 +91,7 @@ def _known(look: Look) -> list[Mapping[str, Any]]:
 
 
 def _candidates(look: Look, uv: bool) -> Iterator[tuple[int, Mapping[str, Any], bool]]:
-    """(rank, lower is better; record; whether nobody saw it)."""
+    """(rank, the lowest being the best; record of python.interpreters; whether it was assumed and not seen)."""
     own, debian = system_minor(look), look.facts.value("os.id") in _DEBIAN
     seen = _known(look)
     for found in seen:
@@ -102,6 +102,6 @@ def _candidates(look: Look, uv: bool) -> Iterator[tuple[int, Mapping[str, Any], 
         elif system and found["minor"] == own and debian:
             yield 2, found, False  # the recipe installs python3-venv before
     if own and not any(found["path"].startswith("/usr/bin/") for found in seen):
-        # Not recorded; or a Debian without Python, which python3-venv brings along.
+        # The interpreters were not recorded, or this is a Debian without Python, which python3-venv brings.
         if debian or not isinstance(look.facts.get("python.interpreters"), Known):
             yield 2, {"path": f"/usr/bin/python{own}", "minor": own}, True

@@ -1,4 +1,4 @@
-"""What was planned, begun, done and undone, in SQLite, written before each act, so that a run can go on after any death of ours."""
+"""What setup planned, began, did and undid, in SQLite. It is written before each act, so that a run can continue after any interruption."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ CREATE TABLE child (run INTEGER, step INTEGER, pid INTEGER, began INTEGER, finis
 
 
 class JournalError(Exception):
-    """The journal cannot be used, or another run holds it: one line with the next step."""
+    """Raised where the journal cannot be used or another run holds it, with one line that names the next step."""
 
 
 class StepRow(Struct, frozen=True):
-    """state: todo, skipped, begun, waiting, done, failed, undoing, undone, kept."""
+    """A step of a run. `state`: todo, skipped, begun, waiting, done, failed, undoing, undone, kept."""
 
     number: int
     state: str
@@ -43,7 +43,7 @@ class StepRow(Struct, frozen=True):
 
 
 class RunRow(Struct, frozen=True):
-    """state: running, waiting, failed, interrupted, done, unverified, undoing, undone, kept."""
+    """A run. `state`: running, waiting, failed, interrupted, done, unverified, undoing, undone, kept."""
 
     id: int
     name: str
@@ -55,9 +55,9 @@ class RunRow(Struct, frozen=True):
 
 
 class JournaledProcess(Struct, frozen=True):
-    """A process that a run started: `began` is its start time in ticks since boot, which with the pid names it for good.
+    """A process that a run started. `began` is its start time in clock ticks since boot, which identifies it together with the pid.
 
-    Its arguments are not kept: the address of a proxy among them may hold a password.
+    Its arguments are not kept, since the address of a proxy among them may hold a password. `finish`: it must run to its end.
     """
 
     pid: int
@@ -67,13 +67,13 @@ class JournaledProcess(Struct, frozen=True):
 
 
 def _made_private(path: Path) -> None:
-    """The file is there, and nobody else's umask decides who may read it. A link is refused: OSError."""
+    """Creates the file with mode 0600, whatever the umask. Raises OSError for a link."""
     flags = os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
     os.close(os.open(path, flags, 0o600))
 
 
 class Journal:
-    """One per state folder. `held()` keeps every other run out while ours acts."""
+    """The journal in a state folder. Within `held()` no other run can act."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -106,7 +106,7 @@ class Journal:
                 yield
                 self._database.execute("COMMIT")
             except BaseException:
-                with contextlib.suppress(sqlite3.Error):  # a full disk ends the transaction by itself
+                with contextlib.suppress(sqlite3.Error):  # a full disk has ended the transaction already
                     self._database.execute("ROLLBACK")
                 raise
         except sqlite3.OperationalError as error:
@@ -118,7 +118,8 @@ class Journal:
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """Raises JournalError while another gpudoctor sets something up; the system lets go when that one dies."""
+        """Holds the lock of the journal. Raises JournalError while another gpudoctor holds it; the system releases it when that one
+        ends."""
         with open(self.folder / "setup.lock", "a+b") as file:
             if not lock_file(file.fileno()):
                 file.seek(0)
@@ -206,7 +207,7 @@ class Journal:
         self._database.execute("UPDATE child SET ended=1 WHERE run=? AND pid=?", (run, pid))
 
     def open_children(self, run: int) -> list[JournaledProcess]:
-        """Those of which nobody saw the end."""
+        """The processes of a run whose end was not seen."""
         rows = self._database.execute("SELECT pid, began, finish, argv FROM child WHERE run=? AND ended=0 ORDER BY rowid", (run,))
         return [JournaledProcess(pid, began, bool(finish), json.loads(argv)[0]) for pid, began, finish, argv in rows.fetchall()]
 

@@ -1,6 +1,6 @@
-"""Other places for the same packages: `--mirror NAME=URL`, and [mirrors] of a configuration file.
+"""Mirrors of package sources: `--mirror NAME=URL`, and [mirrors] of a configuration file.
 
-What is fetched there must still carry the vendor's signature: a mirror keeps the pinned fingerprint unless the configuration gives its own.
+A mirror must still be signed with the pinned key of the vendor, unless the configuration gives a fingerprint of its own.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _FINGERPRINT = re.compile(r"[0-9A-F]{40}")
 
 
 class MirrorError(ValueError):
-    """A mirror that cannot be used: which one, what is wrong, what to give instead."""
+    """Raised for a mirror that cannot be used, with its name, what is wrong, and what to give instead."""
 
 
 def given_mirrors(words: tuple[str, ...]) -> dict[str, str]:
-    """`--mirror NAME=URL`, repeated, to name -> url; the last one of a name counts. Raises MirrorError."""
+    """Name to URL of the values of --mirror; the last one of a name counts. Raises MirrorError for another form."""
     mirrors = {}
     for word in words:
         name, equals, url = word.partition("=")
@@ -37,9 +37,9 @@ def given_mirrors(words: tuple[str, ...]) -> dict[str, str]:
 
 
 def apply_mirrors(addresses: Mapping[str, Address], given: Mapping[str, str], config: Mapping[str, Any]) -> Mapping[str, Address]:
-    """All addresses, the mirrored ones replaced.
+    """All addresses, those with a mirror replaced.
 
-    `given` (the command line) counts more than `config`, which is the table [mirrors]: NAME = "url", or
+    `given` (the command line) overrides `config`, the table [mirrors]: NAME = "url", or
     [mirrors.NAME] with url, key_url and fingerprint. Raises MirrorError.
     """
     wanted: dict[str, tuple[Mapping[str, Any], str]] = {}
@@ -52,13 +52,13 @@ def apply_mirrors(addresses: Mapping[str, Address], given: Mapping[str, str], co
 
 
 def mirror_notes(before: Mapping[str, Address], after: Mapping[str, Address]) -> tuple[str, ...]:
-    """What a person should see above a plan: each replaced address, and loudly a replaced signing key."""
+    """The lines that a person sees above a plan: each replaced address, and each replaced signing key."""
     return tuple(_notes(before, after))
 
 
 def unauthenticated(before: Mapping[str, Address], after: Mapping[str, Address]) -> tuple[str, ...]:
-    """Mirrors with plain http of what no signature protects: anybody on the network path decides what is installed, so a
-    person is asked."""
+    """Sentences about mirrors with plain http whose content no signature protects, so that a person must agree: anybody on the network
+    path could decide what is installed."""
     return tuple(
         f"{name} comes from {now.url} over http, unauthenticated: anybody on the network path can put something else in its place"
         for name, now in sorted(after.items())
@@ -114,13 +114,14 @@ def _mirrored(address: Address, table: Mapping[str, Any], where: str) -> Address
 
 
 def _key_below(address: Address, url: str) -> str:
-    """The key of a repository that keeps it below its own address is mirrored with it; any other stays where it is."""
+    """The address of the key: on the mirror where the repository keeps it below its own address, else where it was."""
     below = address.url.rstrip("/") + "/"
     return f"{url}/{address.key_url[len(below) :]}" if address.key_url.startswith(below) else address.key_url
 
 
 def _checked(url: str, where: str) -> str:
-    """http is allowed for a mirror: what comes from it is signed, or checked by its hash, or the person is asked (unauthenticated)."""
+    """The address without a slash at its end. Raises MirrorError for what is no plain address. http is allowed for a mirror: its content is
+    signed, or has a known checksum, or the person is asked (`unauthenticated`)."""
     if "@" in url.partition("://")[2].partition("/")[0]:
         raise MirrorError(
             f"{where}: a name and password in an address would stand in plans and logs; "

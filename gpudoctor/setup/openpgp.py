@@ -1,6 +1,6 @@
-"""Public keys of repositories: out of armour, and which primary keys are in them. No signature is checked here: system.gpg does that.
+"""Public keys of repositories (RFC 4880, RFC 9580): ASCII armour, and the primary keys in a file. Signatures are checked by system.gpg.
 
-What comes in was fetched from somewhere, so every length is checked before it is believed.
+The data come from the network, so that every length in them is checked.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ _MOST_PACKETS = 20_000
 _BEGIN, _END = b"-----BEGIN PGP PUBLIC KEY BLOCK-----", b"-----END PGP PUBLIC KEY BLOCK-----"
 _PUBLIC_KEY = 6
 _ALLOWED = {_PUBLIC_KEY, 14, 2, 13, 17, 12, 10, 21}
-"""Public key, subkey, signature, user id, user attribute; trust, marker and padding mean nothing."""
+"""Types of packets that may be in a key: public key, subkey, signature, user id, user attribute; trust, marker and padding, without
+meaning."""
 _NAMES = {5: "a secret key", 7: "a secret subkey", 1: "an encrypted message", 8: "compressed data", 18: "encrypted data"}
 
 
 class KeyUnreadable(ValueError):
-    """No OpenPGP public key: why not."""
+    """Raised with the reason for which data are no OpenPGP public key."""
 
 
 class WrongKey(ValueError):
-    """The pinned key is not among these: `found` are the fingerprints of the primary keys that are."""
+    """Raised where the pinned key is not in a file; `found` are the fingerprints of the primary keys that are."""
 
     def __init__(self, expected: str, found: tuple[str, ...]) -> None:
         super().__init__(f"expected the key {spaced(expected)}, found {' and '.join(map(spaced, found))}")
@@ -43,7 +44,7 @@ class _Packet(Struct, frozen=True):
 def pinned_key(data: bytes, fingerprint: str) -> bytes:
     """The binary form of the one key with this primary fingerprint; any other key in the file is left out.
 
-    Raises KeyUnreadable; WrongKey where it is not there.
+    Raises KeyUnreadable, and WrongKey where the file does not hold it.
     """
     wanted = normal(fingerprint)
     if not re.fullmatch(r"[0-9A-F]{40}|[0-9A-F]{64}", wanted):
@@ -56,22 +57,22 @@ def pinned_key(data: bytes, fingerprint: str) -> bytes:
 
 
 def primary_fingerprints(data: bytes) -> tuple[str, ...]:
-    """Fingerprints of the primary keys in a file, armored or binary, in their order; hexadecimal digits, upper case."""
+    """The fingerprints of the primary keys in a file, armored or binary, in their order, as upper-case hexadecimal digits."""
     return tuple(found for found, _ in _keys(data))
 
 
 def normal(fingerprint: str) -> str:
-    """As people write them, with blanks, colons or 0x, to upper-case digits alone."""
+    """A fingerprint, which people write with blanks, colons or 0x, as upper-case hexadecimal digits alone."""
     return re.sub(r"^0[xX]|[\s:]", "", fingerprint).upper()
 
 
 def spaced(fingerprint: str) -> str:
-    """In groups of four, to be compared by eye."""
+    """A fingerprint in groups of four digits, so that a person can compare it."""
     return " ".join(fingerprint[at : at + 4] for at in range(0, len(fingerprint), 4))
 
 
 def dearmored(data: bytes) -> bytes:
-    """Binary packets of an armored or a binary file. Raises KeyUnreadable."""
+    """The binary packets of an armored or binary file. Raises KeyUnreadable."""
     if len(data) > _LARGEST:
         raise KeyUnreadable(f"{len(data)} bytes are too many for a key")
     if data[:1] and data[0] & 0x80:
@@ -92,7 +93,7 @@ def dearmored(data: bytes) -> bytes:
 
 
 def armored(data: bytes) -> bytes:
-    """Binary packets in armour, as rpm wants its key files."""
+    """The packets in ASCII armour, which rpm needs in its key files."""
     text = base64.b64encode(data)
     lines = [text[at : at + 64] for at in range(0, len(text), 64)]
     checksum = b"=" + base64.b64encode(_crc24(data).to_bytes(3, "big"))
@@ -100,7 +101,7 @@ def armored(data: bytes) -> bytes:
 
 
 def _block(block: bytes) -> bytes:
-    """Base64 between the armour lines: header lines, a blank line, data, an optional checksum."""
+    """The data between the armour lines, which hold header lines, a blank line, base64 and an optional checksum. Raises KeyUnreadable."""
     lines = [line.strip() for line in block.strip(b"\r\n").splitlines()]
     while lines and b":" in lines[0]:
         lines.pop(0)
@@ -177,7 +178,7 @@ def _packets(data: bytes) -> Iterator[_Packet]:
 
 
 def _old_header(data: bytes, at: int) -> tuple[int, int, int]:
-    """(tag, start of the body, its length) of a header as RFC 4880 calls old."""
+    """(tag, start of the body, its length) of a packet header in the old format of RFC 4880."""
     tag, kind = (data[at] >> 2) & 0x0F, data[at] & 0x03
     if kind == 3:
         raise KeyUnreadable("a packet without a length, which no public key has")

@@ -1,4 +1,4 @@
-"""Plans to JSON and back: the journal keeps the very plan that was shown, so that a resumed run follows no other."""
+"""Plans to JSON and back. The journal keeps the plan that was shown, and a resumed run follows it."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ def plan_to_json(plan: Plan) -> dict[str, Any]:
 
 
 def plan_from_json(table: Any) -> Plan:
-    """What plan_to_json made, after json.loads. Raises TypedJsonError, a ValueError, for anything else."""
+    """The plan in the result of plan_to_json. Raises TypedJsonError, a ValueError, for anything else."""
     return read(Plan, table)

@@ -1,4 +1,4 @@
-"""Facts, a recipe and what the person asked for to a plan. Reads only; the same for a live machine and a recorded one."""
+"""Makes a plan of facts, a recipe and what the person asked for. It only reads, and works for live and recorded machines alike."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gpudoctor.setup.steps._step import Draft, Look, PlanError
 from gpudoctor.setup.wsl_safety import forbidden
 
 Chooser = Callable[[str], tuple[Recipe | None, tuple[str, ...]]]
-"""The recipe of a name for this machine, and why the others do not serve."""
+"""(recipe of a name that serves this machine or None, reasons why the others do not)."""
 _FIELD = re.compile(r"\{([a-z_][A-Za-z0-9_.\-]*)\}")
 
 
@@ -32,7 +32,8 @@ class _Placed(Struct, frozen=True):
 
 
 def plan(recipe: Recipe, look: Look, choose: Chooser, machine: str) -> Plan:
-    """Every step with its values settled. What cannot be planned is a step marked impossible, and a refusal."""
+    """The plan with the values of all steps. What cannot be planned is a step marked impossible, and a refusal. `choose` finds included
+    recipes; `machine`: the machine in words."""
     facts = look.facts
     parts: list[Recipe] = []
     refusals: list[Refusal] = []
@@ -62,7 +63,7 @@ def _expand(
     if recipe.id in above:
         raise PlanError(f"recipe {recipe.id} includes itself ({' > '.join(above)}); this is a mistake in the recipes")
     if recipe in parts:
-        return  # its steps stand in the plan already
+        return  # its steps are in the plan already
     parts.append(recipe)
     for step in recipe.steps:
         if not _true(step.when, facts):
@@ -121,13 +122,13 @@ def _pins(given: Mapping[str, Any], look: Look) -> Pinned:
 
 
 def _pins_its_python(placed: Sequence[_Placed], look: Look) -> Look:
-    """For an export: the new environment must be of a Python that the pinned releases have wheels for."""
+    """What planning sees, for an export with the demand that the Python of the new environment has wheels of the pinned releases."""
     if not look.options.get("fresh"):
         return look
     needs = []
     for one in placed:
         if one.step.do == "pip":
-            with contextlib.suppress(PlanError):  # it is said where the step is planned
+            with contextlib.suppress(PlanError):  # the planning of the step reports it
                 needs.append(_pins(settled(one.step.settings, look.facts), look).python)
     return replace(look, options={**look.options, "python_needs": ",".join(filter(None, needs))})
 
@@ -136,7 +137,7 @@ _PACKAGES = {"apt.repository": "apt.install", "dnf.repository": "dnf.install"}
 
 
 def _without_idle_repositories(steps: Sequence[PlannedStep]) -> list[PlannedStep]:
-    """A repository is added as root only for packages that are still to come from it."""
+    """The steps, without adding repositories from which every package is installed: root is not needed for them."""
     found = []
     for step in steps:
         wanted = _PACKAGES.get(step.kind)
@@ -148,9 +149,9 @@ def _without_idle_repositories(steps: Sequence[PlannedStep]) -> list[PlannedStep
 
 
 def settled(value: Any, facts: Facts) -> Any:
-    """Templates filled all through; in a list, an entry that is one {fact} of a list is replaced by its items.
+    """The value with all templates filled. In a list, an entry that consists of one {fact} that holds a list is replaced by its items.
 
-    Raises PlanError for a fact that is not known: an act must never be made of the word 'unknown'.
+    Raises PlanError for an unknown fact, since no act may be made of the word 'unknown'.
     """
     if isinstance(value, str):
         for name in _FIELD.findall(value):

@@ -1,6 +1,6 @@
-"""Before the first act: is there room, a right to write, a Python, a network, and does what the plan names still exist?
+"""Checks before the first act: room on the disk, permissions, Python, the network, and whether what the plan names still exists.
 
-Only looks. One row per question; an unreachable network is one problem, however many addresses lie behind it.
+Nothing is changed. There is one row for each check; an unreachable network is one problem, however many addresses it concerns.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _GB = 10**9
 _PACKAGES = ("apt.install", "dnf.install", "pacman.install")
 _INTO_ENV = ("venv", "pip", "download", "unpack")
 _ROOM_FOR_PACKAGES = 1.0
-"""GB on / where most of a plan goes into an environment on another file system."""
+"""The GB that packages need on / where most of a plan goes into an environment on another file system."""
 _SERVED = ("x86_64", "amd64", "aarch64", "arm64")
 
 
 class Preflight(Struct, frozen=True):
-    """`problems` stop the run; `notes` are lines for the person. `rows` is all that was looked at."""
+    """The result. `rows`: all checks, of which `problems` stop the run; `notes`: lines for the person."""
 
     rows: tuple[AvailabilityRow, ...]
     notes: tuple[str, ...] = ()
@@ -45,7 +45,8 @@ class Preflight(Struct, frozen=True):
 
 
 def preflight(plan: Plan, look: Look, network: HttpClient | None, platforms: Sequence[str] | None = None) -> Preflight:
-    """`network` None, or an offline bundle in look.options: nothing is asked. `platforms`: of wheels, those of this machine by default."""
+    """Checks a plan. With `network` None, or an offline bundle in look.options, nothing is asked of the network. `platforms`: tags of
+    wheels, by default those of this machine."""
     from gpudoctor.setup.availability import ReachedServers
 
     rows = [*_disk(plan, look), *_architecture(plan, look), *_write_permission(plan, look), *_python(plan, look)]
@@ -183,28 +184,28 @@ def _asked(plan: Plan, step: PlannedStep, look: Look, python: tuple[int, int] | 
 
 
 def _named(url: str, look: Look) -> str:
-    """'pytorch/xpu' for the index at that place, else its host."""
+    """The name of the index at a URL, 'pytorch/xpu'; the URL itself where no address is above it."""
     below = [one for one in look.addresses.values() if one.url and f"{url}/".startswith(f"{one.url}/")]
     best = max(below, key=lambda one: len(one.url), default=None)
     return f"{best.name}{url[len(best.url) :]}" if best else url
 
 
 def _repository(settings: Settings) -> Address:
-    """As its step settled it, mirrors included."""
+    """The address of the repository in the settings of its step, with mirrors."""
     name, url, key_url, fingerprint = (str(settings.get(key) or "") for key in ("name", "url", "key_url", "fingerprint"))
     return Address(name=name, kind="apt", url=url, key_url=key_url, fingerprint=fingerprint)
 
 
 def _minor(plan: Plan, look: Look) -> tuple[int, int] | None:
-    """The Python of the environment: as its step settled it, else of the environment that is there."""
-    said = next((str(step.settings.get("minor") or "") for step in plan.steps if step.kind == "venv"), "")
+    """(major, minor) of the Python of the environment: by the step that makes it, else by --python-version; None where neither says it."""
+    said = plan.python
     said = said or str(look.options.get("python_version") or "")
     parts = said.split(".")
     return (int(parts[0]), int(parts[1])) if len(parts) > 1 and parts[0].isdigit() and parts[1].isdigit() else None
 
 
 def _without_network(rows: Sequence[AvailabilityRow], places: ReachedServers) -> Iterator[AvailabilityRow]:
-    """Rows of hosts that did not answer become one."""
+    """The rows, with one row for all hosts that did not answer."""
     dead = places.dead
     yield from (row for row in rows if row.status != "unreached")
     if dead:

@@ -1,4 +1,4 @@
-"""The facts that one condition reads, asked of the machine as it is now."""
+"""Evaluates one condition on the machine as it is now, with the probes that it needs."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ __all__ = ["items", "truth_of"]
 
 
 def truth_of(table: Any, host: Host) -> Truth:
-    """A condition as it stands in a recipe; unknown where a probe that it needs crashed. Raises rules.conditions.ConditionError."""
+    """The truth of a condition of a recipe; 'unknown' where a probe that it needs raised. Raises rules.conditions.ConditionError."""
     condition = parse(table, "ready", items())
     return evaluate(condition, gather(host, only=_needed(facts_of(condition))).facts).truth
 
 
 def _needed(read: set[str]) -> set[str]:
-    """Names of the probes that are to be asked."""
+    """The names of the probes that must run for these facts."""
     probes = list(vocabulary.all_probes())
     derived = any(_gives(one.provides, read) for one in vocabulary.all_derivations())
-    # What a derived fact is made of is not declared: then all are asked, but for those that start frameworks.
+    # Derivations do not declare the facts that they read: then all probes run, except those that start frameworks.
     return {probe.name for probe in probes if _gives(probe.provides, read) or (derived and not probe.slow) or _is_read(probe, probes, read)}
 
 
@@ -37,6 +37,6 @@ def _gives(provides: Sequence[FactSpec], read: set[str]) -> bool:
 
 
 def _is_read(probe: Probe, every: list[Probe], read: set[str]) -> bool:
-    """Whether a probe that is asked reads what this one gives."""
+    """Whether a probe that gives one of these facts reads a fact of this one."""
     mine = {spec.name for spec in probe.provides}
     return any(mine & set(other.needs) and _gives(other.provides, read) for other in every)

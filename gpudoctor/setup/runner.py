@@ -1,4 +1,4 @@
-"""Carries a journaled plan out, step by step, from wherever it was left. The only order of things is: journal, act, look, journal."""
+"""Carries out a journaled plan step by step, from the step at which it was left. For each the order is: journal, act, verify, journal."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from gpudoctor.system.writable_host import ActFailed, NeedsRoot, WritableHost
 
 
 class RunListener(Protocol):
-    """Who is told what happens: a screen, or nobody."""
+    """What is called at each step of a run, to show it on a screen."""
 
     def begins(self, step: PlannedStep, total: int) -> None: ...
     def ends(self, step: PlannedStep, seconds: float) -> None: ...
     def undoes(self, step: PlannedStep, total: int) -> None: ...
     def says(self, text: str) -> None:
-        """One line of progress, to be overwritten by the next."""
+        """Shows one line of progress, which the next one overwrites."""
         ...
 
 
 class Stopped(Struct, frozen=True):
-    """Where a run stopped short. state: failed or waiting."""
+    """The step at which a run stopped, and why. `state`: failed or waiting."""
 
     state: str
     step: PlannedStep
@@ -40,7 +40,8 @@ class Stopped(Struct, frozen=True):
 def carry_out(
     run: int, plan: Plan, journal: Journal, machine: WritableHost, watcher: RunListener, enter: Callable[[int], None]
 ) -> Stopped | None:
-    """Every step that is not done yet. `enter(number)` is called before each, so that its children are journaled under it."""
+    """Carries out every step that is not done yet; None where all are. `enter(number)` is called before each, so that its processes are
+    journaled under it."""
     rows = journal.steps(run)
     journal.set_run(run, "running")
     for step in plan.steps:
@@ -67,7 +68,7 @@ def _one(run: int, step: PlannedStep, row: StepRow, journal: Journal, machine: W
             before = kind.before(step.settings, machine)
             journal.begin(run, step.number, before)
         else:
-            # The person did it. Whether the machine was restarted only apply can tell, from what was noted before.
+            # The person did it. Only `apply` knows whether the machine was restarted, by what `before` noted.
             if row.state == "waiting" and step.kind != "reboot" and not kind.missing(step.settings, machine):
                 journal.finish(run, step.number, kind.after(step.settings, before, machine))
                 return None
@@ -90,7 +91,8 @@ def _one(run: int, step: PlannedStep, row: StepRow, journal: Journal, machine: W
 def take_back(
     run: int, plan: Plan, journal: Journal, machine: WritableHost, watcher: RunListener, enter: Callable[[int], None]
 ) -> Stopped | list[str]:
-    """Undo, last step first, whatever state each was left in. Returns what was kept because a person changed it since."""
+    """Undoes the steps, the last one first, from whatever state each was left in. Returns a line for each thing that was kept because a
+    person has changed it since, or where it stopped."""
     rows = journal.steps(run)
     journal.set_run(run, "undoing")
     kept: list[str] = [row.note for row in rows.values() if row.state == "kept" and row.note]

@@ -1,4 +1,4 @@
-"""Where nobody can become root, a person is told all commands of a step at once, not one with each attempt."""
+"""Collects the commands of a step that need root, so that a person without sudo gets all of them at once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gpudoctor.system.writable_host import NeedsRoot
 
 
 def together(acts: Iterable[Callable[[], object]]) -> None:
-    """Does them in this order. Raises one NeedsRoot with the commands of all that need rights; any other failure ends it at once."""
+    """Calls the acts in this order. Raises one NeedsRoot with the commands of all that need root; any other error ends it at once."""
     refused: list[NeedsRoot] = []
     for act in acts:
         try:

@@ -1,4 +1,4 @@
-"""What lies at the folder of the target environment: nothing, an environment, or something else."""
+"""What the folder of the target environment holds: nothing, an environment, or something else."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _LIBRARY = re.compile(r"^python(3\.\d+)t?$")
 
 
 class TargetFolder(Struct, frozen=True):
-    """`kind`: '' (nothing there), empty (a folder without content), venv, conda, or other (a folder that is no environment)."""
+    """A folder. `kind`: '' (it does not exist), empty, venv, conda, or other (it is no environment)."""
 
     path: str
     kind: str
     minor: str = ""
     managed: bool = False
-    """Marked as belonging to a package manager, or the base environment of conda: not to be installed into."""
+    """Whether nothing may be installed into it: a package manager owns it (PEP 668), or it is the base environment of conda."""
     distributions: Mapping[str, Any] = field(default_factory=dict)
     """Normalised name to version (or a list where installed twice)."""
 
@@ -34,7 +34,7 @@ class TargetFolder(Struct, frozen=True):
 
 
 def at(host: Host, path: str) -> TargetFolder:
-    """Determines from the files of a folder what it is."""
+    """The folder at a path, by its files."""
     marker = host.read(f"{path}/pyvenv.cfg", limit=20_000)
     libraries = [name for name in host.listdir(f"{path}/lib") if _LIBRARY.match(name)]
     kind = "venv" if marker.ok else "conda" if host.listdir(f"{path}/conda-meta") else ""

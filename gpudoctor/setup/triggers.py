@@ -1,4 +1,4 @@
-"""What must run after a file of the system changed, on this distribution: the loader's cache, the boot image, the boot menu, udev."""
+"""Commands that must run after a file of the system has changed: for the loader's cache, the boot image, the boot menu, udev."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpudoctor.system.writable_host import WritableHost
 
 NAMES = ("ldconfig", "udev", "initramfs", "grub")
 _WAYS: dict[str, tuple[tuple[tuple[str, ...], ...], ...]] = {
-    # the first way whose first program is here is taken
+    # of the alternatives, the first one whose first program is here is used
     "ldconfig": ((("ldconfig",),),),
     "udev": ((("udevadm", "control", "--reload"), ("udevadm", "trigger")),),
     "initramfs": ((("update-initramfs", "-u"),), (("dracut", "--regenerate-all", "--force"),), (("mkinitcpio", "-P"),)),
@@ -22,12 +22,12 @@ _WAYS: dict[str, tuple[tuple[tuple[str, ...], ...], ...]] = {
     ),
 }
 _SLOW = ("initramfs", "grub")
-"""A boot image or menu cut off in the middle does not boot: these are waited for."""
+"""Triggers that are always waited for: a machine with an incomplete boot image or menu does not boot."""
 _FOLDERS = ("/usr/sbin", "/usr/bin", "/sbin", "/bin", "/usr/local/sbin", "/usr/local/bin")
 
 
 def commands(names: Iterable[str], host: Host) -> list[tuple[str, tuple[str, ...]]]:
-    """(trigger, command), in the order in which they must run. Where a program is not here (a container) nothing is to be done."""
+    """(trigger, command) in the order in which they must run. Without the program, as in a container, nothing needs to be done."""
     wanted = set(names)
     found: list[tuple[str, tuple[str, ...]]] = []
     for name in NAMES:
@@ -38,10 +38,10 @@ def commands(names: Iterable[str], host: Host) -> list[tuple[str, tuple[str, ...
 
 
 def pull(names: Iterable[str], machine: WritableHost) -> None:
-    """Raises ActFailed."""
+    """Runs the commands of these triggers. Raises ActFailed."""
 
     def run(name: str, command: tuple[str, ...]) -> None:
-        # udevadm fails in a container, where no udev listens: nothing there waits for it.
+        # udevadm fails in a container, where no udev runs and none is needed.
         machine.run(command, root=True, finish=name in _SLOW, check=name != "udev")
 
     together(partial(run, name, command) for name, command in commands(names, machine.look))

@@ -1,7 +1,7 @@
-"""Do all addresses and versions of the recipes still exist? For `gpudoctor list recipes --verify-online`, whatever this machine is.
+"""Checks whether all addresses and versions of the recipes still exist, for `gpudoctor list recipes --verify-online` on any machine.
 
-What a recipe leaves to the facts of a machine (a template) is looked at as far as it can be: the project without its version,
-the key without the suite; the rest is said to be unknown.
+What a recipe leaves to the facts of a machine (a template) is checked as far as possible: the project without its version, the key
+without the suite. The rest is unknown.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from gpudoctor.system.http import HttpClient
 
 _PROJECT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _ARCHITECTURE = "amd64"
-"""Of pinned packages: what nearly every machine with such a card is."""
+"""The architecture for which pinned packages are checked, since nearly all machines with such cards have it."""
 
 
 class OnlineRow(Struct, frozen=True):
-    """`recipe`: its id, or '-' for an address that was looked at by itself. status: ok, problem, unknown or unreached."""
+    """One check. `recipe`: its id, or '-' for an address that no recipe's check used; `status`: ok, problem, unknown or unreached."""
 
     recipe: str
     address: str
@@ -32,7 +32,7 @@ class OnlineRow(Struct, frozen=True):
 
 
 def verify_online(book: RecipeBook, network: HttpClient) -> Iterator[OnlineRow]:
-    """One row for each thing that a recipe names, as soon as it is known."""
+    """One row for each thing that a recipe names, and for each other address, as soon as its result is known."""
     places = ReachedServers(network)
     used: set[str] = set()
     for recipe in sorted(book.recipes, key=lambda one: one.id):
@@ -87,7 +87,7 @@ def _pip(step: StepTemplate, recipe: Recipe, book: RecipeBook, places: ReachedSe
         if "{" not in text:
             requirements.append(text)
         elif project:
-            requirements.append(project[0])  # that the project is there can be told; its version is chosen by facts
+            requirements.append(project[0])  # the project can be checked; facts choose its version
         else:
             yield AvailabilityRow(what=text, status=UNKNOWN, detail="the facts of a machine choose it", address=named[0].partition("/")[0])
     asked = Packages(
@@ -141,6 +141,6 @@ def _address(places: ReachedServers, address: Address) -> Iterator[AvailabilityR
         yield availability.key(places, address)
         return
     row = availability.download(places, address, "")
-    # The top of some servers is closed although what lies below is not.
+    # Some servers refuse their top folder but not those below.
     closed = row.status == PROBLEM and "is refused" in row.detail
     yield AvailabilityRow(what=address.url, status=UNKNOWN if closed else row.status, detail=row.detail, address=address.name)

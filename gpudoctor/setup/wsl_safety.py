@@ -1,4 +1,4 @@
-"""What must never be installed or changed inside WSL: its kernel and its GPU driver belong to Windows."""
+"""What must never be installed or changed inside WSL, whose kernel and GPU driver belong to Windows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _KERNEL_TRIGGERS = ("initramfs", "grub")
 
 
 def forbidden(kind: str, settings: Mapping[str, Any]) -> str:
-    """Why a step must not be done in WSL, or ''. Source: https://learn.microsoft.com/windows/wsl/tutorials/gpu-compute"""
+    """The reason why a step must not be done in WSL, or ''. Source: https://learn.microsoft.com/windows/wsl/tutorials/gpu-compute"""
     if kind in _PACKAGE_KINDS:
         names: Sequence[str] = [str(name).partition("=")[0] for name in settings.get("packages", ())]
         bad = [name for entry in names for name in entry.split("|") if FORBIDDEN.fullmatch(name)]

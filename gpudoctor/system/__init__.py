@@ -1,1 +1,1 @@
-"""The one door to the machine: processes, files, environment, network."""
+"""All access to the machine: processes, files, environment, network."""

@@ -1,4 +1,4 @@
-"""The texts in an archive that a person gives: read member by member, never unpacked to disk."""
+"""The texts in an archive that a person gives. They are read member by member and never unpacked to the disk."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import zipfile
 from collections.abc import Iterator
 
 from gpudoctor.system.damaged_archives import DAMAGE, reason
-from gpudoctor.system.text_files import COMPRESSED, MOST, NotText, binary
+from gpudoctor.system.text_files import COMPRESSED, MOST, NotText, binary, of_a_job
 
 LARGEST_MEMBER = 64 << 20
 _SUFFIXES = (".log", ".txt", ".out", ".err", ".json", ".yaml", ".yml", ".html", ".xml", ".conf", ".cfg", ".md", ".csv", "")
@@ -20,7 +20,7 @@ _CAPTURE = "machine.toml"
 
 
 def members(name: str) -> Iterator[tuple[str, bytes]] | None:
-    """The texts in an archive with their paths there; None for a file that is no archive. What is iterated raises NotText."""
+    """(path, content) of each text in an archive; None for a file that is no archive. The iterator raises NotText."""
     if not os.path.isfile(name):
         return None
     with open(name, "rb") as file:
@@ -46,7 +46,7 @@ def _packed(name: str) -> Iterator[tuple[str, bytes]]:
 
 
 def _contents(archive: tarfile.TarFile, above: str) -> Iterator[tuple[str, bytes]]:
-    """Its files, and those of the archives in it: a collection of several hosts holds one archive of each."""
+    """The files of an archive, and those of archives in it: a collection of several hosts holds one archive of each."""
     for member in archive:
         content = archive.extractfile(member) if member.isreg() and 0 < member.size <= LARGEST_MEMBER else None
         if content is None:
@@ -70,7 +70,7 @@ def _zipped(name: str) -> Iterator[tuple[str, bytes]]:
 
 
 def _texts(files: Iterator[tuple[str, bytes]], name: str) -> Iterator[tuple[str, bytes]]:
-    """Those of them that are text, a compressed log and one in UTF-16 too."""
+    """Those files that are texts, including compressed logs and texts in UTF-16."""
     found, total = 0, 0
     for path, text in files:
         if os.path.basename(path) == _CAPTURE:
@@ -82,6 +82,9 @@ def _texts(files: Iterator[tuple[str, bytes]], name: str) -> Iterator[tuple[str,
             text = _unzipped(text)
         if text.startswith((b"\xff\xfe", b"\xfe\xff")):
             text = text.decode("utf-16", "replace").encode()
+        if text[:1] in (b"\x80", b"{"):
+            with contextlib.suppress(NotText):
+                text = of_a_job(io.BytesIO(text), text, path) or text
         if not text or binary(text):
             continue
         found, total = found + 1, total + len(text)

@@ -1,4 +1,4 @@
-"""A page in the person's browser, where there is a screen for it."""
+"""Opens a page in the person's browser where that has a window."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ _IN_A_TERMINAL = ("lynx", "w3m", "links", "elinks", "www-browser")
 
 
 def open_page(url: str) -> bool:
-    """False where there is no browser with a window: then the address is to be shown. `url` must be one of our own making."""
+    """Opens the page. Returns False where there is no browser with a window, so that the address must be shown. `url` must come from
+    gpudoctor itself."""
     if not url.startswith(("https://", "http://")) or not url.isascii() or not url.isprintable() or " " in url:
         return False
     screen = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") or os.environ.get("BROWSER")

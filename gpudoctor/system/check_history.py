@@ -1,4 +1,4 @@
-"""The last reports of `check` on this machine: private files, few and small, each whole or not there."""
+"""The last reports of `check` on this machine: a few small private files, which are written atomically."""
 
 from __future__ import annotations
 
@@ -22,35 +22,36 @@ from gpudoctor.system.state_folder import state_folder, write_private
 MOST = 40
 MOST_BYTES = 8_000_000
 LARGEST = 64_000_000
-"""Bytes of one report unpacked: what is larger was not written here."""
+"""The most bytes of one report when unpacked: a larger file was not written here."""
 _NAME = lazy(r"(\d{8}T\d{6})Z-([0-9a-f]{12})-(healthy|unhealthy)-([0-9a-f]{8})\.json\.gz")
 
 
 class Kept(Struct, frozen=True):
-    """One run. `target` tells environments of machines apart, `healthy`: no error was found and nothing was left out."""
+    """One run. `target`: the environment and machine (`target_of`); `healthy`: no error was found and nothing was left out."""
 
     path: Path
     created: str
-    """UTC, as in reports: 2026-11-20T10:00:00Z."""
+    """The time of the run (UTC): 2026-11-20T10:00:00Z."""
     target: str
     healthy: bool
     size: int
 
 
 class History:
-    """The folder `history` of the state folder. Nothing here raises for what the disk does: a history is a convenience."""
+    """The folder `history` of the state folder. Errors of the disk are never raised, since a check works without a history."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder or state_folder() / "history"
 
     def keep(self, report: Mapping[str, Any], *, target: str, healthy: bool) -> bool:
-        """Writes a report (JSON values). A run that found the same as the last one of its target takes its place. False: it could not."""
+        """Writes a report (JSON values) and returns whether it could. A run that found the same as the last one of its target replaces
+        it."""
         stamp, digest = str(report.get("created", "")), _digest(report)
         moment = re.sub(r"[-:]", "", stamp).rstrip("Z")
         name = f"{moment}Z-{target}-{'healthy' if healthy else 'unhealthy'}-{digest}.json.gz"
         if not _NAME.fullmatch(name):
             return False
-        import gzip  # late: a quick look keeps nothing
+        import gzip  # imported here, since a quick check keeps nothing
 
         try:
             write_private(self.folder / name, gzip.compress(json.dumps(report).encode(), 3, mtime=0))
@@ -76,7 +77,7 @@ class History:
         return sorted(found, key=lambda kept: kept.path.name, reverse=True)
 
     def read(self, kept: Kept) -> dict[str, Any] | None:
-        """None where the file is damaged or gone."""
+        """The report of a run; None where its file is damaged or missing."""
         import gzip
 
         try:
@@ -94,7 +95,7 @@ class History:
         return None
 
     def _prune(self) -> None:
-        """Oldest first, but the last healthy run of each target goes last: it is what the history is for."""
+        """Removes the oldest runs, but the last healthy run of each target only after all others, since comparisons need it."""
         kept = self.list()
         healthy: dict[str, Kept] = {}
         for each in kept:
@@ -108,13 +109,13 @@ class History:
             if number > MOST or whole > MOST_BYTES:
                 _remove(each.path)
         with contextlib.suppress(OSError):
-            for entry in os.scandir(self.folder):  # of a run that was killed while it wrote
+            for entry in os.scandir(self.folder):  # left by a run that was killed while it wrote
                 if entry.name.startswith(".new-") and time.time() - entry.stat(follow_symlinks=False).st_mtime > 3600:
                     _remove(Path(entry.path))
 
 
 def target_of(executable: str) -> str:
-    """Names an environment of this machine; the host is part of it, for homes that many machines share."""
+    """The name of an environment of this machine. It depends on the host name too, since machines may share a home folder."""
     return hashlib.sha256(f"{platform.node()}\0{executable}".encode("utf-8", "replace")).hexdigest()[:12]
 
 
@@ -122,7 +123,7 @@ _FLEETING = ("disk", "memory", "cwd", "mounts", "dataset")
 
 
 def _digest(report: Mapping[str, Any]) -> str:
-    """Of what was found, without what is another one at every run."""
+    """A checksum of what a report found, without facts that differ at each run (_FLEETING)."""
     facts = report.get("facts")
     steady = {name: value for name, value in facts.items() if name not in _FLEETING} if isinstance(facts, Mapping) else {}
     keys = [finding.get("key") for finding in report.get("findings") or () if isinstance(finding, Mapping)]

@@ -1,8 +1,8 @@
-"""Processes that change the machine. They outlive the doctor where they must, and are found again by number and start time.
+"""Processes that change the machine. They may outlive gpudoctor, and are found again by process number and start time.
 
-A child begins as a gate: it waits for one byte, so that its number is on disk before the program itself begins. Where the
-doctor dies first the pipe closes and the gate ends. Each child leads a process group of its own in our session (the ticket
-of sudo holds, Ctrl-C at the terminal does not reach it), and its descendants carry its number in their environment.
+A child begins as a gate: it waits for one byte, so that its number is on the disk before the program itself begins. Where gpudoctor is
+killed before that, the pipe closes and the gate ends. Each child leads a process group of its own in the same session (so that sudo's
+ticket is valid, and Ctrl-C at the terminal does not reach it), and its descendants carry its number in their environment.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     import subprocess
 
 CHILD = "GPUDOCTOR_CHILD"
-"""Environment: number and start time of the child that a process descends from. As an argument `GPUDOCTOR_CHILD=` it is filled in."""
+"""The variable with number and start time of the child that a process descends from. The gate also fills it in an argument
+`GPUDOCTOR_CHILD=`."""
 GRACE = 5.0
-"""Seconds between TERM and KILL."""
+"""The seconds between SIGTERM and SIGKILL."""
 _SIGKILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 
 GATE = f"""
@@ -46,7 +47,7 @@ except OSError as error:
 
 
 class Child:
-    """A process behind the gate; `release` lets it begin. `pid` leads its group until `reap`."""
+    """A process behind the gate, which begins with `release`. `pid` is the leader of its group until `reap`."""
 
     def __init__(self, argv: Sequence[str], program: str, *, env: Mapping[str, str], cwd: str, output: int, errors: int) -> None:
         """`output`, `errors`: file descriptors. Raises OSError where it cannot be started."""
@@ -54,7 +55,7 @@ class Child:
 
         self._gate = -1
         self._process: subprocess.Popen[bytes]
-        if WINDOWS:  # no descriptors can be handed over there: it begins at once
+        if WINDOWS:  # no descriptors can be passed there: it begins at once
             self._process = subprocess.Popen(
                 list(argv), executable=program, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, env=env, cwd=cwd,
                 creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
@@ -83,21 +84,21 @@ class Child:
             self.shut()
 
     def shut(self) -> None:
-        """The gate is closed: a child that still waits behind it ends."""
+        """Closes the gate: a child that still waits behind it ends."""
         if self._gate >= 0:
             gate, self._gate = self._gate, -1
             os.close(gate)
 
     def has_ended(self) -> bool:
-        """Not reaped by this: until `reap` the number and the group cannot be given away."""
+        """Whether it has ended. It is not reaped, so that its number and group cannot be given to another process before `reap`."""
         return has_ended(self._process)
 
     def reap(self) -> int:
-        """The status; negative: the signal that it died of."""
+        """Reaps it and returns its exit status; a negative one is the number of the signal that ended it."""
         return self._process.wait()
 
     def end(self, sudo: str | None, grace: float | None = None) -> None:
-        """TERM to the group, KILL to what is left of it `grace` seconds later (None: GRACE)."""
+        """Sends SIGTERM to the group, and SIGKILL to what is left of it after `grace` seconds (None: GRACE). `sudo`: its path, or None."""
         self.shut()
         for number in (signal.SIGTERM, _SIGKILL):
             _signal(self.pid, number, sudo)
@@ -106,17 +107,17 @@ class Child:
                 if self.has_ended() and not _group(self.pid):
                     break
                 time.sleep(0.02)
-        for pid in _marked(self.pid, self.start):  # what left the group
+        for pid in _marked(self.pid, self.start):  # descendants that left the group
             _signal_one(pid, _SIGKILL)
 
 
 def living(children: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Those (pid, start time) of which the process itself or something in its group still runs."""
+    """Those (pid, start time) of which the process itself or one of its group still runs."""
     return [child for child in children if _family(*child)]
 
 
 def wait_for(pid: int, start: int, progress: Callable[[str], None] | None = None, limit: float = 7200.0) -> bool:
-    """Waits for a child of an earlier doctor and for its group. False where it still runs after `limit` seconds."""
+    """Waits for a child of an earlier gpudoctor and its group. Returns False where it still runs after `limit` seconds."""
     until, shown = time.monotonic() + limit, 0.0
     while family := _family(pid, start):
         now = time.monotonic()
@@ -130,9 +131,9 @@ def wait_for(pid: int, start: int, progress: Callable[[str], None] | None = None
 
 
 def end(pid: int, start: int, sudo: str | None = None) -> bool:
-    """Ends a child of an earlier doctor with its group: TERM, then KILL. False where it lives on (no right to end it).
+    """Ends a child of an earlier gpudoctor and its group. Returns False where it still runs, since this user may not end it.
 
-    `sudo`: its path; None: as PATH says.
+    `sudo`: its path; None for the one on PATH.
     """
     sudo = find_program("sudo", os.environ.get("PATH", os.defpath)) if sudo is None else sudo
     for number in (signal.SIGTERM, _SIGKILL):
@@ -152,7 +153,8 @@ def end(pid: int, start: int, sudo: str | None = None) -> bool:
 
 
 def wait_for_lock(path: str = "/var/lib/dpkg/lock-frontend", progress: Callable[[str], None] | None = None, limit: float = 600.0) -> bool:
-    """Waits until nobody holds the lock (fcntl). True where it is free, or where that cannot be told: apt then waits itself."""
+    """Waits at most `limit` seconds until no process holds the lock (fcntl). Returns whether it is free; True also where that is unknown,
+    since apt waits itself."""
     until, shown = time.monotonic() + limit, 0.0
     while _is_locked(path):
         now = time.monotonic()
@@ -166,7 +168,7 @@ def wait_for_lock(path: str = "/var/lib/dpkg/lock-frontend", progress: Callable[
 
 
 def start_of(pid: int) -> int | None:
-    """When a process began, in ticks since boot; None where there is none, or only a zombie."""
+    """The start time of a process in clock ticks since boot (proc(5)); None where there is none or a zombie."""
     import psutil
 
     try:
@@ -179,9 +181,10 @@ def start_of(pid: int) -> int | None:
 
 
 def _family(pid: int, start: int) -> list[int]:
-    """The child, where it lives, and its group. A group without its leader may be another's: then only what carries the mark."""
+    """The running processes of a child and its group. A group without its leader may be another's: of it only processes with the mark
+    count."""
     now = start_of(pid)
-    if now is not None:  # a number is not given away while a group has it: another process means that the group is gone
+    if now is not None:  # a number is not reused while a group has it: where another process has it, the group does not exist any more
         return [pid, *(member for member in _group(pid) if member != pid)] if now == start else []
     members = _group(pid)
     return [member for member in members if _has_mark(member, pid, start)] if members else []
@@ -205,7 +208,7 @@ def _marked(pid: int, start: int) -> list[int]:
 
 
 def _has_mark(other: int, pid: int, start: int) -> bool:
-    """False too where the environment of another user's process may not be read."""
+    """Whether a process carries the mark; False also where its environment may not be read."""
     import psutil
 
     try:
@@ -230,20 +233,29 @@ def _name(pid: int) -> str:
 
 
 def _signal(group: int, number: int, sudo: str | None) -> None:
-    """To the group and its leader; through sudo where some of it belongs to root and we do not."""
+    """Sends a signal to the group and its leader, through sudo where some of it belongs to root and gpudoctor does not run as root."""
     if sys.platform == "win32":
         _signal_one(group, number)
         return
     try:
         os.killpg(group, number)
     except ProcessLookupError:
-        _signal_one(group, number)  # it has not made its group yet
+        _signal_one(group, number)  # the child has not made its group yet
     except PermissionError:
-        pass  # of all of it; where one could be told there is no error
+        pass  # raised only where no process of the group could be signalled
     if sudo and any(_is_out_of_reach(pid) for pid in _group(group)):
         import subprocess
 
-        command = [sudo, "-n", "--", "sh", "-c", 'kill -s "$0" -- "-$1"', str(int(number)), str(group)]  # no program kill without procps
+        command = [
+            sudo,
+            "-n",
+            "--",
+            "sh",
+            "-c",
+            'kill -s "$0" -- "-$1"',
+            str(int(number)),
+            str(group),
+        ]  # without procps there is no kill
         quiet = subprocess.DEVNULL
         with contextlib.suppress(OSError, subprocess.TimeoutExpired):
             subprocess.run(command, stdin=quiet, stdout=quiet, stderr=quiet, timeout=30, check=False)

@@ -1,4 +1,4 @@
-"""Files from the network: whole, continued after a break, and never in place before their checksum is right."""
+"""Downloads: continued after an interruption, and moved to their place only after their checksum was verified."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from gpudoctor.system.http import HttpClient
 from gpudoctor.system.writable_host import ActFailed
 
 PART = ".gpudoctor-part"
-"""Ends the name of a download that is not whole."""
+"""The ending of the name of an incomplete download."""
 LARGEST = 50_000_000_000
 LONGEST = 6 * 3600.0
-"""Seconds for one download, all tries together."""
+"""The most seconds for one download, all attempts together."""
 FRUITLESS = 4
-"""Tries in a row that brought nothing, after which it is given up."""
+"""The number of attempts in a row without any data after which a download fails."""
 _WHY = {
     "offline": "no network may be used (--offline)",
     "bad-address": "not an address of http or https",
@@ -33,7 +33,7 @@ _HOPELESS = ("offline", "bad-address", "insecure", "tls", "too-large")
 
 
 def fetch(url: str, *, offline: bool, limit: int) -> bytes:
-    """A small document. Raises ActFailed."""
+    """The content of a small document, of at most `limit` bytes. Raises ActFailed."""
     answer = HttpClient(online=not offline).get(url, timeout=120.0, limit=limit)
     if answer.problem or not answer.ok:
         raise ActFailed(_reason(url, answer.status, answer.problem), _advice(answer.problem))
@@ -41,14 +41,14 @@ def fetch(url: str, *, offline: bool, limit: int) -> bytes:
 
 
 def download(url: str, path: str, *, offline: bool, sha256: str, size: int | None, say: Callable[[str], None]) -> None:
-    """To `path`. Raises ActFailed, and OSError for what the disk does."""
+    """Downloads a file to `path`; `size`: its bytes where they are known. Raises ActFailed, and OSError for errors of the disk."""
     wanted = sha256.lower()
     if os.path.isfile(path) and _sha256(path) == wanted:
         return
     part = path + PART
     for fresh in (False, True):
         if fresh:
-            safe_files.remove(part)  # what was continued may have been another file: once more from its beginning
+            safe_files.remove(part)  # the part that was continued may be of another file: once more from the beginning
         continued = os.path.exists(part)
         _get_whole(url, part, offline, size, say)
         say(f"checking {os.path.basename(path)}")
@@ -85,7 +85,7 @@ def _get_whole(url: str, part: str, offline: bool, size: int | None, say: Callab
         status, problem = network.download(url, part, limit=size or LARGEST, timeout=max(1.0, left), progress=progress)
         if not problem and status is not None and 200 <= status < 300:
             return
-        if status == 416:  # nothing lies beyond the part: it is whole, or another file
+        if status == 416:  # the part is as long as the document: it is complete, or another file
             return
         gone = status is not None and not 200 <= status < 300 and status not in (408, 425, 429, 500, 502, 503, 504)
         fruitless = 0 if _size(part) > before else fruitless + 1
@@ -124,6 +124,6 @@ def _advice(problem: str) -> str:
 
 
 def _plain(url: str) -> str:
-    """Without the name and password that an address of a mirror may hold."""
+    """The address without the name and password that one of a mirror may hold."""
     found = urlsplit(url)
     return found._replace(netloc=found.netloc.rpartition("@")[2]).geturl()

@@ -1,4 +1,4 @@
-"""A child that runs a framework in the target environment: its variables, its caches, the lines that it says, and how it ended."""
+"""A child that runs a framework in the target environment: its variables, its caches, the lines that it prints, and how it ended."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ QUIET = {
     "PYTHONDONTWRITEBYTECODE": "1",
     "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
 }
-"""Where the person has set nothing else."""
+"""Variables of a child that apply where the person has not set them."""
 SILENT = {"CI": "true", "KERAS_HOME": "/dev/null/none"}
-"""Whatever the person set. `import openvino` tells a statistics server that it was imported, and leaves files in the home folder,
-unless on a build server; `import tensorflow` makes ~/.keras."""
+"""Variables of a child that override those of the person. `import openvino` reports to a statistics server and leaves files in the home
+folder, except on a build server; `import tensorflow` makes ~/.keras."""
 SIGNALS = {4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM", 31: "SIGSYS"}
 CACHES = (
     "XDG_CACHE_HOME", "POCL_CACHE_DIR", "CUDA_CACHE_PATH", "__GL_SHADER_DISK_CACHE_PATH", "NEO_CACHE_DIR", "cl_cache_dir", "SYCL_CACHE_DIR",
@@ -27,9 +27,9 @@ CACHES = (
     "POPTORCH_CACHE_DIR", "MPLCONFIGDIR", "TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "KERAS_HOME",
 )  # fmt: skip
 KEPT = ("DLPRIM_CACHE_DIR",)
-"""Of these, those that stay where the person put them: the kernels of one network take minutes to compile."""
+"""Variables of CACHES whose folder stays where the person has put it: the kernels of one network take minutes to compile."""
 _LONGEST = 300
-"""Characters of one line for a person."""
+"""The most characters of one line for a person."""
 
 
 class VariableHost(Protocol):
@@ -39,13 +39,13 @@ class VariableHost(Protocol):
 
 
 class Caches:
-    """One folder for all children of a run, so that what one compiled the next one finds; removed at the end.
+    """One folder for the caches of all children of a run, so that each finds what earlier ones compiled; it is removed at the end.
 
-    Each cache has a folder of its own in it, made beforehand: some fall back to the home folder where theirs is not there.
+    Each cache has a folder of its own in it, which is made beforehand: without it some frameworks use the home folder.
     """
 
     def __init__(self, prefix: str = "gpudoctor-validate-") -> None:
-        from gpudoctor.system.scratch_folder import ScratchFolder  # late: most commands make no folder
+        from gpudoctor.system.scratch_folder import ScratchFolder  # imported here, since most commands make no folder
 
         self._folder = ScratchFolder(prefix)
         self.path = self._folder.path
@@ -63,7 +63,8 @@ class Caches:
 def variables_of(
     host: VariableHost, temporary: str, caches: Caches | None = None, variables: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """What is added to the environment of a child. `temporary`: its folder for temporary files. `variables`: what the caller wants."""
+    """The variables that are added to the environment of a child. `temporary`: its folder for temporary files; `variables`: the
+    caller's."""
     quiet = {name: value for name, value in QUIET.items() if host.env(name) is None}
     moved = {name: path for name, path in caches.variables.items() if name not in KEPT or not host.env(name)} if caches is not None else {}
     return {
@@ -73,7 +74,7 @@ def variables_of(
 
 
 def table_of(line: str) -> dict[str, Any] | None:
-    """What a line of a child says; None where it is no line of ours. Nothing in it is trusted to be what it should be."""
+    """The table in a line that a payload prints; None for any other line. The types of its values are not checked."""
     if not line.startswith(PAYLOAD_MARK):
         return None
     try:
@@ -84,12 +85,12 @@ def table_of(line: str) -> dict[str, Any] | None:
 
 
 def signal_of(ran: Ran) -> int | None:
-    """What it died of, also where a shell between us says so in its status."""
+    """The number of the signal that ended a process, also by the exit status of a shell (128 + number); None where none did."""
     return ran.signal if ran.signal is not None else ran.rc - 128 if ran.rc is not None and 128 < ran.rc < 160 else None
 
 
 def ending(ran: Ran) -> str:
-    """How a child ended that did not say that it was done."""
+    """A clause about how a child ended that did not report its end."""
     if ran.timed_out:
         return f"no end after {ran.seconds:.0f} s"
     if ran.truncated:
@@ -101,13 +102,13 @@ def ending(ran: Ran) -> str:
 
 
 def with_output(message: str, stderr: str) -> str:
-    """The message, and the last line with an error that the framework printed, where it says more."""
+    """The message, followed by the last line with an error that the framework printed and the message does not hold."""
     lines = [one_line(line) for line in stderr[-20_000:].splitlines() if "error" in line.lower()]
     return f"{message}; it printed: {lines[-1]}" if lines and lines[-1] not in message else message
 
 
 def one_line(value: Any) -> str:
-    """One printable line of at most 300 characters; '' where it is no text."""
+    """The value as one printable line of at most _LONGEST characters; '' where it is no text."""
     if not isinstance(value, str):
         return ""
     line = "".join(letter if letter.isprintable() else " " for letter in value[:4000])

@@ -1,4 +1,4 @@
-"""Public keys, checked by the GnuPG of this system: in a home of its own, which is gone afterwards, and without any network."""
+"""Checks public keys with the GnuPG of this system, in a temporary home folder and without any network."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LARGEST = 8_000_000
 
 
 class KeyRefused(ValueError):
-    """A key that is not to be trusted, or that nobody here can check: why; what to do stands in `advice`."""
+    """Raised with the reason for a key that must not be trusted, or that cannot be checked here; `advice` says what to do."""
 
     def __init__(self, reason: str, advice: str) -> None:
         super().__init__(reason)
@@ -24,7 +24,8 @@ class KeyRefused(ValueError):
 
 
 def checked_key(data: bytes, fingerprint: str) -> bytes:
-    """The one key with this primary fingerprint, as GnuPG gives it out: with what the key itself has signed, and with nothing else.
+    """The packets of the one key with this primary fingerprint, as GnuPG exports them: with what the key itself has signed, and nothing
+    else.
 
     Names and subkeys without a valid signature of the key, other keys and foreign packets are left out. Raises KeyRefused, also for a key
     that is expired, revoked or cannot sign.
@@ -48,10 +49,10 @@ def checked_key(data: bytes, fingerprint: str) -> bytes:
 
 
 def key_for_apt(data: bytes, fingerprint: str) -> bytes:
-    """The same for a keyring that only apt reads; `data` holds the one pinned key. Without gpg it stays as it is.
+    """The packets of the pinned key in `data` for a keyring that only apt reads: checked as by `checked_key`, or unchanged without gpg.
 
     A minimal Debian or Ubuntu has no gpg. What apt checks signatures with (gpgv or sqv, which apt depends on) accepts neither a subkey that
-    the key has not signed nor a key that is expired or revoked, so the pinned key is safe there with whatever else its packets hold.
+    the key has not signed nor a key that is expired or revoked, so that the pinned key is safe there, whatever its other packets hold.
     """
     return data if find_program("gpg", PATH) is None else checked_key(data, fingerprint)
 
@@ -69,7 +70,8 @@ def _gpg(program: str, home: str, words: Sequence[str]) -> str:
 
 
 def _refuse_unusable(listing: str, fingerprint: str) -> None:
-    """The colon records of gpg (doc/DETAILS): field 2 is the validity, 7 the end, 12 what it can do; capitals say what all of it can."""
+    """Raises KeyRefused for an expired, revoked or unusable key, by the colon records of gpg (doc/DETAILS of GnuPG): field 2 is the
+    validity, 7 the date of expiry, 12 the capabilities, of which capital letters stand for the whole key."""
     key: list[str] | None = None
     pub: list[str] = []
     for line in listing.splitlines():

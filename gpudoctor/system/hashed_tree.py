@@ -1,4 +1,4 @@
-"""A folder from somewhere else, file by file with sizes and checksums. Links and odd files are refused, not followed."""
+"""The files of a folder that comes from elsewhere, with sizes and checksums. Links and special files are refused."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _PIECE = 1 << 20
 
 
 class OddFile(ValueError):
-    """Something in the folder that is neither a plain file nor a folder: its path in the folder."""
+    """Raised with the path, within the folder, of what is neither a plain file nor a folder."""
 
 
 def plain_files(folder: str) -> Iterator[tuple[str, int]]:
-    """(path below `folder` with slashes, size) of every file, in order. Raises OddFile, and OSError where it cannot be read."""
+    """(path below `folder` with slashes, bytes) of every file, sorted. Raises OddFile, and OSError where something cannot be read."""
     yield from _below(os.path.abspath(folder), "")
 
 
@@ -32,7 +32,7 @@ def _below(folder: str, prefix: str) -> Iterator[tuple[str, int]]:
 
 
 def sha256(path: str) -> str:
-    """Of a plain file, however large; a link in its place is an OSError."""
+    """The SHA-256 of a plain file of any size, in hexadecimal digits. Raises OSError, also for a link."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
     with os.fdopen(descriptor, "rb") as file:
         digest = hashlib.sha256()
@@ -42,7 +42,7 @@ def sha256(path: str) -> str:
 
 
 def small_file(path: str, limit: int) -> bytes:
-    """The content, at most `limit` bytes. Raises OSError, and ValueError where it is larger."""
+    """The content of a plain file. Raises OSError, and ValueError where it is larger than `limit` bytes."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
     with os.fdopen(descriptor, "rb") as file:
         content = file.read(limit + 1)

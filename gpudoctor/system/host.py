@@ -1,7 +1,9 @@
-"""What a host answers: results of commands, files, links, folders, environment. No host ever raises for a missing thing."""
+"""What a host answers: results of commands, files, links, folders, environment. No host raises for something that is missing."""
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Protocol
 
@@ -11,24 +13,42 @@ Problem = Literal["", "missing", "denied", "too-large", "io-error", "not-recorde
 
 
 class CaptureError(Exception):
-    """A recorded machine that cannot be read or written: one line, with the file, what is wrong and what was expected."""
+    """Raised where a recorded machine cannot be read or written: one line with the file, what is wrong and what was expected."""
 
 
 class DoorError(Exception):
-    """What was to be examined in place of this machine cannot be reached or read: one line that says what, why and what to do."""
+    """Raised where what is examined instead of this machine cannot be reached or read: one line that says what, why and what to do."""
 
 
 LONGEST_LINE = 8_000
 FLOOD_KEPT = 4_000
 PAYLOAD_MARK = "@gpudoctor "
-"""Begins a line of JSON from one of our own payloads."""
+"""The beginning of each line of JSON that a program of target/payloads prints."""
 _STRUCTURED = ("{", "[", "<")
 
 
-def bounded(text: str, flooded: bool = False) -> str:
-    """What a parser may be shown: of a flood the beginning, of an endless line the beginning; JSON and XML as they are.
+KERNEL = ("/proc", "/sys", "/dev")
+"""Folders in which the kernel shows a machine. Where they are not mounted in a root, their files belong to no machine."""
+_NOT_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ENODEV, errno.ENXIO, errno.ENAMETOOLONG, errno.ESRCH)
 
-    Line-oriented parsers then take linear time, whatever a tool or a recording holds.
+
+def problem_of(error: Exception) -> Problem:
+    """The problem for an OSError of a file; 'missing' for a ValueError, which Python raises for a path that no file can have."""
+    number = getattr(error, "errno", None)
+    if number is None or number in _NOT_THERE:
+        return "missing"
+    return "denied" if number in (errno.EACCES, errno.EPERM) else "io-error"
+
+
+def printable(text: str) -> str:
+    """The name of a file or the value of a variable, in which bytes that are no UTF-8 are replaced."""
+    return text if text.isascii() else os.fsencode(text).decode("utf-8", "replace")
+
+
+def bounded(text: str, flooded: bool = False) -> str:
+    """The text for parsers: of a flood and of very long lines only the beginning; JSON and XML unchanged.
+
+    Parsers of lines then take linear time, whatever a tool printed or a recording holds.
     """
     if flooded:
         return text[:FLOOD_KEPT]
@@ -65,9 +85,9 @@ class Ran(Struct, frozen=True):
     not_recorded: bool = False
     seconds: float = 0.0
     stopped: str = ""
-    """Why it was ended from here before its time was over."""
+    """Why gpudoctor ended it before its time was over; '' where it did not."""
     not_run: str = ""
-    """Why it was not started at all; `not_recorded` is true then, too."""
+    """Why it was not started; `not_recorded` is then true as well."""
 
     @property
     def ok(self) -> bool:
@@ -75,11 +95,11 @@ class Ran(Struct, frozen=True):
 
     @property
     def answered(self) -> bool:
-        """It ended by itself, with whatever status."""
+        """Whether it ended by itself, with whatever status."""
         return self.rc is not None
 
     def why_not(self) -> str:
-        """The reason (model.facts.REASONS) for which this command taught nothing."""
+        """The reason (model.facts.REASONS) why this command gives no answer."""
         if self.not_recorded:
             return f"not inspected: {self.not_run}" if self.not_run else "not recorded"
         if self.missing:
@@ -106,15 +126,15 @@ class Mode(Struct, frozen=True):
 
 
 class Host(Protocol):
-    """The door. Every probe asks through it, so that every probe replays."""
+    """What probes ask: a machine, a recording or a text. Since a probe asks nothing else, it can be replayed."""
 
     origin: Literal["live", "capture"]
     platform: str
     """linux, wsl2, windows, macos or container: what a recording says, or what the live kernel is (linux, windows, macos)."""
     complete: bool
-    """True where 'not found' may be believed as recorded; live hosts are complete."""
+    """Whether what is not found is absent: True for live hosts and for recordings in which everything was asked."""
     quick: bool
-    """True: no process is to be started; `run` answers not_recorded ('not inspected')."""
+    """Whether no process may be started; `run` then answers not_recorded ('not inspected')."""
 
     target_python: str | None
     """The interpreter or environment that --python named."""
@@ -123,17 +143,18 @@ class Host(Protocol):
     def run_child(
         self, argv: Sequence[str], *, timeout: float, limit: int, env: Mapping[str, str], stdin_text: str = "", niced: bool = True
     ) -> Ran:
-        """A process of the target environment: nothing is remembered; `env` is added to the environment. Captures answer not_recorded."""
+        """Runs a process of the target environment each time it is called. `env` is added to the environment. Captures answer
+        not_recorded."""
         ...
 
     def python_environment(self) -> dict[str, Any] | None:
-        """What a capture says of the target Python environment (python.json); None on a live host."""
+        """The target Python environment in a capture (python.json); None on a live host."""
         ...
 
     def read(self, path: str, *, limit: int = 1_000_000) -> Text: ...
     def exists(self, path: str) -> bool: ...
     def knows(self, path: str) -> bool:
-        """False where a capture cannot tell whether the path is there; live hosts always know."""
+        """Whether it is known if the path exists: False where a capture does not show it; live hosts always know."""
         ...
 
     def listdir(self, path: str) -> list[str]:
@@ -141,19 +162,19 @@ class Host(Protocol):
         ...
 
     def readlink(self, path: str) -> str | None:
-        """The target as written, or None."""
+        """The target of a link as written; None for what is no link."""
         ...
 
     def realpath(self, path: str) -> str: ...
     def mode(self, path: str) -> Mode | None: ...
     def may_open(self, path: str) -> bool | None:
-        """Whether this user may open the path for reading and writing; None where that cannot be told."""
+        """Whether this user may open the path for reading and writing; None where that is unknown."""
         ...
 
     def distrust(self, path: str, *, lies_here: bool = False) -> str:
-        """'' where it may be run without being asked for by name, else why not (system.trust), in words for a program.
+        """'' where the path may be run although nobody named it, else why not, as system.trust.distrust writes it.
 
-        `lies_here`: it is an environment that was only found in the current folder. Recorded machines say what the live one said.
+        `lies_here`: it is an environment that was found in the current folder. Recorded machines answer as the live one did.
         """
         ...
 
@@ -163,5 +184,5 @@ class Host(Protocol):
         ...
 
     def remaining(self) -> float:
-        """Seconds left of the budget."""
+        """The seconds that are left of the budget."""
         ...

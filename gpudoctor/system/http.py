@@ -1,4 +1,4 @@
-"""The one door to the network. Shut unless somebody opened it: no socket without `--online` or a command about the network."""
+"""All access to the network by HTTP. It is offline by default: no socket is opened without `--online` or a command about the network."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     import requests
 
 _STALL = 60.0
-"""Seconds without a byte after which a download is broken."""
+"""The seconds without a byte after which a download fails."""
 
 
 class Answer(Struct, frozen=True):
-    """What a server said, or the problem: offline, timeout, too-large, tls, unreachable, bad-address, insecure.
+    """The answer of a server, or the problem: offline, timeout, too-large, tls, unreachable, bad-address, insecure.
 
-    insecure: the server led from https to an address without it; that was not followed. `headers` have lower-case names.
+    insecure: the server redirected from https to an address without it, which was not followed. `headers` have lower-case names.
     """
 
     url: str
@@ -42,7 +42,7 @@ class Answer(Struct, frozen=True):
 
 
 class HttpClient:
-    """Fetches whole documents within a time and a size; never raises for what a server or cable does."""
+    """Fetches whole documents within limits of time and size. Errors of servers and of the network are answers, never exceptions."""
 
     def __init__(self, online: bool) -> None:
         self.online = online
@@ -56,7 +56,7 @@ class HttpClient:
     def send(
         self, method: str, url: str, *, headers: Mapping[str, str], body: bytes | None = None, timeout: float = 30.0, limit: int = 5_000_000
     ) -> Answer:
-        """One question, no redirection followed, no password of ~/.netrc added: a token must go nowhere but to `url`."""
+        """Sends one request, without following redirections and without a password of ~/.netrc: a token must go to `url` alone."""
         if any(name.lower() in _SECRET_HEADERS for name in headers) and not _is_private(url):
             return Answer(url, problem="insecure")
         return self._ask(method, url, timeout, limit, headers=headers, body=body, alone=True)
@@ -65,8 +65,8 @@ class HttpClient:
         self, method: str, url: str, timeout: float, limit: int, *, headers: Mapping[str, str] | None = None, body: bytes | None = None,
         alone: bool = False,
     ) -> Answer:  # fmt: skip
-        """`limit` 0: the body is not read. `alone`: the status stays known where the answer breaks off, since the question may have
-        changed something there; elsewhere a server that breaks off has not answered."""
+        """The answer to a request. `limit` 0: the body is not read. `alone`: where the answer breaks off its status is kept, since the
+        request may have changed something on the server; otherwise such a server has not answered."""
         deadline = time.monotonic() + timeout
         found = Answer(url)
         try:
@@ -77,7 +77,7 @@ class HttpClient:
                     content += chunk
                     if len(content) > limit:
                         return replace(found, problem="too-large")
-                    if time.monotonic() > deadline:  # a server that drips would keep a per-read limit happy for ever
+                    if time.monotonic() > deadline:  # a server that sends byte by byte would never exceed a limit for each read
                         return replace(found, problem="timeout")
                 return replace(found, content=bytes(content))
         except _Trouble as trouble:
@@ -86,10 +86,10 @@ class HttpClient:
     def download(
         self, url: str, path: str, *, limit: int, timeout: float, progress: Callable[[int, int | None], None] = lambda got, whole: None
     ) -> tuple[int | None, str]:
-        """One try to bring `path` to the whole of the document: what is there already is taken as its beginning.
+        """Makes one attempt to complete the file `path`, whose present content is taken for the beginning of the document.
 
-        Status and problem; whole where the status is 200 or 206 and there is no problem. The file keeps what came, and never gets
-        longer than `limit` bytes. `progress` gets bytes so far and in all. Raises OSError for what the disk does.
+        Returns (status, problem): the document is complete where the status is 200 or 206 and there is no problem. The file keeps what
+        has arrived, up to `limit` bytes. `progress` gets the bytes so far and of the whole. Raises OSError for errors of the disk.
         """
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
         status = None
@@ -109,7 +109,7 @@ class HttpClient:
     def _answer(
         self, method: str, url: str, timeout: float, headers: dict[str, str], body: bytes | None = None, alone: bool = False
     ) -> Iterator[requests.Response]:
-        """The answer, while it is open. `timeout`: seconds without a byte. Raises _Trouble, also for what happens in the block."""
+        """The open answer. `timeout`: seconds without a byte. Raises _Trouble, also for errors within the block."""
         if not self.online:
             raise _Trouble("offline")
         if not url.startswith(("https://", "http://")):
@@ -119,7 +119,7 @@ class HttpClient:
 
         class Session(requests.Session):
             def rebuild_auth(self, prepared_request: requests.PreparedRequest, response: requests.Response) -> None:
-                prepared_request.headers.pop("Authorization", None)  # a password of ~/.netrc goes where it was asked for alone
+                prepared_request.headers.pop("Authorization", None)  # a password of ~/.netrc is sent only to the host that it belongs to
 
         quiet = alone or not _is_private(url)
         try:
@@ -139,7 +139,7 @@ class HttpClient:
 
 
 class _Trouble(Exception):
-    """What a server or cable did; a problem of an Answer."""
+    """Raised with the problem of an Answer."""
 
     def __init__(self, problem: str) -> None:
         super().__init__(problem)
@@ -147,7 +147,7 @@ class _Trouble(Exception):
 
 
 class _Disk(Exception):
-    """An OSError of the disk: those of the network are OSErrors too."""
+    """Carries an OSError of the disk, apart from those of the network."""
 
     def __init__(self, error: OSError) -> None:
         super().__init__(str(error))
@@ -157,7 +157,7 @@ class _Disk(Exception):
 def _save(
     answer: requests.Response, file: IO[bytes], have: int, limit: int, deadline: float, progress: Callable[[int, int | None], None]
 ) -> str:
-    """The document, or the rest of it, into `file`; the problem, '' where it is whole."""
+    """Writes the document, or its rest, into `file`; returns the problem, '' where it is complete."""
     got = _offset(answer, have)
     if got is None:
         return "unreachable" if answer.status_code == 206 else ""
@@ -178,7 +178,7 @@ def _save(
 
 
 def _put(file: IO[bytes], chunk: bytes | None, at: int) -> None:
-    """None: everything from `at` on is cut off."""
+    """Writes a chunk at the position `at`; with None, truncates the file there."""
     try:
         if chunk is None:
             file.truncate(at)
@@ -194,7 +194,7 @@ _SECRET_HEADERS = ("authorization", "private-token", "proxy-authorization", "coo
 
 
 def _is_private(url: str) -> bool:
-    """Whether nobody on the way can read along: https, or this machine itself."""
+    """Whether nobody on the network can read the request: https, or this machine itself."""
     from urllib.parse import urlsplit
 
     try:
@@ -205,12 +205,12 @@ def _is_private(url: str) -> bool:
 
 
 def _as_it_is(request: requests.PreparedRequest) -> requests.PreparedRequest:
-    """Given as `auth`, it keeps requests from putting a password of ~/.netrc in the place of a token."""
+    """Returns the request unchanged: as `auth` it keeps requests from replacing a token by a password of ~/.netrc."""
     return request
 
 
 def _keep_secure(answer: requests.Response, **_: Any) -> None:
-    """Called for each answer, before a redirection is followed."""
+    """Raises _Trouble for an answer that redirects to an insecure address; it is called before a redirection is followed."""
     if answer.is_redirect and answer.url.startswith("https:"):
         from urllib.parse import urljoin
 
@@ -219,7 +219,7 @@ def _keep_secure(answer: requests.Response, **_: Any) -> None:
 
 
 def _offset(answer: requests.Response, have: int) -> int | None:
-    """Where in the document this answer begins; None where it is no part of it."""
+    """The position in the document at which this answer begins; None where it is no part of it."""
     if answer.status_code == 206:
         found = re.match(r"bytes (\d{1,18})-", answer.headers.get("Content-Range", ""))
         return int(found[1]) if found and int(found[1]) <= have else None
@@ -227,7 +227,7 @@ def _offset(answer: requests.Response, have: int) -> int | None:
 
 
 def _chunks(answer: requests.Response, decode: bool = True) -> Iterator[bytes]:
-    """What has arrived, as it arrives: iter_content waits for a whole chunk, however slowly it drips."""
+    """The data as they arrive: iter_content would wait for a whole chunk."""
     read1 = getattr(answer.raw, "read1", None)
     if read1 is None:  # urllib3 1
         yield from answer.iter_content(1024)

@@ -1,4 +1,4 @@
-"""A call of ours in a process of its own, which can be ended at any moment: by a limit of time, or because no caller waits any more."""
+"""Calls of gpudoctor's own modules in a separate process, which can be ended at any time: by a time limit or by the caller."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ _START = (
 
 
 class Helped(Struct, frozen=True):
-    """`said`: what the call printed. `problem`: '' or why there is no answer: stopped, timeout, too-large, crashed (with the last line)."""
+    """The result of such a call. `said`: what it printed; `problem`: '' or why there is no answer: stopped, timeout, too-large, crashed
+    (with the last line)."""
 
     said: str = ""
     problem: str = ""
 
 
 def call(module: str, given: Mapping[str, Any], *, limit: float, stop: threading.Event, most: int = 1_000_000) -> Helped:
-    """`main(given)` of a module of ours, run by this interpreter; what it prints is the answer.
+    """Runs `main(given)` of a module of gpudoctor with this interpreter; what it prints is the answer.
 
-    The folder that gpudoctor was started in is not searched for modules. When `limit` seconds are over or `stop` is set, the process ends
-    within a tenth of a second, with every process that it has started.
+    The folder that gpudoctor was started in is not searched for modules. When `limit` seconds are over or `stop` is set, the process and
+    all that it has started end within a tenth of a second.
     """
     from gpudoctor.system.processes import Guard, execute
 

@@ -1,4 +1,4 @@
-"""The reader of JSON that somebody else wrote: every way in which it can be wrong is a ValueError."""
+"""Parses JSON that somebody else wrote: every error in it is a ValueError."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from gpudoctor.model.bounds import check_json
 
 
 def loads(text: str) -> Any:
-    """Raises ValueError for what is no JSON, what is nested too deep, and for numbers that no machine counts with."""
-    import json  # late: our own files are read by msgspec, which knows no limit for the digits of a number
+    """The value of a JSON text. Raises ValueError for other text, for too deep nesting, and for numbers that no float can hold."""
+    import json  # imported here, since gpudoctor's own files are read by msgspec, which does not limit the digits of a number
 
     check_json(text)
     try:
@@ -19,7 +19,7 @@ def loads(text: str) -> Any:
 
 
 def _whole(digits: str) -> int:
-    """A number of more digits than a float can hold would raise OverflowError wherever it is reckoned with."""
+    """The number. Raises ValueError for more digits than a float can hold, which would raise OverflowError in any computation."""
     if len(digits) > 30:
         raise ValueError(f"a number of {len(digits)} digits; at most 30 are read")
     return int(digits)

@@ -1,4 +1,4 @@
-"""The live machine, being changed. See system/writable_host.py for what each method promises."""
+"""Changes the live machine. system/writable_host.py documents what each method promises."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from gpudoctor.system.writable_host import ActFailed, Done, NeedsRoot
 __all__ = ["ActingHost", "end", "living", "wait_for", "wait_for_lock"]
 
 OUTPUT = 64 * 1024
-"""Bytes of output that a caller gets; all of it is in the log."""
+"""The last bytes of output that a caller gets; the log holds all."""
 ANSWER = 64 * 1024 * 1024
-"""Bytes of an answer (`ask`) that are read."""
+"""The most bytes of the answer to a query (`ask`)."""
 LONGEST_FINISH = 7200.0
-"""Seconds before which a process that must finish is not stopped by any limit."""
+"""The smallest time limit, in seconds, of a process that must finish."""
 BY_HAND = "by-hand"
-"""In the state folder: new content that waits for a person with the rights."""
+"""The folder in the state folder with new content of files that a person with root must put in place."""
 _ROOT_FOLDER = os.path.abspath(os.sep)
 _SBIN = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 _LEADS_ASTRAY = frozenset(
     "LANGUAGE PYTHONPATH PYTHONHOME PYTHONSTARTUP PYTHONUSERBASE VIRTUAL_ENV PIP_TARGET PIP_PREFIX PIP_ROOT PIP_USER PIP_PYTHON".split()
 )
-"""Variables of the person that would send a child to another place than the plan says."""
+"""Variables of the person that would make a child work in another place than that of the plan."""
 
 
 class ActingHost(Trees):
-    """Changes this machine, one thing at a time. Not for several threads."""
+    """Changes this machine, one act after the other. It must be used by one thread only."""
 
     def __init__(
         self,
@@ -53,8 +53,8 @@ class ActingHost(Trees):
         on_child_end: Callable[[int], None] | None = None,
         sudo: str | None = None,
     ) -> None:
-        """`on_child`: number, start time in ticks, finish, argv, while the child waits behind its gate; `on_child_end`: once it
-        is reaped. `sudo`: its path; None: as PATH says; empty: there is none."""
+        """`on_child` is called with number, start time in clock ticks, finish and argv while a child waits behind its gate, `on_child_end`
+        once it is reaped. `sudo`: its path; None for the one on PATH; '' for none."""
         self.is_root = is_root()
         self.offline = offline
         self._look, self._log, self._folder = look, RunLog(log), log.parent
@@ -62,13 +62,13 @@ class ActingHost(Trees):
         self._sudo = (find_program("sudo", os.environ.get("PATH", os.defpath)) or "") if sudo is None else sudo
         self._unfinished = safe_files.Unfinished(log.parent)
         self._tidied = False
-        self._refused = ""  # why there is no way to become root, once that was seen
+        self._refused = ""  # why this process cannot become root, once that is known
 
     @property
     def look(self) -> Host:
         if not isinstance(self._look, LocalHost):
             return self._look
-        fresh = LocalHost(budget=float("inf"))  # one host remembers what commands answered
+        fresh = LocalHost(budget=float("inf"))  # a new host each time, since a host remembers the answers of commands
         fresh.target_python = self._look.target_python
         return fresh
 
@@ -124,7 +124,7 @@ class ActingHost(Trees):
         errors: int,
         begin: int | None,
     ) -> int:
-        """`begin`: where in the log its output begins; None: it only reads, and is not journaled."""
+        """Runs a command. `begin`: the position in the log at which its output begins; None for a query, which is not journaled."""
         words, environment = self._command(argv, root, dict(env or {}))
         program = find_program(words[0], environment["PATH"])
         if program is None:
@@ -158,7 +158,7 @@ class ActingHost(Trees):
         return rc
 
     def _follow(self, child: Child, limit: float, begin: int | None) -> bool:
-        """True where it ended within `limit` seconds."""
+        """Waits for a child; returns whether it ended within `limit` seconds."""
         until, pause, shown, last = time.monotonic() + limit, 0.005, 0.0, ""
         while not child.has_ended():
             now = time.monotonic()
@@ -175,7 +175,7 @@ class ActingHost(Trees):
         return True
 
     def _see_off(self, child: Child, finish: bool, name: str) -> None:
-        """After an interruption: what must finish is waited for, whatever comes; anything else is ended."""
+        """After an interruption: waits for a child that must finish, through further interruptions, and ends any other."""
         child.shut()
         if not finish:
             try:
@@ -191,7 +191,7 @@ class ActingHost(Trees):
                 continue
 
     def _command(self, argv: Sequence[str], root: bool, given: dict[str, str]) -> tuple[list[str], dict[str, str]]:
-        """What is really started, with its environment. Raises NeedsRoot."""
+        """(words, environment) of the process that is really started. Raises NeedsRoot."""
         environment = {name: value for name, value in os.environ.items() if name not in _LEADS_ASTRAY}
         environment["LC_ALL"] = "C"
         path = environment.get("PATH", os.defpath).split(os.pathsep)
@@ -203,7 +203,7 @@ class ActingHost(Trees):
         try:
             return as_root(self._sudo, argv, given, self.say), environment
         except NeedsRoot as refused:
-            self._refused = refused.why  # nobody is asked for a password again
+            self._refused = refused.why  # the person is not asked for a password again
             raise
 
     # files
@@ -229,7 +229,7 @@ class ActingHost(Trees):
         raise ActFailed(f"{path} cannot be read, not even as root")
 
     def write(self, path: str, content: bytes, *, mode: int | None = None, root: bool = False, owner: str | None = None) -> None:
-        """Without `mode` and `owner` those of the file that is there stay; a new one gets 0o644."""
+        """Without `mode` and `owner`, those of an existing file stay; a new one gets 0o644."""
         self._tidy()
         with _telling(path, "written"):
             path = safe_files.goal(path)
@@ -263,7 +263,8 @@ class ActingHost(Trees):
                 raise
 
     def _leave_to_person(self, path: str, content: bytes, mode: int | None, owner: str | None, refused: NeedsRoot) -> None:
-        """Nothing where an administrator has done it; else the content is laid ready for the command that is told."""
+        """Raises NeedsRoot with the commands for a person, whose content lies ready in BY_HAND; does nothing where a person has done it
+        already."""
         found = safe_files.facts(path)
         bits, owned = mode if mode is not None else found.mode if found else 0o644, owner or (found.owner if found else "0:0")
         ready = self._folder / BY_HAND / f"{hashlib.sha256(path.encode() + content).hexdigest()[:8]}-{os.path.basename(path)}"
@@ -320,12 +321,12 @@ class ActingHost(Trees):
             safe_files.sync_folder(target)
 
     def _tidy(self) -> None:
-        """What a doctor that was killed left half-written is removed, before anything else is done."""
+        """Removes what a killed gpudoctor left half-written, before anything else is done."""
         if self._tidied:
             return
         self._tidied = True
         with contextlib.suppress(OSError):
-            safe_files.remove_tree(str(self._folder / BY_HAND))  # it is in its place, or will be laid ready anew
+            safe_files.remove_tree(str(self._folder / BY_HAND))  # the file is in its place, or will be prepared again
         left = self._unfinished.left()
         try:
             if left is not None:

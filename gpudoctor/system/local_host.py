@@ -1,8 +1,7 @@
-"""This machine. Commands are started at most once, in time, without a shell; files are read up to a size, devices never."""
+"""This machine. Each command is started at most once, without a shell and with a time limit; files are read up to a size, devices never."""
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 import sys
@@ -11,15 +10,13 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from gpudoctor.system.host import Mode, Ran, Text
+from gpudoctor.system.host import Mode, Ran, Text, printable, problem_of
 from gpudoctor.system.portable import WINDOWS, is_root
 from gpudoctor.system.run_once import RunOnce
 
 if TYPE_CHECKING:
     from gpudoctor.system.processes import Guard
     from gpudoctor.system.scratch_folder import ScratchFolder
-
-_MISSING = (errno.ENOENT, errno.ENOTDIR, errno.ENODEV, errno.ENXIO, errno.ENAMETOOLONG)
 
 
 class LocalHost:
@@ -52,7 +49,8 @@ class LocalHost:
             return Ran(key, not_recorded=True)
 
         def start() -> Ran:
-            environment = {**os.environ, "LC_ALL": "C", **self._elsewhere()}
+            # Mesa makes a cache of shaders in the home folder when vulkaninfo opens a device.
+            environment = {**os.environ, "LC_ALL": "C", "MESA_SHADER_CACHE_DISABLE": "true", **self._elsewhere()}
             environment.pop("LANGUAGE", None)
             return self._start(key, timeout, limit, environment, "", True)
 
@@ -68,7 +66,8 @@ class LocalHost:
     def run_worker(
         self, argv: Sequence[str], *, timeout: float, limit: int, env: Mapping[str, str], guard: Guard, stdin_text: str = ""
     ) -> Ran:
-        """A process of the target environment that measures: not niced, watched by `guard`, and not within the budget of this host."""
+        """Runs a process of the target environment that measures: at normal priority, watched by `guard`, and outside the budget of this
+        host."""
         program = find_program(argv[0], os.environ.get("PATH", os.defpath))
         if program is None:
             return Ran(tuple(argv), missing=True)
@@ -78,7 +77,7 @@ class LocalHost:
         return execute(argv, program, timeout=timeout, limit=limit, env=environment, stdin_text=stdin_text, niced=False, guard=guard)
 
     def _elsewhere(self) -> dict[str, str]:
-        """PoCL makes a cache in the home folder as soon as its devices are listed (without one it lists none): it gets another place."""
+        """Variables that give PoCL another folder for its cache, which it makes in the home folder as soon as its devices are listed."""
         if "POCL_CACHE_DIR" in os.environ or not any("pocl" in name for name in self.listdir("/etc/OpenCL/vendors")):
             return {}
         with self._lock:
@@ -108,7 +107,8 @@ class LocalHost:
     # files
 
     def read(self, path: str, *, limit: int = 1_000_000) -> Text:
-        """Regular files only (those of /proc and /sys are): opening a FIFO hangs and opening a device can act."""
+        """The content of a regular file, as those of /proc and /sys are. No other file is opened: a FIFO would block, and opening a device
+        may have effects."""
         try:
             if not stat.S_ISREG(os.stat(path).st_mode):
                 return Text(problem="io-error")
@@ -120,19 +120,15 @@ class LocalHost:
                 content = _read_up_to(descriptor, limit + 1)
             finally:
                 os.close(descriptor)
-        except OSError as error:
-            if error.errno in _MISSING:
-                return Text(problem="missing")
-            return Text(problem="denied" if error.errno in (errno.EACCES, errno.EPERM) else "io-error")
-        except ValueError:
-            return Text(problem="missing")
+        except (OSError, ValueError) as error:
+            return Text(problem=problem_of(error))
         return Text(problem="too-large") if len(content) > limit else Text(content.decode("utf-8", "replace"))
 
     def exists(self, path: str) -> bool:
         return os.path.exists(path)
 
     def size(self, path: str) -> int | None:
-        """Bytes in a file; recorded machines do not know them."""
+        """The bytes of a file; None where there is none. Recorded machines do not have this method."""
         try:
             return os.stat(path).st_size
         except (OSError, ValueError):
@@ -149,19 +145,19 @@ class LocalHost:
 
     def listdir(self, path: str) -> list[str]:
         try:
-            return sorted(_printable(name) for name in os.listdir(path))
+            return sorted(printable(name) for name in os.listdir(path))
         except (OSError, ValueError):
             return []
 
     def readlink(self, path: str) -> str | None:
         try:
-            return _printable(os.readlink(path))
+            return printable(os.readlink(path))
         except (OSError, ValueError, NotImplementedError):
             return None
 
     def realpath(self, path: str) -> str:
         try:
-            real = _printable(os.path.realpath(path))
+            real = printable(os.path.realpath(path))
         except (OSError, ValueError):
             return path
         return real if not WINDOWS else real.replace("\\", "/")
@@ -194,7 +190,7 @@ class LocalHost:
     # environment
 
     def main_memory(self) -> tuple[int, int] | None:
-        """(bytes that programs can still get, bytes in all) of the machine; None where the system does not say."""
+        """(bytes of main memory that programs can still get, all bytes); None where the system does not say."""
         import psutil
 
         try:
@@ -205,14 +201,15 @@ class LocalHost:
 
     def env(self, name: str) -> str | None:
         value = os.environ.get(name)
-        return None if value is None else _printable(value)
+        return None if value is None else printable(value)
 
     def env_names(self, prefix: str) -> list[str]:
         return sorted(name for name in os.environ if name.startswith(prefix))
 
 
 def find_program(name: str, path: str) -> str | None:
-    """The executable, as a shell would find it; relative entries of PATH are not trusted, nor by root any where others can write."""
+    """The path of a program, as a shell finds it; None where there is none. Relative entries of PATH are left out, and for root also
+    folders in which others can write."""
     if WINDOWS:
         import shutil
 
@@ -220,7 +217,7 @@ def find_program(name: str, path: str) -> str | None:
     if "/" in name:
         return name if name.startswith("/") and _executable(name) else None
     for folder in path.split(os.pathsep):
-        # WSL puts the folders of Windows on PATH: slow to ask, and only .exe files there are programs.
+        # WSL puts the folders of Windows on PATH: they are slow, and only their .exe files are programs.
         if folder.startswith("/") and (not folder.startswith("/mnt/") or name.endswith(".exe")):
             candidate = os.path.join(folder, name)
             if _executable(candidate) and not (is_root() and _is_strange(candidate)):
@@ -247,11 +244,6 @@ def _read_up_to(descriptor: int, limit: int) -> bytes:
         parts.append(data)
         limit -= len(data)
     return b"".join(parts)
-
-
-def _printable(text: str) -> str:
-    """Names of files and values may hold bytes that are no UTF-8: they are shown, not crashed on."""
-    return text if text.isascii() else os.fsencode(text).decode("utf-8", "replace")
 
 
 def _names(uid: int, gid: int) -> tuple[str, str]:

@@ -1,7 +1,7 @@
-"""A limit on the memory of this process, for commands that read what somebody else wrote.
+"""Limits the memory of this process in commands that read what somebody else wrote.
 
-Readers have limits of their own, each with a message of its own. This one holds whatever they miss: an allocation beyond it raises
-MemoryError in this process instead of making the machine swap or the kernel kill a training run.
+Readers have limits of their own with messages of their own. This one covers what they miss: an allocation beyond it raises MemoryError in
+this process, instead of making the machine swap or the kernel kill a training.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 
 MOST = 300 * 1000 * 1000
-"""Bytes that a command which reads a stranger's file may take in all."""
+"""The most bytes for a command that reads a file of somebody else."""
 _CODE = 48 << 20
 """Bytes of the interpreter and its libraries, which are mapped from files and do not count as data."""
 
@@ -20,7 +20,7 @@ _ROOM = 200 * 1000 * 1000
 
 
 def _taken() -> int:
-    """Bytes of data that this process has already."""
+    """The bytes of data that this process has already."""
     if sys.platform == "win32":
         return 0
     try:
@@ -32,10 +32,10 @@ def _taken() -> int:
 
 @contextlib.contextmanager
 def limited_memory(most: int = MOST) -> Iterator[None]:
-    """While it lasts, this process gets at most `most` bytes (Linux; other systems have no such limit, and nothing happens there).
+    """Limits this process to `most` bytes within the block, on Linux; on other systems it does nothing.
 
-    A process that is large already, such as a notebook that calls us, gets 200 MB more than it has.
-    Processes that are started meanwhile inherit it: only reading belongs into it. Inside another one the smaller limit holds.
+    A process that is large already, such as a notebook that calls gpudoctor, gets 200 MB more than it has. Processes that are started
+    within the block inherit the limit, so that it should only read. Of nested limits the smaller one holds.
     """
     if sys.platform != "linux":
         yield

@@ -1,4 +1,4 @@
-"""Who may open a node, told from recorded modes, `id` and the ACL mark of `ls -l`."""
+"""Who may open a device node, by recorded modes, the output of `id` and the mark of ACLs in `ls -l`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LS = lazy(r"^([bcdlps-][rwxsStT-]{9}[+.@]?)\s+\d+\s+(\S+)\s+(\S+)\s.*\s(\S+)$")
 
 
 class Who(Struct, frozen=True):
-    """The user of `id`: ids and names of the groups."""
+    """A user with the numbers and names of the groups, by `id`."""
 
     uid: int
     name: str
@@ -25,7 +25,7 @@ class Who(Struct, frozen=True):
 
 
 def parse_id(text: str) -> Who | None:
-    """`uid=1000(user) gid=1000(user) groups=1000(user),44(video)`."""
+    """The user in the output of `id`, 'uid=1000(user) gid=1000(user) groups=1000(user),44(video)'; None for another text."""
     found = re.search(r"\buid=(\d+)(?:\(([^)]*)\))?", text)
     if not found:
         return None
@@ -38,7 +38,7 @@ def parse_id(text: str) -> Who | None:
 
 
 def listed_modes(commands: Iterable[Ran]) -> dict[str, Mode]:
-    """Modes by path as recorded `ls -l PATH` commands print them."""
+    """The modes by path in the output of recorded commands `ls -l PATH`."""
     modes: dict[str, Mode] = {}
     for ran in commands:
         if len(ran.argv) < 3 or ran.argv[0] != "ls" or not ran.argv[1].startswith("-l"):
@@ -56,7 +56,8 @@ def acl_marked(mode: Mode) -> bool:
 
 
 def may_open_by_mode(mode: Mode, who: Who | None, acl: bool) -> bool | None:
-    """Read and write by the classic bits; where an ACL may add the right, a 'no' becomes 'cannot tell'."""
+    """Whether a user may read and write by the permission bits; None where that is unknown, also instead of False where an ACL may grant
+    it."""
     if len(mode.mode) < 10:
         return None
     if who is not None and who.uid == 0:

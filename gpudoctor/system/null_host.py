@@ -1,4 +1,4 @@
-"""No machine at all: nothing is recorded. For facts that were written down (examples of recipes) or read from a text."""
+"""A host without a machine: nothing is recorded. It serves facts that were written down, as in examples of recipes, or read from a text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A machine of which a person pasted some text: what the text shows of commands, files and variables. The rest is not recorded."""
+"""A machine of which a person pasted a text: commands, files and variables that the text shows. Everything else is not recorded."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from gpudoctor.system.null_host import NoHost
 
 
 class PastedHost(NoHost):
-    """Answers only what the text holds. Nothing is known to be absent: a text that does not show a file proves nothing of it."""
+    """Answers with what the text holds. Nothing is known to be absent, since a text need not show everything."""
 
     complete = True
-    """'Not there' may never be believed: what was not pasted was not recorded."""
+    """False: what was not pasted was not recorded."""
     quick = False
 
     def __init__(

@@ -1,7 +1,7 @@
-"""Calls of the operating system that are not everywhere, each with what takes its place elsewhere.
+"""Calls of the operating system that some systems lack, each with a replacement there.
 
-Windows has no user numbers, process groups or zombies; Python before 3.13 has no `waitid` on macOS. Every other module asks here, so
-that none of these names is met where it is missing.
+Windows has no user numbers, process groups or zombies; Python before 3.13 has no `waitid` on macOS. All other modules use this one, so
+that none of these names is used where it is missing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ WINDOWS = sys.platform == "win32"
 
 
 def user_number() -> int | None:
-    """The user whose rights this process has; None on Windows."""
+    """The number of the effective user of this process; None on Windows."""
     if sys.platform == "win32":
         return None
     return os.geteuid()
@@ -29,7 +29,7 @@ def is_root() -> bool:
 
 
 def user_name(number: int) -> str:
-    """'' where the number has no name, or the system no numbers."""
+    """The name of a user; '' where the number has none, or the system has no numbers."""
     if sys.platform == "win32":
         return ""
     try:
@@ -41,14 +41,14 @@ def user_name(number: int) -> str:
 
 
 def login_name() -> str:
-    """The user who started this process, whatever rights it has since; '' where that has no name."""
+    """The name of the real user of this process, whatever rights it has; '' where there is none."""
     if sys.platform == "win32":
         return ""
     return user_name(os.getuid())
 
 
 def group(number: int) -> tuple[str, frozenset[str]] | None:
-    """Name and listed members of a group; None where there is none."""
+    """(name, listed members) of a group; None where there is none."""
     if sys.platform == "win32":
         return None
     try:
@@ -61,7 +61,7 @@ def group(number: int) -> tuple[str, frozenset[str]] | None:
 
 
 def kill(pid: int) -> None:
-    """Ends a process that may not answer any more; nothing where it has ended, or is another user's."""
+    """Kills a process; does nothing where it has ended or belongs to another user."""
     import signal
 
     if sys.platform == "win32":
@@ -73,7 +73,7 @@ def kill(pid: int) -> None:
 
 
 def kill_group(leader: int) -> None:
-    """Ends the process and its group, which on Windows is the process alone."""
+    """Kills a process and its group, which on Windows is the process alone."""
     if sys.platform == "win32":
         kill(leader)
         return
@@ -84,7 +84,8 @@ def kill_group(leader: int) -> None:
 
 
 def has_ended(process: subprocess.Popen[bytes]) -> bool:
-    """Whether a child is dead. Where the system can say so without reaping it, it stays a zombie, whose number nobody else can get."""
+    """Whether a child has ended. Where the system allows it, the child is not reaped, so that its number is not given to another
+    process."""
     if sys.platform == "win32" or not hasattr(os, "waitid"):
         return process.poll() is not None
     try:
@@ -101,7 +102,7 @@ def lower_priority(pid: int) -> None:
 
 
 def lock_file(descriptor: int) -> bool:
-    """Takes the lock of an open file until it is closed; False where another process holds it."""
+    """Locks an open file until it is closed; returns False where another process holds the lock."""
     try:
         if sys.platform == "win32":
             import msvcrt

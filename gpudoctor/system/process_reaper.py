@@ -1,6 +1,6 @@
-"""Processes that outlive the one that was started: found again because orphans become our children, and by a marker that they inherit.
+"""Finds processes that outlive the one that was started: orphans become children of this process, and all inherit a marker.
 
-A process is remembered with its start time, as psutil does it: what got the number of one that has ended is never killed.
+As in psutil, a process is identified by its number and its start time, so that no other process with a reused number is killed.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     import psutil
 
 MARKER = "GPUDOCTOR_RUN"
-"""The variable that each process of ours carries."""
+"""The variable with the marker, which each started process inherits."""
 _PATIENCE = 0.1
-"""Seconds that killed processes get to be gone."""
+"""The seconds that killed processes have to end."""
 _lock = threading.Lock()
 _reaper: bool | None = None
 
 
 def become_reaper() -> None:
-    """Orphans of our children become our children (Linux, prctl PR_SET_CHILD_SUBREAPER), so that they can be found."""
+    """Makes orphans of this process's children its own children, so that they can be found (Linux, PR_SET_CHILD_SUBREAPER of prctl(2))."""
     global _reaper
     if _reaper is not None or sys.platform != "linux":
         return
@@ -38,14 +38,15 @@ def become_reaper() -> None:
 
 
 def kill_marked(marker: str, everywhere: bool) -> bool:
-    """Kill what still carries the marker; True where something did. Without force only adopted orphans are looked at."""
+    """Kills the processes that still carry the marker; returns whether there were any. `everywhere`: all processes are searched, else only
+    adopted orphans."""
     found = _with_marker(None if everywhere or not _reaper else _adopted(), lambda value: value == marker)
     _kill_all(found)
     return bool(found)
 
 
 def kill_started_by(doctor: int) -> None:
-    """Kill what a process of ours that was itself killed had started: its marks begin with its number."""
+    """Kills what a killed gpudoctor with the number `doctor` had started: its markers begin with that number."""
     for _ in range(5):
         found = _with_marker(None, lambda value: value.startswith(f"{doctor}."))
         if not found:
@@ -54,10 +55,10 @@ def kill_started_by(doctor: int) -> None:
 
 
 def kill_unmarked(since: int | None, running: Collection[int]) -> None:
-    """Kill what a process that was born at `since` left behind under a new environment, without the marker.
+    """Kills what a process that began at `since` left behind with another environment, which lacks the marker.
 
-    Such an orphan became our child since then and is of another session, which a child that somebody here started otherwise is not.
-    `running`: those that were started here; what carries another's marker is that one's to end.
+    Such an orphan has become a child of this process since then and is of another session, unlike a child that was started otherwise.
+    `running`: processes that were started here. A process with another marker is left to the run that it belongs to.
     """
     if not _reaper or since is None or os.getpid() == 1:
         return
@@ -70,9 +71,9 @@ def kill_unmarked(since: int | None, running: Collection[int]) -> None:
 
 
 def born(pid: int) -> int | None:
-    """When a process began, in clock ticks since the machine did (Linux); None where nobody can tell.
+    """The start time of a process in clock ticks since boot (Linux); None where it is unknown.
 
-    The create_time of psutil is a time of day, which moves with the clock: it could not be compared with one of before.
+    psutil's create_time is a time of day, which changes with the clock and cannot be compared with an earlier one.
     """
     try:
         with open(f"/proc/{pid}/stat", "rb") as handle:
@@ -82,12 +83,12 @@ def born(pid: int) -> int | None:
 
 
 def _with_marker(pids: Iterable[int] | None, wanted: Callable[[str], bool]) -> list[psutil.Process]:
-    """Of these processes, or of all but this one, those whose marker is wanted."""
+    """Those of the processes `pids`, or of all but this one, whose marker is wanted."""
     return [each for each in _processes(pids) if (marker := _marker_of(each)) and wanted(marker)]
 
 
 def _marker_of(process: psutil.Process) -> str | None:
-    """'' where it carries none; None where nobody can tell."""
+    """The marker of a process; '' where it has none, None where it cannot be read."""
     import psutil
 
     try:
@@ -97,7 +98,7 @@ def _marker_of(process: psutil.Process) -> str | None:
 
 
 def _kill_all(processes: Collection[psutil.Process]) -> None:
-    """Without waiting long: a process in uninterruptible sleep does not even die of SIGKILL."""
+    """Kills the processes and waits shortly: one in uninterruptible sleep does not even end by SIGKILL."""
     import psutil
 
     for process in processes:
@@ -107,7 +108,7 @@ def _kill_all(processes: Collection[psutil.Process]) -> None:
 
 
 def _processes(pids: Iterable[int] | None) -> Iterator[psutil.Process]:
-    """Those of `pids` that live; None: all but this one. psutil is loaded once there is one."""
+    """The running processes among `pids`, or all but this one for None. psutil is loaded only where there is one."""
     if pids is None:
         import psutil
 
@@ -130,7 +131,7 @@ def _is_of_another_session(pid: int) -> bool:
 
 
 def _adopted() -> list[int]:
-    """Our children, of every thread. Where the kernel lists them psutil is not asked: it reads every process of the machine for that."""
+    """The children of all threads of this process: by the kernel where it lists them, since psutil reads every process of the machine."""
     found: list[int] = []
     try:
         for thread in os.listdir("/proc/self/task"):

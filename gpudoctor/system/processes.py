@@ -1,7 +1,7 @@
-"""Starting a process that may hang, flood, crash or leave children behind, and being done with it in time.
+"""Starts processes that may hang, flood their output, crash or leave children behind, and ends them in time.
 
-Each process gets its own session and a marker in its environment. At the end its whole group is killed; what escaped with
-setsid is found again because this process is made the reaper of orphans (Linux) and by the marker, which children inherit.
+Each process gets its own session and a marker in its environment. At its end its whole group is killed; processes that escaped with setsid
+are found by the marker, which children inherit, and since this process is the reaper of orphans (Linux).
 """
 
 from __future__ import annotations
@@ -28,29 +28,29 @@ if TYPE_CHECKING:
 
 _CHUNK = 65536
 _DRAIN = 0.2
-"""Seconds that output may still come after the process itself has ended."""
+"""The seconds for which output is still read after the process itself has ended."""
 _numbers = itertools.count(1)
 _running: set[int] = set()
 """Numbers of all processes that were started here and have not been reaped."""
 _ending = threading.Event()
-"""Set by Ctrl-C: nothing is started any more."""
+"""Set by Ctrl-C, after which nothing is started any more."""
 _starting = threading.Lock()
-"""Held while one is started: before it is in the list above and carries its marker, it looks like an orphan of somebody else."""
+"""Held while a process is started: before it is listed and carries its marker, it looks like an orphan of another run."""
 
 
 class Guard(Struct, frozen=True):
-    """What is asked of a process while it runs, and what it may take. Nothing of it where the system has no such thing."""
+    """What is asked while a process runs, and what it may use. Where the system lacks something, that has no effect."""
 
     address_space: int | None = None
-    """Bytes: an allocation beyond them fails in the process itself (Linux)."""
+    """The most bytes of memory; an allocation beyond them fails in the process itself (Linux)."""
     expendable: bool = False
-    """Where memory runs out the kernel shall kill this one first (Linux)."""
+    """Whether the kernel should kill this process first where memory runs out (Linux)."""
     watch: Callable[[], str] | None = None
-    """Asked about ten times a second; a text ends the process, and is the reason (Ran.stopped)."""
+    """Called about ten times a second; a text ends the process and is the reason (Ran.stopped)."""
     on_start: Callable[[int], None] | None = None
     """Called with the process id once the process runs."""
     on_line: Callable[[str], None] | None = None
-    """Gets each line of standard output as soon as it is there."""
+    """Called with each line of standard output as soon as it has arrived."""
 
 
 _WATCH_EVERY = 0.1
@@ -67,7 +67,8 @@ def execute(
     niced: bool = True,
     guard: Guard | None = None,
 ) -> Ran:
-    """Run `program` with `argv` until it ends, its time is over, it printed more than `limit` bytes on a stream, or the guard says so."""
+    """Runs `program` with `argv` until it ends, its time is over, it has printed more than `limit` bytes on a stream, or the guard stops
+    it."""
     guard = guard or Guard()
     import subprocess
 
@@ -132,14 +133,14 @@ def execute(
 
 
 def end_all() -> None:
-    """Ends every process that was started here and starts no more: a thread that waits for one goes on at once."""
+    """Ends every process that was started here and starts no more, so that threads that wait for one continue at once."""
     _ending.set()
     for pid in list(_running):
         kill_group(pid)
 
 
 class _Streams:
-    """Both outputs of a process, each up to `limit` bytes."""
+    """Standard output and error of a process, each up to `limit` bytes."""
 
     def __init__(self, process: subprocess.Popen[bytes], limit: int, guard: Guard) -> None:
         self._process, self._limit, self._guard = process, limit, guard
@@ -154,7 +155,7 @@ class _Streams:
         return out, err
 
     def follow(self, deadline: float) -> bool:
-        """True where the process ended by itself, in time and without flooding."""
+        """Reads both until the process ends; returns whether it ended by itself, in time and below the limit."""
         return self._follow_threads(deadline) if sys.platform == "win32" else self._follow_posix(deadline)
 
     def _take(self, name: str, data: bytes) -> None:
@@ -169,7 +170,7 @@ class _Streams:
                 self._guard.on_line(line.decode("utf-8", "replace"))
 
     def _must_stop(self) -> bool:
-        """Whether the guard wants an end of it; asks it now and then."""
+        """Whether the guard stops the process; it is asked every _WATCH_EVERY seconds."""
         now = time.monotonic()
         if self._guard.watch is not None and not self.stopped and now - self._asked >= _WATCH_EVERY:
             self._asked = now
@@ -241,7 +242,7 @@ class _Streams:
 
 
 def _restrain(pid: int, guard: Guard) -> None:
-    """From outside, just after the start: code between fork and exec is not safe where there are threads."""
+    """Sets the limits of a process just after its start, since code between fork and exec is not safe with threads."""
     if sys.platform != "linux":
         return
     if guard.expendable:
@@ -255,7 +256,7 @@ def _restrain(pid: int, guard: Guard) -> None:
 
 
 def _end(process: subprocess.Popen[bytes], marker: str, forced: bool) -> None:
-    """Kill the group and every descendant that left it, reap, and close the pipes."""
+    """Kills the group and every descendant that left it, reaps the process, and closes the pipes."""
     if WINDOWS:
         _kill_all(_tree(process.pid))
         with contextlib.suppress(OSError):
@@ -268,7 +269,7 @@ def _end(process: subprocess.Popen[bytes], marker: str, forced: bool) -> None:
     import subprocess
 
     with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(1.0)  # a process in uninterruptible sleep does not even die of SIGKILL
+        process.wait(1.0)  # a process in uninterruptible sleep does not even end by SIGKILL
     if sys.platform == "linux":
         for _ in range(20):
             if not kill_marked(marker, everywhere=forced):
@@ -294,4 +295,4 @@ def _kill_all(processes: Sequence[psutil.Process]) -> None:
 
     for process in processes:
         with contextlib.suppress(psutil.Error, OSError):
-            process.kill()  # not what has got the number of one that ended
+            process.kill()  # not a process with the reused number of one that ended

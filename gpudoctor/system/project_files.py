@@ -1,4 +1,4 @@
-"""Files of a project that a person names, and those beside them: read whole and bounded, never outside the project's folder."""
+"""Reads files of a project that a person names, and those beside them: up to a size, and never outside the project's folder."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import stat
 from gpudoctor.system.host import CaptureError
 
 LARGEST = 16 << 20
-"""Bytes of one file; lock files of large projects have 1 to 3 MB."""
+"""The most bytes of one file; lock files of large projects have 1 to 3 MB."""
 
 
 def read_given(path: str) -> str:
-    """A file that was named on the command line. Raises CaptureError, one line."""
+    """The text of a file that was named on the command line. Raises CaptureError with one line."""
     try:
-        # a FIFO would wait for ever for somebody to write
+        # opening a FIFO would wait for a writer
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
         with os.fdopen(descriptor, "rb") as file:
             mode = os.fstat(descriptor).st_mode
@@ -36,7 +36,7 @@ def read_given(path: str) -> str:
 
 
 def inside(path: str, root: str) -> str | None:
-    """Where `path` leads, links followed, if that is in `root`; None if it leads out or to nothing that can be read."""
+    """The path with its links followed, where that lies in `root`; None where it leads out of it or to nothing that can be read."""
     try:
         real, top = os.path.realpath(path), os.path.realpath(root)
         return real if os.path.commonpath([real, top]) == top else None

@@ -1,4 +1,4 @@
-"""Servers that everybody uses: where software comes from. An address of theirs says nothing of whose machine it is."""
+"""Public servers of software, whose addresses say nothing about the person who uses them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DOMAINS = frozenset(
 
 
 def is_public(host: str) -> bool:
-    """Whether the host, or a domain above it, is on the list; this machine's own loop is too."""
+    """Whether the host or a domain above it is on the list, or the host is this machine (loopback)."""
     labels = host.lower().rstrip(".").split(".")
     if host.lower() in ("localhost", "127.0.0.1", "[::1]", "::1"):
         return True

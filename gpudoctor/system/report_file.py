@@ -1,4 +1,4 @@
-"""A report of ours as a file: a JSON document, alone or packed in a text, from anybody, checked by its type."""
+"""Reads a report of gpudoctor from a file of anybody: a JSON document, alone or packed in a text, checked by its type."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from gpudoctor.model.report_document import ReportDocument
 
 LARGEST = 16_000_000
-"""Bytes. A report has some hundred thousand; what is read of JSON takes up to twenty times its length in memory."""
+"""The most bytes of a report, which usually has some hundred thousand: parsed JSON takes up to twenty times its length in memory."""
 DEEPEST = 60
-"""Tables and lists within each other. A report has about 15."""
+"""The deepest nesting of tables and lists. A report has about 15 levels."""
 
 
 class InvalidReport(CaptureError):
-    """A JSON document that names the schema of reports and is not of their type: one line with file, key and what was expected."""
+    """Raised for a JSON document with the schema of reports that is not of their type: one line with file, key and what was expected."""
 
 
 def read_report(path: str) -> ReportDocument | None:
@@ -50,7 +50,7 @@ def decoded(content: bytes, where: str) -> str:
 
 
 def report_in(text: str, where: str) -> ReportDocument | None:
-    """The report that a text is or holds, as read_report finds it in a file; `where` is what errors call the text."""
+    """The report that a text is or holds, as in `read_report`. `where`: the name of the text in errors."""
     try:
         if not text.lstrip()[:1] == "{":
             packed = unpack(text)
@@ -64,8 +64,8 @@ def report_in(text: str, where: str) -> ReportDocument | None:
 
 
 def typed_report(document: Any, where: str) -> ReportDocument:
-    """A JSON value as the report that it says it is. Raises CaptureError for another schema, InvalidReport for a wrong value."""
-    from gpudoctor.model.report_document import ReportDocument  # late: few runs read a report
+    """The report in a JSON value. Raises CaptureError for another schema, InvalidReport for a wrong value."""
+    from gpudoctor.model.report_document import ReportDocument  # imported here, since few runs read a report
     from gpudoctor.model.typed_json import TypedJsonError, read
 
     schema = document.get("schema") if isinstance(document, dict) else None
@@ -81,7 +81,7 @@ def typed_report(document: Any, where: str) -> ReportDocument:
 
 
 def _depth(value: Any) -> int:
-    """How deep tables and lists are nested, without recursion; at most DEEPEST + 1 levels are counted."""
+    """The depth of nested tables and lists, counted without recursion up to DEEPEST + 1."""
     depth, waiting = 0, [value]
     while waiting and depth <= DEEPEST:
         waiting = [

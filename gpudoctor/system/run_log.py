@@ -1,4 +1,4 @@
-"""The log of a run: every command that was started, and all that it printed. Children write to it themselves."""
+"""The log of a run: every command and its output, which the children write into it themselves."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COMPLAINT = lazy(r"(E: |error\b|.*\bERROR\b|fatal\b|dpkg: error)", re.I)
 
 
 class RunLog:
-    """Appended to, readable for its owner only: addresses of mirrors may stand in what programs print."""
+    """A log that only its owner can read, since output may hold addresses of mirrors."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -26,7 +26,7 @@ class RunLog:
 
     @contextlib.contextmanager
     def entry(self, argv: Sequence[str]) -> Iterator[int]:
-        """A descriptor to write the output of a command to, after a line that names it."""
+        """A descriptor for the output of a command, after a line that names it."""
         descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o600)
         try:
             line = _PASSWORD.sub(r"\1***@", shlex.join(argv))
@@ -39,7 +39,7 @@ class RunLog:
         return self.path.stat().st_size if self.path.exists() else 0
 
     def tail(self, begin: int, most: int) -> str:
-        """The last `most` bytes of what stands in it from `begin` on."""
+        """The last `most` bytes of the text from the position `begin` on."""
         with open(self.path, "rb") as handle:
             end = handle.seek(0, os.SEEK_END)
             handle.seek(max(begin, end - most))
@@ -50,12 +50,12 @@ class RunLog:
 
 
 def shown_lines(text: str) -> list[str]:
-    """The lines of a program as they may be shown: no escapes, no control characters, none empty or endless."""
+    """The lines of an output in a form that can be shown: without escapes, control characters, empty and very long lines."""
     lines = (_ESCAPES.sub("", line[:4096]) for line in re.split(r"[\r\n]+", text))
     shown = ("".join(letter if letter.isprintable() else " " for letter in line).strip()[:200] for line in lines)
     return [line for line in shown if line]
 
 
 def complaint(lines: Sequence[str]) -> str:
-    """The line that most likely says why; '' where there is none at all."""
+    """The line that most likely gives the reason of a failure; '' where there are no lines."""
     return next((line for line in reversed(lines) if _COMPLAINT.match(line)), lines[-1] if lines else "")

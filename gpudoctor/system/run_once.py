@@ -1,4 +1,4 @@
-"""Commands of one look at a machine, each started once: probes run side by side, and several of them ask the same tool."""
+"""Starts each command of one examination once, since several probes, which run in threads, ask the same tools."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gpudoctor.system.host import Ran
 
 
 class RunOnce:
-    """Remembers what each command answered."""
+    """Remembers the answer of each command."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -17,7 +17,8 @@ class RunOnce:
         self._ran: dict[tuple[str, ...], Ran] = {}
 
     def __call__(self, argv: tuple[str, ...], start: Callable[[], Ran]) -> Ran:
-        """The answer of this command: of `start` where nobody has asked yet. Who asks meanwhile waits for it; other commands do not."""
+        """The answer of a command, which `start` gives where it was not asked before. Other threads that ask for the same command meanwhile
+        wait for it."""
         with self._lock:
             turn = self._turns.setdefault(argv, threading.Lock())
         with turn:

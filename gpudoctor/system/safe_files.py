@@ -1,4 +1,4 @@
-"""Changing files so that a kill at any moment leaves the old or the new, never a part. All of it raises OSError."""
+"""Changes files atomically: a kill at any moment leaves the old content or the new one. All functions raise OSError."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from msgspec import Struct
 from gpudoctor.system.portable import group, user_name
 
 NEW = ".gpudoctor-new"
-"""Ends the name of a file that is being written, beside the one that it replaces."""
+"""The ending of the name of a file that is being written, beside the one that it replaces."""
 
 
 def read(path: str) -> bytes | None:
-    """The whole content of a regular file; None where there is nothing. FIFOs and devices are not opened."""
+    """The whole content of a regular file; None where it does not exist. FIFOs and devices are not opened."""
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise OSError(errno.EINVAL, "not a regular file")
@@ -31,7 +31,7 @@ def read(path: str) -> bytes | None:
 
 
 class FileAttributes(Struct, frozen=True):
-    """Permission bits of a file, and its owner as numbers ('0:0') and as names ('root:root'; '' where they have none)."""
+    """The permission bits of a file, and its owner as numbers ('0:0') and as names ('root:root', '' where they have none)."""
 
     mode: int
     owner: str
@@ -39,7 +39,7 @@ class FileAttributes(Struct, frozen=True):
 
 
 def facts(path: str) -> FileAttributes | None:
-    """None where there is nothing, or it cannot be looked at."""
+    """The attributes of a file; None where it does not exist or cannot be examined."""
     try:
         found = os.stat(path)
     except OSError:
@@ -50,7 +50,7 @@ def facts(path: str) -> FileAttributes | None:
 
 
 def holds(path: str, content: bytes) -> bool:
-    """Whether it can be read and holds this."""
+    """Whether a file can be read and has this content."""
     try:
         return read(path) == content
     except OSError:
@@ -58,7 +58,7 @@ def holds(path: str, content: bytes) -> bool:
 
 
 def is_gone(path: str) -> bool:
-    """False too where nobody may look."""
+    """Whether nothing lies at the path; False also where that cannot be determined."""
     try:
         os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -69,7 +69,7 @@ def is_gone(path: str) -> bool:
 
 
 def goal(path: str) -> str:
-    """Where a write to `path` goes: links are followed, as a shell would, but a link to nothing is an error."""
+    """The path of the file that a write to `path` changes, with links followed. Raises OSError for a link that leads nowhere."""
     if not os.path.islink(path):
         return path
     real = os.path.realpath(path)
@@ -79,13 +79,13 @@ def goal(path: str) -> str:
 
 
 def beside(path: str) -> str:
-    """The name under which the new content is written first."""
+    """The path under which new content is written first."""
     folder, name = os.path.split(path)
     return os.path.join(folder, f".{name}{NEW}")
 
 
 class Unfinished:
-    """A note of the file that is being written, so that a doctor that dies leaves nothing beside it for ever."""
+    """Notes the file that is being written, so that the next run can remove what a killed one left beside it."""
 
     def __init__(self, folder: Path) -> None:
         self._note = folder / "half-written"
@@ -99,7 +99,7 @@ class Unfinished:
             self.forget()
 
     def left(self) -> str | None:
-        """The file that an earlier doctor left half-written."""
+        """The file that an earlier run left half-written; None where there is none."""
         try:
             path = os.fsdecode(self._note.read_bytes())
         except OSError:
@@ -111,7 +111,7 @@ class Unfinished:
 
 
 def write(path: str, content: bytes, mode: int | None, owner: str | None) -> None:
-    """`path` is no link. Without `mode` and `owner` those of the file stay (a new one: 0o644, ours)."""
+    """Writes a file; `path` must be no link. Without `mode` and `owner` those of the file stay; a new one gets 0o644 and this user."""
     try:
         old: os.stat_result | None = os.stat(path)
     except FileNotFoundError:
@@ -142,7 +142,7 @@ def write(path: str, content: bytes, mode: int | None, owner: str | None) -> Non
 
 
 def sync_folder(path: str) -> None:
-    """The folder that `path` is in reaches the disk: a rename is only then there after a power cut."""
+    """Writes the folder of `path` to the disk: only then does a rename survive a power failure."""
     with contextlib.suppress(OSError):
         descriptor = os.open(os.path.dirname(path) or ".", os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
         try:
@@ -157,7 +157,7 @@ def remove(path: str) -> None:
 
 
 def make_folder(path: str, mode: int) -> None:
-    """Only the last part of the path; a folder that is there stays as it is."""
+    """Makes the last folder of a path; an existing folder is not changed."""
     try:
         os.mkdir(path, mode)
     except FileExistsError:
@@ -181,14 +181,14 @@ def remove_empty_folder(path: str) -> bool:
 
 
 def remove_tree(path: str) -> None:
-    """Links are not followed: one in the tree is removed itself, one in place of the tree is an error."""
+    """Removes a folder with everything in it. Links in it are removed themselves; a link instead of the folder is an error."""
     if os.path.islink(path):
         raise OSError(errno.ELOOP, "it is a link now, not the folder that was made")
     if not os.path.lexists(path):
         return
     try:
         shutil.rmtree(path)
-    except PermissionError:  # folders without the right to write, as Go and some archives leave them
+    except PermissionError:  # folders without write permission, as Go and some archives make them
         os.chmod(path, 0o700)
         for folder, names, _ in os.walk(path):
             for name in names:
@@ -200,7 +200,7 @@ def remove_tree(path: str) -> None:
 
 
 def _ids(owner: str) -> tuple[int, int]:
-    """user[:group], names or numbers."""
+    """(user, group) as numbers, of 'user[:group]' with names or numbers."""
     if sys.platform == "win32":
         raise OSError(errno.ENOSYS, "owners are not set on Windows")
     import grp

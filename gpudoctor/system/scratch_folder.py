@@ -1,7 +1,7 @@
-"""Folders for temporary files that are gone after the run, and after the next one where this one was killed.
+"""Folders for temporary files that are removed after the run, or by the next one where this one was killed.
 
-Each holds a file that its owner keeps locked as long as it lives: a folder whose file can be locked belongs to nobody any more. A lock
-is seen across containers that share the folder for temporary files, where process numbers say nothing.
+Each holds a file that its owner keeps locked: a folder whose file can be locked has no owner any more. Unlike process numbers, locks are
+visible between containers that share the folder for temporary files.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from typing import IO
 
 LOCK = "in-use"
 YOUNG = 3600.0
-"""Seconds for which a folder without its file may be one that is just being made."""
+"""The age in seconds up to which a folder without its file may be one that is just being made."""
 _MOST = 200
-"""Folders that are looked at: more do not come from a few kills."""
+"""The most folders that are examined."""
 
 
 class ScratchFolder:
-    """A new folder; what killed runs left under the same prefix is removed."""
+    """A new folder. Those that killed runs left under the same prefix are removed."""
 
     def __init__(self, prefix: str) -> None:
         remove_left(prefix)
@@ -41,7 +41,7 @@ class ScratchFolder:
 
 
 def remove_left(prefix: str) -> None:
-    """Folders of this user under `prefix` whose owner is gone. Nothing here raises: it is a kindness to the disk."""
+    """Removes folders of this user with this prefix whose run has ended. Errors are ignored."""
     with contextlib.suppress(OSError):
         base = tempfile.gettempdir()
         names = [name for name in os.listdir(base) if name.startswith(prefix)]
@@ -70,7 +70,7 @@ def _left(path: str) -> bool:
 
 
 def _locked(file: IO[bytes]) -> bool:
-    """Whether it could be locked just now; it stays so until it is closed."""
+    """Whether the file could be locked; the lock lasts until it is closed."""
     if sys.platform == "win32":
         return True
     import fcntl

@@ -1,7 +1,7 @@
-"""Folders kept as they are by hard links, and put back. Of this user's own folders only; links are never followed.
+"""Snapshots of folders by hard links, and their restoration, for folders of this user only. Links are never followed.
 
-A snapshot costs no room for what stays: files that an installer replaces get new inodes, and the old ones live on in the snapshot.
-Files that tools rewrite in place are copied.
+Unchanged files need no room: those that an installer replaces get new inodes, and the snapshot keeps the old ones. Files that tools rewrite
+in place are copied.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ _HASHED = 256 * 1024
 _IN_PLACE = (".pth", ".cfg", ".egg-link")
 _FRESH = ".gpudoctor-restored"
 Listing = dict[str, str]
-"""Path below the folder to what it is: a digest, size and time, a target of a link, or 'folder'."""
+"""Path below the folder to its mark: a checksum, size and time, the target of a link, or 'folder'."""
 
 
 class Trees:
-    """The part of system.writable_host.Machine that keeps and restores folders."""
+    """The methods of system.writable_host.WritableHost that copy and restore folders."""
 
     def list_tree(self, path: str) -> Listing:
-        """Everything in a folder; empty where there is none. Compiled Python files and what holds only them are left out."""
+        """The listing of a folder; empty where there is none. Compiled Python files and folders that hold only these are left out."""
         return {name: _mark(full, name) for name, full in _walk(path) if not is_compiled(name)}
 
     def snapshot_tree(self, source: str, target: str) -> None:
-        """`target` is there only once it is whole. One that is there already is left as it is. Raises ActFailed."""
+        """Makes the snapshot `target`, which appears when it is complete; an existing one is not changed. Raises ActFailed."""
         if os.path.lexists(target):
             return
         part = f"{target}.part"
@@ -41,10 +41,10 @@ class Trees:
             raise ActFailed(f"{source} cannot be kept as {target}: {error.strerror or error}", "free some space, then --resume") from error
 
     def restore_tree(self, snapshot: str, target: str, after: Mapping[str, str] | None = None) -> tuple[str, ...]:
-        """Makes `target` what `snapshot` holds; may be repeated after an interruption. The snapshot stays.
+        """Gives `target` the content of `snapshot`, which stays. It may be repeated after an interruption.
 
-        `after`: what `list_tree` said when the work was done. What is neither as it was then nor as in the snapshot is kept: its
-        paths below the folder are returned.
+        `after`: the result of `list_tree` when the step was done. What is neither as it was then nor as in the snapshot is kept; its paths
+        below the folder are returned.
         """
         try:
             return _restore(snapshot, target, after)
@@ -52,13 +52,13 @@ class Trees:
             raise ActFailed(f"{target} cannot be restored: {error.strerror or error}", f"what it was is kept in {snapshot}") from error
 
     def unpack(self, archive: str, target: str) -> None:
-        """A tar or zip into a folder that is there only once all of it is. Raises ActFailed (see system.unpacking)."""
+        """Unpacks a tar or zip file into a folder that appears when it is complete. Raises ActFailed (see system.unpacking)."""
         from gpudoctor.system.unpacking import unpack
 
         unpack(archive, target)
 
     def drop_snapshot(self, snapshot: str) -> None:
-        """Not there is fine. Cut off in the middle it is no snapshot any more."""
+        """Removes a snapshot, which need not exist. After an interruption it does not count as a snapshot any more."""
         gone = f"{snapshot}.gone"
         try:
             if os.path.lexists(snapshot):
@@ -71,12 +71,12 @@ class Trees:
 
 
 def is_compiled(name: str) -> bool:
-    """What Python itself writes beside modules when they are imported."""
+    """Whether a path is one that Python writes when it imports modules."""
     return name.endswith((".pyc", ".pyo")) or name.rpartition("/")[2] == "__pycache__"
 
 
 def _walk(top: str, below: str = "") -> Iterator[tuple[str, str]]:
-    """(path below `top`, full path), folders before what they hold."""
+    """(path below `top`, full path) of everything in a folder, folders before their content."""
     try:
         entries = sorted(os.scandir(os.path.join(top, below) if below else top), key=lambda entry: entry.name)
     except (FileNotFoundError, NotADirectoryError):
@@ -89,7 +89,7 @@ def _walk(top: str, below: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _mark(path: str, name: str) -> str:
-    """What tells a file from what it was. Small files that are edited by hand by content, others by size and time."""
+    """The mark by which a change of a file is noticed: a checksum for small files that people edit, size and time for others."""
     found = os.lstat(path)
     if stat.S_ISLNK(found.st_mode):
         return f"link {os.readlink(path)}"
@@ -106,7 +106,7 @@ def _written_in_place(name: str) -> bool:
 
 
 def _keep(source: str, target: str, name: str) -> None:
-    """One file or link of a snapshot."""
+    """Puts one file or link into a snapshot."""
     if os.path.islink(source):
         os.symlink(os.readlink(source), target)
         return
@@ -150,7 +150,7 @@ def _restore(snapshot: str, target: str, after: Mapping[str, str] | None) -> tup
             os.mkdir(there)
         elif os.path.isdir(os.path.dirname(there)):
             _put(path, there, name)
-    for name in sorted(now, reverse=True):  # what a folder holds before the folder
+    for name in sorted(now, reverse=True):  # the content of a folder before the folder
         path = now[name]
         if name in was or not os.path.lexists(path):
             continue
@@ -185,7 +185,7 @@ def _changed_since(name: str, path: str | None, after: Mapping[str, str] | None)
 
 
 def _put(path: str, there: str, name: str) -> None:
-    """Atomic: the file that was there, or the one of the snapshot."""
+    """Replaces a file by that of the snapshot, atomically."""
     fresh = there + _FRESH
     _remove(fresh)
     _keep(path, fresh, name)

@@ -1,4 +1,4 @@
-"""Where gpudoctor keeps what it must remember: the journal of `setup`, the history of `check`."""
+"""The folder in which gpudoctor keeps its state: the journal of `setup`, the history of `check`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gpudoctor.system.portable import is_root, user_number
 
-if TYPE_CHECKING:  # else late: most runs ask only whether there is anything
+if TYPE_CHECKING:  # at run time it is imported where it is needed: most runs only ask whether there is anything
     from pathlib import Path
 
 _OF_REPORTS = ("history", "measurements", "plans", "logs")
@@ -18,12 +18,12 @@ _tightened: set[Path] = set()
 
 
 def switched_off() -> bool:
-    """Whether the person wants nothing remembered: GPUDOCTOR_HISTORY=0 in the environment."""
+    """Whether the person wants no history: GPUDOCTOR_HISTORY=0."""
     return os.environ.get("GPUDOCTOR_HISTORY", "").strip().lower() in ("0", "no", "off", "false")
 
 
 def state_path() -> str:
-    """The platform's place for state: XDG_STATE_HOME, else ~/.local/state; root has /var/lib, so that no home is touched."""
+    """The path of the state folder: in XDG_STATE_HOME, else in ~/.local/state; for root in /var/lib, so that no home folder is changed."""
     chosen = os.environ.get("XDG_STATE_HOME")
     if chosen and os.path.isabs(chosen):
         return os.path.join(chosen, "gpudoctor")
@@ -42,10 +42,10 @@ def state_folder() -> Path:
 
 
 def tighten(folder: Path) -> None:
-    """What an older gpudoctor or another umask left open to others becomes private: folders 0700, files 0600, of this user only.
+    """Makes private what an older gpudoctor or another umask left open to others: folders 0700, files 0600, of this user only.
 
-    The folder, what lies in it, and the files of the folders that hold reports; never a file with a second name, which belongs to a
-    kept environment too. Links are not followed. Raises nothing: what cannot be changed is left as it is.
+    It concerns the folder, its content, and the files of folders that hold reports, except files with a second hard link, which belong to a
+    snapshot of an environment. Links are not followed. Nothing is raised: what cannot be changed is left as it is.
     """
     if sys.platform == "win32":
         return
@@ -64,7 +64,7 @@ def tighten(folder: Path) -> None:
 
 
 def private_folder(folder: Path) -> None:
-    """Made, or made private; nothing below it is looked at. Raises OSError, also for another's folder."""
+    """Makes a folder, or makes it private; its content is not examined. Raises OSError, also for a folder of another user."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with contextlib.suppress(FileExistsError):
         folder.mkdir(mode=0o700)
@@ -77,13 +77,13 @@ def private_folder(folder: Path) -> None:
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """A file (0600) in a folder that is ours alone (0700): the old content or the new one. Raises OSError, also for another's folder."""
+    """Writes a file (0600) in a folder of this user alone (0700), atomically. Raises OSError, also for a folder of another user."""
     folder, state = path.parent, state_folder()
     private_folder(folder)
     if state not in _tightened and state in path.parents:
         _tightened.add(state)
         tighten(state)
-    import tempfile  # late: most runs only read here
+    import tempfile  # imported here, since most runs only read
 
     handle, temporary = tempfile.mkstemp(dir=folder, prefix=".new-")  # made with mode 0600
     try:

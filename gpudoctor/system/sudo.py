@@ -1,4 +1,4 @@
-"""Becoming root for one command at a time. The password is asked for by sudo itself, at the terminal, before anything runs."""
+"""Runs one command at a time as root. sudo itself asks for the password, at the terminal, before anything runs."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from gpudoctor.system.run_log import shown_lines
 from gpudoctor.system.writable_host import NeedsRoot
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-"""Where programs of root are looked for: never in folders of a person."""
+"""The folders in which programs for root are searched: never those of a person."""
 _PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy")
 
 
 def command(sudo: str, argv: Sequence[str], given: Mapping[str, str], say: Callable[[str], None]) -> list[str]:
-    """`argv` as root with the variables `given`; sudo drops others, so that the proxies are handed over. Raises NeedsRoot."""
+    """The words that run `argv` as root with the variables `given` and those of proxies, since sudo drops all others. Raises NeedsRoot."""
     _be_ready(sudo, [*(["env", *(f"{name}={value}" for name, value in given.items())] if given else []), *argv], say)
     variables = {name: value for name, value in os.environ.items() if name.lower() in _PROXIES}
     variables |= {"LC_ALL": "C", "PATH": PATH, **given}
@@ -27,7 +27,7 @@ def command(sudo: str, argv: Sequence[str], given: Mapping[str, str], say: Calla
 
 
 def _be_ready(sudo: str, by_hand: list[str], say: Callable[[str], None]) -> None:
-    """sudo does from now on what it is told without asking; `by_hand` is what to run where it does not."""
+    """Makes sure that sudo runs commands without asking again. Raises NeedsRoot with the command `by_hand` where it does not."""
     if not sudo:
         raise NeedsRoot([by_hand])
     if not _refusal(sudo):
@@ -43,7 +43,7 @@ def _be_ready(sudo: str, by_hand: list[str], say: Callable[[str], None]) -> None
 
 
 def _refusal(sudo: str) -> str:
-    """'' where sudo does what it is told without asking, else why not."""
+    """'' where sudo runs commands without asking, else why not."""
     quiet = subprocess.DEVNULL
     try:
         done = subprocess.run([sudo, "-n", "true"], stdin=quiet, stdout=quiet, stderr=subprocess.PIPE, timeout=60, check=False)

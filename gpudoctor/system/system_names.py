@@ -1,6 +1,6 @@
-"""Who and where: names of people, hosts, shares and projects, as the system itself knows them, whatever a report collects.
+"""The names of people, hosts, shares and projects that the system itself knows, for their redaction.
 
-The same function reads this machine and a recorded one: a recording holds less, so that less is known of it.
+The same function reads this machine and recorded ones, which show less.
 """
 
 from __future__ import annotations
@@ -57,20 +57,20 @@ Read = Callable[[str], str]
 
 
 class Names(Struct, frozen=True, kw_only=True):
-    """Whole names; which of them are technical words is not decided here."""
+    """Whole names, among which may be technical words."""
 
     users: tuple[str, ...] = ()
-    """Who runs this first; full names too."""
+    """The user who runs gpudoctor first; full names are included."""
     hosts: tuple[str, ...] = ()
     domains: tuple[str, ...] = ()
     words: tuple[tuple[str, str], ...] = ()
     """(kind of pseudonym, original): serial, share, project, ip, mac, machine-id."""
     paths: tuple[str, ...] = ()
-    """Folders of somebody's work, wherever they lie."""
+    """Folders with the work of a person."""
 
 
 def together(*several: Names) -> Names:
-    """The names of all of them."""
+    """All names of several collections."""
     return Names(
         users=tuple(name for names in several for name in names.users), hosts=tuple(name for names in several for name in names.hosts),
         domains=tuple(name for names in several for name in names.domains), words=tuple(word for names in several for word in names.words),
@@ -79,7 +79,7 @@ def together(*several: Names) -> Names:
 
 
 def of_this_machine(paths: Iterable[str] = ()) -> Names:
-    """Raises nothing: what cannot be read is not known. `paths`: further folders, such as the target environment."""
+    """The names of this machine. What cannot be read is left out. `paths`: further folders, such as the target environment."""
     import socket
 
     hosts = [socket.gethostname()]
@@ -98,7 +98,7 @@ def of_this_machine(paths: Iterable[str] = ()) -> Names:
 
 
 def of_recording(read: Read, environment: Mapping[str, str], said: Callable[[tuple[str, ...]], str], paths: Iterable[str] = ()) -> Names:
-    """`read` answers '' for what is not recorded, `said` the output of a command."""
+    """The names of a recorded machine. `read` gives the text of a file or '', `said` the output of a command or ''."""
     hosts, users = [], []
     uname = re.match(r"(?:Linux|Darwin) (\S+) \d+\.", said(("uname", "-a")))
     if uname:
@@ -118,7 +118,7 @@ def collect(
     paths: Iterable[str],
     here: str,
 ) -> Names:
-    """Files and variables to names."""
+    """The names in files and variables."""
     paths = [path for path in paths if path]
     users += [environment[name] for name in ("USER", "LOGNAME", "USERNAME", "SUDO_USER", "SLURM_JOB_USER") if environment.get(name)]
     home = environment.get("HOME") or environment.get("USERPROFILE") or ""
@@ -170,7 +170,7 @@ def _once(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _people(passwd: str) -> list[str]:
-    """Accounts of people, and their full names."""
+    """The accounts of people in a passwd file, with their full names."""
     found = []
     for line in passwd.splitlines():
         fields = line.split(":")
@@ -201,7 +201,7 @@ def _network_mounts(text: str) -> Iterable[tuple[str, str]]:
 
 
 def split_source(source: str) -> tuple[str, str]:
-    """server and share of '//server/share' and 'user@server:/share'."""
+    """(server, share) of the source of a mount: '//server/share' or 'user@server:/share'."""
     if source.startswith("//"):
         server, _, share = source[2:].partition("/")
         return server, share
@@ -210,7 +210,7 @@ def split_source(source: str) -> tuple[str, str]:
 
 
 def _of_git(text: str) -> tuple[list[str], list[tuple[str, str]]]:
-    """(names of the person, [('project', owner/name)])."""
+    """(names of the person, [('project', owner/name)]) in a configuration file of git."""
     users: list[str] = []
     projects: list[tuple[str, str]] = []
     for line in text.splitlines():
@@ -227,12 +227,12 @@ def _of_git(text: str) -> tuple[list[str], list[tuple[str, str]]]:
 
 
 def _addresses() -> Iterable[tuple[str, str]]:
-    """Of the network interfaces of this machine."""
+    """The addresses of the network interfaces of this machine, as (kind, address)."""
     try:
         import psutil
 
         interfaces: Mapping[str, Any] = psutil.net_if_addrs()
-    except Exception:  # psutil raises what the platform raises; without addresses the patterns remain
+    except Exception:  # psutil raises the errors of the platform; without addresses the redaction still has its patterns
         return
     for entries in interfaces.values():
         for entry in entries:
@@ -248,7 +248,7 @@ def _addresses() -> Iterable[tuple[str, str]]:
 
 
 def _read_here(path: str) -> str:
-    """A regular file of this machine, '' for anything else."""
+    """The text of a regular file of this machine; '' for anything else."""
     try:
         if not os.path.isfile(path):
             return ""

@@ -1,4 +1,4 @@
-"""An archive of logs, by the machines that they come from: facts of two machines are never put together."""
+"""Groups the texts of an archive by the machines that they come from, so that facts of two machines are never mixed."""
 
 from __future__ import annotations
 
@@ -11,19 +11,21 @@ from msgspec import Struct, field
 
 from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.system.archive_members import members
+from gpudoctor.system.job_dumps import may_be_dump
+from gpudoctor.system.text_files import pieces
 
 MOST_KEPT = 60 << 20
-"""Compressed bytes of an archive that are held in memory."""
+"""The most compressed bytes of an archive that are kept in memory."""
 OTHERS = "other files"
 _FOLDER = lazy(r"(?:^|/)(?:nodes?|hosts?|pods|machines)/([^/]+)/")
-"""Folders of a must-gather and of its like, with one folder each below them."""
+"""Folders that hold one folder for each machine, as in a must-gather of OpenShift."""
 _ARCHIVE = lazy(r"^(.*?\.(?:tar(?:\.\w+)?|tgz))/")
 _NAMED = lazy(r"(?:^|[-_.])((?:node|host|worker|server|machine)[-_]?\w{0,40}?\d\w{0,40}?)(?=[-_.]|$)", re.IGNORECASE)
 _BUG_REPORT = lazy(r"nvidia-bug-report[^/]*$")
 _SAID = re.compile(
     rb"^(?:Linux (\S+) \d+\.\d+\.\S+ |(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\d[T ]\S+) (\S+) kernel: )", re.MULTILINE
 )
-"""What uname -a and the system's log say of the host."""
+"""The host name in the output of uname -a and in lines of the system's log."""
 _LOOKED_THROUGH = 64 << 10
 
 
@@ -37,7 +39,7 @@ class Member(Struct, frozen=True):
 
 
 class MachineTexts(Struct):
-    """The texts of one machine, one behind the other, and in which of them a line stands."""
+    """The texts of one machine, joined, with the text that each line comes from."""
 
     name: str
     members: list[Member] = field(default_factory=list)
@@ -47,7 +49,7 @@ class MachineTexts(Struct):
             yield member.text() + b"\n\n"
 
     def place(self, line: int) -> str:
-        """`path:line` in the archive for a line of the whole."""
+        """`path:line` in the archive for a line of the joined text."""
         for member in self.members:
             if line <= member.lines + 2:
                 return f"{member.path}:{line}"
@@ -58,13 +60,13 @@ class MachineTexts(Struct):
 class TextArchive(Struct):
     machines: list[MachineTexts]
     whole: bool
-    """Whether there was room for all of it."""
+    """Whether all texts were kept."""
 
 
 def read(name: str, part: str = "") -> TextArchive | None:
-    """The texts of an archive; None for a file that is no archive. Raises texts.NotText and OSError.
+    """The texts of an archive; None for a file that is no archive. Raises text_files.NotText and OSError.
 
-    `part`: only those that have this in their path, or come from the host of this name.
+    `part`: only those with this in their path, or from the host of this name.
     """
     found = members(name)
     if found is None:
@@ -90,8 +92,24 @@ def read(name: str, part: str = "") -> TextArchive | None:
     return TextArchive(sorted(machines.values(), key=lambda machine: machine.name == OTHERS), whole)
 
 
+def of_one_job(names: Sequence[str]) -> MachineTexts | None:
+    """Several files that are all dumps of one job, put together: which rank is behind shows only beside the others. None where one of them
+    is something else. Raises NotText and OSError."""
+    found = MachineTexts("the job")
+    for name in names:
+        if not os.path.isfile(name):
+            return None
+        with open(name, "rb") as file:
+            if not may_be_dump(file.read(1 << 20)):
+                return None
+    for name in names:
+        text = b"".join(pieces(name))
+        found.members.append(Member(name, zlib.compress(text, 1), text.count(b"\n")))
+    return found
+
+
 def _host(path: str, text: bytes) -> str:
-    """The machine that a text comes from: as the archive sorts it, as its file is named, as the text itself says; '' where none says."""
+    """The machine that a text comes from: by its folder in the archive, by its file name, by its content; '' where none shows it."""
     for form in (_ARCHIVE, _FOLDER):
         found = form.search(path)
         if found:
@@ -109,7 +127,7 @@ def _host(path: str, text: bytes) -> str:
 
 
 def _by_folder(kept: Sequence[tuple[Member, str]]) -> list[str]:
-    """Folders side by side that hold files of the same names are machines, whatever the files say; else what each file says."""
+    """The machine of each text: its folder, where neighbouring folders hold files of the same names; else what `_host` found."""
     above = os.path.commonpath([os.path.dirname(member.path) for member, _ in kept] or [""])
     rests = [os.path.relpath(member.path, above or ".").split("/") for member, _ in kept]
     tops = {rest[0] for rest in rests if len(rest) > 1}

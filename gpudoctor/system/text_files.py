@@ -1,4 +1,4 @@
-"""What a person gives as a text: a file, a compressed log, a pipe. Read piece by piece. `archive_members` reads an archive of many."""
+"""Texts that a person gives, as a file, a compressed log or a pipe, read in pieces. archive_members reads archives of several."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import IO
 
 PIECE = 1 << 20
 MOST = 2 << 30
-"""Bytes of all that an archive holds: what is packed small may be endless."""
+"""The most unpacked bytes of an archive, since a small one may unpack without end."""
 COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00")
 _MAGIC = (
     (b"\x7fELF", "an ELF program or library"), (b"\x89PNG", "a PNG image"), (b"\xff\xd8\xff", "a JPEG image"), (b"%PDF", "a PDF document"),
@@ -18,7 +18,7 @@ _MAGIC = (
 
 
 class NotText(ValueError):
-    """What was given holds no text that could be read: what it is, and what to give instead."""
+    """Raised where a file holds no text, with what it is and what to give instead."""
 
 
 def pieces(name: str) -> Iterator[bytes]:
@@ -35,8 +35,27 @@ def pieces(name: str) -> Iterator[bytes]:
         file.seek(0)
         if start.startswith(COMPRESSED):
             yield from _compressed(file)
+        elif (dump := of_a_job(file, start, name)) is not None:
+            yield dump
         else:
             yield from _checked(b"", iter(lambda: file.read(PIECE), b""))
+
+
+def of_a_job(file: IO[bytes], start: bytes, name: str) -> bytes | None:
+    """The lines of a flight recorder's dump, whose file begins with `start`; None for any other file, which is left at its beginning."""
+    if start[:1] not in b"\x80{":
+        return None
+    from gpudoctor.system import job_dumps  # late: few files begin so
+
+    if not job_dumps.may_be_recorder(start):
+        return None
+    try:
+        return job_dumps.recorder_text(file.read(job_dumps.LARGEST + 1), name)
+    except job_dumps.NoDump as error:
+        if start.startswith(b"\x80"):
+            raise NotText(f"a pickle that is no dump of PyTorch's flight recorder: {error}") from error
+        file.seek(0)
+        return None
 
 
 MOST_TEXTS = 500
@@ -44,7 +63,7 @@ MOST_TEXTS = 500
 
 
 def texts_in(folder: str) -> list[str]:
-    """The texts in a folder, by name: no hidden files, no folders, nothing that is empty or binary."""
+    """The texts in a folder, by name: no hidden files, no folders, nothing that is empty or binary but dumps of a flight recorder."""
     found = []
     for name in sorted(os.listdir(folder)):
         path = os.path.join(folder, name)
@@ -52,13 +71,13 @@ def texts_in(folder: str) -> list[str]:
             continue
         with open(path, "rb") as file:
             start = file.read(512)
-        if start.strip() and b"\x00" not in start:
+        if start.strip() and (b"\x00" not in start or start.startswith(b"\x80\x02")):
             found.append(path)
     return found[:MOST_TEXTS]
 
 
 def may_be_archive(name: str) -> bool:
-    """Whether a file begins as an archive does, or as a compressed text, which may hold one. Raises OSError."""
+    """Whether a file begins like an archive or a compressed text, which may hold one. Raises OSError."""
     if not os.path.isfile(name):
         return False
     with open(name, "rb") as file:
@@ -67,7 +86,7 @@ def may_be_archive(name: str) -> bool:
 
 
 def checked(parts: Iterator[bytes]) -> Iterator[bytes]:
-    """The same of what comes through a pipe."""
+    """The bytes of a text that comes through a pipe. Raises NotText."""
     start = next(parts, b"")
     if not start.strip():
         rest = next(parts, b"")
@@ -78,7 +97,7 @@ def checked(parts: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _checked(start: bytes, parts: Iterator[bytes]) -> Iterator[bytes]:
-    """As UTF-8; Windows PowerShell redirects in UTF-16."""
+    """The bytes of a text as UTF-8, since Windows PowerShell writes UTF-16. Raises NotText for binary data."""
     start = start or next(parts, b"")
     if start.startswith((b"\xff\xfe", b"\xfe\xff")):
         yield b"".join((start, *parts)).decode("utf-16", "replace").encode()
@@ -91,7 +110,7 @@ def _checked(start: bytes, parts: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def binary(start: bytes) -> str:
-    """What kind of binary data begins so; '' for text."""
+    """The kind of binary data that begins like this; '' for text."""
     known = next((words for magic, words in _MAGIC if start.startswith(magic)), "")
     if known:
         return known
@@ -101,7 +120,7 @@ def binary(start: bytes) -> str:
 
 
 def _compressed(file: IO[bytes]) -> Iterator[bytes]:
-    import gzip  # late: most texts are not compressed
+    import gzip  # imported here, since most texts are not compressed
 
     from gpudoctor.system.damaged_archives import DAMAGE, reason
 

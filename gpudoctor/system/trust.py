@@ -1,7 +1,8 @@
-"""Whether a program may be run without being asked to: who owns it, who can change it, and where it came from.
+"""Whether a program may be run although nobody named it: by who owns it, who can change it, and where it came from.
 
-A command that only looks is started in strangers' folders, sometimes as root. What it starts by itself must be this user's own or the
-system's, from the file up to the root of all folders, because who can write to one of them decides what is run. Nothing is run here.
+Commands that only examine are started in folders of other people, sometimes as root. What they start by themselves must belong to this
+user or the system, from the file up to the root folder, because whoever can write to one of these decides what is run. Nothing is run
+here.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ OWNER, COMMITTED, ELSEWHERE = "owner", "committed", "elsewhere"
 
 
 def distrust(path: str) -> str:
-    """'' where only this user and root can decide what lies at the path, else 'owner' and which part of the path others can change.
+    """'' where only this user and root can change what lies at the path, else 'owner N' for the part of the path that others can change.
 
-    The part is a number: how many names of the path lead to it, or nought for what the path leads to; `phrase` puts it into words.
-    Folders of Python packages are looked into as well, one level deep. What is not there cannot be run, and is trusted.
+    N is the number of names of the path that lead to that part, or 0 for what the path leads to; `phrase` puts it into words. In folders of
+    Python packages the entries are examined too. What does not exist cannot be run and is trusted.
     """
     if sys.platform == "win32":
         return ""
@@ -43,7 +44,8 @@ def distrust(path: str) -> str:
 
 
 def distrust_environment(folder: str) -> str:
-    """The same of an environment that merely lies here: it must have been made here, too, and not have come with other people's files."""
+    """As `distrust`, for an environment that was only found in this folder: it must also have been made here, and not have come with files
+    of other people."""
     found = distrust(folder)
     if found:
         return found
@@ -55,7 +57,7 @@ def distrust_environment(folder: str) -> str:
 
 
 def phrase(path: str, why: str) -> str:
-    """What is wrong with the path, as the end of a sentence that says it was not run."""
+    """Why the path is not trusted, as the end of a sentence that says that it was not run. `why`: the answer of `distrust`."""
     if why == COMMITTED:
         return f"since the git repository that it lies in brought {path} along"
     if why == ELSEWHERE:
@@ -67,13 +69,13 @@ def phrase(path: str, why: str) -> str:
 
 
 def _prefixes(path: str) -> list[str]:
-    """The folders above a path, from the root on, and the path itself."""
+    """The folders above a path, from the root folder on, and the path itself."""
     names = [name for name in os.path.abspath(path).split("/") if name]
     return ["/", *("/" + "/".join(names[:end]) for end in range(1, len(names) + 1))]
 
 
 def _strange(path: str) -> Iterator[str]:
-    """Each part of the way to a path, links followed one by one, that others own or can write."""
+    """Each part of the way to a path, with links followed one by one, that others own or can write to."""
     own = {0, user_number()}
     waiting = [part for part in os.path.abspath(path).split("/") if part][::-1]
     at, hops = "/", 0
@@ -127,14 +129,15 @@ def _is_strange(path: str, own: set[int | None], info: os.stat_result | None = N
     if info.st_uid not in own:
         return True
     if stat.S_ISLNK(info.st_mode) or (stat.S_ISDIR(info.st_mode) and info.st_mode & stat.S_ISVTX):
-        return False  # in a folder such as /tmp only its owner replaces a file
+        return False  # in a folder with the sticky bit, such as /tmp, only the owner replaces a file
     if info.st_mode & stat.S_IWOTH:
         return True
     return bool(info.st_mode & stat.S_IWGRP) and (_has_acl(path) or not _is_private_group(info.st_gid, info.st_uid))
 
 
 def _is_private_group(gid: int, owner: int) -> bool:
-    """Root's, or the group that has the name of the owner and no other member; the system's `staff` and `admin` where they are empty."""
+    """Whether a group has no other user as member: root's, one with the name of the owner and no other member, and the system's `staff` and
+    `admin` where they are empty."""
     if gid == 0:
         return True
     found, name = group(gid), user_name(owner)
@@ -145,7 +148,7 @@ def _is_private_group(gid: int, owner: int) -> bool:
 
 
 def _has_acl(path: str) -> bool:
-    """An access list: the bits of the group then say what anybody in the list may do at most."""
+    """Whether a path has an ACL, with which the bits of the group are the most that anybody in the list may do (acl(5))."""
     if sys.platform != "linux":
         return False
     try:
@@ -155,7 +158,7 @@ def _has_acl(path: str) -> bool:
 
 
 def _is_unmapped_system(path: str, uid: int) -> bool:
-    """The files of the system in a user namespace that does not know root: they belong to nobody there."""
+    """Whether this is a file of the system in a user namespace without root, where such files belong to 'nobody'."""
     if sys.platform != "linux" or not re.match(r"/$|/(usr|bin|lib|lib64|sbin)(/|$)", path):
         return False
     try:
@@ -168,7 +171,7 @@ def _is_unmapped_system(path: str, uid: int) -> bool:
 
 
 def _is_committed(folder: str) -> bool:
-    """Whether git keeps files of this folder: then somebody else may have written them, although they belong to this user."""
+    """Whether git tracks files of this folder, which somebody else may have written although they belong to this user."""
     top = os.path.realpath(folder)
     within = os.path.basename(top)
     top = os.path.dirname(top)
@@ -180,7 +183,7 @@ def _is_committed(folder: str) -> bool:
                     content = file.read(_LARGEST_INDEX)
             except OSError:
                 return True
-            # Version 4 keeps of each name only where it differs from the one before.
+            # Version 4 of the index stores only the end of a name that differs from the name before (gitformat-index(5)).
             shortened = content[4:8] == b"\x00\x00\x00\x04"
             return f"{within}/".encode() in content or (shortened and b"pyvenv.cfg\x00" in content)
         if top == os.path.dirname(top):
@@ -190,7 +193,7 @@ def _is_committed(folder: str) -> bool:
 
 
 def _index_of(top: str) -> str | None:
-    """The list of files that git keeps, of a working tree that begins here; None where none begins, or nothing was ever added."""
+    """The path of git's index of a working tree that begins here; None where none begins, or nothing was ever added."""
     git = os.path.join(top, ".git")
     if os.path.isfile(git):  # a working tree beside its repository, or a submodule
         try:
@@ -204,7 +207,8 @@ def _index_of(top: str) -> str | None:
 
 
 def _was_made_at(folder: str) -> bool:
-    """Every maker of virtual environments writes the folder into the script that activates it; no stranger knows it beforehand."""
+    """Whether an environment was made in this folder: all tools write its path into the script `activate`, and no stranger knows it
+    beforehand."""
     for name in ("bin/activate", "Scripts/activate.bat", "Scripts/activate"):
         try:
             with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:

@@ -1,4 +1,4 @@
-"""Archives from elsewhere, unpacked so that nothing of them lands outside, no link leads out, and no device is made."""
+"""Unpacks archives from elsewhere so that nothing is written outside the folder, no link leads out of it, and no device is made."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CHUNK = 1 << 20
 
 
 class _Member(Struct, frozen=True):
-    """`link`: the target of a symbolic link; `same_as`: the name of the member that a hard link is."""
+    """A member of an archive. `link`: the target of a symbolic link; `same_as`: the name of the member that a hard link refers to."""
 
     name: str
     folder: bool = False
@@ -34,7 +34,7 @@ class _Member(Struct, frozen=True):
 
 
 def unpack(archive: str, target: str, *, most_bytes: int = MOST_BYTES, most_members: int = MOST_MEMBERS) -> None:
-    """Into `target`, which is there only once all of it is. Raises ActFailed where the archive is not to be trusted or cannot be read."""
+    """Unpacks into `target`, which appears when it is complete. Raises ActFailed for a dangerous, damaged or too large archive."""
     part = f"{target}.part"
     try:
         if os.path.lexists(part):
@@ -94,9 +94,9 @@ def _tar_members(tar: tarfile.TarFile, part: str) -> Iterator[_Member]:
 
 
 def _filter(info: tarfile.TarInfo, part: str) -> None:
-    """What Python itself refuses to unpack. It comes beside the checks of this module, which hold for .zip and for older Pythons too."""
-    _name(info.name)  # Python would make an absolute name a relative one
-    if not hasattr(tarfile, "data_filter"):  # 3.10 and 3.11 have it in their later releases
+    """Applies Python's own filter, beside the checks of this module, which apply to .zip and older Pythons too."""
+    _name(info.name)  # Python would make an absolute name relative
+    if not hasattr(tarfile, "data_filter"):  # only later releases of 3.10 and 3.11 have it
         return
     try:
         tarfile.data_filter(info, part)
@@ -116,7 +116,7 @@ def _all(members: Iterator[_Member], part: str, most_bytes: int, most_members: i
 
 
 def _no_way_out(part: str) -> None:
-    """Links may lead through each other: only where all of them are there can it be seen where they end."""
+    """Raises ActFailed where a link leads out. Links may lead through each other, so that all must exist before they are checked."""
     top = os.path.realpath(part)
     for folder, names, files in os.walk(part):
         for name in (*names, *files):
@@ -173,7 +173,7 @@ def _name(name: str) -> str:
 
 
 def _inside(name: str, part: str) -> str:
-    """The path of a member, none of whose folders is a link."""
+    """The path of a member. Raises ActFailed where one of its folders is a link."""
     clean = _name(name)
     if clean == ".":
         return part

@@ -6,7 +6,7 @@
 
 pex packs the wheel of this checkout and the locked dependencies, each with its compiled parts for every Python. At its first start the file
 unpacks itself into ~/.cache/gpudoctor/pyz, or into a temporary folder where there is no home to write to; from then on it starts as
-fast as an installed gpudoctor. The same checkout and lock give the same bytes: the wheel holds no times but SOURCE_DATE_EPOCH, and pex none.
+fast as an installed gpudoctor. The same checkout and lock give the same bytes: the wheel has no time but SOURCE_DATE_EPOCH, and pex none.
 
 Needs pex (pip install '.[release]') and, for dependencies that are not in its cache, the package index.
 """
@@ -30,7 +30,18 @@ UNPACKED = "~/.cache/gpudoctor/pyz"
 
 def wheel(folder: Path) -> Path:
     environment = {**os.environ, "SOURCE_DATE_EPOCH": os.environ.get("SOURCE_DATE_EPOCH", EPOCH)}
-    words = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--disable-pip-version-check", "--wheel-dir", str(folder), str(ROOT)]
+    words = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--disable-pip-version-check",
+        "--wheel-dir",
+        str(folder),
+        str(ROOT),
+    ]
     subprocess.run(words, check=True, env=environment)
     return next(folder.glob("gpudoctor-*.whl"))
 

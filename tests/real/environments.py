@@ -30,6 +30,10 @@ WANTED: dict[str, tuple[tuple[str, ...], ...]] = {
     "bare": (),
     "opencl-intel-cpu": (("intel-opencl-rt==2026.2.0", "intel-cmplr-lib-rt==2026.2.0"),),
     "uv": (("uv==0.13.9",),),
+    "pipx": (("pipx==1.18.4",),),
+    "rattler-build": (("py-rattler-build==0.73.0",),),
+    "pre-commit": (("pre-commit==4.7.0",),),
+    "release": (("pex==2.105.2", "pip", "build==1.6.1", "cyclonedx-bom==7.5.0"),),
     "pex": (("pex==2.105.2", "pip"),),
     "ansible-lint": (("ansible-lint==26.10.1", "ansible-core==2.19.14"),),
     # what gpudoctor needs and the SDK of its extra `mcp`; gpudoctor itself comes from this tree
@@ -40,7 +44,7 @@ WANTED: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "pipeline-formats": (("xmlschema==4.3.2", "junitparser==5.0.3", "jsonschema==4.26.0", "sarif-tools==3.0.5"),),
     # built from source, for the processor
-    "llama-cpp-python": (("llama-cpp-python==0.3.36", "numpy==2.3.5"),),
+    "llama-cpp-python": (("{compiled}llama-cpp-python==0.3.36", "numpy==2.3.5"),),
     "wgpu": (("wgpu==0.32.0", "numpy==2.3.5"),),
     "notebook": (("ipykernel==7.1.0", "nbclient==0.10.2", *OURS),),
     # its newest wheels are for Python 3.10; the files are all that the diagnosis reads
@@ -65,8 +69,25 @@ def site_packages(environment: Path) -> Path:
     return environment / "lib" / f"python{sys.version_info[0]}.{sys.version_info[1]}" / "site-packages"
 
 
+def compiled(requirement: str) -> Path:
+    """The wheel that pip builds from the source of a package, kept beside the environments: that of llama.cpp takes many minutes."""
+    folder = cache() / "wheels" / requirement.replace("==", "-")
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder.with_suffix(".lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not list(folder.glob("*.whl")):
+            pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps", "--wheel-dir", str(folder)]
+            subprocess.run([*pip, requirement], check=True, timeout=2400)
+        return next(folder.glob("*.whl"))
+
+
+def _word(word: str, environment: Path) -> str:
+    _, mark, requirement = word.partition("{compiled}")
+    return str(compiled(requirement)) if mark else word.format(site=site_packages(environment))
+
+
 def _install(environment: Path, run: Sequence[str]) -> None:
-    words = [word.format(site=site_packages(environment)) for word in run]
+    words = [_word(word, environment) for word in run]
     pip = [sys.executable, "-m", "pip", "--python", str(environment / "bin" / "python")]
     subprocess.run([*pip, "install", "--quiet", "--disable-pip-version-check", *words], check=True, timeout=2400)
 

@@ -7,6 +7,7 @@ import os
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import IO
 
 from debian_root import DebianRoot
 
@@ -48,8 +49,8 @@ class Podman:
         program.chmod(0o755)
         self.env: Mapping[str, str] = {**os.environ, "PATH": f"{program.parent}:/usr/sbin:/usr/bin:/sbin:/bin"}
 
-    def run(self, words: Sequence[str], *, check: bool = True) -> str:
-        done = subprocess.run([*self._enter, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
+    def run(self, words: Sequence[str], *, check: bool = True, stdin: IO[bytes] | None = None) -> str:
+        done = subprocess.run([*self._enter, *words], stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600)
         assert not check or done.returncode == 0, f"{' '.join(words)} exited with {done.returncode}:\n{done.stdout}"
         return done.stdout
 

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from gpudoctor.cli import COMMANDS
+
 ROOT = Path(__file__).resolve().parents[2]
 CLEAN = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV", "PYTHONHOME")}
 
@@ -55,7 +57,22 @@ def test_the_wheel_carries_the_compiled_catalogue_and_nothing_of_the_tests(wheel
     names = zipfile.ZipFile(wheel).namelist()
     assert "gpudoctor/data/catalogue" in names
     assert "gpudoctor/data/report.schema.json" in names
-    assert not [name for name in names if name.startswith(("tests/", "checks/"))]
+    assert not [name for name in names if name.startswith(("tests/", "checks/", "packaging/"))]
+
+
+def test_the_wheel_carries_pages_for_man_and_completions(wheel: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        made = {name.partition("/data/")[2]: archive.read(name).decode() for name in archive.namelist() if "/data/share/" in name}
+    assert {f"share/man/man1/gpudoctor-{name}.1" for name in COMMANDS} < made.keys()
+    page = made["share/man/man1/gpudoctor.1"]
+    assert all(says in page for _, says in COMMANDS.values()) and "1980-01-01" in page
+    script = tmp_path / "gpudoctor"
+    script.write_text(made["share/bash-completion/completions/gpudoctor"])
+    words = 'COMP_WORDS=(gpudoctor gua); COMP_CWORD=1; _gpudoctor_completion gpudoctor; echo "${COMPREPLY[@]}"'
+    ours = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    assert run("bash", "-c", f"source {script}; {words}", cwd=tmp_path, PATH=ours).strip() == "guard"
+    assert "_GPUDOCTOR_COMPLETE=zsh_complete" in made["share/zsh/site-functions/_gpudoctor"]
+    assert "_GPUDOCTOR_COMPLETE=fish_complete" in made["share/fish/vendor_completions.d/gpudoctor.fish"]
 
 
 @pytest.mark.rotates("an installed package")

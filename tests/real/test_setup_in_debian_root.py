@@ -80,6 +80,16 @@ def test_opencl_with_pocl_from_the_debian_mirror(root: LayeredRoot) -> None:
 
 
 @pytest.mark.rotates("slow", member="a setup from nothing")
+def test_vulkan_with_lavapipe_from_the_debian_mirror(root: LayeredRoot) -> None:
+    start = root.state()
+    done = doctor(root, "setup", "vulkan", "--yes")
+    assert done.returncode == 0 and "every rung of vulkan holds" in " ".join(done.stdout.split()), done.stdout
+    undone = doctor(root, "setup", "--undo")
+    assert undone.returncode == 0, undone.stdout
+    assert root.state().differences(start) == []
+
+
+@pytest.mark.rotates("slow", member="a setup from nothing")
 def test_openvino(root: LayeredRoot) -> None:
     set_up_and_take_back(root, "openvino", "openvino:CPU")
 

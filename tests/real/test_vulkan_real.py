@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from environments import build
 
 LAVAPIPE = next(Path("/usr/share/vulkan/icd.d").glob("lvp_icd*.json"), None)
 
@@ -52,3 +53,19 @@ def test_a_variable_that_names_no_file_is_named(tmp_path: Path) -> None:
     report = check(VK_DRIVER_FILES=gone, VK_ICD_FILENAMES=gone)
     said = [finding["id"] for finding in report["findings"]]  # type: ignore[attr-defined]
     assert "vulkan-variable-names-no-file" in said
+
+
+@pytest.mark.rotates("slow", member="Vulkan by wgpu")
+def test_lavapipe_multiplies_and_adds_rightly_by_wgpu() -> None:
+    asked = ["--device", "vulkan:0", "--workload", "matmul,memory_bandwidth,launch,resnet18", "--duration", "0.5", "--format", "json"]
+    ran = subprocess.run(
+        [sys.executable, "-m", "gpudoctor", "validate", *asked, "--python", str(build("wgpu"))], capture_output=True, text=True,
+        env={**os.environ, "VK_DRIVER_FILES": str(LAVAPIPE), "VK_ICD_FILENAMES": str(LAVAPIPE)}, check=False,
+    )  # fmt: skip
+    rows = {row["workload"]: row for row in json.loads(ran.stdout)["measurements"]}
+    assert {row["backend"] for row in rows.values()} == {"vulkan"} and "llvmpipe" in rows["matmul"]["device_name"]
+    assert [rows[name]["status"] for name in ("matmul", "memory_bandwidth", "launch")] == ["ok"] * 3, ran.stdout
+    assert 0 <= rows["matmul"]["correctness"]["max_relative_error"] < rows["matmul"]["correctness"]["tolerance"] < 1e-4
+    assert rows["memory_bandwidth"]["correctness"]["max_relative_error"] == 0 and rows["launch"]["throughput"]["unit"] == "launches/s"
+    skipped = {row["task"]: row["status"] for row in json.loads(ran.stdout)["measurements"] if row["workload"] == "resnet18"}
+    assert set(skipped.values()) == {"skipped"}

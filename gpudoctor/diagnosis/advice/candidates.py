@@ -3,7 +3,7 @@ facts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -48,14 +48,17 @@ def ideas(facts: Facts, purpose: str) -> Iterator[Thought]:
     for vendor, serve in (("nvidia", _nvidia), ("amd", _amd), ("intel", _intel), ("apple", _apple)):
         mine = [gpu for gpu in cards if gpu.get("vendor") == vendor]
         if mine:
-            best = next((gpu for gpu in mine if gpu.get("kind") == "discrete"), mine[0])
-            yield from serve(facts, purpose, kind, best)
+            yield from serve(facts, purpose, kind, _strongest(mine))
     if kind == "macos" and facts.value("macos.apple_silicon") is False:
         yield Against("mps", "this Mac has an Intel processor, and PyTorch has no wheels for those since 2.3")
     if facts.value("poplar.present") is True:
         yield from _graphcore(facts, purpose)
     yield from _tensorflow(facts, purpose, kind, cards)
     yield from _processor(facts, purpose, kind)
+
+
+def _strongest(cards: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    return next((card for card in cards if card.get("kind") == "discrete"), cards[0])
 
 
 def _text(card: Mapping[str, Any], key: str) -> str:
@@ -78,14 +81,15 @@ def _closed(facts: Facts, vendor: str, how: str) -> Iterator[str]:
 def _nvidia(facts: Facts, purpose: str, kind: str, card: Mapping[str, Any]) -> Iterator[Thought]:
     name, generation, capability = _named(card), _text(card, "generation"), _text(card, "compute_capability")
     is_a = ", ".join(filter(None, (generation, f"compute capability {capability}" if capability else "")))
+    shown = f"{name} ({is_a})" if is_a else name
     problem = facts.value("setup.cuda.problem")
     if problem:
         yield Against("cuda", str(problem))
         if kind in ("linux", "container"):
-            yield _opencl_torch(name, 55, f"{name} ({is_a}) is too old for the CUDA builds of torch, and NVIDIA's OpenCL driver serves it")
+            yield _opencl_torch(name, 55, f"{shown} is too old for the CUDA builds of torch, and NVIDIA's OpenCL driver serves it")
     else:
         release = facts.value("setup.cuda.release")
-        served = f"{name} ({is_a}) is served by the CUDA build of torch" + (f" {release}" if release else "")
+        served = f"{shown} is served by the CUDA build of torch" + (f" {release}" if release else "")
         reasons = (served, *_nvidia_driver(facts, kind), *_closed(facts, "nvidia", "start it with --gpus all"))
         yield Idea(
             name="cuda",
@@ -281,7 +285,8 @@ def _onnxruntime(purpose: str, rank: int, device: str, reason: str) -> Idea:
 def _tensorflow(facts: Facts, purpose: str, kind: str, cards: list[Mapping[str, Any]]) -> Iterator[Thought]:
     if purpose != TENSORFLOW:
         return
-    nvidia = next((card for card in cards if card.get("vendor") == "nvidia"), None)
+    of_nvidia = [card for card in cards if card.get("vendor") == "nvidia"]
+    nvidia = _strongest(of_nvidia) if of_nvidia else None
     if nvidia is not None and kind in ("linux", "wsl2", "container"):
         reasons = (f"TensorFlow's wheels bring their CUDA along and serve {_named(nvidia)}", *_nvidia_driver(facts, kind))
         yield Idea(name="tensorflow", rank=100, device=_named(nvidia), reasons=reasons)

@@ -123,7 +123,7 @@ _MAKERS = frozenset({"nvidia", "amd", "intel", "apple"})
 
 
 def _whose(kind: str, name: str, facts: Facts) -> str:
-    """Foreign: it serves the GPUs of one vendor, and those of the machine are others'. Unrelated: the text speaks of other vendors alone."""
+    """Foreign: it serves the GPUs of one vendor, and this machine has only others. Unrelated: the text speaks of other vendors alone."""
     found = row_of(kind, name)
     vendor = found[0].get("vendor") if found else None
     named = set(facts.value("text.other_vendors") or ())
@@ -164,7 +164,8 @@ def derive(facts: Facts) -> Iterable[tuple[str, Fact]]:
 SPECS = (
     FactSpec("missing.parts", "records", "things that a text says were not found, with what brings them", item="part", fields={
         "id": "name as said", "name": "the same in words", "kind": "so, dylib, dll, h, l, cmd, cmake, py, pip or attr",
-        "product": "what it is part of", "foreign": "whether it serves GPUs of another vendor than this machine's alone", **dict.fromkeys(PIECES, "a piece of what to do: packages and variables"),
+        "product": "what it is part of", "foreign": "whether it serves GPUs of another vendor than this machine's alone",
+        **dict.fromkeys(PIECES, "a piece of what to do: packages and variables"),
         "command": "the install command on this distribution"}),
     FactSpec("missing.count", "int", "how many of missing.parts"),
     FactSpec("missing.modules", "records", "Python modules that are missing, of packages with another name", item="module", fields={

@@ -13,8 +13,8 @@ from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Known, Unknown
 
 WHEELS = (
     "onnxruntime", "onnxruntime-gpu", "onnxruntime-directml", "onnxruntime-openvino", "onnxruntime-rocm", "onnxruntime-migraphx",
-    "onnxruntime-training", "onnxruntime-windowsml", "onnxruntime-qnn", "onnxruntime-silicon", "onnxruntime-vitisai", "ort-nightly", "ort-nightly-gpu",
-    "ort-nightly-directml",
+    "onnxruntime-training", "onnxruntime-windowsml", "onnxruntime-qnn", "onnxruntime-silicon", "onnxruntime-vitisai", "ort-nightly",
+    "ort-nightly-gpu", "ort-nightly-directml",
 )  # fmt: skip
 """Distributions that all unpack into the folder `onnxruntime`, so that the last one installed overwrites the others."""
 _PROVIDER = {

@@ -31,7 +31,7 @@ def derive(facts: Facts) -> Iterator[tuple[str, Fact]]:
 
 def _has_wheel(facts: Facts) -> bool:
     """Whether the index has a wheel for this system and processor; else pip builds llama.cpp from its source."""
-    machine = str(facts.value("platform.machine")).lower()
+    machine = str(facts.value("platform.machine") or "x86_64").lower()
     return machine in ("arm64", "aarch64") if facts.value("platform.kind") == "macos" else machine in ("x86_64", "amd64")
 
 
@@ -54,6 +54,8 @@ def _llama(facts: Facts, vendors: list[str]) -> tuple[str, str, str]:
         wheels = _cuda_wheels(facts)
         if wheels:
             return "cuda", wheels, ""
+        if "nvidia" not in vendors:
+            return "cpu", "cpu", "no libraries of CUDA 12 or 13 that serve this card are installed, and WSL has no Vulkan driver of NVIDIA"
         return "vulkan", "vulkan", "no libraries of CUDA 12 or 13 that serve this card are installed"
     if "amd" in vendors and facts.value("platform.kind") != "windows":
         if _ROCM_LIBRARY in (facts.value("libraries") or {}):

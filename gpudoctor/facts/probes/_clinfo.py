@@ -1,4 +1,4 @@
-"""What clinfo prints, in each of its forms, and what our own child prints, as platforms with devices."""
+"""Parsers of the output of clinfo, in each of its forms, and of target/payloads/opencl_devices.py: platforms with devices."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _GPU_NAMES = lazy(
 
 
 def device_type(text: Any) -> str | None:
-    """gpu, cpu or accelerator, from clinfo's names or the bits of CL_DEVICE_TYPE."""
+    """gpu, cpu or accelerator, by clinfo's names or by the bits of CL_DEVICE_TYPE (CL/cl.h); None for any other."""
     if isinstance(text, int):
         return "gpu" if text & 4 else "cpu" if text & 2 else "accelerator" if text & 8 else None
     low = str(text).lower()
@@ -27,7 +27,7 @@ def device_type(text: Any) -> str | None:
 
 
 def guess_type(platform: str, name: str) -> Any:
-    """`clinfo -l` gives names only."""
+    """The type of a device of which only names are known, as in `clinfo -l`; Unknown where they do not show it."""
     if "FPGA" in platform or "FPGA" in name:
         return "accelerator"
     if platform == "Intel(R) OpenCL" or "CPU Runtime" in platform:
@@ -40,7 +40,7 @@ def guess_type(platform: str, name: str) -> Any:
 
 
 def vendor_of(platform: str, name: str, vendor: str, vendor_id: int | None, kind: Any) -> str:
-    """The maker of the device; PoCL calls every CPU Intel by its number, so numbers count for GPUs only."""
+    """The vendor of a device; 'cpu' for every processor, and its vendor id is not used, since PoCL gives Intel's to each of them."""
     text = f"{vendor} {name} {platform}".lower()
     if kind == "cpu":
         return "cpu"
@@ -106,7 +106,8 @@ _TOPOLOGY = ("CL_DEVICE_PCI_BUS_INFO_KHR", "CL_DEVICE_TOPOLOGY_AMD", "CL_DEVICE_
 
 
 def parse_json(text: str) -> tuple[list[dict[str, Any]], dict[str, str]] | None:
-    """`clinfo --json`; its duplicate keys and odd blanks do not touch what is read here."""
+    """(platforms, properties of the loader) from `clinfo --json`; None for what is no such document. Keys that it repeats do not matter
+    here."""
     start = text.find("{")
     try:
         data = json_text.loads(text[start:]) if start >= 0 else None
@@ -136,7 +137,8 @@ def parse_json(text: str) -> tuple[list[dict[str, Any]], dict[str, str]] | None:
 
 
 def parse_raw(text: str) -> tuple[list[dict[str, Any]], dict[str, str]] | None:
-    """`clinfo --raw`: platform properties first, then a block of devices for each platform in the same order."""
+    """(platforms, properties of the loader) from `clinfo --raw`, which lists all platforms and then the devices of each in the same order;
+    None for what is no such output."""
     count = re.search(r"^#PLATFORMS\s+(\d+)", text, re.M)
     if not count:
         return None
@@ -194,7 +196,7 @@ _PLAIN = {
 
 
 def parse_plain(text: str) -> tuple[list[dict[str, Any]], dict[str, str]] | None:
-    """Reads the listing that clinfo prints for people."""
+    """(platforms, properties of the loader) from the listing that clinfo prints for people; None for what is no such listing."""
     if not re.search(r"^[ \t]*Number of platforms:?[ \t]+\d+", text, re.M):
         return None
     heads: list[dict[str, str]] = []
@@ -241,7 +243,7 @@ def _count(text: str) -> int:
 
 
 def parse_list(text: str) -> tuple[list[dict[str, Any]], dict[str, str]]:
-    """`clinfo -l`: a tree of names; nothing at all where there is no platform."""
+    """(platforms, {}) from `clinfo -l`, a tree of names that is empty where there is no platform."""
     platforms: list[dict[str, Any]] = []
     for line in text.splitlines():
         if match := re.match(r"\s*Platform #\d+:\s*(.*)$", line.rstrip()):
@@ -252,7 +254,7 @@ def parse_list(text: str) -> tuple[list[dict[str, Any]], dict[str, str]]:
 
 
 def parse_child(text: str) -> tuple[list[dict[str, Any]], str] | None:
-    """What target/payloads/opencl_devices.py prints: platforms and the loader's complaint."""
+    """(platforms, error of the loader) from target/payloads/opencl_devices.py; None for what is no output of it."""
     start = text.find('{"loader"')
     try:
         data = json_text.loads(text[start:]) if start >= 0 else None

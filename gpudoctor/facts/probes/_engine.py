@@ -1,4 +1,4 @@
-"""How a container was started, as docker or podman tell it."""
+"""How a container was started, by the inspection of docker or podman."""
 
 from __future__ import annotations
 

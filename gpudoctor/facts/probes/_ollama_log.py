@@ -1,4 +1,4 @@
-"""What ollama's log says of the devices that it found at its last start: lines of discover/types.go and discover/runner.go."""
+"""The devices that Ollama found at its last start, by its log: lines of discover/types.go and discover/runner.go of ollama/ollama."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ _SKIPPED = (
     ("compute capability not in compiled architectures", "compute-capability"),
 )  # fmt: skip
 PATTERN = "inference compute|Listening on|dropping integrated GPU|NVIDIA driver too old|not in compiled architectures|GPU discovery"
-"""What is asked of the journal: nothing of what people said to a model."""
+"""The lines that are asked of the journal, none of which holds what people said to a model."""
 
 
 def fields_of(line: str) -> dict[str, str]:
+    """The fields name=value of a line of the log, without quotes."""
     return {name: value.strip('"').replace('\\"', '"') for name, value in _FIELD.findall(line)}
 
 
 def vendor_of(library: str, text: str) -> str:
+    """The vendor of a device: by the library that serves it, else by a word in its name; 'other' without either."""
     named = _VENDORS.get(library.lower())
     return named or next((vendor for word, vendor in _WORDS if word in text.lower()), "other")
 
@@ -38,7 +40,8 @@ def _device(said: dict[str, str]) -> dict[str, Any]:
 
 
 def parse_log(text: str) -> tuple[str, list[dict[str, Any]] | None, list[dict[str, Any]]]:
-    """(version, devices, devices left out) of the last start; devices are None where the log does not reach it, [] for the processor."""
+    """(version, devices, devices left out) of the last start. The devices are None where the log does not show them, and [] where Ollama
+    computes on the processor."""
     version = ""
     devices: list[dict[str, Any]] | None = None
     skipped: list[dict[str, Any]] = []

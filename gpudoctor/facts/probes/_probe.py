@@ -13,18 +13,18 @@ Collected = Iterable[tuple[str, Fact]]
 
 
 class Probe(Struct, frozen=True):
-    """`collect(host, facts)` yields (name, fact); names in `needs` are there before it runs."""
+    """`collect(host, facts)` yields (name, fact). The facts in `needs` are collected before it runs."""
 
     name: str
     provides: tuple[FactSpec, ...]
     collect: Callable[[Host, Facts], Collected]
     needs: tuple[str, ...] = ()
     slow: bool = False
-    """Starts processes or frameworks: left out by `check --quick`."""
+    """Whether it imports frameworks or starts other slow processes; `check --quick` leaves such a probe out."""
 
 
 def from_text(text: Text, value: object, source: str) -> Fact:
-    """The fact for a file and what was parsed from it (None: unparsable)."""
+    """The fact for a file and the value that was parsed from it, None where it could not be parsed."""
     if text.ok:
         return Unknown("unparsable") if value is None else Known(value, source)
     if text.problem == "missing":
@@ -33,7 +33,7 @@ def from_text(text: Text, value: object, source: str) -> Fact:
 
 
 def from_run(ran: Ran, value: object) -> Fact:
-    """The fact for a command and what was parsed from its output (None: it taught nothing)."""
+    """The fact for a command and the value that was parsed from its output, None where it could not be parsed."""
     if value is not None:
         return Known(value, " ".join(ran.argv))
     return Unknown(ran.why_not())

@@ -1,4 +1,4 @@
-"""What a running process has: its libraries, devices, limits and control group, from the files that the kernel shows of it."""
+"""The libraries, devices, limits and control group of a running process, from its files in /proc (proc(5))."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MOST = 2_000
 
 
 def parse_maps(text: str) -> list[str]:
-    """The files that are mapped, in the order of their addresses, each once; one that was removed ends in ' (deleted)'."""
+    """The files in /proc/PID/maps, each once and in the order of their addresses; the path of a removed one ends in ' (deleted)'."""
     found: dict[str, None] = {}
     for line in text.splitlines():
         path = line.split(None, 5)[5:]
@@ -41,7 +41,7 @@ def parse_maps(text: str) -> list[str]:
 
 
 def parse_limits(text: str) -> dict[str, int | None]:
-    """The soft limits; None: unlimited."""
+    """The soft limits in /proc/PID/limits by the names of _LIMITS; None for unlimited."""
     found: dict[str, int | None] = {}
     for line in text.splitlines():
         for title, key in _LIMITS.items():
@@ -52,7 +52,10 @@ def parse_limits(text: str) -> dict[str, int | None]:
 
 
 def origin(path: str, prefix: str) -> str:
-    """Where a library comes from, in the words of python.frameworks."""
+    """The kind of place that a library comes from, in the words of python.frameworks: target/payloads/inspect_framework.py decides alike.
+
+    `prefix`: the folder of the Python environment.
+    """
     if "/stubs/" in path:
         return "stub"
     if path.startswith("/usr/lib/wsl/"):
@@ -68,6 +71,7 @@ def origin(path: str, prefix: str) -> str:
 
 
 def name_of(path: str) -> str:
+    """The file name of a mapped file."""
     return path.removesuffix(_GONE).rpartition("/")[2]
 
 
@@ -113,7 +117,7 @@ def _numbers(status: str) -> Collected:
 
 
 def _groups(host: Host) -> Collected:
-    """Its control group of version 2, and the smallest limit on the way up."""
+    """Its control group of version 2, and the smallest memory limit of that group and those above it."""
     found = re.search(r"^0::(/\S*)$", host.read("/proc/self/cgroup", limit=100_000).text, re.MULTILINE)
     if found is None:
         yield "process.cgroup", Unknown("not recorded")
@@ -134,7 +138,7 @@ def _groups(host: Host) -> Collected:
 
 
 def elsewhere(host: Host, paths: Iterable[str], folders: list[str], prefix: str) -> list[dict[str, Any]]:
-    """Loaded libraries that lie outside the environment, which has one of that name itself."""
+    """The loaded libraries that lie outside the environment although it holds one of that name: records of process.elsewhere."""
     holding = [f"{folder}/nvidia/{name}/lib" for folder in folders for name in host.listdir(f"{folder}/nvidia")]
     holding += [f"{folder}/torch/lib" for folder in folders] + ([f"{prefix}/lib"] if prefix not in ("", "/", "/usr") else [])
     names = {folder: set(host.listdir(folder)) for folder in holding}

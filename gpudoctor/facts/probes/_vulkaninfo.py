@@ -1,4 +1,4 @@
-"""What vulkaninfo prints, whole or as `--summary`, as devices with the limits that compute needs.
+"""Parser of the output of vulkaninfo, whole or `--summary`: devices with the limits that matter for compute.
 
 Format: vulkaninfo/vulkaninfo.cpp of KhronosGroup/Vulkan-Tools, releases 1.2.162 (the first with `--summary`) to 1.4.
 """
@@ -28,7 +28,7 @@ _DRIVERS = (
 
 
 def parse(text: str) -> tuple[list[dict[str, Any]], str | None] | None:
-    """(devices, version of the instance); None for what is no answer of vulkaninfo."""
+    """(devices, version of the instance); None for what is no output of vulkaninfo."""
     version = next((found[1] for line in text.splitlines()[:40] if (found := _INSTANCE.match(line))), None)
     if version is None:
         return None
@@ -85,7 +85,7 @@ def _flag(values: dict[str, str], name: str) -> Any:
 
 
 def _local_memory(lines: list[str]) -> Any:
-    """Bytes of the largest heap that is the device's own."""
+    """The bytes of the largest heap with the flag DEVICE_LOCAL; Unknown where there is none."""
     sizes, size = [], 0
     for line in lines:
         if line.startswith("memoryTypes"):

@@ -1,4 +1,4 @@
-"""AMD compute: the kernel's compute interface (kfd), the ROCm installation, and what ROCm's own tools say."""
+"""AMD compute: the kernel's compute interface (kfd), the installation of ROCm, and the output of its tools."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _ROCMINFO_ERRORS = (
 
 
 def gfx_name(version: int) -> str:
-    """The name of a kernel's `gfx_target_version`: 100302 is gfx1032, 90010 is gfx90a."""
+    """The target that the kernel's `gfx_target_version` stands for: gfx1032 for 100302, gfx90a for 90010."""
     return f"gfx{version // 10000}{version // 100 % 100:x}{version % 100:x}"
 
 
 def parse_kfd_properties(text: str) -> dict[str, int]:
-    """The `name number` lines of one topology node."""
+    """The numbers in the file `properties` of a node of the kfd topology, by name."""
     found: dict[str, int] = {}
     for line in text.splitlines():
         name, _, value = line.strip().partition(" ")
@@ -43,7 +43,8 @@ def parse_kfd_properties(text: str) -> dict[str, int]:
 
 
 def kfd_record(index: int, props: dict[str, int], name: str) -> dict[str, Any] | None:
-    """One GPU node, or None where the node is a CPU."""
+    """The record of amd.kfd.nodes for a node of the topology; None for a processor. `location_id` holds bus, device and function:
+    drivers/gpu/drm/amd/amdkfd/kfd_topology.c."""
     version = props.get("gfx_target_version", 0)
     if not props.get("simd_count") or not (version or props.get("vendor_id") == 0x1002):
         return None
@@ -58,7 +59,7 @@ def kfd_record(index: int, props: dict[str, int], name: str) -> dict[str, Any] |
 
 
 def parse_rocminfo_error(text: str) -> str | None:
-    """The sentence with which rocminfo says why it lists nothing."""
+    """The sentence with which rocminfo explains that it lists nothing; None where it prints none."""
     for pattern in _ROCMINFO_ERRORS:
         match = re.search(pattern, text)
         if match:
@@ -67,7 +68,7 @@ def parse_rocminfo_error(text: str) -> str | None:
 
 
 def parse_rocminfo(text: str) -> list[dict[str, Any]] | None:
-    """GPU agents in their order, or None where the text lists no agents at all."""
+    """The GPU agents in rocminfo's order; None where the text lists no agents at all."""
     if "HSA Agents" not in text and not re.search(r"^[ \t]*Agent \d+", text, re.M):
         return None
     agents: list[dict[str, Any]] = []
@@ -92,8 +93,8 @@ def _leading_int(text: str | None) -> int | None:
 
 
 def parse_json(text: str) -> Any:
-    """The first JSON value of a tool's output; amd-smi prints warnings before it."""
-    import json  # late: most machines have none of these tools
+    """The first JSON value in the output of a tool, before which amd-smi prints warnings; None where there is none."""
+    import json  # imported here, since most machines have none of these tools
 
     for start in (i for i, c in enumerate(text) if c in "[{"):
         try:
@@ -105,7 +106,7 @@ def parse_json(text: str) -> Any:
 
 
 def parse_rocm_smi(text: str) -> list[dict[str, Any]] | None:
-    """Cards of `rocm-smi --showallinfo --json`; key names differ between releases."""
+    """The cards in `rocm-smi --showallinfo --json`, whose keys differ between releases; None for what is no such document."""
     data = parse_json(text)
     if not isinstance(data, dict):
         return None
@@ -123,6 +124,7 @@ def parse_rocm_smi(text: str) -> list[dict[str, Any]] | None:
 
 
 def rocm_smi_driver(text: str) -> str | None:
+    """The version of the driver in `rocm-smi --showallinfo --json`."""
     data = parse_json(text)
     system = data.get("system") if isinstance(data, dict) else None
     version = system.get("Driver version") if isinstance(system, dict) else None
@@ -130,7 +132,7 @@ def rocm_smi_driver(text: str) -> str | None:
 
 
 def parse_amd_smi_static(text: str) -> list[dict[str, Any]] | None:
-    """Cards of `amd-smi static --json`: a list, or since ROCm 7 a table with gpu_data."""
+    """The cards in `amd-smi static --json`, which is a list, or since ROCm 7 a table with gpu_data; None for what is neither."""
     data = parse_json(text)
     if isinstance(data, dict):
         data = data.get("gpu_data")
@@ -155,6 +157,7 @@ def _inner(entry: dict[str, Any], key: str) -> dict[str, Any]:
 
 
 def parse_amd_smi_version(text: str) -> dict[str, str] | None:
+    """The table in `amd-smi version --json`: amdgpu_version, rocm_version and others."""
     data = parse_json(text)
     if isinstance(data, list) and data:
         data = data[0]
@@ -162,7 +165,7 @@ def parse_amd_smi_version(text: str) -> dict[str, str] | None:
 
 
 def parse_dotted(text: str) -> str | None:
-    """The release in a line like '6.1.3-122'."""
+    """The first dotted number in a text: '6.1.3' of '6.1.3-122'; None where there is none."""
     match = re.search(r"(?<!\d)\d{1,9}(?:\.\d{1,9})+", text)
     return match.group() if match else None
 
@@ -178,7 +181,7 @@ def _kfd(host: Host) -> dict[str, Fact]:
         facts["amd.kfd.group"] = Known(mode.group, _KFD) if mode else Unknown("not recorded")
         facts["amd.kfd.mode"] = Known(mode.mode, _KFD) if mode else Unknown("not recorded")
     else:
-        # A recording without any device node may simply not have looked.
+        # A recording without a single device node may be of one who did not list them.
         looked = (host.origin == "live" and host.knows("/dev")) or host.exists("/dev/dri") or bool(host.listdir("/dev"))
         facts["amd.kfd.node"] = Absent(_KFD) if looked else Unknown("not recorded")
         facts["amd.kfd.access"] = facts["amd.kfd.group"] = facts["amd.kfd.mode"] = facts["amd.kfd.node"]
@@ -197,7 +200,7 @@ def _kfd(host: Host) -> dict[str, Fact]:
 
 
 def _installations(host: Host) -> list[tuple[str, str]]:
-    """(prefix, version) of each ROCm under /opt, the plain /opt/rocm last; links to another prefix are left out."""
+    """(prefix, version) of each ROCm below /opt, with /opt/rocm last; links to another prefix are left out."""
     found: list[tuple[str, str]] = []
     seen: set[str] = set()
     names = [n for n in host.listdir("/opt") if n.startswith("rocm")]
@@ -215,7 +218,7 @@ def _installations(host: Host) -> list[tuple[str, str]]:
 
 
 def _rocblas(host: Host, prefixes: list[str]) -> list[str]:
-    """GPU targets for which the system's rocBLAS has kernels."""
+    """The GPU targets for which rocBLAS of the system has kernels, by the names of its files."""
     targets: set[str] = set()
     for prefix in prefixes:
         for name in host.listdir(f"{prefix}/lib/rocblas/library"):
@@ -224,7 +227,7 @@ def _rocblas(host: Host, prefixes: list[str]) -> list[str]:
 
 
 def _smi(host: Host, facts: dict[str, Fact]) -> None:
-    """Cards and versions by amd-smi, else by rocm-smi."""
+    """Adds cards and versions by amd-smi, else by rocm-smi, to the facts."""
     ran = host.run(["amd-smi", "version", "--json"])
     version = parse_amd_smi_version(ran.stdout) if ran.answered else None
     static = host.run(["amd-smi", "static", "--json"], timeout=8.0)
@@ -321,7 +324,7 @@ def collect(host: Host, facts: Facts) -> Collected:
 
 
 def _current(host: Host, installed: list[tuple[str, str]]) -> str:
-    """Of several installations, the one to which /opt/rocm leads, else the newest."""
+    """The version of the installation to which /opt/rocm leads, else of the newest."""
     real = host.realpath("/opt/rocm")
     for prefix, version in installed:
         if host.realpath(prefix) == real:
@@ -344,7 +347,7 @@ PROBE = Probe(
             },
         ),
         FactSpec("amd.blacklisted", "text", "the file, or the kernel command line, that keeps amdgpu from loading"),
-        FactSpec("amd.driver.version", "dotted", "version of the amdgpu driver package (absent file: the kernel's own)"),
+        FactSpec("amd.driver.version", "dotted", "version of AMD's amdgpu package; unknown where amdgpu is the kernel's own"),
         FactSpec("amd.driver.dkms", "bool", "amdgpu comes from AMD's DKMS package"),
         FactSpec(
             "amd.devices", "records", "cards by amd-smi or rocm-smi", item="amd_device",

@@ -1,6 +1,6 @@
-"""ComfyUI: where it lies, which interpreter starts it, what that holds, what its start scripts and custom nodes ask for.
+"""ComfyUI: its folder, the interpreter that starts it with its packages, and the demands of its start scripts and custom nodes.
 
-The portable package starts python_embeded beside it, a checkout and comfy-cli a .venv or venv, the Desktop app the .venv of its folder.
+The portable package has the folder python_embeded beside it; a checkout and comfy-cli use .venv or venv; the Desktop app uses .venv.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SETTING = lazy(r"^[ \t]{0,20}(default_workspace|recent_workspace|default_launch
 
 
 def requirements(text: str) -> list[tuple[str, str]]:
-    """Name and specifier of the packages of a requirements.txt that bring torch or its kernels."""
+    """(name, specifier) of the packages in a requirements.txt that bring torch or its kernels (WATCHED)."""
     found = []
     for line in text.splitlines():
         match = _REQUIREMENT.match(line)
@@ -41,7 +41,7 @@ def requirements(text: str) -> list[tuple[str, str]]:
 
 
 def flags(text: str) -> list[str]:
-    """Options of the lines of a script that start main.py; comments are not lines of a script."""
+    """The options in the lines of a script that start main.py; comments are not read."""
     lines = [line for line in text.splitlines() if "main.py" in line and not re.match(r"^\s*(?:#|rem\b|::|echo\b)", line, re.IGNORECASE)]
     return list(dict.fromkeys(word for line in lines for word in re.findall(r"(?<!\S)--[a-z][a-z0-9-]*", line)))
 
@@ -51,7 +51,7 @@ def _home(host: Host) -> str:
 
 
 def _settings(host: Host) -> tuple[dict[str, str], str]:
-    """What comfy-cli keeps of its workspaces, and the file."""
+    """The settings of comfy-cli about its workspaces, and the path of their file; ({}, '') where there is none."""
     home = _home(host)
     for place in CLI_CONFIG if home else ():
         text = host.read(f"{home}/{place}", limit=20_000)
@@ -65,7 +65,7 @@ def _is_checkout(host: Host, folder: str) -> bool:
 
 
 def _is_desktop(host: Host, folder: str) -> bool:
-    """The base folder of the Desktop app: the program's code lies inside the app."""
+    """Whether this is the base folder of the Desktop app, which keeps the code of ComfyUI elsewhere."""
     return not host.exists(f"{folder}/main.py") and host.exists(f"{folder}/custom_nodes") and host.exists(f"{folder}/.venv/pyvenv.cfg")
 
 
@@ -84,7 +84,7 @@ def _parent(folder: str) -> str:
 
 
 def _interpreter(host: Host, folder: str) -> tuple[str, str, str]:
-    """Prefix and path of the interpreter that starts it, and the kind of installation; empty where only the shell knows."""
+    """(prefix, path) of the interpreter that starts ComfyUI, both '' where that is the one of the shell; and the kind of installation."""
     above = _parent(folder)
     if host.exists(f"{above}/python_embeded/python.exe"):
         return f"{above}/python_embeded", f"{above}/python_embeded/python.exe", "portable"
@@ -106,7 +106,7 @@ def _version_of(host: Host, prefix: str) -> str:
 
 
 def _inside(host: Host, path: str, folder: str) -> bool:
-    """Whether a path still lies in the folder after its links are followed."""
+    """Whether a path lies in the folder after its links are followed."""
     return host.realpath(path).startswith(f"{host.realpath(folder).rstrip('/')}/")
 
 
@@ -198,9 +198,9 @@ PROBE = Probe(
         FactSpec("comfyui.python_version", "version", "version of that interpreter"),
         FactSpec("comfyui.version", "version", "version of ComfyUI"),
         FactSpec("comfyui.requires_python", "text", "the Pythons that its pyproject.toml names"),
-        FactSpec("comfyui.requirements.file", "text", "its requirements.txt", privacy="identifying"),
+        FactSpec("comfyui.requirements.file", "text", "path of its requirements.txt", privacy="identifying"),
         FactSpec("comfyui.frontend_wanted", "dotted", "the comfyui-frontend-package that its requirements.txt pins"),
-        FactSpec("comfyui.distributions", "map", "torch and what goes with it in that interpreter: name to version"),
+        FactSpec("comfyui.distributions", "map", "torch and its partners in that interpreter: name to version"),
         FactSpec("comfyui.torch_file", "map", "what torch/version.py holds there"),
         FactSpec("comfyui.nodes", "records", "packages of torch's kind that custom nodes ask for", item="comfy_node", fields={
             "node": "folder of the custom node", "package": "package", "demand": "its specifier; absent without one",

@@ -20,7 +20,7 @@ _GROUPS = (
 
 
 def parse_container(cgroup: str, mountinfo: str) -> str | None:
-    """The kind by the control groups, else by what the root folder is mounted from; None outside containers."""
+    """The kind of container, by the control groups, else by the mount of the root folder; None outside containers."""
     root = "\n".join(line for line in mountinfo.splitlines() if len(line.split()) > 4 and line.split()[4] in ("/", "/etc/hostname"))
     for text in (cgroup, root):
         for kind, pattern in _GROUPS:
@@ -30,6 +30,7 @@ def parse_container(cgroup: str, mountinfo: str) -> str | None:
 
 
 def container_kind(host: Host) -> str | None:
+    """The kind of container that this runs in, by marker files, variables and mounts; None outside containers."""
     if host.env("KUBERNETES_SERVICE_HOST"):
         return "kubernetes"
     if host.exists("/.dockerenv"):
@@ -48,7 +49,7 @@ def container_kind(host: Host) -> str | None:
 
 
 def parse_shm(mounts: str) -> int | None:
-    """The size of /dev/shm where the mount names one (docker does: 65536k)."""
+    """The bytes of /dev/shm, by the option size of its mount (65536k in docker); None where it has no such option."""
     for line in mounts.splitlines():
         words = line.split()
         if "/dev/shm" in words[:5]:

@@ -1,4 +1,4 @@
-"""Memory of AMD GPUs as their kernel driver counts it, and which processes of ROCm hold some of it."""
+"""The memory of AMD GPUs by their kernel driver, and the processes of ROCm that hold some of it."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from gpudoctor.system.host import Host
 DEVICES = "/sys/bus/pci/devices"
 KFD = "/sys/class/kfd/kfd/proc"
 TTM_PAGES = "/sys/module/ttm/parameters/pages_limit"
-"""Pages of main memory that all GPUs together may map (a parameter of the kernel's ttm)."""
+"""The file with the number of pages of main memory that all GPUs together may map (drivers/gpu/drm/ttm of Linux)."""
 PAGE = 4096
+"""Bytes of a page."""
 FILES = {
     "vram_bytes": "mem_info_vram_total", "vram_used_bytes": "mem_info_vram_used", "visible_bytes": "mem_info_vis_vram_total",
     "gtt_bytes": "mem_info_gtt_total", "gtt_used_bytes": "mem_info_gtt_used",
 }  # fmt: skip
-"""https://docs.kernel.org/gpu/amdgpu/driver-misc.html: bytes of video memory, of the part that the processor can address, and of main
-memory that the GPU may map (GTT)."""
+"""Files with the bytes of video memory, of its part that the processor can address, and of main memory that the GPU may map (GTT):
+https://docs.kernel.org/gpu/amdgpu/driver-misc.html"""
 MOST = 200
-"""Processes that are looked at."""
+"""The number of processes that are examined."""
 
 
 def _bytes(host: Host, path: str) -> int | None:
@@ -30,7 +31,7 @@ def _bytes(host: Host, path: str) -> int | None:
 
 
 def _users(host: Host) -> list[dict[str, Any]]:
-    """Processes with a queue of the compute driver, and the video memory that they hold, the largest first."""
+    """Processes with a queue of the compute driver and the bytes of video memory that they hold, the largest first."""
     found = []
     for pid in [name for name in host.listdir(KFD) if name.isdigit()][:MOST]:
         sizes = [_bytes(host, f"{KFD}/{pid}/{name}") or 0 for name in host.listdir(f"{KFD}/{pid}") if name.startswith("vram_")]

@@ -1,4 +1,4 @@
-"""What a PCI device id says: product, generation, compute capability, gfx target, first kernel. From gpudoctor/data/devices-*.toml."""
+"""The product, generation, compute capability, gfx target and first kernel of a PCI device id, from gpudoctor/data/devices-*.toml."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TABLES = {"8086": "devices-intel", "10de": "devices-nvidia", "1002": "devices-a
 
 
 class DeviceRow(Struct, frozen=True):
-    """Fields are None where the table does not say."""
+    """A device of the tables; fields are None where they do not say."""
 
     name: str | None = None
     generation: str | None = None
@@ -31,7 +31,7 @@ class DeviceRow(Struct, frozen=True):
 
 
 def lookup(vendor_id: str, device_id: str) -> DeviceRow | None:
-    """The device; None for an id that no row covers."""
+    """The device with these PCI ids ('8086', '56a0'); None where no row covers them."""
     table = _TABLES.get(vendor_id.lower())
     if table is None:
         return None
@@ -50,14 +50,15 @@ def lookup(vendor_id: str, device_id: str) -> DeviceRow | None:
 
 
 def lookup_name(vendor: str, name: str) -> DeviceRow | None:
-    """The device that a driver calls by this name: 'Intel(R) Arc(TM) A770 Graphics'. The longest fitting name of the table counts."""
+    """The device with a name as drivers print it, 'Intel(R) Arc(TM) A770 Graphics': the one with the longest name of the table within it;
+    None where none fits."""
     table = next((_TABLES[vendor_id] for vendor_id, known in VENDORS.items() if known == vendor and vendor_id in _TABLES), None)
     if table is None:
         return None
     wanted = _plain(name)
     best: tuple[int, DeviceRow] | None = None
     for plain, device in _spellings(table):
-        if len(plain) < 3 and plain != wanted:  # 'T4' and 'L4' are names where nothing else stands beside them
+        if len(plain) < 3 and plain != wanted:  # short names such as 'T4' and 'L4' count only where nothing else stands beside them
             continue
         if plain in wanted and (best is None or len(plain) > best[0]) and re.search(rf"\b{re.escape(plain)}\b", wanted):
             best = (len(plain), device)
@@ -66,7 +67,7 @@ def lookup_name(vendor: str, name: str) -> DeviceRow | None:
 
 @lru_cache(maxsize=8)
 def _spellings(table: str) -> tuple[tuple[str, DeviceRow], ...]:
-    """Plain names; 'RX 7900 XT/XTX/GRE' and 'RX 9070 / 9070 XT' are several."""
+    """(plain name, device) for each name in a table; 'RX 7900 XT/XTX/GRE' and 'RX 9070 / 9070 XT' are several names."""
     found: list[tuple[str, DeviceRow]] = []
     for device in _index(table)[0].values():
         first, *others = re.split(r"\s{0,4}/\s{0,4}", _plain(device.name or ""))
@@ -84,7 +85,7 @@ def _plain(name: str) -> str:
 
 
 def _spaced(found: re.Match[str]) -> str:
-    """'RX6700XT', 'rx-6700 xt', '6700XT' and 'RX 6700 XT' are one name."""
+    """The one spelling of 'RX6700XT', 'rx-6700 xt', '6700XT' and 'RX 6700 XT': 'rx 6700 xt'."""
     series, number, suffix = found.groups()
     return " ".join(part for part in (series or ("rx" if suffix else None), number, suffix) if part)
 
@@ -95,7 +96,7 @@ def _rows(table: str) -> tuple[dict[str, Any], ...]:
 
 
 def _common(family: Mapping[str, Any]) -> DeviceRow:
-    """What all devices of a family share. `also` of a family: further names that its chips are sold by."""
+    """The fields that all devices of a family share."""
     said = {key: family[key] for key in ("generation", "arch", "kind", "compute_capability", "gfx", "min_kernel") if key in family}
     return DeviceRow(drivers=tuple(family.get("drivers", ())), **said)
 

@@ -1,4 +1,4 @@
-"""What of torch-directml lies in the target environment: for which Python its native module was built."""
+"""The Python for which the native module of torch-directml in the target environment was built."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TAGS = (lazy(r"cpython-(\d)(\d+)"), lazy(r"\.cp(\d)(\d+)-win"))
 
 
 def parse_native(names: list[str]) -> list[str]:
-    """Python versions of torch_directml_native's files: ['3.10']."""
+    """The Pythons for which the files of torch_directml_native were built: ['3.10']."""
     found = []
     for name in names:
         if name.startswith("torch_directml_native"):
@@ -25,7 +25,7 @@ def parse_native(names: list[str]) -> list[str]:
 
 
 def site_packages(host: Host, prefix: str) -> list[str]:
-    """The folders of packages below a prefix, on Linux and on Windows."""
+    """The folders below a prefix in which packages may lie, on Linux and on Windows."""
     lib = f"{prefix}/lib"
     folders = [f"{lib}/{name}/site-packages" for name in host.listdir(lib) if re.fullmatch(r"python3\.\d+t?", name)]
     return [*folders, f"{prefix}/Lib/site-packages"]

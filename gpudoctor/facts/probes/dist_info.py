@@ -1,4 +1,4 @@
-"""Installed distributions, read from the files that installers leave. Nothing is imported and nothing is run."""
+"""Installed distributions, read from the metadata that installers write. Nothing is imported and nothing is run."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ RELEVANT = lazy(
     r"|sgl|sageattention|poptorch|popart|numpy$|protobuf$|pyopencl|pocl|opencl|ocl-icd|ipex|umf$|tcmlib$|detectron2|mmcv|natten|fbgemm)"
 )
 IN_PLACE = {"pytorch_ocl": "pytorch-ocl"}
-"""Packages whose own build makes a folder for PYTHONPATH and leaves no metadata: by the folder's name, the distribution."""
+"""Packages that are built into a folder for PYTHONPATH and have no metadata: name of the folder to distribution."""
 LIBRARY = lazy(r"\.(so|dylib|dll|pyd)(\.[\d.]+)?$")
 CHECKED = ("torch", "intel-extension-for-pytorch", "torchvision", "onnxruntime", "openvino", "tensorflow", "bitsandbytes", "jaxlib",
            "torch-directml", "xformers")  # fmt: skip
 
 
 def normalise(name: str) -> str:
-    """The name as package indexes compare it."""
+    """The name in the form in which package indexes compare names (PEP 503)."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 class Distribution(Struct):
-    """One installed distribution: what its folder says."""
+    """One installed distribution, by its metadata."""
 
     name: str
     version: str
     folder: str
     """The folder on sys.path that holds it."""
     info: str
-    """Path of its dist-info or egg-info."""
+    """The path of its dist-info or egg-info."""
     installer: str = ""
     url: str = ""
     editable: bool = False
@@ -64,11 +64,12 @@ def parse_metadata(text: str) -> dict[str, Any]:
 
 
 def parse_wheel_tags(text: str) -> list[str]:
+    """The tags in a WHEEL file: ['cp311-cp311-manylinux_2_28_x86_64']."""
     return [line.partition(":")[2].strip() for line in text.splitlines() if line.lower().startswith("tag:")]
 
 
 def parse_direct_url(text: str) -> tuple[str, bool]:
-    """The address that it was installed from, and whether that is an editable folder."""
+    """(address that it was installed from, whether that is an editable folder) of a direct_url.json (PEP 610)."""
 
     try:
         said = json_text.loads(text)
@@ -81,7 +82,7 @@ def parse_direct_url(text: str) -> tuple[str, bool]:
 
 
 def parse_record(text: str) -> list[tuple[str, int | None]]:
-    """Path and size of each file of a RECORD; a path with a comma is quoted there."""
+    """(path, bytes or None) of each file in a RECORD, where a path with a comma is quoted."""
     files: list[tuple[str, int | None]] = []
     for line in text.splitlines():
         if not line:
@@ -97,7 +98,7 @@ def parse_record(text: str) -> list[tuple[str, int | None]]:
 
 
 def from_names(folder: str, names: Iterable[str]) -> tuple[list[Distribution], list[str]]:
-    """Distributions of a folder by the names in it alone, and what an interrupted pip left there (`~orch`)."""
+    """The distributions in a folder, by the names in it alone, and the leftovers of an interrupted pip (`~orch`)."""
     found: list[Distribution] = []
     leftovers: list[str] = []
     in_place: list[Distribution] = []
@@ -118,7 +119,7 @@ def from_names(folder: str, names: Iterable[str]) -> tuple[list[Distribution], l
 
 
 def read_details(host: Host, dist: Distribution) -> None:
-    """Fill in what only the files say: installer, origin, tags, requirements."""
+    """Fills in the fields that only the files of the metadata hold: installer, origin, tags, requirements."""
     metadata = host.read(f"{dist.info}/METADATA", limit=400_000)
     if not metadata.ok:
         metadata = host.read(f"{dist.info}/PKG-INFO", limit=400_000)
@@ -137,7 +138,7 @@ def read_details(host: Host, dist: Distribution) -> None:
 
 
 def damaged_files(host: Host, dist: Distribution) -> list[str]:
-    """Libraries and first modules that RECORD lists and that are gone or of another size."""
+    """The libraries and first modules in RECORD that are missing or shorter than it says."""
     record = host.read(f"{dist.info}/RECORD", limit=16_000_000)
     if not record.ok:
         return []
@@ -152,14 +153,14 @@ def damaged_files(host: Host, dist: Distribution) -> list[str]:
             bad.append(path)
         elif size and size_of is not None:
             there = size_of(full)
-            # Conda and auditing tools rewrite run paths in place, which changes a library by little; a cut file is shorter.
+            # Conda and auditwheel rewrite run paths, which makes a library a little longer; a truncated one is shorter.
             if there is not None and there < size and (LIBRARY.search(path) or there == 0):
                 bad.append(path)
     return bad
 
 
 def versions(found: Iterable[Distribution]) -> dict[str, Any]:
-    """Name to version; a list where one folder holds a distribution twice. The first folder wins, as on sys.path."""
+    """Name to version, of the first folder that holds a distribution, as on sys.path; a list where that folder holds it twice."""
     by_name: dict[str, list[Distribution]] = {}
     for dist in found:
         by_name.setdefault(dist.name, []).append(dist)
@@ -172,7 +173,7 @@ def versions(found: Iterable[Distribution]) -> dict[str, Any]:
 
 
 def parse_torch_version(text: str) -> dict[str, Any]:
-    """What torch/version.py assigns: version, cuda, hip, xpu, debug, git_version. None where it says None."""
+    """The values that torch/version.py assigns to version, cuda, hip, xpu, debug and git_version; None where it assigns None."""
     said: dict[str, Any] = {}
     for match in re.finditer(
         r"^(?P<key>__version__|cuda|hip|xpu|rocm|debug|git_version)[ \t]*(?::[^=\n]+)?=[ \t]*(?P<value>\S.*)$", text, re.MULTILINE
@@ -187,7 +188,7 @@ def parse_torch_version(text: str) -> dict[str, Any]:
 
 
 def required_version(requires: Iterable[str], name: str) -> str:
-    """The specifier that a list of Requires-Dist puts on a name, such as '==2.10.0'; empty without one."""
+    """The specifier that lines of Requires-Dist give for a name, such as '==2.10.0'; '' without one. Extras are not considered."""
     for line in requires:
         match = re.match(r"^\s*([A-Za-z0-9._-]+)\s*(?:\[[^\]]*\])?\s*\(?\s*([^;)]*)", line)
         if match and normalise(match[1]) == name and "extra ==" not in line:

@@ -32,7 +32,7 @@ PREFIXES = (
 
 
 def collect(host: Host, facts: Facts) -> Collected:
-    """One complete map: a name that is not in it is not set (of the names above)."""
+    """One complete map: of RELEVANT and the names that begin with one of PREFIXES, those that are not in it are not set."""
     names = {name for prefix in PREFIXES for name in host.env_names(prefix)} | set(RELEVANT)
     found: dict[str, str] = {}
     for name in sorted(names):

@@ -1,4 +1,4 @@
-"""What is mounted, and on which kind of file system the work and the data lie."""
+"""Mounted file systems, and the kinds on which the working folder and the data lie."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _unescape(text: str) -> str:
 
 
 def parse_mounts(text: str) -> list[dict[str, Any]]:
-    """/proc/mounts. A 9p mount that names drvfs is a Windows drive in WSL2."""
+    """The mounts in /proc/mounts. A 9p mount that names drvfs is a Windows drive in WSL2."""
     found = []
     for line in text.splitlines():
         parts = line.split()
@@ -39,7 +39,7 @@ def parse_mounts(text: str) -> list[dict[str, Any]]:
 
 
 def mount_of(mounts: list[dict[str, Any]], path: str) -> dict[str, Any] | None:
-    """The mount on which a path lies: the longest one above it, the last of equals."""
+    """The mount on which a path lies: the deepest one above it, and the last one where several are mounted there; None without one."""
     path = posixpath.normpath(path)
     best: dict[str, Any] | None = None
     for mount in mounts:
@@ -51,7 +51,7 @@ def mount_of(mounts: list[dict[str, Any]], path: str) -> dict[str, Any] | None:
 
 
 def named_paths(host: Host, facts: Facts) -> list[tuple[str, str]]:
-    """Folders that the environment names for data: (variable, path)."""
+    """(variable, path) of the folders for data that the environment names."""
     found = []
     for name in DATA_VARIABLES:
         value = host.env(name)
@@ -75,7 +75,7 @@ def collect(host: Host, facts: Facts) -> Collected:
     yield "cwd.filesystem", Known(here["filesystem"], "/proc/mounts") if here else Unknown("not recorded")
     yield "cwd.on_windows_drive", Known(bool(here["windows"]), "/proc/mounts") if here else Unknown("not recorded")
     data = [(name, path, mount_of(mounts, path)) for name, path in named_paths(host, facts)]
-    # The worst place counts: one slow folder slows the training.
+    # A folder on a slow file system is chosen before others, since one suffices to slow a training down.
     slow = [entry for entry in data if entry[2] and (entry[2]["windows"] or entry[2]["filesystem"] in NETWORK)]
     chosen = (slow or data)[:1]
     if chosen:
@@ -101,7 +101,7 @@ def collect(host: Host, facts: Facts) -> Collected:
 
 
 def parse_df(text: str) -> int | None:
-    """Free bytes of the last line of `df -P -k`."""
+    """The free bytes in the last line of `df -P -k`; None for another output."""
     parts = text.splitlines()[-1].split() if text.strip() else []
     numbers = [part for part in parts if part.isdigit()]
     return int(numbers[2]) * 1024 if len(numbers) >= 3 else None

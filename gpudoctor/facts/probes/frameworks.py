@@ -1,4 +1,4 @@
-"""What each installed framework says of itself, asked in a child of the target interpreter: one child per framework, side by side."""
+"""Versions, devices and libraries of each installed framework, imported in children of the target interpreter, one for each framework."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from gpudoctor.system.framework_child import QUIET, SIGNALS, SILENT, signal_of, 
 from gpudoctor.system.host import Host, Ran
 
 OWN_LIMIT = 60.0
+"""The most seconds that one child may take."""
 MEMORY_PER_CHILD = 1_500_000_000
+"""Bytes of main memory that a child with a framework is assumed to need."""
 FRAMEWORKS: Mapping[str, tuple[str, ...]] = {
     "torch": ("torch", "pytorch-directml"),
     "intel_extension_for_pytorch": ("intel-extension-for-pytorch", "intel-extension-for-pytorch-deepspeed"),
@@ -36,13 +38,14 @@ FRAMEWORKS: Mapping[str, tuple[str, ...]] = {
 
 
 def present(distributions: Iterable[str]) -> list[str]:
-    """The frameworks that the installed distributions hold."""
+    """The frameworks (module names) that the installed distributions bring."""
     names = set(distributions)
     return [module for module, owners in FRAMEWORKS.items() if names.intersection(owners)]
 
 
 def parse_child(ran: Ran, name: str) -> dict[str, Any] | Unknown:
-    """What a child said, stage by stage, and how it ended. Unknown where it was never started."""
+    """The record of python.frameworks for the framework `name`, from the stages that its child printed and how it ended; Unknown where it
+    was not started."""
     if ran.not_recorded:
         return Unknown(f"not inspected: {ran.not_run}" if ran.not_run else "not inspected")
     if ran.missing:
@@ -81,7 +84,7 @@ def parse_child(ran: Ran, name: str) -> dict[str, Any] | Unknown:
 
 
 def _stages(stdout: str) -> tuple[dict[str, Any], list[str]]:
-    """All that the child reported, later values over earlier ones, and the stages that it reached."""
+    """(all values that the child printed, the later ones counting; the names of the stages that it reached)."""
     said: dict[str, Any] = {}
     stages: list[str] = []
     for line in stdout.splitlines():
@@ -93,7 +96,7 @@ def _stages(stdout: str) -> tuple[dict[str, Any], list[str]]:
 
 
 def _how_it_died(ran: Ran, name: str, last_stage: str) -> dict[str, str] | None:
-    """The error of a child that ended in the middle; None where the interpreter did not even start."""
+    """The error of a child that ended before its last stage; None where the interpreter did not start."""
     signal = signal_of(ran)
     if not last_stage and signal is None:
         return None
@@ -108,7 +111,9 @@ def _how_the_graph_ended(ran: Ran) -> str:
     signal = signal_of(ran)
     if ran.timed_out:
         return f"no end after {ran.seconds:.0f} s"
-    return f"the process died of {SIGNALS.get(signal, f'signal {signal}')}" if signal is not None else f"the process left with status {ran.rc}"
+    return (
+        f"the process died of {SIGNALS.get(signal, f'signal {signal}')}" if signal is not None else f"the process left with status {ran.rc}"
+    )
 
 
 def _tail(text: str) -> str:
@@ -117,14 +122,14 @@ def _tail(text: str) -> str:
 
 
 def _with_output(message: str, stderr: str) -> str:
-    """The message, and the last lines that the framework printed where they say more."""
+    """The message, followed by the last lines of the framework's output that it does not repeat."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip() and "Warning" not in line][-4:]
     more = "\n".join(line[:400] for line in lines if line not in message)
     return f"{message}\n{more}" if more else message
 
 
 def busy(host: Host) -> bool:
-    """Another process computes on a device of this machine: then no context is made."""
+    """Whether another process computes on a device of this machine, so that no context may be made on it."""
     if host.listdir("/sys/class/kfd/kfd/proc"):
         return True
     if host.exists("/dev/nvidia-uvm"):
@@ -134,7 +139,7 @@ def busy(host: Host) -> bool:
 
 
 def _children(host: Host) -> int:
-    """As many at once as cores and free memory allow."""
+    """How many children may run at a time, by the number of cores and the free main memory."""
     cores = os.cpu_count() or 1
     text = host.read("/proc/meminfo", limit=100_000)
     for line in text.text.splitlines() if text.ok else ():
@@ -145,7 +150,7 @@ def _children(host: Host) -> int:
 
 
 def payload(name: str) -> str:
-    """The path of a script of ours that runs in the target interpreter."""
+    """The path of a script in target/payloads, which the target interpreter runs."""
     from gpudoctor.system.target_programs import program  # late: a quick check runs none
 
     return program("payloads", name)
@@ -171,7 +176,7 @@ def collect(host: Host, facts: Facts) -> Iterator[tuple[str, Fact]]:
 
 
 def refused(facts: Facts) -> bool:
-    """Whether the interpreter of the target is not run, since others could have changed it and nobody asked for it by name."""
+    """Whether the target interpreter is not run, since other users could have changed it and --python did not name it."""
     said = facts.get("python.not_run")
     return isinstance(said, Unknown) and said.reason.startswith("permission denied")
 
@@ -217,8 +222,8 @@ PROBE = Probe(
     provides=(
         FactSpec(
             "python.frameworks", "map",
-            "per framework: imported, version, build, config, error {kind, name, message}, devices, libraries, notes; of openvino npu_graph: "
-            "'compiled', or why a graph of one operation cannot be compiled for the NPU that it lists",
+            "per framework: imported, version, build, config, error {kind, name, message}, devices, libraries, notes; of openvino "
+            "npu_graph: 'compiled', or why a graph of one operation cannot be compiled for the NPU that it lists",
             privacy="identifying",
         ),
     ),

@@ -1,4 +1,4 @@
-"""The GPUs of this machine, of every vendor: from the PCI bus, else from Windows' or macOS' list of adapters."""
+"""The GPUs of this machine, of every vendor: from the PCI bus, else from the list of adapters of Windows or macOS."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.system.host import Host
 
 VIRTUAL = frozenset(("1a03", "102b", "1b36", "1af4", "1013", "15ad", "1234", "80ee", "1414", "5333", "1002:515e", "1002:5159", "1de1"))
-"""Vendors (and single devices) whose display adapters are those of management controllers and virtual machines."""
+"""Vendors and single devices whose display adapters belong to management controllers and virtual machines."""
 PCI_IDS = ("/usr/share/misc/pci.ids", "/usr/share/hwdata/pci.ids")
 FIELDS = {
     "index": "int", "address": "text", "vendor": "text", "pci_id": "text", "name": "text", "kind": "text",
@@ -36,7 +36,7 @@ VENDOR_NAMES = {"intel": "Intel", "nvidia": "NVIDIA", "amd": "AMD"}
 
 
 def parse_pci_ids(text: str, wanted: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """Names of some (vendor, device) pairs from hwdata's list."""
+    """The names of the wanted (vendor id, device id) pairs in the file pci.ids (https://pci-ids.ucw.cz)."""
     pairs = set(wanted)
     found: dict[tuple[str, str], str] = {}
     vendor = ""
@@ -49,7 +49,7 @@ def parse_pci_ids(text: str, wanted: Iterable[tuple[str, str]]) -> dict[tuple[st
 
 
 def short_name(name: str) -> str:
-    """'GA106 [GeForce RTX 3060 Lite Hash Rate]' is a GeForce RTX 3060 Lite Hash Rate."""
+    """The product in a name of pci.ids: 'GeForce RTX 3060' of 'GA106 [GeForce RTX 3060]'."""
     found = re.search(r"\[([^\[\]]+)\]$", name.rstrip())
     return found[1] if found else name
 
@@ -59,7 +59,8 @@ def is_virtual(record: dict[str, Any]) -> bool:
 
 
 def drm_nodes(host: Host) -> dict[str, dict[str, str]]:
-    """By PCI address: the card and render nodes, from /sys/class/drm, else from /dev/dri/by-path."""
+    """The card and render nodes of each PCI address: {'0000:03:00.0': {'card_node': …, 'node': …}}, from /sys/class/drm, else from
+    /dev/dri/by-path."""
     found: dict[str, dict[str, str]] = {}
     for name in host.listdir("/sys/class/drm"):
         kind = "node" if re.fullmatch(r"renderD\d+", name) else "card_node" if re.fullmatch(r"card\d+", name) else ""
@@ -84,7 +85,7 @@ def drm_nodes(host: Host) -> dict[str, dict[str, str]]:
 
 
 def nvidia_minor(host: Host, address: str) -> str | None:
-    """/dev/nvidiaN of an address, as the driver tells."""
+    """The node /dev/nvidiaN of a PCI address, by the driver's file in /proc; None where it has none."""
     text = host.read(f"/proc/driver/nvidia/gpus/{address}/information").text
     found = re.search(r"Device Minor:\s*(\d+)", text)
     return f"/dev/nvidia{found[1]}" if found else None
@@ -96,14 +97,15 @@ def _number(host: Host, path: str) -> Any:
 
 
 def candidates(modules: list[str], device: DeviceRow | None) -> list[str]:
-    """Kernel drivers that could take the device: what lspci names, then what the table names."""
+    """The kernel drivers that could drive the device: those that lspci lists, then those of the table."""
     names = [*modules, *(device.drivers if device else ())]
     return [name for number, name in enumerate(names) if name not in names[:number]]
 
 
 def from_pci(host: Host, facts: Facts) -> list[dict[str, Any]]:
+    """The GPUs and accelerators of the PCI bus, without those of management controllers and virtual machines."""
     records = [record for record in facts.value("pci.devices", []) if is_device_of_interest(record) and not is_virtual(record)]
-    records = [record for record in records if not _audio_or_bridge(record)]
+    records = [record for record in records if not _serves_no_gpu_stack(record)]
     if not records:
         return []
     nodes = drm_nodes(host)
@@ -135,8 +137,8 @@ def from_pci(host: Host, facts: Facts) -> list[dict[str, Any]]:
     return gpus
 
 
-def _audio_or_bridge(record: dict[str, Any]) -> bool:
-    """Processing accelerators that compute nothing for GPU stacks: Intel's data movers and NPUs."""
+def _serves_no_gpu_stack(record: dict[str, Any]) -> bool:
+    """Whether this is one of Intel's processing accelerators that no stack for GPUs uses: a data mover or an NPU."""
     other = str(record.get("class", "")).startswith(("12", "0b40"))
     return record["vendor_id"] == "8086" and other and lookup("8086", record["device_id"]) is None
 
@@ -158,7 +160,8 @@ def _own_name(record: dict[str, Any]) -> str | None:
 
 
 def describe(vendor_id: str, device_id: str, said: str = "") -> dict[str, Any]:
-    """What the tables say of a device, with the name that the machine gave where it is a better one."""
+    """The record of the fact gpus for a device, by the tables. `said`: the name that the machine gives, for devices that the tables
+    lack."""
     said = "" if re.fullmatch(r"Device(?: [0-9a-f]{4})?", said) else short_name(said)
     vendor = VENDORS.get(vendor_id, "other")
     gpu = described(lookup(vendor_id, device_id) or DeviceRow(), vendor)
@@ -167,7 +170,7 @@ def describe(vendor_id: str, device_id: str, said: str = "") -> dict[str, Any]:
 
 
 def described(device: DeviceRow, vendor: str) -> dict[str, Any]:
-    """The fields that follow from a row of the tables."""
+    """The fields of the record that follow from a row of the tables."""
     unknown = Unknown("newer than this table")
     return {
         "vendor": vendor, "name": device.name,
@@ -179,7 +182,8 @@ def described(device: DeviceRow, vendor: str) -> dict[str, Any]:
 
 
 def _node(host: Host, gpu: dict[str, Any], nodes: dict[str, str]) -> None:
-    """The node that compute opens, whether it is there, and whether this user may open it. A device has no node: None."""
+    """Adds the node that compute programs open, whether this user may open it, its group and its mode. The node is None where the device
+    has none."""
     node = nodes.get("node")
     gpu["card_node"] = nodes.get("card_node") if nodes.get("card_node") and host.exists(nodes["card_node"]) else None
     if gpu["vendor"] == "nvidia":
@@ -205,7 +209,7 @@ def _node(host: Host, gpu: dict[str, Any], nodes: dict[str, str]) -> None:
 
 
 def from_adapters(host: Host, facts: Facts, node: str | None) -> list[dict[str, Any]]:
-    """GPUs as Windows lists them; inside WSL2 they are reached through /dev/dxg."""
+    """The GPUs that Windows lists. `node`: /dev/dxg, through which programs in WSL2 reach them; None outside."""
     gpus: list[dict[str, Any]] = []
     for adapter in facts.value("windows.adapters", []):
         vendor_id, _, device_id = str(adapter.get("pci_id") or "").partition(":")
@@ -220,7 +224,7 @@ def from_adapters(host: Host, facts: Facts, node: str | None) -> list[dict[str, 
         gpu.update(index=len(gpus), address=gpu["name"], driver=Unknown("not probed"), driver_candidates=[])
         gpu["bar_bytes"] = Unknown("not probed")
         gpu["driver_version"] = adapter.get("driver_version")
-        # Windows counts in 32 bits: from 4 GB on the number is only a lower bound.
+        # Windows gives 32 bits: from 4 GB on the number is only a lower bound.
         memory = adapter.get("memory_bytes")
         if isinstance(memory, int) and memory < 4293918720 and not isinstance(gpu["memory_bytes"], int):
             gpu["memory_bytes"] = memory
@@ -234,6 +238,7 @@ def from_adapters(host: Host, facts: Facts, node: str | None) -> list[dict[str, 
 
 
 def from_apple(facts: Facts) -> list[dict[str, Any]]:
+    """The GPUs that macOS lists."""
     gpus: list[dict[str, Any]] = []
     for adapter in facts.value("macos.adapters", []):
         unseen = Unknown("not probed")
@@ -247,7 +252,7 @@ def from_apple(facts: Facts) -> list[dict[str, Any]]:
 
 
 _NUMBERED = lazy(r"Device ([0-9a-fA-F]{4})")
-"""What lspci calls a GPU that its list lacks."""
+"""The name that lspci prints for a GPU that its list lacks."""
 _VENDOR_IDS = {vendor: number for number, vendor in VENDORS.items()}
 
 
@@ -269,7 +274,7 @@ _INTEGRATED = lazy(
     r"^intel\(r\) graphics|arc(?:\(tm\)|™)? (?:graphics|\d{3}[vt])",
     re.IGNORECASE,
 )
-"""Names of GPUs inside processors that carry no number which the tables know."""
+"""Names of integrated GPUs that carry no number which the tables hold."""
 
 
 def _only_named(vendor: str, name: str, index: int) -> dict[str, Any]:
@@ -284,7 +289,7 @@ def _only_named(vendor: str, name: str, index: int) -> dict[str, Any]:
 
 
 def from_driver_store(host: Host) -> list[dict[str, Any]]:
-    """In WSL2 without PowerShell: the vendors whose Windows drivers are mounted below /usr/lib/wsl/drivers."""
+    """One GPU for each vendor whose Windows driver is mounted below /usr/lib/wsl/drivers: all that WSL2 shows without PowerShell."""
     vendors = []
     for folder in host.listdir("/usr/lib/wsl/drivers"):
         vendor = next((vendor for vendor, pattern in STORE if re.match(pattern, folder)), None)
@@ -294,7 +299,7 @@ def from_driver_store(host: Host) -> list[dict[str, Any]]:
 
 
 def from_nvidia_smi(host: Host) -> list[dict[str, Any]]:
-    """Last resort, in WSL2 and containers without sysfs: the list of nvidia-smi."""
+    """The GPUs that nvidia-smi lists: the last resort in WSL2 and in containers without sysfs."""
     gpus: list[dict[str, Any]] = []
     for command in ("nvidia-smi", "/usr/lib/wsl/lib/nvidia-smi"):
         said = host.run([command, "-L"])

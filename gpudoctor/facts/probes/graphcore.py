@@ -1,7 +1,7 @@
 """Graphcore IPUs: the PCIe driver and its nodes, the Poplar SDK and whether this shell enabled it, partitions, devices.
 
-An IPU-M2000 or Bow is reached over the network: the host then has no PCI device, only a partition. `gc-reset` and anything
-that attaches to an IPU is never run.
+An IPU-M2000 or Bow is reached over the network: the host then has no PCI device but a partition. Neither `gc-reset` nor anything else
+that attaches to an IPU is ever run.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _NODE = lazy(r"^ipu\d+(?:_\w+)?$")
 
 
 def parse_sdk_version(path: str) -> str | None:
-    """The version in the name of an SDK folder (or of a part inside one)."""
+    """The version in the path of an SDK or of a part of it; None where it names none."""
     found = _VERSION.search(path) or _PLAIN_VERSION.search(path)
     return found.group(1) if found else None
 
 
 def parse_built_for(path: str) -> str | None:
-    """`ubuntu 20.04` for a folder named poplar-ubuntu_20_04-…"""
+    """The distribution in the path of an SDK, 'ubuntu 20.04' for poplar-ubuntu_20_04-3.3; None where it names none."""
     found = _BUILT_FOR.search(path)
     return f"{found.group(1).lower()} {found.group(2).replace('_', '.')}" if found else None
 
@@ -45,11 +45,11 @@ def parse_popc_version(text: str) -> str | None:
 
 
 _ENTRY = lazy(r"\s*-\+-\s*Id:\s*\[\s*(\d+)\],\s*(?:target|type):\s*\[([^\]]+)\]")
-"""`type:` is how the tools of the C2's time (Poplar SDK 1.x) call what later ones call `target:`."""
+"""An entry of `gc-info -l`. Poplar SDK 1.x, of the time of the C2, prints `type:` where later ones print `target:`."""
 
 
 def parse_gc_info_list(text: str) -> list[dict[str, Any]] | None:
-    """The single IPUs of `gc-info -l`; Multi-IPU entries are combinations of them and are left out."""
+    """The single IPUs in `gc-info -l`, without the Multi-IPU entries, which combine them; None for an output of another form."""
     devices: list[dict[str, Any]] = []
     partition: str | None = None
     understood = False
@@ -61,7 +61,7 @@ def parse_gc_info_list(text: str) -> list[dict[str, Any]] | None:
             partition, understood = named.group(1), True
         entry = _ENTRY.match(line)
         if not entry:
-            if re.match(r"\s*-\+-", line):  # an entry of a form that is not known: what else the listing holds is not all of it
+            if re.match(r"\s*-\+-", line):  # an entry of unknown form: the others would not be the whole list
                 return None
             continue
         understood = True
@@ -78,7 +78,7 @@ def parse_gc_info_list(text: str) -> list[dict[str, Any]] | None:
 
 
 def parse_gc_info_device(text: str) -> dict[str, str]:
-    """`key: value` lines of `gc-info -i -d 0`."""
+    """The `key: value` lines of `gc-info -i -d 0`, with keys in lower case."""
     found: dict[str, str] = {}
     for line in text.splitlines():
         key, colon, value = line.strip().partition(":")
@@ -88,7 +88,7 @@ def parse_gc_info_device(text: str) -> dict[str, str]:
 
 
 def parse_partitions(text: str) -> list[dict[str, Any]] | None:
-    """The table of `vipu list partitions`; an empty table is an empty list, anything without a header is None."""
+    """The rows of `vipu list partitions`; [] for an empty table, None for an output without its header."""
     header: list[str] | None = None
     rows: list[dict[str, Any]] = []
     for line in text.splitlines():
@@ -111,7 +111,7 @@ def parse_partitions(text: str) -> list[dict[str, Any]] | None:
 
 
 def parse_processes(text: str) -> list[dict[str, Any]] | None:
-    """Processes attached to IPUs, from `gc-monitor --json` or from the table of `gc-monitor`."""
+    """The processes that are attached to IPUs, from `gc-monitor --json` or the table of `gc-monitor`; None for another output."""
     stripped = text.strip()
     if stripped.startswith("{"):
         try:
@@ -153,7 +153,7 @@ def _with_pid(tree: Any, ipu: str | None = None, depth: int = 0) -> Iterator[dic
 
 
 def find_sdks(host: Host, enabled: str | None) -> list[str]:
-    """Folders of unpacked SDKs that hold an `enable` script or the parts with one."""
+    """The folders of unpacked SDKs that hold a script `enable`, or parts with one. `enabled`: the SDK of this shell, which comes first."""
     roots = list(_ROOTS)
     home = host.env("HOME")
     if home:
@@ -173,7 +173,7 @@ def find_sdks(host: Host, enabled: str | None) -> list[str]:
 
 
 def enable_command(host: Host, sdk: str) -> str:
-    """What to type to enable this SDK: one script in newer ones, one for each part before."""
+    """The command that enables this SDK: newer ones have one script, older ones one for each part."""
     inside = host.listdir(sdk)
     if "enable" in inside:
         return f"source {sdk}/enable"
@@ -184,7 +184,7 @@ def enable_command(host: Host, sdk: str) -> str:
 
 
 def _problem(ran: Ran) -> Fact:
-    """The error of a command that ran and failed; absent where it worked, unknown where it did not run to its end."""
+    """The error that a command printed; absent where it succeeded, unknown where it did not run to its end."""
     if ran.signal is not None or ran.rc in (134, 139):
         return Known(f"{ran.argv[0]} crashed (signal {ran.signal or (ran.rc or 0) - 128})", " ".join(ran.argv))
     if not ran.answered:
@@ -246,7 +246,7 @@ def _sdk(host: Host) -> Iterator[tuple[str, Fact]]:
     else:
         for name in ("path", "version", "built_for"):
             yield f"poplar.sdk.{name}", Absent("folders named poplar_sdk*")
-    # the paths that enable.sh of PopART adds: an SDK is half enabled where only Poplar's own script was sourced
+    # PopART's enable.sh adds these paths: where only Poplar's script was sourced, the SDK is half enabled
     added = f"{host.env('PYTHONPATH') or ''}:{host.env('LD_LIBRARY_PATH') or ''}"
     yield "poplar.popart.enabled", Known("popart" in added.lower(), "PYTHONPATH, LD_LIBRARY_PATH")
 
@@ -299,7 +299,7 @@ def _tools(host: Host) -> Iterator[tuple[str, Fact]]:
 
 
 def parse_inventory(text: str) -> list[dict[str, Any]] | None:
-    """Devices of `gc-inventory --json`."""
+    """The devices in `gc-inventory --json`; None for what is no such document."""
     try:
         tree = json_text.loads(text)
     except ValueError:

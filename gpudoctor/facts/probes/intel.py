@@ -12,7 +12,7 @@ from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.system import json_text
 from gpudoctor.system.host import Host
 
-# deb names before and after the renaming of 2024, then rpm and pacman names: the first that is installed counts.
+# Names of deb packages before and after their renaming in 2024, then of rpm and pacman packages. The first installed one counts.
 COMPUTE_RUNTIME = ("intel-opencl-icd", "intel-compute-runtime", "intel-opencl", "intel-opencl-icd-legacy1", "intel-compute-runtime-legacy",
                    "intel-opencl-icd-legacy", "intel-compute-runtime-legacy-bin", "intel-compute-runtime-bin")  # fmt: skip
 LEVEL_ZERO_DRIVER = ("libze-intel-gpu1", "intel-level-zero-gpu", "intel-level-zero", "libze-intel-gpu-legacy1",
@@ -35,13 +35,13 @@ _BLACKLIST = lazy(r"^\s*(?:blacklist\s+(i915|xe)|install\s+(i915|xe)\s+/(?:usr/)
 
 
 def upstream(version: str) -> str | None:
-    """'23.17.26241.33-647~22.04' and '1:1.0.14062.11-1' without the distribution's own parts."""
+    """The upstream part of a package version, '23.17.26241.33' of '23.17.26241.33-647~22.04'; None for a version of another form."""
     found = _UPSTREAM.match(version.strip())
     return found[1] if found else None
 
 
 def first_package(packages: Mapping[str, Any], names: Iterable[str]) -> tuple[str, str] | None:
-    """(name, upstream version) of the first package that is installed; architectures after a colon do not count."""
+    """(name, upstream version) of the first of these packages that is installed, also as name:amd64; None where none is."""
     for name in names:
         for candidate in (name, f"{name}:amd64"):
             version = packages.get(candidate)
@@ -51,7 +51,7 @@ def first_package(packages: Mapping[str, Any], names: Iterable[str]) -> tuple[st
 
 
 def parse_guc(lines: Iterable[str]) -> str | None:
-    """The GuC version that the kernel log tells."""
+    """The version of the GuC firmware in lines of the kernel log; None where none names it."""
     for line in lines:
         if found := _GUC.search(line):
             return found[1]
@@ -59,13 +59,13 @@ def parse_guc(lines: Iterable[str]) -> str | None:
 
 
 def parse_guc_info(text: str) -> str | None:
-    """From debugfs `guc_info`: 'version: wanted 70.5.1, found 70.5.1' or 'found: 70.20.0'."""
+    """The version in the debugfs file guc_info: 'version: wanted 70.5.1, found 70.5.1' or 'found: 70.20.0'."""
     found = re.search(r"found:?\s+(\d+\.\d+(?:\.\d+)?)", text) or re.search(r"version:?\s+(\d+\.\d+(?:\.\d+)?)", text)
     return found[1] if found else None
 
 
 def parse_modprobe(text: str) -> tuple[dict[str, str], list[str]]:
-    """Options per driver and the drivers that are kept from loading, of one file in /etc/modprobe.d."""
+    """(options of i915 and xe, those of them that may not load) in one file of modprobe.d(5)."""
     options: dict[str, str] = {}
     blacklisted: list[str] = []
     for line in text.splitlines() if "i915" in text or "xe" in text else ():
@@ -77,7 +77,8 @@ def parse_modprobe(text: str) -> tuple[dict[str, str], list[str]]:
 
 
 def parse_cmdline(text: str) -> tuple[dict[str, str], list[str]]:
-    """The same from the kernel's command line: i915.force_probe=56a0, modprobe.blacklist=xe,i915."""
+    """(options of i915 and xe, those of them that may not load) on the kernel's command line: i915.force_probe=56a0
+    modprobe.blacklist=xe,i915."""
     options: dict[str, str] = {}
     blacklisted: list[str] = []
     for word in text.split():
@@ -91,7 +92,7 @@ def parse_cmdline(text: str) -> tuple[dict[str, str], list[str]]:
 
 
 def force_probe(options: str) -> str | None:
-    """'56a0' of 'enable_guc=3 force_probe=56a0'."""
+    """The value of force_probe among the options of a driver: '56a0' of 'enable_guc=3 force_probe=56a0'; None without it."""
     found = re.search(r"(?:^|\s)force_probe=(\S*)", options)
     return found[1].strip('"') if found else None
 
@@ -147,8 +148,8 @@ def _options(host: Host, facts: Facts) -> Collected:
             if file is not None and file.ok:
                 sources.append(parse_modprobe(file.text))
     sources.append(parse_cmdline(str(facts.value("kernel.cmdline", ""))))
-    for told, blocked in sources:
-        for driver, text in told.items():
+    for given_options, blocked in sources:
+        for driver, text in given_options.items():
             options[driver] = " ".join(filter(None, (options.get(driver, ""), text)))
         blacklisted += [module for module in blocked if module not in blacklisted]
     for driver in ("i915", "xe"):
@@ -173,15 +174,15 @@ def _guc(host: Host, facts: Facts) -> Fact:
 
 
 def parse_discovery(text: str) -> list[dict[str, Any]] | None:
-    """`xpu-smi discovery -j`: a list, a single device, or an error object."""
+    """The devices in `xpu-smi discovery -j`, which is a list or a single device; None for an error object and any other output."""
 
     try:
-        told = json_text.loads(text)
+        answer = json_text.loads(text)
     except ValueError:
         return None
-    if not isinstance(told, Mapping):
+    if not isinstance(answer, Mapping):
         return None
-    listed = told.get("device_list", [told] if "device_id" in told else None)
+    listed = answer.get("device_list", [answer] if "device_id" in answer else None)
     if not isinstance(listed, list):
         return None
     keys = {"device_id": "index", "device_name": "name", "pci_bdf_address": "address", "drm_device": "card_node",
@@ -215,8 +216,8 @@ def _detailed(host: Host, devices: list[dict[str, Any]]) -> list[dict[str, Any]]
         if host.remaining() < 3:
             break
         index = str(device.get("index", number))
-        told = parse_discovery(host.run(["xpu-smi", "discovery", "-d", index, "-j"], timeout=3.0).stdout)
-        device.update(told[0] if told and len(told) == 1 else {})
+        answer = parse_discovery(host.run(["xpu-smi", "discovery", "-d", index, "-j"], timeout=3.0).stdout)
+        device.update(answer[0] if answer and len(answer) == 1 else {})
     return devices
 
 

@@ -1,4 +1,4 @@
-"""oneAPI: which versions are installed, whether this shell has one activated, and what sycl-ls lists."""
+"""oneAPI: the installed versions, the one that this shell has activated, and the devices that sycl-ls lists."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ _API = lazy(r"\s{1,8}(?:OpenCL\s{1,8})?\d{1,9}(?:\.\d{1,9})+(?:\s{1,8}NEO|\s{1,8
 
 
 def parse_sycl_ls(text: str) -> list[dict[str, Any]]:
-    """Every style so far: '[opencl:gpu:2] …', '[ext_oneapi_level_zero:gpu:0] …', '[level_zero:gpu][level_zero:0] …'."""
+    """The devices that sycl-ls lists, in each of its forms: '[opencl:gpu:2] …', '[ext_oneapi_level_zero:gpu:0] …',
+    '[level_zero:gpu][level_zero:0] …'."""
     devices = []
     for line in text.splitlines()[:500]:
         found = _NEW_LINE.match(line.strip()) or _OLD_LINE.match(line.strip())
@@ -42,7 +43,7 @@ def parse_sycl_ls(text: str) -> list[dict[str, Any]]:
 
 
 def versions_in(names: list[str]) -> list[str]:
-    """Of folder names those that are oneAPI versions, oldest first."""
+    """Those names of folders that are versions of oneAPI, the oldest first."""
     return sorted((name for name in names if _VERSION.match(name)), key=lambda name: tuple(map(int, name.split("."))))
 
 
@@ -70,7 +71,7 @@ def _installed(host: Host, facts: Facts) -> tuple[list[str], str | None]:
 
 
 def _sourced(host: Host) -> tuple[bool, str]:
-    """Whether this shell would find SYCL's libraries, and how that was seen."""
+    """(whether this shell finds SYCL's libraries, the variable that shows it)."""
     if host.env("SETVARS_COMPLETED") == "1":
         return True, "SETVARS_COMPLETED"
     folders = [folder for folder in (host.env("LD_LIBRARY_PATH") or "").split(":") if folder.startswith("/")][:60]
@@ -85,7 +86,7 @@ def _sourced(host: Host) -> tuple[bool, str]:
 
 
 def active_version(*values: str | None) -> str | None:
-    """The compiler's version in paths such as /opt/intel/oneapi/compiler/2023.1.0/linux/lib; 'latest' tells nothing."""
+    """The version of the compiler in paths such as /opt/intel/oneapi/compiler/2023.1.0/linux/lib; None for 'latest' and without one."""
     for value in values:
         for pattern in (r"/compiler/(20\d\d\.\d+(?:\.\d+)?)", r"/oneapi/(20\d\d\.\d+(?:\.\d+)?)"):
             if value and (found := re.search(pattern, value)):

@@ -1,4 +1,4 @@
-"""Which Python is examined, and why: from files and links, before anything of it is run."""
+"""Finds the Python environment to examine, and why that one: from files and links, before anything in it is run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FRAMEWORKS = frozenset(("torch", "tensorflow", "jax", "onnxruntime", "openvino",
 
 
 class Environment(Struct):
-    """A target: an interpreter and the folders that it imports from."""
+    """A Python environment: its interpreter and the folders that it imports from. Empty texts stand for what is unknown."""
 
     why: str
     prefix: str = ""
@@ -24,13 +24,13 @@ class Environment(Struct):
     error: str = ""
     home: str = ""
     base: str = ""
-    """Prefix of the interpreter that a virtual environment was made from."""
+    """The prefix of the interpreter that a virtual environment was made from."""
     include_system: bool = False
     folders: list[str] = field(default_factory=list)
     not_run: str = ""
-    """Why nothing of it is run without being asked to, and how to ask; then only its files are read."""
+    """Why nothing in it is run unless --python names it, as a sentence with that command; only its files are read then."""
     passed_over: str = ""
-    """The same of an environment in the current folder, in whose place this one was taken."""
+    """Why an environment in the current folder was not examined, as a sentence; this one was examined instead."""
     marker: dict[str, str] = field(default_factory=dict)
 
 
@@ -44,7 +44,7 @@ def parent(path: str) -> str:
 
 
 def parse_pyvenv(text: str) -> dict[str, str]:
-    """The keys of pyvenv.cfg, in lower case."""
+    """The settings in a pyvenv.cfg (PEP 405), with keys in lower case."""
     found: dict[str, str] = {}
     for line in text.splitlines():
         key, equals, value = line.partition("=")
@@ -54,12 +54,13 @@ def parse_pyvenv(text: str) -> dict[str, str]:
 
 
 def short_version(text: str) -> str:
-    """'3.11.7' of '3.11.7.final.0', 'Python 3.11.7', '3.11.7+'."""
+    """The version of Python in a text: '3.11.7' of '3.11.7.final.0', 'Python 3.11.7' and '3.11.7+'; '' where there is none."""
     match = re.search(r"(?<!\d)\d{1,4}\.\d{1,4}(?:\.\d{1,6})?(?:(?:a|b|rc)\d{1,4})?", text)
     return match[0] if match else ""
 
 
 def minor(version: str) -> str:
+    """The first two numbers of a version, '3.11' of '3.11.7'; '' where it has only one."""
     return ".".join(version.split(".")[:2]) if "." in version else ""
 
 
@@ -75,12 +76,12 @@ def _absolute(host: Host, path: str) -> str:
 
 
 def working_folder(host: Host) -> str:
-    """Where gpudoctor was started; empty for a recorded machine."""
+    """The folder in which gpudoctor was started; '' for a recorded machine."""
     return slashes(host.realpath(".")) if host.origin == "live" else ""
 
 
 def _python_of(host: Host, prefix: str) -> str:
-    """The interpreter of an environment folder: its path even where the link leads nowhere."""
+    """The path of the interpreter in an environment folder, even where it is a link that leads nowhere; '' where there is none."""
     candidates = ("bin/python", "bin/python3", "Scripts/python.exe", "python.exe")
     for candidate in candidates:
         if host.exists(f"{prefix}/{candidate}"):
@@ -92,22 +93,22 @@ def _python_of(host: Host, prefix: str) -> str:
 
 
 def _on_path(host: Host, name: str, beside: str = "") -> str:
-    """The first interpreter of that name on PATH; `beside`: the prefix of an environment that is passed over."""
+    """The first interpreter of this name on PATH; '' where there is none. `beside`: the prefix of an environment that is passed over."""
     windows = host.platform == "windows"
     separator = ";" if windows else ":"
     suffix = ".exe" if windows and not name.endswith(".exe") else ""
     for folder in (host.env("PATH") or "/usr/local/bin:/usr/bin:/bin").split(separator):
         candidate = f"{slashes(folder).rstrip('/')}/{name}{suffix}"
-        # The app-execution alias of the Windows store is no interpreter.
         if beside and candidate.startswith(f"{beside}/"):
             continue
+        # The app-execution alias of the Windows store is no interpreter.
         if folder and "/WindowsApps/" not in candidate and host.exists(candidate) and not (_is_root(host) and host.distrust(candidate)):
             return _behind_shim(host, candidate, name)
     return ""
 
 
 def _behind_shim(host: Host, path: str, name: str) -> str:
-    """pyenv puts scripts before the interpreters: the one that its version file names, where that is plain."""
+    """The interpreter behind a script of pyenv: the one that PYENV_VERSION or pyenv's file `version` names; else the script itself."""
     if "/shims/" not in path:
         return path
     root = parent(parent(path))
@@ -123,7 +124,7 @@ def _behind_shim(host: Host, path: str, name: str) -> str:
 
 
 def find_target(host: Host) -> Environment:
-    """The option, else the active environment, else .venv here, else python3 on PATH.
+    """The environment of --python, else the active one, else .venv in this folder, else python3 on PATH.
 
     The environment that gpudoctor itself runs in is examined only where a framework is installed in it or there is no other.
     """
@@ -162,7 +163,7 @@ def find_target(host: Host) -> Environment:
 
 
 def _is_ours(host: Host, target: Environment) -> bool:
-    """Whether gpudoctor runs in this environment and no framework lies there."""
+    """Whether gpudoctor runs in this environment and no framework is installed in it."""
     own = getattr(host, "own_environment", "")
     if not own or host.realpath(target.prefix) != host.realpath(slashes(own)):
         return False
@@ -178,7 +179,7 @@ def _from_path(host: Host, path: str, why: str) -> Environment:
             return target
         path = found
     path = _absolute(host, path).rstrip("/") or "/"
-    # "name/." is there for folders only, empty ones too
+    # "name/." exists for folders alone, even for empty ones
     if host.exists(f"{path}/."):
         target.prefix, target.executable = path, _python_of(host, path)
         if not target.executable:
@@ -205,16 +206,16 @@ def _prefix_of(host: Host, executable: str) -> str:
 
 
 def _is_root(host: Host) -> bool:
-    """By the process, since `id` may itself come from a folder that is not root's."""
+    """Whether this process runs as root: by /proc, since the program `id` may come from a folder that others can change."""
     return bool(re.search(r"^Uid:\s+\d+\s+0\b", host.read("/proc/self/status", limit=100_000).text, re.MULTILINE))
 
 
 def _check_trust(host: Host, target: Environment) -> None:
-    """Whatever was not asked for by --python is run only where nobody else could have put it there."""
+    """Sets `not_run` of an environment that --python did not name and in which another user could have changed something."""
     if target.why == "--python" or not target.executable:
         return
     base = f"{target.base or target.prefix}/lib/python{minor(target.version)}"
-    # A path of modules may be an archive, which is no folder of packages and is imported from all the same.
+    # An entry of PYTHONPATH may be an archive: it is no folder of packages, and Python imports from it all the same.
     separator = ";" if host.platform == "windows" else ":"
     asked_for = [_absolute(host, entry) for entry in (host.env("PYTHONPATH") or "").split(separator) if entry]
     for path in (target.executable, f"{target.prefix}/pyvenv.cfg", base, *asked_for, *target.folders):
@@ -259,7 +260,7 @@ def _kind(host: Host, target: Environment) -> str:
 
 
 def _gone(host: Host, executable: str) -> str:
-    """Where the chain of links of an interpreter ends."""
+    """The sentence about an interpreter that does not exist, with the end of its chain of links."""
     at = executable
     for _ in range(10):
         to = host.readlink(at)
@@ -289,7 +290,7 @@ def _version(host: Host, target: Environment) -> str:
 
 
 def _folders(host: Host, target: Environment) -> None:
-    """The folders on sys.path that hold distributions, in order. Only those that are there."""
+    """Sets the folders of the environment that hold distributions, in the order of sys.path; those that do not exist are left out."""
     short = minor(target.version)
     wanted: list[str] = []
     separator = ";" if host.platform == "windows" else ":"

@@ -1,4 +1,4 @@
-"""Which Pythons and tools are here to make an environment with. From names of files alone: nothing is run."""
+"""The Pythons and tools with which an environment can be made, by names of files alone: nothing is run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PYENV = lazy(r"^(3\.\d+)\.\d+$")
 _WINDOWS = lazy(r"^Python(3)(\d\d?)$", re.I)
 _UV = lazy(r"^cpython-(3\.\d+)\.\d+-")
 TOOLS = {"uv": ("{home}/.local/bin", "{home}/.cargo/bin"), "sudo": (), "conda": ("{home}/miniforge3/bin", "{home}/miniconda3/bin")}
-"""Tools and where they lie although PATH does not name it."""
+"""Tools, and the folders that hold them even where PATH does not name these."""
 
 
 def collect(host: Host, facts: Facts) -> Collected:
@@ -37,7 +37,7 @@ def collect(host: Host, facts: Facts) -> Collected:
 
 
 def _on_windows(host: Host) -> Collected:
-    """python.org's installer puts each release into a folder of its own; the Store's stand-in is no Python."""
+    """The Pythons of python.org's installer, which puts each release into a folder of its own. The alias of the Store is no Python."""
     home, local = (str(host.env(name) or "").replace("\\", "/") for name in ("USERPROFILE", "LOCALAPPDATA"))
     folders = [folder for folder in (f"{local}/Programs/Python" if local else "", "C:/Program Files", "C:/") if folder]
     found = [
@@ -52,7 +52,7 @@ def _on_windows(host: Host) -> Collected:
 
 
 def _record(host: Host, path: str, minor: str) -> dict[str, Any]:
-    """`venv`: None in a recording that cannot tell."""
+    """The record of python.interpreters for an interpreter. `venv` is unknown in a recording that does not show the standard library."""
     prefix = path.rpartition("/bin/")[0]
     module = f"{prefix}/lib/python{minor}/ensurepip/__init__.py"
     # Fedora keeps the standard library in lib64.
@@ -71,7 +71,7 @@ def _system(host: Host) -> Iterator[dict[str, Any]]:
 
 
 def _versions(host: Host, folder: str, pattern: re.Pattern[str]) -> Iterator[dict[str, Any]]:
-    """Folders named by version, each with an interpreter of its own."""
+    """The interpreters in folders that are named by version."""
     for name in sorted(host.listdir(folder)):
         match = pattern.match(name)
         path = f"{folder}/{name}/bin/python{match[1]}" if match else ""
@@ -86,7 +86,7 @@ def _uv_pythons(host: Host, home: str) -> Iterator[dict[str, Any]]:
 
 
 def _venv_module(host: Host, found: list[dict[str, Any]]) -> Fact:
-    """Of the Python that /usr/bin/python3 is; Debian and Ubuntu ship ensurepip apart from it, in python3-venv."""
+    """Whether the Python behind /usr/bin/python3 can make environments. On Debian and Ubuntu ensurepip is in the package python3-venv."""
     link = (host.readlink("/usr/bin/python3") or "").rpartition("/")[2]
     system = [one for one in found if one["path"].startswith("/usr/bin/")]
     own = [one for one in system if one["path"] == f"/usr/bin/{link}"] or system[-1:]

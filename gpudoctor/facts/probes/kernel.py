@@ -15,24 +15,25 @@ SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e0
 
 
 def parse_dotted(release: str) -> str | None:
-    """'5.19.0' of '5.19.0-35-generic'."""
+    """The dotted number that begins a kernel's release: '5.19.0' of '5.19.0-35-generic'; None where there is none."""
     found = _DOTTED.match(release)
     return found[0] if found else None
 
 
 def parse_modules(text: str) -> list[str]:
-    """Names of loaded modules from /proc/modules or lsmod."""
+    """The names of the loaded modules in /proc/modules or in the output of lsmod, sorted, with underscores."""
     names = [line.split()[0].replace("-", "_") for line in text.splitlines() if line.strip()]
     return sorted({name for name in names if name != "Module"})
 
 
 def parse_lockdown(text: str) -> str | None:
-    """The chosen word of 'none [integrity] confidentiality'."""
+    """The mode of the kernel's lockdown: 'integrity' of 'none [integrity] confidentiality'; None for another text."""
     found = re.search(r"\[(\w+)\]", text)
     return found[1] if found else None
 
 
 def parse_mokutil(text: str) -> bool | None:
+    """Whether Secure Boot is enabled, by `mokutil --sb-state`; None for another output."""
     if re.search(r"SecureBoot enabled", text):
         return True
     if re.search(r"SecureBoot disabled|EFI variables are not supported|doesn't support Secure Boot", text):
@@ -64,7 +65,7 @@ def collect(host: Host, facts: Facts) -> Collected:
 
 
 def _modules(host: Host) -> Collected:
-    """Loaded modules. /sys/module also lists built-in drivers, which count as present for every question asked here."""
+    """The loaded modules, by /proc/modules and by the folders of /sys/module with a file initstate, which built-in drivers lack."""
     text = host.read("/proc/modules")
     by_sysfs = [name for name in host.listdir("/sys/module") if host.exists(f"/sys/module/{name}/initstate")]
     names = set(parse_modules(text.text)) | {name.replace("-", "_") for name in by_sysfs}
@@ -78,7 +79,7 @@ def _modules(host: Host) -> Collected:
 def _secure_boot(host: Host) -> Collected:
     text = host.read(SECURE_BOOT, limit=64)
     if text.ok and len(text.text) >= 5:
-        # Four bytes of attributes, then 0 or 1.
+        # The variable holds four bytes of attributes, then 0 or 1: Documentation/filesystems/efivarfs.rst of Linux.
         yield "secure_boot.enabled", Known(text.text[-1] == "\x01", SECURE_BOOT)
         return
     said = host.run(["mokutil", "--sb-state"])

@@ -1,4 +1,4 @@
-"""Lines of the kernel's log that speak of GPUs, firmware, memory and signatures."""
+"""Lines of the kernel log about GPUs, firmware, memory and signatures."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from gpudoctor.system.host import Host
 
 JOURNAL = ("journalctl", "-k", "-b", "--no-pager", "-o", "short-monotonic")
 LIMIT = 400
+"""The number of lines that are kept."""
 _RELEVANT = lazy(
-    r"i915|\bxe\b|intel_vpu|amdxdna|amdgpu|\bkfd\b|NVRM|nvidia|nouveau|\bXid\b|snd_hda_intel|\bGuC\b|\bHuC\b|firmware|iommu|DMAR|AMD-Vi|dxgkrnl|dxgk|"
-    r"\bdxg\b|\bBAR \d|Resizable|taint|lockdown|Out of memory|\boom|Lockdown|module verification|PKCS|ipu\b|graphcore|simple-framebuffer|nomodeset|"
+    r"i915|\bxe\b|intel_vpu|amdxdna|amdgpu|\bkfd\b|NVRM|nvidia|nouveau|\bXid\b|snd_hda_intel|\bGuC\b|\bHuC\b|firmware|iommu|DMAR|AMD-Vi|dxgkrnl|"
+    r"dxgk|\bdxg\b|\bBAR \d|Resizable|taint|"
+    r"lockdown|Out of memory|\boom|Lockdown|module verification|PKCS|ipu\b|graphcore|simple-framebuffer|nomodeset|"
     r"\bdrm\b|AER:|PCIe Bus Error|segfault|secure ?boot|\bmodule\b.*\b(?:rejected|restricted)|\bnot signed\b",
     re.IGNORECASE,
 )
 
 
 def relevant_lines(text: str) -> list[str]:
-    """At most 400: the first 200 and the last 200 that matter, since starts and ends both tell."""
+    """The lines that matter, at most LIMIT: of more the first and the last half, since both the start and the latest events are needed."""
     lines = [line.rstrip() for line in text.splitlines() if _RELEVANT.search(line)]
     return lines if len(lines) <= LIMIT else lines[: LIMIT // 2] + lines[-LIMIT // 2 :]
 

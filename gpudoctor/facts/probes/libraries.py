@@ -1,4 +1,4 @@
-"""Shared libraries that programs would find: the loader's cache, and the folders where GPU libraries live."""
+"""Shared libraries that programs find: those of the loader's cache and of the folders in which GPU libraries lie."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _INTERESTING = lazy(
 
 
 def parse_ldconfig(text: str) -> dict[str, str]:
-    """`ldconfig -p`: name -> path; the first 64-bit entry of a name is the one that the loader takes."""
+    """Name to path in `ldconfig -p`: of several entries the first 64-bit one, which the loader takes."""
     found: dict[str, str] = {}
     fallback: dict[str, str] = {}
     for line in text.splitlines():
@@ -32,7 +32,7 @@ def parse_ldconfig(text: str) -> dict[str, str]:
 
 
 def parse_every(text: str) -> dict[str, list[str]]:
-    """Every path of a name in the cache, in the loader's order."""
+    """Name to all its 64-bit paths in `ldconfig -p`, in the loader's order."""
     found: dict[str, list[str]] = {}
     for line in text.splitlines():
         entry = _LINE.match(line)
@@ -47,7 +47,7 @@ def is_there(host: Host, path: str) -> bool | Unknown:
 
 
 def named_by_the_user(host: Host, facts: Facts) -> list[str]:
-    """The folders of LD_LIBRARY_PATH, in which the dynamic linker looks first."""
+    """The folders in LD_LIBRARY_PATH, which the dynamic linker searches first."""
     value = facts.value("env.LD_LIBRARY_PATH") or host.env("LD_LIBRARY_PATH") or ""
     return [folder.rstrip("/") for folder in str(value).split(":") if folder]
 

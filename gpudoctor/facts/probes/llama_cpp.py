@@ -1,6 +1,6 @@
-"""llama.cpp: its programs and llama-cpp-python, and which libraries of ggml lie beside them. From files alone.
+"""llama.cpp: its programs and llama-cpp-python, and the libraries of ggml beside them. Only files are read.
 
-A build has one library for each backend (ggml/src/ggml-backend-reg.cpp of ggml-org/llama.cpp), or holds all in the program itself.
+A build has one library for each backend (ggml/src/ggml-backend-reg.cpp of ggml-org/llama.cpp), or all of them inside the program.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ _BACKEND = lazy(
 )
 GPU_BACKENDS = ("cuda", "hip", "sycl", "vulkan", "metal", "opencl", "musa", "cann", "openvino")
 _PACKAGED = ("/usr/lib/x86_64-linux-gnu/ggml", "/usr/lib/aarch64-linux-gnu/ggml", "/usr/lib64/ggml", "/usr/lib/ggml")
-"""Where distributions put the backends (GGML_BACKEND_DIR), some in a folder below."""
+"""The folders in which distributions put the backends (GGML_BACKEND_DIR), some of them one folder deeper."""
 _LIB_PATH = "LLAMA_CPP_LIB_PATH"
 
 
 def program_of(host: Host, names: Sequence[str] = PROGRAMS) -> str:
+    """The path of the first of these programs that is on PATH or in the usual folders; '' where there is none."""
     ending = ".exe" if host.platform == "windows" else ""
     separator = ";" if host.platform == "windows" else ":"
     folders = [folder.replace("\\", "/").rstrip("/") for folder in (host.env("PATH") or "").split(separator) if folder]
@@ -36,7 +37,7 @@ def program_of(host: Host, names: Sequence[str] = PROGRAMS) -> str:
 
 
 def libraries_in(host: Host, folder: str) -> list[dict[str, Any]]:
-    """One record for each backend in a folder: 'libggml-cuda.so' and its links are one."""
+    """One record for each backend of ggml in a folder; 'libggml-cuda.so' and the links to it are one."""
     found: dict[str, str] = {}
     for name in host.listdir(folder):
         match = _BACKEND.match(name)
@@ -46,7 +47,7 @@ def libraries_in(host: Host, folder: str) -> list[dict[str, Any]]:
 
 
 def _beside(host: Host, program: str) -> list[dict[str, Any]]:
-    """The libraries that a program finds: beside itself, in lib next to bin, and where packages of a distribution put backends."""
+    """The libraries of ggml that a program finds: beside it, in lib next to its bin, and in the folders of distribution packages."""
     own = posixpath.dirname(host.realpath(program) or program)
     above = posixpath.normpath(f"{own}/../lib")
     folders = [own, above, *(("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64") if above == "/usr/lib" else ())]
@@ -56,7 +57,8 @@ def _beside(host: Host, program: str) -> list[dict[str, Any]]:
 
 
 def _shadow(host: Host, facts: Facts, own: str) -> Fact:
-    """A folder of LD_LIBRARY_PATH with another copy of ggml: the linker takes it before the copy beside the program."""
+    """The folder of LD_LIBRARY_PATH with another copy of ggml, which the linker takes before the one beside the program; absent for
+    none."""
     for folder in named_by_the_user(host, facts):
         if folder != own and any(record["backend"] == "base" for record in libraries_in(host, folder)):
             return Known(folder, "LD_LIBRARY_PATH")
@@ -68,7 +70,7 @@ def _backends(records: list[dict[str, Any]]) -> list[str]:
 
 
 def _python(host: Host, facts: Facts) -> Collected:
-    """llama-cpp-python in the target environment, and the folder that it loads its library from."""
+    """The facts about llama-cpp-python in the target environment and the folder that it loads its libraries from."""
     version = facts.value("python.distributions.llama-cpp-python")
     if not version:
         known = facts.known("python.distributions")

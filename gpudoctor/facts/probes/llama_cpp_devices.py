@@ -1,4 +1,4 @@
-"""What llama.cpp itself lists (`--list-devices`, which loads no model), and what the linker misses for its backends."""
+"""The devices that llama.cpp lists (`--list-devices`, which loads no model), and the libraries that its backends lack."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ _PREFIXES = (
 
 
 def parse_devices(text: str) -> list[dict[str, Any]] | None:
-    """The list below 'Available devices:'; None where there is none. BLAS and other helpers of the processor have no memory."""
+    """The devices below 'Available devices:'; None without that line. Those without memory are left out: BLAS and other helpers of the
+    processor."""
     _, mark, listing = text.partition("Available devices:")
     if not mark:
         return None
@@ -35,10 +36,10 @@ def parse_devices(text: str) -> list[dict[str, Any]] | None:
 
 
 def parse_ldd(text: str) -> tuple[list[str], str]:
-    """(libraries that are not found, the major of the CUDA runtime) of `ldd`."""
+    """(libraries that were not found, major version of the CUDA runtime or '') in the output of `ldd`."""
     needed = [(match[1], match[2]) for line in text.splitlines() if (match := _NEEDED.match(line))]
     major = next((match[1] for name, _ in needed if (match := _CUDART.match(name))), "")
-    # what llama.cpp has loaded before a backend is found by its name, wherever it lies
+    # llama.cpp has loaded these before it loads a backend, which finds them by their names
     return [name for name, path in needed if path == "not found" and not name.startswith(("libggml", "libllama"))], major
 
 

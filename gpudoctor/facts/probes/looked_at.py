@@ -1,4 +1,4 @@
-"""What is examined in place of this machine (--pid, --root, --host, --container, --image), and what a running process has loaded."""
+"""What is examined instead of this machine (--pid, --root, --host, --container, --image), and what a running process has loaded."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def collect(host: Host, facts: Facts) -> Collected:
     yield "looked_at.name", Known(door.name)
     yield "looked_at.title", Known(door.title)
     if door.kind == "process":
-        from gpudoctor.facts.probes import _process  # late: most checks are of a machine
+        from gpudoctor.facts.probes import _process  # imported here, since most checks are of a machine
 
         yield from _process.collect(host, facts, int(door.name))
     if door.kind == "container":
@@ -28,18 +28,18 @@ def collect(host: Host, facts: Facts) -> Collected:
 PROBE = Probe(
     "looked_at",
     (
-        FactSpec("looked_at.kind", "text", "what is examined in place of this machine: process, root, host, container, image"),
-        FactSpec("looked_at.name", "text", "its number, folder or name", privacy="identifying"),
+        FactSpec("looked_at.kind", "text", "what is examined instead of this machine: process, root, host, container, image"),
+        FactSpec("looked_at.name", "text", "number, folder or name of what is examined", privacy="identifying"),
         FactSpec("looked_at.title", "text", "how a screen names it", privacy="identifying"),
         FactSpec("process.pid", "int", "number of the process that is examined"),
-        FactSpec("process.command", "text", "its command line", privacy="identifying"),
+        FactSpec("process.command", "text", "command line of the process", privacy="identifying"),
         FactSpec("process.program", "text", "the program file that it runs", privacy="identifying"),
-        FactSpec("process.state", "text", "what it does: running, sleeping, waiting for a device, stopped"),
-        FactSpec("process.threads", "int", "its threads"),
+        FactSpec("process.state", "text", "state of the process: running, sleeping, waiting for a device, stopped"),
+        FactSpec("process.threads", "int", "number of threads of the process"),
         FactSpec("process.memory_bytes", "int", "main memory that it occupies"),
         FactSpec("process.memory_limit_bytes", "int", "main memory that its control group may take"),
-        FactSpec("process.cgroup", "text", "its control group", privacy="identifying"),
-        FactSpec("process.limits", "map", "its limits: open_files, processes, locked_memory, address_space; absent: unlimited"),
+        FactSpec("process.cgroup", "text", "control group of the process", privacy="identifying"),
+        FactSpec("process.limits", "map", "limits of the process: open_files, processes, locked_memory, address_space; absent: unlimited"),
         FactSpec("process.in_container", "bool", "whether it sees other files than this machine"),
         FactSpec("process.devices", "list", "device files of GPUs that it has open"),
         FactSpec(
@@ -48,9 +48,9 @@ PROBE = Probe(
                     "replaced": "the file was removed or replaced since it was loaded"},
         ),
         FactSpec("process.replaced", "list", "libraries whose files were replaced since they were loaded", privacy="identifying"),
-        FactSpec("process.replaced_count", "int", "how many these are"),
+        FactSpec("process.replaced_count", "int", "how many of process.replaced"),
         FactSpec("process.openmp", "list", "OpenMP runtimes that it has loaded", privacy="identifying"),
-        FactSpec("process.openmp_count", "int", "how many these are"),
+        FactSpec("process.openmp_count", "int", "how many of process.openmp"),
         FactSpec(
             "process.elsewhere", "records", "libraries that it took from elsewhere although its environment holds them", item="elsewhere",
             privacy="identifying", fields={"soname": "file name", "path": "what is loaded", "installed": "what the environment holds"},

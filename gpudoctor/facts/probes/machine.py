@@ -20,7 +20,7 @@ _MACHINE = lazy(r"\b(x86_64|amd64|aarch64|arm64|ppc64le|s390x|riscv64|i[3-6]86|a
 
 
 def parse_os_release(text: str) -> dict[str, str]:
-    """The assignments of /etc/os-release without quotes."""
+    """The assignments in /etc/os-release (os-release(5)), without quotes."""
     found: dict[str, str] = {}
     for line in text.splitlines():
         name, separator, value = line.strip().partition("=")
@@ -31,14 +31,14 @@ def parse_os_release(text: str) -> dict[str, str]:
 
 
 def wsl_generation(release: str) -> int | None:
-    """1 or 2 from the kernel's release text, None for a kernel that is not Microsoft's. WSL1 writes a capital M."""
+    """1 or 2 by the kernel's release, None for a kernel that is not Microsoft's. WSL1 writes 'Microsoft' with a capital letter."""
     if "microsoft" not in release.lower():
         return None
     return 1 if "-Microsoft" in release and "WSL2" not in release else 2
 
 
 def parse_machine(uname: str) -> str | None:
-    """The architecture from `uname -a` (its last such word) or `uname -m`."""
+    """The architecture in the output of `uname -a` (its last such word) or `uname -m`; None where there is none."""
     found = _MACHINE.findall(uname)
     return {"amd64": "x86_64"}.get(found[-1].lower(), found[-1]) if found else None
 
@@ -48,12 +48,13 @@ def parse_sw_vers(text: str) -> dict[str, str]:
 
 
 def parse_windows_version(text: str) -> str | None:
-    """'10.0.22631.4317' from `cmd /c ver`."""
+    """The version in the output of `cmd /c ver`, '10.0.22631.4317'; None where there is none."""
     found = re.search(r"(?<!\d)(\d{1,9}\.\d{1,9}\.\d{1,9}(?:\.\d{1,9})?)", text)
     return found[1] if found else None
 
 
 def kind_of(host: Host, release: str) -> str:
+    """The value of the fact platform.kind. `release`: the release of the kernel."""
     if host.platform in ("windows", "macos"):
         return host.platform
     generation = wsl_generation(release)
@@ -107,11 +108,11 @@ def _linux(host: Host, kind: str) -> Collected:
 _JETSON = lazy(r"\bJetson\b[\w ]{0,40}")
 _TEGRA = lazy(r"R(?P<release>\d{2}) \(release\)")
 JETPACKS = {"32": "4", "34": "5", "35": "5", "36": "6", "38": "7", "39": "7"}
-"""The JetPack to which a release of Jetson Linux belongs: docs.nvidia.com/jetson/archives."""
+"""The major release of Jetson Linux to that of JetPack: https://docs.nvidia.com/jetson/archives"""
 
 
 def _jetson(host: Host) -> Collected:
-    """NVIDIA's boards say what they are in the device tree; other machines have none, or another name there."""
+    """The module and JetPack of a Jetson. The device tree names the board; other machines have none, or another name in it."""
     model = host.read("/proc/device-tree/model")
     found = _JETSON.search(model.text)
     if found is None:
@@ -181,7 +182,7 @@ PROBE = Probe(
         FactSpec(
             "jetson.module", "text", "which of NVIDIA's Jetson modules this is, such as Jetson Orin Nano; absent on any other machine"
         ),
-        FactSpec("jetson.jetpack", "dotted", "its JetPack"),
+        FactSpec("jetson.jetpack", "dotted", "JetPack of the Jetson module"),
         FactSpec("platform.complete", "bool", "whether a recording holds everything that was asked"),
         FactSpec("os.id", "text", "ID of /etc/os-release, or windows, macos"),
         FactSpec("os.id_like", "list", "related distributions"),

@@ -1,4 +1,4 @@
-"""Macs: chip, Rosetta, graphics adapters."""
+"""Macs: the processor, Rosetta, graphics adapters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BYTES = lazy(r"(?<!\d)(\d{1,9})\s{0,8}(MB|GB)", re.IGNORECASE)
 
 
 def parse_displays(text: str) -> list[dict[str, Any]] | None:
-    """`system_profiler SPDisplaysDataType -json`."""
+    """The adapters in `system_profiler SPDisplaysDataType -json`; None for what is no such document."""
     try:
         said = json_text.loads(text)
     except ValueError:

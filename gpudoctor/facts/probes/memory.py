@@ -1,4 +1,4 @@
-"""Main memory and processor: how much, how it is fitted, and what holds the processor back."""
+"""Main memory and processor: their size, the memory modules, and what limits the processor."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from gpudoctor.system.host import Host
 
 
 def parse_meminfo(text: str) -> dict[str, int]:
+    """The sizes in /proc/meminfo, in bytes."""
     return {name: int(size) * 1024 for name, size in re.findall(r"^(\w+):\s+(\d+) kB", text, re.MULTILINE)}
 
 
 def parse_cpuinfo(text: str) -> tuple[str | None, list[str]]:
-    """Model and flags of the first processor."""
+    """(model or None, flags) of the first processor in /proc/cpuinfo."""
     model = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
     flags = re.search(r"^(?:flags|Features)\s*:\s*(.+)$", text, re.MULTILINE)
     return (model[1].strip() if model else None), (flags[1].split() if flags else [])
 
 
 DMI = "/run/udev/data/+dmi:id"
-"""What systemd's dmi_memory_id read from the firmware's tables: they themselves are for root alone."""
+"""The file with what systemd's dmi_memory_id has read from the firmware's tables, which only root can read."""
 QUOTAS = ("/sys/fs/cgroup/cpu.max", "/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "/sys/fs/cgroup/cpu/cpu.cfs_period_us")
 GOVERNOR = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"
 DRIVER = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_driver"
@@ -30,7 +31,7 @@ LIMITS = "/proc/self/limits"
 
 
 def parse_fitting(text: str) -> tuple[int, int] | None:
-    """(modules that are fitted, slots) of udev's properties 'E:MEMORY_DEVICE_0_SIZE=8589934592'; None where they say nothing of memory."""
+    """(number of memory modules, number of slots) by udev's properties 'E:MEMORY_DEVICE_0_SIZE=8589934592'; None without such ones."""
     properties = dict(line[2:].split("=", 1) for line in text.splitlines() if line.startswith("E:MEMORY_") and "=" in line)
     sizes = {name: value for name, value in properties.items() if re.fullmatch(r"MEMORY_DEVICE_\d+_SIZE", name)}
     slots = properties.get("MEMORY_ARRAY_NUM_DEVICES", "")
@@ -39,7 +40,8 @@ def parse_fitting(text: str) -> tuple[int, int] | None:
 
 
 def parse_quota(most: str, quota: str, period: str) -> float | None:
-    """Processors that a control group may use: cpu.max of version 2 ('200000 100000'), else the two files of version 1; None: all."""
+    """The number of processors that a control group may use at once: by cpu.max of version 2 ('200000 100000'), else by the two files of
+    version 1; None for all of them."""
     words = most.split() if most.strip() else [quota.strip(), period.strip()]
     if len(words) == 2 and all(word.isascii() and word.isdigit() for word in words) and int(words[1]) > 0:
         return int(words[0]) / int(words[1])
@@ -107,7 +109,7 @@ def collect(host: Host, facts: Facts) -> Collected:
 PROBE = Probe(
     "memory",
     (
-        FactSpec("memory.total_bytes", "int", "main memory"),
+        FactSpec("memory.total_bytes", "int", "size of main memory"),
         FactSpec("memory.available_bytes", "int", "main memory that programs could still get"),
         FactSpec("memory.swap_bytes", "int", "swap space"),
         FactSpec("memory.lockable_bytes", "int", "memory that a process may lock (ulimit -l); absent: without limit"),

@@ -93,7 +93,7 @@ def accel_nodes(host: Host) -> dict[str, str]:
 def from_pci(host: Host, facts: Facts) -> list[dict[str, Any]]:
     records = [record for record in facts.value("pci.devices") or [] if _is_npu(record)]
     nodes = accel_nodes(host) if records else {}
-    npus = []
+    npus: list[dict[str, Any]] = []
     for record in records:
         npu = described(f"{record['vendor_id']}:{record['device_id']}", str(record.get("name") or ""))
         address = record["address"]
@@ -133,7 +133,7 @@ def from_windows(text: str) -> list[dict[str, Any]] | None:
     listed = parse_adapters(text) if text.strip() else []
     if listed is None:
         return None
-    npus = []
+    npus: list[dict[str, Any]] = []
     for entry in listed:
         if entry["vendor"] in ("intel", "amd") or str(entry["pci_id"]) in table():
             npu = described(str(entry["pci_id"] or "0000:0000"), entry["name"])
@@ -187,7 +187,9 @@ def _firmware(host: Host, facts: Facts, npus: list[dict[str, Any]]) -> Collected
 def _node_fact(host: Host, npus: list[dict[str, Any]] | None, vendor: str) -> Fact:
     mine = [npu["node"] for npu in npus or () if npu["vendor"] == vendor]
     if mine:
-        return Known(mine[0], "/dev/accel") if isinstance(mine[0], str) else mine[0] if isinstance(mine[0], Unknown) else Absent("/dev/accel")
+        if isinstance(mine[0], Unknown):
+            return mine[0]
+        return Known(mine[0], "/dev/accel") if mine[0] is not None else Absent("/dev/accel")
     if npus is None and vendor == "intel" and host.exists("/dev/accel/accel0"):  # a container that shows the node and no bus
         return Known("/dev/accel/accel0", "/dev/accel")
     return Absent("/dev/accel")

@@ -1,4 +1,4 @@
-"""NVIDIA: the kernel module, its device nodes, the user-mode libraries, what nvidia-smi says, toolkit and services."""
+"""NVIDIA: the kernel module, its device nodes, the user-mode libraries, the output of nvidia-smi, toolkit and services."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PROC = "/proc/driver/nvidia/version"
 
 
 def parse_proc_version(text: str) -> dict[str, Any] | None:
-    """Version and flavour of the loaded kernel module."""
+    """version and open (whether it is the open flavour) of the loaded kernel module; None for another text."""
     found = re.search(r"NVRM version:\s{0,20}(\S.{0,120}?Kernel Module\b.{0,80}?)\s{1,8}(\d{1,6}\.\d+(?:\.\d+)?)\s", text + "\n")
     if not found:
         return None
@@ -61,7 +61,7 @@ def _nodes(host: Host) -> Fact:
 def _access(host: Host) -> Fact:
     cards = [host.may_open(f"/dev/{name}") for name in host.listdir("/dev") if re.fullmatch(r"nvidia\d+", name)]
     answers = [host.may_open("/dev/nvidiactl")] if host.exists("/dev/nvidiactl") else []
-    if cards:  # one is enough: a job may hold the second card alone
+    if cards:  # one suffices: a job may have been given the second card alone
         answers.append(True if True in cards else None if None in cards else False)
     if not answers:
         return Absent("/dev") if host.origin != "live" or host.knows("/dev") else Unknown("not recorded")
@@ -103,6 +103,11 @@ def _smi(host: Host) -> Iterator[tuple[str, Fact]]:
     else:
         yield "nvidia.smi.error", Unknown(query.why_not())
     records = _merged(rows, smi.devices(log) if log else [])
+    if any(record.get("mig_mode") == "Enabled" for record in records):  # their UUIDs stand in this list alone
+        by_index = {row["index"]: row for row in smi.parse_list(host.run((tool, "-L")).stdout)}
+        for record in records:
+            if uuids := by_index.get(record.get("index"), {}).get("mig_uuids"):
+                record["mig_uuids"] = uuids
     if not records and not error:
         listed = host.run((tool, "-L")) if answered else None
         records = smi.parse_list(listed.stdout) if listed is not None and listed.ok else []
@@ -121,7 +126,7 @@ def _smi(host: Host) -> Iterator[tuple[str, Fact]]:
 
 
 def _merged(rows: list[dict[str, Any]], full: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The long form, completed by what only the query says."""
+    """The records of `nvidia-smi -q`, completed by what only the query gives; the rows of the query where there are no such records."""
     if not full:
         return rows
     by_address = {row["address"]: row for row in rows}
@@ -141,7 +146,7 @@ def collect(host: Host, facts: Facts) -> Collected:
         yield from _kernel_module(host, facts)
     yield from install_facts(host, facts)
     yield from _smi(host)
-    if host.platform != "windows":  # after nvidia-smi, which makes the nodes where nothing has used the driver since the start
+    if host.platform != "windows":  # after nvidia-smi, which creates the nodes where nothing has used the driver since the start
         yield "nvidia.nodes", _nodes(host)
         yield "nvidia.access", _access(host)
 
@@ -152,12 +157,13 @@ _DEVICE_FIELDS = {
     "architecture": "Ampere, Ada Lovelace …",
     "uuid": "GPU-…",
     "address": "PCI address",
-    "memory_bytes": "video memory",
-    "memory_used_bytes": "in use",
+    "memory_bytes": "bytes of video memory",
+    "memory_used_bytes": "bytes of video memory in use",
     "memory_users": "programs that hold memory, the largest first",
     "compute_capability": "8.6",
     "mig_mode": "Enabled or Disabled",
     "mig_instances": "MIG devices",
+    "mig_uuids": "their UUIDs",
     "compute_mode": "Default, Exclusive_Process, Prohibited",
     "persistence": "Enabled or Disabled",
     "driver_model": "WDDM, TCC, MCDM",
@@ -165,14 +171,14 @@ _DEVICE_FIELDS = {
     "license": "vGPU licence state",
     "pstate": "P0 … P15",
     "temperature": "degrees Celsius",
-    "power_limit": "watts",
-    "power_limit_default": "watts",
-    "power_limit_share": "limit by default limit",
-    "throttle_reasons": "active ones",
-    "link_generation": "now",
-    "link_generation_max": "highest",
-    "link_width": "now",
-    "link_width_max": "highest",
+    "power_limit": "power limit in watts",
+    "power_limit_default": "default power limit in watts",
+    "power_limit_share": "power limit divided by the default one",
+    "throttle_reasons": "active reasons for lower clocks",
+    "link_generation": "PCIe generation now",
+    "link_generation_max": "highest PCIe generation",
+    "link_width": "PCIe lanes now",
+    "link_width_max": "highest number of PCIe lanes",
     "ecc_mode": "Enabled or Disabled",
     "ecc_errors": "uncorrected errors since boot",
     "remap_pending": "a row remapping waits for a reset",
@@ -180,7 +186,7 @@ _DEVICE_FIELDS = {
     "fabric_state": "Completed, In Progress, Not Started",
     "fabric_status": "Success …",
     "recovery_action": "None, Reset, Reboot, Drain …",
-    "gsp": "firmware version",
+    "gsp": "version of the GSP firmware",
     "processes": "programs that use it",
     "mig_pending": "MIG mode after the next reset",
     "pci_device_id": "as nvidia-smi prints it",

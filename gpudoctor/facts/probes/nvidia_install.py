@@ -1,4 +1,4 @@
-"""NVIDIA software on the disk: libcuda, the module files, DKMS, toolkit, fabric manager, loader-path libraries."""
+"""NVIDIA software on the disk: libcuda, module files, DKMS, toolkit, fabric manager, libraries in LD_LIBRARY_PATH."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ _MODULE_FOLDERS = (
 
 
 def parse_dkms(text: str) -> list[dict[str, str]]:
-    """`dkms status` for nvidia: old and new spelling ('nvidia, 470…, kernel, x86_64: installed'; 'nvidia/535…, kernel, …')."""
+    """version, kernel and state of each line of `dkms status` about nvidia: 'nvidia, 470…, kernel, x86_64: installed', since DKMS 3
+    'nvidia/535…, kernel, x86_64: installed'."""
     rows = []
     for line in text.splitlines():
         found = re.match(r"nvidia(?:-\w+)*[,/]\s{0,8}(\d[\w.]*)(?:,\s{0,8}([^,:\s]+))?(?:,[^:]*)?:\s{0,8}(\w+)", line.strip())
@@ -45,20 +46,20 @@ def parse_dkms(text: str) -> list[dict[str, str]]:
 
 
 def parse_nvcc(text: str) -> str | None:
-    """The release that nvcc prints: 12.4."""
+    """The release in the output of nvcc, '12.4'; None where there is none."""
     found = re.search(r"release (\d+\.\d+)", text)
     return found.group(1) if found else None
 
 
 def parse_toolkit(text: str) -> str | None:
-    """/usr/local/cuda/version.json or the older version.txt."""
+    """The version of the toolkit in /usr/local/cuda/version.json, or in the older version.txt; None for another text."""
     found = re.search(r'"cuda"\s{0,8}:\s{0,8}\{[^{}]{0,400}?"version"\s{0,8}:\s{0,8}"(\d{1,4}\.\d[\d.]*)"', text)
     found = found or re.search(r"CUDA Version (\d{1,4}\.\d[\d.]*)", text)
     return found.group(1) if found else None
 
 
 def library_version(path: str) -> str | None:
-    """The driver version in a library's real file name: libcuda.so.570.124.06."""
+    """The driver version in a library's file name, '570.124.06' of libcuda.so.570.124.06; None where it has none."""
     found = re.search(r"\.so\.(\d{3}\.\d+(?:\.\d+)?)$", path)
     return found.group(1) if found else None
 
@@ -163,7 +164,7 @@ def _package(packages: Any, pattern: str) -> tuple[str, str] | None:
 
 
 def _bare(version: str) -> str:
-    """A package version without epoch and distribution revision."""
+    """A package version without its epoch and the revision of the distribution."""
     return re.split(r"[-+~]", version.split(":", 1)[-1])[0]
 
 
@@ -210,7 +211,7 @@ def _loader_path(host: Host) -> Iterator[tuple[str, Fact]]:
 
 
 def install_facts(host: Host, facts: Facts) -> Iterator[tuple[str, Fact]]:
-    """Everything that files and package lists tell; nothing here needs a working driver."""
+    """The facts that files and package lists give; none needs a working driver."""
     if host.platform != "windows":
         yield from _libcuda(host, facts)
         if host.platform == "linux":

@@ -1,7 +1,7 @@
-"""What nvidia-smi says, in each of its forms. Pure: texts in, plain tables out.
+"""Parsers of the output of nvidia-smi in each of its forms: texts to plain tables.
 
-The XML form is read by a small reader of our own: it knows no entities and no external documents, so a recording cannot
-make it expand or fetch anything.
+The XML form has a small parser of its own that knows no external entities and no documents elsewhere, so that a recording cannot make
+it expand or fetch anything.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NOTHING = (
     "[gpu is lost]",
 )
 
-ERRORS = (  # the words, and whether the sentence begins before them
+ERRORS = (  # (words of an error, whether its sentence begins before them)
     ("Failed to initialize NVML: ", False),
     ("NVIDIA-SMI has failed because", False),
     ("No devices were found", False),
@@ -42,7 +42,7 @@ ERRORS = (  # the words, and whether the sentence begins before them
 
 
 def parse_error(text: str) -> str | None:
-    """The sentence with which nvidia-smi says why it cannot answer."""
+    """The sentence with which nvidia-smi explains that it cannot answer; None where it prints none."""
     for pattern, whole_line in ERRORS:
         at = text.find(pattern)
         if at >= 0:
@@ -52,13 +52,13 @@ def parse_error(text: str) -> str | None:
 
 
 def parse_nvml_version(text: str) -> str | None:
-    """The library version that a mismatch message names: 'NVML library version: 550.54'."""
+    """The version in a message about mismatched versions, '550.54' of 'NVML library version: 550.54'; None without one."""
     found = re.search(r"NVML library version:\s*([\d.]+)", text)
     return found.group(1) if found else None
 
 
 def parse_header(text: str) -> dict[str, str]:
-    """Driver and CUDA versions from the table's head; newer drivers write 'CUDA UMD Version'."""
+    """driver, cuda and smi: the versions in the head of nvidia-smi's table. Newer drivers write 'CUDA UMD Version'."""
     found: dict[str, str] = {}
     if not text:
         return found
@@ -74,7 +74,7 @@ def parse_header(text: str) -> dict[str, str]:
 
 
 def parse_list(text: str) -> list[dict[str, Any]]:
-    """`nvidia-smi -L`: one GPU a line, MIG devices indented below."""
+    """The GPUs in `nvidia-smi -L`, each with the number of the MIG devices that are indented below it."""
     rows: list[dict[str, Any]] = []
     for line in text.splitlines():
         gpu = re.match(r"GPU (\d+): (.+?) \(UUID: ([^)]*)\)", line)
@@ -82,11 +82,13 @@ def parse_list(text: str) -> list[dict[str, Any]]:
             rows.append({"index": int(gpu[1]), "name": gpu[2], "uuid": gpu[3], "mig_instances": 0})
         elif rows and re.match(r"\s+MIG .*Device\s+\d+:", line):
             rows[-1]["mig_instances"] += 1
+            if found := re.search(r"\(UUID: (MIG-[^)]*)\)", line):
+                rows[-1].setdefault("mig_uuids", []).append(found[1])
     return rows
 
 
 def parse_query(text: str) -> list[dict[str, Any]]:
-    """The csv form with index,name,uuid,bus id,driver,memory,capability."""
+    """The GPUs in the CSV form with the columns index, name, uuid, bus id, driver, memory (MiB) and capability."""
     rows = []
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.split(", ")]
@@ -109,13 +111,13 @@ def parse_query(text: str) -> list[dict[str, Any]]:
 
 
 def pci_address(bus: str) -> str:
-    """'00000000:0A:00.0' is 0000:0a:00.0 in sysfs."""
+    """The form of a PCI address in sysfs: '0000:0a:00.0' for '00000000:0A:00.0'."""
     found = re.fullmatch(r"0*([0-9A-Fa-f]{4}):([0-9A-Fa-f]{2}):([0-9A-Fa-f]{2})\.([0-7])", bus.strip())
     return f"{found[1]}:{found[2]}:{found[3]}.{found[4]}".lower() if found else bus.strip().lower()
 
 
 def parse_xml(text: str) -> dict[str, Any] | None:
-    """Nested tables; an element that occurs twice becomes a list; None for what is not nvidia-smi's document."""
+    """Nested tables of the XML form, in which an element that occurs twice is a list; None for what is no document of nvidia-smi."""
     if "<nvidia_smi_log" not in text or "<!ENTITY" in text[: text.find("<nvidia_smi_log")]:
         return None
     root: dict[str, Any] = {}
@@ -159,7 +161,7 @@ def _unescape(text: str) -> str:
 
 
 def parse_plain(text: str) -> dict[str, Any] | None:
-    """`nvidia-smi -q`: indented 'Key : value' lines, as the same tables with the XML form's names where they agree."""
+    """Nested tables of `nvidia-smi -q`, which prints indented 'Key : value' lines, with the names of the XML form where these agree."""
     if "NVSMI LOG" not in text:
         return None
     root: dict[str, Any] = {"gpu": []}
@@ -191,7 +193,7 @@ def as_list(value: Any) -> list[Any]:
 
 
 def look(table: Any, *paths: str) -> str | None:
-    """The first of these dotted paths that holds a value other than N/A."""
+    """The value at the first of these dotted paths that holds one other than N/A; None where none does."""
     for path in paths:
         here: Any = table
         for part in path.split("."):
@@ -221,7 +223,7 @@ def _sum(table: Any, *paths: str) -> Any:
 
 
 def device(table: dict[str, Any], index: int) -> dict[str, Any]:
-    """One <gpu> (or one GPU of the plain form) as a record."""
+    """The record of nvidia.devices for one GPU of the XML or the plain form."""
     reasons = {}
     for group in ("clocks_event_reasons", "clocks_throttle_reasons"):
         if isinstance(table.get(group), dict):
@@ -288,7 +290,7 @@ def device(table: dict[str, Any], index: int) -> dict[str, Any]:
 
 
 def _users(processes: Any) -> list[str]:
-    """'python3 (4711), 3072 MiB', the largest first; a process of another container or user may have no name."""
+    """The processes that hold memory, the largest first: 'python3 (4711), 3072 MiB'. One of another container or user may have no name."""
     rows = [row for row in as_list(processes.get("process_info")) if isinstance(row, dict)] if isinstance(processes, dict) else []
     sized = [(int(number(look(row, "used_memory", "used_gpu_memory")) or 0), row) for row in rows]
     found = []
@@ -305,5 +307,5 @@ def _yes(text: str | None) -> Any:
 
 
 def devices(log: dict[str, Any]) -> list[dict[str, Any]]:
-    """Every GPU of a parsed document, in nvidia-smi's order."""
+    """The records of all GPUs of a parsed document, in nvidia-smi's order."""
     return [device(table, index) for index, table in enumerate(as_list(log.get("gpu"))) if isinstance(table, dict)]

@@ -1,6 +1,7 @@
-"""ollama: the program and its libraries, the service with its user and variables, and the devices that its log lists.
+"""Ollama: the program and its libraries, the service with its user and variables, and the devices that its log lists.
 
-Where it looks for libraries: ml/path.go of ollama/ollama; which it takes: discover/runner.go. The server is not asked.
+It looks for libraries by ml/path.go of https://github.com/ollama/ollama and chooses by discover/runner.go. The server is asked for its
+version alone.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import posixpath
 from typing import Any
 
 from gpudoctor.facts.probes import _ollama_log
-from gpudoctor.facts.probes._ollama_service import VARIABLES, Unit, is_set, last, service_of, variables_of
+from gpudoctor.facts.probes._ollama_service import SERVICES, VARIABLES, Service, Unit, is_set, last, service_of, variables_of
 from gpudoctor.facts.probes._probe import Collected, Probe
 from gpudoctor.facts.probes.user import parse_groups, parse_id
 from gpudoctor.model.facts import Absent, Fact, Facts, FactSpec, Incomplete, Known, Unknown
@@ -17,7 +18,9 @@ from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.system.host import Host
 
 _FOLDERS = ("/usr/local/bin", "/usr/bin", "/bin", "/opt/homebrew/bin", "/Applications/Ollama.app/Contents/Resources")
-JOURNAL = ("journalctl", "--unit=ollama", "--output=cat", "--no-pager", "--lines=400", f"--grep={_ollama_log.PATTERN}")
+JOURNAL = SERVICES[0].journal(_ollama_log.PATTERN)
+SNAP = "/snap/ollama/current"
+"""/snap/bin/ollama is a link to snap itself, which starts the program from here."""
 _VERSION = lazy(r"(?:ollama version is|client version is) (\d[\w.+-]*)")
 _HERE = lazy(r"^(https?://)?(127\.|localhost|0\.0\.0\.0|\[::1?\]|:)")
 _LIBRARY = lazy(r"^(?:lib)?ggml[-_](cuda|hip|rocm|vulkan|metal|sycl|opencl)\b.*\.(?:so|dll|dylib)")
@@ -36,7 +39,7 @@ def _programs(host: Host) -> list[str]:
 
 
 def _libraries(host: Host, program: str) -> str:
-    """The folder that ollama takes for its libraries: beside the real program, one level up first."""
+    """The folder that Ollama takes its libraries from: near the program behind all links; '' where there is none."""
     folder = posixpath.dirname(host.realpath(program) or program)
     above = posixpath.normpath(posixpath.join(folder, "..", "lib", "ollama"))
     inside = f"{folder}/lib/ollama"
@@ -45,7 +48,7 @@ def _libraries(host: Host, program: str) -> str:
 
 
 def runners_of(host: Host, libraries: str) -> list[dict[str, Any]]:
-    """One record for each GPU library: the folder '' is the folder of libraries itself, where some distributions put it."""
+    """The records of ollama.runners, one for each GPU library. The folder '' is `libraries` itself, where some distributions put them."""
     names = host.listdir(libraries)[:MOST_FOLDERS]
     old = [f"runners/{name}" for name in host.listdir(f"{libraries}/runners")[:MOST_FOLDERS]]
     found = []
@@ -62,7 +65,7 @@ def runners_of(host: Host, libraries: str) -> list[dict[str, Any]]:
 
 
 def _targets(host: Host, runners: list[dict[str, Any]]) -> Fact:
-    """AMD targets for which the libraries of ollama hold kernels, by the names of the files of rocBLAS."""
+    """The AMD targets for which Ollama's libraries hold kernels, by the names of rocBLAS' files."""
     for runner in runners:
         if runner["backend"] == "rocm":
             files = host.listdir(f"{str(runner['path']).rstrip('/')}/rocblas/library")
@@ -72,7 +75,7 @@ def _targets(host: Host, runners: list[dict[str, Any]]) -> Fact:
 
 
 def _groups(host: Host, unit: Unit, user: str) -> Fact:
-    """Groups of the service. A dynamic user is in the groups that the unit names and in no other."""
+    """The groups of the service. A dynamic user is a member of those that the unit names and of no other."""
     named = [name for name in (*" ".join(unit.get("SupplementaryGroups", [])).split(), last(unit, "Group")) if name]
     if is_set(unit, "DynamicUser"):
         return Known(sorted(set(named)), "the unit")
@@ -86,41 +89,49 @@ def _groups(host: Host, unit: Unit, user: str) -> Fact:
     return Known(sorted({name for name, members in listed.values() if user in members} | set(named)), "/etc/group")
 
 
-def _service(host: Host) -> Collected:
-    unit = service_of(host)
-    if unit is None:
+def _service(host: Host, facts: Facts, found: tuple[Service, Unit] | None) -> Collected:
+    if found is None:
         yield "ollama.service", Absent("systemd")
         own = {name: value for name in VARIABLES if (value := host.env(name)) is not None}
         yield "ollama.env", Known(own, "environment")
         return
-    yield "ollama.service", Known(last(unit, "FragmentPath") or "ollama.service", "systemctl show")
+    service, unit = found
+    yield "ollama.service", Known(last(unit, "FragmentPath") or service.name, "systemctl show")
     state = last(unit, "ActiveState")
     yield "ollama.service.state", Known(state, "systemctl show") if state else Unknown("not recorded")
-    user = last(unit, "User") or "root"
-    yield "ollama.service.user", Known(user, "systemctl show")
-    yield "ollama.service.groups", _groups(host, unit, user)
+    yield "ollama.service.own", Known(service.own, "systemctl show")
+    yield "ollama.service.edit_command", Known(service.control("edit"), "systemctl show")
+    yield "ollama.service.restart_command", Known(service.control("restart"), "systemctl show")
+    if service.own:
+        yield "ollama.service.user", facts.get("user.name")
+        yield "ollama.service.groups", facts.get("user.groups")
+    else:
+        user = last(unit, "User") or "root"
+        yield "ollama.service.user", Known(user, "systemctl show")
+        yield "ollama.service.groups", _groups(host, unit, user)
     yield "ollama.service.dynamic_user", Known(is_set(unit, "DynamicUser"), "systemctl show")
     yield "ollama.service.private_devices", Known(is_set(unit, "PrivateDevices"), "systemctl show")
     yield "ollama.service.device_policy", Known(last(unit, "DevicePolicy") or "auto", "systemctl show")
     yield "ollama.service.devices_allowed", Known([line.split(" ")[0] for line in unit.get("DeviceAllow", [])], "systemctl show")
     reload = last(unit, "NeedDaemonReload")
     yield "ollama.service.changed", Known(reload == "yes", "systemctl show") if reload else Unknown("not recorded")
-    found, whole = variables_of(host, unit)
-    yield "ollama.env", Known(found if whole else Incomplete(found), "systemctl show")
+    named, whole = variables_of(host, unit)
+    yield "ollama.env", Known(named if whole else Incomplete(named), "systemctl show")
 
 
-def _log(host: Host, active: bool) -> Collected:
-    """The journal of a service that runs, or the file that the app of macOS and Windows writes."""
+def _log(host: Host, running: Service | None) -> Collected:
+    """The facts in Ollama's log: the journal of a running service, or the file that the app writes on macOS and Windows."""
     if host.platform in ("windows", "macos"):
         local, home = (host.env("LOCALAPPDATA") or "").replace("\\", "/"), host.env("HOME") or ""
         path = f"{local}/Ollama/server.log" if host.platform == "windows" else f"{home}/.ollama/logs/server.log"
         text, source = host.read(path, limit=4_000_000), path
         said, why = text.text, "permission denied" if text.problem == "denied" else "not recorded"
-    elif not active:
+    elif running is None:
         said, source, why = "", "", "not inspected"
     else:
-        ran = host.run(JOURNAL, timeout=8.0)
-        said, source, why = ran.stdout if ran.answered else "", "journalctl -u ollama", ran.why_not() if not ran.ok else "not recorded"
+        ran = host.run(running.journal(_ollama_log.PATTERN), timeout=8.0)
+        said, source = ran.stdout if ran.answered else "", f"journalctl -u {running.name.removesuffix('.service')}"
+        why = ran.why_not() if not ran.ok else "not recorded"
     version, devices, skipped = _ollama_log.parse_log(said)
     if version:
         yield "ollama.version", Known(version, source)
@@ -129,7 +140,7 @@ def _log(host: Host, active: bool) -> Collected:
 
 
 def _version(host: Host) -> Fact:
-    """Of the server where it answers here, else of the program. A server elsewhere is not asked."""
+    """The version of the server where one answers on this machine, else of the program. With OLLAMA_HOST elsewhere nothing is asked."""
     if not _HERE.match(host.env("OLLAMA_HOST") or ":"):
         return Unknown("not inspected")
     ran = host.run(["ollama", "--version"], timeout=5.0)
@@ -144,8 +155,8 @@ def collect(host: Host, facts: Facts) -> Collected:
         return
     yield "ollama.program", Known(program, "PATH")
     yield "ollama.version", _version(host)
-    active = False
-    libraries = _libraries(host, program)
+    running = None
+    libraries = _libraries(host, f"{SNAP}/bin/ollama" if program.startswith("/snap/bin/") else program)
     yield "ollama.libraries", Known(libraries, "the folder of ollama") if libraries else Unknown("not recorded")
     if libraries:
         runners = runners_of(host, libraries)
@@ -155,10 +166,10 @@ def collect(host: Host, facts: Facts) -> Collected:
         yield "ollama.service", Absent("the system")
         yield "ollama.env", Known({name: value for name in VARIABLES if (value := host.env(name)) is not None}, "environment")
     else:
-        for name, fact in _service(host):
-            active = active or (name == "ollama.service.state" and fact == Known("active", "systemctl show"))
-            yield name, fact
-    yield from _log(host, active)
+        found = service_of(host)
+        running = found[0] if found is not None and last(found[1], "ActiveState") == "active" else None
+        yield from _service(host, facts, found)
+    yield from _log(host, running)
 
 
 PROBE = Probe(
@@ -174,10 +185,13 @@ PROBE = Probe(
         ),
         FactSpec("ollama.rocm_targets", "list", "AMD targets for which its libraries hold kernels; absent without ROCm libraries"),
         FactSpec("ollama.service", "text", "its systemd unit; absent where it has none"),
+        FactSpec("ollama.service.own", "bool", "it is a unit of this user's own systemd (systemctl --user)"),
+        FactSpec("ollama.service.edit_command", "text", "the command that changes its unit"),
+        FactSpec("ollama.service.restart_command", "text", "the command that restarts it"),
         FactSpec("ollama.service.state", "text", "active, inactive, failed …"),
         FactSpec("ollama.service.user", "text", "user of the service"),
         FactSpec("ollama.service.groups", "list", "groups of the service"),
-        FactSpec("ollama.service.dynamic_user", "bool", "systemd makes its user up at each start"),
+        FactSpec("ollama.service.dynamic_user", "bool", "systemd creates its user at each start (DynamicUser)"),
         FactSpec("ollama.service.private_devices", "bool", "the unit hides the device nodes"),
         FactSpec("ollama.service.device_policy", "text", "auto, closed or strict"),
         FactSpec("ollama.service.devices_allowed", "list", "devices that the unit allows"),
@@ -198,5 +212,5 @@ PROBE = Probe(
         ),
     ),
     collect=collect,
-    needs=("env",),
+    needs=("env", "user.name", "user.groups"),
 )  # fmt: skip

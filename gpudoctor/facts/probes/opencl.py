@@ -1,4 +1,4 @@
-"""OpenCL: the loader, the files that name vendors' drivers (ICD files), and the platforms that come of them."""
+"""OpenCL: the loader, the files that register vendors' drivers (ICD files), and the platforms that result."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _BY_LIBRARY = (
 
 
 def icd_kind(library: str, file: str) -> str:
-    """Whose driver an ICD file registers."""
+    """The kind of driver that an ICD file registers, by the name of the library in it, else by the name of the file."""
     for text in (library.lower().rpartition("/")[2] or library.lower(), library.lower(), file.lower().rpartition("/")[2]):
         for mark, kind in _BY_LIBRARY:
             if mark in text:
@@ -38,7 +38,7 @@ def icd_kind(library: str, file: str) -> str:
 
 
 def parse_icd(text: str) -> tuple[str, bool]:
-    """The library that an ICD file names, and whether the loaders would read it so: exactly one line, no carriage return."""
+    """(library that an ICD file names, whether it is exactly one line without a carriage return, as the loaders need it)."""
     name = text.strip().splitlines()[0].strip() if text.strip() else ""
     return name, text.rstrip("\n") == name and text.count("\n") <= 1 and bool(name)
 
@@ -65,7 +65,7 @@ def _library(host: Host, facts: Facts, name: str) -> Any:
 
 
 def _folder(host: Host) -> tuple[str, bool]:
-    """The folder that the loader reads, and whether a variable moved it."""
+    """(folder that the loader reads, whether a variable replaces the usual one)."""
     for name in ("OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH"):
         value = host.env(name)
         if value:
@@ -74,12 +74,12 @@ def _folder(host: Host) -> tuple[str, bool]:
 
 
 def _names_a_library(path: str) -> bool:
-    """ocl-icd opens what OCL_ICD_VENDORS names as a driver where it is neither a folder nor an ICD file."""
+    """Whether a path is that of a library. ocl-icd opens what OCL_ICD_VENDORS names as a driver where it is no folder and no ICD file."""
     return re.search(r"\.so(\.[0-9.]+)?$", path) is not None
 
 
 def _icds(host: Host, facts: Facts) -> tuple[list[dict[str, Any]], list[str]]:
-    """Records of the ICD files, and names in the vendors' folder that no loader reads."""
+    """(records of opencl.icds, files in their folders that no loader reads)."""
     chosen, moved = _folder(host)
     direct = moved and _names_a_library(chosen)
     folders = [(_VENDORS, not moved)]
@@ -118,7 +118,7 @@ def _icds(host: Host, facts: Facts) -> tuple[list[dict[str, Any]], list[str]]:
 
 
 def _loaders(host: Host, facts: Facts) -> list[str]:
-    """Every libOpenCL.so.1 that a program could meet, in the dynamic linker's order."""
+    """Every libOpenCL.so.1 that a program may load, in the dynamic linker's order."""
     found: list[str] = []
     for folder in named_by_the_user(host, facts):
         if host.exists(f"{folder}/libOpenCL.so.1"):
@@ -136,7 +136,7 @@ def _loaders(host: Host, facts: Facts) -> list[str]:
 
 
 def _ask(host: Host) -> tuple[list[dict[str, Any]] | None, dict[str, str], str, str]:
-    """Platforms, the loader's words, the source, and why there is nothing."""
+    """(platforms or None, properties of the loader, source, reason why there are none) by clinfo."""
     reason = "tool missing"
     forms = ((["clinfo", "--json"], _clinfo.parse_json), (["clinfo", "--raw"], _clinfo.parse_raw), (["clinfo"], _clinfo.parse_plain))
     for argv, parse in forms:
@@ -157,7 +157,7 @@ def _ask(host: Host) -> tuple[list[dict[str, Any]] | None, dict[str, str], str, 
 
 
 def _ask_child(host: Host) -> tuple[list[dict[str, Any]] | None, str]:
-    """Without clinfo: our own few lines, in a child because a driver may take its process down."""
+    """(platforms or None, reason) by target/payloads/opencl_devices.py where clinfo is missing: in a child, since a driver may crash it."""
     from importlib import resources
 
     source = resources.files("gpudoctor.target.payloads").joinpath("opencl_devices.py").read_text(encoding="utf-8")

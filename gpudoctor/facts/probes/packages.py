@@ -8,12 +8,12 @@ from gpudoctor.system.host import Host
 
 DPKG_QUERY = ("dpkg-query", "-W", "-f=${db:Status-Abbrev}\\t${binary:Package}\\t${Version}\\n")
 RPM_QUERY = ("rpm", "-qa", "--queryformat", "%{NAME} %{VERSION}-%{RELEASE} %{ARCH}\\n")
-# A package whose installation script failed (a DKMS build, say) lies on the disk all the same.
+# A package whose installation script failed, such as a DKMS build, lies on the disk all the same.
 _PRESENT = (" installed", " half-configured", " triggers-awaited", " triggers-pending")
 
 
 def parse_dpkg_status(text: str) -> dict[str, str]:
-    """Installed packages of /var/lib/dpkg/status: name -> version."""
+    """The installed packages in /var/lib/dpkg/status: name to version."""
     found: dict[str, str] = {}
     for block in text.split("\n\n"):
         name, version, status = (_field(block, key) for key in ("Package: ", "Version: ", "Status: "))
@@ -23,7 +23,8 @@ def parse_dpkg_status(text: str) -> dict[str, str]:
 
 
 def _field(block: str, key: str) -> str:
-    """The rest of the line that begins with `key`; empty where there is none. Searched for, since a system has 100,000 lines of others."""
+    """The rest of the line that begins with `key`; '' where there is none. It is searched for instead of splitting the lines, of which a
+    system has 100,000."""
     start = 0 if block.startswith(key) else block.find(f"\n{key}") + 1
     if not start and not block.startswith(key):
         return ""
@@ -33,6 +34,7 @@ def _field(block: str, key: str) -> str:
 
 
 def parse_dpkg_query(text: str) -> dict[str, str]:
+    """The installed packages in the output of DPKG_QUERY: name to version."""
     found: dict[str, str] = {}
     for line in text.splitlines():
         parts = line.split("\t")
@@ -42,6 +44,7 @@ def parse_dpkg_query(text: str) -> dict[str, str]:
 
 
 def parse_rpm(text: str) -> dict[str, str]:
+    """The packages in the output of RPM_QUERY: name to version."""
     found: dict[str, str] = {}
     for line in text.splitlines():
         parts = line.split()
@@ -51,11 +54,12 @@ def parse_rpm(text: str) -> dict[str, str]:
 
 
 def parse_pacman(text: str) -> dict[str, str]:
+    """The packages in the output of `pacman -Q`: name to version."""
     return {parts[0]: parts[1] for parts in (line.split() for line in text.splitlines()) if len(parts) == 2}
 
 
 def parse_pacman_folders(names: list[str]) -> dict[str, str]:
-    """/var/lib/pacman/local/<name>-<version>-<release>."""
+    """The packages by the folders /var/lib/pacman/local/<name>-<version>-<release>: name to version."""
     found: dict[str, str] = {}
     for name in names:
         parts = name.rsplit("-", 2)
@@ -65,6 +69,7 @@ def parse_pacman_folders(names: list[str]) -> dict[str, str]:
 
 
 def parse_apk(text: str) -> dict[str, str]:
+    """The packages in /lib/apk/db/installed: name to version."""
     found: dict[str, str] = {}
     name = ""
     for line in text.splitlines():
@@ -97,7 +102,7 @@ def collect(host: Host, facts: Facts) -> Collected:
         yield "packages", Known(found, source)
         yield "packages.manager", Known(manager, source)
         return
-    # A recorded hand-made machine without a package list tells nothing about packages.
+    # A machine that was recorded by hand without a list of packages says nothing about them.
     yield "packages", Unknown("not recorded" if host.origin == "capture" else "tool missing")
     by_system = _manager_of(facts)
     yield "packages.manager", Known(by_system, "/etc/os-release") if by_system else Absent()

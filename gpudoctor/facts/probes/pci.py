@@ -1,4 +1,4 @@
-"""What is on the PCI bus, from sysfs text."""
+"""The devices on the PCI bus: from sysfs, completed or replaced by lspci."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ADDRESS = lazy(r"^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")
 
 
 def parse_resource(text: str) -> int | None:
-    """The largest memory BAR in bytes; the seventh line is the expansion ROM and does not count."""
+    """The bytes of the largest memory BAR in the sysfs file `resource`, without the seventh line, the expansion ROM; None without one."""
     largest = 0
     for line in text.splitlines()[:6]:
         parts = line.split()
@@ -35,7 +35,7 @@ def parse_resource(text: str) -> int | None:
 
 
 def parse_lspci(text: str) -> dict[str, dict[str, Any]]:
-    """`lspci -Dvmmnnk` by address: name, ids, driver, candidate modules."""
+    """The devices in `lspci -Dvmmnnk` by PCI address: name, ids, driver, candidate modules."""
     found: dict[str, dict[str, Any]] = {}
     for block in text.split("\n\n"):
         fields: dict[str, list[str]] = {}
@@ -58,7 +58,7 @@ def parse_lspci(text: str) -> dict[str, dict[str, Any]]:
 
 
 def parse_lspci_k(text: str) -> dict[str, dict[str, Any]]:
-    """`lspci -nnk` by address, the form for people."""
+    """The devices in `lspci -nnk`, the form for people, by PCI address."""
     found: dict[str, dict[str, Any]] = {}
     record: dict[str, Any] | None = None
     for line in text.splitlines():
@@ -78,7 +78,7 @@ def parse_lspci_k(text: str) -> dict[str, dict[str, Any]]:
 
 
 def parse_regions(text: str) -> dict[str, int]:
-    """Largest memory region by address from `lspci -nnvv`: 'Memory at … [size=16G]'."""
+    """The bytes of the largest memory region of each PCI address in `lspci -nnvv`: 'Memory at … [size=16G]'."""
     found: dict[str, int] = {}
     address = ""
     for line in text.splitlines():
@@ -129,7 +129,7 @@ def collect(host: Host, facts: Facts) -> Collected:
                 record.setdefault(key, extra[key])
         if record.get("driver") is None and extra.get("driver"):
             record["driver"] = extra["driver"]
-    if not records and host.origin == "live" and not host.knows(DEVICES):  # a root whose /sys nobody mounted shows no bus of any machine
+    if not records and host.origin == "live" and not host.knows(DEVICES):  # a root without a mounted /sys shows the bus of no machine
         yield "pci.devices", Unknown("not recorded")
         yield "bus.pci.visible", Unknown("not recorded")
         return
@@ -138,7 +138,7 @@ def collect(host: Host, facts: Facts) -> Collected:
 
 
 def is_device_of_interest(record: dict[str, Any]) -> bool:
-    """Display controllers, accelerators, and Graphcore cards."""
+    """Whether this is a display controller, an accelerator or a card of Graphcore."""
     kind = str(record.get("class", ""))
     return kind.startswith(("03", "12", "0b40")) or record.get("vendor_id") == "1d95"
 

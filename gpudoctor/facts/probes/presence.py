@@ -1,4 +1,4 @@
-"""Whether a path is there, and whether 'no' may be believed."""
+"""Whether a path exists, and whether its absence is certain: a recording need not hold every path."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from gpudoctor.system.host import Host
 
 
 def there(host: Host, path: str) -> bool | None:
-    """True, False, or None where a recording simply does not tell."""
+    """Whether the path exists; None where a recording does not show it."""
     if host.exists(path):
         return True
     knows = getattr(host, "knows", None)
@@ -15,6 +15,6 @@ def there(host: Host, path: str) -> bool | None:
 
 
 def presence(host: Host, path: str) -> Fact:
-    """Whether the path is there, as a fact."""
+    """Whether the path exists, as a fact."""
     answer = there(host, path)
     return Unknown("not recorded") if answer is None else Known(answer, path)

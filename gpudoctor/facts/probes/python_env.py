@@ -1,4 +1,4 @@
-"""The target Python environment: which one, why, and what is installed in it. From files; at most `python -V` is run."""
+"""The target Python environment: its place, why it was chosen, and what is installed in it. At most `python -V` is run."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _from_record(host: Host, said: Mapping[str, Any]) -> Iterator[tuple[str, Fac
 
 
 def _kind_by_prefix(prefix: str) -> str:
-    """Empty where the prefix is not told."""
+    """The kind of a recorded environment by its prefix; '' where that is unknown."""
     if prefix in ("/usr", "/usr/local", ""):
         return "system" if prefix else ""
     return "conda" if re.search(r"conda|mamba|miniforge", prefix) else "venv"
@@ -129,7 +129,7 @@ def _externally_managed(host: Host, target: Environment) -> Fact:
 
 
 def _unused(host: Host, target: Environment) -> Fact:
-    """A .venv lies here, and another Python is examined because it is not active."""
+    """Whether a .venv lies in this folder although another Python is examined."""
     if host.origin == "capture" or target.why.startswith((".venv", "--python")) or getattr(host, "door", None) is not None:
         return Known(False, target.why)
     here = working_folder(host)
@@ -173,7 +173,7 @@ def _package(dist: Distribution, shadowed: bool, live: bool) -> dict[str, Any]:
 
 
 def _machine(host: Host, found: list[Distribution]) -> Fact:
-    """What the interpreter is built for, told by the tags of compiled wheels (x86_64, arm64, aarch64, win32 …)."""
+    """The architecture that the interpreter is built for, by the tags of compiled wheels: x86_64, arm64, aarch64, i686."""
     for dist in found:
         for tag in dist.tags:
             platform = tag.rpartition("-")[2]
@@ -205,7 +205,7 @@ def _conda(host: Host, target: Environment) -> Fact:
 
 
 def _shadows(host: Host) -> list[str]:
-    """Files here that `import torch` of a script in this folder would find first."""
+    """The files and packages in this folder that `import torch` and so on of a script here would find first."""
     here = working_folder(host)
     if not here:
         return []
@@ -218,7 +218,7 @@ def _shadows(host: Host) -> list[str]:
 
 
 def _user_site(host: Host, found: list[Distribution], target: Environment) -> Fact:
-    """Frameworks that come from ~/.local although the target is an environment of its own."""
+    """The frameworks that an environment takes from ~/.local."""
     home = slashes(host.env("HOME") or "")
     if not home or target.kind == "system":
         return Known([], home)
@@ -256,8 +256,8 @@ PROBE = Probe(
         FactSpec("python.version", "version", "version of the target interpreter"),
         FactSpec("python.kind", "text", "venv, uv, poetry, conda, pyenv or system"),
         FactSpec("python.error", "text", "why the target cannot be used: missing, deleted interpreter", privacy="identifying"),
-        FactSpec("python.not_run", "text", "the Python environment: why nothing of it is run unasked", privacy="identifying"),
-        FactSpec("python.passed_over", "text", "the environment in this folder: why another was taken", privacy="identifying"),
+        FactSpec("python.not_run", "text", "why nothing in the Python environment is run unless --python names it", privacy="identifying"),
+        FactSpec("python.passed_over", "text", "why the environment in this folder was not examined", privacy="identifying"),
         FactSpec("python.base", "text", "prefix of the interpreter that the environment was made from", privacy="identifying"),
         FactSpec("python.externally_managed", "bool", "the distribution forbids pip in this interpreter (PEP 668)"),
         FactSpec("python.virtual_env_unused", "bool", "a .venv lies in this folder and is not the one examined"),
@@ -270,7 +270,7 @@ PROBE = Probe(
             "url": "where it was installed from", "editable": "is a source tree",
             "shadowed": "another folder's copy is imported", "requires_torch": "its demand on torch",
             "requires_python": "its demand on Python", "tags": "wheel tags", 
-            "damaged": "files that RECORD lists and that are gone or cut", "damaged_count": "how many",
+            "damaged": "files in RECORD that are missing or truncated", "damaged_count": "how many",
         }),
         FactSpec("python.machine", "text", "what the interpreter is built for, by its wheels: x86_64, arm64, aarch64, i686"),
         FactSpec("python.libc", "text", "glibc or musl, by its wheels"),

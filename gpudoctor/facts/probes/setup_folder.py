@@ -1,4 +1,4 @@
-"""What lies in the folder that a person gave to `setup` (--folder): an unpacked SDK, downloaded wheels. Names only."""
+"""The names of the files in the folder that a person gave to `setup` (--folder): an unpacked SDK, downloaded wheels."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from gpudoctor.system.host import Host
 
 _DEPTH, _MOST = 3, 4_000
 _FILE = lazy(r"\.[A-Za-z]\w{0,4}$")
-"""Names with the suffix of a file; 'poplar-ubuntu_20_04-3.0.0' is a folder."""
+"""Names that end like those of files; 'poplar-ubuntu_20_04-3.0.0' is a folder."""
 
 
 def names_below(host: Host, root: str, depth: int = _DEPTH) -> Iterator[str]:
-    """Paths relative to `root`, at most three folders deep: an SDK has its parts in the first or in the second."""
+    """The paths below `root`, relative to it, at most `depth` folders deep: an SDK has its parts in the first or second."""
     for name in sorted(host.listdir(root)):
         yield name
         if depth > 1 and not _FILE.search(name):
@@ -24,7 +24,7 @@ def names_below(host: Host, root: str, depth: int = _DEPTH) -> Iterator[str]:
 
 
 def whole_sdk(folder: str) -> str:
-    """An enabled SDK is known by the folder of its part Poplar; the wheels lie in the one above."""
+    """The folder of the whole SDK. An enabled SDK may be known by the folder of its part Poplar or PopART, below which no wheels lie."""
     above, _, name = folder.rstrip("/").rpartition("/")
     return above if name.startswith(("poplar-", "popart-")) else folder
 

@@ -1,4 +1,4 @@
-"""Who runs this, and in which groups."""
+"""The user who runs gpudoctor, and their groups."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ID = lazy(r"(\d+)(?:\(([^()]*)\))?")
 
 
 def parse_id(text: str) -> tuple[int, str, list[str]] | None:
-    """uid, name and names of groups from `id` (a number stands for a group without a name)."""
+    """(uid, name, names of groups) in the output of `id`, with numbers for groups without a name; None for another output."""
     found = re.search(r"uid=(\d+)(?:\(([^)]*)\))?", text)
     if not found:
         return None
@@ -27,7 +27,7 @@ def parse_id(text: str) -> tuple[int, str, list[str]] | None:
 
 
 def parse_groups(text: str) -> dict[int, tuple[str, list[str]]]:
-    """/etc/group: gid -> (name, members)."""
+    """The groups in /etc/group: gid to (name, members)."""
     found: dict[int, tuple[str, list[str]]] = {}
     for line in text.splitlines():
         parts = line.split(":")
@@ -37,7 +37,7 @@ def parse_groups(text: str) -> dict[int, tuple[str, list[str]]]:
 
 
 def parse_status(text: str) -> tuple[int, list[int]] | None:
-    """Effective uid and group ids from /proc/self/status."""
+    """(effective uid, group ids) in /proc/PID/status; None for another text."""
     uid = re.search(r"^Uid:\s+\d+\s+(\d+)", text, re.MULTILINE)
     gid = re.search(r"^Gid:\s+\d+\s+(\d+)", text, re.MULTILINE)
     groups = re.search(r"^Groups:\t?([\d \t]*)$", text, re.MULTILINE)
@@ -66,7 +66,7 @@ def collect(host: Host, facts: Facts) -> Collected:
         yield "user.is_root", Known(user[0] == 0, "id")
     name = (user[1] if user else "") or host.env("USER") or ""
     yield "user.name", Known(name, "id") if name else Unknown("not recorded")
-    # Groups that /etc/group already grants but the session has not got: a new login is missing.
+    # Groups that /etc/group grants and this session lacks: they need a new login.
     granted = sorted(group for group, members in known_groups.values() if name and name in members)
     if user is not None and known_groups:
         yield "user.groups_pending", Known([group for group in granted if group not in user[2]], "/etc/group")
@@ -77,7 +77,8 @@ def collect(host: Host, facts: Facts) -> Collected:
 
 
 def _path_not_used(host: Host) -> Fact:
-    """Folders of root's PATH in which others could put a program: nothing in them is started (system.local_host.find_program)."""
+    """The folders of root's PATH in which others could put a program, so that nothing in them is started
+    (system.local_host.find_program)."""
     folders = [folder for folder in dict.fromkeys((host.env("PATH") or "").split(":")) if folder.startswith("/")]
     found = [(folder, why) for folder in folders if (why := host.distrust(folder))]
     if not found:
@@ -92,9 +93,9 @@ PROBE = Probe(
         FactSpec("user.name", "text", "login name", privacy="identifying"),
         FactSpec("user.uid", "int", "number of the user"),
         FactSpec("user.groups", "list", "groups of this process"),
-        FactSpec("user.groups_pending", "list", "groups granted in /etc/group that this session has not got yet"),
+        FactSpec("user.groups_pending", "list", "groups that /etc/group grants and that this session lacks until the next login"),
         FactSpec("user.is_root", "bool", "whether this runs as root"),
-        FactSpec("user.path_not_used", "text", "programs in folders of PATH: why root does not run them", privacy="identifying"),
+        FactSpec("user.path_not_used", "text", "why root does not run programs of some folders of PATH", privacy="identifying"),
         FactSpec("system.groups", "list", "groups that exist"),
     ),
     collect,

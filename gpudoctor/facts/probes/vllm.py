@@ -1,4 +1,4 @@
-"""vLLM: what the metadata of its distribution demands, and the platform plugins that are installed beside it.
+"""vLLM: the demands in the metadata of its distribution, and the platform plugins that are installed beside it.
 
 Platform plugins are entry points of the group `vllm.platform_plugins`: docs/design/plugin_system.md of vllm-project/vllm.
 """
@@ -21,7 +21,7 @@ _KEY = lazy(r"^\s*([A-Za-z0-9_.-]+)\s*=\s*\S")
 
 
 def plugin_names(text: str) -> list[str]:
-    """Names of the platform plugins in an entry_points.txt."""
+    """The names of the platform plugins in an entry_points.txt."""
     names: list[str] = []
     section = ""
     for line in text.splitlines():
@@ -34,7 +34,7 @@ def plugin_names(text: str) -> list[str]:
 
 
 def _found(host: Host, folders: list[str]) -> Iterator[dist_info.Distribution]:
-    """vLLM and what is named after it, of the first folder on sys.path that holds it."""
+    """The distributions whose names begin with vllm, each of the first folder on sys.path that holds it."""
     seen: set[str] = set()
     for folder in folders[:MOST_FOLDERS]:
         for dist in dist_info.from_names(folder, host.listdir(folder))[0]:

@@ -1,6 +1,6 @@
-"""Vulkan: the loader, the files that name drivers (manifests), and the devices that come of them.
+"""Vulkan: the loader, the files that register drivers (manifests), and the devices that result.
 
-Where the loader looks: docs/LoaderDriverInterface.md of KhronosGroup/Vulkan-Loader, 'Driver Discovery on Linux'.
+The loader searches by docs/LoaderDriverInterface.md of https://github.com/KhronosGroup/Vulkan-Loader, 'Driver Discovery on Linux'.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gpudoctor.system.host import Host
 
 FOLDERS = ("/etc/vulkan/icd.d", "/usr/local/share/vulkan/icd.d", "/usr/share/vulkan/icd.d", "/run/opengl-driver/share/vulkan/icd.d")
 VARIABLES = ("VK_DRIVER_FILES", "VK_ICD_FILENAMES")
-"""Either replaces all folders; the first counts where both are set."""
+"""Variables that replace all folders; where both are set, the first counts."""
 _ADDED = "VK_ADD_DRIVER_FILES"
 _LIBRARY_FOLDERS = (
     "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib",
@@ -33,12 +33,12 @@ SERVES = {
     "nvidia": "nvidia", "nvk": "nvidia", "anv": "intel", "hasvk": "intel", "radv": "amd", "amdvlk": "amd", "amd": "amd",
     "honeykrisp": "apple", "moltenvk": "apple", "lavapipe": "cpu", "swiftshader": "cpu",
 }  # fmt: skip
-"""The maker of the GPUs that a driver serves; a driver that is not here serves what a virtual machine or a board offers."""
+"""The vendor of the GPUs that a driver serves. Drivers that are not listed serve virtual machines and boards."""
 MOST_FILES = 64
 
 
 def driver_of(file: str, library: str) -> str:
-    """The driver that a manifest registers, by the names that Mesa and the vendors give their files."""
+    """The driver that a manifest registers, by the names that Mesa and the vendors give to manifest and library; 'other' for any else."""
     for text in (posixpath.basename(file).lower(), posixpath.basename(library).lower()):
         for mark, driver in _DRIVERS:
             if mark in text:
@@ -47,7 +47,7 @@ def driver_of(file: str, library: str) -> str:
 
 
 def _exists(host: Host, facts: Facts, file: str, library: str) -> Any:
-    """Whether the library of a manifest is there: True, False or Unknown. A relative path with a slash counts from the manifest."""
+    """Whether the library of a manifest exists: True, False or Unknown. A relative path with a slash begins at the manifest's folder."""
     if "/" in library:
         path = library if library.startswith("/") else posixpath.normpath(posixpath.join(posixpath.dirname(file), library))
         return is_there(host, path)
@@ -60,7 +60,7 @@ def _exists(host: Host, facts: Facts, file: str, library: str) -> Any:
 
 
 def _library_in(manifest: str) -> str:
-    """The library that a manifest names; '' for what is no manifest."""
+    """The library that the text of a manifest names; '' for what is no manifest."""
     try:
         table = json_text.loads(manifest)
     except ValueError:
@@ -91,7 +91,7 @@ def _in_folders(host: Host) -> list[str]:
 
 
 def _icds(host: Host, facts: Facts) -> tuple[list[dict[str, Any]], str]:
-    """Records of the manifests, and the variable that replaces the folders ('' where none does)."""
+    """(records of vulkan.icds, the variable that replaces the folders or '')."""
     variable = next((name for name in VARIABLES if host.env(name)), "")
     named = [path for path in (host.env(variable) or "").split(":") if path] if variable else []
     named = [file for path in named for file in ([path] if path.endswith(".json") else [f"{path}/{name}" for name in host.listdir(path)])]
@@ -122,7 +122,7 @@ def collect(host: Host, facts: Facts) -> Collected:
     yield "vulkan.loader", _loader(host, facts)
     ran = host.run(["vulkaninfo"], timeout=10.0)
     parsed = _vulkaninfo.parse(ran.stdout) if ran.answered else None
-    if parsed is None and host.origin != "live":  # what people paste and record is often the short form
+    if parsed is None and host.origin != "live":  # people often paste and record the short form
         summary = host.run(["vulkaninfo", "--summary"], timeout=10.0)
         parsed, ran = (_vulkaninfo.parse(summary.stdout), summary) if summary.answered else (None, ran)
     if parsed is None:

@@ -1,4 +1,4 @@
-"""Display adapters as Windows lists them, asked from Windows itself or from inside WSL."""
+"""The display adapters that Windows lists, asked on Windows or from inside WSL."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ ADAPTER_FIELDS = {
 
 
 def parse_adapters(text: str) -> list[dict[str, Any]] | None:
-    """One object or a list of them. AdapterRAM is a 32-bit number: 4 GB and more read 4293918720 or less, so it is a lower bound."""
+    """The adapters in the JSON of Win32_VideoController, one object or a list; None for another text. AdapterRAM has 32 bits: 4 GB and more
+    appear as 4293918720 or less, so that it is a lower bound."""
     try:
         said = json_text.loads(text.strip().lstrip("\ufeff"))
     except ValueError:
@@ -48,7 +49,7 @@ def parse_adapters(text: str) -> list[dict[str, Any]] | None:
 
 
 def _date(value: Any) -> str | None:
-    """'2024-02-14' of a CIM date or of /Date(milliseconds)/."""
+    """The day of a CIM date or of '/Date(milliseconds)/', in the form 2024-02-14; None for another value."""
     text = str(value or "")
     found = re.match(r"(\d{4})-?(\d\d)-?(\d\d)", text)
     if found:

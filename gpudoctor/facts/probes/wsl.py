@@ -1,4 +1,4 @@
-"""The Windows Subsystem for Linux: generation, GPU device, the libraries that Windows mounts."""
+"""The Windows Subsystem for Linux: its version, the GPU device, the libraries that Windows mounts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DXG = "/dev/dxg"
 
 
 def parse_ini(text: str) -> dict[str, str]:
-    """wsl.conf as 'section.key' -> value, in lower case."""
+    """The settings in wsl.conf: 'section.key' to value, in lower case."""
     section, found = "", {}
     for line in text.splitlines():
         line = line.split("#", 1)[0].strip()
@@ -63,7 +63,7 @@ def _dxg(host: Host) -> Known | Unknown:
 
 
 def _ld_conf(host: Host) -> Known | Unknown:
-    """Whether a configuration file of the loader names the folder."""
+    """Whether a configuration file of the dynamic loader names the folder LIB."""
     folder = "/etc/ld.so.conf.d"
     names = host.listdir(folder)
     if not names:

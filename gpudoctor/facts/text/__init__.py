@@ -15,7 +15,7 @@ ALL: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("labelled", ()), ("console", ("torch.__version__",)), ("package_lists", ()),
     ("variables", ()), ("exceptions", ()), ("traces", ()), ("prose", ()), ("missing", ()),
     ("requirements", ("torch",)),
-    ("torch_flavour", ("torch",)), ("zluda", ("zluda",)),
+    ("torch_flavour", ("torch",)), ("zluda", ("zluda",)), ("hung_job", ("flight recorder of rank ", "\npython v")),
 )  # fmt: skip
 """In their order; some only where a text, in lower case, has one of these words: most texts show no more than one tool's output."""
 SPECS = (
@@ -27,5 +27,18 @@ SPECS = (
     FactSpec("text.missing", "records", "what programs in a pasted text say they did not find", item="thing", fields={
         "kind": "so, dylib, dll, h, l (to link), cmd, cmake, py, pip or attr", "name": "its name"}),
     FactSpec("text.zluda", "bool", "whether a pasted text shows ZLUDA at work"),
+    FactSpec("job.ranks", "records", "ranks of a distributed job in the dumps of a text", item="rank", fields={
+        "rank": "its number, else its process", "enqueued": "collectives that it started", "completed": "collectives that ended",
+        "operation": "the collective in which it waits", "stands_at": "function and line of its main thread",
+        "waits_for": "what its main thread waits for"}),
+    FactSpec("job.count", "int", "ranks with a dump"),
+    FactSpec("job.size", "int", "ranks of the process group"),
+    FactSpec("job.missing", "int", "ranks of the process group without a dump"),
+    FactSpec("job.behind", "text", "ranks that did not reach the collective in which others wait"),
+    FactSpec("job.behind_count", "int", "how many these are"),
+    FactSpec("job.behind_at", "text", "where the first of them stands"),
+    FactSpec("job.waiting_count", "int", "ranks that wait in the last collective"),
+    FactSpec("job.waits_in", "text", "that collective, and where it is called"),
+    FactSpec("job.differing", "text", "ranks that call something else at the same place of the order"),
     FactSpec("text.readers", "list", "outputs of programs that were recognised in a pasted text"),
 )  # fmt: skip

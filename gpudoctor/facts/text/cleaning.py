@@ -19,8 +19,11 @@ _CONTROLS.update({0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"', 0xA0: " "}
 _QUOTED = lazy(r"^(?!>>>)(?:> ?){1,4}")
 _STAMP = lazy(r"^(?:\[?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)\]?[ \t])")
 """What docker logs --timestamps and CI logs put before every line."""
-_BUILD_STEP = lazy(r"^#\d{1,3} \d{1,5}\.\d{1,3} (?=\S)")
+_BUILD_STEP = lazy(r"^#\d{1,3} \d{1,5}\.\d{1,3}(?: |$)")
 """What docker build puts before the output of a step: '#14 107.3 '."""
+_FAILED_STEP = lazy(r"^ ?> (?:importing|exporting|resolve|\[[^\]]{1,60}\] \S.*):\s*$")
+"""The head of the lines that docker build repeats of a failed step; each begins with its time alone: '12.80 '."""
+_TIME_OF_STEP = lazy(r"^\d{1,5}\.\d{1,4}(?: |$)")
 
 _EXCEPTION = lazy(r"^(?:E\s+)?[A-Za-z_][\w.]*(?:Error|Exception|Warning): .*\w$")
 _GOES_ON = lazy(r"^[a-z]+[.,]? [A-Za-z][^=(){}\[\]]*$")
@@ -72,7 +75,13 @@ def unquoted(lines: Sequence[Numbered]) -> list[Numbered]:
         lines = [_without_its_mark(line) for line in lines]
     if stamped > 2 and stamped * 2 > len(filled):
         lines = [replace(line, text=_STAMP.sub("", line.text, count=1)) for line in lines]
-    return _rejoined(lines)
+    return _rejoined(_without_times_of_steps(lines))
+
+
+def _without_times_of_steps(lines: Sequence[Numbered]) -> Sequence[Numbered]:
+    if not any(_FAILED_STEP.match(line.text) for line in lines):
+        return lines
+    return [replace(line, text=_TIME_OF_STEP.sub("", line.text, count=1)) for line in lines]
 
 
 def _without_its_mark(line: Numbered) -> Numbered:

@@ -126,6 +126,8 @@ _TEACHING = lazy(any_of(_WORDS_OF_TEACHERS), re.IGNORECASE)
 _QUESTION = lazy(r"^\s*(?:#+ |\*\*|Q: ?).{5,150}\?(?:\*\*)?")
 _OPTION = lazy(r"^\s*\(?[a-eA-E1-5]\)\s\S")
 _ENTRY = lazy(r"^\s*(?:\d{1,2}[.)]|[-*+•]) [\"“`][^\"”`]{5,200}[\"”`]\s?[:–—-] ?\w")
+_TICKED = lazy(r"^\s*[-*] \[[xX]\] ")
+"""The confirmations of an issue's form: 'I have searched the issues'."""
 _SPEAKER = lazy(r"^\s*\[?\d\d:\d\d(?::\d\d)?\]? (?:HOST|GUEST|SPEAKER ?\d?|INTERVIEWER|MODERATOR|NARRATOR)\b")
 _TRAILER = lazy(r"^\s*(?:Signed-off-by|Co-authored-by|Reviewed-by|Acked-by|Change-Id|Fixes): \S")
 _QUOTING = lazy(r"^\s*(?:>|#: |//|/\*)")
@@ -136,6 +138,7 @@ _OF_A_RUN = (
     r'^\s+File "',
     r"^\s*\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d",
     r"^\s*\[\s*\d+\.\d{3,}\]",
+    r"^\s*\[\d\d:\d\d:\d\d[.,]\d{1,9}\] \S",
     r"^[EWIF]\d{4} ",
     r"^(?:ERROR|WARNING|INFO|error|fatal)\b[: ]",
     r"^\$ ",
@@ -173,6 +176,8 @@ def kind_of(lines: Sequence[Numbered]) -> str:
     indented = sum(text.startswith("  ") for text in texts)
     if sum(map(_matches(_CONFIG), texts)) >= 0.7 * number and indented >= 0.3 * number and not any(map(_matches(_OF_A_TOOL), texts)):
         return CONFIG
+    if any(map(_matches(_TICKED), texts)):
+        return REPORT
     headings = sum(map(_matches(_HEADING), texts))
     return MANUAL if (_MANUAL.search(head) and headings + bullets >= 2) or headings >= 3 else REPORT
 

@@ -11,7 +11,7 @@ from gpudoctor.facts.text.trouble_words import any_of
 from gpudoctor.model.lazy_pattern import lazy
 from gpudoctor.model.signature import Numbered
 
-_MARK = lazy(r"^(?:> ?){1,4}(?!>)\S")
+_MARK = lazy(r"^(?!>>>)(?:> ?){1,4}(?!>)\S")
 _HERE = r"(?:here|for me|for us|on my (?:machine|side|system|end|pc|card|setup|box)|on our (?:side|machines|systems))"
 _SEEN = r"(?:see|get|have|hit|observe|experience|reproduce)"
 _DENIALS = (
@@ -22,12 +22,21 @@ _DENIALS = (
     rf"works (?:\w+ )?{_HERE}",
 )
 _DENIAL = lazy(any_of(_DENIALS), re.IGNORECASE)
+_ON_PURPOSE = lazy(
+    r"\b(?:I|we) (?:have |had )?(?:triggered|provoked|forced|injected|caused) "
+    r"(?:this|it|these|that|them|the (?:reset|error|fault|crash|message))\b"
+    r".{0,120}\b(?:to test|for (?:a|the|our) test|on purpose|deliberately|intentionally)\b",
+    re.IGNORECASE,
+)
+"""'I triggered this to test our monitoring'."""
 _SAME = lazy(r"\bsame (?:here|problem|issue|error|for me)\b|\bme too\b|\bbut\b[^.;]{0,60}\bI\b", re.IGNORECASE)
 
 
 def is_over(lines: Sequence[Numbered], first: int, fails: Callable[[int], bool]) -> bool:
     """Whether the first line, the last ones or one by itself say so: '[SOLVED] …', '… closing as resolved', 'Solved.'."""
     if shapes.SOLVED.match(lines[first].text) is not None or _by_a_line(lines, fails):
+        return True
+    if any(_ON_PURPOSE.search(line.text) for line in lines):
         return True
     if len(lines) < shapes.SHORTEST_DOCUMENT:
         return False

@@ -94,8 +94,24 @@ UNMARKED = lazy(rf"^\W{{0,6}}{_any(*_UNMARKED)}", re.IGNORECASE)
 TYPED_AND_ANSWERED = lazy(r"\s(?:ERROR|FATAL|Traceback|[A-Z]\w+Error:)(?:[\s:]|$)")
 """Behind a prompt: the answer of the command, put into the same line."""
 _STATUSES = r"(?:FAILED|FAIL|Aborted|Segmentation fault|Killed|Timed out|(?:❌|✗|✘).{0,40}\b(?:fail|error|crash|abort|hang))"
-CELL_OF_TROUBLE = lazy(rf"[|│]\s*(?:{_STATUSES}|[A-Z][A-Z_]{{3,}}: \S)")
+_NAMED_EXCEPTION = r"(?:(?:[a-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception)|(?:cuda|hip)Error\w{3,60}): \S"
+CELL_OF_TROUBLE = lazy(rf"[|│]\s*`?(?:{_STATUSES}|[A-Z][A-Z_]{{3,}}: \S|{_NAMED_EXCEPTION})")
 """In a table of what was tried: 'FAILED', 'UNAVAILABLE: Internal: …'."""
+_SETTLED_CELL = (
+    r"[|│]\s*\W{0,3}(?:fixed|resolved|solved|closed|done|merged|obsolete|no longer (?:seen|occurs|happens))\b"
+    r"(?! (?:size|point|seed|length|it\?))[^|│?]{0,60}[|│]"
+)
+SETTLED_ROW = lazy(rf"^\s*(?=[|│]).*{_SETTLED_CELL}", re.IGNORECASE)
+"""A row of a list of known troubles, one cell of which says that this one is over."""
+HEAD_OF_EXPLANATIONS = lazy(
+    r"^\s*[|│](?:[^|│]*[|│])*\s*\W{0,3}(?:meaning|cause|reason|explanation|description|remedy|solution|fix|workaround|"
+    r"what (?:it means|to do)|"
+    r"how to fix)\W{0,3}[|│]",
+    re.IGNORECASE,
+)
+"""The head of a table that explains messages."""
+TICKED = lazy(r"^\s*(?:[-*+•]|\d{1,3}[.)]) \[[xX✓]\]\s")
+"""A task that is done."""
 CMAKE = lazy(r"^\s*CMake (?:Error|Warning)\b")
 """The head of a block: the sentences below it, indented, belong to the message."""
 
@@ -124,6 +140,7 @@ _FILES = (
 _STATEMENTS = (
     r"(?:[A-Za-z_][\w.\[\]'\"]*)(?:, ?[A-Za-z_][\w.\[\]'\"]*)*\s?(?:[+\-*/|]?=)\s?(?!=)[^=].{0,300}[)\]}\w'\"]\s*(?:#.*)?$",
     r"[\w.]+\([^)]{0,200}\)\s*(?:#.*)?$", r".{0,200}[;{]\s*$",
+    r"[\w.]+\([^\"'()]{0,80}[\"'].{0,300}[\"'][\w\s=,.]{0,120}\)\s*(?:#.*)?$",
 )
 CODE = lazy(r"^\s*(?=\S)" + _any(*_PYTHON, *_C, *_FILES, *_STATEMENTS))
 SETTING = lazy(
@@ -146,6 +163,10 @@ _OF_LINTERS = (
 )
 LINTED = lazy("|".join(_OF_LINTERS))
 """What a program that reads source code says of it: nothing ran."""
+CHANGED = lazy(r"^[+-](?:\s{2,}|\t)(?=\S)")
+"""A line of a patch without its head: the sign, then the indentation of the code."""
+IN_A_FILE = lazy(r"^[\w./\\+-]{1,200}\.\w{1,8}[:-]\d{1,6}[:-](?:\s{2,}|(?=\w[\w.]*\())")
+"""What a search prints before a line that it found; ahead of a message of a compiler stands one space."""
 DIFF = lazy(r"^(?:@@ -\d|diff --git |--- [ab]/|\+\+\+ [ab]/|Index: )")
 _HEADS_OF_PATCHES = (
     "diff ", "index ", "new file", "deleted file", "(?:old|new) mode", "similarity ", "rename ", "copy ", "Binary files", "Index: ",
@@ -277,6 +298,14 @@ LEADS_TO_AN_EXAMPLE = lazy(
     re.IGNORECASE,
 )
 """A clause that a block with a message follows: 'If you see the message'."""
+EXPLAINS_AN_EXAMPLE = lazy(
+    r"^\W{0,6}(?:(?:then|here|in this case|sometimes|on (?:some|older) \w{2,20}),? )?you (?:may|might|could|would) (?:also |then |still )?"
+    r"(?:see|get|encounter|meet|receive|hit|run into)\b[^;?]{0,100}:\s*$|"
+    r"^\W{0,6}(?:an?|the|any) (?:\w{2,20} )?(?:error|message|warning|exception|line)s?(?: message)? (?:such as|like) "
+    r"(?:the following|this)\b[^?]{0,80}\b(?:means?|indicates?|shows?|says?|tells?|is (?:normal|harmless|expected))\b[^?]{0,120}:\s*$",
+    re.IGNORECASE,
+)
+"""'You may see this error:', 'A message such as the following means that …:'."""
 _CODES = (
     r"cudaError[A-Z]\w+", r"CUDA_ERROR_\w+", r"hipError[A-Z]\w+", r"HSA_STATUS_\w+", r"CL_[A-Z]\w+", r"(?:ZE|UR|PI)_RESULT_\w+",
     r"CU(?:DNN|BLAS|SOLVER|FFT)_STATUS_\w+", r"MIOPEN_STATUS_\w+", r"DXGI_ERROR_\w+", r"VK_ERROR_\w+", r"Xid \d+",

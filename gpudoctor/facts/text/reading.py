@@ -8,6 +8,7 @@ from importlib import import_module
 
 from gpudoctor.facts import text
 from gpudoctor.facts.probes.gpus import named_gpu
+from gpudoctor.facts.text import others_words
 from gpudoctor.facts.text.absence import NOT_THERE, unproven
 from gpudoctor.facts.text.elsewhere import at_hand
 from gpudoctor.facts.text.evidence import Evidence
@@ -29,7 +30,7 @@ _MAPS = ("python.distributions", "packages", "env", "libraries", "libraries.all"
 
 def take(lines: Sequence[Numbered], deadline: Deadline | None = None) -> tuple[Evidence, Sheet]:
     """Everything that the readers recognise until the deadline is over."""
-    sheet, evidence = Sheet(lines), Evidence()
+    sheet, evidence = Sheet(others_words.at_hand(lines)), Evidence()
     for name, words in text.ALL:
         if deadline is not None and deadline.over():
             break

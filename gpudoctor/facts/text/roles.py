@@ -63,7 +63,8 @@ class Roles:
         fenced = self._fence(row)
         if self._in_diff(row, text) or shapes.SEARCH.match(self._command_above(row)):
             return CODE
-        if shapes.LINTED.match(stripped):
+        found = shapes.IN_A_FILE.match(text)
+        if shapes.LINTED.match(stripped) or (found and shapes.CODE.match(text[found.end() :])):
             return CODE
         if self._of_a_table(row, text):
             return LISTING
@@ -75,8 +76,15 @@ class Roles:
             return self._of_the_whole()
         if _looks_for_words(typed_in(text)):
             return COMMAND
-        if shapes.REMARKED_AS_SOLVED.search(stripped) or is_settled(stripped):
+        if (
+            shapes.REMARKED_AS_SOLVED.search(stripped)
+            or is_settled(stripped)
+            or shapes.TICKED.match(text)
+            or shapes.SETTLED_ROW.match(text)
+        ):
             return PROSE
+        if stripped[0] in "|│" and self._explains_messages(row):
+            return ADVICE
         if shapes.COMMITTED.match(stripped) or shapes.SEVERAL_CODES.search(stripped) or self._guides(row, stripped, fenced):
             return ADVICE
         if self._asks(row, text, stripped) or self._is_an_example(row, text, fenced):
@@ -127,8 +135,16 @@ class Roles:
         for near in range(row - 1, max(-1, row - _REACH), -1):
             above = self._lines[near].text
             if above.strip() and above[:4] != "    " and above[:1] != "\t" and (fenced is None or self._fence(near) is None):
-                return shapes.LEADS_TO_AN_EXAMPLE.match(above) is not None and shapes.SPEAKS_OF_ONESELF.search(above) is None
+                leads = shapes.LEADS_TO_AN_EXAMPLE.match(above) or shapes.EXPLAINS_AN_EXAMPLE.match(above)
+                return leads is not None and shapes.SPEAKS_OF_ONESELF.search(above) is None
         return False
+
+    def _explains_messages(self, row: int) -> bool:
+        """Whether the row stands in a table whose head names a column of causes or cures."""
+        head = row
+        while head > 0 and row - head < _REACH and self._lines[head - 1].text.lstrip()[:1] in ("|", "│"):
+            head -= 1
+        return head < row and shapes.HEAD_OF_EXPLANATIONS.match(self._lines[head].text) is not None
 
     def _of_a_run_that_passed(self, row: int) -> bool:
         """Whether the line is of a run of tests that all passed: the messages in it are those that a test asked for."""
@@ -201,6 +217,8 @@ class Roles:
             rows = range(self._diffs[before - 1], row)
             if all(shapes.OF_A_PATCH.match(self._lines[near].text) for near in rows):
                 return True
+        if shapes.CHANGED.match(text) and shapes.CODE.match(text[1:]):
+            return True
         return text[0] == "+" and text[:2] != "+-" and self._added(row) >= _ADDED
 
     def _added(self, row: int) -> int:
@@ -213,11 +231,15 @@ class Roles:
         return last - first + 1
 
     def _in_a_cmake_block(self, row: int) -> bool:
-        """Whether only indented and empty lines stand between this one and a 'CMake Error at …:' shortly above."""
+        """Whether only lines that are indented further, and empty ones, stand between this one and a 'CMake Error at …:' shortly above."""
+        least = _indentation(self._lines[row].text)
         for near in range(row - 1, max(-1, row - 25), -1):
             above = self._lines[near].text
-            if above.strip() and not above.startswith("  "):
-                return shapes.CMAKE.match(above) is not None
+            depth = _indentation(above)
+            if above.strip() and depth < least:
+                if shapes.CMAKE.match(above) is not None or depth == 0:
+                    return shapes.CMAKE.match(above) is not None
+                least = depth
         return False
 
     def _under_a_frame(self, row: int, text: str) -> bool:
@@ -249,6 +271,10 @@ class Roles:
             if typed or above.startswith(("Traceback", ">>>", "  File")):
                 return typed or above
         return ""
+
+
+def _indentation(text: str) -> int:
+    return len(text) - len(text.lstrip(" "))
 
 
 def _is_added(text: str) -> bool:

@@ -31,6 +31,7 @@ _CURES = (
 _FORMERLY = (
     r"(?:I|we) (?:once |always |often |also |first )?(?:used to|had|(?:was|were) (?:getting|seeing)|kept (?:getting|seeing))",
     r"(?:this|it|that) (?:used to|ended|failed|crashed|stopped|hung)", "previously", "formerly", "initially", "originally", "at first",
+    "used to (?:fail|crash|die|end|stop|hang|abort|exit|break|throw|raise|give|get|print|report|show|see|say|complain)",
     "yesterday", "last (?:week|month|year)", "came from", "was caused by", "turn(?:s|ed) out",
     r"had (?:the (?:same|exact)|this|that|similar)",
 )
@@ -42,8 +43,12 @@ _WELL = (
 _AND_SO_ON = (
     r"(?: (?:again|now|fine|well|perfectly|great|smoothly|flawlessly|since|too|here|then|for (?:me|us)|as (?:expected|it should)|"
     r"without (?:it|problems|errors|trouble|issues|a hitch)))*"
+    r"(?: (?:since|after) (?:[\w+-]{1,20}(?:\.\d{1,4}){0,3} ){0,4}[\w+-]{1,20}(?:\.\d{1,4}){0,3})?"
 )
-_AFTER = r"(?:(?:^|[.,;:!]\s|\b(?:and|now|then|since|so)\s)|\b(?:now|since|after|afterwards)\b(?:[^.;]|\.\d){0,120}?\s)"
+_AFTER = (
+    r"(?:(?:^|[.,;:!]\s|\b(?:and|but|now|then|since|so)\s)|\b(?:now|since|after|afterwards)\b(?:[^.;]|\.\d){0,120}?\s|"
+    r"[,;] (?:with|under|using|on) (?:[^.,;]|\.\d){1,60}?\s)"
+)
 _BEGINS = rf"{_AFTER}(?:{'|'.join(_WELL)}){_AND_SO_ON}"
 _DID_IT = rf"\b(?:helped|did the trick|(?:solved|fixed|cured) it){_AND_SO_ON}"
 _DENYING = (
@@ -64,6 +69,8 @@ _WAS = lazy(rf"{any_of(_FORMERLY)}", re.IGNORECASE)
 _ENDS_WELL = lazy(rf"(?:{_BEGINS}|{_DID_IT})(?=\s?(?:[.!,;:)]|$))", re.IGNORECASE)
 _DENIES = lazy(rf"{any_of(_DENYING)}|n['’]t\b", re.IGNORECASE)
 _OPEN_STILL = lazy(rf"{any_of(_NOT_OVER)}|n['’]t\b", re.IGNORECASE)
+_TURNS = lazy(r"\s?(?:but|now)\b", re.IGNORECASE)
+"""What stands ahead of it is of the time before: also its 'not'."""
 _ELSEWHERE = lazy(r"\s?(?:on|under|when|if|with(?! it\b)|without)\b", re.IGNORECASE)
 """'It works on Windows' says where it does not."""
 
@@ -87,5 +94,7 @@ def is_settled(line: str) -> bool:
 
 def _denied(text: str, at: int) -> bool:
     """Whether a word shortly ahead of this place, in the same sentence, takes it back: 'nothing solved the error'."""
-    ahead = re.split(r"[.;!?,]\s", text[max(0, at - _NEAR) : at])[-1]
+    if _TURNS.match(text, at):
+        return False
+    ahead = re.split(r"[.;!?,]\s|\s(?:but|now)\b", text[max(0, at - _NEAR) : at])[-1]
     return _DENIES.search(ahead) is not None

@@ -14,11 +14,11 @@ LONGEST = 32
 """The number of letters of a label that fit beside a value at a width of 360 pixels."""
 
 
-def figure(name: str, title: str, told: str, height: int, shapes: Iterable[Element], *more: Child, caption: Child = None) -> Element:
-    """A chart with its caption. `name` is unique on the page, for ids; `told` describes in words what a person sees; `more` follows the
-    drawing."""
+def figure(name: str, title: str, description: str, height: int, shapes: Iterable[Element], *more: Child, caption: Child = None) -> Element:
+    """A chart with its caption. `name` is unique on the page, for ids; `description` describes in words what a person sees; `more` follows
+    the drawing."""
     drawing = element(
-        "svg", element("title", title, id=f"{name}-title"), element("desc", told, id=f"{name}-desc"), *shapes,
+        "svg", element("title", title, id=f"{name}-title"), element("desc", description, id=f"{name}-desc"), *shapes,
         class_="chart", role="img", width="100%", height=str(height), aria_labelledby=f"{name}-title", aria_describedby=f"{name}-desc",
     )  # fmt: skip
     return element("figure", element("figcaption", element("strong", title), caption), drawing, *more)

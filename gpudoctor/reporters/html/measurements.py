@@ -91,10 +91,10 @@ def _ceilings(mine: Sequence[Measurement], number: int) -> Element | None:
     ]  # fmt: skip
     if not rows:
         return None
-    told = "; ".join(f"{row.label}: {row.value}" for row in rows)
+    description = "; ".join(f"{row.label}: {row.value}" for row in rows)
     ticks = any(row.tick is not None for row in rows)
     explained = " A full bar is all of it." + (" The upright stroke is the published result." if ticks else "") + _hatched(rows)
-    return charts.figure(f"ceilings-{number}", "Share of the ceiling", told, *charts.bars(rows), caption=element("span", explained))
+    return charts.figure(f"ceilings-{number}", "Share of the ceiling", description, *charts.bars(rows), caption=element("span", explained))
 
 
 def _references(mine: Sequence[Measurement], number: int) -> Element | None:
@@ -109,9 +109,9 @@ def _references(mine: Sequence[Measurement], number: int) -> Element | None:
         )
         for each, reference in compared
     ]  # fmt: skip
-    told = "; ".join(f"{row.label}: {row.value}" for row in rows)
+    description = "; ".join(f"{row.label}: {row.value}" for row in rows)
     explained = " The upright stroke is the published speed; beyond it is faster." + _hatched(rows)
-    return charts.figure(f"references-{number}", "Speed against published results", told, *charts.bars(rows, whole),
+    return charts.figure(f"references-{number}", "Speed against published results", description, *charts.bars(rows, whole),
                          caption=element("span", explained))  # fmt: skip
 
 

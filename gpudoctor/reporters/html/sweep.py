@@ -60,10 +60,10 @@ def _panel(
         for point, each in known
     ]  # fmt: skip
     missed = any(point.value is None for point in points)
-    told = "; ".join(f"batch {point.label}: {words(point.value) if point.value is not None else point.words}" for point in points)
+    description = "; ".join(f"batch {point.label}: {words(point.value) if point.value is not None else point.words}" for point in points)
     top = words(max(values))
     note = element("span", " against batch" + (" (✕: did not run)" if missed else ""))
-    return charts.figure(name, title, told, *charts.panel(points, marks, top), caption=note)
+    return charts.figure(name, title, description, *charts.panel(points, marks, top), caption=note)
 
 
 def _found(sweep: Sweep) -> Iterator[list[Child]]:

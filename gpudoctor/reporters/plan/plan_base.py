@@ -114,6 +114,10 @@ _CODE: Mapping[str, _Code] = {
         _JAX, "import jax.numpy as np; x = np.ones((64, 64)); assert float((x @ x).sum()) == 64**3; print('computed on the processor')"
     ),
     "onnxruntime": _onnxruntime("CPUExecutionProvider"),
+    "llama-cpp": _Code(
+        _version("llama-cpp-python"),
+        "import llama_cpp; print('llama.cpp computes on', 'a GPU' if llama_cpp.llama_supports_gpu_offload() else 'the processor')",
+    ),
     "poptorch": _Code(
         _version("poptorch"), "import poptorch; assert poptorch.ipuHardwareIsAvailable(), 'PopTorch sees no IPU'; print('IPU found')"
     ),
@@ -134,6 +138,9 @@ def verification(plan: Plan) -> Verification | None:
         # clinfo exits with 0 where it finds nothing
         listed = Command(argv=("sh", "-c", 'clinfo -l | tee /dev/stderr | grep -q "Device #"'))
         return Verification(Command(argv=("clinfo", "--version")), listed)
+    if plan.stack == "vulkan":
+        listed = Command(argv=("sh", "-c", "vulkaninfo --summary | tee /dev/stderr | grep -q deviceName"))
+        return Verification(Command(argv=("sh", "-c", "command -v vulkaninfo")), listed)
     code = _onnxruntime(provider) if framework == "onnxruntime" and provider else _CODE.get(plan.compute)
     if code is None or not plan.env:
         return None

@@ -1,7 +1,8 @@
-"""Packages of an offline bundle: parts of the repositories that they came from, with the index that each repository has signed.
+"""The packages of the distribution in an offline bundle: parts of their repositories, each with the index that it has signed.
 
-apt reads them through sources of its own and checks every signature, index and package as it does over a network. The bundle says
-nothing about trust: a repository of a vendor must be signed by the key that our own table pins, any other by the keys of this system.
+apt reads them through sources of their own and checks each signature, index and package as it does over a network. The bundle does not
+decide what is trusted: the repository of a vendor must be signed by the key in recipes/addresses.toml, any other by the keys of this
+system.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from gpudoctor.system.gpg import KeyRefused, key_for_apt
 from gpudoctor.system.writable_host import ActFailed, Done, WritableHost
 
 FOLDER = "/var/lib/gpudoctor/apt-bundle"
-"""Lists, keys and sources while a step is at work; gone afterwards. It is root's, like the rest of apt."""
+"""The folder with lists, keys and sources while a step runs; it is removed afterwards. Like all of apt's files it belongs to root."""
 SOURCES = f"{FOLDER}/bundle.sources"
 
 
 def options(folder: str = FOLDER) -> tuple[str, ...]:
-    """What makes apt see the bundle alone, and refuse what is not signed whatever the machine's own configuration allows."""
+    """The options with which apt sees the bundle alone and refuses what is not signed, whatever its configuration allows."""
     settings = (
         f"Dir::Etc::sourcelist={folder}/bundle.sources", "Dir::Etc::sourceparts=-", f"Dir::State::lists={folder}/lists",
         f"Dir::Cache={folder}/cache", "APT::Sandbox::User=root", "Acquire::Languages=none", "APT::Get::AllowUnauthenticated=false",
@@ -40,7 +41,7 @@ _SYSTEM_KEYS = (
 
 
 def sources(look: Look) -> list[dict[str, Any]]:
-    """The repositories in the bundle of the plan, each with whose key must have signed it. Raises PlanError."""
+    """The repositories in the bundle of the plan, each with the key that must have signed it; [] without a bundle. Raises PlanError."""
     folder = str(look.options.get("bundle") or "")
     if not folder:
         return []
@@ -66,7 +67,8 @@ def sources(look: Look) -> list[dict[str, Any]]:
 
 
 def text(given: Sequence[Mapping[str, Any]]) -> str:
-    """The .sources file. The date until which a list may be used is not asked for: a bundle is older than that by its nature."""
+    """The text of the .sources file (sources.list(5)). The date until which an index is valid is not checked, since a bundle may be
+    older."""
     stanzas = []
     for one in given:
         lines = ["Types: deb", f"URIs: copy:{quote(one['path'])}/", f"Suites: {one['suite']}"]
@@ -78,7 +80,7 @@ def text(given: Sequence[Mapping[str, Any]]) -> str:
 
 
 def opened(machine: WritableHost, settings: Settings) -> WritableHost:
-    """A machine whose apt sees the bundle and nothing else, once all of it is verified. Raises ActFailed."""
+    """The machine with an apt that sees nothing but the bundle, all of which is verified. Raises ActFailed where it is refused."""
     closed(machine)
     machine.make_folder("/var/lib/gpudoctor", mode=0o700, root=True)
     for name in ("", "/keys", "/lists", "/lists/partial", "/cache", "/cache/archives", "/cache/archives/partial"):
@@ -111,7 +113,7 @@ def _key(source: Mapping[str, Any], machine: WritableHost) -> bytes:
 
 
 class _Inside:
-    """A Machine: every apt that is asked or run gets the options of the bundle."""
+    """A writable host on which each command of apt gets the options of the bundle."""
 
     def __init__(self, machine: WritableHost) -> None:
         self._machine = machine

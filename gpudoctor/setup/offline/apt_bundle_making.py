@@ -1,4 +1,4 @@
-"""The part of an offline bundle that apt reads: of each repository what it has signed, the lists that this names, and the packages."""
+"""Makes the part of an offline bundle that apt reads: of each repository its signed index, the lists that this names, and the packages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ class _List(Struct, frozen=True):
 def copy_repositories(
     machine: WritableHost, options: Sequence[str], folder: str, lists: str, packages: Mapping[str, str], noted: Callable[[str, str], None]
 ) -> tuple[BundleSource, ...]:
-    """Into `folder`/repos. `packages`: address of each package to the file that was downloaded. Raises ActFailed."""
+    """Copies the repositories into `folder`/repos. `packages`: the address of each package to the downloaded file. `noted` is called with
+    the path and the address of each copy. Raises ActFailed."""
     listed = [entry for entry in _lists(machine, options) if any(uri.startswith(entry.uri) for uri in packages)]
     places = {uri: f"repos/{number}" for number, uri in enumerate(dict.fromkeys(entry.uri for entry in listed))}
     for uri, file in packages.items():
@@ -67,7 +68,8 @@ def _lists(machine: WritableHost, options: Sequence[str]) -> list[_List]:
 
 
 def _put_list(machine: WritableHost, entry: _List, signed: bytes, target: str) -> None:
-    """The list under a name that the repository has signed: as apt keeps it, or as the server has it where only that is signed."""
+    """Writes a list under a name that the repository has signed: as apt keeps it, or compressed as on the server where only that is
+    signed."""
     words = set(signed.split())
     content = machine.read(entry.file)
     if content is not None and entry.key.encode() in words:

@@ -1,9 +1,9 @@
 """An offline bundle: a folder with wheels/, repos/, keys/, downloads/ and manifest.json, which names each file with its checksum.
 
-It comes on a disk from elsewhere: before anything of it is used every file is compared, and what the manifest does not name is refused.
-The manifest itself vouches for nothing, since an attacker forges both. Packages of the distribution are checked by apt
-against the signatures of their repositories, downloads against the checksums of the recipes, and wheels against the checksum of the
-manifest, which the person brings along by another way.
+It comes from elsewhere on a disk: before anything in it is used, every file is compared, and files that the manifest does not name are
+refused. The manifest proves nothing by itself, since an attacker would forge it together with the files. Packages of the distribution are
+checked by apt against the signatures of their repositories, downloads against the checksums of the recipes, and wheels against the
+checksum of the manifest, which the person brings by another way.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ _MANIFEST_LIMIT = 20_000_000
 _NAME = r"[A-Za-z0-9][A-Za-z0-9._+%~!:-]*"
 _PATH = re.compile(rf"(?:(?:wheels|keys|downloads)/|repos/\d{{1,4}}/(?:{_NAME}/){{0,20}}){_NAME}")
 _SUITE = re.compile(rf"/|(?:\./)?(?:{_NAME}/)*(?:{_NAME})?")
-_ANEW = "make a new one with gpudoctor setup NAME --make-bundle DIR on a machine with a network, and copy all of it"
+_REMAKE = "make a new one with gpudoctor setup NAME --make-bundle DIR on a machine with a network, and copy all of it"
 
 
 class BundleError(ValueError):
-    """A bundle that cannot be made or used: what is wrong; what to do stands in `advice`."""
+    """Raised for a bundle that cannot be made or used, with what is wrong; `advice` says what to do."""
 
-    def __init__(self, reason: str, advice: str = _ANEW) -> None:
+    def __init__(self, reason: str, advice: str = _REMAKE) -> None:
         super().__init__(reason)
         self.advice = advice
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """`source`: the address, or the index, that it came from."""
+    """A file in the bundle. `source`: the address or index that it came from; `size`: bytes."""
 
     sha256: str
     size: int
@@ -56,7 +56,7 @@ class BundleSource(Struct, frozen=True, kw_only=True):
 
 
 class Bundle(Struct, frozen=True, kw_only=True):
-    """What the manifest says. `folder` is absolute; it goes into options["bundle"] of the plan."""
+    """A bundle, by its manifest. `folder` is absolute; a plan holds it in options["bundle"]."""
 
     folder: str
     plan: str
@@ -65,7 +65,7 @@ class Bundle(Struct, frozen=True, kw_only=True):
     os_version: str
     architecture: str
     python: str
-    """'3.11', the Python of the wheels; empty where there are none."""
+    """The Python of the wheels, '3.11'; '' where there are none."""
     date: str
     files: Mapping[str, Entry] = field(default_factory=dict)
     sources: tuple[BundleSource, ...] = ()
@@ -76,12 +76,13 @@ class Bundle(Struct, frozen=True, kw_only=True):
 
 
 def manifest_sha256(folder: str) -> str:
-    """What --make-bundle says and --bundle-sha256 takes. Raises BundleError."""
+    """The checksum of the manifest, which --make-bundle prints and --bundle-sha256 takes. Raises BundleError."""
     return _digest(os.path.abspath(os.path.expanduser(folder)), MANIFEST)
 
 
 def pinned(folder: str, digest: str) -> Bundle:
-    """The bundle, if it is the one that was made. `digest`: what the person was told of its manifest, or ''. Raises BundleError."""
+    """The verified bundle. `digest`: the checksum of its manifest as the person gave it, or ''. Raises BundleError where it differs, and
+    where a bundle with wheels comes without it."""
     wanted = re.sub(r"^sha256:|\s", "", digest.lower())
     if digest and not re.fullmatch(r"[0-9a-f]{64}", wanted):
         raise BundleError(f"--bundle-sha256 {digest[:80]}: expected 64 hexadecimal digits", _WHERE)
@@ -100,12 +101,12 @@ _WHERE = "gpudoctor setup --make-bundle prints the number at its end; bring it b
 
 
 def read_manifest(folder: str) -> Bundle:
-    """What the manifest says, without a look at the files. Raises BundleError."""
+    """The bundle by its manifest; the files are not compared. Raises BundleError."""
     return _read(os.path.abspath(os.path.expanduser(folder)))
 
 
 def open_bundle(folder: str) -> Bundle:
-    """Reads the manifest and compares every file. Raises BundleError."""
+    """The bundle, after every file was compared with the manifest. Raises BundleError where one differs."""
     top = os.path.abspath(os.path.expanduser(folder))
     bundle = _read(top)
     try:
@@ -128,7 +129,8 @@ def open_bundle(folder: str) -> Bundle:
 
 
 def misfits(bundle: Bundle, facts: Facts, name: str, minor: str = "") -> tuple[str, ...]:
-    """Why this bundle does not serve this machine and this plan: packages are of one distribution, wheels of one Python and processor."""
+    """The reasons why this bundle does not serve this machine and plan, as clauses. Packages are of one distribution release, wheels of one
+    Python and architecture."""
     found = []
     if bundle.plan != name:
         found.append(f"it was made for gpudoctor setup {bundle.plan}, not for {name}")
@@ -182,7 +184,8 @@ def _read(top: str) -> Bundle:
 
 
 def _source(manifest: str, said: Any) -> BundleSource:
-    """Every word of it goes into a source of apt: none may hold anything but what such words are made of."""
+    """A repository in the manifest. Each of its words becomes part of a source of apt, so that all are checked strictly. Raises
+    BundleError."""
     table = said if isinstance(said, dict) else {}
     path, suite, name, components = (table.get(key) for key in ("path", "suite", "name", "components"))
     if not (

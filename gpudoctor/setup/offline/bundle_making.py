@@ -1,7 +1,7 @@
-"""On a machine with a network: everything that a plan needs, into a folder, so that a machine without one can be set up from it.
+"""Makes an offline bundle on a machine with a network: everything that a plan needs, so that a machine without one can be set up.
 
-Packages of the distribution are of this machine's distribution only. They come with all that a bare system of it would need,
-whatever is installed here; the other machine takes of them what it lacks. apt checks signatures and checksums while it downloads.
+Packages of the distribution are of this machine's distribution only. They come with all that a bare system would need, whatever is
+installed here; the other machine installs what it lacks. apt checks signatures and checksums while it downloads.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from gpudoctor.system.hashed_tree import plain_files, sha256
 from gpudoctor.system.writable_host import ActFailed, WritableHost
 
 _WORK = ".work"
-"""Of the making only; gone at the end."""
+"""The working folder within the bundle, which is removed at the end."""
 _NOT_BUNDLED = ("dnf.repository", "dnf.install", "pacman.install")
 _URI = re.compile(r"^'([^']+)' (\S+) \d+ (?:SHA256:([0-9a-f]{64}))?", re.MULTILINE)
 
@@ -38,7 +38,7 @@ class _Making(Struct):
     folder: str
     machine: WritableHost
     sources: dict[str, str]
-    """Path in the bundle to where it came from."""
+    """Path in the bundle to the address or index that it came from."""
     repositories: tuple[BundleSource, ...] = ()
 
     @property
@@ -47,9 +47,9 @@ class _Making(Struct):
 
 
 def make_bundle(plan: Plan, addresses: Mapping[str, Address], folder: str, machine: WritableHost, *, date: str = "") -> Bundle:
-    """`plan`: of this machine, whatever of it is already done. Raises BundleError and system.writable_host.ActFailed.
+    """The bundle for a plan of this machine, including steps that are done here. Raises BundleError and system.writable_host.ActFailed.
 
-    What was downloaded by an earlier try that was cut off is used again; the manifest is written last.
+    Downloads of an earlier attempt that was interrupted are used again; the manifest is written last.
     """
     top = os.path.abspath(os.path.expanduser(folder))
     unserved = next((step for step in plan.steps if step.kind in _NOT_BUNDLED), None)
@@ -70,7 +70,7 @@ def make_bundle(plan: Plan, addresses: Mapping[str, Address], folder: str, machi
     files = {path: Entry(sha256=sha256(f"{top}/{path}"), size=size, source=making.sources.get(path, "")) for path, size in plain_files(top)}
     made = Bundle(
         folder=top, plan=plan.name, recipe=plan.recipe, os_id=plan.os_id, os_version=plan.os_version,
-        architecture=platform.machine().lower(), python=_minor(plan) if any(path.startswith("wheels/") for path in files) else "",
+        architecture=platform.machine().lower(), python=plan.python if any(path.startswith("wheels/") for path in files) else "",
         date=date or time.strftime("%Y-%m-%d", time.gmtime()), files=files, sources=making.repositories,
     )  # fmt: skip
     machine.write(f"{top}/{MANIFEST}", manifest_text(made).encode())
@@ -78,7 +78,7 @@ def make_bundle(plan: Plan, addresses: Mapping[str, Address], folder: str, machi
 
 
 def _prepare(making: _Making) -> None:
-    """The folders; what is there must be of an earlier try, or a bundle of ours, which is made anew."""
+    """Makes the folders. A folder that exists must be of an earlier attempt or an older bundle, which is replaced."""
     top, machine = making.folder, making.machine
     known = {"wheels", "repos", "keys", "downloads", _WORK, MANIFEST}
     strangers = [name for name in machine.look.listdir(top) if name not in known]
@@ -113,7 +113,7 @@ def _wheels(making: _Making) -> None:
 
 
 def _interpreter(making: _Making) -> str:
-    """A pip of the right Python, in an environment that goes again."""
+    """The interpreter of a temporary environment with the Python of the plan."""
     env, machine = f"{making.work}/python", making.machine
     settings: Settings = next((step.settings for step in making.plan.steps if step.kind == "venv"), {})
     path, minor, uv = (str(settings.get(key) or "") for key in ("python", "minor", "uv"))
@@ -127,7 +127,8 @@ def _interpreter(making: _Making) -> str:
 
 
 def _download(making: _Making, python: str, step: PlannedStep, there: set[str]) -> None:
-    """With what the steps before brought as constraints, so that one release of each project is in the bundle."""
+    """Downloads the packages of a step, with those of earlier steps as constraints, so that the bundle holds one release of each
+    project."""
     settings, machine = step.settings, making.machine
     wheels = f"{making.folder}/wheels"
     if settings.get("first"):
@@ -153,7 +154,7 @@ def _download(making: _Making, python: str, step: PlannedStep, there: set[str]) 
 
 
 def _build(making: _Making, python: str, wheels: str) -> None:
-    """Source archives become wheels here, where what their build needs can still be fetched."""
+    """Builds wheels of source archives, since what their build needs can be downloaded on this machine alone."""
     machine = making.machine
     for name in machine.look.listdir(wheels):
         if not name.endswith(".whl"):
@@ -229,7 +230,8 @@ def _packages(making: _Making) -> None:
 
 
 def _private_apt(making: _Making) -> list[str]:
-    """apt with its own lists and an empty machine before it; nothing of this machine's apt is touched, no root is needed."""
+    """The options of an apt with lists of its own, for which nothing is installed. Nothing of this machine's apt is changed, and root is
+    not needed."""
     machine, root = making.machine, f"{making.work}/apt"
     for name in ("", "/lists", "/lists/partial", "/cache", "/sources.list.d", "/keys"):
         machine.make_folder(f"{root}{name}")
@@ -251,7 +253,7 @@ def _repository(making: _Making, step: PlannedStep) -> None:
     settings = step.settings
     name, url, key_url, fingerprint = (str(settings.get(key) or "") for key in ("name", "url", "key_url", "fingerprint"))
     if step.state == DONE and not making.machine.look.exists(str(settings.get("sources", ""))):
-        return  # a file of this machine's own sources has it, and apt takes no source twice
+        return  # a file of this machine's sources names it, and apt accepts no source twice
     machine = making.machine
     key = fetched_key(key_url, fingerprint, machine, for_apt=True)
     machine.make_folder(f"{making.folder}/keys")
@@ -265,14 +267,14 @@ def _repository(making: _Making, step: PlannedStep) -> None:
 
 
 def _chosen(making: _Making, options: Sequence[str], step: PlannedStep) -> list[str]:
-    """Of each entry the first alternative that can be had."""
+    """The first alternative of each entry that a repository offers."""
     entries = [apt.parse_wanted(str(entry)) for entry in step.settings.get("packages", ())]
     names = sorted({one.name for alternatives in entries for one in alternatives})
     known = apt.parse_policy(making.machine.ask(["apt-cache", *options[2:], "policy", *names], env=dict(apt.ENV)).output)
     chosen = []
     for alternatives in entries:
         had = [one for one in alternatives if _can_be_had(one, known)]
-        # A virtual package has no candidate of its own; apt then says who provides it.
+        # A virtual package has no candidate of its own; apt then names the packages that provide it.
         chosen.append((had or list(alternatives))[0].argument())
     return chosen
 
@@ -295,7 +297,3 @@ def _downloads(making: _Making) -> None:
         making.machine.say(url)
         making.machine.download(url, f"{making.folder}/{path}", sha256=digest)
         making.sources[path] = url
-
-
-def _minor(plan: Plan) -> str:
-    return next((str(step.settings.get("minor") or "") for step in plan.steps if step.kind == "venv"), "")

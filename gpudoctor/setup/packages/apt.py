@@ -1,4 +1,4 @@
-"""What apt and dpkg print, read; and what a step wants of them. Nothing here runs anything."""
+"""Parsers of the output of apt and dpkg, and of the entries of apt.install. Nothing is run here."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpudoctor.setup.packages.debian_versions import compare
 
 ENV = {"DEBIAN_FRONTEND": "noninteractive", "UCF_FORCE_CONFFOLD": "1", "NEEDRESTART_SUSPEND": "1"}
 GET = ("apt-get", "-q", "-y", "-o", "DPkg::Lock::Timeout=600", "-o", "Dpkg::Options::=--force-confold", "-o", "Dpkg::Use-Pty=0")
-"""Without a terminal of its own dpkg lives on when apt is killed, and can be waited for."""
+"""The beginning of each apt-get. Without a pseudo-terminal dpkg survives when apt is killed, and its end can be waited for."""
 SIMULATE = ("apt-get", "-s", "-q", "-y", "-o", "Debug::NoLocking=1")
 _FORMAT = "${Package}\\t${Architecture}\\t${Version}\\t${db:Status-Want}\\t${db:Status-Status}\\t${db:Status-Eflag}\\n"
 LISTING = ("dpkg-query", "-W", f"-f={_FORMAT}")
@@ -27,7 +27,8 @@ SOUND = ("installed", "triggers-awaited", "triggers-pending")
 
 
 class Package(Struct, frozen=True):
-    """One line of dpkg: want is install, hold, deinstall or purge; status installed, config-files, …; error ok or reinstreq."""
+    """A package by dpkg-query(1). `want`: install, hold, deinstall or purge; `status`: installed, config-files, …; `error`: ok or
+    reinstreq."""
 
     version: str
     want: str
@@ -36,7 +37,7 @@ class Package(Struct, frozen=True):
 
     @property
     def present(self) -> bool:
-        """Its files lie on the disk, in whatever state."""
+        """Whether its files lie on the disk, in whatever state."""
         return self.status in PRESENT
 
     @property
@@ -48,11 +49,11 @@ class Package(Struct, frozen=True):
 
 
 Listing = Mapping[str, Package]
-"""Name as apt writes it (`name`, and `name:architecture` where that is foreign) to package."""
+"""Name in apt's form (`name`, and `name:architecture` for a foreign architecture) to package."""
 
 
 class AptAlternative(Struct, frozen=True):
-    """One alternative of an entry of `packages`. `relation` is '', '=' (a trailing * stands for anything) or '>='."""
+    """One alternative of an entry of `packages`. `relation` is '', '=' (with a version that may end in *) or '>='."""
 
     name: str
     relation: str = ""
@@ -71,7 +72,7 @@ class AptAlternative(Struct, frozen=True):
 
 
 class Simulation(Struct, frozen=True):
-    """What apt would do. `installs`: name to (version that is there or '', new version); `removes`: name to version."""
+    """What apt would do. `installs`: name to (installed version or '', new version); `removes`: name to version."""
 
     installs: Mapping[str, tuple[str, str]]
     removes: Mapping[str, str]
@@ -82,7 +83,7 @@ class Simulation(Struct, frozen=True):
 
     @property
     def changed(self) -> dict[str, str]:
-        """Name to the version that is there and would be replaced."""
+        """Name to the installed version that would be replaced."""
         return {name: old for name, (old, _) in sorted(self.installs.items()) if old}
 
 
@@ -91,7 +92,7 @@ def is_name(text: str) -> bool:
 
 
 def parse_wanted(entry: str) -> tuple[AptAlternative, ...]:
-    """'a|b=1.2*|c>=3': the alternatives, in their order. Raises ValueError naming what is no package."""
+    """The alternatives of an entry such as 'a|b=1.2*|c>=3', in their order. Raises ValueError that names what is no package."""
     found = []
     for part in entry.split("|"):
         name, relation, version = re.fullmatch(r"([^=<>]*)(>=|=|)(.*)", part.strip(), re.S).groups()  # type: ignore[union-attr]
@@ -102,7 +103,7 @@ def parse_wanted(entry: str) -> tuple[AptAlternative, ...]:
 
 
 def parse_listing(text: str, native: str) -> dict[str, Package]:
-    """Reads what dpkg-query answers to LISTING."""
+    """The packages in the output of LISTING. `native`: the architecture of the machine."""
     found: dict[str, Package] = {}
     for line in text.splitlines():
         parts = line.split("\t")
@@ -116,7 +117,7 @@ def apt_name(name: str, architecture: str, native: str) -> str:
 
 
 def parse_simulation(text: str) -> Simulation:
-    """The answer to `apt-get -s`; of a package that is removed and installed again the last word counts."""
+    """What `apt-get -s` would do. Of a package that is removed and installed again, the last line counts."""
     installs: dict[str, tuple[str, str]] = {}
     removes: dict[str, str] = {}
     for line in text.splitlines():
@@ -131,7 +132,7 @@ def parse_simulation(text: str) -> Simulation:
 
 
 def parse_policy(text: str) -> dict[str, tuple[str, tuple[str, ...]]]:
-    """`apt-cache policy …`: name to (candidate or '', versions that can be had or are there)."""
+    """Name to (candidate or '', versions that are offered or installed) in the output of `apt-cache policy …`."""
     found: dict[str, tuple[str, tuple[str, ...]]] = {}
     name = ""
     for line in text.splitlines():
@@ -149,20 +150,20 @@ def parse_policy(text: str) -> dict[str, tuple[str, tuple[str, ...]]]:
 
 
 def parse_providers(text: str) -> list[str]:
-    """`apt-cache showpkg NAME`: names of the packages that provide it, once each."""
+    """The packages that provide a name, by the output of `apt-cache showpkg NAME`, sorted."""
     _, _, rest = text.partition("Reverse Provides:")
     return sorted({line.split()[0] for line in rest.splitlines() if line.strip()})
 
 
 class Node(Struct, frozen=True):
-    """`needs`: one tuple of alternative names for each dependency; `gives`: its own name and what it provides."""
+    """A package with its dependencies. `needs`: alternative names for each dependency; `gives`: its own name and those that it provides."""
 
     needs: tuple[tuple[str, ...], ...]
     gives: frozenset[str]
 
 
 def parse_graph(text: str, native: str) -> dict[str, Node]:
-    """The answer to GRAPH: what is present, with dependencies by name alone."""
+    """The packages that are present, with dependencies by name alone, in the output of GRAPH."""
     found: dict[str, Node] = {}
     for line in text.splitlines():
         parts = line.split("\t")
@@ -180,7 +181,7 @@ def _names(relations: Iterable[str]) -> Iterator[str]:
 
 
 def still_needed(graph: Mapping[str, Node], going: Iterable[str]) -> dict[str, str]:
-    """Of the packages that would go, those that one which stays cannot do without: name to who needs it."""
+    """The packages among `going` that a remaining package depends on: name to that package."""
     leaving = {name for name in going if name in graph}
     kept: dict[str, str] = {}
     givers: dict[str, set[str]] = {}
@@ -192,7 +193,7 @@ def still_needed(graph: Mapping[str, Node], going: Iterable[str]) -> dict[str, s
         name = waiting.pop()
         for clause in graph[name].needs:
             serving = set().union(*(givers.get(one, set()) for one in clause))
-            if serving and serving <= leaving:  # nothing that stays would serve
+            if serving and serving <= leaving:  # no remaining package would serve
                 for one in serving:
                     kept[one] = name
                 leaving -= serving
@@ -201,7 +202,7 @@ def still_needed(graph: Mapping[str, Node], going: Iterable[str]) -> dict[str, s
 
 
 def provided(status: str) -> dict[str, str]:
-    """/var/lib/dpkg/status: names that installed packages provide, to the package that does."""
+    """The names that installed packages provide, each with its package, in /var/lib/dpkg/status."""
     found: dict[str, str] = {}
     for block in status.split("\n\n"):
         fields = dict(re.findall(r"^(Package|Status|Provides): (.*)$", block, re.M))

@@ -1,4 +1,5 @@
-"""Which packages a step asks apt for, settled against what was there before the step began, so that a second try asks for the same."""
+"""Chooses the packages that a step asks apt for, by what was installed before the step began, so that a second attempt asks for the
+same."""
 
 from __future__ import annotations
 
@@ -11,14 +12,15 @@ from gpudoctor.system.writable_host import ActFailed, WritableHost
 
 
 class AptChoice(Struct, frozen=True):
-    """`arguments` for apt-get install; `names` of the packages that are asked for by name and get the manual mark."""
+    """The `arguments` of apt-get install, and the `names` of their packages, which are marked as installed manually."""
 
     arguments: tuple[str, ...]
     names: tuple[str, ...]
 
 
 def choose(machine: WritableHost, entries: Sequence[str], there: apt.Listing) -> AptChoice:
-    """For each entry the alternative that is there, else the first that can be had. Raises ActFailed naming what cannot."""
+    """What to install for the entries that no installed package satisfies (`there`): of each the first alternative that is offered. Raises
+    ActFailed that names an entry which is not."""
     wanted = [apt.parse_wanted(entry) for entry in entries]
     open_ = [alternatives for alternatives in wanted if not any(satisfied(one, there) for one in alternatives)]
     known = apt_state.policy(machine, (one.name for alternatives in open_ for one in alternatives))
@@ -39,7 +41,7 @@ def satisfied(one: apt.AptAlternative, there: apt.Listing) -> bool:
 
 
 def unsatisfied(entries: Iterable[str], there: apt.Listing, providers: Iterable[str]) -> list[str]:
-    """The entries of which no alternative holds."""
+    """The entries of which no alternative is installed or provided."""
     given = set(providers)
     return [
         entry
@@ -49,13 +51,13 @@ def unsatisfied(entries: Iterable[str], there: apt.Listing, providers: Iterable[
 
 
 def providers_now(machine: WritableHost) -> set[str]:
-    """Names that the packages which are there provide."""
+    """The names that the installed packages have or provide."""
     graph = apt.parse_graph(apt_state.answer(machine, apt.GRAPH), apt_state.native(machine))
     return set().union(*(node.gives for node in graph.values())) if graph else set()
 
 
 def _installed_providers(machine: WritableHost, there: apt.Listing) -> set[str]:
-    """As `providers_now`, of the packages in `there` alone: what an interrupted try has brought since does not count."""
+    """The names that the packages in `there` provide. Packages that an interrupted attempt has installed since do not count."""
     graph = apt.parse_graph(apt_state.answer(machine, apt.GRAPH), apt_state.native(machine))
     return set().union(*(node.gives - {name} for name, node in graph.items() if name in there and there[name].sound), set())
 

@@ -1,4 +1,4 @@
-"""What an apt repository offers: its Release file and its index of packages, read within bounds."""
+"""The content of an apt repository: its Release file and its index of packages. Both come from the network and are read within limits."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ UNPACKED_LIMIT = 500_000_000
 _SIGNED = "-----BEGIN PGP SIGNED MESSAGE-----"
 _PIECE = 1 << 20
 DEB_ARCHITECTURES = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64", "i686": "i386", "armv7l": "armhf"}
-"""platform.machine to Debian's name."""
+"""The architecture in platform.machine to Debian's name of it."""
 
 
 class BrokenIndex(ValueError):
-    """An index that cannot be read: one line."""
+    """Raised for an index that cannot be read, with the reason in one line."""
 
 
 class Release(Struct, frozen=True):
-    """`files`: the paths below the suite's folder that it has checksums for. `signed`: it carries its signature (InRelease)."""
+    """A Release file. `files`: the paths below the folder of the suite for which it has checksums; `signed`: it holds its signature, as
+    InRelease does."""
 
     signed: bool
     architectures: tuple[str, ...]
@@ -32,12 +33,12 @@ class Release(Struct, frozen=True):
 
 
 def suite_url(url: str, suite: str) -> str:
-    """The folder with the Release file; a suite that ends in a slash is a flat repository."""
+    """The address of the folder with the Release file. A suite that ends in a slash is a flat repository."""
     return f"{url}/{suite.strip('./')}".rstrip("/") if suite.endswith("/") else f"{url}/dists/{suite}"
 
 
 def read_release(text: str) -> Release | None:
-    """None where this is no Release file (a page of a proxy, say)."""
+    """The Release file; None for any other text, such as the page of a proxy."""
     signed = text.lstrip().startswith(_SIGNED)
     fields: dict[str, str] = {}
     files: set[str] = set()
@@ -59,14 +60,15 @@ def read_release(text: str) -> Release | None:
 
 
 def index_paths(release: Release, suite: str, component: str, architecture: str) -> list[str]:
-    """Where the index of packages may lie below the suite's folder, the best first."""
+    """The paths below the folder of the suite at which the index of packages may lie, the best first."""
     folder = "" if suite.endswith("/") else f"{component}/binary-{architecture}/"
     names = [f"{folder}Packages{ending}" for ending in (".xz", ".gz", "", ".bz2")]
     return [name for name in names if name in release.files] or names[:2]
 
 
 def versions(packed: bytes, name: str, wanted: Collection[str]) -> dict[str, set[str]]:
-    """Package to the versions of it, for the packages `wanted`. Raises BrokenIndex for what is broken or far too large."""
+    """The versions of each of the packages `wanted` in an index. `name`: its file name, which shows how it is compressed. Raises
+    BrokenIndex for a damaged or far too large index."""
     found: dict[str, set[str]] = {}
     package = ""
     for line in _lines(_unpacked(packed, name)):
@@ -100,7 +102,7 @@ def _unpacked(packed: bytes, name: str) -> Iterator[bytes]:
 
 
 def _pieces(packed: bytes, name: str) -> Iterator[bytes]:
-    """Never more than a piece at a time: a small file may hold a very large one."""
+    """The unpacked data in pieces of at most _PIECE bytes, since a small file may unpack to a very large one."""
     if name.endswith(".gz"):
         inflate = zlib.decompressobj(31)
         data = packed

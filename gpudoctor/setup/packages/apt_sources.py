@@ -1,4 +1,4 @@
-"""Repositories of apt: the text of a source, which sources a machine has, the lists that belong to one, and what its update says."""
+"""Sources of apt: their text, those of a machine, the lists that belong to one, and why the update of one failed (sources.list(5))."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _UNREACHABLE = re.compile(
 
 
 class AptSource(Struct, frozen=True):
-    """One repository as a machine has it: `where` is the file that says so."""
+    """One source of a machine; `where` is the file that holds it."""
 
     where: str
     url: str
@@ -30,7 +30,7 @@ class AptSource(Struct, frozen=True):
 
 
 def source_text(url: str, suite: str, components: Sequence[str], architectures: Sequence[str], keyring: str) -> str:
-    """A .sources file (deb822). A suite that ends with / is a flat repository, which has no components."""
+    """The text of a .sources file (deb822). A suite that ends with / is a flat repository, which has no components."""
     lines = ["# written by gpudoctor setup", "Types: deb", f"URIs: {url}", f"Suites: {suite}"]
     if not suite.endswith("/"):
         lines.append(f"Components: {' '.join(components)}")
@@ -40,7 +40,7 @@ def source_text(url: str, suite: str, components: Sequence[str], architectures: 
 
 
 def list_prefix(url: str, suite: str) -> str:
-    """What the names of this source's files below /var/lib/apt/lists begin with."""
+    """The beginning of the names that a source's files have in /var/lib/apt/lists."""
     parts = urlsplit(url)
     place = f"{parts.netloc.rpartition('@')[2]}{parts.path}".rstrip("/") + "/"
     if not suite.endswith("/"):
@@ -52,14 +52,14 @@ def list_prefix(url: str, suite: str) -> str:
 
 
 def own_lists(names: Iterable[str], url: str, suite: str) -> list[str]:
-    """Of the files below /var/lib/apt/lists those of this source."""
+    """Those names of files in /var/lib/apt/lists that belong to this source, sorted."""
     prefix = list_prefix(url, suite)
     shape = _FLAT_LISTS if suite.endswith("/") else _OWN_LISTS
     return sorted(name for name in names if name.startswith(prefix) and shape.fullmatch(name[len(prefix) :]))
 
 
 def parse_sources(where: str, text: str) -> Iterator[AptSource]:
-    """One-line style (*.list) or deb822 (*.sources); what is disabled or for source packages alone is left out."""
+    """The sources in a file: one-line style (*.list) or deb822 (*.sources), without disabled ones and those of source packages alone."""
     if where.endswith(".sources"):
         for stanza in re.split(r"\n(?:[ \t]*\n)+", "\n" + re.sub(r"(?m)^#.*\n?", "", text)):
             yield from _stanza(where, stanza)
@@ -92,7 +92,7 @@ def same_place(one: str, other: str) -> bool:
 
 
 def refusal(output: str, title: str, url: str, suite: str) -> ActFailed:
-    """Why the update of one source failed, in words that say what to do."""
+    """The error for a failed update of one source, with the reason and the next step, by the output of apt-get."""
     tail = output[-4000:]
     place = f"the repository {title} ({url} {suite})"
     if re.search(r"EXPKEYSIG|KEYEXPIRED|expired key", output):
@@ -105,7 +105,7 @@ def refusal(output: str, title: str, url: str, suite: str) -> ActFailed:
         )
     if re.search(r"is not valid yet|is expired|Release file .* expired", output):
         return ActFailed(f"{place} is dated otherwise than this machine's clock allows", "set the clock; a mirror may be out of date", tail)
-    # a server that is gone has no Release file either
+    # before the next test, since a server that does not answer has no Release file either
     if _UNREACHABLE.search(output):
         return ActFailed(f"{place} cannot be reached", "nothing was changed; when the network is back: gpudoctor setup --resume", tail)
     if "does not have a Release file" in output:

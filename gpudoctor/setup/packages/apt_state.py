@@ -1,4 +1,4 @@
-"""Asking apt and dpkg of the machine that is changed, and putting right what an interrupted one left."""
+"""Queries of apt and dpkg on the machine that is changed, and the repair of what an interrupted one left."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from gpudoctor.setup.packages import apt
 from gpudoctor.system.writable_host import ActFailed, Done, WritableHost
 
 _FRESH = 86400.0
-"""Seconds for which package lists are taken as they are."""
+"""The age in seconds up to which lists of packages are used as they are."""
 _LISTS = "/var/lib/apt/lists"
 _NETWORK = re.compile(r"Failed to fetch|Unable to fetch|Could not (?:connect|resolve)|Temporary failure|Connection (?:failed|timed out)")
 _MOST = 200
-"""Names on one command line that only asks."""
+"""The number of names on one command line of a query."""
 
 
 def listing(machine: WritableHost) -> dict[str, apt.Package]:
@@ -26,7 +26,7 @@ def native(machine: WritableHost) -> str:
 
 
 def marked(machine: WritableHost, which: str) -> set[str]:
-    """`which`: showauto, showmanual or showhold."""
+    """The packages with a mark. `which`: showauto, showmanual or showhold."""
     return set(answer(machine, ("apt-mark", which)).split())
 
 
@@ -41,7 +41,9 @@ def simulate(machine: WritableHost, *words: str) -> apt.Simulation:
     """What `apt-get WORDS` would do. Raises ActFailed with apt's reason."""
     done = machine.ask((*apt.SIMULATE, *words), env=apt.ENV)
     if done.rc != 0:
-        done = machine.run((*apt.SIMULATE, *words), env=apt.ENV, check=False)  # apt says why on standard error, which `ask` leaves out
+        done = machine.run(
+            (*apt.SIMULATE, *words), env=apt.ENV, check=False
+        )  # apt writes the reason to standard error, which `ask` leaves out
         raise ActFailed(
             f"apt-get {_verb(words)} cannot be done here{_reason(done.output)}", "apt-get -s with these packages says why", done.output
         )
@@ -49,7 +51,7 @@ def simulate(machine: WritableHost, *words: str) -> apt.Simulation:
 
 
 def policy(machine: WritableHost, names: Iterable[str]) -> dict[str, tuple[str, tuple[str, ...]]]:
-    """Name to (candidate or '', versions); names that apt has never heard of are not in it."""
+    """Name to (candidate or '', versions), without names that apt does not know."""
     wanted = sorted(set(names))
     found: dict[str, tuple[str, tuple[str, ...]]] = {}
     for at in range(0, len(wanted), _MOST):
@@ -58,13 +60,14 @@ def policy(machine: WritableHost, names: Iterable[str]) -> dict[str, tuple[str, 
 
 
 def refresh(machine: WritableHost) -> None:
-    """All lists anew. A repository of the person's that is broken does not stop us: what is missing shows when it is asked for."""
+    """Fetches all lists again. A broken repository of the person does not stop it: a package that is missing is noticed when it is
+    installed."""
     machine.say("apt-get update")
     machine.run((*apt.GET, "update"), root=True, env=apt.ENV, check=False)
 
 
 def refresh_if_old(machine: WritableHost) -> bool:
-    """Where a list is missing, or they are older than a day. True where that was done."""
+    """Fetches the lists again where one is missing or they are older than _FRESH; returns whether it did."""
     if machine.offline or not (_missing_list(machine) or _age(machine) > _FRESH):
         return False
     refresh(machine)
@@ -75,19 +78,19 @@ def _missing_list(machine: WritableHost) -> bool:
     done = machine.ask(("apt-get", "indextargets", "--format", "$(FILENAME)", "Created-By: Packages"))
     there = set(machine.look.listdir(_LISTS))
     names = [line.rpartition("/")[2] for line in done.output.split("\n") if line.strip()]
-    # apt may keep them compressed
+    # apt may keep lists compressed
     return done.rc != 0 or not names or any(not there & {name, f"{name}.lz4", f"{name}.gz", f"{name}.xz", f"{name}.zst"} for name in names)
 
 
 def _age(machine: WritableHost) -> float:
-    """Seconds since apt last looked; apt touches this folder with each update, even when nothing was new."""
+    """The seconds since the last update: apt touches this folder each time, even where nothing was new."""
     done = machine.ask(("stat", "-c", "%Y", f"{_LISTS}/partial"))
     text = done.output.strip()
     return time.time() - int(text) if done.rc == 0 and text.isdigit() else float("inf")
 
 
 def get(machine: WritableHost, *words: str, advice: str = "") -> Done:
-    """`apt-get WORDS` as root, to its end. Raises ActFailed; a network that failed is told as such."""
+    """Runs `apt-get WORDS` as root, to its end. Raises ActFailed, which names the network where that failed."""
     done = machine.run((*apt.GET, *words), root=True, env=apt.ENV, finish=True, check=False)
     if done.rc != 0:
         if failed_to_fetch(done):
@@ -109,13 +112,13 @@ def _verb(words: Sequence[str]) -> str:
 
 
 def _reason(output: str) -> str:
-    """apt's own words: the first line that begins with E:."""
+    """apt's reason, the first line that begins with E:, after a colon; '' without one."""
     found = re.search(r"^E: (.+)$", output, re.M)
     return f": {found[1][:300]}" if found else ""
 
 
 def set_marks(machine: WritableHost, names: Iterable[str], *, auto: bool) -> None:
-    """Sets those that are marked otherwise."""
+    """Marks the packages as automatically or manually installed where they are marked otherwise."""
     wrong = sorted(set(names) & marked(machine, "showmanual" if auto else "showauto"))
     if wrong:
         machine.run(("apt-mark", "auto" if auto else "manual", *wrong), root=True)
@@ -129,13 +132,13 @@ def set_holds(machine: WritableHost, names: Iterable[str], *, hold: bool) -> Non
 
 
 def repair(machine: WritableHost) -> None:
-    """What a killed dpkg left: packages that are unpacked are configured; what was cut off while it was unpacked waits for `reinstall`."""
+    """Configures the packages that a killed dpkg left unpacked. Those that it left half unpacked must be installed again."""
     if any(package.present and not package.sound for package in listing(machine).values()) or machine.look.listdir("/var/lib/dpkg/updates"):
         machine.run(("dpkg", "--configure", "-a", "--force-confold"), root=True, env=apt.ENV, finish=True, check=False)
 
 
 def broken(machine: WritableHost) -> list[str]:
-    """Packages whose files may be there in part only."""
+    """The packages of which only a part of the files may lie on the disk, sorted."""
     return sorted(
         name
         for name, package in listing(machine).items()

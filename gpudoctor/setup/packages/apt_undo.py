@@ -1,4 +1,4 @@
-"""Taking packages back to what they were: from any state that an interrupted step can leave, and without what a person wants to keep."""
+"""Restores packages to their former state, from any state that an interrupted step can leave, except what a person wants to keep."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OFFER = re.compile(r"\.dpkg-(dist|new|old|tmp)$")
 
 
 def snapshot(machine: WritableHost, names: Iterable[str]) -> dict[str, Any]:
-    """Version, mark and hold of these packages as they are now."""
+    """The versions, marks and holds of these packages now, as JSON for the journal."""
     wanted = set(names)
     return {
         "packages": {name: package.json() for name, package in apt_state.listing(machine).items() if name in wanted},
@@ -25,9 +25,10 @@ def snapshot(machine: WritableHost, names: Iterable[str]) -> dict[str, Any]:
 
 
 def take_back(before: Recorded, after: Recorded | None, machine: WritableHost) -> tuple[str, ...]:
-    """`before` has packages, auto, hold, names, new, changed, removed, as apt.install and apt.remove record them; `after` a snapshot.
+    """Undoes a step. `before`: packages, auto, hold, names, new, changed and removed, as apt.install and apt.remove record them; `after`: a
+    snapshot.
 
-    Returns a line for each thing that stays. Raises ActFailed where apt or dpkg do not do what they must.
+    Returns a line for each thing that is kept. Raises ActFailed where apt or dpkg fail.
     """
     apt_state.repair(machine)
     drop_cut_off(machine, set(apt_state.broken(machine)) & set(before["new"]))
@@ -40,7 +41,7 @@ def take_back(before: Recorded, after: Recorded | None, machine: WritableHost) -
 
 
 def _stop_removals(before: Recorded, machine: WritableHost) -> None:
-    """Packages whose removal was cut off early are whole, and yet `dpkg --configure -a` passes them by."""
+    """Completes packages whose removal was interrupted early: they are whole, but `dpkg --configure -a` leaves them out."""
     leaving = {
         name: package
         for name, package in apt_state.listing(machine).items()
@@ -54,39 +55,39 @@ def _stop_removals(before: Recorded, machine: WritableHost) -> None:
 
 
 def offers(machine: WritableHost) -> list[str]:
-    """Configuration files that dpkg laid beside those which a person had changed, such as /etc/x.conf.dpkg-dist."""
+    """The configuration files that dpkg put beside those which a person had changed, such as /etc/x.conf.dpkg-dist."""
     done = machine.ask(("find", "/etc", "-xdev", "-name", "*.dpkg-*", "-type", "f"))
     return sorted(line for line in done.output.splitlines() if _OFFER.search(line))
 
 
 def _remove_offers(before: Recorded, machine: WritableHost) -> None:
-    """Those that came with versions which are gone again. With purged packages dpkg takes them away itself."""
+    """Removes such files of versions that were undone; those of purged packages dpkg removes itself."""
     new = set(offers(machine)) - set(before["offers"])
     if not new:
         return
     names = {*before["changed"], *before["removed"]} & apt_state.listing(machine).keys()
     files = {path for name in names for path, _ in _conffiles(machine, name)}
     for path in sorted(new):
-        # the latter two are dpkg's own, and stay only where it was killed
+        # the latter two are temporary files of dpkg, which remain only where it was killed
         if _OFFER.sub("", path) in files or path.endswith((".dpkg-new", ".dpkg-tmp")):
             machine.remove(path, root=True)
 
 
 def drop_cut_off(machine: WritableHost, names: Iterable[str]) -> None:
-    """Packages that were not there before and were cut off while they were unpacked: away with what there is of them."""
+    """Removes packages that were not there before and whose unpacking was interrupted, with all that there is of them."""
     wanted = sorted(names)
     if wanted:
         archives = _archives(machine, wanted)
-        if archives:  # dpkg knows what it has laid beside its files only once it has unpacked all of them
+        if archives:  # dpkg knows its temporary files only after it has unpacked a package whole
             argv = ("dpkg", "--unpack", "--force-depends", "--force-confold", *archives)
             machine.run(argv, root=True, env=apt.ENV, finish=True, check=False)
-        # their dependents are unpacked at most, and are dealt with next
+        # packages that depend on them are at most unpacked, and are removed next
         force = ("--force-remove-reinstreq", "--force-depends")
         machine.run(("dpkg", "--remove", *force, *wanted), root=True, env=apt.ENV, finish=True)
 
 
 def _archives(machine: WritableHost, names: Iterable[str]) -> list[str]:
-    """What apt has fetched of these packages, and keeps until they are installed."""
+    """The archives of these packages that apt has downloaded and keeps until they are installed."""
     folder, there = "/var/cache/apt/archives", apt_state.listing(machine)
     beginnings = [f"{name.partition(':')[0]}_{there[name].version.replace(':', '%3a')}_" for name in names if name in there]
     return [f"{folder}/{file}" for file in machine.look.listdir(folder)
@@ -110,7 +111,7 @@ def _remove_new(before: Recorded, after: Recorded | None, machine: WritableHost)
         held = set(present) & apt_state.marked(machine, "showhold")
         apt_state.set_holds(machine, held, hold=False)
         _remove(machine, present)
-    # what was there as configuration alone is that again; what a person wrote into a configuration file is not thrown away
+    # configuration that was there before stays, and so do configuration files that a person has changed
     left = apt_state.listing(machine)
     purged = sorted(name for name in going if name in left and name not in was and name not in changed)
     if purged:
@@ -122,23 +123,23 @@ def _remove_new(before: Recorded, after: Recorded | None, machine: WritableHost)
 
 
 def _remove(machine: WritableHost, names: list[str]) -> None:
-    """With dpkg: it removes nothing else, and leaves the marks alone, so that an undo that was cut off decides the same again.
+    """Removes packages with dpkg, which removes nothing else and keeps the marks, so that an interrupted undo decides the same again:
 
-    apt forgets that a package came as a dependency before it begins to remove it.
+    apt drops the mark of a package before it removes it.
     """
     argv = ("dpkg", "--remove", "--force-remove-reinstreq", *names)
     machine.run(argv, root=True, env=apt.ENV, finish=True, advice="gpudoctor setup --undo goes on where it stopped")
 
 
 def _asked_for_since(before: Recorded, after: Recorded | None, machine: WritableHost) -> set[str]:
-    """Packages that came as dependencies, and that a person has asked for by name since."""
+    """The packages that came as dependencies and that a person has installed by name since."""
     if after is None:
         return set()
     return (set(before["new"]) & set(after["auto"])) - apt_state.marked(machine, "showauto")
 
 
 def _changed_conffiles(machine: WritableHost, name: str) -> list[str]:
-    """Configuration files of a package that are not as they came."""
+    """The configuration files of a package that differ from those it brought."""
     found = []
     for path, checksum in _conffiles(machine, name):
         content = machine.read(path, root=True)
@@ -148,14 +149,14 @@ def _changed_conffiles(machine: WritableHost, name: str) -> list[str]:
 
 
 def _conffiles(machine: WritableHost, name: str) -> list[tuple[str, str]]:
-    """The configuration files of a package, as (path, checksum as the package brought it)."""
+    """(path, MD5 checksum of the file as the package brought it) for each configuration file of a package."""
     done = machine.ask(("dpkg-query", "-W", "-f=${Conffiles}\\n", name))
     rows = (line.split() for line in done.output.splitlines())
     return [(row[0], row[1]) for row in rows if len(row) == 2 and row[0].startswith("/") and len(row[1]) == 32]
 
 
 def _restore_versions(before: Recorded, after: Recorded | None, machine: WritableHost) -> list[str]:
-    """Packages that were upgraded or removed get the version back that they had, where it can still be had."""
+    """Installs the former versions of packages that were upgraded or removed, where they are still offered."""
     now = apt_state.listing(machine)
     lines: list[str] = []
     wanted: dict[str, str] = {}
@@ -188,7 +189,7 @@ def _changed_since(name: str, there: apt.Package | None, after: Recorded) -> boo
 
 
 def _can_be_had(name: str, version: str, offered: Mapping[str, tuple[str, tuple[str, ...]]], now: apt.Listing) -> bool:
-    """The version that is there is in the table of apt also where no repository has it."""
+    """Whether a version is offered. apt lists the installed version even where no repository has it."""
     there = now.get(name)
     return version in offered.get(name, ("", ()))[1] and not (there is not None and there.version == version and there.sound)
 
@@ -212,7 +213,7 @@ def _install_versions(wanted: dict[str, str], before: Recorded, machine: Writabl
 
 
 def _restore_marks(before: Recorded, after: Recorded | None, machine: WritableHost) -> None:
-    """Of packages that were there before; a mark that is not as this step left it is a person's."""
+    """Restores marks and holds of packages that were there before. A mark that differs from what this step left was set by a person."""
     was, now = _recorded(before), apt_state.listing(machine)
     touched = {*before["changed"], *before["removed"], *before["names"]}
     there = {name for name in touched if name in was and was[name].present and name in now and now[name].present}
@@ -221,7 +222,7 @@ def _restore_marks(before: Recorded, after: Recorded | None, machine: WritableHo
         put_back = {
             name for name, version in {**before["changed"], **before["removed"]}.items() if name in now and now[name].version == version
         }
-        # to put a version back sets the manual mark, which nobody asked for
+        # installing a former version has set the manual mark
         there = {name for name in there if name in put_back or (name in auto) == (name in left_auto)}
     wanted = set(before["auto"])
     apt_state.set_marks(machine, there & wanted, auto=True)

@@ -1,4 +1,4 @@
-"""The order of Debian versions: [epoch:]upstream[-revision], where ~ sorts before everything, even the end."""
+"""The order of Debian versions (deb-version(7)): [epoch:]upstream[-revision], where ~ sorts before everything, even the end."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _compare_part(left: str, right: str) -> int:
         if one != other:
             return -1 if one < other else 1
         digits, other_digits = number.lstrip("0"), other_number.lstrip("0")
-        if digits != other_digits:  # as texts: a made-up version may have more digits than int() takes
+        if digits != other_digits:  # compared as texts: a forged version may have more digits than int() accepts
             return -1 if (len(digits), digits) < (len(other_digits), other_digits) else 1
     return 0
 

@@ -1,4 +1,4 @@
-"""Exact releases for requirements that leave the choice to pip, so that an export installs on another day what its plan names."""
+"""Replaces requirements that leave the choice to pip by exact releases, so that an export always installs what its plan names."""
 
 from __future__ import annotations
 
@@ -18,18 +18,20 @@ _TORCH_OF = (
     ("pytorch/cu", "setup.cuda.release"), ("pytorch/rocm", "setup.rocm.release"), ("amd-rocm", "setup.rocm.release"),
     ("", "setup.torch_release"),
 )  # fmt: skip
-"""Beginnings of an index, and the fact with the release that a plan takes from there."""
+"""(beginning of the name of an index, fact with the torch release that a plan installs from there)."""
 _PARTNERS = {"torchvision": "vision", "torchaudio": "audio"}
 
 
 class Pinned(Struct, frozen=True):
+    """Requirements with exact releases."""
+
     packages: tuple[str, ...]
     python: str
     """The Pythons that these releases have wheels for, as a specifier."""
 
 
 def pinned(texts: Sequence[str], index: str, facts: Facts) -> Pinned:
-    """`texts` are the packages of one pip step. What no table knows stays as it is."""
+    """The packages of one pip step (`texts`) with exact releases. A requirement that no table knows is left as it is."""
     asked = {str(canonicalize_name(one.name)): one for text in texts if (one := _read(text))}
     torch = _torch(asked["torch"], index, facts) if "torch" in asked else ""
     found = [_pinned(text, torch) for text in texts]
@@ -38,7 +40,7 @@ def pinned(texts: Sequence[str], index: str, facts: Facts) -> Pinned:
 
 
 def _read(text: str) -> Requirement | None:
-    """None for an address, a file, and what is no requirement."""
+    """The requirement in a text; None for an address, a file and any other text."""
     try:
         read = Requirement(text)
     except InvalidRequirement:
@@ -47,12 +49,12 @@ def _read(text: str) -> Requirement | None:
 
 
 def _exact(asked: Requirement) -> str:
-    """'2.8.0' of '==2.8.0'; '' for a range."""
+    """The release that a requirement demands, '2.8.0' of '==2.8.0'; '' for a range."""
     return next((one.version for one in asked.specifier if one.operator == "==" and not one.version.endswith(".*")), "")
 
 
 def _torch(asked: Requirement, index: str, facts: Facts) -> str:
-    """The release of torch; '' where no table holds it."""
+    """The release of torch that is meant; '' where no table holds it."""
     exact = _exact(asked).partition("+")[0]
     begun = next((one.version.removesuffix(".*") for one in asked.specifier if one.operator == "=="), "")
     if exact or begun:

@@ -1,4 +1,4 @@
-"""Command lines of pip and uv. Indexes and targets of the person's environment do not reach them; proxies and certificates do."""
+"""Command lines of pip and uv. They ignore indexes and targets in the person's configuration, and keep proxies and certificates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _UV_KEPT = ("UV_HTTP_TIMEOUT", "UV_NATIVE_TLS", "UV_SYSTEM_CERTS", "UV_PYTHON_IN
 
 
 class PackageSources(Struct, frozen=True):
-    """Where packages come from: one index, since with two the owner of either decides what a name means.
+    """Where packages come from. There is one index, since with two the owner of either could bring any package.
 
     `trusted`: hosts of mirrors that the person gave with http.
     """
@@ -39,13 +39,13 @@ class PackageSources(Struct, frozen=True):
 
 
 class _Trust(Struct):
-    """Hosts of mirrors with plain http, as they are found."""
+    """Collects the hosts of mirrors with plain http."""
 
     hosts: list[str] = field(default_factory=list)
 
 
 def places(given: Mapping[str, Any], look: Look) -> PackageSources:
-    """From the keys index and find_links of a step, with mirrors applied. Raises PlanError."""
+    """The sources by the keys index and find_links of a step, with mirrors applied. Raises PlanError."""
     bundle = look.options.get("bundle")
     if bundle:
         local = [place for place in given.get("find_links", ()) if str(place).startswith("/")]
@@ -57,9 +57,9 @@ def places(given: Mapping[str, Any], look: Look) -> PackageSources:
 
 
 def address(name: str, look: Look, trust: _Trust | None = None, *, checksum: bool = False) -> str:
-    """'pytorch/xpu' is the folder xpu below the address 'pytorch'. Raises PlanError for an unknown name or plain http.
+    """The URL of 'pytorch/xpu', the folder xpu below the address 'pytorch'. Raises PlanError for an unknown name and for plain http.
 
-    `checksum`: what comes from there is pinned, so that a mirror may use plain http.
+    `checksum`: its content has a known checksum, so that a mirror may use plain http. `trust` collects the hosts of such mirrors.
     """
     first, _, below = name.partition("/")
     found = look.addresses.get(first)
@@ -77,7 +77,7 @@ def address(name: str, look: Look, trust: _Trust | None = None, *, checksum: boo
 
 
 def of_address(text: str, look: Look) -> str:
-    """'address://NAME/path#sha256=…' with the address of that name in its place, so that mirrors hold for single files too."""
+    """The text 'address://NAME/path#sha256=…' with the URL of that address, so that mirrors apply to single files too."""
     head, mark, rest = text.partition("address://")
     if not mark:
         return text
@@ -86,7 +86,7 @@ def of_address(text: str, look: Look) -> str:
 
 
 def pip_install(python: str, words: Sequence[str]) -> list[str]:
-    """The command of pip as a person would type it."""
+    """The command line of pip as a person would type it."""
     return [python, "-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--no-cache-dir", *words]
 
 
@@ -95,9 +95,9 @@ def uv_install(uv: str, python: str, words: Sequence[str]) -> list[str]:
 
 
 def alone(argv: Sequence[str], host: Host, ours: Collection[str] = ()) -> list[str]:
-    """The same command of pip or uv, deaf to configuration files and variables of the person that name indexes, targets or options.
+    """The command of pip or uv, made to ignore configuration files and variables that name indexes, targets or options.
 
-    `ours`: names of variables that we set for it.
+    `ours`: the names of variables that gpudoctor sets for it.
     """
     words = list(argv)
     if words[1:3] == ["-m", "pip"]:
@@ -117,10 +117,11 @@ def alone(argv: Sequence[str], host: Host, ours: Collection[str] = ()) -> list[s
 
 
 def surroundings(temporary: str, host: Host) -> dict[str, str]:
-    """Variables of the child. What it unpacks lies beside the environment: /tmp is often too small, and is left full by a kill."""
+    """The variables of pip or uv. `temporary`: a folder beside the environment, since /tmp is often too small and stays full after a
+    kill."""
     said = {"PIP_CONFIG_FILE": "/dev/null", "TMPDIR": temporary, "PYTHONPATH": "", "PYTHONHOME": "", "PYTHONNOUSERSITE": "1"}
-    said["COLUMNS"] = "1000"  # uv breaks its lines, and what is read in them, to the width of the terminal
-    said["RUSTUP_HOME"] = os.devnull  # pip asks rustc for its version, and that of rustup writes its settings where there are none
+    said["COLUMNS"] = "1000"  # uv wraps its messages, which are parsed, to the width of the terminal
+    said["RUSTUP_HOME"] = os.devnull  # pip runs `rustc --version`, and rustup would write its settings where there are none
     certificate = host.env("PIP_CERT") or host.env("REQUESTS_CA_BUNDLE")
     if certificate and not host.env("SSL_CERT_FILE"):
         said["SSL_CERT_FILE"] = certificate

@@ -1,4 +1,4 @@
-"""What pip resolved, as a list that it then installs from: each package with the only version and the only checksum that is taken."""
+"""A lock of what pip resolved, from which it then installs: each package with the one version and the one checksum that are accepted."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _URL = re.compile(r"(?:https?|file)://[^\s;#]+")
 
 
 class NoChecksum(Exception):
-    """A package of which nobody said a checksum; the message is its name."""
+    """Raised for a package without a known checksum, with its name."""
 
 
 def rows(path: str, machine: WritableHost) -> list[Mapping[str, Any]]:
-    """The packages of a report of pip; [] where there is none."""
+    """The packages in a report of pip (`pip install --report`); [] where there is none."""
     try:
         said = json_text.loads((machine.read(path) or b"")[:LARGEST].decode("utf-8", "replace"))
     except ValueError:
@@ -33,7 +33,7 @@ def rows(path: str, machine: WritableHost) -> list[Mapping[str, Any]]:
 
 
 def lock(found: list[Mapping[str, Any]]) -> str:
-    """A file of requirements, one line a package. Raises NoChecksum."""
+    """The text of a requirements file with one line for each package. Raises NoChecksum."""
     return "".join(f"{_line(row)}\n" for row in found)
 
 

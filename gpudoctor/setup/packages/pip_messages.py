@@ -1,4 +1,4 @@
-"""What a failed pip or uv was about, in one line. Their words are matched, since they have no codes."""
+"""The reason why pip or uv failed, in one line. Their messages are matched, since they have no error codes."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ NETWORK, CHECKSUM, OTHER = "network", "checksum", "other"
 
 
 class Failure(Struct, frozen=True):
-    """`kind` network may pass by itself (pip and uv try again where a connection fails, not where one breaks).
+    """Why pip or uv failed. An error of `kind` network may pass by itself: pip and uv retry a connection that fails, not one that breaks.
 
-    checksum may have been a download that was cut short.
+    One of kind checksum may come from an incomplete download.
     """
 
     kind: str
     reason: str
     advice: str = ""
     got: str = ""
-    """The checksum of what came: the same twice is no accident."""
+    """The checksum of what was downloaded: the same one twice is no incomplete download."""
 
 
 _CUT_OFF = re.compile(
@@ -98,7 +98,7 @@ _READERS: tuple[Callable[[str], Failure | None], ...] = (
 
 
 def explain(output: str) -> Failure:
-    """The first cause that is recognised, else the last complaint."""
+    """The first reason that is recognised in the output, else its last error message."""
     for read in _READERS:
         failure = read(output)
         if failure is not None:
@@ -109,7 +109,7 @@ def explain(output: str) -> Failure:
 
 
 def explain_interpreter(output: str, minor: str) -> Failure:
-    """Where uv was to fetch an interpreter."""
+    """The reason where uv should have downloaded the interpreter of this minor version."""
     failure = explain(output)
     found = re.search(r"Failed to download\s+`?https?://(?:[^/`\s]*@)?([^/`\s]+)/", output)
     if not found or not (_UNREACHABLE.search(output) or _CUT_OFF.search(output)):

@@ -1,4 +1,4 @@
-"""What pip says that it installed: each package with where it came from and its checksum, for the journal."""
+"""What pip installed, by its reports: each package with its origin and its checksum, for the journal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpudoctor.system.writable_host import WritableHost
 
 
 def reports(distributions: Mapping[str, Any]) -> bool:
-    """Whether the pip of an environment writes such reports: from 23.0 on, when their form was settled."""
+    """Whether the pip of an environment writes such reports: it does from 23.0 on, which fixed their format."""
     try:
         return Version(str(distributions.get("pip"))) >= Version("23.0")
     except InvalidVersion:
@@ -21,13 +21,13 @@ def reports(distributions: Mapping[str, Any]) -> bool:
 
 
 def installed_from(folder: str, machine: WritableHost) -> list[dict[str, str]]:
-    """name, version, sha256 and the address without its query, of every package in the reports of a folder; [] without any."""
+    """name, version, sha256 and from (the address without its query) of each package in the reports of a folder; [] without reports."""
     names = (name for name in sorted(machine.look.listdir(folder)) if name.endswith(".json"))
     return [origin for name in names for row in rows(f"{folder}/{name}", machine) if (origin := _origin(row))]
 
 
 def _origin(row: Any) -> dict[str, str]:
-    """Where a package came from; {} for a row that does not say."""
+    """The origin of a package in a report; {} for a row of another form."""
     table = row if isinstance(row, dict) else {}
     metadata, download = table.get("metadata"), table.get("download_info")
     if not isinstance(metadata, dict) or not isinstance(download, dict):
@@ -42,7 +42,7 @@ def _origin(row: Any) -> dict[str, str]:
 
 
 def _plain(url: str) -> str:
-    """Without a name, a password or a query, in which a mirror may want a token."""
+    """The address without name, password and query, which may hold secrets of a mirror."""
     try:
         parts = urlsplit(url)
     except ValueError:

@@ -1,6 +1,6 @@
-"""What a Python package index offers: its page of one project (PEP 503 or PEP 691), and which of the files fit a requirement.
+"""A Python package index: its page of one project (PEP 503 or PEP 691), and the files in it that fit a requirement.
 
-The pages come from the network: they are read within bounds, and what makes no sense in them is passed over.
+The pages come from the network: they are read within limits, and entries of another form are ignored.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from packaging.version import InvalidVersion, Version
 from gpudoctor.system import json_text
 
 PAGE_LIMIT = 30_000_000
-"""The largest page of an index that is read, in bytes."""
+"""The most bytes of a page that are read."""
 MOST_FILES = 100_000
 _LONGEST_ENTRY = 4_096
 _END_OF_ENTRY = re.compile(r"</a\s*>", re.IGNORECASE)
@@ -47,7 +47,8 @@ class IndexFile(Struct, frozen=True):
 
 
 class Fit(Struct, frozen=True):
-    """`version` is the newest that fits. Without one: `nearest` is here for this Python and machine, `pythons` have what was asked for."""
+    """The result of a choice. `version`: the newest that fits. Where there is none, `nearest` is another version for this Python and
+    machine, and `pythons` are those for which the version that was asked for has wheels."""
 
     version: Version | None = None
     nearest: Version | None = None
@@ -61,7 +62,7 @@ def page_url(index: str, project: str) -> str:
 
 
 def read_page(content: bytes, project: str) -> list[IndexFile]:
-    """The files of `project`; names of other projects and names that are none are left out."""
+    """The files of `project` in a page, without those of other projects and names that are none of files."""
     wanted = canonicalize_name(project)
     text = content[:PAGE_LIMIT].decode("utf-8", "replace")
     entries = _of_json(text) if text.lstrip()[:1] == "{" else _of_html(text)
@@ -76,7 +77,8 @@ def read_page(content: bytes, project: str) -> list[IndexFile]:
 
 
 def choose(files: Iterable[IndexFile], requirement: Requirement, python: Minor | None, platforms: Sequence[str], pre: bool = False) -> Fit:
-    """What pip would take for this Python (None: any) and machine (`platforms`: packaging.tags.platform_tags(); empty: any)."""
+    """The version that pip would install for this Python (None for any) and machine. `platforms`: packaging.tags.platform_tags(), or empty
+    for any."""
     listed = list(files)
     exact = any(one.operator in ("==", "===") and "*" not in one.version for one in requirement.specifier)
     usable = [one for one in listed if exact or not one.yanked]
@@ -93,7 +95,8 @@ def choose(files: Iterable[IndexFile], requirement: Requirement, python: Minor |
 
 
 def nearest_version(requirement: Requirement, versions: Iterable[Version]) -> Version | None:
-    """Of the same build (+xpu) where there is one: the next older or next newer, whichever shares more of its numbers."""
+    """The version nearest to that of a requirement: the next older or newer one, whichever shares more leading numbers with it; of the same
+    build (+xpu) where there is one. None where there are no versions."""
     wanted = asked_version(requirement)
     known = sorted(set(versions))
     if wanted is None:
@@ -117,7 +120,7 @@ def asked_version(requirement: Requirement) -> Version | None:
 
 
 def _shared(one: Version, wanted: Version) -> int:
-    """How many leading numbers are the same."""
+    """The number of leading numbers that two versions share."""
     pairs = enumerate(zip((*one.release, 0, 0, 0), (*wanted.release, 0, 0, 0), strict=False))
     return next((number for number, (left, right) in pairs if left != right), 9)
 
@@ -139,14 +142,14 @@ def _serves(one: IndexFile, python: Minor | None, tags: frozenset[Tag] | None) -
     if python is None or not one.requires_python:
         return True
     try:
-        # The last part of the Python's version is not known yet; the newest is the likeliest.
+        # The patch release of the Python is not known yet: the newest is the most likely.
         return SpecifierSet(one.requires_python).contains(f"{python[0]}.{python[1]}.99", prereleases=True)
     except InvalidSpecifier:
         return True
 
 
 def _minors(one: IndexFile) -> Iterator[Minor]:
-    """The CPythons that a wheel's name speaks of."""
+    """The CPython versions in the tags of a wheel."""
     for tag in one.tags:
         found = re.fullmatch(r"cp3(\d{1,2})", tag.interpreter)
         if found:

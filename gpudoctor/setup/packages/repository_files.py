@@ -1,4 +1,4 @@
-"""What repositories of every package manager share: their address, the pinned key, and files kept as they were before, for the journal."""
+"""What the repositories of all package managers share: their address, their pinned key, and their files' former content in the journal."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from gpudoctor.system.gpg import KeyRefused, checked_key, key_for_apt
 from gpudoctor.system.writable_host import ActFailed, WritableHost
 
 LARGEST_KEY = 1_000_000
-"""The largest key that is read, in bytes."""
+"""The most bytes of a key that are read."""
 
 
 def repository_address(repository: str, kind: str, look: Look) -> tuple[Address, str]:
-    """The address that 'name' or 'name/folder/below' names, and the whole URL. Raises PlanError, also for one without a pinned key."""
+    """(address, whole URL) of 'name' or 'name/folder/below'. Raises PlanError for an unknown one and for one without a pinned key."""
     name, _, below = repository.partition("/")
     address = look.addresses.get(name)
     if address is None or address.kind != kind:
@@ -26,7 +26,8 @@ def repository_address(repository: str, kind: str, look: Look) -> tuple[Address,
 
 
 def fetched_key(url: str, fingerprint: str, machine: WritableHost, *, for_apt: bool) -> bytes:
-    """The pinned key and no other, as packets, checked by GnuPG; `for_apt`: by apt itself where gpg is not installed. Raises ActFailed."""
+    """The packets of the pinned key alone, checked by GnuPG; `for_apt`: by apt's own program where gpg is not installed. Raises
+    ActFailed."""
     data = machine.fetch(url, limit=LARGEST_KEY)
     check = key_for_apt if for_apt else checked_key
     try:
@@ -43,7 +44,7 @@ def fetched_key(url: str, fingerprint: str, machine: WritableHost, *, for_apt: b
 
 
 def key_missing(path: str, fingerprint: str, machine: WritableHost) -> str:
-    """'' where the file holds the pinned key, else what is wrong."""
+    """'' where the file holds the pinned key alone, else a sentence about what is wrong."""
     try:
         found = openpgp.primary_fingerprints(machine.read(path, root=True) or b"")
     except openpgp.KeyUnreadable:
@@ -62,7 +63,7 @@ def unpacked(text: str | None) -> bytes | None:
 
 
 def put_back(path: str, old: bytes | None, machine: WritableHost) -> None:
-    """The content that was there before, or no file."""
+    """Restores the former content of a file, or removes it where there was none."""
     if old is None:
         machine.remove(path, root=True)
     elif machine.read(path, root=True) != old:

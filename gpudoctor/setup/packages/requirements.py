@@ -1,4 +1,4 @@
-"""What a pip step asks for: names with specifiers, extras, addresses with a checksum, files. And whether it is there already."""
+"""The requirements of a pip step: names with specifiers and extras, addresses with a checksum, files; and whether they are installed."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from packaging.version import InvalidVersion, Version
 from gpudoctor.setup.steps._step import PlanError
 
 BUILD = re.compile(r"^(xpu|cpu|cu\d{2,3}|rocm\d[\d.]*)$")
-"""The folder of an index that holds one build of each release: the local version of its wheels."""
+"""The last folder of an index with one build of each release, which is the local version of its wheels."""
 BUILT = ("torch", "torchvision", "torchaudio")
 """Projects whose wheels on such an index carry the build in their version."""
 _PATH = re.compile(r"/|[A-Za-z]:/")
-"""An absolute path, of Windows too, written with slashes."""
+"""The beginning of an absolute path with slashes, also on Windows."""
 _SHA256 = re.compile(r"sha256=([0-9a-f]{64})")
 
 
 class PipRequirement(Struct, frozen=True):
-    """`name` is normalised, and empty for a file whose name does not tell. `text` is what the installer is given."""
+    """A requirement. `text`: the words for the installer; `name`: normalised, '' for a file whose name does not show it."""
 
     text: str
     name: str
@@ -37,7 +37,7 @@ class PipRequirement(Struct, frozen=True):
     file: str = ""
 
     def applies(self, minor: str) -> bool:
-        """Whether its marker holds for this Python ('3.11'); other parts of a marker are judged for Linux."""
+        """Whether its marker holds for this Python ('3.11'); other parts of a marker are evaluated for Linux."""
         if not self.marker:
             return True
         environment = {"python_version": minor, "python_full_version": f"{minor}.0", "sys_platform": "linux", "platform_system": "Linux"}
@@ -48,7 +48,8 @@ class PipRequirement(Struct, frozen=True):
 
 
 def parse(text: str, hashes: Mapping[str, str], plain: bool = False) -> PipRequirement:
-    """`hashes`: name of a file, or the requirement as written, to its SHA-256. `plain`: http is allowed. Raises PlanError."""
+    """The requirement in a text. `hashes`: file name, or the requirement as written, to its SHA-256. `plain`: http is allowed. Raises
+    PlanError."""
     text = text.strip()
     if _PATH.match(text):
         return _file(text, hashes)
@@ -67,7 +68,7 @@ def parse(text: str, hashes: Mapping[str, str], plain: bool = False) -> PipRequi
 
 
 def _named(filename: str) -> tuple[str, SpecifierSet]:
-    """Name and exact version that the name of a wheel or source archive tells."""
+    """(name, specifier of the exact version) by the file name of a wheel or source archive; ('', empty specifier) for another name."""
     try:
         name, version = parse_wheel_filename(filename)[:2] if filename.endswith(".whl") else parse_sdist_filename(filename)
     except (InvalidWheelFilename, InvalidSdistFilename, InvalidVersion):
@@ -82,7 +83,7 @@ def _file(text: str, hashes: Mapping[str, str]) -> PipRequirement:
     digest = hashes.get(filename) or hashes.get(text)
     given = f"file://{'' if path.startswith('/') else '/'}{quote(path, safe='/:')}#sha256={digest}" if digest else text
     if digest and name:
-        given = f"{name}{bracket}{extras} @ {given}"  # uv takes a file with a checksum only by its name
+        given = f"{name}{bracket}{extras} @ {given}"  # uv accepts a file with a checksum only with the name of its project
     return PipRequirement(given, name, specifier, file=path)
 
 
@@ -95,10 +96,10 @@ def _address(url: str, name: str, hashes: Mapping[str, str], text: str, plain: b
         raise PlanError(f"{url} has no SHA-256; add #sha256=… to it, nothing is fetched from an address without one")
     if parts.scheme != "https" and not (parts.scheme == "http" and (plain or is_loopback(parts.hostname or ""))):
         raise PlanError(f"{url} is not fetched over https; use an address that is")
-    told, specifier = _named(filename)
+    named, specifier = _named(filename)
     bare = url.partition("#")[0]
     given = f"{bare}#sha256={digest}"
-    return PipRequirement(f"{name} @ {given}" if name else given, name or told, specifier, url=bare)
+    return PipRequirement(f"{name} @ {given}" if name else given, name or named, specifier, url=bare)
 
 
 def is_loopback(host: str) -> bool:
@@ -106,15 +107,15 @@ def is_loopback(host: str) -> bool:
 
 
 def build_of(index: str) -> str:
-    """'xpu' of 'pytorch/xpu', 'rocm6.4' of …; empty for an index that is of no one build."""
+    """The build that an index holds, 'xpu' for 'pytorch/xpu'; '' for an index of several builds."""
     last = index.rstrip("/").rpartition("/")[2]
     return last if BUILD.match(last) else ""
 
 
 def lack(wanted: PipRequirement, distributions: Mapping[str, Any], build: str = "") -> str:
-    """'' where it is installed as asked; else what is wrong: 'torch is not installed', 'torch is 2.7.0, not ==2.8.0'.
+    """'' where the requirement is satisfied, else a clause: 'torch is not installed', 'torch is 2.7.0, not ==2.8.0'.
 
-    `build`: the build that the index holds; torch of another one does not do, although its version fits.
+    `build`: the build that the index holds; a torch of another one does not satisfy it, even with a fitting version.
     """
     there = distributions.get(wanted.name)
     if not wanted.name or there is None:
@@ -133,5 +134,5 @@ def lack(wanted: PipRequirement, distributions: Mapping[str, Any], build: str = 
 
 
 def other_build(name: str, version: str, build: str) -> bool:
-    """Whether this is torch (or one of its family) of another build than the index holds."""
+    """Whether this is torch, or one of its partners, of another build than the index holds."""
     return bool(build) and name in BUILT and version.partition("+")[2] != build

@@ -1,4 +1,4 @@
-"""What rpm and dnf say of the machine that is changed, and taking their packages back."""
+"""Queries of rpm and dnf on the machine that is changed, and the packages that can be removed again."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _NEEDED = re.compile(r"\bis needed by \(installed\) (\S+)")
 DNF = ("dnf", "-y", "--setopt=install_weak_deps=False")
 DNF_WEAK = ("dnf", "-y", "--setopt=install_weak_deps=True")
 KEY = "gpg-pubkey"
-"""The name under which rpm lists a key that it trusts."""
+"""The name under which rpm lists the keys that it trusts."""
 _SEVERAL = re.compile(r"kernel($|-)|gpg-pubkey$")
-"""Names of which several versions may be there by right."""
+"""Names of packages of which several versions may be installed."""
 
 
 def parse_entry(entry: str) -> list[tuple[str, str]]:
-    """'a|b=1.2*': (name, version or '') of each alternative. Raises ValueError naming what is no package."""
+    """(name, version or '') of each alternative of an entry such as 'a|b=1.2*'. Raises ValueError that names what is no package."""
     found = []
     for part in entry.split("|"):
         name, _, version = part.strip().partition("=")
@@ -31,7 +31,7 @@ def parse_entry(entry: str) -> list[tuple[str, str]]:
 
 
 def parse_listing(text: str) -> dict[str, list[str]]:
-    """Name to the versions that are there, each as epoch:version-release.arch, sorted."""
+    """Name to the installed versions in the output of _QUERY, each epoch:version-release.arch, sorted."""
     found: dict[str, list[str]] = {}
     for line in text.splitlines():
         name, tab, version = line.partition("\t")
@@ -48,17 +48,17 @@ def listing(machine: WritableHost) -> dict[str, list[str]]:
 
 
 def new(before: Mapping[str, Sequence[str]], now: Mapping[str, Sequence[str]]) -> list[str]:
-    """name-version.arch of what is there now, of names that were not there before; keys are left out."""
+    """The packages whose names were not there before, in the form of `nevra`, without keys; sorted."""
     return sorted(nevra(name, version) for name, versions in now.items() if name not in before and name != KEY for version in versions)
 
 
 def nevra(name: str, version: str) -> str:
-    """epoch:version-release.arch to what rpm and dnf take as an argument."""
+    """The argument of rpm and dnf for a package and its version (epoch:version-release.arch)."""
     return f"{name}-{version.removeprefix('0:')}" if version.startswith("0:") else f"{name}-{version}"
 
 
 def doubled(now: Mapping[str, Sequence[str]], before: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Names of which an upgrade that was cut off left the old version beside the new one: the old versions."""
+    """Name to old versions of the packages of which an interrupted upgrade left the old version beside the new one."""
     found = {}
     for name, versions in now.items():
         old = [version for version in versions if version in before.get(name, ())]
@@ -68,7 +68,7 @@ def doubled(now: Mapping[str, Sequence[str]], before: Mapping[str, Sequence[str]
 
 
 def needed_by_others(machine: WritableHost, names: Iterable[str]) -> tuple[list[str], dict[str, str]]:
-    """Those that can go without anything else, and those that cannot: to who needs them. Nothing is removed."""
+    """(packages that can be removed, name to user of those that an installed package needs). Nothing is removed here."""
     going = sorted(names)
     kept: dict[str, str] = {}
     while going:
@@ -76,7 +76,7 @@ def needed_by_others(machine: WritableHost, names: Iterable[str]) -> tuple[list[
         users = [name for name in _NEEDED.findall(done.output) if name not in kept.values()]
         if done.rc == 0 or not users:
             break
-        for name in going:  # whose absence alone troubles somebody that stays
+        for name in going:  # packages that a remaining one needs
             alone = machine.run(("rpm", "-e", "--test", name), root=True, check=False).output
             strangers = [user for user in _NEEDED.findall(alone) if user not in going]
             if strangers:

@@ -8,6 +8,6 @@ from gpudoctor.setup.steps._step import Kind
 
 
 def kind_named(name: str) -> Kind:
-    """The kind of a step (model.recipe.KINDS); its module loads when it is asked for."""
+    """The kind of a step by its name (model.recipe.KINDS). Its module is loaded now."""
     found: Kind = import_module(f"gpudoctor.setup.steps.{name.replace('.', '_')}").KIND
     return found

@@ -1,4 +1,4 @@
-"""What a kind of step is. Planning only reads; everything that undo needs is taken before the first act."""
+"""What a kind of step is. Planning only reads, and everything that undo needs is recorded before the first act."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from gpudoctor.system.host import Host
 from gpudoctor.system.writable_host import WritableHost
 
 Settings = Mapping[str, Any]
-"""Plain JSON: texts, numbers, booleans, lists, tables."""
+"""The settings of a step, as JSON: texts, numbers, booleans, lists, tables."""
 
 
 class Look(Struct, frozen=True):
-    """What planning may see. `host` is a live or a recorded machine: reads only."""
+    """What planning sees. `host` is a live or a recorded machine, which is only read."""
 
     facts: Facts
     host: Host
     addresses: Mapping[str, Address]
     """The addresses with mirrors applied."""
     env: str
-    """Absolute folder of the target environment."""
+    """The absolute path of the target environment."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """What the person asked for: torch, python_version, purpose, folder, bundle, allow_removal, uv (bool), user."""
 
 
 class Draft(Struct, frozen=True, kw_only=True):
-    """A step as its kind plans it. `acts` is what a person would do by hand to the same end; exports are made of it."""
+    """A step as its kind plans it. `acts`: what a person would do by hand to the same end, from which exports are made."""
 
     settings: Settings
     state: str = TODO
@@ -43,10 +43,9 @@ class Draft(Struct, frozen=True, kw_only=True):
 
 
 class Kind(Protocol):
-    """One module of install/kinds/ holds one, as KIND.
+    """A kind of step; each module of setup/steps holds one, as KIND.
 
     keys: the keys of [[step]] beside do, title, why, layer, when, done, with their types; `required` of them must be there.
-    undoable_while_interrupted: apply may be run again after it was cut off anywhere, once `recover` ran.
     """
 
     name: str
@@ -54,40 +53,41 @@ class Kind(Protocol):
     required: tuple[str, ...]
 
     def plan(self, given: Settings, look: Look) -> Draft:
-        """Templates in `given` are filled already. Raises PlanError where the recipe cannot be planned here."""
+        """The draft of a step with the settings `given`, in which templates are filled. Raises PlanError where it cannot be planned
+        here."""
         ...
 
     def before(self, settings: Settings, machine: WritableHost) -> dict[str, Any]:
-        """What undo needs, taken and journaled before the first act. JSON."""
+        """What undo needs, as JSON; it is journaled before the first act."""
         ...
 
     def apply(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
-        """Raises system.writable_host.ActFailed; may be called again after an interruption, once `recover` was."""
+        """Does the step. It may be called again after an interruption, once `recover` was. Raises system.writable_host.ActFailed."""
         ...
 
     def recover(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
-        """After an interruption anywhere in apply, or before it: makes the machine such that apply can be called (again)."""
+        """Called after an interruption within `apply` or before it: prepares the machine so that `apply` can be called again."""
         ...
 
     def after(self, settings: Settings, before: Settings, machine: WritableHost) -> dict[str, Any]:
-        """What undo compares with, to see what a person changed since. Journaled when the step is done. JSON."""
+        """What undo compares with to see what a person has changed since, as JSON; it is journaled when the step is done."""
         ...
 
     def missing(self, settings: Settings, machine: WritableHost) -> str:
-        """Verification by what is on the machine: '' where the step holds, else one line that says what does not."""
+        """Verifies the step on the machine: '' where it holds, else one line that says what does not."""
         ...
 
     def undo(self, settings: Settings, before: Settings, after: Settings | None, machine: WritableHost) -> tuple[str, ...]:
-        """Restores what was; idempotent, from any state in which the step can be left. `after` is None where it never finished.
+        """Restores the former state from any state in which the step can be left; idempotent. `after` is None where it never finished.
 
-        Returns one line for each thing that was kept because a person changed it since.
+        Returns one line for each thing that was kept because a person has changed it since.
         """
         ...
 
 
 class PlanError(ValueError):
-    """This step cannot be planned on this machine: what is wrong; what to do instead stands after the semicolon."""
+    """Raised where a step cannot be planned on this machine, with what is wrong and, after a semicolon, what to do instead."""
 
 
 class Waiting(Exception):
-    """Raised by apply of steps that a person must do: the text says what. The run stops and can be resumed."""
+    """Raised by `apply` of steps that a person must do, with what to do. The run stops and can be resumed."""

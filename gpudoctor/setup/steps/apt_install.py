@@ -32,7 +32,7 @@ class _AptInstall:
         if not open_ and not settings["hold"]:
             return Draft(settings=settings, state=DONE, note="already installed: " + ", ".join(entries), root=True)
         settings["sources"] = apt_bundle.sources(look)
-        # plain names for a person: of alternatives the first, apt finds the others wrong by itself
+        # a person gets the first alternative of each entry
         named = [apt.parse_wanted(entry)[0] for entry in open_ or entries]
         acts: list[Act] = [] if settings["bundle"] or _lists_are_there(look) else [Command(argv=("apt-get", "update"), root=True)]
         if settings["bundle"]:
@@ -51,7 +51,7 @@ class _AptInstall:
         return Draft(settings=settings, state=TODO, changes=changes, acts=tuple(acts), root=True)
 
     def before(self, settings: Settings, machine: WritableHost) -> dict[str, Any]:
-        """Everything that is installed, its marks, and what apt would do. Lists that are missing or old are fetched first."""
+        """All installed packages, their marks, and what apt would do. Missing or old lists are fetched first."""
         if settings["bundle"]:
             machine = apt_bundle.opened(machine, settings)
         there = apt_state.listing(machine)
@@ -95,13 +95,13 @@ class _AptInstall:
         except ActFailed as failed:
             if settings["bundle"] or machine.offline or not _may_be_stale(failed):
                 raise
-            apt_state.refresh(machine)  # the lists name files that the repository has replaced
+            apt_state.refresh(machine)  # the lists may name files that the repository has replaced
             self._check_again(words, settings, before, machine)
             apt_state.get(machine, *words)
 
     @staticmethod
     def _check_again(words: tuple[str, ...], settings: Settings, before: Settings, machine: WritableHost) -> None:
-        """Only what `before` foresaw may be touched: undo knows of nothing else."""
+        """Raises ActFailed where apt would change more than `before` recorded, since undo restores nothing else."""
         simulated = apt_state.simulate(machine, *words)
         _refuse_removals(settings, simulated)
         foreseen = {*before["new"], *before["changed"], *before["removed"]}
@@ -148,7 +148,7 @@ def _entries(given: Settings) -> list[str]:
 
 
 def _open(entries: list[str], look: Look) -> list[str]:
-    """Entries that the facts do not show as installed; all of them where nothing is known."""
+    """The entries that the facts do not show as installed; all of them where the packages are unknown."""
     known = look.facts.get("packages")
     if not isinstance(known, Known):
         return entries
@@ -171,9 +171,9 @@ def _simulated(settings: Settings, there: apt.Listing, machine: WritableHost) ->
 def _words(settings: Settings, machine: WritableHost, arguments: list[str] | tuple[str, ...]) -> tuple[str, ...]:
     options = ["--install-recommends" if settings["recommends"] else "--no-install-recommends"]
     if any("=" in argument for argument in arguments):
-        options.append("--allow-downgrades")  # a version that the recipe names is meant, also where a newer one is there
+        options.append("--allow-downgrades")  # the recipe names a version, which replaces a newer one too
     if machine.offline and not settings["bundle"]:
-        options.append("--no-download")  # with it apt would not take the files of a bundle either
+        options.append("--no-download")  # with this option apt would not use the files of a bundle either
     return ("install", *options, *arguments)
 
 
@@ -190,7 +190,7 @@ def _may_be_stale(failed: ActFailed) -> bool:
 
 
 def _hold_names(settings: Settings, there: apt.Listing) -> set[str]:
-    """Of each entry the alternatives that are there."""
+    """The alternatives of all entries that are installed."""
     return {one.name for entry in settings["packages"] for one in apt.parse_wanted(entry) if one.name in there and there[one.name].present}
 
 

@@ -1,4 +1,4 @@
-"""apt.remove: packages of Debian's kind that must go. Their configuration stays, so that undo has all of it."""
+"""apt.remove: removes Debian packages. Their configuration stays, so that undo can restore it."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _words(names: list[str]) -> tuple[str, ...]:
 
 
 def _refuse_more(settings: Settings, simulated: apt.Simulation) -> None:
-    """What the recipe names may go; what depends on it only where the person said so."""
+    """Raises ActFailed where more than the packages of the recipe would be removed and the person has not allowed it."""
     further = sorted(set(simulated.removes) - set(settings["packages"]))
     if further and not settings["allow_removal"]:
         raise ActFailed(

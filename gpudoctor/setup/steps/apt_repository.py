@@ -1,4 +1,4 @@
-"""apt.repository: a signed repository of Debian's kind, with its key pinned by fingerprint and for this source alone."""
+"""apt.repository: a signed repository of apt, with its key pinned by fingerprint and trusted for this source alone."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class _AptRepository:
             raise apt_sources.refusal(done.output, settings["title"], settings["url"], settings["suite"])
 
     def recover(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
-        """Nothing is half: each file is whole or absent, and apply writes both again."""
+        """Does nothing: each file is whole or absent, and `apply` writes both again."""
 
     def after(self, settings: Settings, before: Settings, machine: WritableHost) -> dict[str, Any]:
         return {"keyring": packed(machine.read(settings["keyring"], root=True))}
@@ -112,7 +112,7 @@ class _AptRepository:
 
     @staticmethod
     def _restore(settings: Settings, before: Settings, machine: WritableHost, *, keep_keyring: bool = False) -> None:
-        """The source first, so that at no moment it stands there without its key."""
+        """Restores the source before its key, so that it never exists without the key."""
         names = [("sources", settings["sources"])] + ([] if keep_keyring else [("keyring", settings["keyring"])])
         for what, path in names:
             put_back(path, unpacked(before[what]), machine)
@@ -151,7 +151,7 @@ def _same(source: apt_sources.AptSource, settings: Settings) -> bool:
 
 
 def _update(settings: Settings) -> tuple[str, ...]:
-    """Of this source alone: the lists of the others stay."""
+    """The update of this source alone; the lists of the others stay."""
     return (
         "apt-get", "update", "-o", f"Dir::Etc::sourcelist={settings['sources']}", "-o", "Dir::Etc::sourceparts=-",
         "-o", "APT::Get::List-Cleanup=0", "-o", "APT::Update::Error-Mode=any",
@@ -159,7 +159,7 @@ def _update(settings: Settings) -> tuple[str, ...]:
 
 
 def _own_lists(settings: Settings, machine: WritableHost) -> list[str]:
-    """Relative to /var/lib/apt/lists; what an update that broke off left in partial/ too."""
+    """The lists of this source, relative to /var/lib/apt/lists, with those that an interrupted update left in partial/."""
     found = apt_sources.own_lists(machine.look.listdir(_LISTS), settings["url"], settings["suite"])
     partial = apt_sources.own_lists(machine.look.listdir(f"{_LISTS}/partial"), settings["url"], settings["suite"])
     return found + [f"partial/{name}" for name in partial]

@@ -1,4 +1,4 @@
-"""dnf.install: packages of rpm's kind from the repositories of the machine."""
+"""dnf.install: rpm packages from the repositories of the machine."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class _DnfInstall:
         )
 
     def recover(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
-        """An upgrade that was cut off leaves the old version beside the new one in rpm's database."""
+        """Removes old versions from rpm's database that an interrupted upgrade left beside the new ones."""
         for name, versions in rpm.doubled(rpm.listing(machine), before["packages"]).items():
             old = [rpm.nevra(name, version) for version in versions]
             machine.run(("rpm", "-e", "--nodeps", *old), root=True, finish=True, check=False)
@@ -69,7 +69,7 @@ class _DnfInstall:
         lacking = []
         for entry in settings["packages"]:
             words = [_argument(*one) for one in rpm.parse_entry(entry)]
-            # also what a package provides, such as a library or a virtual name
+            # a name may be one that a package provides, such as a library
             if not any(
                 machine.ask(("rpm", "-q", "--whatprovides", word.removesuffix("*"))).rc == 0 or _matches(machine, word) for word in words
             ):
@@ -83,7 +83,7 @@ class _DnfInstall:
         going, kept = rpm.needed_by_others(machine, rpm.new(before["packages"], ours))
         lines = [f"{name} stays: {user} needs it (dnf remove {name} removes both)" for name, user in sorted(kept.items())]
         if going:
-            # its own idea of what nobody needs any more is not asked for
+            # dnf must not remove packages that nothing needs any more
             machine.run(("dnf", "-y", "remove", "--setopt=clean_requirements_on_remove=False", *going), root=True, finish=True)
         lines += self._downgrade(before, after, now, machine)
         old = before["packages"].get(rpm.KEY, [])
@@ -129,7 +129,7 @@ def _first_to_be_had(machine: WritableHost, alternatives: list[tuple[str, str]])
 
 
 def _key(version: str) -> str:
-    """0:abcdef01-5f5f5f5f.(none) to the name of the key as rpm takes it."""
+    """The argument of rpm for a key whose version is 0:abcdef01-5f5f5f5f.(none)."""
     return f"{rpm.KEY}-{version.partition(':')[2].rpartition('.')[0]}"
 
 

@@ -1,4 +1,4 @@
-"""dnf.repository: a repository of rpm's kind, with its key pinned by fingerprint and every package checked."""
+"""dnf.repository: a repository of dnf, with its key pinned by fingerprint and every package checked."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class _DnfRepository:
             )  # fmt: skip
 
     def recover(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
-        """Nothing is half: each file is whole or absent, and apply writes both again."""
+        """Does nothing: each file is whole or absent, and `apply` writes both again."""
 
     def after(self, settings: Settings, before: Settings, machine: WritableHost) -> dict[str, Any]:
         return {"key": packed(machine.read(settings["key"], root=True))}

@@ -1,4 +1,4 @@
-"""One file from an address, with a checksum that is known beforehand."""
+"""download: one file from an address, with a known checksum."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpudoctor.model.plan import FileChange
-from gpudoctor.setup.file_change import checked_path
+from gpudoctor.setup.file_change import checked_path, missing_folders
 from gpudoctor.setup.packages.pip_command import address
 from gpudoctor.setup.steps._step import Draft, Kind, Look, PlanError, Settings
 from gpudoctor.system.writable_host import ActFailed, WritableHost
 
 
 class Download:
+    """settings: url, sha256, to, file (its path in an offline bundle, or '')."""
+
     name = "download"
     keys: Mapping[str, type | tuple[type, ...]] = {"address": str, "path": str, "sha256": str, "to": str}
     required: tuple[str, ...] = ("address", "path", "sha256", "to")
@@ -25,7 +27,7 @@ class Download:
             raise PlanError(f"sha256 = '{digest}' is no SHA-256; nothing is downloaded without one, this is a mistake in the recipe")
         if not below or ".." in below.split("/"):
             raise PlanError(f"path = '{below}' is no path below an address; this is a mistake in the recipe")
-        # Plain http does no harm here: the checksum is pinned.
+        # Plain http is allowed here, since the checksum is known.
         url = address(f"{given['address']}/{below}", look, checksum=True)
         bundle = str(look.options.get("bundle") or "").rstrip("/")
         file = f"{bundle}/downloads/{posixpath.basename(below)}" if bundle else ""
@@ -34,11 +36,7 @@ class Download:
         return Draft(settings=settings, changes=(f"downloads {posixpath.basename(below)} as {to}",), acts=(act,))
 
     def before(self, settings: Settings, machine: WritableHost) -> dict[str, Any]:
-        missing, folder = [], posixpath.dirname(settings["to"])
-        while folder not in ("", "/") and not machine.look.exists(folder):
-            missing.append(folder)
-            folder = posixpath.dirname(folder)
-        return {"sha256": _digest(settings["to"], machine), "folders": missing[::-1]}
+        return {"sha256": _digest(settings["to"], machine), "folders": missing_folders(settings["to"], machine.look)}
 
     def apply(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
         to = settings["to"]
@@ -59,7 +57,7 @@ class Download:
         machine.run(["cp", "--", settings["file"], to])
 
     def recover(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
-        """A download goes on where it stopped; a half copied file is removed."""
+        """A download continues where it stopped; an incomplete copy is removed."""
         if settings["file"] and not before["sha256"] and _digest(settings["to"], machine) != settings["sha256"]:
             machine.remove(settings["to"])
 
@@ -86,7 +84,7 @@ class Download:
 
 
 def _digest(path: str, machine: WritableHost) -> str:
-    """SHA-256 of a file; empty where there is none."""
+    """The SHA-256 of a file; '' where there is none. Raises ActFailed where it cannot be read."""
     if not machine.look.exists(path):
         return ""
     done = machine.ask(["sha256sum", "--", path], limit=3600.0)

@@ -1,4 +1,4 @@
-"""Lines and words taken out of a file that others wrote, as little as does it.
+"""edit: removes lines and words from a file that others wrote.
 
 remove_lines: texts with which a line begins (without its indentation); such a line becomes a comment.
 remove_words: words of a quoted or bare list, such as i915.force_probe in GRUB_CMDLINE_LINUX="quiet i915.force_probe=56a0"; a word
@@ -18,7 +18,7 @@ MARK = "# taken out by gpudoctor: "
 
 
 def edited(text: str, settings: Settings) -> str:
-    """The text without those lines and words; the same text where they are not in it."""
+    """The text without those lines and words; the same text where it does not hold them."""
     return "".join(_line(line, settings) for line in text.splitlines(keepends=True))
 
 
@@ -33,12 +33,12 @@ def _line(line: str, settings: Settings) -> str:
 
 
 def _without(match: re.Match[str]) -> str:
-    """A space before the word goes with it; a quote or = before it stays, and the space after the word then is harmless."""
+    """What replaces a word and the character before it: nothing for a space; a quote or = stays."""
     return "" if match["before"] in " \t" else match["before"]
 
 
 def _wanted(settings: Settings, now: bytes | None) -> bytes | None:
-    # Bytes that are no UTF-8 must come through unharmed.
+    # Bytes that are no UTF-8 must stay as they are.
     return None if now is None else edited(now.decode("utf-8", "surrogateescape"), settings).encode("utf-8", "surrogateescape")
 
 
@@ -63,7 +63,7 @@ class Edit(OneFile):
         if now is not None and edited(now, settings) == now:
             return Draft(settings=settings, state=DONE, note=f"{path} does not say so", root=root)
         changes = [f"{path}: '{text}' becomes a comment" for text in lines] + [f"{path}: {word} is taken out" for word in words]
-        # Where nobody could read it an export must not write a file of its own.
+        # Where the file cannot be read, an export must not write one.
         act: Act = FileChange(path=path, content=edited(now, settings), root=root) if now else Word(text="; ".join(changes))
         acts = (act, *trigger_acts(after, look.host))
         return Draft(settings=settings, changes=tuple(changes), acts=acts, root=root or bool(after))

@@ -1,4 +1,4 @@
-"""Variables and scripts that hold while the environment is active: one file in it, read by its `activate`."""
+"""environment: variables and scripts that apply while the environment is active, in a file that its `activate` reads."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class EnvironmentKind:
                 machine.write(path, wanted.encode("utf-8", "surrogateescape"), mode=before[path]["mode"])
 
     def recover(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
-        """Each file is replaced as a whole, and a block that is in it already stays."""
+        """Does nothing: each file is replaced as a whole, and a block that it holds already stays."""
 
     def after(self, settings: Settings, before: Settings, machine: WritableHost) -> dict[str, Any]:
         return {}
@@ -74,7 +74,7 @@ class EnvironmentKind:
                 continue
             if _text(now) == with_block(_text(was), block):
                 put_back(path, before[path], machine, root=False)
-            elif block in _text(now):  # somebody wrote beside our block: that stays, and the block goes
+            elif block in _text(now):  # a person has changed the rest of the file: only the block is removed
                 mode = machine.look.mode(path)
                 machine.write(
                     path, _text(now).replace(block, "").encode("utf-8", "surrogateescape"), mode=bits(mode.mode) if mode else 0o644
@@ -85,7 +85,7 @@ class EnvironmentKind:
 
 
 def with_block(text: str, block: str) -> str:
-    """The text with the block at its end; the same text where it holds it."""
+    """The text with the block at its end; the same text where it holds the block already."""
     if block in text:
         return text
     return text + ("\n" if text and not text.endswith("\n") else "") + block
@@ -105,7 +105,7 @@ def _blocks(settings: Settings) -> dict[str, str]:
 
 
 def _block(settings: Settings) -> str:
-    """Each step has a block of its own, told apart by what it says."""
+    """The block of a step. Its marks hold a checksum of its content, so that each step has a block of its own."""
     said = json.dumps([settings["variables"], settings["source"]], sort_keys=True)
     key = hashlib.sha256(said.encode()).hexdigest()[:8]
     lines = [f". {shlex.quote(path)}" for path in settings["source"]]
@@ -119,7 +119,7 @@ def _hook(env: str) -> str:
 
 
 def _activation(look: Look, env: str) -> list[Act]:
-    """The change of `activate` for an export: only where it is there to be read. In a new environment the file is to be sourced by hand."""
+    """The change of `activate` for an export; none where it cannot be read, as in a new environment, whose file a person must source."""
     path = f"{env}/bin/activate"
     now = content_at(look.host, path)
     return [] if now is None or _hook(env) in now else [FileChange(path=path, content=with_block(now, _hook(env)))]

@@ -1,4 +1,4 @@
-"""A file with this content."""
+"""file: a file with given content."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from gpudoctor.setup.steps._step import Draft, Kind, Look, PlanError, Settings
 
 
 def its_content(settings: Settings, now: bytes | None) -> bytes:
+    """The content in the settings, whatever the file holds now."""
     return str(settings["content"]).encode()
 
 
 def whole_file(path: str, content: str, look: Look, given: Settings, mode: int = 0o644) -> Draft:
-    """The plan of a step that writes one whole file. Raises PlanError."""
+    """The draft of a step that writes one whole file. Raises PlanError for an unusable path or trigger."""
     path, after, root = checked_path(path), checked_after(given), needs_root(path, look)
     settings = {"path": path, "content": content, "mode": mode, "root": root, "after": after}
     now = content_at(look.host, path)

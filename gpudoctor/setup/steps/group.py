@@ -1,4 +1,4 @@
-"""Membership in the groups that may open the devices. It counts from the next login on."""
+"""group: membership in the groups that may open the devices, which takes effect with the next login."""
 
 from __future__ import annotations
 
@@ -60,7 +60,8 @@ class GroupMembership:
             machine.run(["usermod", "-aG", ",".join(lacking), user], root=True, finish=True, advice=advice)
 
     def recover(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
-        """usermod writes one file after the other: killed between two of them it has to run again, though /etc/group looks right."""
+        """Runs usermod again. It writes one file after the other, so that /etc/group may be right although it was killed before the next
+        one."""
         _drop_dead_locks(machine)
         _add(settings["user"], settings["groups"], machine)
 
@@ -75,7 +76,7 @@ class GroupMembership:
     def undo(self, settings: Settings, before: Settings, after: Settings | None, machine: WritableHost) -> tuple[str, ...]:
         user = settings["user"]
         if _drop_dead_locks(machine):
-            # A tool died here. Only a whole write makes the files agree with each other again.
+            # A tool was killed here. The files agree again only after a complete run.
             _add(user, settings["groups"], machine)
         shadowed = _shadowed_groups(user, machine)
         for group, members in memberships(machine.look).items():
@@ -91,14 +92,14 @@ def _add(user: str, groups: list[str], machine: WritableHost) -> None:
 
 
 def _drop_dead_locks(machine: WritableHost) -> bool:
-    """True where a killed usermod or gpasswd had left one of its locks behind.
+    """Removes locks that a killed usermod or gpasswd left behind; returns whether there were any.
 
-    The tools take over the lock of a process that is gone, but not that of a dead one which nobody waits for (a container whose first
-    process reaps nothing), and gpasswd leaves alone the locks that only usermod takes.
+    The tools take over the lock of a process that does not exist any more, but not that of a zombie (in a container whose first process
+    reaps none), and gpasswd does not remove the locks that only usermod takes.
     """
     dropped = False
     for name in machine.look.listdir("/etc"):
-        # A lock is a draft, named after the process that took it, linked to its last name.
+        # A lock is a file named after the process that took it, linked to its final name.
         if found := re.fullmatch(rf"(?:{'|'.join(_DATABASES)})\.(lock|\d+)", name):
             path = f"/etc/{name}"
             pid = _as_root_sees(path, machine).strip("\0\n ") if found[1] == "lock" else found[1]
@@ -109,7 +110,7 @@ def _drop_dead_locks(machine: WritableHost) -> bool:
 
 
 def _as_root_sees(path: str, machine: WritableHost) -> str:
-    """Empty where it is not there, or where nobody here may read it."""
+    """The content of a file as root reads it; '' where there is none or this user may not become root."""
     try:
         return (machine.read(path, root=True) or b"").decode("utf-8", "replace")
     except ActFailed:
@@ -117,19 +118,19 @@ def _as_root_sees(path: str, machine: WritableHost) -> str:
 
 
 def _runs(pid: str, machine: WritableHost) -> bool:
-    """A process that still does something: not gone, and no zombie."""
+    """Whether a process runs: it exists and is no zombie."""
     status = machine.look.read(f"/proc/{pid}/stat").text
     return bool(status) and status.rpartition(")")[2].split()[:1] != ["Z"]
 
 
 def _shadowed_groups(user: str, machine: WritableHost) -> set[str]:
-    """Groups whose member a user is according to /etc/gshadow; a killed gpasswd may have written only one of the two files."""
+    """The groups of a user by /etc/gshadow, which may differ from /etc/group after gpasswd was killed."""
     rows = [line.split(":") for line in _as_root_sees("/etc/gshadow", machine).splitlines()]
     return {row[0] for row in rows if len(row) == 4 and user in row[3].split(",")}
 
 
 def memberships(host: Host) -> dict[str, list[str]]:
-    """/etc/group: name to members."""
+    """The groups in /etc/group: name to members."""
     return dict(parse_groups(host.read("/etc/group").text).values())
 
 

@@ -1,4 +1,4 @@
-"""Options of kernel modules: a file in /etc/modprobe.d."""
+"""modprobe: options of kernel modules, in a file in /etc/modprobe.d."""
 
 from __future__ import annotations
 

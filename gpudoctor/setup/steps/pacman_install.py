@@ -1,4 +1,4 @@
-"""pacman.install: packages of Arch Linux and its kin from the repositories of the machine."""
+"""pacman.install: packages of Arch Linux and its derivatives from the repositories of the machine."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class _PacmanInstall:
         names = [name for name in settings["packages"] if name not in before["packages"]]
         if not names:
             return
-        # never -Sy alone: a system that is upgraded in part is not supported there
+        # never -Sy alone: Arch does not support partial upgrades
         argv = ("pacman", "-S", "--needed", "--noconfirm", *names)
         advice = "where packages are not found any more: pacman -Syu, then gpudoctor setup --resume"
         machine.run(argv, root=True, finish=True, advice=advice)
-        # pacman that was killed may have left the reason of the last package unwritten
+        # a killed pacman may not have written the install reason of the last package
         new = sorted(_listing(machine, "-Q").keys() - before["packages"].keys() - set(names))
         if new and set(new) & _listing(machine, "-Qe").keys():
             machine.run(("pacman", "-D", "--asdeps", *new), root=True, finish=True)
@@ -55,7 +55,7 @@ class _PacmanInstall:
             machine.run(("pacman", "-D", "--asexplicit", *names), root=True, finish=True)
 
     def recover(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
-        """A lock without a pacman is what a killed one leaves."""
+        """Removes the lock that a killed pacman left. Raises ActFailed while another pacman runs."""
         if machine.look.exists(_LOCK):
             if _at_work(machine):
                 raise ActFailed("another pacman is at work", "wait for it to end, then gpudoctor setup --resume")
@@ -65,7 +65,7 @@ class _PacmanInstall:
         return {"packages": _listing(machine, "-Q")}
 
     def missing(self, settings: Settings, machine: WritableHost) -> str:
-        # -T prints what nothing installed satisfies, so a provider counts
+        # -T prints what no installed package satisfies, so that a provider counts
         lacking = machine.ask(("pacman", "-T", *settings["packages"])).output.split()
         return f"{', '.join(lacking)} {'is' if len(lacking) == 1 else 'are'} not installed" if lacking else ""
 
@@ -75,7 +75,7 @@ class _PacmanInstall:
         going = sorted(name for name in now if name not in before["packages"] and (after is None or name in after["packages"]))
         lines: list[str] = []
         while going:
-            # -n: no copies of configuration files; not -s, which would take what was there before as well
+            # -n: no copies of configuration files; no -s, which would also remove packages that were there before
             simulated = machine.run(("pacman", "-R", "--print", *going), root=True, check=False)
             breaks = {needed: user for needed, user in _BREAKS.findall(simulated.output) if needed in going}
             if simulated.rc == 0:
@@ -99,7 +99,7 @@ def _at_work(machine: WritableHost) -> bool:
 
 
 def _listing(machine: WritableHost, which: str) -> dict[str, str]:
-    """`which`: -Q all, -Qe asked for by name, -Qd as dependencies; name to version."""
+    """Name to version of the packages. `which`: -Q for all, -Qe for those installed by name, -Qd for dependencies."""
     done = machine.ask(("pacman", which))
     return {parts[0]: parts[1] for parts in map(str.split, done.output.splitlines()) if len(parts) == 2}
 

@@ -1,4 +1,4 @@
-"""What only a person can do: a download behind a login, a switch in the firmware. The run stops here until it is done."""
+"""person: what only a person can do, such as a download behind a login or a setting of the firmware. The run stops until it is done."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from gpudoctor.system.host import Host
 from gpudoctor.system.writable_host import WritableHost
 
 _ABSOLUTE = re.compile(r"/|[A-Za-z]:/")
-"""Of Windows too, written with slashes."""
+"""The beginning of an absolute path with slashes, also on Windows."""
 
 
 def _line(command: str) -> str:
-    """A command as it is typed; an address as it is."""
+    """A command as a person types it; an address unchanged."""
     return command if command.startswith("https://") else f"$ {command}"
 
 
@@ -51,13 +51,13 @@ class ManualStep:
             raise Waiting("\n  ".join([settings["text"], *settings["commands"]]))
 
     def recover(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
-        """Has nothing to take back, since the person acted and not gpudoctor."""
+        """Does nothing, since the person acts and not gpudoctor."""
 
     def after(self, settings: Settings, before: Settings, machine: WritableHost) -> dict[str, Any]:
         return {}
 
     def missing(self, settings: Settings, machine: WritableHost) -> str:
-        """A word without a condition is only to be read."""
+        """'' where the condition holds; a text without a condition is only meant to be read."""
         if settings["ready_path"]:
             return "" if matches(settings["ready_path"], machine.look) else f"{settings['ready_path']} is not there"
         if settings["ready"] is not None:
@@ -69,7 +69,7 @@ class ManualStep:
 
 
 def matches(pattern: str, host: Host) -> list[str]:
-    """Paths that a pattern with * in any of its parts stands for, sorted."""
+    """The existing paths that match a pattern with * in any of its parts, sorted."""
     found = ["/"]
     for part in pattern.strip("/").split("/"):
         if any(letter in part for letter in "*?["):

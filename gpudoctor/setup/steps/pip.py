@@ -1,4 +1,4 @@
-"""Packages into the target environment, by pip or uv. The environment is kept by hard links first, and put back where that is needed."""
+"""pip: packages into the target environment, by pip or uv. A copy of hard links is made first, from which the environment is restored."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from gpudoctor.system.host import Host
 from gpudoctor.system.writable_host import ActFailed, Done, WritableHost
 
 TRIES = 3
-"""Runs of an installer whose network failed: pip does not go on with a download that was cut off."""
+"""How often an installer runs whose network fails: pip does not continue an interrupted download."""
 
 
 class Pip:
@@ -43,7 +43,7 @@ class Pip:
         if target.kind == "other" or target.managed:
             raise PlanError(f"{look.env} is no environment of its own: nothing is installed into it; name another folder with --env")
         hashes = dict(given.get("hashes") or {})
-        # An address of a mirror may be plain http: `address` has seen to it, and what comes from there is pinned.
+        # A mirror may use plain http: `address` has checked that, and what comes from there has a known checksum.
         texts = [(_found(of_address(str(text), look), look.host, target.minor), "address://" in str(text)) for text in given["packages"]]
         asked = [parse(text, hashes, plain) for text, plain in texts]
         build = "" if look.host.platform == "macos" else build_of(str(given.get("index") or ""))
@@ -86,7 +86,7 @@ class Pip:
             machine.write(constraints, _lines(settings["constraints"]))
         uv = settings["uv"] if settings["uv"] and machine.look.exists(settings["uv"]) else ""
         if not uv and "pip" not in target.distributions:
-            # It is deaf to the person's settings of pip by itself.
+            # ensurepip ignores the person's settings of pip.
             there = machine.run(
                 [settings["python"], "-m", "ensurepip"], env=surroundings(before["temporary"], machine.look), check=False,
             )  # fmt: skip
@@ -113,7 +113,7 @@ class Pip:
             machine.say(f"{failure.reason}: once more")
 
     def _locked(self, command: _Command, number: int, before: Settings, machine: WritableHost) -> Done:
-        """Resolves once, then installs nothing but what was resolved, each package with its checksum: in further tries too."""
+        """Resolves once and installs what was resolved, each package with its checksum, in further attempts too."""
         report, listed = (f"{before['temporary']}/{number}.{suffix}" for suffix in ("json", "txt"))
         if machine.read(listed) is not None:
             return self._run(command.from_lock(listed), before, machine)
@@ -132,7 +132,8 @@ class Pip:
         return machine.run(alone(argv, machine.look), env=surroundings(before["temporary"], machine.look), check=False)
 
     def recover(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
-        """Without a snapshot nothing has begun, or all of it was done and only the journal does not know."""
+        """Restores the environment where its copy exists. Without one, nothing had begun, or all was done before the journal was
+        written."""
         if machine.look.exists(before["snapshot"]):
             machine.restore_tree(before["snapshot"], settings["env"])
         machine.remove_tree(before["temporary"])
@@ -158,7 +159,7 @@ class Pip:
         machine.remove_tree(before["temporary"])
         if settings["fresh"] and after is not None:
             machine.drop_snapshot(snapshot)
-            return ()  # the environment goes as a whole
+            return ()  # the environment is removed as a whole
         if not machine.look.exists(snapshot):
             machine.drop_snapshot(snapshot)
             return ()
@@ -174,7 +175,7 @@ class Pip:
 
 
 def _found(text: str, host: Host, minor: str) -> str:
-    """A path with * becomes the one file that it stands for. Raises PlanError where that cannot be told."""
+    """The text, with a path with * replaced by the one file that matches. Raises PlanError where none or several do."""
     if not text.startswith("/"):
         return text
     folder, pattern = posixpath.split(text.partition("[")[0])
@@ -217,7 +218,7 @@ def _acts(settings: Settings) -> Iterator[Act]:
 
 
 def _uninstall(python: str, uv: str, *, ask: bool) -> list[str]:
-    """An environment that uv made has no pip. uv never asks."""
+    """The command that uninstalls packages: of uv where it made the environment, which then has no pip; uv never asks."""
     if uv:
         return [uv, "pip", "uninstall", "--no-cache", "--python", python]
     return [python, "-m", "pip", "uninstall", *([] if ask else ["--yes"])]
@@ -228,7 +229,8 @@ def _lines(constraints: list[str]) -> bytes:
 
 
 def _first(given: Settings, look: Look) -> PackageSources | None:
-    """Where the packages of `first` come from, alone and without what they depend on; None in a bundle, which is one place."""
+    """Where the packages of `first` come from, which are installed alone and without dependencies; None in a bundle, which has one
+    place."""
     named = str(given.get("first_index") or "")
     if bool(named) != bool(given.get("first")):
         raise PlanError("first_index and first belong together; this is a mistake in the recipe")
@@ -242,13 +244,13 @@ class _Command(Struct, frozen=True):
     options: list[str]
 
     def from_lock(self, path: str) -> list[str]:
-        """The same from a list of checksums, and nothing besides it."""
+        """The command that installs exactly the packages of a list with checksums."""
         options = [option for option in self.options if option != "--no-deps"]
         return pip_install(self.python, [*self.where.for_pip(), *options, "--no-deps", "--require-hashes", "--requirement", path])
 
 
 def _commands(settings: Settings, constraints: str, uv: str) -> Iterator[_Command]:
-    """One command for each index, so that every package has but one index that may bring it."""
+    """One command for each index, so that only one index may bring each package."""
     limits = ["--constraint", constraints] if settings["constraints"] else []
     if settings.get("first"):
         place = PackageSources(settings["first_index"], (), tuple(settings["first_trusted"]))

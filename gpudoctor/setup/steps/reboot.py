@@ -1,4 +1,4 @@
-"""A restart, or a new login, that only the person can do. The run stops here, and goes on afterwards with --resume."""
+"""reboot: a restart or a new login, which only the person can do. The run stops, and continues afterwards with --resume."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ class Reboot:
             raise Waiting(_SAID[settings["what"]])
 
     def recover(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
-        """Has nothing to take back, since no act was carried out."""
+        """Does nothing, since no act was carried out."""
 
     def after(self, settings: Settings, before: Settings, machine: WritableHost) -> dict[str, Any]:
         return {}
 
     def missing(self, settings: Settings, machine: WritableHost) -> str:
-        """Whether the machine has been restarted since only `apply` can tell, from what was noted before."""
+        """A sentence about groups that this session lacks, else ''. Whether the machine was restarted only `apply` knows."""
         groups = pending(machine.look) if settings["what"] == "login" and not machine.is_root else []
         return f"this session is not in {', '.join(groups)} yet" if groups else ""
 
@@ -71,12 +71,12 @@ class Reboot:
 
 
 def boot_id(host: Host) -> str:
-    """Another one after each start of the kernel; empty where there is none."""
+    """The id of this start of the kernel, which differs after each restart; '' where there is none."""
     return host.read(BOOT_ID).text.strip()
 
 
 def pending(host: Host) -> list[str]:
-    """Groups that /etc/group grants this user and this session has not got."""
+    """The groups that /etc/group grants this user and this session lacks."""
     user = parse_id(host.run(["id"]).stdout)
     if user is None:
         return []

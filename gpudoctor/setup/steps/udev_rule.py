@@ -1,4 +1,4 @@
-"""A rule of udev: who may open which device."""
+"""udev.rule: a rule of udev about who may open which device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An archive into a folder of its own."""
+"""unpack: an archive into a folder of its own."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from gpudoctor.model.plan import Command
 from gpudoctor.setup import environment_snapshot as listed
-from gpudoctor.setup.file_change import checked_path
+from gpudoctor.setup.file_change import checked_path, missing_folders
 from gpudoctor.setup.steps._step import Draft, Kind, Look, Settings
 from gpudoctor.setup.steps.person import matches
 from gpudoctor.system.writable_host import ActFailed, WritableHost
@@ -27,17 +27,13 @@ class Unpack:
 
     def before(self, settings: Settings, machine: WritableHost) -> dict[str, Any]:
         to = settings["to"]
-        missing, folder = [], posixpath.dirname(to)
-        while folder not in ("", "/") and not machine.look.exists(folder):
-            missing.append(folder)
-            folder = posixpath.dirname(folder)
         if machine.look.listdir(to):
             raise ActFailed(f"{to} is there and is not empty", "move it away, then gpudoctor setup --resume")
-        return {"folders": missing[::-1], "there": machine.look.exists(to)}
+        return {"folders": missing_folders(to, machine.look), "there": machine.look.exists(to)}
 
     def apply(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
         if machine.look.listdir(settings["to"]):
-            return  # it appears as a whole
+            return  # the folder appears only when it is complete
         found = matches(settings["archive"], machine.look)
         if len(found) != 1:
             raise ActFailed(

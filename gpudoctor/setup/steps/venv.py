@@ -1,13 +1,13 @@
-"""A Python environment of its own. One that serves is used as it is; what a person put into ours since is not deleted."""
+"""venv: a Python environment. One that fits is used as it is; what a person has put into a new one since is not deleted."""
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Mapping
 from typing import Any
 
 from gpudoctor.model.plan import DONE, Command
 from gpudoctor.setup import environment_snapshot as kept
+from gpudoctor.setup.file_change import missing_folders
 from gpudoctor.setup.interpreters import InterpreterChoice, choose, fits, uv_path, wanted
 from gpudoctor.setup.packages.pip_command import alone, surroundings
 from gpudoctor.setup.packages.pip_messages import explain, explain_interpreter
@@ -19,7 +19,7 @@ from gpudoctor.system.writable_host import ActFailed, WritableHost
 
 
 def python_in(env: str, host: Host) -> str:
-    """The interpreter of an environment folder."""
+    """The path of the interpreter in an environment folder."""
     return f"{env}/Scripts/python.exe" if host.platform == "windows" else f"{env}/bin/python"
 
 
@@ -56,11 +56,11 @@ class Venv:
     def before(self, settings: Settings, machine: WritableHost) -> dict[str, Any]:
         env = settings["path"]
         _refuse_filled(env, machine)
-        missing, folder = [], posixpath.dirname(env)
-        while folder not in ("", "/") and not machine.look.exists(folder):
-            missing.append(folder)
-            folder = posixpath.dirname(folder)
-        return {"parents": missing[::-1], "empty": machine.look.exists(env), "python": machine.look.exists(_fetched(env))}
+        return {
+            "parents": missing_folders(env, machine.look),
+            "empty": machine.look.exists(env),
+            "python": machine.look.exists(_fetched(env)),
+        }
 
     def apply(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
         env = settings["path"]
@@ -86,7 +86,7 @@ class Venv:
         machine.remove(_making(env))
 
     def recover(self, settings: Settings, before: Settings, machine: WritableHost) -> None:
-        """What stands there without our note beside it is somebody else's."""
+        """Removes an incomplete environment. Without the note beside it (`_making`) the folder is somebody else's."""
         env = settings["path"]
         if kept.read_manifest(env, machine) is None and machine.look.exists(_making(env)):
             self._delete(settings, before, machine)
@@ -151,7 +151,7 @@ def _refuse_filled(env: str, machine: WritableHost) -> None:
 
 
 def _making(env: str) -> str:
-    """A note beside the environment while it is made: what is there is ours, and may be deleted."""
+    """The path of the note beside an environment that is being made: while it exists, the environment may be deleted."""
     return f"{env}.gpudoctor-making"
 
 
@@ -160,7 +160,7 @@ def _leaving(env: str) -> str:
 
 
 def _fetched(env: str) -> str:
-    """Where uv puts an interpreter that it downloads for this environment alone."""
+    """The folder into which uv downloads an interpreter for this environment alone."""
     return f"{env}.python"
 
 

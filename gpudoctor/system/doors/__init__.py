@@ -1,1 +1,1 @@
-"""Hosts behind another door than this process: a running process, a root folder, a container, a machine by ssh."""
+"""Hosts for what is examined instead of this machine: a running process, a root folder, a container, a machine by ssh."""

@@ -1,4 +1,4 @@
-"""A child of ours on another system, where neither our interpreter nor our payloads lie: the script comes on standard input."""
+"""Runs a payload on another system, where gpudoctor is not installed: the script comes on standard input."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Sequence
 
 from gpudoctor.system.target_programs import program
 
-# The payload takes the folder of its own file off sys.path, which is '' where a script comes on standard input.
+# A payload removes the folder of its file from sys.path, which is '' where a script comes on standard input.
 _BESIDE = "import os; __file__ = os.path.join(os.getcwd(), 'payload.py')\n"
 
 
 def carried(argv: Sequence[str], stdin_text: str) -> tuple[list[str], str]:
-    """The same command for another system, and its standard input."""
+    """(command, standard input) with which another system runs the payload of a command."""
     words = ["python3" if word == sys.executable else word for word in argv[:1]] + list(argv[1:])
     payloads = program("payloads") + os.sep
     for place, word in enumerate(words):

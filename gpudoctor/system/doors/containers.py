@@ -1,5 +1,5 @@
-"""A running container or a local image, by the command line of docker or podman. A door of its own is a shell in it; an image gets one by
-a container without network and rights that is removed at its end."""
+"""A running container or a local image, by the command line of docker or podman. It is examined through a shell in it; for an image that
+is a new container without network and capabilities, which is removed at its end."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _DRIVER_DOWN = (
 
 
 class Engine(Struct, frozen=True):
-    """What the engine itself says of a container: how it was started."""
+    """How a container was started, by the engine."""
 
     name: str
     image: str = ""
@@ -49,7 +49,7 @@ class ContainerWay:
         return f"{self.option}: {_explained(said, self.door, self.engine.name)}"
 
     def close(self) -> None:
-        """The shell ends with its input, and a container of an image with its shell."""
+        """Does nothing: the shell ends with its input, and the container of an image with its shell."""
 
 
 def _explained(said: str, door: Door, engine: str) -> str:
@@ -64,7 +64,7 @@ def _explained(said: str, door: Door, engine: str) -> str:
 
 
 def open_container(wanted: Wanted) -> ContainerWay:
-    """Raises DoorError."""
+    """How to reach the shell of a container or image. Raises DoorError where no engine has it."""
     option = f"--{wanted.kind} {wanted.name}"
     if not _NAME.fullmatch(wanted.name):
         raise DoorError(f"{option}: expected a name or an id; docker ps, podman ps and docker images list them")
@@ -89,7 +89,7 @@ def open_container(wanted: Wanted) -> ContainerWay:
 
 
 def inspect(engine: str, wanted: Wanted) -> dict[str, Any] | str:
-    """What `inspect` says; else why it could not be asked, or '' where there is no such thing."""
+    """The result of `inspect`; else the reason why it cannot be asked, or '' where there is no such container or image."""
     ran = run((engine, wanted.kind, "inspect", wanted.name))
     if ran.ok:
         try:
@@ -116,7 +116,7 @@ def inspect(engine: str, wanted: Wanted) -> dict[str, Any] | str:
 
 
 def run(argv: tuple[str, ...]) -> Ran:
-    """A command of the engine on this machine."""
+    """Runs a command of the engine on this machine."""
     from gpudoctor.system.local_host import LocalHost
 
     return LocalHost(SECONDS + 1.0).run(argv, timeout=SECONDS)
@@ -140,7 +140,7 @@ def _way(option: str, engine: str, wanted: Wanted, said: dict[str, Any]) -> Cont
 
 
 def started(engine: str, said: dict[str, Any]) -> Engine:
-    """How a container was started, from what `inspect` says of it. Nothing in it is trusted to be what it should be."""
+    """How a container was started, by the result of `inspect`, of which the type of each value is checked."""
     config = _table(said, "HostConfig")
     requests = [request for request in _list(config, "DeviceRequests") if isinstance(request, dict)]
     devices = [str(device.get("PathOnHost") or "") for device in _list(config, "Devices") if isinstance(device, dict)]

@@ -1,4 +1,4 @@
-"""From what a person asked for to the host that answers."""
+"""Opens the host for what a person asked to examine instead of this machine."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from gpudoctor.system.host import Host
 
 
 def open_door(wanted: Wanted, *, budget: float = 30.0, quick: bool = False, python: str | None = None) -> Host:
-    """Raises DoorError. What is opened is ended by `close_door`."""
+    """The host for `wanted`, which must be closed with `close_door`. Raises DoorError where it cannot be reached or read."""
     host: Host
     if wanted.kind == "process":
         from gpudoctor.system.doors.process_host import ProcessHost
@@ -26,7 +26,7 @@ def open_door(wanted: Wanted, *, budget: float = 30.0, quick: bool = False, pyth
 
 
 def confirm_door(host: Host) -> None:
-    """Raises DoorError where what was examined went away meanwhile, so that its answers are worth nothing."""
+    """Raises DoorError where what was examined does not exist any more, so that its answers are not valid."""
     confirm = getattr(host, "confirm", None)
     if confirm is not None:
         confirm()

@@ -1,7 +1,7 @@
-"""A running process in the place of a machine: its variables, its interpreter, what it has loaded, and the files as it sees them.
+"""A running process as a host: its variables, its interpreter, what it has loaded, and the files as it sees them.
 
-Nothing is attached to it and nothing of it is run. Programs of the system (nvidia-smi, ldconfig) are run as on this machine where the
-process sees the same files; of one in a container nothing is run.
+Nothing is attached to it and nothing of it is run. Programs of the system (nvidia-smi, ldconfig) run as on this machine where the process
+sees the same files; for one in a container none is run.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gpudoctor.system.node_access import Who, may_open_by_mode
 
 OWN = "/proc/self/"
 _OTHER_NAMES = {"/proc/mounts": f"{OWN}mounts", "/proc/1/cgroup": f"{OWN}cgroup"}
-"""What is asked of a machine or a container is answered for the process: it may be in another one than process 1."""
+"""Files that probes read about a machine or container, and those of the process that answer instead."""
 READ_ONLY = "a running process is only read"
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*[a-z]?$")
 _SITE = re.compile(r" (/[^\n ][^\n]{0,400}?)/lib(?:64)?/(?:python|pypy)3\.\d{1,3}t?/site-packages/")
@@ -89,7 +89,7 @@ class ProcessHost(RootedHost):
         return self._taken.links["cwd"] if path == "." else super().realpath(path)
 
     def may_open(self, path: str) -> bool | None:
-        """By the modes, for the user and the groups that the process has."""
+        """Whether the user and groups of the process may open the path, by its mode."""
         mode = self.mode(path)
         return None if mode is None else may_open_by_mode(mode, self._who, acl=False)
 
@@ -116,10 +116,10 @@ def _who(status: str) -> Who | None:
 
 
 def interpreter(taken: Snapshot, realpath: Callable[[str], str], exists: Callable[[str], bool]) -> str:
-    """The Python of the process as it was started, so that its environment is found; empty where it runs none.
+    """The path of the process's Python as it was started, which shows its environment; '' where it runs none.
 
-    The first word of the command line where it leads to the program that runs (a link of a virtual environment does), then the environment
-    whose packages are loaded, then the program.
+    It is the first word of the command line where that leads to the running program, as a link of a virtual environment does; else the
+    interpreter of the environment whose packages are loaded; else the program.
     """
     program = taken.links["exe"].removesuffix(" (deleted)")
     if not _PYTHON.search(program) and "/libpython" not in taken.texts["maps"]:

@@ -1,4 +1,4 @@
-"""What the kernel shows of one running process, read at once and without touching it: /proc/PID with this user's rights, nothing else."""
+"""A running process as the kernel shows it: its files in /proc/PID, read at once with the rights of this user."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import sys
 
 from msgspec import Struct
 
-from gpudoctor.system.doors.rooted_files import printable
-from gpudoctor.system.host import DoorError
+from gpudoctor.system.host import DoorError, printable
 from gpudoctor.system.portable import user_name, user_number
 
 FILES = ("status", "maps", "cmdline", "cgroup", "limits", "mountinfo", "mounts", "oom_score_adj", "uid_map")
@@ -28,7 +27,7 @@ class Snapshot(Struct, frozen=True):
     links: dict[str, str]
     descriptors: dict[str, str]
     root: int
-    """A descriptor of the folder that it sees as /."""
+    """A descriptor of the root folder of the process."""
 
     @property
     def words(self) -> list[str]:
@@ -42,7 +41,7 @@ class Snapshot(Struct, frozen=True):
 
 
 def take(text: str) -> Snapshot:
-    """The process of that number. Raises DoorError."""
+    """The process with the number in `text`. Raises DoorError where it is none or cannot be read."""
     if sys.platform != "linux":
         raise DoorError(
             f"--pid {text}: processes are read from /proc, which Linux alone has; without --pid, gpudoctor check looks at this machine"
@@ -82,11 +81,11 @@ def _take(pid: int, folder: int) -> Snapshot:
             if name in NEEDED:
                 raise
     if not texts["maps"]:
-        raise ProcessLookupError(errno.ESRCH, "ended")  # its memory is gone, its number is not
+        raise ProcessLookupError(errno.ESRCH, "ended")  # it has ended and is not reaped
     pairs = (item.partition("=") for item in _read(folder, "environ").decode("utf-8", "replace").split("\0") if "=" in item)
     environment = {name: value for name, _, value in pairs}
     descriptors = _descriptors(folder)
-    root = os.open("root", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)  # last: nothing that fails may leave it open
+    root = os.open("root", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)  # opened last, so that no failure leaves it open
     return Snapshot(pid, texts, environment, links, descriptors, root)
 
 

@@ -1,4 +1,4 @@
-"""The system in a folder: an unpacked or mounted image, a chroot. Files alone, or programs too where root asked for chroot."""
+"""The system in a folder: an unpacked or mounted image, a chroot. Only files are read, or programs run too where root asked for chroot."""
 
 from __future__ import annotations
 
@@ -11,24 +11,22 @@ from typing import Any, Literal
 from msgspec.structs import replace
 
 from gpudoctor.model.door import Door
-from gpudoctor.system.doors.rooted_files import RootedFiles, problem_of
+from gpudoctor.system.doors.rooted_files import RootedFiles
 from gpudoctor.system.doors.strange_paths import distrust_by_modes
-from gpudoctor.system.host import DoorError, Mode, Ran, Text
+from gpudoctor.system.host import KERNEL, DoorError, Mode, Ran, Text, problem_of
 from gpudoctor.system.portable import is_root, user_number
 from gpudoctor.system.run_once import RunOnce
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 ENVIRONMENT = {"PATH": PATH, "HOME": "/root", "LC_ALL": "C"}
-KERNEL = ("/proc", "/sys", "/dev")
-"""What a kernel shows. In a root in which nobody mounted them they say nothing of any machine, whatever files lie there."""
 _MOUNTS = {"/proc/mounts": 1, "/proc/self/mounts": 1, "/proc/self/mountinfo": 4}
-"""Lists of mounts as this process sees them, and which column is the folder."""
+"""Lists of mounts as this process sees them, and the number of the column with the folder."""
 FILES_ONLY = "only the files of this root are read"
 NO_DEVICES = "the files of a system show no devices"
 
 
 class RootedHost:
-    """What all hosts answer that read files below a folder of this machine. `run` and the variables are of those that inherit."""
+    """The base of hosts that read files below a folder of this machine. Subclasses add `run` and the variables."""
 
     origin: Literal["live", "capture"] = "live"
     complete = True
@@ -38,7 +36,7 @@ class RootedHost:
     target_why = "--python"
 
     def __init__(self, door: Door, root: str, *, budget: float, quick: bool, in_use: bool) -> None:
-        """`in_use`: a system that runs, or is to: what it does not hold it has not got."""
+        """`in_use`: the system runs or will run (chroot), so that what it does not show is absent."""
         self.door = door
         self.quick = quick
         self.files = RootedFiles(root)
@@ -52,7 +50,7 @@ class RootedHost:
         self.files.close()
 
     def confirm(self) -> None:
-        """Raises DoorError where what was examined went away meanwhile."""
+        """Raises DoorError where what was examined does not exist any more."""
 
     def remaining(self) -> float:
         return max(0.0, self._deadline - time.monotonic())
@@ -108,7 +106,7 @@ class RootedHost:
 
 
 class RootHost(RootedHost):
-    """`root`: the folder. `chroot`: its programs are run in it."""
+    """The system in the folder `root`. `chroot`: its programs are run in it."""
 
     def __init__(self, root: str, *, budget: float = 30.0, quick: bool = False, chroot: bool = False) -> None:
         self._path = os.path.abspath(root)
@@ -168,7 +166,7 @@ class RootHost(RootedHost):
         return replace(ran, argv=argv)
 
     def _program(self, name: str) -> str | None:
-        """The executable, as a shell in the root would find it."""
+        """The path of a program, as a shell in the root finds it."""
         choices = [name] if "/" in name else [f"{folder}/{name}" for folder in PATH.split(":")]
         for path in choices:
             found = self.files.stat(path) if path.startswith("/") else None
@@ -192,7 +190,7 @@ def _no_system(files: RootedFiles) -> str:
 
 
 def mounts_below(root: str, text: str, column: int) -> str:
-    """The mounts below the root, by the names that they have in it."""
+    """The lines of `text` about mounts below the root, with the paths that these have in it."""
     found = []
     for line in text.splitlines():
         words = line.split(" ")

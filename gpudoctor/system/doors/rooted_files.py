@@ -1,7 +1,7 @@
-"""Files below one folder, as a process would see them whose root that folder is: no link and no '..' leads out of it.
+"""Files below one folder, as a process sees them whose root is that folder: no link and no '..' leads out of it.
 
 Each part of a path is opened by itself, relative to the folder before it and without following links (O_PATH, O_NOFOLLOW); links are read
-as text and followed here. So a link cannot be exchanged between the look and the use, and the links of /proc lead nowhere else either.
+as text and followed here. A link therefore cannot be replaced between check and use, and the links of /proc do not lead elsewhere.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ import stat
 import sys
 from collections.abc import Iterator
 
-from gpudoctor.system.host import Mode, Problem, Text
+from gpudoctor.system.host import Mode, Text, printable, problem_of
 
-_MISSING = (errno.ENOENT, errno.ENOTDIR, errno.ENODEV, errno.ENXIO, errno.ENAMETOOLONG, errno.ESRCH)
 _MOST_HOPS = 40
 _ROOTS_GROUP = "root"
 
@@ -24,7 +23,7 @@ class RootedFiles:
     """The files below `root`. Linux only."""
 
     _root: int
-    """A descriptor; -1 when it is closed."""
+    """The descriptor of the root; -1 when it is closed."""
 
     def __init__(self, root: str) -> None:
         if sys.platform != "linux":
@@ -38,7 +37,7 @@ class RootedFiles:
 
     @contextlib.contextmanager
     def opened(self, path: str, *, follow: bool = True) -> Iterator[tuple[int, str]]:
-        """A descriptor (O_PATH) of what the path leads to, and its path without links. Raises OSError or ValueError."""
+        """(descriptor (O_PATH) of what the path leads to, its path without links). Raises OSError or ValueError."""
         if sys.platform != "linux":
             raise NotImplementedError("roots of Linux are read on Linux")
         waiting = path.split("/")[::-1]
@@ -74,7 +73,7 @@ class RootedFiles:
                 os.close(descriptor)
 
     def read(self, path: str, limit: int) -> Text:
-        """Regular files only: opening a FIFO hangs and opening a device can act."""
+        """The content of a regular file. No other file is opened: a FIFO would block, and opening a device may have effects."""
         if sys.platform != "linux":
             raise NotImplementedError("roots of Linux are read on Linux")
         try:
@@ -108,7 +107,7 @@ class RootedFiles:
             return None
 
     def knows(self, path: str) -> bool:
-        """False where a folder on the way may not be entered."""
+        """Whether it can be determined if the path exists: False where a folder on the way may not be entered."""
         try:
             with self.opened(path):
                 return True
@@ -125,7 +124,7 @@ class RootedFiles:
             return None
 
     def realpath(self, path: str) -> str:
-        """The path without links; as it was given where it leads nowhere."""
+        """The path without links; unchanged where it leads nowhere."""
         try:
             with self.opened(path) as (_, real):
                 return printable(real)
@@ -140,7 +139,7 @@ class RootedFiles:
         return Mode(stat.filemode(found.st_mode), owner, group, found.st_uid, found.st_gid)
 
     def _name(self, table: str, number: int) -> str:
-        """The name that the root itself gives a number; the number where it gives none."""
+        """The name of a number in a table of the root itself (passwd, group); the number where it has none."""
         if number == 0:
             return _ROOTS_GROUP
         for line in self.read(table, 1_000_000).text.splitlines():
@@ -150,21 +149,9 @@ class RootedFiles:
         return str(number)
 
     def may_open(self, path: str) -> bool | None:
-        """Whether this process may; a path that is not there has no answer."""
+        """Whether this process may open the path for reading and writing; None where it does not exist."""
         try:
             with self.opened(path) as (found, _):
                 return os.access(f"/proc/self/fd/{found}", os.R_OK | os.W_OK)
         except (OSError, ValueError):
             return None
-
-
-def problem_of(error: Exception) -> Problem:
-    number = getattr(error, "errno", None)
-    if number is None or number in _MISSING:
-        return "missing"
-    return "denied" if number in (errno.EACCES, errno.EPERM) else "io-error"
-
-
-def printable(text: str) -> str:
-    """Names of files may hold bytes that are no UTF-8: they are shown, not crashed on."""
-    return text if text.isascii() else os.fsencode(text).decode("utf-8", "replace")

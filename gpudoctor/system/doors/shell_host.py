@@ -1,4 +1,4 @@
-"""A system behind a shell: a machine by ssh, a running container, an image. Files are asked for in one session, programs run beside it."""
+"""A system behind a shell: a machine by ssh, a running container, an image. One session answers for files; programs run beside it."""
 
 from __future__ import annotations
 
@@ -11,33 +11,32 @@ from typing import Any, Literal, Protocol
 from gpudoctor.model.door import OPTIONS, Door, Wanted
 from gpudoctor.system.doors.shell_session import Lost, ShellSession, call
 from gpudoctor.system.doors.strange_paths import distrust_by_modes
-from gpudoctor.system.host import DoorError, Mode, Problem, Ran, Text
+from gpudoctor.system.host import KERNEL, DoorError, Mode, Problem, Ran, Text
 from gpudoctor.system.portable import WINDOWS
 from gpudoctor.system.run_once import RunOnce
 
-KERNEL = ("/proc", "/sys", "/dev")
 _PROBLEMS: dict[str, Problem] = {"denied": "denied", "io-error": "io-error", "missing": "missing"}
 _AT_ONCE = (
     "/", "/dev", "/dev/dri", "/etc", "/opt", "/proc", "/run", "/sys", "/sys/module", "/sys/bus/pci/devices", "/usr", "/usr/bin",
     "/usr/lib", "/usr/lib/x86_64-linux-gnu", "/usr/local", "/usr/local/bin", "/usr/local/lib", "/usr/sbin", "/var", "/var/lib",
 )  # fmt: skip
-"""Folders that are always asked for, in one question."""
+"""Folders that are always listed, with one question."""
 
 
 _OF_FILES = ("apk", "dpkg-query", "id", "ldconfig", "nvcc", "pacman", "popc", "rpm")
-"""Programs that tell of the files of an image; others tell of the kernel and the devices of the machine on which it is looked at."""
+"""Programs whose answers are about the files of an image. Others speak of the kernel and devices of the machine on which it is examined."""
 
 
 class Way(Protocol):
-    """How a shell is reached. `argv` starts one that reads its script from standard input."""
+    """How a shell is reached. `argv` starts one that reads its script from standard input; `first`: whether it is the first one."""
 
     door: Door
     option: str
-    """How the person asked for it: '--host gpu1'."""
+    """The option with which the person asked for it: '--host gpu1'."""
 
     def argv(self, *, first: bool) -> list[str]: ...
     def why_not(self, said: str) -> str:
-        """The whole message for a shell that did not answer, from what the program printed."""
+        """The message of the DoorError for a shell that did not answer. `said`: what the program printed."""
         ...
 
     def close(self) -> None: ...
@@ -103,7 +102,7 @@ class ShellHost:
         return int(said) if said.isdigit() else 0
 
     def _ask(self, script: str) -> list[tuple[str, bytes]]:
-        """The answers; none where the connection is lost, which `confirm` says at the end."""
+        """The answers to a script; none where the connection is lost, which `confirm` reports at the end."""
         if self._session is None:
             return []
         try:
@@ -116,7 +115,7 @@ class ShellHost:
         return answers[0][1].decode("utf-8", "replace") if answers else ""
 
     def confirm(self) -> None:
-        """Raises DoorError where the connection was lost: what was not answered would look like what is not there."""
+        """Raises DoorError where the connection was lost, since what was not answered would look absent."""
         if self._session is not None and self._session.lost:
             raise DoorError(self._way.why_not(self._session.said() or self._session.lost))
 
@@ -147,7 +146,7 @@ class ShellHost:
         return any(path == folder or path.startswith(f"{folder}/") for folder in self._hidden)
 
     def _cannot_be(self, path: str) -> bool:
-        """Whether a listing that is known already shows that nothing lies there."""
+        """Whether an earlier listing shows that the path does not exist."""
         while path not in ("/", ""):
             folder, _, name = path.rpartition("/")
             names = self._names.get(folder or "/")
@@ -157,7 +156,7 @@ class ShellHost:
         return False
 
     def _stat(self, path: str) -> tuple[Mode, int, bool] | str:
-        """(mode, size, may be opened), or why not: missing, denied, gone (a link that leads nowhere)."""
+        """(mode, bytes, whether this user may open it), or the reason why not: missing, denied, gone (a link that leads nowhere)."""
         if not path.startswith("/") or self._is_hidden(path) or "\0" in path or "\n" in path:
             return "missing"
         if path not in self._stats:

@@ -1,4 +1,4 @@
-"""The script that runs one program on another system, and what its end means."""
+"""The script that runs one program on another system, and the result that its end stands for."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from gpudoctor.system.host import Ran
 
 
 def script(argv: Sequence[str], word: str, *, seconds: float, env: Mapping[str, str], stdin_text: str, own_cache: bool) -> str:
-    """For `sh` on its standard input. The program gets a time limit there too, so that it ends where the connection is cut.
+    """The script for the standard input of `sh`. It limits the time of the program, so that this ends even where the connection breaks.
 
-    `word`: begins the last line of standard error. `own_cache`: PoCL makes a cache in the home folder otherwise.
+    `word`: the beginning of the last line of standard error. `own_cache`: gives PoCL a temporary folder for the cache that it would make
+    in the home folder.
     """
     program = shlex.join(argv)
     lines = ["cd / || exit 1", "LC_ALL=C; export LC_ALL; unset LANGUAGE"]
@@ -37,7 +38,7 @@ def script(argv: Sequence[str], word: str, *, seconds: float, env: Mapping[str, 
 
 
 def finished(ran: Ran, argv: Sequence[str], word: str, seconds: float) -> Ran:
-    """The end of the program, from the end of the script."""
+    """The result of the program, from the result of the script."""
     said, mark, last = ran.stderr.rpartition(f"\n{word} ")
     ran = replace(ran, argv=tuple(argv), rc=None, signal=None)
     if not mark:

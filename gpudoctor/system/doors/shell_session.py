@@ -1,4 +1,4 @@
-"""A POSIX shell at the other end of a pipe, which is asked for files: one process for all questions, nothing is installed there.
+"""A POSIX shell at the other end of a pipe that answers for files: one process for all questions, and nothing is installed there.
 
 Each question is a call of a function that the shell defined at the start; each answer ends with a line that holds a random word of this
 session, so that no content of a file can be taken for an end. The other side needs sh, cat, head, ls, readlink and stat (GNU or busybox).
@@ -36,15 +36,15 @@ F() { H f; readlink -f "$1" 2>/dev/null; }
 
 
 _LONGEST = 128 << 20
-"""Bytes of one answer: the longest file that a probe asks for has less."""
+"""The most bytes of one answer: no file that a probe reads is longer."""
 
 
 class Lost(Exception):
-    """The shell ended or did not answer in time."""
+    """Raised where the shell ended or did not answer in time."""
 
 
 class ShellSession:
-    """`argv` starts the shell, `name` is how errors call it. Safe from several threads: one question at a time."""
+    """A session with the shell that `argv` starts. Several threads may use it; they ask one after the other."""
 
     def __init__(self, argv: Sequence[str], env: Mapping[str, str], *, patience: float) -> None:
         self._word = secrets.token_hex(16)
@@ -63,12 +63,12 @@ class ShellSession:
         assert self._process.stdout is not None and self._process.stderr is not None
         self._selector = selectors.DefaultSelector()
         for stream, name in ((self._process.stdout, "out"), (self._process.stderr, "error")):
-            if sys.platform != "win32":  # there the doors that need a shell are refused
+            if sys.platform != "win32":  # where this is missing, hosts behind a shell are refused
                 os.set_blocking(stream.fileno(), False)
             self._selector.register(stream, selectors.EVENT_READ, name)
 
     def begin(self) -> None:
-        """Defines the functions. Raises Lost where nothing answers."""
+        """Starts the shell and defines the functions. Raises Lost where nothing answers."""
         self._write(f"N={self._word}\n{FUNCTIONS}")
         self.ask("H ready\n", self._patience)
 
@@ -113,7 +113,7 @@ class ShellSession:
         return found
 
     def _fill(self, seconds: float) -> bool:
-        """False where the other end closed."""
+        """Reads what has arrived; returns False where the other end has closed."""
         for key, _ in self._selector.select(seconds):
             try:
                 data = os.read(key.fd, 1 << 18)
@@ -133,7 +133,7 @@ class ShellSession:
         return True
 
     def _drain(self, seconds: float) -> None:
-        """What the other end said about its end."""
+        """Reads the last errors of a shell that ends."""
         end = time.monotonic() + seconds
         error = self._process.stderr
         while error is not None and time.monotonic() < end:
@@ -149,12 +149,12 @@ class ShellSession:
             self.error += data
 
     def said(self) -> str:
-        """What it printed as an error, in one line."""
+        """What the shell printed on standard error, in one line."""
         lines = [line.strip() for line in self.error.decode("utf-8", "replace").splitlines() if line.strip()]
         return "; ".join("".join(letter for letter in line if letter.isprintable())[:200] for line in lines[-3:])
 
     def close(self) -> None:
-        """The shell ends at the end of its input; what does not end in a second is killed."""
+        """Ends the shell by the end of its input, and kills it where it has not ended after a second."""
         for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
             if stream is not None and not stream.closed:
                 try:

@@ -1,4 +1,4 @@
-"""A machine by the user's own ssh: one connection for everything, no question to the person, nothing installed there."""
+"""A machine by the user's own ssh: one connection for everything, no questions to the person, and nothing is installed there."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from gpudoctor.system.scratch_folder import ScratchFolder
 
 SECONDS_TO_CONNECT = 10
 _LONGEST_SOCKET = 80
-"""ssh adds a random ending to the name of its socket, which the system limits to 104 letters."""
+"""The most letters of the path of the socket: ssh adds a random ending, and the system limits it to 104."""
 
 
 class SshWay:
-    """`destination`: what ssh understands, a name of its configuration or USER@HOST."""
+    """How a machine is reached. `destination`: as ssh takes it, a name of its configuration or USER@HOST."""
 
     def __init__(self, destination: str) -> None:
         self.option = f"--host {destination}"
@@ -30,7 +30,7 @@ class SshWay:
         self.door = Door("host", destination, f"host {destination}")
         self._destination = destination
         self._folder: ScratchFolder | None = None
-        if sys.platform != "win32":  # its ssh shares no connection
+        if sys.platform != "win32":  # ssh of Windows shares no connection
             self._folder = ScratchFolder("gpudoctor-ssh-")
 
     def argv(self, *, first: bool) -> list[str]:
@@ -55,7 +55,7 @@ class SshWay:
 
 
 def explained(said: str, destination: str) -> str:
-    """What ssh printed, in words, with the next step."""
+    """A sentence about what ssh printed, with the next step."""
     low = said.lower()
     if "host key verification failed" in low or "remote host identification has changed" in low:
         return f"its key is not known, or has changed since; connect once by hand and compare it: ssh {destination}"

@@ -1,4 +1,4 @@
-"""Whether another user could change a path of the examined system: what system.trust says of this machine, by modes alone."""
+"""Whether another user could change a path of the examined system: as system.trust does for this machine, but by modes alone."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Look = Callable[[str], tuple[int, int, bool] | None]
 
 
 def distrust_by_modes(path: str, own: set[int], look: Look, readlink: Callable[[str], str | None]) -> str:
-    """'' where root and the users of `own` alone decide what lies at the path, else 'owner N' as system.trust.distrust puts it."""
+    """'' where only root and the users in `own` can change what lies at the path, else 'owner N' as system.trust.distrust returns it."""
     waiting, given = path.split("/")[::-1], [part for part in path.split("/") if part]
     at, hops = "", 0
     if _strange(look("/"), own):
@@ -48,7 +48,8 @@ def _owner(at: str, given: list[str]) -> str:
 
 
 def _strange(found: tuple[int, int, bool] | None, own: set[int]) -> bool:
-    """Owned by somebody else, or writable by all; in a folder such as /tmp only its owner replaces a file."""
+    """Whether somebody else owns it or all may write to it. In a folder with the sticky bit, such as /tmp, only the owner replaces a
+    file."""
     if found is None:
         return False
     mode, owner, link = found

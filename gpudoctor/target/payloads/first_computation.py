@@ -1,9 +1,9 @@
 """Runs in the target interpreter: one small computation on one device, and the same on the CPU in float64, compared.
 
-Standard library only, Python 3.6 and newer, nothing of gpudoctor. Usage: python first_computation.py FRAMEWORK [DEVICE]
-What is computed stands in computations/, one file per family, loaded by its path; what they share is here.
-Each stage (import, device, allocate, compute, compare) is a line when it begins and may be more lines when it knows more, so that
-a hang or a crash is located. What the framework prints goes to standard error.
+It uses the standard library alone, runs under Python 3.6 and newer, and imports nothing from gpudoctor. Usage: python first_computation.py FRAMEWORK [DEVICE]
+The computations are in computations/, one file per family of frameworks, loaded by its path; this file holds what they share.
+Each stage (import, device, allocate, compute, compare) prints one line of JSON when it begins, and further lines when more is known, so
+that a hang or a crash can be located. What the framework prints goes to standard error.
 """
 import importlib.util
 import json
@@ -21,7 +21,7 @@ SAID = 1
 
 
 class NoDevice(Exception):
-    """There is nothing here that could compute."""
+    """This machine has no device that the framework could compute on."""
 
 
 def say(**what):
@@ -37,14 +37,15 @@ def pattern(count, shift, levels=17):
 
 
 def biases(count, shift):
-    """Off the grid of the products (1/256), so that nothing before a ReLU is nearly zero and rounding cannot flip it."""
+    """Numbers between the multiples of 1/256 that the products are, so that nothing before a ReLU is nearly zero and rounding cannot flip it."""
     return [value + 1.0 / 512 for value in pattern(count, shift)]
 
 
 def compare(pairs):
-    """(error, name of the worst) of [(name, got, wanted)], lists of floats: the largest |got - wanted| by the largest |wanted|.
+    """(error, name of the worst tensor) of [(name, got, wanted)], lists of floats; the error is the largest |got - wanted| divided by the
+    largest |wanted| of a tensor.
 
-    Infinite where something is missing, no number, or the wanted values could show nothing.
+    The error is infinite where numbers are missing or not finite, and where the wanted values are all zero and would prove nothing.
     """
     worst, where = (0.0, "") if pairs else (float("inf"), "nothing computed")
     for name, got, wanted in pairs:
@@ -58,7 +59,7 @@ def compare(pairs):
 
 
 def card(*vendors):
-    """A graphics card or accelerator of one of these PCI vendors, or the door of WSL to some card; '' where there is none."""
+    """A graphics card or accelerator of one of these PCI vendors, or /dev/dxg, through which WSL reaches a card; '' where there is none."""
     root = "/sys/bus/pci/devices"
     try:
         for name in sorted(os.listdir(root)):
@@ -81,7 +82,7 @@ def cpu_name():
 
 
 def none_listed(what, by, here=""):
-    """No device of this kind: right on a machine without one, a fault where `here` names one."""
+    """Ends the run because the framework lists no device of this kind: as expected, or a fault where `here` names a device of the machine."""
     if here:
         raise RuntimeError("%s lists no device, though %s is here" % (by, here))
     raise NoDevice("no %s here: %s lists none" % (what, by))
@@ -122,7 +123,7 @@ FAMILIES = {
 
 
 def part(name):
-    """A file of computations/, without that folder on the path of the target environment."""
+    """The module of a file in computations/, loaded without adding that folder to sys.path."""
     path = os.path.join(os.path.dirname(os.path.realpath(__file__)), "computations", name + ".py")
     spec = importlib.util.spec_from_file_location("gpudoctor_" + name, path)
     module = importlib.util.module_from_spec(spec)
@@ -137,7 +138,7 @@ def main():
     framework = sys.argv[1] if len(sys.argv) > 1 else "torch-cpu"
     device = sys.argv[2] if len(sys.argv) > 2 else ""
     here = os.path.dirname(os.path.realpath(__file__))
-    # The folder of this file is no part of the target environment, and nothing is left in that one.
+    # The folder of this file is no part of the target environment, and no bytecode is written into it.
     sys.path[:] = [folder for folder in sys.path if os.path.realpath(folder or ".") != here]
     sys.argv = ["gpudoctor"]
     sys.dont_write_bytecode = True
@@ -151,7 +152,7 @@ def main():
         say(stage="failed", error="%s: %s" % (type(error).__name__, str(error).strip()[:2000]))
     sys.stdout.flush()
     sys.stderr.flush()
-    # Tearing a framework down costs time and may crash: everything is said.
+    # Unloading a framework costs time and may crash, and everything has been printed.
     os._exit(0)
 
 

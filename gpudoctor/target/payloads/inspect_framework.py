@@ -1,8 +1,8 @@
-"""Runs in the target interpreter: imports one framework and says what it is, what it loaded and which devices it sees.
+"""Runs in the target interpreter: imports one framework and reports its build, the libraries that it loaded and the devices that it lists.
 
-Standard library only, Python 3.6 and newer, nothing of gpudoctor. Usage: python inspect_framework.py NAME
-Each stage is one line on the real standard output, so that a crash in the middle still says how far it came.
-What the framework itself prints goes to standard error. GPUDOCTOR_NO_DEVICE=1: no device is asked for.
+It uses the standard library alone, runs under Python 3.6 and newer, and imports nothing from gpudoctor. Usage: python inspect_framework.py NAME
+Each stage prints one line of JSON on the real standard output, so that the output of a crashed run shows how far it came.
+What the framework prints goes to standard error. GPUDOCTOR_NO_DEVICE=1 in the environment: no devices are listed.
 """
 import json
 import os
@@ -70,7 +70,7 @@ def libraries():
 
 
 def chain(error):
-    """The message with the causes behind it, shortest first."""
+    """'Type: message' of an error and of up to three of its causes, one a line, each cut at 1500 characters."""
     parts, seen = [], set()
     while error is not None and id(error) not in seen and len(parts) < 4:
         seen.add(id(error))
@@ -79,12 +79,12 @@ def chain(error):
     return "\n".join(parts)
 
 
-def guarded(found, function, *arguments):
-    """One question may fail without the others."""
+def guarded(notes, function, *arguments):
+    """What the function returns; None where it raises, and the error is added to `notes`: the other questions are still asked."""
     try:
         return function(*arguments)
     except Exception as error:  # noqa: BLE001
-        found.append("%s: %s" % (type(error).__name__, str(error).strip()[:600]))
+        notes.append("%s: %s" % (type(error).__name__, str(error).strip()[:600]))
         return None
 
 
@@ -172,13 +172,10 @@ def openvino_graph(ov, device):
     import importlib
 
     try:
-        try:
-            operations = importlib.import_module("openvino.opset8")
-        except ImportError:  # before 2024
-            operations = importlib.import_module("openvino.runtime.opset8")
-        given = operations.parameter([1, 16], "float32")
-        model = getattr(ov, "Model", None) or importlib.import_module("openvino.runtime").Model
-        ov.Core().compile_model(model([operations.relu(given)], [given], "one_operation"), device)
+        within = "openvino" if hasattr(ov, "Model") else "openvino.runtime"  # the second up to 2022
+        home, operations = importlib.import_module(within), importlib.import_module(within + ".opset8")
+        given = operations.parameter([1, 16], home.Type.f32)
+        home.Core().compile_model(home.Model([operations.relu(given)], [given], "one_operation"), device)
     except Exception as error:  # noqa: BLE001
         return chain(error)
     return "compiled"
@@ -248,5 +245,5 @@ except BaseException as error:  # noqa: B036  (SystemExit too: some frameworks l
     say(stage="failed", error={"kind": "exception", "name": type(error).__name__, "message": chain(error)[:6000]}, libraries=libraries())
 sys.stdout.flush()
 sys.stderr.flush()
-# Tearing a framework down costs time and may crash: everything is said.
+# Unloading a framework costs time and may crash, and everything has been printed.
 os._exit(0)

@@ -1,6 +1,6 @@
-"""Lists OpenCL platforms and devices as JSON, with nothing but ctypes. Runs alone, in a child: a driver may crash or hang it.
+"""Prints OpenCL platforms and devices as JSON, by ctypes alone. It runs in a process of its own, because a driver may crash or hang it.
 
-Kept to Python 3.8: any interpreter on the machine may run it.
+It runs under Python 3.8 and newer, because any interpreter on the machine may run it.
 """
 
 import ctypes

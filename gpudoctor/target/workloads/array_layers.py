@@ -1,6 +1,6 @@
-"""Computes a layer list with an array library that speaks numpy's language: numpy (reference_numpy.py) and jax.numpy (jax_networks.py).
+"""Computes a layer list with an array library that has the functions of numpy: numpy (reference_numpy.py) and jax.numpy (jax_networks.py).
 
-Images are N x C x H x W. What such libraries do not share - convolution, windows, erf, dropout - is for the subclass.
+Images are N x C x H x W. What such libraries do not share (convolution, windows, erf, dropout) a subclass adds.
 """
 
 import math
@@ -9,7 +9,7 @@ from onnx_operators import HIDDEN, window_shares
 
 
 class Layers:
-    """`weight(name)` gives a parameter; `training` takes statistics from the batch. Numbers of 16 bit are widened where sums are long."""
+    """`weight(name)` gives a parameter; `training` takes statistics from the batch. 16-bit numbers are widened for long sums."""
 
     def __init__(self, xp, weight, training=False):
         self.xp, self.weight, self.training = xp, weight, training
@@ -25,7 +25,7 @@ class Layers:
         return [values[name] for name in network.outputs]
 
     def disturbed(self, layer, x):
-        """What a layer gives, as the next ones read it: a subclass adds noise here."""
+        """The result of a layer as the next layers read it; a subclass adds noise here."""
         return x
 
     def parameter(self, layer, what):

@@ -1,4 +1,4 @@
-"""How far a result may be off: from the unit roundoff of its type and the depth of its sums, in the unit of the reference's norm.
+"""Tolerances of results, from the unit roundoff of their type and the depth of their sums, relative to the norm of the reference.
 
 A sum of `depth` products, computed in a type of roundoff u, is off by about u * sqrt(depth) times the root of the sum of the squared
 products (`scale`), for roundings are as good as independent; rounding operands and result to a narrower type adds its roundoff once for
@@ -12,13 +12,13 @@ UNIT = {"float64": 2.0**-53, "float32": 2.0**-24, "TF32": 2.0**-11, "float16": 2
 TYPICAL = 0.41
 """Root mean square of that error in units of UNIT, over numbers whose logarithms are spread evenly: sqrt((1 - 1/4) / (6 ln 2)) is 0.42."""
 ALGORITHM = 24.0
-"""What transforms of Winograd and Fourier add to sqrt(depth): F(4x4, 3x3) multiplies the errors of float32 by about this."""
+"""Added to sqrt(depth) for Winograd and Fourier transforms: F(4x4, 3x3) multiplies the errors of float32 by about this."""
 FACTOR = 4.0
 """The tolerance is this many times the expected error. Norms of hundreds of roundings hardly scatter; the expectation itself may be off."""
 NARROWER = ("TF32", "bfloat16")
-"""What float32 is computed in by devices that were told to hurry."""
+"""The types in which devices compute float32 where a lower precision is allowed."""
 ALIKE = 5.0
-"""An error within this factor of what a narrower type would make is taken for that type's."""
+"""An error within this factor of the error that a narrower type would cause is ascribed to that type."""
 PROPORTIONAL = 0.9
 """Rounding has no direction: an error that points along the result further than this is no rounding."""
 
@@ -31,7 +31,7 @@ def expected(dtype, depth, scale, norm):
 
 
 def tolerance(dtype, depth, scale, norm):
-    """The largest relative error that is called right; `norm` must not be zero."""
+    """The largest relative error that counts as right; `norm` must not be zero."""
     return FACTOR * expected(dtype, depth, scale, norm)[0] / norm
 
 
@@ -51,14 +51,14 @@ class Check:
 
     @property
     def share(self):
-        """How much of the tolerance is used; infinite where the tensor holds what is no number."""
+        """The error divided by the tolerance; infinite where the tensor holds NaN or infinity."""
         if self.note or not math.isfinite(self.error):
             return math.inf
         return self.error / self.tolerance if self.tolerance else (0.0 if not self.error else math.inf)
 
 
 def computes_in(check):
-    """The narrower type that explains the error of a product in float32; '' where none does."""
+    """The name of the narrower type that explains the error of a product in float32; '' where none does."""
     if not check.narrowable or not math.isfinite(check.error) or check.note or abs(check.along) > PROPORTIONAL:
         return ""
     apart = {}
@@ -70,7 +70,7 @@ def computes_in(check):
 
 
 def allowed(request):
-    """Narrower types that the request lets float32 be computed in."""
+    """The names of the narrower types in which the request allows float32 to be computed."""
     return ("TF32",) if request.get("settings", {}).get("tf32") else ()
 
 
@@ -78,7 +78,7 @@ COPIES = (
     "relu", "relu6", "max_pool", "concat", "slice", "every_second", "flatten", "tokens", "image", "reflect_pad", "upsample", "dropout",
     "embedding",
 )  # fmt: skip
-"""Kinds of layers that choose and copy: they round nothing."""
+"""The kinds of layers that only choose and copy numbers, and so round nothing."""
 
 
 def levels(network, shapes, dtype):
@@ -102,9 +102,10 @@ def levels(network, shapes, dtype):
 
 
 def row(name, checks, note, dtype="float32", allowed=()):
-    """One row of many checks: that of the worst of them. float32 that is computed in a narrower type is named as that.
+    """One row for many checks, with the values of the worst of them. Where float32 was computed in a narrower type, the row names that
+    type.
 
-    `allowed`: narrower types that the request asked for; they are right, and named all the same.
+    `allowed`: narrower types that the request asked for; they count as right, and the row names them too.
     """
     worst = max(checks, key=lambda check: check.share)
     failed = [check for check in checks if not check.share <= 1]

@@ -1,4 +1,4 @@
-"""What correctness is judged by on every backend: small networks, tolerances, and the comparison with the reference in numpy.
+"""The check of correctness that every backend shares: small networks, tolerances, and the comparison with the reference in numpy.
 
 The error of a tensor is |got - right| by |right| (Euclidean norms): a wrong kernel moves all of it, rounding moves little.
 Standard library at import; numpy where arrays are compared.
@@ -18,7 +18,7 @@ is left is rounding."""
 STEPS = 3
 SMALL = {"batch": 2, "height": 64, "width": 64, "classes": 10, "tokens": 16, "past": 16, "words": 8, "base": 64}
 LARGER = {"alexnet": 96, "yolox_tiny": 64, "unet_sd15": 16, "unet_sd21": 16}
-"""Sides: those below which a network has nothing left to compute, or that keep it small."""
+"""The side of the image for networks that compute nothing at a smaller one, or that would be too large at the usual one."""
 REFERENCE = "compared with float64 in numpy"
 
 
@@ -41,7 +41,7 @@ def small(request, averages_to_any=True):
 
 
 def _averages(network):
-    """Whether it averages images to another size than they have, and not to one number."""
+    """Whether the network averages images to another size than they have, other than to one number."""
     found = shapes(network)
     sizes = [(found[layer.inputs[0]][2:], found[layer.name][2:]) for layer in network.layers if layer.kind == "average_to"]
     return any(after not in (before, (1, 1)) for before, after in sizes)
@@ -78,6 +78,7 @@ def exactly(name, got, wanted, note="all of {} numbers the same as on the proces
         "note": note.format(got.size),
         "passed": True,
         "repeat_tolerance": 0.0,
+        "compared_with": "the same work on the processor",
     }
     if got.size != wanted.size:
         return dict(row, max_relative_error=None, passed=False, note=f"{got.size} numbers instead of {wanted.size}")
@@ -89,12 +90,12 @@ def exactly(name, got, wanted, note="all of {} numbers the same as on the proces
 
 
 SEEN = 1 << 16
-"""Numbers of a result that are looked at after a sample, from all over it."""
+"""The number of elements of a result, spread over all of it, that are looked at after a sample."""
 
 
 def same(arrays):
-    """What a step gives, in a few numbers, {"same": [...]}: for each array its root mean square, and two sums with signs above it, so that
-    none is near zero and a difference is relative to the whole. What is not finite shows in them."""
+    """A summary of arrays in a few numbers, {"same": [...]}: for each array its root mean square, and two sums with signs above it, so that
+    none is near zero and a difference is relative to the whole. NaN and infinity show in them."""
     import numpy
 
     numbers = []
@@ -110,7 +111,7 @@ def same(arrays):
 
 
 def same_of_list(values):
-    """The same of a list of numbers, where there may be no numpy."""
+    """The same for a list of numbers, for backends that may be without numpy."""
     size = math.sqrt(sum(value * value for value in values) / len(values))
     steps = (0.6180339887498949, 0.4142135623730951)
     signed = [sum(value if place * step % 1.0 < 0.5 else -value for place, value in enumerate(values)) for step in steps]
@@ -118,7 +119,7 @@ def same_of_list(values):
 
 
 def classes_of(request):
-    """How many classes the network of the request tells apart; None where it has none."""
+    """The number of classes that the network of the request distinguishes; None where it is no classifier."""
     return request.get("options", {}).get("classes", networks.NETWORKS[request["workload"]].options.get("classes"))
 
 
@@ -143,7 +144,7 @@ def compared(name, got, right, tolerance, note=REFERENCE):
 
 
 def compared_lists(name, got, right, tolerance):
-    """The same of two lists of numbers, where there may be no numpy."""
+    """The same for two lists of numbers, for backends that may be without numpy."""
     row = {"name": name, "tolerance": tolerance, "max_relative_error": None, "note": "compared with float64 in Python"}
     if len(got) != len(right) or not got:
         row["note"] = f"{len(got)} numbers instead of {len(right)}"
@@ -233,7 +234,8 @@ def check(name, got, right, tolerance, scale=1.0):
 
 
 def disturbances(network, dtype, draws=2):
-    """For each output how far rounding in a type moves it: noise of each layer's own size in the float64 reference."""
+    """For each output the relative error that rounding in a type causes, found with noise of each layer's own size in the float64
+    reference."""
     import numpy
     import reference_numpy
 
@@ -246,11 +248,11 @@ def disturbances(network, dtype, draws=2):
 
 
 SECONDS, PER_NUMBER = 2.0, 6e-9
-"""What the reference may take; what laying out one number for a convolution takes on an idle processor."""
+"""The seconds that the reference may take, and the seconds that an idle processor takes to lay out one number for a convolution."""
 
 
 def _fitting(request, network):
-    """How many items of the batch numpy can compute in float64 in the time there is."""
+    """The number of items of the batch that numpy can compute in float64 within SECONDS."""
     import time
 
     import numpy

@@ -1,4 +1,4 @@
-"""A layer list in JAX: jax.numpy and jax.lax only, images N x C x H x W (XLA chooses how they lie in memory).
+"""A layer list in JAX: jax.numpy and jax.lax only, images N x C x H x W (XLA chooses their layout in memory).
 
 parameters(network) gives the arrays of weights.py by name; outputs(network, ...) computes. Running statistics are read in inference and
 left as they are in training.
@@ -71,7 +71,7 @@ def outputs(network, values, given, precision, training=False, key=None):
 
 
 def loss(network, values, given, labels, precision, key=None):
-    """Of a training step; weights of float32 are rounded to `precision` for the computation. labels: None for the mean square."""
+    """The loss of a training step; float32 weights are rounded to `precision` for the computation. labels: None for the mean square."""
     rounded = {name: value.astype(precision) for name, value in values.items()}
     found = [part.astype("float32") if part.dtype.itemsize < 4 else part for part in outputs(network, rounded, given, precision, True, key)]
     if labels is None:
@@ -80,7 +80,7 @@ def loss(network, values, given, labels, precision, key=None):
 
 
 def labels(network, classes):
-    """int32 classes, or None where the loss is not one of classes."""
+    """An int32 array of classes, or None where the loss is not cross entropy."""
     if not has_labels(network, classes):
         return None
     return numpy.asarray(weights.classes("labels", network.inputs[0].shape[0], classes), numpy.int32)

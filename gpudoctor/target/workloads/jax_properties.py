@@ -1,4 +1,4 @@
-"""Operators of JAX, compiled, forward and backward, with references in plain Python."""
+"""Compiled operators of JAX, forward and backward, with references in plain Python."""
 
 import math
 import struct
@@ -97,7 +97,7 @@ def _activation(name):
         if name == "gelu":
             wanted[-3] = ANY
         if name == "floor":
-            wanted[18] = wanted[19] = ANY  # a device may take them for zero
+            wanted[18] = wanted[19] = ANY  # a device may treat them as zero
         scale = 0.0 if name in ("relu", "leaky_relu", "abs", "floor", "round", "exp") else 1.0
         special = ([*given, INF, -INF, NAN]) * 3
         x, flow = [v + 0.0625 for v in numbers((67,), 3)], numbers((67,), 5)
@@ -329,7 +329,7 @@ def order_and_selection(place):
 
 @tensors
 def calls_with_other_numbers(place):
-    """The same compiled call with other numbers gives other results: nothing is kept from the call before."""
+    """The same compiled call with other numbers, which shows results that are kept from an earlier call."""
     call = jax.jit(lambda x, y: jax.nn.relu(x @ y))
     b = numbers((17, 5), 2)
     for step in (1, 5, 1, 6, 7, 8):

@@ -1,21 +1,23 @@
-"""One float32 matrix product on the processor by several libraries: what this processor can do at most, and what another path would give.
+"""One float32 matrix product on the processor by several libraries, which shows what the processor can reach and what another library
+would.
 
-Standard library and NumPy, Python 3.8. Each is the fastest of some repetitions: other work on the machine only makes them slower.
+Standard library and NumPy, Python 3.8. Each time is the fastest of some repetitions, because other work on the machine only makes them
+slower.
 """
 
 import time
 
 LONG_ENOUGH = 0.15
-"""Seconds for each library."""
+"""The seconds of repetitions for each library."""
 
 
 def row(name, call, side, error=None):
-    """What a library reached. `call()`: one product of square matrices of `side`."""
+    """The row of a library: the speed that it reached. `call()` computes one product of square matrices of `side`."""
     return {"name": name, "flops": 2 * side**3 / fastest(call), "max_relative_error": error}
 
 
 def fastest(call, long_enough=LONG_ENOUGH):
-    """Seconds."""
+    """The seconds of the fastest call, repeated for `long_enough` seconds."""
     call()
     best, end = float("inf"), time.perf_counter() + long_enough
     while True:
@@ -28,7 +30,7 @@ def fastest(call, long_enough=LONG_ENOUGH):
 
 
 def by_numpy(side):
-    """Rows of NumPy, where it is there."""
+    """The rows of NumPy; none where it is not installed."""
     try:
         import numpy
     except ImportError:
@@ -39,10 +41,10 @@ def by_numpy(side):
 
 
 def numpy_library(numpy):
-    """'OpenBLAS of NumPy', as far as it tells."""
+    """'OpenBLAS of NumPy', for example; 'NumPy' where NumPy does not say which library it uses."""
     try:
         name = str(numpy.show_config(mode="dicts")["Build Dependencies"]["blas"]["name"])
-    except Exception:  # older ones only print it
+    except Exception:  # older releases only print it
         return "NumPy"
     known = {"openblas": "OpenBLAS", "mkl": "MKL", "accelerate": "Accelerate", "blis": "BLIS"}
     return next((title for word, title in known.items() if word in name.lower()), name) + " of NumPy"

@@ -1,4 +1,4 @@
-"""One measurement from its first step to its last: timed, its outcomes and its memory looked at, its worker alive.
+"""One measurement from its first step to its last: times, checks of outcomes, readings of memory, and lines of progress.
 
 Standard library, Python 3.8.
 """
@@ -11,13 +11,13 @@ import outcomes
 import timing
 
 SINGLE, SINGLE_SECONDS = 400, 0.3
-"""Steps that are timed one by one where a sample is many of them, and the most seconds for that."""
+"""Where a sample is many steps, this number of steps is also timed one by one, for at most SINGLE_SECONDS."""
 THINNED = 200
 
 
 def measure(work, dtype, rows, warm_limit, duration, say):
-    """The part of a result that is about time. `warm_limit()`, `duration()`: seconds, as they are when it comes to that. `rows`: those of
-    the check of correctness."""
+    """The part of a result that concerns time. `warm_limit()` and `duration()` give seconds, and are asked when that stage begins. `rows`:
+    the rows of the check of correctness."""
     beat = heartbeat.Heartbeat(say)
     outcome = outcomes.Outcomes(getattr(work, "outcome", lambda: None), outcomes.tolerance_of(dtype, rows))
     marks = memory_use.Marks(getattr(work, "memory_now", None))
@@ -62,6 +62,6 @@ def measure(work, dtype, rows, warm_limit, duration, say):
 
 
 def thinned(values, most=THINNED):
-    """Every k-th, the last one included."""
+    """At most `most` of the values: every k-th, counted back from the last one."""
     every = max(1, -(-len(values) // most))
     return values[::-1][::every][::-1]

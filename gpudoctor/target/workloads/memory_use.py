@@ -1,17 +1,17 @@
-"""The memory of this process while it measures: what it really holds, and the addresses that it has taken. Standard library, Python 3.8."""
+"""The memory of this process while it measures: resident bytes and reserved addresses. Standard library, Python 3.8."""
 
 import os
 import sys
 
 MOST_MARKS = 400
 SHORTEST = 0.01
-"""Seconds between two looks."""
+"""The least number of seconds between two readings."""
 RUNAWAY = 1 << 30
-"""Bytes: growth at which sampling ends where it comes with the steps, before the machine is full."""
+"""The growth in bytes at which sampling ends, where memory grows with the steps: before the memory of the machine is full."""
 
 
 def of_process():
-    """(bytes that are resident, bytes of addresses), each None where the system does not tell."""
+    """(resident bytes, bytes of reserved addresses), each None where the system does not say."""
     try:
         with open("/proc/self/statm", "rb", buffering=0) as file:
             words = file.read().split()
@@ -26,7 +26,7 @@ def of_process():
 
 
 def _peak():
-    """The largest so far: what grows with each step is seen in it as well."""
+    """The largest resident size so far in bytes; growth with each step shows in it too."""
     import resource
 
     size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -34,7 +34,7 @@ def _peak():
 
 
 def _of_windows():
-    """PrivateUsage of PROCESS_MEMORY_COUNTERS_EX."""
+    """PrivateUsage of PROCESS_MEMORY_COUNTERS_EX in bytes; None where Windows does not give it."""
     import ctypes
 
     class Counters(ctypes.Structure):
@@ -52,7 +52,7 @@ def _of_windows():
 
 
 class Marks:
-    """Looks at memory now and then: [steps so far, bytes resident, bytes of addresses, bytes of the device] each."""
+    """Readings of memory: [steps so far, resident bytes, bytes of addresses, bytes of the device] each."""
 
     def __init__(self, device=None, of=of_process):
         self._device, self._of, self._looked = device, of, None
@@ -68,7 +68,7 @@ class Marks:
             self.found = self.found[::2]
 
     def runs_away(self):
-        """Whether memory has grown by much, and in each quarter of the steps."""
+        """Whether memory has grown by RUNAWAY bytes or more, and in each quarter of the steps."""
         marks = self.found
         if len(marks) < 8:
             return False

@@ -6,7 +6,7 @@ SIDE, ELEMENTS, FEW = 1024, 1 << 26, 16
 
 
 def draw(name, options):
-    """(network, items of one step, unit), or None where no network measures that."""
+    """(network, items of one step, unit), or None for a measurement that no network can make."""
     if name == "matmul":
         side = int(options.get("side") or SIDE)
         d = GraphBuilder(name)

@@ -51,7 +51,7 @@ def resnet50(batch, height, width, classes):
 
 
 def resnext101_32x4d(batch, height, width, classes):
-    """Of the C2 report: 44.18 M parameters tell it from torchvision's resnext101_32x8d with 88.8 M."""
+    """The network of the C2 report, which has 44.18 M parameters; torchvision's resnext101_32x8d has 88.8 M."""
     return _resnet("resnext101_32x4d", _bottleneck, (3, 4, 23, 3), batch, height, width, classes, groups=32, group_width=4)
 
 
@@ -88,7 +88,7 @@ def _bottleneck(d, at, x, planes, stride, groups, group_width):
 
 
 def _joined(d, at, x, y, out, stride):
-    """A branch enters with a quarter of its size: with running statistics nothing else stops the sum from growing block by block."""
+    """The sum of x and a branch y scaled to a quarter: with running statistics nothing else keeps the sum from growing block by block."""
     if stride != 1 or d.shapes[x][1] != out:
         x = _conv_norm(d, at + ".downsample.0", at + ".downsample.1", x, out, 1, stride)
     return d("relu", at + ".relu", d("add", at + ".add", y, x))

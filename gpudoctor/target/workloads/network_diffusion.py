@@ -17,7 +17,7 @@ def unet_sd21(batch, height, width, words, base):
 
 
 class _Parts:
-    """What every block needs: the drawing, the embedded time, the context, and how this version projects."""
+    """What every block needs: the graph builder, the embedded time, the context, and the kind of projection of this version."""
 
     def __init__(self, d, projection, context):
         self.d, self.projection, self.context, self.time = d, projection, context, None
@@ -96,7 +96,7 @@ def _transformer(u, at, x, heads):
 
 
 def _attention(d, at, beside, x, context, heads):
-    """Added to `beside`; without a context the text of x looks at itself."""
+    """Attention, added to `beside`; without a context, x attends to itself."""
     width, looked_at = d.shapes[x][2], context or x
     queries = d("linear", at + ".to_q", x, out=width, bias=False)
     keys = d("linear", at + ".to_k", looked_at, out=width, bias=False)

@@ -50,7 +50,7 @@ NORMS = ("batch_norm", "group_norm", "instance_norm", "layer_norm")
 
 
 class GraphBuilder:
-    """Collects a network layer by layer and says at once which layer does not fit."""
+    """Collects a network layer by layer; a layer that does not fit raises ValueError at once."""
 
     def __init__(self, name):
         self.name, self.inputs, self.layers, self.shapes = name, [], [], {}
@@ -200,7 +200,7 @@ RULES = {
 
 
 def parameters(network, known=None):
-    """[Parameter] in the order of the layers; tied weights are there once. `known`: the shapes, where they are at hand."""
+    """[Parameter] in the order of the layers; tied weights appear once. `known`: the result of shapes(network), to save computing it."""
     known = shapes(network) if known is None else known
     return [parameter for layer in network.layers for parameter in parameters_of(layer, known)]
 
@@ -223,7 +223,8 @@ def parameters_of(layer, known):
 
 
 def _norm_parameters(layer, channels):
-    """Off one and zero, so that a kernel which forgets scale, shift or statistics computes something else."""
+    """The parameters of a norm. They differ from one and zero, so that a kernel which omits scale, shift or statistics gives another
+    result."""
     gain = layer.settings.get("gain", 1.0)
     found = [
         _parameter(layer.name + ".weight", (channels,), gain, 0.1 * gain),
@@ -242,7 +243,7 @@ def _parameter(name, shape, centre, spread, trained=True):
 
 
 def _single(value):
-    """Rounded to float32, so that every backend multiplies by the same number."""
+    """The number rounded to float32, so that every backend multiplies by the same number."""
     return struct.unpack("f", struct.pack("f", value))[0]
 
 
@@ -260,7 +261,7 @@ def until(network, *outputs):
 
 
 def has_labels(network, classes):
-    """Whether its loss is cross entropy: one output N x classes. Any other loss is the mean square of what comes out."""
+    """Whether its loss is cross entropy (one output N x classes). The loss of any other network is the mean square of its outputs."""
     if not classes or len(network.outputs) != 1:
         return False
     return shapes(network)[network.outputs[0]] == (network.inputs[0].shape[0], classes)

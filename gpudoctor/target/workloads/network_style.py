@@ -7,7 +7,7 @@ from network_ir import GraphBuilder
 
 
 def transformer_net(batch, height, width):
-    """Height and width must be multiples of 4, or the image that comes out has another size."""
+    """Height and width must be multiples of 4; else the resulting image has another size."""
     d = GraphBuilder("style_transfer")
     x = d.input("image", (batch, 3, height, width))
     for number, out, kernel, stride in ((1, 32, 9, 1), (2, 64, 3, 2), (3, 128, 3, 2)):

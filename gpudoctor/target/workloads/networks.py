@@ -1,6 +1,6 @@
 """Every network by name, drawn as a list of layers: draw("resnet50", batch=16). Pure data; Python 3.8, standard library only.
 
-`published` is the number of trained parameters that the authors' own code has, and `source` says where: the tests hold both builders to it.
+`published` is the number of trained parameters in the authors' own code, which `source` names; the tests compare both builders with it.
 """
 
 from collections import namedtuple

@@ -1,4 +1,4 @@
-"""The few messages of ONNX that a network needs, as protocol buffers written by hand.
+"""The messages of ONNX that a network needs, encoded as protocol buffers without a library.
 
 A field is its number and wire type, then a varint (0), four bytes (5), or a length and bytes (2). Large tensors are made only when their
 bytes are written. Python 3.8, standard library only.
@@ -89,7 +89,7 @@ def attribute(name, value):
 
 
 def node(kind, name, given, result, **attributes):
-    """Encodes a NodeProto; `result`: the name of what it gives, or several."""
+    """Encodes a NodeProto; `result`: the name of its output, or a list of names."""
     found = Message().data(1, *given).data(2, *([result] if isinstance(result, str) else result)).data(3, name).data(4, kind)
     return found.inner(5, *[attribute(key, value) for key, value in attributes.items()])
 
@@ -115,7 +115,7 @@ def value_info(name, kind, shape):
 
 
 def model(name, opset, nodes, tensors, inputs, outputs):
-    """ModelProto. The format's number goes with the operator set, so that runtimes of that time read it."""
+    """ModelProto. The version of the format follows from the operator set, so that runtimes of that time can read it."""
     graph = Message().inner(1, *nodes).data(2, name).inner(5, *tensors).inner(11, *inputs).inner(12, *outputs)
     written_in = 6 if opset < 12 else 7 if opset < 15 else 8
     return Message().integer(1, written_in).data(2, "gpudoctor").inner(7, graph).inner(8, Message().data(1, "").integer(2, opset))

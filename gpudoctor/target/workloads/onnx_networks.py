@@ -1,8 +1,9 @@
 """A layer list as an ONNX model for inference, without the onnx package: for OpenVINO, ONNX Runtime and PopART.
 
-model_bytes(network) gives the bytes, write(network, path) a file; static shapes, operator set 11 to 17, weights of weights.py in float32
-or float16. Inputs and outputs carry the network's names. A model above 2 GiB (the UNets in float32) is written with its weights in a second
-file beside it, PATH + '.weights', as ONNX runtimes expect; in float16 the UNets are one file of 1.7 GB. What has no operator is composed.
+model_bytes(network) gives the bytes, write(network, path) a file; static shapes, operator set 11 to 17, weights of weights.py in float32 or
+float16. Inputs and outputs carry the network's names. A model above 2 GiB (the UNets in float32) is written with its weights in a second
+file beside it, PATH + '.weights', as ONNX runtimes expect; in float16 the UNets are one file of 1.7 GB. A layer without an operator is
+composed of several.
 """
 
 import array

@@ -34,7 +34,7 @@ def _linear(graph, layer):
 
 
 def _tied_linear(graph, layer):
-    """Gemm takes the table as it is; a transposed copy of it would cost as much memory again."""
+    """Gemm can read the table transposed; a transposed copy would cost as much memory again."""
     x, shape = layer.inputs[0], graph.shapes[layer.name]
     flat = graph.add("Reshape", layer.name + "/flat", x, graph.constant([-1, graph.shapes[x][-1]]))
     product = graph.add("Gemm", layer.name + "/product", flat, graph.weight(graph.tables[layer.settings["table"]], "weight"), transB=1)
@@ -56,7 +56,7 @@ def _instance_norm(graph, layer):
 
 
 def _group_norm(graph, layer):
-    """Each group as one channel of an instance norm; GroupNormalization came with operator set 18."""
+    """Computes each group as one channel of an instance norm, because GroupNormalization exists only from operator set 18 on."""
     name, x, groups = layer.name, layer.inputs[0], layer.settings["groups"]
     shape = graph.shapes[x]
     grouped = graph.add("Reshape", name + "/grouped", x, graph.constant([shape[0], groups, -1]))
@@ -120,7 +120,7 @@ def _max_pool(graph, layer):
 
 
 def _average_to(graph, layer):
-    """Windows of one size where they divide the image; else a product with a matrix of shares for rows, and one for columns."""
+    """Averages windows of one size where they divide the image; else multiplies by a matrix of shares for rows and one for columns."""
     name, x = layer.name, layer.inputs[0]
     sides, wanted = graph.shapes[x][2:], (layer.settings["height"], layer.settings["width"])
     if wanted == (1, 1):
@@ -210,7 +210,7 @@ def _attention(graph, layer):
 
 
 def _sinusoid(graph, layer):
-    """In float32: float16 cannot tell neighbouring angles of a thousand radians apart."""
+    """Computed in float32, because float16 cannot distinguish neighbouring angles near a thousand radians."""
     name, half = layer.name, layer.settings["width"] // 2
     frequencies = graph.constant([math.exp(-math.log(10000.0) * place / half) for place in range(half)], (1, half), "float32")
     tall = graph.add("Reshape", name + "/tall", layer.inputs[0], graph.constant([graph.shapes[name][0], 1]))

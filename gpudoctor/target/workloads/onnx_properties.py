@@ -1,6 +1,6 @@
 """Operators of ONNX as small models that bring their own references: for ONNX Runtime and OpenVINO.
 
-What is looked at goes in when the model runs, so that nothing is folded away while it is compiled; weights are constants, as usual.
+The examined numbers are inputs of the model, so that no compiler can fold them away; weights are constants, as usual.
 """
 
 import numpy
@@ -12,7 +12,7 @@ OPSET = 13
 
 
 class Model:
-    """A graph that is put together node by node; `compute` runs it: run(bytes of the model, [inputs by name, ...]) -> arrays of each."""
+    """A graph that is built node by node; `compute` runs it: run(bytes of the model, [inputs by name, ...]) -> arrays of each."""
 
     def __init__(self, opset=OPSET):
         self.opset, self.nodes, self.tensors, self.given, self.inputs, self.outputs = opset, [], [], {}, [], []

@@ -122,7 +122,9 @@ def large_products(run):
 
 @layers
 def pools(run):
-    plane = [[v - 30.0 for v in row] for row in numbers((9, 11), 1, 400)]  # all below zero: the padding must not win
+    plane = [
+        [v - 30.0 for v in row] for row in numbers((9, 11), 1, 400)
+    ]  # all numbers are below zero, so that a padding of zeros would be the largest
     for kernel, stride, padding, dilation, ceil in ((3, 2, 1, 1, 0), (2, 2, 0, 1, 1), (3, 1, 1, 2, 0)):
         ys, xs = (windows(side, kernel, stride, padding, dilation, bool(ceil)) for side in (9, 11))
         more = {
@@ -174,7 +176,7 @@ def attention_of_nodes(run):
 
 @layers
 def other_inputs_give_other_results(run):
-    """The same model with other numbers: nothing is kept from the call before."""
+    """The same model with other numbers, which shows results that are kept from an earlier call."""
     a, b = numbers((9, 17), 1), numbers((17, 5), 2)
     made = Model()
     name = made.give(a)

@@ -15,7 +15,7 @@ NAN, INF = math.nan, math.inf
 
 
 def cases(keeps_nan=True):
-    """`keeps_nan`: whether the runtime says that NaN comes out where it went in; OpenVINO's activations make a number of it."""
+    """`keeps_nan`: whether the runtime specifies that NaN stays NaN; activations of OpenVINO turn it into a number."""
     special = Properties("element")
     for kind in ACTIVATIONS:
         special(_activation(kind, keeps_nan), name=kind.lower() + "_of_special_numbers")
@@ -32,7 +32,7 @@ def _sigmoid(x):
 SPECIAL = [0.0, 0.5, -0.5, 1.0, -1.0, 3.0, -3.0, 0.125, 2.5, -2.5, 1.5, 6.0, 7.0, 10.0, -10.0, 64.0, -64.0, 80.0, -80.0, 1e30, -1e30,
            2.0**-10]  # fmt: skip
 ACTIVATIONS = {
-    # attributes, what is right, what infinity gives, what NaN gives
+    # attributes, reference, result of infinity, result of NaN
     "Relu": ({}, lambda x: max(x, 0.0), (INF, 0.0), NAN),
     "LeakyRelu": ({"alpha": 0.125}, lambda x: x if x > 0 else x / 8, (INF, -INF), NAN),
     "Elu": ({"alpha": 1.0}, lambda x: x if x > 0 else math.expm1(x), (INF, -1.0), NAN),
@@ -69,7 +69,7 @@ def softmax_of_large_numbers(run):
     yield one(run, "Softmax", [("x", LOGITS)], [softmax(row) for row in LOGITS], "Softmax", 64, 1.0, axis=-1)
     yield one(run, "Softmax", [("x", columns)], transposed([softmax(row) for row in LOGITS]), "Softmax over rows", 64, 1.0, axis=0)
     yield one(run, "LogSoftmax", [("x", LOGITS)], [log_softmax(row) for row in LOGITS], "LogSoftmax", 64, 16.0, axis=-1)
-    small = numbers((5, 17), 3)  # OpenVINO adds up the exponentials as they are
+    small = numbers((5, 17), 3)  # OpenVINO adds the exponentials without subtracting the largest
     yield one(run, "ReduceLogSumExp", [("x", small)], [log_sum_exp(row) for row in small], "ReduceLogSumExp", 64, axes=[1], keepdims=0)
     for count in (1, 17, 1025):
         row = [value * 40 for value in numbers((1, count), count)[0]]
@@ -133,7 +133,7 @@ def conversions(run):
     made.give_back(made.add("Cast", made.add("Cast", made.give(fine), to=10), to=1), (len(fine),))
     exact = [struct.unpack("f", struct.pack("f", v))[0] for v in fine]
     got, rounded = made.compute(run)[0][0], [struct.unpack("e", struct.pack("e", v))[0] for v in exact]
-    # a compiler may leave out a conversion there and back
+    # a compiler may remove a conversion there and back
     yield Check("rounding to float16", got, exact if got.tolist() == exact else rounded, 0)
 
 

@@ -1,12 +1,13 @@
-"""What timed steps compute, looked at outside the clock: finite, the same each time, or a loss. Standard library, Python 3.8."""
+"""Checks of what timed steps compute, made between them: finite numbers, the same each time, or a loss. Standard library, Python 3.8."""
 
 import math
 import time
 
 SHARE = 0.05
-"""Of the time of the steps that looking at them may cost."""
+"""The share of the time of the steps that these checks may take."""
 TOLERANCES = {"float64": 1e-9, "float32": 1e-3, "bfloat16": 0.1, "float16": 0.02}
-"""By how much the same work may differ from step to step where no row of the check of correctness says: the order of sums may change."""
+"""The relative difference that is allowed between equal steps, because the order of sums may change; a row of the check of correctness may
+state another."""
 MOST_LOSSES = 400
 
 
@@ -19,7 +20,7 @@ class Outcomes:
         self._first, self._cost, self._absent, self._step = None, 0.0, False, None
 
     def look(self, step, spent, always=False):
-        """After `step` steps that took `spent` seconds in all; whether there is something wrong."""
+        """To be called after `step` steps that took `spent` seconds in all; returns whether something is wrong."""
         if self.bad is not None or self._absent or step == self._step or (not always and self._cost > SHARE * spent):
             return self.bad is not None
         begin = time.perf_counter()
@@ -60,7 +61,7 @@ class Outcomes:
             self.losses = self.losses[:1] + self.losses[2::2]
 
     def about(self, steps):
-        """For the result; None where there was nothing to look at."""
+        """The table for the result; None where no step was checked."""
         if self.kind is None:
             return None
         return {

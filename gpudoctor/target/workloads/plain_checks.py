@@ -1,4 +1,4 @@
-"""Cases that bring their own references, and how what a device gave is judged: the same for every framework. Standard library only."""
+"""Cases with their own references, and the judgement of what a device computed, the same for every framework. Standard library only."""
 
 import faulthandler
 import math
@@ -8,12 +8,12 @@ from plain_reference import ANY, flattened, shape_of
 from worker import is_memory, say
 
 UNIT = {"float32": 2.0**-24, "bfloat16": 2.0**-9, "float16": 2.0**-11, "float64": 2.0**-53}
-"""Half the distance of neighbouring numbers by their size: what one rounding costs at most."""
+"""Half the distance of neighbouring numbers relative to their size: the largest relative error of one rounding."""
 SMALLEST = {"float32": 2.0**-126, "bfloat16": 2.0**-126, "float16": 2.0**-14, "float64": 2.0**-1022}
-"""The smallest normal number: a device may take what lies below it for zero."""
+"""The smallest normal number of each type: a device may treat smaller numbers as zero."""
 LARGEST = {"float32": 2.0**127, "bfloat16": 2.0**127, "float16": 2.0**15, "float64": 2.0**1023}
 LONGEST = 60.0
-"""Seconds that one case may take (compilation included) before the process is ended."""
+"""The seconds that one case may take, compilation included, before the process is ended."""
 
 
 class Listed:
@@ -58,7 +58,7 @@ class Check:
 
 
 class Precise(Check):
-    """Sums of products of numbers with all bits of their type; says which narrower type an error looks like."""
+    """Sums of products of numbers that use all bits of their type; a wrong result names the narrower type that would explain the error."""
 
     def judged(self):
         error, tolerance, said = super().judged()
@@ -69,7 +69,7 @@ class Precise(Check):
 
 
 class Claim:
-    """What must hold without a number to compare; `said` is what is wrong where it does not."""
+    """A condition that must hold, without numbers to compare; `said` describes the fault where it does not."""
 
     def __init__(self, what, holds, said="", backward=False):
         self.what, self.holds, self.said, self.backward = what, bool(holds), said, backward
@@ -86,7 +86,7 @@ class Property:
 
 
 class Properties(list):
-    """Cases in their order; as a decorator it adds one, named as its function."""
+    """A list of cases in their order; used as a decorator it adds a case that is named as the function."""
 
     def __init__(self, group):
         super().__init__()
@@ -100,7 +100,7 @@ class Properties(list):
 
 
 def rows(case, dtype, place):
-    """The rows of one case: forward, and backward where it has checks of gradients. An error is for the caller."""
+    """Yields the rows of one case: forward, and backward where it has checks of gradients. Errors of the framework are raised."""
     verdicts = {}
     try:
         for check in case.run(place):
@@ -111,14 +111,15 @@ def rows(case, dtype, place):
                 verdicts[direction] = (error, tolerance, said)
     except Exception:
         if not any(said for _, _, said in verdicts.values()):
-            raise  # else what was wrong before it says more
+            raise  # where a check has found a fault, that fault says more than the error
     for direction, (error, tolerance, said) in verdicts.items():
         head = {"operator": case.name, "group": case.group, "dtype": dtype, "direction": direction}
         yield dict(head, **judgement("wrong" if said else "native", error, tolerance, said))
 
 
 def run(cases, request, place):
-    """Rows of all that was asked, said one by one. `request`: dtypes (list), only (names, or groups), cases (keys), limit (seconds)."""
+    """The rows of all cases that were requested, each printed as soon as it is known. `request`: dtypes (list), only (names, or groups),
+    cases (keys), limit (seconds)."""
     dtypes, only, keys = (request.get(name) for name in ("dtypes", "only", "cases"))
     chosen = [
         (case.name + "/" + dtype, case, dtype)
@@ -133,13 +134,13 @@ def run(cases, request, place):
         say("operator", key=key, group=case.group)
         faulthandler.dump_traceback_later(float(request.get("limit") or LONGEST), exit=True, file=sys.stderr)
         try:
-            told = list(rows(case, dtype, place))
+            judged = list(rows(case, dtype, place))
         except Exception as error:
-            told = [dict({"operator": case.name, "group": case.group, "dtype": dtype, "direction": "forward"}, **failed(error))]
+            judged = [dict({"operator": case.name, "group": case.group, "dtype": dtype, "direction": "forward"}, **failed(error))]
         faulthandler.cancel_dump_traceback_later()
-        for each in told:
+        for each in judged:
             say("verdict", **each)
-        found += told
+        found += judged
     return found
 
 

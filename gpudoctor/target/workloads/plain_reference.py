@@ -1,13 +1,13 @@
-"""Results of operators in plain Python, in double: what a framework is compared with where its own kernels must not be the reference.
+"""Results of operators in plain Python, in double precision: the reference where the kernels of a framework must not be their own.
 
-Standard library only. Tensors are nested lists. What a framework computes with is exact in every type: multiples of 1/8 below 2 in size.
+Standard library only. Tensors are nested lists. The inputs are exact in every type: multiples of 1/8 between -2 and 2.
 """
 
 import math
 import struct
 
 ANY = object()
-"""Stands for a number that no specification fixes: what silu gives for minus infinity."""
+"""Stands for a result that no specification fixes, such as silu of minus infinity."""
 
 
 def numbers(shape, shift=0, levels=33):
@@ -123,7 +123,7 @@ def windows(side, kernel, stride, padding=0, dilation=1, ceil=False):
     reach = dilation * (kernel - 1) + 1
     count = (side + 2 * padding - reach + (stride - 1 if ceil else 0)) // stride + 1
     if ceil and (count - 1) * stride >= side + padding:
-        count -= 1  # no window begins in the padding behind the end
+        count -= 1  # no window begins in the padding behind the last place
     return [[start * stride - padding + step * dilation for step in range(kernel)] for start in range(count)]
 
 

@@ -1,17 +1,18 @@
-"""What comes before a classifier or a detector: images as a decoder gives them (bytes, N x H x W x 3) to normalised numbers N x 3 x H x W.
+"""The preparation of images for a classifier or a detector: from a decoder's bytes (N x H x W x 3) to normalised numbers N x 3 x H x W.
 
-The images are made by arithmetic, as all inputs are (weights.py). Standard library at import; numpy or torch where there is work to do.
+The images are made by arithmetic, as all inputs are (weights.py). Standard library at import; numpy or torch is imported when images are
+prepared.
 """
 
 import weights
 
-# Of ImageNet in RGB, from 0 to 1: what the published classifiers were trained with.
+# Mean and standard deviation of ImageNet in RGB, from 0 to 1, with which the published classifiers were trained.
 MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 STAGES = ("preprocess", "host_to_device", "compute", "device_to_host")
 
 
 def takes_images(network):
-    """Whether there is something to prepare: one input, images of three colours."""
+    """Whether the network has one input that is images of three colours."""
     shape = network.inputs[0].shape
     return len(network.inputs) == 1 and network.inputs[0].kind == "float" and len(shape) == 4 and shape[1] == 3
 
@@ -25,7 +26,7 @@ def image_bytes(network):
 
 
 class WithNumpy:
-    """`prepared()` is what the clock sees."""
+    """Prepares images with numpy; the time of prepared() is measured."""
 
     def __init__(self, network, dtype):
         import numpy

@@ -1,4 +1,5 @@
-"""A layer list in float64 with numpy alone: what every backend is judged by. For small networks; proved against torch in the tests."""
+"""Computes a layer list in float64 with numpy alone: the reference of every backend. For small networks; the tests compare it with
+torch."""
 
 import math
 
@@ -16,7 +17,8 @@ class Reference(Layers):
         self.known = {each.name: each for each in parameters(network)}
 
     def _made(self, name):
-        """In float64, from the float32 numbers that all backends have; made each time, so that a large network needs little memory."""
+        """The parameter in float64, from the float32 numbers of all backends; made at each use, so that a large network needs little
+        memory."""
         found = self.known[name]
         return weights.values(found.name, found.shape, found.centre, found.spread).astype(numpy.float64)
 
@@ -45,7 +47,7 @@ class Reference(Layers):
 
 
 class Disturbed(Reference):
-    """With noise in what each layer gives, relative to each number, of the layer's own level: what rounding there makes of the outputs."""
+    """Adds noise to the result of each layer, relative to each number and of the layer's own level, which shows the effect of rounding."""
 
     def __init__(self, network, levels, seed):
         super().__init__(network)

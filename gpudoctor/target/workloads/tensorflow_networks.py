@@ -1,4 +1,5 @@
-"""A layer list in TensorFlow 2, with plain functions of tf and tf.nn. Images are N x H x W x C inside: the processor knows no other order.
+"""A layer list in TensorFlow 2, with plain functions of tf and tf.nn. Images are N x H x W x C inside, because TensorFlow
+convolves no other order on the processor.
 
 Inputs and outputs are as in the list (N x C x H x W). Running statistics are read in inference and left as they are in training.
 """
@@ -13,7 +14,7 @@ from network_ir import parameters as listed
 from onnx_operators import HIDDEN, window_shares
 
 AXES = {0: 0, 1: 3, 2: 1, 3: 2}
-"""Where an axis of N x C x H x W is in N x H x W x C."""
+"""The axis of N x H x W x C for each axis of N x C x H x W."""
 
 
 def parameters(network, dtype):
@@ -43,12 +44,13 @@ def trained_names(network):
 
 
 def is_grouped(network):
-    """Whether it has convolutions in groups other than one for each channel: the processor has no gradient of those."""
+    """Whether the network has convolutions in groups other than one for each channel, of which TensorFlow has no gradient on the
+    processor."""
     return any(layer.kind == "conv" and 1 < layer.settings["groups"] < layer.settings["out"] for layer in network.layers)
 
 
 def labels(network, classes):
-    """int64 classes, or None where the loss is not one of classes."""
+    """An int64 array of classes, or None where the loss is not cross entropy."""
     if not has_labels(network, classes):
         return None
     return numpy.asarray(weights.classes("labels", network.inputs[0].shape[0], classes), numpy.int64)
@@ -66,7 +68,7 @@ def outputs(network, values, given, training=False, dropout=False):
 
 
 def loss(network, values, given, labels, dropout=False):
-    """Of a training step, in float32 or float64; labels: None for the mean square of the outputs."""
+    """The loss of a training step in float32 or float64; labels: None for the mean square of the outputs."""
     found = [wide(part) for part in outputs(network, values, given, training=True, dropout=dropout)]
     if labels is None:
         return tf.add_n([tf.reduce_mean(part * part) for part in found])

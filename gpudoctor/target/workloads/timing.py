@@ -9,21 +9,21 @@ import random
 import time
 
 SHORTEST_SAMPLE = 0.001
-"""Seconds."""
+"""The least seconds of a sample."""
 NOISY = 5.0
-"""Percent: a median that is known no better than this is called noisy."""
+"""A median is noisy whose 95 % interval is half as wide as this many percent of it, or wider."""
 SHORTEST_WARM_UP = 0.6
-"""Seconds, where the limit allows: caches, clocks and thread pools settle in about that."""
+"""The least seconds of a warm-up, where the limit allows them: caches, clocks and thread pools settle in about that time."""
 STEADY_WINDOW, STEADY_WITHIN = 5, 0.05
 MOST_KEPT = 40000
-"""Samples: of more, a random half is kept, so that a day of sampling fits into memory and no period is favoured."""
+"""The number of samples above which a random half is kept, so that a day of sampling fits into memory and no period is favoured."""
 BLOCKS = 10
 T975 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
 """Student's 97.5 % points for 1 to 9 degrees of freedom."""
 
 
 def timed(step, sync, repeat):
-    """Seconds of one step, over `repeat` of them, until the device is done."""
+    """The seconds of one step: the mean of `repeat` steps, until the device has finished them."""
     begin = time.perf_counter()
     for _ in range(repeat):
         step()
@@ -41,7 +41,8 @@ class WarmUp:
 
 
 def warm_up(step, sync, limit, after=None):
-    """Steps until the last few agree, or `limit` seconds are over. `after(seconds, steps)`: called after each; True ends the warm-up."""
+    """Runs steps until the last few agree or `limit` seconds are over; returns a WarmUp. `after(seconds, steps)` is called after each step;
+    True ends the warm-up."""
     begin = time.perf_counter()
     first, times, over = timed(step, sync, 1), [], False
     if after is not None:
@@ -96,7 +97,7 @@ def sample(step, sync, warm, duration, after=None):
 
 
 def one_by_one(step, sync, most, limit):
-    """Seconds of up to `most` single steps within `limit` seconds: where a sample is many of them, it hides a slow one."""
+    """The seconds of up to `most` single steps within `limit` seconds, because a sample of many steps hides a slow one."""
     times, begin = [], time.perf_counter()
     while len(times) < most and time.perf_counter() - begin < limit:
         times.append(timed(step, sync, 1))
@@ -104,8 +105,8 @@ def one_by_one(step, sync, most, limit):
 
 
 def slices(samples, most=40):
-    """The course of a measurement: (seconds at the end, samples, median of the step in milliseconds) for each part of the window that
-    has samples; at most `most` parts, equally long."""
+    """The course of a measurement, a list of (seconds at the end, samples, median of the step in milliseconds) for each part of the window
+    that has samples; at most `most` parts, equally long."""
     parts = [[] for _ in range(most)]
     for seconds, at in zip(samples.times, samples.at):
         parts[min(int(most * at / samples.window), most - 1) if samples.window > 0 else 0].append((at, seconds))
@@ -117,7 +118,7 @@ def median(values):
 
 
 def percentile(values, percent):
-    """Linear between the two nearest ranks."""
+    """The percentile, interpolated linearly between the two nearest ranks."""
     ordered = sorted(values)
     place = (len(ordered) - 1) * percent / 100.0
     low = int(place)

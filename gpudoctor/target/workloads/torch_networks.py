@@ -15,7 +15,7 @@ import weights
 from network_ir import parameters_of, shapes
 from torch import nn
 
-# In place of ReLUs right behind these nothing is lost: none of them needs its own result for its gradient. torchvision does the same.
+# A ReLU right behind one of these may work in place, because none of them needs its own result for its gradient; torchvision does so too.
 BEFORE_IN_PLACE = ("conv", "linear", "batch_norm", "add")
 
 
@@ -49,7 +49,7 @@ class ListedNetwork(nn.Module):
 
 
 class ImageNetwork(ListedNetwork):
-    """With one named input: torch.fx, and with it ipex.optimize, cannot follow `*inputs`."""
+    """A network with one named input, because torch.fx, and with it ipex.optimize, cannot trace `*inputs`."""
 
     def forward(self, image):
         return self.compute((image,))
@@ -74,7 +74,7 @@ def build(network, device="cpu", dtype=torch.float32, dropout=True, fused_attent
 
 
 def inputs(network, device="cpu", dtype=torch.float32):
-    """The tensors for forward(), on the device. Those of kind timestep stay float32."""
+    """The tensors for forward(), on the device, in `dtype`; inputs of kind timestep stay float32."""
     found = []
     for which in network.inputs:
         if which.kind in ("index", "positions"):
@@ -87,7 +87,7 @@ def inputs(network, device="cpu", dtype=torch.float32):
 
 
 def labels(count, classes, device="cpu"):
-    """int64 classes for a classifier's loss."""
+    """An int64 tensor of `count` classes for a classifier's loss."""
     return torch.tensor(weights.classes("labels", count, classes), dtype=torch.int64).to(device)
 
 
@@ -118,7 +118,7 @@ def _fill(child, wanted):
 
 
 def _steps(network, children):
-    """[(result, child or '', function or None, sources, sources that nobody reads any more)]"""
+    """[(result, child or '', function or None, sources, sources that no later layer reads)]"""
     readers = dict.fromkeys(network.outputs, "")
     for layer in network.layers:
         for source in layer.inputs:
@@ -180,7 +180,7 @@ class Attention(nn.Module):
 
 
 class _NoFirstValues:
-    """Mixed in while a module is made: torch's own first values, minutes for the largest networks, would be overwritten at once."""
+    """Mixed into a module's class while it is made: torch's own first values take minutes for large networks and would be overwritten."""
 
     def reset_parameters(self):
         if hasattr(self, "reset_running_stats"):
@@ -189,7 +189,7 @@ class _NoFirstValues:
 
 def _made(kind, *given, **more):
     module = type(kind.__name__, (_NoFirstValues, kind), {})(*given, **more)
-    module.__class__ = kind  # tools look for exactly this class
+    module.__class__ = kind  # tools test for exactly this class
     return module
 
 

@@ -1,4 +1,5 @@
-"""A few training steps of a small network in any framework against float64 in the same one, with tolerances that are drawn.
+"""A few training steps of a small network in any framework against float64 in the same one, with tolerances that are found with random
+noise.
 
 The reference is computed again with noise in its weights, of the size that rounding has in each layer: how far each gradient moves is what
 a sound device may be off by. A ReLU near its kink moves a tensor further than noise usually does: such a tensor is asked for again with
@@ -14,9 +15,9 @@ from network_ir import shapes
 
 DRAWS, UNDECIDED = 2, 3
 LATER = 3.0
-"""By how much more the losses of later steps may be off than the first."""
+"""The factor by which the tolerance of the losses of later steps is larger than that of the first loss."""
 SCATTER = 0.02
-"""By how much the mean size of the gradients may differ beside what the draws differ by."""
+"""The allowed difference of the mean size of the gradients, in addition to the spread of the draws."""
 
 
 def rows(request, network, classes, compute, dtype, reference, first_loss):
@@ -39,7 +40,7 @@ def rows(request, network, classes, compute, dtype, reference, first_loss):
 
 
 def _change(inputs, attempt, levels=None, seed=0):
-    """change(name, array): other inputs for each attempt, noise in parameters where there are levels."""
+    """A function change(name, array): other inputs for each attempt, and noise in the parameters where there are levels."""
 
     def change(name, array):
         if name in inputs:
@@ -64,7 +65,7 @@ class Attempt:
         self.floor = correctness.FLOOR * max(float(numpy.linalg.norm(each)) for each in self.right.values())
 
     def absent(self):
-        """What is said where gradients are not there at all."""
+        """The message for missing gradients."""
         if self.missing:
             return f"{len(self.missing)} of {len(self.right)} tensors got no gradient: {self.missing[0]}"
         return "" if any(numpy.any(each) for each in self.got.values()) else "all gradients are zero"
@@ -74,7 +75,7 @@ class Attempt:
         return float(numpy.linalg.norm(gradients[name].reshape(-1) - right.reshape(-1))) / max(float(numpy.linalg.norm(right)), self.floor)
 
     def checks(self):
-        """One for each tensor; what is next to nothing beside the others is measured by them."""
+        """One check for each tensor; the error of a nearly vanishing tensor is relative to the norms of the others."""
         found = []
         for name in self.right:
             middle = sum(self._off(gradients, name) for gradients, _ in self.draws) / DRAWS
@@ -100,7 +101,7 @@ class Attempt:
         return calibration.FACTOR * max([*errors, calibration.expected(self.dtype, 64, 1.0, 1.0)[0]])
 
     def _size(self, gradients):
-        """The mean over all tensors of how long each is along the right one: 1 where all are right, 0.9 where all are a tenth too small."""
+        """The mean over all tensors of their length along the reference: 1 where all are right, 0.9 where all are a tenth too small."""
         shares = []
         for name, right in self.right.items():
             norm = float(numpy.linalg.norm(right))
@@ -109,7 +110,8 @@ class Attempt:
         return float(numpy.mean(shares)) if shares else 0.0
 
     def sizes(self, reference):
-        """Where rounding hides what happens to each tensor, the mean of all shows whether they are too small, or turned."""
+        """A check of the mean of all tensors, which shows gradients that are too small or turned where rounding hides that in each of
+        them."""
         drawn = [self._size(gradients) for gradients, _ in self.draws]
         middle = float(numpy.mean(drawn))
         tolerance = max(SCATTER, calibration.FACTOR * float(numpy.std(drawn)))
@@ -120,5 +122,5 @@ class Attempt:
 
 
 def _step(dtype):
-    """What one rounding of operands adds: turns a drawn error into the scale that calibration.computes_in asks for."""
+    """The relative error of rounding operands once: it turns a drawn error into the scale that calibration.computes_in needs."""
     return calibration.expected(dtype, 1024, 1.0, 1.0)[0]

@@ -38,7 +38,7 @@ def table():
 
 
 def start(name):
-    """Where in the table the tensor of this name begins."""
+    """The index in the table at which the tensor of this name begins."""
     return zlib.crc32(name.encode("utf-8")) % LENGTH
 
 

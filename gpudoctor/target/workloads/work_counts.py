@@ -1,4 +1,4 @@
-"""What a network costs, from its layer list alone: parameters, floating point operations, bytes. Standard library only.
+"""The costs of a network, from its layer list alone: parameters, floating point operations, bytes. Standard library only.
 
 Operations are counted where practice counts them: 2 for each multiply-add of convolutions, linear layers and attention products.
 Element-wise layers, normalisation and the optimiser are left out: few operations, many bytes. Winograd and the like do fewer.
@@ -20,7 +20,7 @@ MERGED = ("relu", "relu6", "silu", "sigmoid", "gelu", "gelu_tanh", "add", "multi
 
 
 def flop_of(layer, known):
-    """Operations of one forward pass of this layer."""
+    """The floating point operations of one forward pass of this layer."""
     result, first = math.prod(known[layer.name]), known[layer.inputs[0]]
     if layer.kind == "conv":
         return 2 * result * (first[1] // layer.settings["groups"]) * layer.settings["kernel"] ** 2
@@ -66,7 +66,7 @@ def _backward(network, forward):
 
 
 def _moved(network, known, width, merged):
-    """Bytes read and written in one forward pass."""
+    """The bytes read and written in one forward pass."""
     readers = {}
     for layer in network.layers:
         for name in layer.inputs:
@@ -74,7 +74,7 @@ def _moved(network, known, width, merged):
     made = {layer.name for layer in network.layers if layer.kind not in VIEWS}
 
     def vanishes(name):
-        """Never in memory: made here and taken at once by the only layer that reads it."""
+        """Whether the result is never in memory, because the only layer that reads it is merged with the one that computes it."""
         taken = readers.get(name, [])
         return merged and name in made and name not in network.outputs and len(taken) == 1 and taken[0].kind in MERGED
 

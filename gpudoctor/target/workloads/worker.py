@@ -1,11 +1,11 @@
-"""Runs in the target interpreter: measurements on one device. Reads a request (JSON) on standard input, prints lines of JSON.
+"""Runs in the target interpreter and measures on one device: reads a request (JSON) on standard input, and prints lines of JSON.
 
-Standard library only, Python 3.8, nothing of gpudoctor; its siblings here are found by their folder. Each stage is a line when it begins
-(import, device, build, correctness, first, ready, measure), so that a hang or a crash is located; the last line is `result`, `skipped`
-(what this backend lacks, with the reason) or `failed`. What a framework prints goes to standard error.
+It uses the standard library alone, runs under Python 3.8 and newer, imports nothing from gpudoctor, and finds its siblings by their folder.
+Each stage is a line when it begins (import, device, build, correctness, first, ready, measure), so that a hang or a crash is located; the
+last line is `result`, `skipped` (what this backend lacks, with the reason) or `failed`. What a framework prints goes to standard error.
 
 A request may hold several, as `jobs`, each a request of its own for the same framework: a line `job` with its number begins each of them,
-and each has its own last line. After a failure nothing more is done here: what went wrong may have spoilt the process.
+and each has its own last line. After a failure the worker ends, because the failure may have damaged the process.
 """
 
 import gc
@@ -36,7 +36,7 @@ FULL = (
 
 
 class Skipped(Exception):
-    """This backend has no such thing: the reason is the text."""
+    """The backend lacks what was requested; the message is the reason."""
 
 
 def say(stage, **what):
@@ -46,7 +46,7 @@ def say(stage, **what):
 
 
 def die_with_parent():
-    """Linux: where the doctor is killed there is nobody left to stop this (prctl PR_SET_PDEATHSIG)."""
+    """Asks Linux to kill this process when gpudoctor ends, because nothing could stop it after that (prctl PR_SET_PDEATHSIG)."""
     if sys.platform.startswith("linux"):
         try:
             import ctypes
@@ -84,28 +84,28 @@ def main():
 
 
 def in_turn(jobs, backend):
-    """One after another. What a backend lacks is the end of that job alone; any other error is that of the process."""
+    """Carries out the jobs one after another. Skipped ends its job alone; any other error ends the process."""
     for number, job in enumerate(jobs):
         say("job", number=number)
         try:
             say("result", **carry_out(job, backend))
         except Skipped as reason:
             say("skipped", reason=str(reason))
-        gc.collect()  # the next one shall find the memory that this one had
+        gc.collect()  # the memory of this job is free before the next one begins
 
 
 def is_memory(name, text):
-    """Whether an error says that the device's memory is full: each framework has its own words."""
+    """Whether an error says that the device's memory is full, in the words of any framework."""
     lowered = (name + " " + text).lower()
     return any(word in lowered for word in FULL)
 
 
 ENDING = 1.5
-"""Seconds before the end of its time at which a worker stops measuring: what it has shall arrive."""
+"""A worker stops measuring this many seconds before the end of its time, so that its result arrives."""
 
 
 def within(request, wanted, share=1.0):
-    """`wanted` seconds, or a share of what is left where the request says `within` how many seconds of the start this has to be over."""
+    """`wanted` seconds, or less: at most `share` of what is left of the `within` seconds since the start that the request allows."""
     if request.get("within") is None:
         return wanted
     left = request["within"] - ENDING - (time.monotonic() - BEGAN)
@@ -113,7 +113,7 @@ def within(request, wanted, share=1.0):
 
 
 def carry_out(request, backend):
-    """What one request of any kind gives: a table for the result line."""
+    """Carries out one request of any kind; returns the table for the line `result`."""
     import measuring
     import timing
 
@@ -135,7 +135,7 @@ def carry_out(request, backend):
     if request.get("preprocess") and "preprocess" not in work.includes:
         raise Skipped("{} takes no images that could be prepared here".format(request["workload"]))
     found = dict(session.about(), environment=dict(work.environment), includes=list(work.includes))
-    found["python_debug"] = hasattr(sys, "gettotalrefcount")  # what only debug builds have
+    found["python_debug"] = hasattr(sys, "gettotalrefcount")  # only debug builds have it
     if request.get("verify", True):
         say("correctness")
         found["outputs"] = work.verify()
@@ -165,7 +165,7 @@ def carry_out(request, backend):
 
 
 def beside_others(work, request, first, warm, steady):
-    """The measurement where others run the same beside this one: all begin together and none stops before the time is over."""
+    """The measurement where other workers do the same at the same time: all begin together and none stops before the time is over."""
     import barrier
 
     say("ready", first_ms=first * 1e3, warm_ms=warm * 1e3, steady=steady)
@@ -184,7 +184,7 @@ def beside_others(work, request, first, warm, steady):
 
 
 def collective(request, session):
-    """What all ranks do together: an operation by message size, or training."""
+    """The measurement that all ranks make together: an operation by message size, or training."""
     run = getattr(session, request["job"], None)
     if run is None:
         raise Skipped("{} has no collective that is measured here".format(request["framework"]))
@@ -192,12 +192,12 @@ def collective(request, session):
 
 
 class Work:
-    """What a backend prepares: `step()` begins one, `sync()` waits for all that was begun."""
+    """What a backend prepares: `step()` begins a step, `sync()` waits until all steps that were begun are done."""
 
     items, unit = 1, "items/s"
     includes = ("compute",)
     environment = ()
-    """Pairs of names and values that the backend set for itself."""
+    """Pairs (name, value) of the settings that the backend chose by itself."""
 
     def step(self):
         raise NotImplementedError
@@ -206,26 +206,26 @@ class Work:
         pass
 
     def verify(self):
-        """What correctness is judged by, on this side: a list of tables with name, max_relative_error, tolerance, note. Empty: none."""
+        """Checks the results: a list of tables with name, max_relative_error, tolerance and note; empty where nothing can be compared."""
         return []
 
     def outcome(self):
-        """What the last step computed, outside the clock: None (nothing to compare), {"same": numbers} for work whose result is the same
-        at each step, {"loss": number} for training."""
+        """What the last step computed, asked outside the measured time: None (nothing to compare), {"same": numbers} for work whose result
+        is the same at each step, {"loss": number} for training."""
         return None
 
     def memory_peak(self):
         return None
 
     memory_now = None
-    """Or a function: the bytes that are taken on the device now, where a backend can tell."""
+    """A backend may replace it by a function that returns the bytes in use on the device."""
 
     def found(self):
-        """More for the result, known only after the measurement."""
+        """Further entries for the result that are known only after the measurement."""
         return {}
 
     def places(self):
-        """Where it was really computed, as far as this backend tells: `computed_on` (a device), `fallbacks` (names of operators)."""
+        """Where the work was really computed, as far as the framework says: `computed_on` (a device), `fallbacks` (names of operators)."""
         return {}
 
 

@@ -146,7 +146,61 @@ def test_which_card_a_device_is() -> None:
     assert gpu_of(facts({}, gpus=gpus), CPU) is None
 
 
+def test_llama_cpp_has_the_cards_that_its_backend_serves_and_the_processor() -> None:
+    gpus = [{"name": "Radeon", "python_served": True, "main": True}, {"name": "Arc", "python_served": False, "main": True},
+            {"name": "Radeon Graphics", "python_served": True, "main": False}]  # fmt: skip
+    given = {"llama_cpp__python__version": "0.3.36", "llama_cpp__gpus": gpus}
+    known = facts(**given, llama_cpp__python__backends=["hip"])
+    assert names(targets(known)) == [("llama-cpp", "llama:0", "rocm"), ("llama-cpp", "llama:cpu", "cpu")]
+    assert names(choose(known)) == [("llama-cpp", "llama:0", "rocm")] and names(choose(known, ["llama"])) == names(choose(known))
+    assert names(choose(known, ["llama:cpu"])) == names(choose(known, ["cpu"])) == [("llama-cpp", "llama:cpu", "cpu")]
+    assert names(choose(facts(**given, llama_cpp__python__backends=[]))) == [("llama-cpp", "llama:cpu", "cpu")]
+
+
+def test_llama_bench_has_the_devices_that_it_lists_and_needs_no_package() -> None:
+    listed = [{"id": "Vulkan0", "backend": "vulkan", "name": "Arc A770"}, {"id": "RPC", "backend": "rpc", "name": "127.0.0.1:50052"}]
+    known = facts(llama_cpp__bench="/usr/bin/llama-bench", llama_cpp__devices=listed, llama_cpp__version="6123")
+    (card, processor) = targets(known)
+    assert (card.device, card.backend, card.name, card.version) == ("llama:0", "vulkan", "Arc A770", "b6123")
+    (job, _) = plan(processor, ValidateOptions())
+    assert job.request()["program"] == "/usr/bin/llama-bench" and processor.device == "llama:cpu"
+
+
+def test_vulkan_is_measured_where_the_target_has_wgpu_and_on_a_processor_when_asked_for() -> None:
+    listed = [{"index": 0, "name": "AMD Radeon RX 6800", "type": "discrete"}, {"index": 1, "name": "llvmpipe", "type": "cpu"}]
+    assert not targets(facts(vulkan__devices=listed, python__distributions={"numpy": "2.3.5"}))
+    known = facts(vulkan__devices=listed, python__distributions={"wgpu": "0.32.0"})
+    card, processor = targets(known)
+    assert (card.device, card.on_processor, card.version) == ("vulkan:0", False, "0.32.0") and processor.on_processor
+    assert names(choose(known)) == [("wgpu", "vulkan:0", "vulkan")]
+    lavapipe = facts({"torch": framework()}, vulkan__devices=listed[1:], python__distributions={"wgpu": "0.32.0"})
+    assert names(choose(lavapipe)) == [("torch", "cpu", "cpu")] and names(choose(lavapipe, ["vulkan"])) == [("wgpu", "vulkan:0", "vulkan")]
+    done = {(job.workload.id, job.dtype) for job in plan(card, ValidateOptions(full=True))}
+    assert done == {("matmul", "float32"), ("memory_bandwidth", "float32"), ("launch", "float32")}
+
+
 # --- what is measured
+
+
+def test_llama_cpp_measures_its_own_model_and_nobody_else_does() -> None:
+    llama = MeasurementTarget(framework="llama-cpp", device="llama:cpu", python="/p", backend="cpu")
+    quick = [(job.workload.id, job.dtype, dict(job.options)) for job in plan(llama, ValidateOptions())]
+    assert quick == [("llama_prefill", "float16", {"tokens": 128}), ("llama_decode", "float16", {"past": 128})]
+    full = [(job.workload.id, dict(job.options)) for job in plan(llama, ValidateOptions(full=True))]
+    assert full == [("llama_prefill", {"tokens": 512}), ("llama_decode", {"past": 512})]
+    assert not plan(CPU, ValidateOptions(workloads=("llama_prefill",)))
+    (prefill, _) = plan(llama, ValidateOptions(workloads=("llama_prefill", "llama_decode")))
+    assert prefill.per_item == 512, "a step is one prompt"
+
+
+def test_what_a_token_costs_is_known_from_the_model() -> None:
+    parameters = flop_model.step("llama_decode", "inference", {"past": 512}, "float16").parameters  # type: ignore[union-attr]
+    decode = flop_model.step("llama_decode", "inference", {"past": 512}, "float16")
+    prefill = flop_model.step("llama_prefill", "inference", {"tokens": 512}, "float16")
+    assert decode is not None and prefill is not None and 75e6 < parameters < 77e6
+    assert decode.bytes is not None and 2 * parameters * 0.98 < decode.bytes < 2 * parameters * 1.1, "all weights, once for a token"
+    assert 2 * parameters * 0.98 < decode.flop < 2 * parameters * 1.3
+    assert prefill.flop > 400 * decode.flop and prefill.bytes is not None and prefill.bytes < 1.1 * decode.bytes
 
 
 def test_each_workload_can_be_drawn_or_is_small_and_costs_are_known() -> None:
@@ -155,7 +209,7 @@ def test_each_workload_can_be_drawn_or_is_small_and_costs_are_known() -> None:
             for options in (workload.options, *({**workload.options, **variant} for variant in workload.variants)):
                 step = flop_model.step(workload.name, task, options)
                 assert (step is None) == (task == "micro"), workload.id
-                assert step is None or (step.flop > 1e6 and step.batch == options["batch"])
+                assert step is None or (step.flop > 1e6 and step.batch == options.get("batch", 1))
 
 
 def test_quick_begins_with_what_says_most_and_keeps_a_processor_small() -> None:
@@ -190,7 +244,7 @@ def test_an_accelerator_runs_networks_in_the_narrow_type_of_its_kind_beside_floa
 
 def test_full_holds_all_that_the_framework_does() -> None:
     done = {(job.workload.id, job.task) for job in plan(XPU, ValidateOptions(full=True))}
-    alone = [each for each in workload_list.WORKLOADS if not each.together and each.id != "files"]
+    alone = [each for each in workload_list.WORKLOADS if not each.together and each.id != "files" and not each.frameworks]
     assert done == {(each.id, task) for each in alone for task in each.tasks}
     assert {job.batch for job in plan(XPU, ValidateOptions(full=True)) if job.workload.id == "resnext101_32x4d"} == {2, 4, 6, 8, 10, 12}
     openvino = MeasurementTarget(framework="openvino", device="openvino:GPU.0", python="/p", backend="gpu")
@@ -236,6 +290,19 @@ def test_faster_devices_take_less_and_more_work_takes_longer() -> None:
     resnet18, resnet50 = (plan(CPU, ValidateOptions(workloads=(name,), tasks=("training",)))[0] for name in ("resnet18", "resnet50"))
     assert seconds(resnet50, 1e11) > seconds(resnet18, 1e11) > seconds(resnet18, 1e12)
     assert hang_limit(resnet18) > 2 * seconds(resnet18)
+
+
+def test_a_data_sheet_says_how_long_a_run_may_take_until_something_was_measured() -> None:
+    (network,) = plan(CPU, ValidateOptions(workloads=("resnet50",), tasks=("training",)))
+    (matmul,) = plan(CPU, ValidateOptions(workloads=("matmul",), dtypes=("float32",)))
+    budget = Budget()
+    usual = budget.expected(network)
+    budget.guess(CPU, 5e11)
+    guessed = budget.expected(network)
+    assert guessed < usual / 3
+    budget.learn(matmul, seconds(matmul), 1e11)
+    budget.guess(CPU, 5e11)
+    assert guessed < budget.expected(network) < usual, "what was measured counts"
 
 
 def test_a_matrix_product_sets_the_pace_and_a_slow_machine_is_learnt() -> None:

@@ -59,7 +59,7 @@ def test_a_quick_check_imports_and_compiles_only_what_it_needs() -> None:
     assert not [
         name for name in ours if name.startswith(("gpudoctor.facts.text.", "gpudoctor.capture.recorded", "gpudoctor.diagnosis.messages"))
     ]
-    assert len(ours) < 174, ours
+    assert len(ours) < 180, ours
     assert len(told["compiled"]) < 105, told["compiled"]
 
 
@@ -68,4 +68,4 @@ def test_a_short_text_builds_and_imports_only_what_it_needs() -> None:
     told = started("explain", "RuntimeError: CUDA error: no kernel image is available for execution on the device")
     assert told["status"] == 1 and len(told["built"]) < 15, told["built"]
     assert not NEVER & set(told["modules"])
-    assert len(told["compiled"]) < 210, told["compiled"]
+    assert len(told["compiled"]) < 220, told["compiled"]

@@ -89,6 +89,8 @@ def test_a_computed_fact_is_named_only_where_a_finding_reads_it() -> None:
 def test_what_is_known_on_one_side_only_is_no_change() -> None:
     found = difference(document({"kernel": {"release": "1"}}), document({"nvidia": {"driver": {"version": None}}}))
     assert (found.changes, found.one_sided) == ((), ("kernel.release",))
+    other_way = difference(document({"nvidia": {"driver": {"version": None}}}), document({"kernel": {"release": "1"}}))
+    assert (other_way.changes, other_way.one_sided) == ((), ("kernel.release",))
 
 
 def test_homes_orders_and_setup_are_no_difference() -> None:

@@ -130,9 +130,7 @@ def test_a_value_that_no_command_takes_is_named():
         return diagnose([check], facts(**({"said.name": value} if value else {})))[0][0].advice
 
     assert advice("torch").text == advice(None).text == "Install it."
-    assert advice("-mtune").text == (
-        "Install it. The command with the value '-mtune' is left out: a program would read it as an option."
-    )
+    assert advice("-mtune").text == ("Install it. The command with the value '-mtune' is left out: a program would read it as an option.")
     assert advice("-mtune").commands == ("pip check",)
     assert advice("a; b").text.endswith("'a; b' is left out: it is no single plain word.")
     hidden = make("a", advice={"do": "Do.", "steps": [{"run": "x {said.name}", "when": {"fact": "os.id", "is": "arch"}}]})

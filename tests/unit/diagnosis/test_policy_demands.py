@@ -45,6 +45,11 @@ def test_a_demand_that_does_not_hold_is_one_whole_finding() -> None:
     assert finding.sources == ("policy.toml:3",)
 
 
+def test_the_name_of_a_demand_may_quote_a_fact() -> None:
+    ((finding,), _, _) = unmet_demands([demand(KERNEL, name="newer than {kernel.version}")], Facts({"kernel.version": Known("5.15")}))
+    assert finding.title == "Policy not met: newer than 5.15"
+
+
 def test_two_demands_have_two_keys_that_are_the_same_on_each_run() -> None:
     facts = Facts({"kernel.version": Known("5.15")})
     first, second = unmet_demands([demand(KERNEL, name="a"), demand(KERNEL, name="b")], facts)[0]

@@ -8,6 +8,7 @@ import whole_catalogue
 from gpudoctor.diagnosis.candidates import may_speak_by_facts
 from gpudoctor.diagnosis.messages import may_show
 from gpudoctor.facts import vocabulary
+from gpudoctor.knowledge import loader
 from gpudoctor.knowledge.compiled_catalogue import CompiledCatalogue, compiled
 from gpudoctor.knowledge.loader import head_of, our_catalogue
 from gpudoctor.model.facts import Facts, Known
@@ -105,3 +106,14 @@ def test_a_catalogue_ten_times_as_large_costs_at_most_a_tenth_more() -> None:
 def _letters(number: int) -> str:
     """A word of its own for each number."""
     return "".join(chr(ord("a") + int(digit)) for digit in str(number))
+
+
+def test_in_one_process_each_check_is_built_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An assistant asks again and again; a tenth of a second each time would be for nothing."""
+    items = vocabulary.items()
+    whole = loader.load_catalogue(items)
+    monkeypatch.setattr(loader, "check_from", lambda *given, **named: pytest.fail("a check was built again"))
+    assert loader.load_catalogue(items).checks is whole.checks
+    entries = list(our_catalogue(items).entries())[::100]
+    known = {check.id: check for check in whole.checks}
+    assert all(check is known[check.id] for check in loader.load_catalogue(items, wanted=entries).checks)

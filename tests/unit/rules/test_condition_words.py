@@ -47,6 +47,12 @@ WINDOWS = {"fact": "platform.kind", "is": "windows"}
         ({"fact": "os.id", "is": "a-new-one"}, "on a-new-one"),
         ({"fact": "platform.kind", "is": "a-new-one"}, "on a-new-one"),
         ({"fact": "text.stacks", "contains": "torch-xpu"}, "where the text speaks of torch-xpu"),
+        ({"fact": "text.stacks", "in": ["ipex", "openvino"]}, "where the text speaks of ipex or where the text speaks of openvino"),
+        ({"fact": "os.id_like", "in": ["debian", "odd"]}, "on a relative of Debian or a relative of odd"),
+        (
+            {"all": [{"not": {"all": [WINDOWS, {"fact": "x.y", "is": 1}]}}, {"fact": "a.b", "is": 2}]},
+            "not (on Windows and y of x is 1) and b of a is 2",
+        ),
         ({"fact": "os.id", "matches": "^a"}, "id of os matches /^a/"),
         ({"fact": "os.version", "at_least_fact": "torch.build"}, "its version is the build of torch or newer"),
         ({"fact": "a.b_c.d_e", "is": False}, "d e of a b c: no"),

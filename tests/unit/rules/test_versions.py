@@ -46,6 +46,12 @@ def test_missing_places_count_as_nought():
         ("570.124.06-0ubuntu1", ">=570.100", True),
         ("570.124.06-0ubuntu1", ">=571", False),
         (2.8, ">=2.8", True),
+        ("1!2.8", ">=2.9", True),  # an epoch comes before all
+        ("1!2.8", "<1!2.8", False),
+        ("1!2.8-odd", "==2.8.*", False),
+        ("570.124.06-0ubuntu1", "~=570.100", True),
+        ("570.124.06-0ubuntu1", "~=571.1", False),
+        ("570.124.06-0ubuntu1", "==570.124.*", True),
     ],
 )
 def test_builds_and_nightlies_count_by_their_release(version, specifier, inside):

@@ -40,7 +40,7 @@ def until(holds: Callable[[], object], seconds: float = 20.0) -> None:
 def doctor(tmp_path: Path, body: str) -> Iterator[subprocess.Popen[str]]:
     """Another doctor: `host` with its children in the file `child` (number, start time), and `body`."""
     before = f"""
-        import os, sys, time
+        import os, signal, sys, time
         from pathlib import Path
         from gpudoctor.system.live_changes import ActingHost
         from gpudoctor.system.local_host import LocalHost

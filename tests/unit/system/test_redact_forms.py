@@ -115,9 +115,9 @@ def test_time_grows_with_the_text_and_no_faster(hide: Redactor, piece: str, free
         return time.process_time() - began
 
     hide.free("the vocabulary is loaded once")
-    small, large = seconds(50_000), seconds(200_000)
-    assert large < 12 * small + 0.3  # four times the text
-    assert large < 3
+    small, large = seconds(20_000), seconds(80_000)
+    assert large < 12 * small + 0.1  # four times the text
+    assert large < 1.2
 
 
 def test_what_was_not_read_in_time_is_left_out() -> None:

@@ -10,7 +10,7 @@ DATA = ((BATCH, CHANNELS, SIDE, SIDE), (BATCH, CLASSES))
 def run(tools, framework, wanted):
     platforms = os.environ.get("JAX_PLATFORMS", "")
     if platforms and "cpu" not in platforms.split(","):
-        os.environ["JAX_PLATFORMS"] = platforms + ",cpu"  # the comparison is made there
+        os.environ["JAX_PLATFORMS"] = platforms + ",cpu"  # the reference is computed on the CPU
     import jax
     import numpy
 
@@ -50,7 +50,7 @@ def pick(tools, jax, wanted):
 
 
 def accelerators():
-    """Names of the plugins that bring JAX to another device than the CPU."""
+    """The names of the installed plugins that give JAX another device than the CPU."""
     import pkgutil
 
     try:
@@ -61,7 +61,7 @@ def accelerators():
 
 
 def places(array):
-    """An array is asked for its devices in three ways, by version."""
+    """The devices that hold an array; three releases of JAX have three ways to ask for them."""
     if hasattr(array, "devices"):
         return array.devices()
     found = array.device

@@ -21,13 +21,13 @@ def run(tools, framework, wanted):
     folder = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
     sys.path.insert(0, os.path.join(folder, "workloads"))
     model, reference = importlib.import_module("llama_model"), importlib.import_module("llama_reference")
-    device = wanted or ("gpu" if llama_cpp.llama_supports_gpu_offload() else "cpu")
-    tools.say(stage="device", ok=True, device="llama:" + device, name="")
+    gpu = llama_cpp.llama_supports_gpu_offload()
+    tools.say(stage="device", ok=True, device="llama:0" if gpu else "llama:cpu", name="")
     tools.say(stage="allocate")
     with tempfile.TemporaryDirectory() as temporary:
         path = model.kept(temporary, "float16")
         loaded = llama_cpp.Llama(
-            path, n_ctx=256, n_gpu_layers=ALL_LAYERS if device == "gpu" else 0, verbose=False, use_mmap=False,
+            path, n_ctx=256, n_gpu_layers=ALL_LAYERS if gpu else 0, verbose=False, use_mmap=False,
         )
     tools.say(stage="compute")
     tokens = model.prompt(TOKENS)

@@ -1,4 +1,4 @@
-"""One inference with ONNX Runtime (each provider that there is) or OpenVINO: relu(X * W), the model's bytes written by hand."""
+"""One inference with ONNX Runtime (each provider that is present) or OpenVINO: relu(X * W); the bytes of the model are written by hand."""
 import os
 import struct
 import sys
@@ -96,7 +96,7 @@ def with_onnxruntime(tools, wanted, model, inputs):
 
 
 def absent(tools, provider):
-    """ONNX Runtime offers what it was built with, whatever the machine has."""
+    """Raises NoDevice where the machine has no device for this provider: ONNX Runtime lists all that it was built with, whatever is there."""
     if sys.platform == "win32" or os.path.exists("/dev/dxg"):
         return
     for names, what, door in ((("CUDA", "Tensorrt", "NvTensorRTRTX"), "NVIDIA GPU", "/dev/nvidiactl"), (("ROCM", "MIGraphX"), "AMD GPU", "/dev/kfd"),
@@ -109,7 +109,7 @@ def absent(tools, provider):
 
 
 def inner_device(tools, ort, kind):
-    """What OpenVINO's provider is to compute on: left to itself it takes the CPU, even where there is a GPU."""
+    """The device type to give to OpenVINO's provider, which without one takes the CPU even where there is a GPU."""
     listing = getattr(ort.capi._pybind_state, "get_available_openvino_device_ids", None)
     names = list(listing()) if listing else []
     for wanted in [kind] if kind else ["GPU", "NPU", "CPU"]:
@@ -122,7 +122,7 @@ def inner_device(tools, ort, kind):
 
 
 def session_on(ort, provider, kind, model):
-    """A session of this provider alone. A node that fell back to the CPU unseen would prove nothing."""
+    """A session of this provider alone, because a node that silently fell back to the CPU would prove nothing."""
     options = ort.SessionOptions()
     options.log_severity_level = 3
     if not provider.startswith("CPU"):

@@ -29,7 +29,7 @@ def run(tools, framework, wanted):
     if not found:
         tools.none_listed("OpenCL device", "the OpenCL loader")
     listed = [{"id": entry["id"], "name": entry["name"]} for entry in found]
-    # All of them compute, the one that the person is after last: the last word is about it.
+    # All devices compute, and the one that was asked for is the last, because the last line that is printed counts.
     first = next(entry for entry in found if entry["id"] == tools.chosen("opencl:" + wanted if wanted else "", listed)["id"])
     pairs = []
     for entry in ([] if wanted else [entry for entry in found if entry is not first]) + [first]:
@@ -61,7 +61,7 @@ def check(status, what):
 
 
 def made(create, what, *arguments):
-    """A handle from one of the functions whose last parameter is the error."""
+    """The handle that a function returns whose last parameter is the error code; RuntimeError where it reports an error."""
     status = c_int(0)
     handle = create(*(arguments + (byref(status),)))
     check(status.value, what)
@@ -101,7 +101,7 @@ def devices(cl):
 
 
 def computed(tools, cl, platform, device):
-    """[(kernel, got, right)] of one device."""
+    """[(kernel, computed numbers, right numbers)] of one device."""
     tools.say(stage="allocate")
     properties = (c_void_p * 3)(0x1084, platform.value, None)
     context = made(cl.clCreateContext, "clCreateContext", properties, c_uint(1), byref(device), None, None)
@@ -136,7 +136,7 @@ def build_log(cl, program, device):
 
 
 def result(cl, context, queue, program, name, scalar, given, count):
-    """The numbers that the kernel wrote. The output begins as NaN, so that a kernel that did nothing is seen."""
+    """The numbers that the kernel wrote. The output buffer holds NaN before, so that a kernel that writes nothing is noticed."""
     kernel = made(cl.clCreateKernel, "clCreateKernel", program, c_char_p(name))
     output = buffer_of(cl, context, [float("nan")] * count)
     for number, argument in enumerate([scalar] + given + [output]):

@@ -1,4 +1,4 @@
-"""The training step of torch_step.py on an IPU, or on the IPU Model where POPTORCH_IPU_MODEL=1 asks for it. Not tried on a real IPU."""
+"""The training step of torch_step.py on an IPU, or on the IPU Model where POPTORCH_IPU_MODEL=1 asks for it. It was never tried on a real IPU."""
 import os
 
 
@@ -36,6 +36,6 @@ def run(tools, framework, wanted):
     got = {"output": output, "loss": loss}
     for i, (old, new) in enumerate(zip(before, model.parameters())):
         got["weights %d" % i] = new
-        # gradients stay on the IPU: the change of the weights stands for them
+        # the gradients stay on the IPU, so the changes of the weights are compared in their place
         got["gradient %d" % i] = (old - new.detach().double()) / shared.RATE
     tools.conclude([(name, shared.numbers(got[name]), right) for name, right in shared.reference(tools, torch)])

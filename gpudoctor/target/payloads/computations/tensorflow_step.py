@@ -2,7 +2,7 @@
 
 RATE = 0.05
 BATCH, CHANNELS, SIDE, FILTERS, CLASSES = 4, 3, 8, 8, 10
-# channels last: the CPU knows no other order
+# channels last, because convolutions on the CPU support no other order
 SHAPES = ((3, 3, CHANNELS, FILTERS), (FILTERS,), (SIDE * SIDE * FILTERS, CLASSES), (CLASSES,))
 
 

@@ -11,7 +11,7 @@ def run(tools, framework, wanted):
     try:
         import torch
 
-        # IPEX must come right after torch
+        # IPEX must be imported right after torch
         module = __import__(MODULES[framework]) if framework in MODULES else torch
     except (ImportError, OSError) as problem:
         if "libdxcore" in str(problem) or "libd3d12" in str(problem):
@@ -51,7 +51,7 @@ def examples(tools, torch):
 
 
 def step(torch, net, inputs, target, where=None):
-    """[(name, numbers)] after one step of plain SGD. By hand: torch.optim loads the compiler, seconds for the same subtraction."""
+    """[(name, numbers)] after one step of plain SGD, written out because torch.optim loads the compiler, which takes seconds."""
     output = net(inputs)
     difference = output - target
     loss = (difference * difference).mean()
@@ -69,7 +69,7 @@ def step(torch, net, inputs, target, where=None):
 
 
 def numbers(tensor):
-    """float64 only once it is on the CPU: many devices have none."""
+    """A flat list of floats; the tensor is widened to float64 only on the CPU, because many devices have no float64."""
     return tensor.detach().cpu().double().reshape(-1).tolist()
 
 
@@ -127,13 +127,13 @@ def on_directml(tools, torch, module, wanted):
 
 def on_old_directml(tools, torch, module, wanted):
     without_door(tools, "there is no /dev/dxg")
-    # the 1.8 fork has no listing of its devices: the first tensor tells
+    # the 1.8 fork cannot list its devices, so a first tensor shows whether there is one
     tools.has("", [{"id": wanted or "dml", "name": "DirectX 12 device"}])
     return wanted or "dml", lambda: None
 
 
 def without_door(tools, reason):
-    """Off Windows and without WSL's /dev/dxg there is no DirectX at all."""
+    """Says that there is no device: DirectX exists on Windows and behind WSL's /dev/dxg only."""
     if sys.platform != "win32" and not os.path.exists("/dev/dxg"):
         raise tools.NoDevice("no DirectX 12 GPU here: %s" % reason)
 
@@ -142,13 +142,13 @@ def on_ocl(tools, torch, module, wanted):
     count = opencl_devices()
     if not count:
         tools.none_listed("OpenCL device", "the OpenCL loader")
-    # which one it is stands in a line that the first tensor prints: 'Accessing device #0:NAME on PLATFORM'
+    # pytorch_ocl names the device only in a line that it prints at the first tensor: 'Accessing device #0:NAME on PLATFORM'
     entry = tools.has(wanted, [{"id": "ocl:%d" % i, "name": ""} for i in range(count)])
     return entry["id"], getattr(getattr(torch, "ocl", None), "synchronize", lambda: None)
 
 
 def opencl_devices():
-    """Devices of all platforms, in the order that pytorch_ocl counts them."""
+    """The devices of all platforms, in the order in which pytorch_ocl numbers them."""
     from ctypes import CDLL, byref, c_uint, c_ulong, c_void_p
 
     count, total = c_uint(0), 0

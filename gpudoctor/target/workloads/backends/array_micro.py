@@ -64,7 +64,7 @@ class Matmul(_Micro):
 
 
 class Bandwidth(_Micro):
-    """c = a + b over arrays much larger than the caches: items are bytes read and written."""
+    """c = a + b over arrays much larger than the caches; items are the bytes read and written."""
 
     unit = "B/s"
     bytes = 0
@@ -80,13 +80,13 @@ class Bandwidth(_Micro):
         self.last = self.calls.add(self.a, self.b)
 
     def verify(self):
-        """All of the result: a sum of two numbers is rounded once, and so the same everywhere."""
+        """Compares all of the result exactly, because a sum of two numbers is rounded once, and so the same everywhere."""
         a, b = (self.calls.host(each) for each in (self.a, self.b))
         return [correctness.exactly(self.name, self.calls.host(self.calls.add(self.a, self.b)), a + b)]
 
 
 class Launch(Bandwidth):
-    """One addition of a few numbers: what is left is what a launch costs."""
+    """One addition of a few numbers, whose time is that of a launch."""
 
     unit = "launches/s"
     bytes = 64
@@ -123,7 +123,7 @@ class ToHost(ToDevice):
         self.there = calls.put(self.kept)
 
     def step(self):
-        # an array remembers its copy on the host: a new one is needed for each
+        # an array keeps its copy on the host, so each copy needs a new array
         self.calls.host(self.calls.add(self.there, self.there))
 
     def sync(self):

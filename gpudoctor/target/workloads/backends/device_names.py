@@ -1,4 +1,4 @@
-"""Names of devices, as `check` lists them and as frameworks take them."""
+"""Names of devices, as `check` lists them and as frameworks accept them."""
 
 
 def bare(device, *prefixes):
@@ -8,7 +8,7 @@ def bare(device, *prefixes):
 
 
 def processor():
-    """What the processor is called; 'CPU' where the system does not tell."""
+    """The name of the processor; 'CPU' where the system does not say."""
     try:
         with open("/proc/cpuinfo") as lines:
             return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))

@@ -1,4 +1,4 @@
-"""Workloads on JAX, compiled as always there; devices as JAX names them: cpu:0, gpu:0, tpu:0, METAL:0."""
+"""Workloads on JAX, always compiled; devices as JAX names them: cpu:0, gpu:0, tpu:0, METAL:0."""
 
 import os
 
@@ -7,7 +7,7 @@ from worker import Skipped, Work
 
 WANTED = os.environ.get("JAX_PLATFORMS", "")
 if WANTED and "cpu" not in WANTED.split(","):
-    os.environ["JAX_PLATFORMS"] = WANTED + ",cpu"  # the reference is computed there
+    os.environ["JAX_PLATFORMS"] = WANTED + ",cpu"  # the reference is computed on the CPU
 
 import array_micro  # noqa: E402
 import correctness  # noqa: E402
@@ -103,13 +103,13 @@ class _Network(Work):
 
     def places(self):
         last = self.last[0] if isinstance(self.last, (list, tuple)) and self.last else self.last
-        devices = getattr(last, "devices", None)  # arrays of the host have none
+        devices = getattr(last, "devices", None)  # arrays of the host have no devices
         found = sorted(f"{device.platform}:{device.id}" for device in devices()) if callable(devices) else []
         return {"computed_on": ", ".join(found)} if found else {}
 
     def memory_peak(self):
-        told = self.device.memory_stats() if self.device.platform != "cpu" else None
-        return (told or {}).get("peak_bytes_in_use")
+        statistics = self.device.memory_stats() if self.device.platform != "cpu" else None
+        return (statistics or {}).get("peak_bytes_in_use")
 
 
 class Inference(_Network):
@@ -129,7 +129,7 @@ class Inference(_Network):
     def measured(self, inputs):
         given = jax_networks.inputs(self.network, DTYPES[self.dtype], inputs)
         found = self.forward(self.values, self.put(given))
-        _placed(found, self.device)
+        _require_device(found, self.device)
         return [numpy.asarray(each) for each in found]
 
     def outcome(self):
@@ -139,12 +139,12 @@ class Inference(_Network):
         dtype = DTYPES[self.dtype]
         values, given = self.put(jax_networks.parameters(network, dtype)), self.put(jax_networks.inputs(network, dtype))
         found = _forward(network, self.dtype)(values, given)
-        _placed(found, self.device)
+        _require_device(found, self.device)
         return [numpy.asarray(each) for each in found]
 
 
 class Training(_Network):
-    """Weights in float32, the computation in the precision that is asked for."""
+    """Training with weights in float32 and the computation in the requested precision."""
 
     def __init__(self, device, dtype, request):
         super().__init__(device, dtype, request)
@@ -181,7 +181,7 @@ class Training(_Network):
             jax.config.update("jax_enable_x64", before)
 
     def _steps(self, network, classes, dtype, change, steps):
-        """Gradients of the first step and the losses of a few; float64 is computed on the CPU. Nothing is dropped out."""
+        """The gradients of the first step and the losses of a few, without dropout; float64 is computed on the CPU."""
         device, self.device = self.device, jax.devices("cpu")[0] if dtype == "float64" else self.device
         try:
             values, fixed, state = self._first(network, dtype, change)
@@ -194,7 +194,7 @@ class Training(_Network):
                 values, state, _, loss, gradients = once(values, fixed, state, given, labels, None)
                 losses.append(float(loss))
                 first = first or {name: numpy.asarray(each, dtype=numpy.float64) for name, each in gradients.items()}
-            _placed([loss], self.device)
+            _require_device([loss], self.device)
             return first, losses
         finally:
             self.device = device
@@ -205,7 +205,8 @@ def _forward(network, dtype):
 
 
 def _training_step(network, optimizer, dtype):
-    """key=None leaves dropout out. Gradients are an output only where somebody reads them: the caller who measures drops them."""
+    """A compiled step. key=None leaves dropout out. The measurement drops the gradients, so that they are no output of the compiled
+    step."""
 
     def loss(values, fixed, given, labels, key):
         return jax_networks.loss(network, dict(values, **fixed), given, labels, DTYPES[dtype], key)
@@ -219,8 +220,8 @@ def _training_step(network, optimizer, dtype):
     return jax.jit(step)
 
 
-def _placed(arrays, device):
-    """An array that was computed elsewhere is a failure."""
+def _require_device(arrays, device):
+    """Raises RuntimeError where an array was computed on another device."""
     for array in arrays:
         if hasattr(array, "devices") and set(array.devices()) != {device}:
             raise RuntimeError("computed on {}, not on {}".format(", ".join(map(str, array.devices())), device))

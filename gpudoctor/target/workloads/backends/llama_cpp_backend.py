@@ -19,6 +19,8 @@ PROMPT, STEPS = 64, 6
 SEED, SAMPLED = 20261123, 16
 GPU_TYPES = (1, 2)
 """GPU and integrated GPU of ggml_backend_dev_type."""
+HELPERS = (b"BLAS", b"AMX")
+"""Helpers of the processor, which older releases number as the newer ones number integrated GPUs."""
 ALL_LAYERS = 999
 
 
@@ -70,7 +72,8 @@ def gpus(llama_cpp):
         ggml.ggml_backend_dev_count.restype = ctypes.c_size_t
         found = [ggml.ggml_backend_dev_get(number) for number in range(ggml.ggml_backend_dev_count())]
         own = [each for kind in GPU_TYPES for each in found if ggml.ggml_backend_dev_type(each) == kind]
-        return [(ggml.ggml_backend_dev_description(each) or ggml.ggml_backend_dev_name(each)).decode("utf-8", "replace") for each in own]
+        named = [(ggml.ggml_backend_dev_name(each), ggml.ggml_backend_dev_description(each)) for each in own]
+        return [text.decode("utf-8", "replace") for name, text in named if not name.startswith(HELPERS)]
     except (ImportError, AttributeError):
         return None
 

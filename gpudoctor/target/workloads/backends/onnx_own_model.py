@@ -1,6 +1,6 @@
-"""What the runtimes of ONNX models share for a person's own file: inputs for its shapes and types, and what is right.
+"""What the runtimes of ONNX models share for a person's own file: inputs for its shapes and types, and the reference.
 
-What is right: ONNX Runtime on the processor without any optimisation, where it is in the environment.
+The reference is ONNX Runtime on the processor without any optimisation, where the environment has it.
 """
 
 import os
@@ -11,12 +11,12 @@ import numpy
 from worker import Skipped
 
 FREE = {2: (1, 16), 3: (1, 16, 64), 4: (1, 3, 224, 224)}
-"""What stands for dimensions that a model leaves open, by the number of dimensions; the first is the batch."""
+"""The sizes for dimensions that a model leaves open, by the number of dimensions; the first is the batch."""
 LARGEST = 1 << 31
 
 
 def filled(shape, batch):
-    """A shape without open dimensions."""
+    """The shape with a size for each open dimension."""
     free = FREE.get(len(shape), (1,) * len(shape))
     sizes = [size if isinstance(size, int) and size > 0 else free[place] for place, size in enumerate(shape)]
     if shape and batch and not (isinstance(shape[0], int) and shape[0] > 0):
@@ -27,14 +27,14 @@ def filled(shape, batch):
 
 
 def numbers(sizes, kind):
-    """The same each time: floats from -1 to 1, whole numbers 0 and 1, which are an index everywhere."""
+    """The same numbers each time: floats from -1 to 1, or the integers 0 and 1, which are valid as any index."""
     made = numpy.random.RandomState(1).uniform(-1, 1, sizes)
     kind = numpy.dtype(kind)
     return made.astype(kind) if kind.kind == "f" else (made > 0).astype(kind)
 
 
 def compared(path, inputs, got, dtype):
-    """Rows; none, with the reason on standard error, where nothing can say what is right."""
+    """The rows of the comparison; none, with the reason on standard error, where there is no reference."""
     try:
         import onnxruntime as ort
     except ImportError:
@@ -55,7 +55,7 @@ def compared(path, inputs, got, dtype):
 
 
 def unreadable(path, name, error):
-    """What a runtime says of a file that it cannot read, in one line."""
+    """A runtime's message about a file that it cannot read, in one line."""
     text = " ".join(str(error).split())[:300]
     return RuntimeError(f"{os.path.basename(path)} is no model that {name} can read: {text}")
 

@@ -1,4 +1,4 @@
-"""What the runtimes of ONNX models share: which network, its bytes, its inputs, and the comparison with the reference."""
+"""What the runtimes of ONNX models share: the network, its bytes, its inputs, and the comparison with the reference."""
 
 import os
 import tempfile
@@ -55,7 +55,7 @@ class OnnxWork(Work):
         return self.measured(self.given(self.network) if inputs is None else self.narrowed(self.network, inputs))
 
     def outcome(self):
-        """Of images that are prepared one after the other nothing stays the same."""
+        """The numbers of the last results; None where each step has other images, so that no result is repeated."""
         found = None if self.images else self.results()
         return None if found is None else correctness.same(found)
 
@@ -64,11 +64,11 @@ class OnnxWork(Work):
         raise NotImplementedError
 
     def results(self):
-        """The outputs of the last step as numpy arrays; None where there are none at hand."""
+        """The outputs of the last step as numpy arrays; None where the backend does not keep them."""
         return None
 
     def found(self):
-        """On a processor: what another library makes of the same matrix product."""
+        """On a processor, the speed of other libraries with the same matrix product."""
         if self.request["workload"] == "matmul" and self.on_processor and self.dtype == "float32":
             return {"products": matrix_products.by_numpy(self.network.inputs[0].shape[0])}
         return {}
@@ -86,11 +86,12 @@ class OnnxWork(Work):
         return {name: value.astype(self.model_dtype) if name in floats else value for name, value in values.items()}
 
     def fresh(self, inputs):
-        """Inputs by name, prepared anew where the clock is to see that."""
+        """Inputs by name, prepared again where the time of that is measured."""
         return {self.images.name: self.images.prepared()} if self.images else inputs
 
     def with_model(self, network, load):
-        """load(bytes or path) of the model; a file, gone afterwards, only where bytes cannot hold it."""
+        """The result of load(model), called with the bytes of the model, or with a path (removed afterwards) where it is too large for
+        bytes."""
         try:
             found = onnx_networks.model_bytes(network, self.opset, self.model_dtype)
         except ValueError:
@@ -102,6 +103,6 @@ class OnnxWork(Work):
 
 
 def _weight(network):
-    """The weights of a network that is one product."""
+    """The weight matrix of a network that is one product."""
     (found,) = (each for each in parameters(network) if each.name.endswith(".weight"))
     return weights.values(found.name, found.shape, found.centre, found.spread)

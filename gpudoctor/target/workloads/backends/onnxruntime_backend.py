@@ -1,6 +1,6 @@
 """Workloads on ONNX Runtime; the device is an execution provider: CPUExecutionProvider, CUDAExecutionProvider:0 and the like.
 
-A provider that cannot be made, or that leaves nodes to the CPU, is a failure: ONNX Runtime would take the CPU and say nothing.
+A provider that cannot be created, or that leaves nodes to the CPU, is a failure: ONNX Runtime would use the CPU without a message.
 """
 
 import time
@@ -16,13 +16,13 @@ from worker import Skipped, Work
 
 CPU = "CPUExecutionProvider"
 MEMORY = {"CUDA": "cuda", "Tensorrt": "cuda", "NvTensorRTRTX": "cuda", "ROCM": "cuda", "MIGraphX": "cuda", "Dml": "dml", "CANN": "cann"}
-"""Where a provider's own memory is; of the others inputs and outputs stay with the host."""
+"""The memory of each provider, by its name; for other providers inputs and outputs stay in the memory of the host."""
 
 
-TOLD = ("intra_op_num_threads", "enable_cpu_mem_arena", "enable_mem_pattern", "execution_mode", "graph_optimization_level")
+OPTIONS = ("intra_op_num_threads", "enable_cpu_mem_arena", "enable_mem_pattern", "execution_mode", "graph_optimization_level")
 CONFIGURED = ("session.set_denormal_as_zero",)
 OF_PROVIDERS = ("use_tf32", "cudnn_conv_algo_search", "cudnn_conv_use_max_workspace", "precision", "device_type", "num_of_threads")
-"""Settings that change what is computed, or how fast."""
+"""The settings that change results or speed and are part of the result."""
 
 
 def open_session(request):
@@ -84,7 +84,7 @@ class Session:
             taken = session.get_providers()[0]
             raise RuntimeError(f"{self.provider} could not be made: onnxruntime took {taken} instead")
         if hasattr(session, "disable_fallback"):
-            session.disable_fallback()  # else a run that fails is repeated on the CPU
+            session.disable_fallback()  # otherwise ONNX Runtime repeats a failed run on the CPU
         return session
 
 
@@ -108,7 +108,7 @@ class Inference(OnnxWork):
         return self.with_model(network, lambda source: self.place.load(source, self.request.get("threads"), self.request.get("settings")))
 
     def _bound(self, place):
-        """Inputs and outputs stay on the device, or with the host where the clock is to see the copies."""
+        """Binds inputs and outputs to the device, or to the host where the time of the copies is measured."""
         binding = self.session.io_binding()
         for name, value in self.inputs.items():
             if self.copies or place == "cpu":
@@ -144,9 +144,9 @@ class Inference(OnnxWork):
 
 
 def settings_of(session):
-    """What changes the results or the speed of a session, defaults too."""
+    """The settings that change results or speed of a session, with those that are defaults."""
     options = session.get_session_options()
-    found = {name: str(getattr(options, name)).rpartition(".")[2] for name in TOLD if hasattr(options, name)}
+    found = {name: str(getattr(options, name)).rpartition(".")[2] for name in OPTIONS if hasattr(options, name)}
     for name in CONFIGURED:
         try:
             found[name] = options.get_session_config_entry(name)
@@ -158,7 +158,7 @@ def settings_of(session):
 
 
 class OwnModel(Work):
-    """A person's own file, in the precision that it has."""
+    """A person's own model file, in the precision of the file."""
 
     includes = ("host_to_device", "compute", "device_to_host")
 
@@ -167,7 +167,7 @@ class OwnModel(Work):
         self.dtype = request.get("dtype", "float32")
         try:
             self.session = session.load(self.path, request.get("threads"), request.get("settings"))
-        except Exception as error:  # of onnxruntime's own kinds, which differ between releases
+        except Exception as error:  # the classes of onnxruntime's errors differ between releases
             raise onnx_own_model.unreadable(self.path, f"onnxruntime {ort.__version__}", error) from error
         batch = request.get("options", {}).get("batch")
         self.inputs = {each.name: _made_up(each, batch) for each in self.session.get_inputs()}

@@ -1,6 +1,6 @@
 """Small measurements on raw OpenCL through its loader alone: matrix product, bandwidth, launch, copies. Devices are PLATFORM.DEVICE.
 
-Needs neither pyopencl nor numpy. How the loader is called stands in payloads/computations/opencl_kernels.py, which is shared.
+Needs neither pyopencl nor numpy. The calls of the loader are in payloads/computations/opencl_kernels.py.
 """
 
 import array
@@ -21,10 +21,10 @@ from worker import Skipped, Work
 VERSION, EXTENSIONS, MAX_GROUP = 0x102F, 0x1030, 0x1004
 READ_WRITE = 1
 TYPES = {"float32": ("float", 4, "f", ""), "float16": ("half", 2, "e", "cl_khr_fp16"), "float64": ("double", 8, "d", "cl_khr_fp64")}
-"""In C, bytes, in struct, the extension that brings it."""
+"""For each type: its name in C, bytes, letter of struct, and the extension that it needs."""
 COPY_BYTES = 64 << 20
 PERIOD = 2039
-"""After so many places the numbers of the kernel `fill` begin again."""
+"""The period of the numbers that the kernel `fill` writes."""
 # Each work-item of the product computes EACH x EACH numbers of a block of (GROUP * EACH)^2, from tiles in local memory.
 EACH = 4
 SOURCE = b"""
@@ -185,20 +185,20 @@ class _Micro(Built, Work):
         return self.built(SOURCE, settings)
 
     def filled(self, count, shift):
-        """A buffer of `count` numbers that are no constant."""
+        """A buffer of `count` numbers that differ."""
         made = self.buffer(count * self.bytes)
         self.run(self.kernel(b"fill", made, c_int(shift)), (count,))
         return made
 
     def part(self, buffer, begin, count):
-        """Numbers of a buffer from number `begin` on."""
+        """`count` numbers of a buffer from number `begin` on."""
         data = ctypes.create_string_buffer(count * self.bytes)
         self.read(buffer, len(data), data, begin * self.bytes)
         self.sync()
         return list(struct.unpack(f"={count}{self.letter}", data.raw))
 
     def outcome(self):
-        """Of numbers from the middle of the last result."""
+        """The summary of numbers from the middle of the last result."""
         if self.result is None:
             return None
         count = min(self.count, 4096)
@@ -206,16 +206,16 @@ class _Micro(Built, Work):
 
 
 def filled_with(place, shift):
-    """What the kernel `fill` puts at a place: exact in every type."""
+    """The number that the kernel `fill` writes at a place; it is exact in every type."""
     return ((place * 7919 + shift) % PERIOD - 1019) / 1024
 
 
 class Matmul(_Micro):
-    """items: 2 n^3 floating point operations. A plain tiled kernel: less than a vendor's library reaches."""
+    """items: 2 n^3 floating point operations. The kernel is a plain tiled one, which is slower than a vendor's library."""
 
     unit = "FLOP/s"
     ROWS, COLUMNS = 32, 8
-    """Of the result that are compared."""
+    """The number of rows of the result that are compared."""
 
     def __init__(self, session, request):
         super().__init__(session, request)
@@ -231,7 +231,7 @@ class Matmul(_Micro):
         self.run(self.product, (self.side // EACH, self.side // EACH), (self.group, self.group))
 
     def verify(self):
-        """Rows of the result, each by its sum and by some of its numbers, first and last ones among them."""
+        """Compares some rows of the result, each by its sum and by some of its numbers, the first and the last among them."""
         self.step()
         side, name = self.side, self.request["workload"]
         before = [0.0]
@@ -240,7 +240,7 @@ class Matmul(_Micro):
         whole = before[PERIOD]
 
         def total(row):
-            """Of a row of the right factor."""
+            """The sum of a row of the right factor."""
             begin, many = row * side % PERIOD, side // PERIOD
             return many * whole + before[begin + side % PERIOD] - before[begin]
 
@@ -267,7 +267,7 @@ class Matmul(_Micro):
 
 
 class Bandwidth(_Micro):
-    """c = a + b over arrays much larger than the caches: items are bytes read and written."""
+    """c = a + b over arrays much larger than the caches; items are the bytes read and written."""
 
     unit = "B/s"
 
@@ -287,7 +287,7 @@ class Bandwidth(_Micro):
         self.run(self.sum, (self.count,))
 
     def verify(self):
-        """All of the result, byte by byte: the numbers are such that their sum is rounded once at most."""
+        """Compares all of the result byte by byte, because the sum of these numbers is rounded once at most."""
         self.step()
         sums = [filled_with(place, 1) + filled_with(place, 2) for place in range(PERIOD)]
         once, at_once = struct.pack(f"={PERIOD}{self.letter}", *sums), PERIOD * 2048
@@ -302,7 +302,7 @@ class Bandwidth(_Micro):
 
 
 class Launch(Bandwidth):
-    """One addition of 16 numbers: what is left is what a launch costs."""
+    """One addition of 16 numbers, whose time is that of a launch."""
 
     unit = "launches/s"
 
@@ -331,7 +331,7 @@ class ToDevice(_Micro):
         self.write(self.there, COPY_BYTES, self.host)
 
     def verify(self):
-        """Copies back what was copied to the device, and compares the bytes."""
+        """Copies the buffer back from the device, and compares the bytes."""
         back = ctypes.create_string_buffer(COPY_BYTES)
         self.read(self.there, COPY_BYTES, back)
         self.sync()
@@ -347,6 +347,9 @@ class ToHost(ToDevice):
 
 
 def _exact(name, note, same):
-    """A row of what has to be the same to the last bit."""
+    """A row for results that have to be the same to the last bit."""
     error = 0.0 if same else None
-    return {"name": name, "tolerance": 0.0, "max_relative_error": error, "note": note, "passed": same, "repeat_tolerance": 0.0}
+    return {
+        "name": name, "tolerance": 0.0, "max_relative_error": error, "note": note, "passed": same, "repeat_tolerance": 0.0,
+        "compared_with": "what has to come out, bit by bit",
+    }  # fmt: skip

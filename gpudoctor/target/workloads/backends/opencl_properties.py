@@ -1,4 +1,4 @@
-"""What OpenCL C must give on any device, by small kernels with references in plain Python: arithmetic, memory, atomics, copies.
+"""Small OpenCL C kernels with references in plain Python: arithmetic, memory, atomics and copies, which must be right on any device.
 
 The functions of the mathematical library are judged by the errors that the OpenCL specification allows (full profile, section 7.4).
 """
@@ -86,7 +86,7 @@ LETTERS = {"float32": "f", "int32": "i", "uint32": "I"}
 
 
 class Place(Built):
-    """Runs a kernel of the source above: `place(name, arguments, count)` gives what it wrote, in the order of its outputs."""
+    """Runs a kernel of SOURCE: `place(name, given, outputs)` returns the numbers that it wrote, in the order of its outputs."""
 
     def __init__(self, session):
         super().__init__(session)
@@ -163,7 +163,7 @@ def _special(name, right, units, given=SPECIAL):
 
 
 def _finite(call, up=INF, down=-INF):
-    """`call`, and what infinity gives; NaN stays."""
+    """`call` for finite numbers; `up` and `down` for the infinities; NaN stays NaN."""
     return lambda x: NAN if x != x else up if x == INF else down if x == -INF else call(x)
 
 
@@ -274,7 +274,7 @@ def copies(place):
 
 @memory
 def other_inputs_give_other_results(place):
-    """The same kernel and buffers with other numbers: nothing is kept from the call before."""
+    """The same kernel and buffers with other numbers, which shows results that are kept from an earlier call."""
     buffers = [place.put([0.0] * 100), place.put([1.0] * 100), place.put([NAN] * 100)]
     kernel = place.kernel(b"add", *buffers)
     for step in range(6):

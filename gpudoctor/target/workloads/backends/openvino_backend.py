@@ -1,6 +1,6 @@
 """Workloads on OpenVINO: CPU, GPU.n, NPU. settings.hint is 'latency' (one inference after another) or 'throughput' (many at once).
 
-With the throughput hint a step is a round: as many inferences as the device wants at once are begun, each as soon as one has ended, so
+With the throughput hint a step is a round: the optimal number of inferences of the device, each begun as soon as another has ended, so
 that the device is never idle between steps; `items` counts a round.
 """
 
@@ -18,11 +18,11 @@ from worker import Skipped, Work
 
 PRECISIONS = {"float32": "f32", "float16": "f16", "bfloat16": "bf16"}
 HINTS = {"latency": "LATENCY", "throughput": "THROUGHPUT"}
-TOLD = (
+PROPERTIES = (
     "INFERENCE_PRECISION_HINT", "EXECUTION_MODE_HINT", "PERFORMANCE_HINT", "INFERENCE_NUM_THREADS", "NUM_STREAMS",
     "CPU_DENORMALS_OPTIMIZATION", "ENABLE_CPU_PINNING", "ENABLE_HYPER_THREADING",
 )  # fmt: skip
-"""Properties that change what is computed, or how fast."""
+"""The properties that change results or speed and are part of the result."""
 
 
 def open_session(request):
@@ -54,7 +54,7 @@ class Session:
         return plain_checks.run(onnx_property_tensors.cases(keeps_nan=False), request, self._computed)
 
     def _computed(self, data, inputs):
-        """In float32, where the device has it: its default may be a narrower type."""
+        """The outputs, computed in float32 where the device has it, because its default may be a narrower type."""
         options = {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32"}
         request = self.core.compile_model(_read(self.core, data), self.device, options).create_infer_request()
         found = []
@@ -72,7 +72,7 @@ class Inference(OnnxWork):
             raise Skipped("OpenVINO has no inference in {}".format(request["dtype"]))
         super().__init__(request)
         self.session, self.on_processor = session, session.device == "CPU"
-        if session.device != "CPU":  # tensors of the host travel with every inference, as in benchmark_app
+        if session.device != "CPU":  # tensors of the host are copied at every inference, as in benchmark_app
             self.includes = ("host_to_device", "compute", "device_to_host")
         self.hint = request.get("settings", {}).get("hint", "latency")
         begin = time.perf_counter()
@@ -104,7 +104,8 @@ class Inference(OnnxWork):
         return model
 
     def _checked(self, model, wanted):
-        """Devices take another precision, or AUTO another device, without a word."""
+        """Raises Skipped where the device chose another precision, and RuntimeError where the model is on another device: OpenVINO reports
+        neither."""
         known = [str(name) for name in model.get_property("SUPPORTED_PROPERTIES")]
         if "INFERENCE_PRECISION_HINT" in known:
             names = {"f32": ("f32", "float"), "f16": ("f16", "float16"), "bf16": ("bf16", "bfloat16")}[wanted]
@@ -168,16 +169,16 @@ class Inference(OnnxWork):
                 self.queue.start_async()
 
     def found(self):
-        told = dict(super().found(), settings=self.settings(), hint=self.hint, requests=self.count, compile_ms=self.compile_ms)
+        found = dict(super().found(), settings=self.settings(), hint=self.hint, requests=self.count, compile_ms=self.compile_ms)
         if self.hint == "throughput":
             self.queue.wait_all()
-            told["request_latency_ms"] = median(self.waits or [request.latency for request in self.queue])
-        return told
+            found["request_latency_ms"] = median(self.waits or [request.latency for request in self.queue])
+        return found
 
     def settings(self):
-        """What it was compiled with, defaults too: 'INFERENCE_PRECISION_HINT f32 (default bf16)'."""
+        """The properties of the compiled model with their defaults: 'INFERENCE_PRECISION_HINT f32 (default bf16)'."""
         known = [str(name) for name in self.model.get_property("SUPPORTED_PROPERTIES")]
-        found = {name: _word(self.model.get_property(name)) for name in TOLD if name in known}
+        found = {name: _word(self.model.get_property(name)) for name in PROPERTIES if name in known}
         if "INFERENCE_PRECISION_HINT" in found:
             try:
                 usual = _word(self.session.core.get_property(self.session.device, "INFERENCE_PRECISION_HINT"))
@@ -214,7 +215,7 @@ def _read(core, source):
 
 
 def _word(value):
-    """A property's value in a word: openvino.Type, an enumeration, a number."""
+    """The value of a property as a short text: an openvino.Type, an enumeration, a number."""
     return _type_name(value) if hasattr(value, "get_type_name") else str(value).rpartition(".")[2] or str(value)
 
 
@@ -225,7 +226,7 @@ def _type_name(value):
 
 
 class OwnModel(Work):
-    """A person's own file, in the precision that was asked for."""
+    """A person's own model file, in the requested precision."""
 
     includes = ("host_to_device", "compute", "device_to_host")
 
@@ -266,5 +267,5 @@ class OwnModel(Work):
 
 
 def _sizes(described):
-    """The dimensions of an input; None for each that is open."""
+    """The dimensions of an input; None for each open one."""
     return [None if each.is_dynamic else each.get_length() for each in described.get_partial_shape()]

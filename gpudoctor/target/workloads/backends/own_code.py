@@ -1,6 +1,6 @@
-"""A person's own function, imported here and nowhere else: it runs with all that this process may do.
+"""Imports and calls a person's own function, which has all the rights of this process; no other module imports such code.
 
-Its folder comes before ours, and our modules are out of sight while it is imported and called: a `weights.py` of theirs is theirs.
+Its folder precedes that of the workloads, whose modules are hidden meanwhile, so that a `weights.py` of the person is found.
 Standard library, Python 3.8.
 """
 
@@ -13,7 +13,9 @@ OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def called(given):
-    """What the function gives. `given`: path (a file or a dotted module), function, folder. RuntimeError says what is wrong with it."""
+    """The result of the function. `given`: path (a file or a dotted module), function, folder.
+
+    RuntimeError where it cannot be imported or called."""
     hidden = {name: module for name, module in sys.modules.items() if _ours(module) and name != "__main__"}
     path = list(sys.path)
     for name in hidden:

@@ -1,7 +1,7 @@
 """Inference of an ONNX model with PopART, Graphcore's own runtime: device 'ipu:0', or 'model' for the IPU Model (ipu1, ipu2, ipu21).
 
-Written from PopART's documentation; tried with a stand-in only, on no IPU and with no SDK. One session is one IPU: a card of two is two
-processes. PopART reads operator sets up to 11.
+Written from PopART's documentation and tried with a stand-in only, without an IPU and without the SDK. One session is one IPU, so a card
+of two needs two processes. PopART reads operator sets up to 11.
 """
 
 import time
@@ -71,11 +71,11 @@ class Inference(OnnxWork):
 
     @staticmethod
     def _narrow(value):
-        """An IPU has no 64-bit integers."""
+        """The array with 32-bit integers, because an IPU has no 64-bit ones."""
         return numpy.ascontiguousarray(value.astype(numpy.int32) if value.dtype == numpy.int64 else value)
 
     def _ready(self):
-        """Not before it is needed: where verify() compiles another network, both sessions are on one IPU."""
+        """Compiles the network at its first use, because verify() may compile another network for the same IPU before."""
         if self.session is None:
             begin = time.perf_counter()
             self.session = self.loaded(self.network)

@@ -1,7 +1,7 @@
 """Workloads on an IPU with PopTorch: device ipu:0, or `model` for the IPU Model, a simulation that says nothing of speed.
 
-Written from its documentation; tried with a stand-in only, on no IPU and with no SDK. One process is one IPU. A call goes from the host
-and back to it, and its first compiles, which takes minutes.
+Written from the documentation of PopTorch and tried with a stand-in only, without an IPU and without the SDK. One process is one IPU. Each
+call copies from the host and back; the first one compiles, which takes minutes.
 """
 
 import os
@@ -75,7 +75,7 @@ class _Network(Work):
         raise NotImplementedError
 
     def step(self):
-        if self.model is None:  # not before verify(): one IPU is attached to one model
+        if self.model is None:  # after verify(), because an IPU is attached to one model at a time
             self.model, self.given = self.attached(self.network)
         self.model(*([self.images.prepared()] if self.images else self.given))
 
@@ -129,7 +129,7 @@ class Training(_Network):
         return kinds.SGD(model.parameters(), lr=1e-3, momentum=0.9, **more)
 
     def verify(self):
-        """Gradients stay on the IPU: what they do to the loss of the next steps is compared."""
+        """Compares the losses of the next steps, because the gradients stay on the IPU."""
         network, classes = correctness.small(self.request)
         model, given = self.attached(network, classes, dropout=False)
         got = [float(model(*given)) for _ in range(correctness.STEPS)]
@@ -147,7 +147,7 @@ class Training(_Network):
         changes = [torch.tensor([b - a for a, b in zip(each, each[1:])], dtype=torch.float64) for each in (got, right)]
         tolerance = correctness.TOLERANCES[self.name] * 3.0
         losses = [torch.tensor(each, dtype=torch.float64) for each in (got, right)]
-        # a difference of losses has lost digits
+        # a difference of losses has fewer exact digits
         loose = 10 * tolerance
         return [torch_correctness.compared("losses", *losses, tolerance), torch_correctness.compared("steps of the loss", *changes, loose)]
 

@@ -25,7 +25,7 @@ class Session:
             tf.config.threading.set_intra_op_parallelism_threads(int(request["threads"]))
         if hasattr(tf.config.experimental, "enable_tensor_float_32_execution"):
             tf.config.experimental.enable_tensor_float_32_execution(bool(request.get("settings", {}).get("tf32")))
-        tf.config.set_soft_device_placement(False)  # what the device lacks is an error, not the processor's work
+        tf.config.set_soft_device_placement(False)  # an operator that the device lacks is an error, and is not computed on the processor
         wanted = (bare(request.get("device"), "tf", "tensorflow") or "CPU:0").upper()
         self.name = wanted if ":" in wanted else wanted + ":0"
         kind, _, number = self.name.partition(":")
@@ -117,15 +117,15 @@ class _Network(Work):
             waited(self.last)
 
     def places(self):
-        """TensorFlow may place what a device lacks elsewhere: '/job:localhost/replica:0/task:0/device:CPU:0' is 'cpu:0'."""
+        """TensorFlow may place operators that a device lacks elsewhere: '/job:localhost/replica:0/task:0/device:CPU:0' is 'cpu:0'."""
         where = getattr(self.last, "device", None)
         return {"computed_on": where.rpartition("device:")[2].lower()} if isinstance(where, str) and where else {}
 
     def memory_peak(self):
-        told = getattr(tf.config.experimental, "get_memory_info", None)
-        if told is None or self.name.startswith("CPU"):
+        memory_info = getattr(tf.config.experimental, "get_memory_info", None)
+        if memory_info is None or self.name.startswith("CPU"):
             return None
-        return int(told(self.name)["peak"])
+        return int(memory_info(self.name)["peak"])
 
     def variables(self, network, dtype, trainable=()):
         with tf.device(self.device):
@@ -175,7 +175,7 @@ class Inference(_Network):
 
 
 class Training(_Network):
-    """Weights in float32, the computation in the precision that is asked for."""
+    """Training with weights in float32 and the computation in the requested precision."""
 
     def __init__(self, device, dtype, request):
         super().__init__(device, dtype, request)
@@ -189,7 +189,7 @@ class Training(_Network):
         return None if self.last is None else {"loss": float(self.last)}
 
     def _training_step(self, network, dtype, classes, dropout):
-        """A function of the inputs that gives the loss and the gradients, and steps."""
+        """A function of the inputs that returns the loss and the gradients, and updates the weights."""
         names = tensorflow_networks.trained_names(network)
         values = self.variables(network, "float64" if dtype == "float64" else "float32", names)
         labels, trained = tensorflow_networks.labels(network, classes), [values[name] for name in names]
@@ -209,7 +209,7 @@ class Training(_Network):
             return loss, gradients
 
         def restart(change):
-            """First values again, as change(name, array) makes them."""
+            """Sets the weights to their first values, as changed by change(name, array)."""
             for name, array in tensorflow_networks.parameters(network, DTYPES["float64" if dtype == "float64" else "float32"]).items():
                 values[name].assign(change(name, array).astype(array.dtype))
             for variable in [count, *(each for part in state for each in part)]:
@@ -227,7 +227,7 @@ class Training(_Network):
         return correctness.training(self.request, self._steps, self.dtype, "compared with float64 in TensorFlow on the CPU")
 
     def _steps(self, network, classes, dtype, change, steps):
-        """Gradients of the first step and the losses of a few; float64 is computed on the CPU. Nothing is dropped out."""
+        """The gradients of the first step and the losses of a few, without dropout; float64 is computed on the CPU."""
         kept = self.device, self.name
         if dtype == "float64":
             self.device, self.name = "/CPU:0", "CPU:0"
@@ -268,7 +268,7 @@ def adam(values, gradients, state, count):
 
 
 def placed(tensors, name):
-    """A tensor that was computed elsewhere is a failure."""
+    """Raises RuntimeError where a tensor was computed on another device."""
     for tensor in tensors:
         if not tensor.device.upper().endswith(name):
             raise RuntimeError(f"computed on {tensor.device}, not on {name}")

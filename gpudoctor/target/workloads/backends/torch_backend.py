@@ -45,7 +45,7 @@ class Session:
         }  # fmt: skip
 
     def settings(self):
-        """What changes what 'float32' means, or the speed."""
+        """The settings that change the precision of 'float32', or the speed."""
         found = {}
         if hasattr(torch, "get_float32_matmul_precision"):
             found["float32_matmul_precision"] = torch.get_float32_matmul_precision()
@@ -98,7 +98,7 @@ class _Network(Work):
         self.includes = preprocessing.STAGES if self.images else preprocessing.STAGES[1:] if self.copies else ("compute",)
 
     def _given(self):
-        """What the model gets this time: what lies on the device, or what the clock sees being prepared and copied."""
+        """The inputs of this step: those on the device, or new ones whose preparation and copy are part of the measured time."""
         if not self.copies:
             return self.inputs
         return self._to_device([self.images.prepared()] if self.images else self.host)
@@ -136,16 +136,16 @@ class _Network(Work):
         return self.device.memory_now()
 
     def places(self):
-        """Where it really computed. One more step, after the measurement: watching costs time."""
-        told = {"computed_on": str(self.last.device)} if self.last is not None else {}
+        """The device that computed, and fallbacks, seen in one more step after the measurement, because watching costs time."""
+        places = {"computed_on": str(self.last.device)} if self.last is not None else {}
         if self.device.kind == "cpu":
-            return told
+            return places
         try:
-            told["fallbacks"] = torch_fallback.in_one_step(self.device, self.step)
+            places["fallbacks"] = torch_fallback.in_one_step(self.device, self.step)
             self.sync()
-        except Exception as error:  # the measurement is made: a watch that fails must not cost it
+        except Exception as error:  # the measurement is complete, and an error while watching must not discard it
             sys.stderr.write(f"fallbacks could not be watched: {error}\n")
-        return told
+        return places
 
 
 class Inference(_Network):
@@ -195,7 +195,7 @@ class Training(_Network):
         self.optimizer = self.trainer.optimizer
         self.host = torch_networks.inputs(self.network)
         if self.images is not None:
-            self.images.dtype = torch.float32  # autocast narrows
+            self.images.dtype = torch.float32  # autocast converts them
         self.inputs = self._to_device(self.host)
         classes = request.get("options", {}).get("classes", networks.NETWORKS[request["workload"]].options.get("classes"))
         self.labels = torch_networks.labels(self.items, classes, device.torch_device) if has_labels(self.network, classes) else None

@@ -1,7 +1,9 @@
 """all_reduce over several processes of this machine, by message size: torch.distributed with nccl (rccl on ROCm), xccl, or gloo.
 
-The ranks meet in a file, so no port is opened for that. All do the same number of operations, which rank 0 says: a rank that stopped by its
-own clock would leave the others waiting. Bandwidth is that of the bus, as nccl-tests count it (barrier.bus_bytes).
+The ranks find each other by a file, so that no port is opened for that. All carry out the same number of operations, which rank 0
+decides: a rank that stopped by its own clock would leave the others waiting. The bandwidth is that of the bus, as nccl-tests define it
+(barrier.bus_bytes).
+At the end each two ranks send a message to each other and back, so that a link which is slower than the others has a name.
 """
 
 import datetime
@@ -20,8 +22,10 @@ from worker import Skipped, say
 
 LEAST, MOST = 10, 2000
 """The fewest and the most samples for one size of message."""
+TRIPS = 7
+"""Trips between the two ranks of a pair. The fastest says what the link can do: what disturbs a trip makes it slower only."""
 CHECKED = 10007
-"""Elements, an odd number of them: chunks and alignment have something to get wrong."""
+"""The number of elements that are checked, an odd one, so that faults of chunks and alignment show."""
 
 
 def run(device, dtype, request, about):
@@ -41,9 +45,10 @@ def run(device, dtype, request, about):
     for number, count in enumerate(sizes):
         found.append(ring.measured(count, request.get("duration", 3.0) / len(sizes)))
         say("progress", iterations=number + 1, median_ms=timing.median(found[-1]["samples_us"]) / 1e3)
-    told = dict(about, outputs=outputs, sizes=found, collective=backend, includes=[], memory_peak_bytes=device.memory_peak())
+    links = ring.links(request["options"].get("link_bytes", 0))
+    result = dict(about, outputs=outputs, sizes=found, links=links, collective=backend, includes=[], memory_peak_bytes=device.memory_peak())
     dist.destroy_process_group()
-    return told
+    return result
 
 
 def joined(device, worker_group):
@@ -75,7 +80,7 @@ def _distributed():
 
 
 def backend_of(device):
-    """What torch calls the library that is made for these devices. RCCL goes by the name of nccl."""
+    """torch's name of the library for these devices; RCCL has the name nccl."""
     import torch.distributed as dist
 
     if device.kind == "cpu":
@@ -86,7 +91,7 @@ def backend_of(device):
         wanted, there = "xccl", getattr(dist, "is_xccl_available", lambda: False)()
         if not there:
             try:
-                importlib.import_module("oneccl_bindings_for_pytorch")  # before torch 2.8: a package of its own, with its own name
+                importlib.import_module("oneccl_bindings_for_pytorch")  # before torch 2.8 a package of its own has it, under its own name
             except ImportError:
                 pass
             else:
@@ -99,7 +104,7 @@ def backend_of(device):
 
 
 def _loopback():
-    """gloo looks its own address up by the machine's name, which need not resolve; all ranks are here."""
+    """Lets gloo use the loopback interface: it would look up the name of the machine, which need not resolve, and all ranks are local."""
     if sys.platform.startswith("linux") and os.path.exists("/sys/class/net/lo"):
         os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
     elif sys.platform == "darwin":
@@ -111,7 +116,7 @@ class Ring:
         self.dist, self.device, self.dtype, self.rank, self.size = dist, device, dtype, rank, size
 
     def numbers(self, count):
-        """The same for all ranks, from -1 to 1."""
+        """`count` numbers from -1 to 1, the same for all ranks."""
         once = torch.tensor(list(weights.table()[: min(count, weights.LENGTH)]), dtype=torch.float32)
         return once.repeat(-(-count // len(once)))[:count].to(self.dtype).to(self.device.torch_device)
 
@@ -123,7 +128,7 @@ class Ring:
         self.device.sync()
 
     def verify(self):
-        """Rank r holds r + 1 times the numbers: their sum is known."""
+        """Compares a sum that is known, because rank r holds r + 1 times the numbers."""
         mine = self.numbers(CHECKED)
         right = mine.double().cpu() * (self.size * (self.size + 1) // 2)
         found = self.reduce(mine * (self.rank + 1))
@@ -131,7 +136,7 @@ class Ring:
         return [torch_correctness.compared("all_reduce", found, right, torch_correctness.sum_tolerance(self.dtype, self.size))]
 
     def measured(self, size_bytes, seconds):
-        """Samples of one message size; each begins when all ranks are there, and what the sums grew by is taken off in between."""
+        """The samples of one message size; each begins when all ranks are ready, and the numbers are scaled back in between."""
         tensor = self.numbers(max(1, size_bytes // torch.ones(1, dtype=self.dtype).element_size()))
         meeting = torch.zeros(1, device=self.device.torch_device)
         warm = timing.median([self._once(tensor, meeting, 1) for _ in range(3)])
@@ -147,6 +152,43 @@ class Ring:
             "items_per_step": barrier.bus_bytes(carried, self.size),
         }  # fmt: skip
 
+    def links(self, size_bytes):
+        """What the lower rank of each pair timed: seconds of a message's way to the other and back. Nothing where no size was asked for."""
+        if size_bytes <= 0:
+            return []
+        tensor = self.numbers(max(1, size_bytes // torch.ones(1, dtype=self.dtype).element_size()))
+        meeting = torch.zeros(1, device=self.device.torch_device)
+        found = []
+        for pairs in barrier.rounds_of_pairs(self.size):
+            self.reduce(meeting)
+            self.sync()
+            for first, second in pairs:
+                if self.rank in (first, second):
+                    trips, error = self._trips(tensor, first, second)
+                    if self.rank == first:
+                        carried = tensor.numel() * tensor.element_size()
+                        found.append({"ranks": [first, second], "bytes": carried, "trip_s": trips, "error": error})
+        self.reduce(meeting)
+        self.sync()
+        return found
+
+    def _trips(self, tensor, first, second):
+        """(the duration of each trip, ''), or ([], why there was none). The first trip connects the two and is not counted."""
+        steps = ((self.dist.send, second), (self.dist.recv, second)) if self.rank == first else (
+            (self.dist.recv, first), (self.dist.send, first))  # fmt: skip
+        trips = []
+        try:
+            for _ in range(TRIPS + 1):
+                self.sync()
+                begin = time.perf_counter()
+                for step, other in steps:
+                    step(tensor, other)
+                self.sync()
+                trips.append(time.perf_counter() - begin)
+        except (RuntimeError, ValueError, NotImplementedError) as error:
+            return [], str(error)[:300]
+        return trips[1:], ""
+
     def _once(self, tensor, meeting, repeat):
         self.reduce(meeting)
         self.sync()
@@ -159,7 +201,7 @@ class Ring:
         return took
 
     def _agreed(self, seconds, warm):
-        """(samples, operations of each), as rank 0 says."""
+        """(number of samples, operations of each), decided by rank 0."""
         repeat = barrier.operations_of_a_sample(warm, self.size)
         count = min(max(int(seconds / max(warm * repeat, 1e-6)), LEAST), MOST)
         said = torch.tensor([count, repeat], dtype=torch.int64, device=self.device.torch_device)

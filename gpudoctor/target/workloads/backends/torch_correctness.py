@@ -1,8 +1,8 @@
-"""Whether torch computes on a device what it should, on the very model and inputs that are measured.
+"""Whether torch computes right results on a device, with the model and the inputs that are measured.
 
 Each layer is compared with float64 of its own inputs (torch_layers.py); the whole network, as it is measured, with its layers one by one;
-then the loss, the optimiser's step and whether a small task is learnt (torch_steps.py). Where the measured batch would take too long, its
-first items are compared, and the others by moving them to another place of the batch.
+then the loss, the step of the optimiser and the learning of a small task (torch_steps.py). Where the measured batch would take too long,
+its first items are compared, and the others by moving them to another place in the batch.
 """
 
 import contextlib
@@ -21,15 +21,15 @@ from worker import is_memory, within
 TOLERANCES = {getattr(torch, name): value for name, value in correctness.TOLERANCES.items()}
 """For outputs of networks of which nothing is known."""
 SECONDS = {"inference": 2.0, "training": 5.0}
-"""What the comparison of layers may take."""
+"""The seconds that the comparison of layers may take."""
 PER_NUMBER = {"inference": 8.0, "training": 30.0}
-"""What it takes for each number that a layer gives, in times of widening one number to float64; measured on resnet18."""
+"""The cost of the comparison for each number of a result, in units of widening one number to float64; measured on resnet18."""
 PER_PARAMETER = {"inference": 6.0, "training": 25.0}
 DRAWS = 3
 UNDECIDED = 3
-"""So many inputs are tried before a tensor of the whole step is called wrong: a ReLU at its kink depends on the input, a fault does not."""
+"""A tensor of the whole step is wrong only with this many inputs: a ReLU at its kink depends on the input, and a fault does not."""
 PARTS = 4
-"""The whole may be off by this many times what noise in each layer makes of it."""
+"""The tolerance of the whole network is this many times the error that noise in each layer causes."""
 
 
 def name_of(dtype):
@@ -37,19 +37,20 @@ def name_of(dtype):
 
 
 def sum_tolerance(dtype, depth):
-    """Of sums of so many numbers that may be rounded after each."""
+    """The tolerance of sums of `depth` numbers that may be rounded after each addition."""
     return calibration.tolerance(name_of(dtype), depth, 1.0, 1.0) * math.sqrt(depth)
 
 
 def _sizes(network):
-    """(numbers that the layers give for one item, parameters)."""
+    """(numbers in the results of all layers for one item, number of parameters)."""
     shapes = network_ir.shapes(network)
     numbers = sum(math.prod(shapes[layer.name]) for layer in network.layers) / network.inputs[0].shape[0]
     return numbers, sum(math.prod(each.shape) for each in network_ir.parameters(network, shapes))
 
 
 def fitting(network, task, request, small_one):
-    """How many items of the batch can be compared layer by layer in the time there is; 0: it takes the small network instead."""
+    """The number of items of the batch that can be compared layer by layer within SECONDS; 0 where the small network has to stand for
+    it."""
     batch, (numbers, parameters) = network.inputs[0].shape[0], _sizes(network)
     probe = torch.ones(1 << 20)
     probe.double().sum()
@@ -91,7 +92,7 @@ class Subject:
 
 
 def chosen(subject, task, build):
-    """(what is compared, how many of its items): the measured network, or one of small size where that would take too long."""
+    """(Subject, number of its items to compare): the measured network, or a small one where that would take too long."""
     network, _ = correctness.small(subject.request, averages_to_any=subject.device.kind != "ocl")
     many = fitting(subject.network, task, subject.request, network)
     return (subject, many) if many else (reduced(subject, network, build), network.inputs[0].shape[0])
@@ -161,7 +162,7 @@ def _some_layers(subject, count):
 
 
 def _outputs(got, right, tolerances, note, name="output "):
-    """The row of the output that is furthest off."""
+    """The row of the output with the largest error in proportion to its tolerance."""
     rows = [compared(f"{name}{number}", a, b, tolerance) for number, (a, b, tolerance) in enumerate(zip(got, right, tolerances))]
     worst = max(rows, key=lambda row: (not row["passed"], (row["max_relative_error"] or 0.0) / row["tolerance"]))
     worst["note"] = worst["note"] or note
@@ -170,7 +171,7 @@ def _outputs(got, right, tolerances, note, name="output "):
 
 
 def _disturbed(subject, many, right, levels):
-    """For each output how far it may be off: PARTS times what noise of each layer's own size makes of it."""
+    """The tolerance of each output: PARTS times the error that noise of each layer's own size causes."""
     found = [0.0] * len(right)
     for draw in range(DRAWS):
         outputs = subject.layers(noise_of(levels, draw)).forward(subject.items(many), training=False, check=False)
@@ -275,7 +276,7 @@ def _some_gradients(subject, trainer, labels):
 
 
 def matmul(left, right, found, dtype, request):
-    """A product at its measured size: what it makes of a few vectors, against float64 of the factors one after the other (Freivalds)."""
+    """Checks a product at its measured size (Freivalds): the product times a few vectors, against both factors times them in float64."""
     left, right, found = (cpu(x) for x in (left, right, found))
     count = 4
     numbers = torch.arange(count * right.shape[1], dtype=torch.float64)
@@ -296,19 +297,19 @@ def matmul(left, right, found, dtype, request):
 
 
 def _times(matrix, vectors):
-    """In float64, some rows at a time."""
+    """The matrix times the vectors in float64, some rows at a time."""
     return torch.cat([torch.matmul(part.double(), vectors) for part in matrix.split(512)])
 
 
 def matrix(side, shift, dtype):
-    """Numbers in -1..1 without a random generator, the same everywhere."""
+    """A square matrix of numbers from -1 to 1, the same on every machine."""
     numbers = torch.arange(side * side, dtype=torch.float64)
     return (torch.remainder(numbers * 0.754877666 + shift * 0.569840296, 1.0) * 2 - 1).reshape(side, side).to(dtype)
 
 
 def same(tensors):
-    """What a step gives, in a few numbers, {"same": [...]}: for each tensor its root mean square, and two sums with signs above it, so that
-    none is near zero and a difference is relative to the whole. What is not finite shows in them."""
+    """A summary of tensors in a few numbers, {"same": [...]}: for each tensor its root mean square, and two sums with signs above it, so
+    that none is near zero and a difference is relative to the whole. NaN and infinity show in them."""
     numbers = []
     for x in tensors:
         flat = cpu(x).reshape(-1).double()

@@ -1,8 +1,8 @@
 """Training by several processes (DistributedDataParallel): each has a part of the batch, and all have the same gradients.
 
-What is right is what one process gives for the joined batch. Normalisations take their stored statistics in that comparison, so that a
-part of a batch is computed as in the whole. The ranks tell each other their gradients by files: a fault of the library that adds them up
-cannot hide itself.
+The reference is the result of one process for the joined batch. Normalisations use their stored statistics in that comparison, so that a
+part of a batch is computed as in the whole. The ranks exchange their gradients by files too, so that a fault of the library that adds
+them up cannot hide itself.
 """
 
 import copy
@@ -21,13 +21,14 @@ from torch_training import Trainer, loss
 from worker import Skipped, say
 
 EACH, SMALL = 2, {"height": 64, "width": 64, "classes": 10}
-"""Items of each rank, and the sizes, in the comparison."""
+"""The items of each rank, and the sizes of the network, in the comparison."""
 TOLERANCE = 1e-2
-"""Of each tensor: sums in another order, and a ReLU at its kink that falls to the other side. A gradient that was not averaged, was added
-up twice, or is that of one rank alone is off by a third or more."""
+"""The tolerance of each tensor: sums in another order, and a ReLU at its kink that falls to the other side. A gradient that was not
+averaged, was added up twice, or is that of one rank alone is off by a third or more."""
 STEADY = 3
 LEAST, MOST = 5, 2000
-"""Steps of a measurement: rank 0 says how many, for one that stopped by its own clock would leave the others waiting."""
+"""The fewest and the most steps of a measurement. Rank 0 decides the number: a rank that stopped by its own clock would leave the others
+waiting."""
 
 
 def run(device, dtype, request, about):
@@ -53,12 +54,12 @@ def run(device, dtype, request, about):
     seconds = time.perf_counter() - begin
     say("progress")
     kept, every = barrier.microseconds(samples)
-    told = dict(
+    result = dict(
         about, outputs=outputs, collective=backend, includes=["compute"], samples_us=kept, every=every, iterations=count, window_s=seconds,
         items_per_step=items, unit="images/s", first_ms=first * 1e3, steady=True, memory_peak_bytes=device.memory_peak(),
     )  # fmt: skip
     dist.destroy_process_group()
-    return told
+    return result
 
 
 class Ranks:
@@ -101,7 +102,7 @@ class Ranks:
         return network, labels
 
     def _equal(self, what, tensors):
-        """Whether all ranks have the same, bit by bit, told by files."""
+        """Compares the tensors of all ranks bit by bit, by files."""
         mine = {name: hashlib.sha256(x.contiguous().numpy().tobytes()).hexdigest() for name, x in sorted(tensors.items())}
         path = os.path.join(self.folder, what)
         with open(f"{path}.{self.rank}.part", "w", encoding="ascii") as file:
@@ -113,6 +114,7 @@ class Ranks:
             "max_relative_error": 0.0,
             "passed": True,
             "note": "the same bits on each rank",
+            "compared_with": "the other ranks",
         }
         for other in range(self.size):
             lines = _read(f"{path}.{other}", self.patience).splitlines()
@@ -125,7 +127,7 @@ class Ranks:
         return row
 
     def training(self, dtype):
-        """(a step, what waits for it, items of this rank)."""
+        """(a step, the function that waits for it, items of this rank)."""
         name, options = self.request["workload"], self.request.get("options", {})
         network = networks.draw(name, **options)
         model = torch_networks.build(network, self.device.torch_device, torch.float32, dropout=True).train()
@@ -143,7 +145,7 @@ class Ranks:
 
 
 def beside_one(got, right):
-    """The gradients of several processes against those of one, tensor by tensor; the worst of them is told."""
+    """The gradients of several processes against those of one, tensor by tensor; the row is that of the worst."""
     largest = max(float(x.norm()) for x in right.values())
     row = {"name": "gradients beside one process", "tolerance": TOLERANCE, "max_relative_error": 0.0, "passed": True}
     row["note"] = "against float64 of one process on the joined batch"
@@ -159,7 +161,7 @@ def beside_one(got, right):
 
 
 def _read(path, patience):
-    """What another rank wrote, as soon as it has."""
+    """The content of a file of another rank, as soon as it is complete."""
     begin = time.monotonic()
     while not os.path.exists(path):
         if time.monotonic() - begin > patience:

@@ -1,4 +1,4 @@
-"""Devices of torch by name, for every backend that torch has: what must be imported, how to wait for the device, what it is called."""
+"""Devices of torch by name, for every backend of torch: the module to import, how to wait for the device, its title."""
 
 import contextlib
 import importlib
@@ -37,7 +37,7 @@ class Device:
         return self.kind
 
     def sync(self, last=None):
-        """Waits until everything is done. `last`: a tensor that was computed last, for backends that cannot be waited for."""
+        """Waits until the device has done everything. `last`: the tensor that was computed last, for backends without such a call."""
         synchronize = getattr(self.module, "synchronize", None)
         if self.kind == "cpu":
             return
@@ -54,7 +54,7 @@ class Device:
         return None
 
     def memory_now(self):
-        """Bytes that tensors take on the device now; None where torch does not tell."""
+        """The bytes of tensors on the device now; None where torch does not report them."""
         if self.kind in ("cuda", "xpu") and hasattr(self.module, "memory_allocated"):
             return int(self.module.memory_allocated(self.torch_device))
         return None
@@ -64,7 +64,7 @@ class Device:
             self.module.reset_peak_memory_stats(self.torch_device)
 
     def precision(self, dtype):
-        """The context of mixed precision, where the dtype asks for it."""
+        """The context of mixed precision where the dtype needs it, else an empty one."""
         if dtype == torch.float32 or dtype == torch.float64:
             return contextlib.nullcontext()
         if hasattr(torch, "autocast") and self.kind in ("cpu", "cuda", "xpu", "mps"):
@@ -72,7 +72,7 @@ class Device:
         raise Skipped(f"{self.kind} has no mixed precision in torch {torch.__version__}")
 
     def supports(self, dtype):
-        """Skipped where a tensor of this dtype cannot be had."""
+        """Raises Skipped where the device cannot hold a tensor of this dtype."""
         try:
             torch.ones(2, dtype=dtype).to(self.torch_device)
         except (RuntimeError, TypeError, NotImplementedError) as error:
@@ -84,13 +84,13 @@ def _imported(plugin):
     try:
         return importlib.import_module(plugin)
     except ModuleNotFoundError as error:
-        if error.name != plugin:  # it is there, and lacks something itself
+        if error.name != plugin:  # the plugin is installed, and lacks something itself
             raise
         raise Skipped(plugin + " is not in this environment") from error
 
 
 def peak_of_process():
-    """Largest resident size of this process in bytes; None where the system does not tell."""
+    """The largest resident size of this process in bytes; None where the system does not say."""
     try:
         import resource
         import sys

@@ -1,7 +1,7 @@
-"""Whether an operator that was called on a device was computed there, or quietly on the processor.
+"""Whether an operator that was called on a device was computed there, or silently on the processor.
 
 Three witnesses: the framework's own warning, the place of the result, and the record of all operators that ran inside (torch 2.0 and
-newer), where one that computes with nothing but tensors of the processor gives a silent fallback away.
+newer), where an operator that computes with tensors of the processor alone shows a silent fallback.
 """
 
 import re
@@ -9,7 +9,7 @@ import warnings
 
 import torch
 
-SAID = re.compile(r"fall(?:s|ing)?[ _-]?back(?! kernel)|not currently (?:supported|implemented) on the .{1,40} backend", re.IGNORECASE)
+FALLBACK = re.compile(r"fall(?:s|ing)?[ _-]?back(?! kernel)|not currently (?:supported|implemented) on the .{1,40} backend", re.IGNORECASE)
 NAMED = re.compile(r"aten::[\w.]+")
 HARMLESS = frozenset(
     "aten::" + name
@@ -20,11 +20,11 @@ HARMLESS = frozenset(
     _reshape_alias _unsafe_view narrow permute reshape_as view_as expand_as
     """.split()
 )
-"""What moves, makes or names data: it may run on the processor for any operator (sizes, lists of indices)."""
+"""Operators that move, create or view data, which may run on the processor for any operator (sizes, lists of indices)."""
 
 
 class Watch:
-    """Calls something, and remembers in `why` what betrayed the processor: '' where nothing did."""
+    """Calls a function; `why` then says how it was seen that the processor computed it, '' where it was not."""
 
     def __init__(self, device):
         self.kind = device.kind
@@ -36,19 +36,19 @@ class Watch:
     def __call__(self, call):
         self.why = ""
         if self.kind == "cpu":
-            with warnings.catch_warnings(record=True) as heard:
+            with warnings.catch_warnings(record=True) as warned:
                 warnings.simplefilter("always")
                 found = call()
-            self.why = _told(heard)
+            self.why = _warning_of_fallback(warned)
             return found
-        with warnings.catch_warnings(record=True) as heard:
+        with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             if not self.records:
                 found = call()
             else:
                 with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], record_shapes=True) as record:
                     found = call()
-        self.why = _told(heard) or self._on_processor(found) or (self._recorded(record) if self.records else "")
+        self.why = _warning_of_fallback(warned) or self._on_processor(found) or (self._recorded(record) if self.records else "")
         return found
 
     def _on_processor(self, found):
@@ -57,7 +57,7 @@ class Watch:
         return "the result is on the processor" if wrong else ""
 
     def all_recorded(self, record):
-        """Names of all operators that had tensors of the processor only."""
+        """The names of all operators whose tensors were all on the processor."""
         try:
             events = list(_flat(record.profiler.kineto_results.experimental_event_tree()))
         except (AttributeError, RuntimeError):
@@ -80,27 +80,27 @@ class Watch:
 
 
 def in_one_step(device, step):
-    """Names of operators that went to the processor while `step()` ran, as far as this device can tell; each once.
+    """The names of operators that ran on the processor while `step()` ran, as far as that can be seen on this device; each once.
 
-    For networks, after they were measured: of devices with a plugin only the warnings count, recording is not sound on all of them.
+    For networks, after their measurement. On devices of plugins only the warnings count, because recording does not work on all of them.
     """
     watch = Watch(device)
     if device.kind in ("dml", "ocl"):
         watch.records = False
     names = []
     if not watch.records:
-        with warnings.catch_warnings(record=True) as heard:
+        with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             step()
     else:
-        with warnings.catch_warnings(record=True) as heard:
+        with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], record_shapes=True) as record:
                 step()
         names = watch.all_recorded(record)
-    for one in heard:
+    for one in warned:
         text = " ".join(str(one.message).split())
-        if SAID.search(text):
+        if FALLBACK.search(text):
             names += NAMED.findall(text) or ["unnamed"]
     return list(dict.fromkeys(names))
 
@@ -112,10 +112,10 @@ def _has_records():
         return False
 
 
-def _told(heard):
-    for one in heard:
+def _warning_of_fallback(warned):
+    for one in warned:
         text = " ".join(str(one.message).split())
-        if SAID.search(text):
+        if FALLBACK.search(text):
             return text[:300]
     return ""
 
@@ -129,7 +129,7 @@ def _flat(events):
 
 
 def _only_processor(event):
-    """Tensors went in, none but the processor's, and more than single numbers."""
+    """Whether the inputs were tensors of the processor alone, and more than single numbers."""
     places = []
     try:
         for given in event.extra_fields.inputs:

@@ -1,8 +1,8 @@
 """Computes a network on a device layer by layer, forward and backward, and compares each layer with float64 of its own inputs.
 
-What a layer is given is what the device made before, so errors do not add up and no ReLU or maximum is decided otherwise in the
-reference: a layer is right to within its own rounding, at the measured shape, or it is not. Backward, each layer's gradients are asked
-of autograd alone, from what the layers behind it gave.
+Each layer gets what the device computed before it, so that errors do not add up and each ReLU or maximum decides as in the reference: a
+layer is right to within its own rounding, at the measured shape, or it is wrong. Backward, autograd computes the gradients of one layer
+at a time, from those of the layers behind it.
 """
 
 import math
@@ -18,15 +18,16 @@ PRODUCTS = ("conv", "linear")
 EXACT = (
     "relu", "relu6", "add", "max_pool", "concat", "slice", "every_second", "flatten", "tokens", "image", "reflect_pad", "add_rows",
 )  # fmt: skip
-"""These choose, copy or round once: in the type's own arithmetic there is one right result, and where it comes no more is asked."""
+"""Kinds of layers that choose, copy or round once: in the arithmetic of the type there is one right result, and a layer with that result
+passes."""
 NORMS = ("batch_norm", "group_norm", "instance_norm", "layer_norm")
 ENOUGH = 5.0
-"""Standard deviations by which the share of numbers that are dropped out may be off."""
+"""The number of standard deviations by which the share of numbers that are dropped out may differ from the expected one."""
 
 
 CANCELS = 32.0
-"""Where the terms of sums cancel further than this (a bias before a normalisation, which changes nothing), what is left is rounding: the
-error is taken relative to this share of the terms."""
+"""Where the terms of sums cancel further than this (the gradient of a bias before a normalisation), the rest is rounding, and the error is
+relative to this share of the terms."""
 
 
 class Layer:
@@ -37,9 +38,10 @@ class Layer:
 
 
 class Layers:
-    """One pass over a network. `context()` gives that of mixed precision; `dtype` names the type that is computed in.
+    """One pass over a network. `context()` returns the context of mixed precision; `dtype` names the type of the computation.
 
-    `noise(layer's name, tensor)` disturbs what a layer gives, forward and backward: what rounding makes of the whole is measured by that.
+    `noise(name of the layer, tensor)` disturbs the results of a layer, forward and backward, which shows the effect of rounding on the
+    whole.
     """
 
     def __init__(self, network, model, dtype, context, noise=None, limit=None):
@@ -58,7 +60,7 @@ class Layers:
         for layer, (name, child, function, sources, _) in zip(self.network.layers, self.model.steps):
             module = getattr(self.model, child) if function is None else None
             if layer.kind == "attention":
-                module.train(False)  # nothing is dropped inside: what is left can be computed
+                module.train(False)  # without dropout inside, its result can be computed
             given = [values[source] for source in sources]
             before = _statistics(module) if training and layer.kind == "batch_norm" else None
             given = [_leaf(x) if training else x for x in given]
@@ -78,7 +80,7 @@ class Layers:
         return [values[name] for name in self.network.outputs]
 
     def backward(self, of_outputs, check=True):
-        """Gradients of the parameters, {name: tensor on the device}, from those of the outputs."""
+        """The gradients of the parameters, {name: tensor on the device}, from those of the outputs."""
         known = dict(zip(self.network.outputs, of_outputs))
         while self.kept:
             one = self.kept.pop()
@@ -195,7 +197,7 @@ class Layers:
         return Product(_as_planes(x, one.listed.kind), weight if weight.dim() == 4 else weight[:, :, None, None], one.listed.settings)
 
     def _plain(self, layer, name, got, right, g=None):
-        """A tensor against one of the same shape."""
+        """Adds the check of a tensor against a reference of the same shape."""
         if got is None:
             return Check(name, math.inf, 1.0, note="no gradient")
         if got.shape != right.shape:
@@ -226,14 +228,14 @@ class Layers:
         return Check(name, error, tolerance(self.dtype, depth, scale, size), along, max(scale / size, 1.0), depth, narrowable)
 
     def _moved(self, one, before, norm):
-        """Running statistics after a step: how far they went, and where to."""
+        """Checks the running statistics after a step, by their change and by their values."""
         for name, right in norm.moved(before, one.listed.settings["momentum"]).items():
             off, step = cpu(getattr(one.child, name)).double() - right, right - before[name]
             self.statistics.append(self.judged(f"{one.listed.name}.{name}", step + off, step, float(right.norm()), norm.many))
 
 
 def dropped(name, x, got, share, dtype):
-    """Whether a share of the numbers is zero, as theory has it, and the others are scaled."""
+    """The check of dropout: whether the expected share of the numbers is zero, and the others are scaled."""
     here = x != 0
     many, zeros = int(here.sum()), int((here & (got == 0)).sum())
     if share and many:
@@ -277,7 +279,7 @@ def _statistics(module):
 
 
 def _as_planes(x, kind):
-    """Images as they are; what a linear layer reads, rows of numbers, as one image of their many pixels."""
+    """Images unchanged; the rows of numbers that a linear layer reads as one image with as many pixels."""
     return x if kind == "conv" else x.reshape(-1, x.shape[-1]).t()[None, :, :, None]
 
 

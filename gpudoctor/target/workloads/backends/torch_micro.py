@@ -10,12 +10,12 @@ from torch_layers import cpu
 from worker import Skipped, Work
 
 MATRIX = {"cpu": 1024}
-"""Side of the square matrices; where nothing is said, 4096."""
+"""The side of the square matrices by kind of device; 4096 for the others."""
 STREAM_BYTES = {"cpu": 256 << 20}
 COPY_BYTES = 64 << 20
 AT_ONCE, LAUNCHES = 1 << 22, 100
 SEEN = 1 << 14
-"""Numbers of a result that are looked at after each sample."""
+"""The number of elements of a result that are looked at after each sample."""
 ONEDNN = "oneDNN of torch (float32_matmul_precision 'medium')"
 
 
@@ -36,7 +36,7 @@ class _Micro(Work):
         return self.device.memory_peak()
 
     def outcome(self):
-        """A part of the last result, from all over it: all of it would cost more than the step."""
+        """The summary of a part of the last result, spread over it, because all of it would cost more than the step."""
         if self.last is None:
             return None
         flat = self.last.detach().reshape(-1)
@@ -71,7 +71,8 @@ class Matmul(_Micro):
         return {"side": self.side, "products": [*self._products(), *matrix_products.by_numpy(self.side)]}
 
     def _products(self):
-        """By torch's own way, and by oneDNN, which a lower precision lets it take: what that costs in precision is said beside it."""
+        """Rows of the product as torch computes it, and by oneDNN, which torch uses at a lower precision setting, with the error of
+        both."""
         mkl = getattr(torch.backends, "mkl", None)
         own = "torch with MKL" if mkl is not None and mkl.is_available() else "torch"
         found = [matrix_products.row(own, self.step, self.side)]
@@ -89,7 +90,7 @@ class Matmul(_Micro):
 
 
 class Bandwidth(_Micro):
-    """c = a + b over arrays much larger than the caches: items are bytes read and written."""
+    """c = a + b over arrays much larger than the caches; items are the bytes read and written."""
 
     unit = "B/s"
 
@@ -106,7 +107,7 @@ class Bandwidth(_Micro):
         self.last = self.c
 
     def verify(self):
-        """All of the result: a sum of two numbers is rounded once, and so the same everywhere."""
+        """Compares all of the result exactly, because a sum of two numbers is rounded once, and so the same everywhere."""
         self.step()
         self.sync()
         a, b = self.a, self.b
@@ -132,7 +133,7 @@ class ToDevice(_Micro):
         self.last = self.there
 
     def verify(self):
-        """There and back: what was copied is overwritten before, so that a copy that does nothing is seen."""
+        """Copies there and back. The target is overwritten before, so that a copy that does nothing is noticed."""
         self.there.zero_()
         self.there.copy_(self.host)
         back = torch.zeros_like(self.host)
@@ -154,7 +155,7 @@ class ToHost(ToDevice):
 
 
 class Launch(_Micro):
-    """One addition of 16 numbers: what is left is what a launch costs."""
+    """One addition of 16 numbers, whose time is that of a launch."""
 
     unit = "launches/s"
 
@@ -167,7 +168,7 @@ class Launch(_Micro):
         self.last = self.a
 
     def verify(self):
-        """Counted up from 1."""
+        """Adds 1 some times, and compares the count."""
         self.a.fill_(1)
         for _ in range(LAUNCHES):
             self.step()
@@ -177,11 +178,11 @@ class Launch(_Micro):
         return [found]
 
     def outcome(self):
-        return None  # it counts up
+        return None  # the result differs at each step, because it counts
 
 
 class Files(_Micro):
-    """Reads small files of a folder, one a step, round and round (options.folder): what a data loader waits for."""
+    """Reads the small files of a folder (options.folder) again and again, one a step, as a data loader does."""
 
     unit = "files/s"
     includes = ("read",)
@@ -207,7 +208,7 @@ class Files(_Micro):
 
 
 def repeated(count, name, dtype):
-    """Numbers of weights.py that are no constant, as many as are wanted."""
+    """A tensor of `count` numbers from weights.py."""
     return torch_networks.values(name, (count,)).to(dtype)
 
 
@@ -225,7 +226,10 @@ def compared_parts(name, got, wanted):
     if wrong:
         note = f"{wrong} of {many} numbers differ, the first is number {first}"
     error = None if wrong else 0.0
-    return {"name": name, "max_relative_error": error, "tolerance": 0.0, "note": note, "passed": not wrong, "repeat_tolerance": 0.0}
+    return {
+        "name": name, "max_relative_error": error, "tolerance": 0.0, "note": note, "passed": not wrong, "repeat_tolerance": 0.0,
+        "compared_with": "the same work on the processor",
+    }  # fmt: skip
 
 
 KINDS = {

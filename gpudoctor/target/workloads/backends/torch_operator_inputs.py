@@ -1,8 +1,8 @@
-"""One operator of a real model as a case: a function of tensors, what goes in, and in which types. No torch is imported here."""
+"""One operator of a real model as a case: a function of tensors, its inputs, and their types. This module does not import torch."""
 
 FLOATS = ("float32", "float16", "bfloat16", "float64")
 WIDE = ("float32", "float64")
-"""For what no backend computes in 16 bit: transforms, decompositions."""
+"""The types of operators that no backend computes in 16 bit, such as transforms and decompositions."""
 SINGLE = ("float32",)
 WHOLES = ("int64", "int32", "int8", "uint8")
 
@@ -33,7 +33,7 @@ def M(*shape):
 class Case:
     """`call(*inputs)` gives a tensor or a tuple of them; `judge(outputs)` takes the place of the comparison: '' or what is wrong.
 
-    `slack` times the tolerance of the type is the tolerance of this one.
+    The tolerance of the case is `slack` times that of its type.
     """
 
     def __init__(self, name, group, call, inputs, dtypes=FLOATS, backward=True, slack=1.0, judge=None, autocast=False):

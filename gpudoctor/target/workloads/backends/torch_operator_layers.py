@@ -175,7 +175,7 @@ def _recur(name, x, state, *weights):
 
 
 def _mixed():
-    """Under autocast: float32 goes in, 16 bit is computed."""
+    """Operators under autocast, with inputs in float32 and the computation in 16 bit."""
     t = Table("mixed precision")
     t.add("autocast_linear", lambda x, w: F.linear(x, w).float(), T(8, 64), T(32, 64), dtypes=SINGLE, autocast=True)
     t.add("autocast_conv2d", lambda x, w: F.conv2d(x, w, padding=1).float(), T(2, 8, 12, 12), T(16, 8, 3, 3), dtypes=SINGLE, autocast=True)

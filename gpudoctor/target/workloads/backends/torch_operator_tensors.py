@@ -162,7 +162,7 @@ def _algebra():
         return x @ x.transpose(-2, -1) + 4 * torch.eye(6, dtype=x.dtype, device=x.device)
 
     def apart(x):
-        """Singular values far from zero and from each other: only then there is one gradient."""
+        """A matrix with singular values far from zero and from each other, because otherwise the gradient is not unique."""
         return x + torch.eye(6, 4, dtype=x.dtype, device=x.device) * torch.arange(3, 15, 3, dtype=x.dtype, device=x.device)
 
     x = T(3, 6, 6)
@@ -188,7 +188,7 @@ def _product(parts):
 
 
 def _random():
-    """Judged by their moments and by the seed: the numbers themselves differ between devices."""
+    """Random numbers, judged by their moments and by the seed, because the numbers themselves differ between devices."""
     t = Table("random numbers")
     t.plain("randn", lambda x: _twice(lambda: torch.randn(20000, device=x.device, dtype=x.dtype)), T(1), judge=_normal)
     t.plain("rand", lambda x: _twice(lambda: torch.rand(20000, device=x.device, dtype=x.dtype)), T(1), judge=_uniform)
@@ -305,7 +305,7 @@ def _clipped(x):
 
 
 def _boxes():
-    """Of torchvision, where it is in the environment."""
+    """Operators of torchvision, where the environment has it."""
     t = Table("detection")
 
     def boxes(corner, size):

@@ -1,8 +1,8 @@
 """Operators that real models use, one by one on a device: forward and backward against float64 on the processor, or against references
-that share nothing with torch (torch_properties.py). The set `quick` holds the latter and the random numbers: what fits into any run.
+that share nothing with torch (torch_properties.py). The set `quick` holds the latter and the random numbers, which take little time.
 
 Each gets a verdict: native, cpu-fallback (computed on the processor), wrong, missing (the backend refuses), skipped (this torch has no such
-operator, or memory is full). A crash ends the process: the line `operator` that came last says which one it was.
+operator, or memory is full). A crash ends the process; the last line `operator` names the operator that crashed.
 """
 
 import faulthandler
@@ -27,7 +27,8 @@ from torch_properties import Place
 from worker import Skipped, say
 
 TOLERANCES = {"float64": 1e-10, "float32": 2e-5, "float16": 4e-3, "bfloat16": 2.5e-2}
-"""|got - right| by |right|. One operator rounds little more than its result; four units in the last place, and the length of a sum."""
+"""The tolerance of |got - right| / |right| by type. One operator rounds little more than its result: four units in the last place, and more
+for long sums."""
 GRADIENT = 4.0
 PROPERTIES = (
     torch_property_convolutions, torch_property_layers, torch_property_activations, torch_property_values, torch_property_tensors,
@@ -38,7 +39,7 @@ QUICK_DTYPES = ("float32", "float16", "bfloat16", "int64")
 
 
 def run(device, request):
-    """Rows of all that was asked. `request`: set (quick, large, or all but the large), dtypes (list), only (names, or groups), cases
+    """The rows of all requested cases. `request`: set (quick, large, or all but the large), dtypes (list), only (names, or groups), cases
     (keys 'name/dtype'), limit (seconds)."""
     chosen = select(request)
     say("operators", cases=[key for key, _, _ in chosen])
@@ -77,7 +78,7 @@ def select(request):
 
 
 def cases_of(name):
-    """The cases of a set. What needs the most imports comes last: a run that is cut off has the rest."""
+    """The cases of a set. Those with the most imports come last, so that a run that is cut off has the others."""
     if name == "large":
         return torch_property_large.cases()
     properties = [case for module in PROPERTIES for case in module.cases()]
@@ -195,7 +196,8 @@ def _leaf(x):
 
 
 def _weighed(outputs):
-    """The outputs that gradients flow through, and a weight for each of their numbers: with equal ones a softmax has no gradient."""
+    """The outputs that have gradients, and a different weight for each of their numbers, because with equal weights a softmax has no
+    gradient."""
     through, weights = [x for x in outputs if x.requires_grad], []
     for x in through:
         spread = torch.remainder(torch.arange(x.numel(), dtype=torch.float64) * 0.618033988749895 + 0.3, 1.0).reshape(x.shape)
@@ -215,8 +217,8 @@ def _judged(case, outputs, right, tolerance, fallback):
 
 
 def _compared(got, right, tolerance, fallback):
-    """Verdict of a list of tensors against that of the reference: the worst one counts. One that is zero but for rounding beside another
-    is measured by that other."""
+    """The verdict of a list of tensors against the references: that of the worst. The error of a tensor that is zero but for rounding is
+    relative to the largest of the others."""
     worst, said = 0.0, ""
     floor = FLOOR * max([float(b.detach().double().norm()) for b in right], default=0.0)
     if len(got) != len(right):

@@ -1,4 +1,4 @@
-"""A person's own torch model in inference: against float64 on the processor where its copy can be made, else float32 there."""
+"""Inference of a person's own torch model, against a copy in float64 on the processor; where that fails, against float32 there."""
 
 import copy
 import sys
@@ -10,9 +10,9 @@ from torch_devices import peak_of_process
 from worker import Work
 
 TOLERANCE = 1e-3
-"""Of float32: machine epsilon times what hundreds of layers add to it. Its inputs and weights are taken as they are."""
+"""The tolerance of float32, whose inputs and weights are not rounded: machine epsilon times the growth over hundreds of layers."""
 ROUNDING = 4.0
-"""Times what rounding weights and inputs does."""
+"""The tolerance of the narrower types is this many times the error of rounding weights and inputs."""
 
 
 class OwnModel(Work):
@@ -39,7 +39,7 @@ class OwnModel(Work):
         """The model in float64 on the processor; None where it cannot be copied."""
         try:
             return copy.deepcopy(self.model).eval().to("cpu").double()
-        except Exception as error:  # a model of anybody: what it raises is no fault of the device
+        except Exception as error:  # the code of the model may raise anything, which is no fault of the device
             self.why_not = f"it cannot be copied to float64 ({type(error).__name__})"
             return None
 
@@ -70,10 +70,10 @@ class OwnModel(Work):
         return [torch_correctness.compared(f"output {number}", a, b, level) for number, (a, b, level) in enumerate(zip(got, right, levels))]
 
     def _right(self):
-        """(outputs in float64, what each may be off by, why there are none).
+        """(outputs in float64, tolerance of each, reason why there are none).
 
-        What rounding may do is measured: the same in float64 with weights and inputs that were rounded to the type; rounding between the
-        layers does about as much again.
+        The tolerance is measured: the model in float64 with weights and inputs that were rounded to the type; rounding between the layers
+        causes about the same error again.
         """
         if self.reference is None:
             return [], [], self.why_not
@@ -86,7 +86,7 @@ class OwnModel(Work):
             rounded = self._in_float64(lambda x: x.to(self.dtype))
             off = [torch_correctness.relative(a, b) for a, b in zip(rounded, right)]
             return right, [max(ROUNDING * each, 8 * torch.finfo(self.dtype).eps) for each in off], ""
-        except Exception as error:  # a cast to float32 in its code, an operator without float64
+        except Exception as error:  # a cast to float32 in the code of the model, or an operator without float64
             return [], [], f"it does not run in float64: {' '.join(str(error).split())[:200]}"
 
     def _in_float64(self, change):
@@ -105,12 +105,12 @@ class OwnModel(Work):
 
 
 def _differ(one, other):
-    """More than rounding: threads may add in another order each time."""
+    """Whether two results differ by more than rounding: threads may add in another order each time."""
     return any(float((a.double() - b.double()).norm()) > 1e-2 * float(a.double().norm()) for a, b in zip(one, other))
 
 
 def _taken(found, name):
-    """(model, inputs, keyword inputs) of what the function gave."""
+    """(model, inputs, keyword inputs) from the result of the function."""
     if not isinstance(found, tuple) or len(found) != 2 or not isinstance(found[0], torch.nn.Module):
         raise RuntimeError(f"{name}() gave {_kind(found)}; expected (model, inputs), a torch.nn.Module and its inputs")
     model, inputs = found
@@ -131,7 +131,7 @@ def _moved(value, device, dtype):
 
 
 def _tensors(found):
-    """All tensors of floats in what a model gives, in order."""
+    """All tensors of floats in the result of a model, in order."""
     if isinstance(found, torch.Tensor):
         return [found] if found.is_floating_point() else [found.float()]
     if isinstance(found, dict):

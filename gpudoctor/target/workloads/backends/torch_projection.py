@@ -1,8 +1,8 @@
 """Layers that cost much, compared by projection with float64 on the processor.
 
-Items and channels, each with a sign, are summed in float64: on what the device gave, and, by linearity, on what the layer read. One image
-of one channel is computed instead of all of them, yet every number of the device's result enters with its full error: the norm of the
-difference is expected to be that of the whole tensor.
+Items and channels, each with a sign, are summed in float64: those of the device's result, and, by linearity, those of the input. One image
+of one channel is computed instead of all of them, yet every number of the device's result enters with its full error: the expected norm of
+the difference is that of the whole tensor.
 """
 
 import math
@@ -11,9 +11,9 @@ import torch
 from torch_reference import padded, signs
 
 AT_ONCE = 1 << 22
-"""Numbers that are widened to float64 at once."""
+"""The number of elements that are widened to float64 at once."""
 ENOUGH = 128
-"""Numbers that a comparison shall have: where one projection gives fewer, several are taken."""
+"""The least number of elements in a comparison; where one projection has fewer, several are made."""
 
 
 class Product:
@@ -32,7 +32,7 @@ class Product:
         self.of_weight, self.of_x = rms(weight), rms(x)
 
     def forward(self, y, bias):
-        """Of the result."""
+        """The comparison of the result."""
         items, by_channel = signs(self.n, 3), self._signs(self.each_out, self.rows * self.columns, 1)
         got = self._summed(items, by_channel, y)
         x = _over_items(items, self.x).reshape(self.groups, self.each_in, -1)
@@ -50,7 +50,7 @@ class Product:
         return got.reshape(-1), right.reshape(-1), scale, depth
 
     def of_input(self, g, gradient):
-        """Of the input's gradient, where g is that of the result."""
+        """The comparison of the input's gradient, where g is that of the result."""
         items, by_channel = signs(self.n, 3), self._signs(self.each_in, self.h * self.w, 2)
         got = self._summed(items, by_channel, gradient)
         many = by_channel.shape[1]
@@ -67,7 +67,8 @@ class Product:
         return got.reshape(-1), right.reshape(-1), scale, depth
 
     def of_weights(self, g, gradient):
-        """Of the weights' gradient: summed over the channels of the result alone, for items do not separate here."""
+        """The comparison of the weights' gradient, summed over the channels of the result alone, because items cannot be separated in
+        it."""
         by_channel = signs(self.each_out, 1).expand(self.groups, 1, -1)
         got = self._over_results(by_channel, gradient)[:, 0]
         summed = torch.matmul(by_channel, g.double().reshape(self.n, self.groups, self.each_out, -1))
@@ -91,7 +92,7 @@ class Product:
         return signs(many * channels, shift).reshape(1, many, channels).expand(self.groups, -1, -1)
 
     def _seen(self, plane, row, column):
-        """What the kernel's place (row, column) sees of padded planes."""
+        """The part of padded planes that the place (row, column) of the kernel meets."""
         s = self.stride
         return plane[..., row : row + s * (self.rows - 1) + 1 : s, column : column + s * (self.columns - 1) + 1 : s]
 
@@ -111,7 +112,7 @@ class Product:
         return torch.cat(parts, 1).permute(0, 2, 3, 1)
 
     def _parts(self):
-        """Channels of the result, in parts that are small enough in float64."""
+        """The channels of the result, in parts that are small enough in float64."""
         many = max(1, AT_ONCE * self.each_out // self.weight.numel())
         return [slice(begin, begin + many) for begin in range(0, self.each_out, many)]
 

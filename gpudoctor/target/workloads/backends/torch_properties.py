@@ -1,13 +1,13 @@
-"""How torch computes the cases that bring their own references (plain_checks.py): tensors made on the device that is examined.
+"""Computes the cases with their own references (plain_checks.py) with torch, on tensors that are created on the examined device.
 
-float64 of the same torch is no reference where the processor itself is examined, so none is used in those cases.
+No case uses float64 of the same torch as its reference, which would prove nothing where the processor itself is examined.
 """
 
 import torch
 
 
 class Place:
-    """Where a case computes, and in which type. `place(numbers)` is a tensor there."""
+    """The device and the type in which a case computes. `place(numbers)` is a tensor on that device."""
 
     def __init__(self, device, dtype):
         self.device, self.where, self.kind, self.name = device, device.torch_device, getattr(torch, dtype), dtype

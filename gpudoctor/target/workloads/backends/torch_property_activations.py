@@ -41,7 +41,7 @@ def _gelu_tanh(x):
 
 SELU, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 ACTIVATIONS = {
-    # how torch is called, what is right, where minus infinity gives a product of zero and infinity, roundings by the size of the argument
+    # torch's function, the reference, whether minus infinity gives zero times infinity, roundings by the size of the argument
     "relu": (F.relu, lambda x: max(x, 0.0), False),
     "relu6": (F.relu6, lambda x: min(max(x, 0.0), 6.0), False),
     "leaky_relu": (lambda x: F.leaky_relu(x, 0.125), lambda x: x if x > 0 else 0.125 * x, False),
@@ -70,13 +70,14 @@ ACTIVATIONS = {
     "sign": (torch.sign, lambda x: math.copysign(1.0, x) if x else 0.0, False),
 }
 NAN_IS_LOST = ("sign", "hardsigmoid")
-"""Where torch itself does not say what NaN gives."""
+"""Activations for which torch does not specify the result of NaN."""
 ROUGH = ("exp", "expm1", "gelu", "gelu_tanh", "mish")
-"""exp() has the error of its argument; erf() is approximated to 1.5e-7 of one, and not to its last digit."""
+"""Activations with larger errors: exp() magnifies that of its argument; erf() is approximated to 1.5e-7, not to its last digit."""
 
 
 def _special(kind):
-    """Numbers at which activations have been wrong; a vector of any width meets each of them, and so does what is left behind the last."""
+    """Numbers at which activations have been wrong, so many of each that vectors of any width, and the rest behind the last vector, meet
+    them."""
     top, tiny = LARGEST[kind] / 16, SMALLEST[kind] / 4  # hardswish multiplies by six before it divides
     plain = [0.0, 0.5, -0.5, 1.0, -1.0, 3.0, -3.0, 0.125, -0.125, 2.5, -2.5, 1.5, 6.0, 7.0, 10.0, -10.0, 20.5, 64.0, -64.0, 88.0, -88.0]
     return [*plain, top, -top, tiny, -tiny, INF, -INF, NAN, 2.0 ** (-10)]
@@ -90,7 +91,7 @@ def _activation(name):
         wanted = []
         for x in given:
             if 0 < abs(x) < SMALLEST[place.name] and name in ("floor", "sign"):
-                wanted.append(ANY)  # a device may take it for zero
+                wanted.append(ANY)  # a device may treat it as zero
             elif x != x:
                 wanted.append(ANY if name in NAN_IS_LOST else NAN)
             elif abs(x) == INF:

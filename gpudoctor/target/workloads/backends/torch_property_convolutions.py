@@ -57,7 +57,7 @@ for _name, *_rest in CONVOLUTIONS:
 
 
 def _half(place):
-    """Gradients too: sums in 16 bit are made in float32, and rounded once."""
+    """Convolutions in 16 bit with their gradients, whose sums are computed in float32 and rounded once."""
     yield from _convolution("half", (2, 4, 6, 7), (5, 4, 3, 3), {"padding": 1}, 6.0)(place)
 
 
@@ -128,7 +128,7 @@ def convolution_of_a_large_image(place):
 
 @convolutions
 def a_changed_weight_is_used(place):
-    """Layouts of weights are kept between calls: in-place changes must reach them."""
+    """In-place changes of weights must reach the copies in other layouts that a library keeps between calls."""
     x, w = place(numbers((2, 3, 6, 6), 1)), place(numbers((4, 3, 3, 3), 2))
     first = F.conv2d(x, w).detach().cpu().clone()
     w.mul_(2)
@@ -187,7 +187,7 @@ def large_products(place):
 
 
 def _wholes(shape, step):
-    """-3 to 3, in double."""
+    """Whole numbers from -3 to 3, in double."""
     count = math.prod(shape)
     return torch.remainder(torch.arange(count, dtype=torch.float64) * step, 1000003.0).remainder(7.0).sub(3.0).reshape(shape)
 

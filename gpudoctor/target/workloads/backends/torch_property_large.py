@@ -1,4 +1,5 @@
-"""Tensors of more than 2**31 elements: places that do not fit into 32 bits. Of one byte each, where there is memory for them."""
+"""Tensors of more than 2**31 elements: places that do not fit into 32 bits. The elements have one byte each, and the memory must be large
+enough."""
 
 import torch
 from plain_checks import Check, Properties
@@ -14,7 +15,7 @@ large = Properties("large tensors")
 
 
 def _refuse_where_memory_is_short(place):
-    """On the processor: elsewhere the framework refuses by itself what does not fit."""
+    """Raises MemoryError on the processor where memory is short; on other devices the framework refuses a tensor that does not fit."""
     if place.device.kind != "cpu":
         return
     try:

@@ -33,7 +33,7 @@ TIES = [[float(v % 3) for v in row] for row in [[1, 2, 2, 0, 1, 1], [2, 0, 2, 2,
 @pools
 def max_pool_windows(place):
     plane = numbers((9, 11), 1, 400)
-    plane = [[v - 30.0 for v in row] for row in plane]  # all below zero: the padding must not win
+    plane = [[v - 30.0 for v in row] for row in plane]  # all numbers are below zero, so that a padding of zeros would be the largest
     for kernel, stride, padding, dilation, ceil in ((3, 2, 1, 1, False), (2, 2, 0, 1, True), (3, 1, 1, 2, False), (3, 3, 1, 1, True)):
         ys, xs = (windows(side, kernel, stride, padding, dilation, ceil) for side in (9, 11))
         right, places = max_pool(plane, ys, xs)
@@ -55,7 +55,7 @@ def max_pool_windows(place):
 
 @pools
 def max_pool_of_equal_numbers(place):
-    """Of numbers that are equal one gets the whole gradient: the one that the indices name."""
+    """One of several equal numbers gets the whole gradient: the one that the indices name."""
     x = place([[TIES]], grad=True)
     got, places = F.max_pool2d(x, 2, return_indices=True)
     flow = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
@@ -249,7 +249,7 @@ strides = Properties("shape")
 
 @strides
 def layers_of_strided_inputs(place):
-    """The same numbers in another order of memory give the same."""
+    """The same numbers in another memory layout give the same result."""
     given = numbers((3, 5, 6, 7), 1)
     plain = place(given)
     every = {

@@ -232,7 +232,7 @@ elements = Properties("arithmetic")
 
 @elements
 def elements_of_odd_sizes(place):
-    """The last numbers, those that fill no vector, are computed too."""
+    """Sizes at which the last numbers do not fill a vector."""
     for count in (1, 3, 17, 31, 1025):
         a, b = numbers((count,), 1), numbers((count,), 2)
         x, y = place(a), place(b)
@@ -249,7 +249,7 @@ def elements_of_odd_sizes(place):
 
 @elements
 def repeated_calls_and_changed_inputs(place):
-    """The same call with other numbers gives other results: nothing is kept from the call before."""
+    """The same call with other numbers, which shows results that are kept from an earlier call."""
     for step in range(6):
         rows = numbers((8, 9), step)
         x = place(rows)

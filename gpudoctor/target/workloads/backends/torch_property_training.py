@@ -1,4 +1,4 @@
-"""What training stands on: losses, dropout, optimisers, clipping, loss scaling and the bookkeeping of gradients, against their formulas."""
+"""Losses, dropout, optimisers, clipping, loss scaling and the accumulation of gradients, against their formulas."""
 
 import math
 
@@ -180,9 +180,9 @@ def clipping_of_gradients(place):
         ((p * p).sum() + (q * 3).sum()).backward()
         flow = [2 * v for v in numbers((11,), 1)]
         norm = math.sqrt(math.fsum(v * v for v in flow) + 6 * 9)
-        told = torch.nn.utils.clip_grad_norm_([p, q], limit)
+        returned = torch.nn.utils.clip_grad_norm_([p, q], limit)
         factor = min(1.0, limit / (norm + 1e-6))
-        yield Check("the norm that clip_grad_norm_ tells", told, norm, 16)
+        yield Check("the norm that clip_grad_norm_ returns", returned, norm, 16)
         yield Check("clipped gradients", p.grad, [v * factor for v in flow], 32, 0.1)
         yield Check("clipped gradients of all tensors", q.grad, [[3 * factor] * 2] * 3, 32)
     p = place(numbers((11,), 1), grad=True)
@@ -199,16 +199,16 @@ def loss_scaling_skips_infinite_gradients(place):
     scaler = newer(place.device.kind, init_scale=1024.0, growth_interval=2)
     p = place([1.0, 2.0, 3.0], grad=True)
     optimiser = torch.optim.SGD([p], lr=0.5)
-    right, told = [1.0, 2.0, 3.0], []
+    right, scales = [1.0, 2.0, 3.0], []
     for factor in (1.0, math.inf, 2.0, 1.0):
         optimiser.zero_grad()
         scaler.scale((p * factor).sum()).backward()
         scaler.step(optimiser)
         scaler.update()
-        told.append(float(scaler.get_scale()))
+        scales.append(float(scaler.get_scale()))
         right = right if factor == math.inf else [v - 0.5 * factor for v in right]
         yield Check(f"parameters after a gradient of {factor:g}", p, right, 8)
-    yield Claim("the scale halves after infinity, and doubles after two good steps", told == [1024, 512, 512, 1024], f"{told}")
+    yield Claim("the scale halves after infinity, and doubles after two good steps", scales == [1024, 512, 512, 1024], f"{scales}")
 
 
 bookkeeping = Properties("gradient")
@@ -238,7 +238,7 @@ def gradients_add_up_and_stop(place):
 
 @bookkeeping
 def a_network_learns(place):
-    """Least squares by gradient descent: each step is the formula's, and the loss ends where it must."""
+    """Least squares by gradient descent: each step follows the formula, and the loss ends at the right value."""
     rows, goal = numbers((24, 3), 1), [0.5, -1.0, 2.0]
     targets = [[math.fsum(a * b for a, b in zip(row, goal)) + 0.25] for row in rows]
     layer = torch.nn.Linear(3, 1)

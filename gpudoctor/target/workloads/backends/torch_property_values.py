@@ -72,7 +72,7 @@ sums = Properties("reduction")
 
 @sums
 def sums_of_many(place):
-    """0.1 in float32, added one by one, is off by a percent after a million."""
+    """Sums of a million times 0.1 in float32: adding one number after another would be wrong by a percent."""
     tenth = struct.unpack("f", struct.pack("f", 0.1))[0]
     for count in (1, 3, 17, 1025, 300001):
         yield Check(f"sum of {count}", torch.full((count,), 0.1, device=place.where).sum(), tenth * count, 4 + math.sqrt(count))
@@ -88,7 +88,7 @@ def sums_of_many(place):
 
 @sums(dtypes=("bfloat16", "float16"))
 def sums_in_16_bit(place):
-    """Added in 16 bit, ones end at 256 or 2048."""
+    """Sums of ones in 16 bit, which would end at 256 or 2048 if the sum itself were kept in 16 bit."""
     yield Check("sum of 1000 ones", torch.ones(1000, dtype=place.kind, device=place.where).sum(), 1000.0, 2)
     yield Check("sum of 4096 ones", torch.ones(3, 4096, dtype=place.kind, device=place.where).sum(1), [4096.0] * 3, 2)
     yield Check("product of 4096", torch.ones(2, 4096, dtype=place.kind, device=place.where) @ place([[1.0]] * 4096), [[4096.0]] * 2, 2)
@@ -134,7 +134,7 @@ wholes = Properties("whole numbers")
 
 
 def _wrapped(value, bits):
-    """In two's complement."""
+    """The integer wrapped to `bits` bits in two's complement."""
     return (value + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)
 
 
@@ -215,7 +215,7 @@ def rounding_to_16_bit(place):
 
 @casts
 def nan_of_low_bits_stays_nan(place):
-    """0x7f800001 cut to its upper half is infinite."""
+    """The NaN 0x7f800001 becomes infinite where only its upper half is kept."""
     x = place([0x7F800001, 0x7FC00000, -0x7FFFFF], torch.int32).view(torch.float32)
     yield Check("NaN to bfloat16", x.to(torch.bfloat16).to(torch.float32), [NAN, NAN, NAN], 0)
 

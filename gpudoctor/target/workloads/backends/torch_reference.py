@@ -1,6 +1,6 @@
-"""What each kind of layer gives, in float64 on the processor, from copies, products, sums and comparisons alone.
+"""The result of each kind of layer in float64 on the processor, from copies, products, sums and comparisons alone.
 
-Nothing of torch.nn.functional: a fault there must not be in the reference too. Where autograd can follow, it makes the gradients.
+torch.nn.functional is not used, so that no fault of it is in the reference too. Autograd makes the gradients where it can.
 """
 
 import math
@@ -49,7 +49,7 @@ def add_channels(s, p, x, vector):
 
 
 def padded(x, by, value=0.0):
-    """With a border of `value` around height and width."""
+    """The images with a border of `value` around height and width."""
     if not by:
         return x
     wide = x.new_full((*x.shape[:-2], x.shape[-2] + 2 * by, x.shape[-1] + 2 * by), value)
@@ -58,7 +58,7 @@ def padded(x, by, value=0.0):
 
 
 def max_pool(s, p, x):
-    """No gradient follows this one: where numbers are equal, each of them may get it (pooled_gradient)."""
+    """It has no gradient by autograd, because any of several equal numbers may get it (see pooled_gradient)."""
     kernel, stride = s["kernel"], s["stride"]
     wide, found = padded(x, s["padding"], -math.inf), None
     rows, columns = ((side - kernel) // stride + 1 for side in wide.shape[-2:])
@@ -156,7 +156,7 @@ def _by_channel(p, normal):
 
 
 def batch_norm(s, p, x):
-    """p holds running statistics where those are read instead of the batch's."""
+    """`p` holds running statistics where they are used instead of those of the batch."""
     if "running_mean" in p:
         mean, variance = (p[name][:, None, None] for name in ("running_mean", "running_var"))
         return _by_channel(p, (x - mean) / torch.sqrt(variance + s["eps"]))

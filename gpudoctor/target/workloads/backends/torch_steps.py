@@ -13,7 +13,7 @@ from torch_training import Trainer
 from torch_training import loss as device_loss
 
 MOST = 1 << 16
-"""Of a tensor of parameters as many numbers are compared, first and last ones among them."""
+"""The number of elements of a tensor of parameters that are compared, the first and the last ones among them."""
 MOMENTUM, BETAS, EPSILON = 0.9, (0.9, 0.999), 1e-8
 STEPS = 2
 LESSONS, RATE = 25, 0.1
@@ -49,14 +49,14 @@ def loss(trainer, outputs, labels, scale):
 
 
 def failed_row(name, note):
-    """A row of what cannot be compared."""
+    """A failed row without numbers, for results that cannot be compared."""
     return {"name": name, "max_relative_error": None, "tolerance": 0.0, "note": note, "passed": False}
 
 
 def whole(subject, trainer, labels, levels, scale, known=None):
     """Rows of the step as it is measured: gradients of all parameters against those of the layers one by one, then the optimiser.
 
-    `known`: the latter, where they are at hand."""
+    `known`: the gradients of the layers one by one, where the caller has them."""
     _no_dropout(subject.model, True)
     try:
         gradients = _gradients(subject, trainer, labels, levels, scale, known)
@@ -72,7 +72,8 @@ def _no_dropout(model, off):
 
 
 def _gradients(subject, trainer, labels, levels, scale, known):
-    """A tensor that is beyond its tolerance is asked for again with other inputs: near a kink of a ReLU rounding decides, elsewhere not."""
+    """Compares the gradients. A tensor beyond its tolerance is computed again with other inputs, because near the kink of a ReLU rounding
+    decides."""
     undecided, again, worst, twice = None, subject.inputs, None, ""
     for attempt in range(torch_correctness.UNDECIDED):
         right = known if known and not attempt else _one_by_one(subject, trainer, again, labels, scale)
@@ -131,7 +132,7 @@ def _difference(got, right):
 
 
 def _allowed(subject, trainer, inputs, labels, levels, scale, right, errors):
-    """{name: tolerance}. Where each tensor is within what its layers may be off by, no noise has to be drawn."""
+    """{name: tolerance}. The noise is drawn only where an error is larger than the tolerance of its layers."""
     dtype = torch_correctness.name_of(subject.dtype)
     strict = {name: tolerance(dtype, 4096, 1.0, 1.0) for name in errors}
     if all(error <= strict[name] for name, error in errors.items()):
@@ -188,7 +189,7 @@ def _moved(name, p, before, state, g, rate, optimizer, adam):
 
 
 def _against(name, got, right, size=0.0):
-    """`size`: of the numbers that both were rounded with."""
+    """`size`: the size of the numbers with which both were rounded."""
     norm = float(right.norm())
     if not bool(torch.isfinite(got).all()):
         return Check(name, math.inf, 1.0, note="not a number")
@@ -230,7 +231,7 @@ def learning(device, dtype, request):
         group["lr"] = RATE if type(trainer.optimizer).__name__ != "Adam" else RATE / 10
     labels = torch.arange(32, dtype=torch.int64) % 4
     images = torch_networks.inputs(network)[0] * 0.3
-    for place in range(4):  # each class is brighter in a corner of its own
+    for place in range(4):  # each class is brighter in another corner
         row, column = 6 * (place // 2), 6 * (place % 2)
         images[place::4, place % 3, row : row + 6, column : column + 6] += 1.5
     given, wanted = [images.to(device.torch_device)], labels.to(device.torch_device)

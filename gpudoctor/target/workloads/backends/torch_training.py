@@ -1,7 +1,7 @@
-"""A training step on torch: forward in the precision that is asked for, loss, backward, optimiser.
+"""A training step on torch: forward in the requested precision, loss, backward, optimiser.
 
-float16 goes through a GradScaler, for its smallest gradients vanish; bfloat16 needs none. Fine-tuning (request.fine_tuning) is training
-with two rates: the new head, which is the last layer, learns a hundred times as fast as what was learnt before it.
+float16 uses a GradScaler, because its smallest gradients vanish; bfloat16 needs none. Fine-tuning (request.fine_tuning) is training
+with two rates: the new head, which is the last layer, learns a hundred times as fast as the other layers.
 """
 
 import contextlib
@@ -14,7 +14,8 @@ RATES = {"sgd": 1e-3, "adam": 1e-4}
 HEAD, BACKBONE = 10.0, 0.1
 """The learning rates of head and backbone in fine-tuning, as factors of the rate."""
 FIRST_SCALE = 4096.0
-"""torch's own 65536 overflows in the first steps of any network, which are then left out: steps that do less than the others."""
+"""torch's default of 65536 overflows in the first steps of any network; the scaler skips those, which makes them shorter than the
+others."""
 
 
 class Trainer:
@@ -27,7 +28,7 @@ class Trainer:
         self.scaler = None if device is None else grad_scaler(device, dtype)
 
     def backward(self, given, labels):
-        """The loss; gradients are those of the loss, not of the scaled one."""
+        """Computes and returns the loss; the gradients are those of the loss itself, not of the scaled one."""
         value = self._backward(given, labels)
         if self.scaler is not None:
             self.scaler.unscale_(self.optimizer)
@@ -57,14 +58,14 @@ class Trainer:
 
 
 def head_of(network):
-    """The last layer's module: a classifier's only output."""
+    """The module name of the last layer, which is the only output of a classifier."""
     return child_name(network.outputs[0])
 
 
 def loss(found, labels, widen=True):
-    """Cross entropy where there are classes, else the mean square of what comes out: any loss has the same backward pass to do.
+    """Cross entropy where there are classes, else the mean square of the outputs; the backward pass is nearly the same for any loss.
 
-    `widen`: in float32, whatever comes out."""
+    `widen`: compute in float32, whatever the type of the outputs."""
     parts = found if isinstance(found, tuple) else (found,)
     parts = [part.float() for part in parts] if widen else parts
     if labels is not None and len(parts) == 1:
@@ -76,10 +77,10 @@ def optimizer(model, name, device=None, head=""):
     """SGD with momentum, or Adam. `head`: the child of the model that learns faster; '' where all learn alike."""
     kind, more = (torch.optim.Adam, {}) if name == "adam" else (torch.optim.SGD, {"momentum": 0.9})
     groups = _groups(model, RATES[name], head)
-    if device is not None and device.kind in ("dml", "ocl"):  # those have no multi-tensor kernels
+    if device is not None and device.kind in ("dml", "ocl"):  # devices without multi-tensor kernels
         try:
             return kind(groups, lr=RATES[name], foreach=False, **more)
-        except TypeError:  # older torch knows no foreach
+        except TypeError:  # older releases of torch have no `foreach`
             pass
     return kind(groups, lr=RATES[name], **more)
 
@@ -94,7 +95,7 @@ def _groups(model, rate, head):
 
 
 def grad_scaler(device, dtype):
-    """None where the precision needs none, or where this torch has none for the device."""
+    """A GradScaler; None where the precision needs none, or where this torch has none for the device."""
     if dtype != torch.float16:
         return None
     newer = getattr(getattr(torch, "amp", None), "GradScaler", None)

@@ -198,6 +198,57 @@ def test_ipex_that_works_is_left_and_its_successor_named() -> None:
     assert not any(line.startswith("ipex") for line in found.against)
 
 
+def stack(name: str, *statuses: str, verdict: str = "ok", serves: tuple[str, ...] = ("training",)) -> StackResult:
+    """A stack in use, with these states of its upper rungs."""
+    rungs = tuple(
+        LayerResult(layer=layer, status=status, detail="")  # type: ignore[arg-type]
+        for layer, status in zip(("framework", "visible"), statuses, strict=False)
+    )
+    return StackResult(stack=name, title=name.upper(), verdict=verdict, used=True, recipe=name, serves=serves, layers=rungs)  # type: ignore[arg-type]
+
+
+ARC = {
+    "platform.kind": "linux", "gpu.vendors": ["intel"],
+    "gpus": [{"vendor": "intel", "name": "Arc A770", "kind": "discrete", "generation": "Alchemist"}],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("facts", "where"),
+    [
+        ({}, ""), ({"torch.version": "2.8.0"}, " (torch 2.8.0)"), ({"python.prefix": "/v"}, " in /v"),
+        ({"torch.version": "2.8.0", "python.prefix": "/v"}, " (torch 2.8.0 in /v)"),
+        ({"torch.version": "2.8.0", "python.prefix": "/usr", "python.kind": "system"}, " (torch 2.8.0)"),
+        ({"python.prefix": "/usr", "python.kind": "system"}, ""),
+    ],
+)  # fmt: skip
+def test_what_works_is_said_with_its_place(facts: dict[str, Any], where: str) -> None:
+    for verdict in ("ok", "unknown"):
+        found = made_up({**ARC, **facts}, stacks=(stack("torch-xpu", "ok", "warning", verdict=verdict),))
+        assert reasons(found).startswith(f"TORCH-XPU works here already{where}: nothing needs to be set up")
+
+
+def test_what_is_installed_for_another_purpose_is_said() -> None:
+    def of_the_second(result: StackResult) -> tuple[str, ...]:
+        found = made_up(ARC, "inference", (result,))
+        assert names(found) == ("openvino", "torch-xpu") and found.runner_up
+        return found.runner_up.reasons
+
+    assert "it is installed and works" in of_the_second(stack("torch-xpu", "ok", "ok"))
+    assert "it is installed" in of_the_second(stack("torch-xpu", "ok", "unknown"))
+
+
+def test_the_second_beside_what_is_here_says_whether_that_works() -> None:
+    for last, words in (("ok", "second, because IPEX is here and works"), ("unknown", "second, because IPEX is here")):
+        found = made_up(ARC, stacks=(stack("ipex", "ok", last, verdict="unknown"),))
+        assert names(found) == ("ipex", "torch-xpu") and found.runner_up and found.runner_up.reasons[-1] == words
+
+
+def test_what_serves_no_better_than_what_works_is_not_named() -> None:
+    found = made_up({"platform.kind": "windows", "gpus": []}, "inference", (stack("directml", "ok", serves=("inference",)),))
+    assert names(found) == ("directml", "")
+
+
 def test_wsl2_is_served_by_the_driver_of_windows() -> None:
     intel = {"vendor": "intel", "name": "Arc B580", "kind": "discrete", "generation": "Battlemage"}
     found = made_up({"platform.kind": "wsl2", "gpus": [intel], "gpu.vendors": ["intel"], "windows.driver.intel": "32.0.101.6733"})

@@ -50,7 +50,9 @@ def test_a_drop_in_is_added_and_an_empty_value_forgets() -> None:
     assert _ollama_service.assignments(unit["Environment"]) == {"HSA_OVERRIDE_GFX_VERSION": "10.3.0"}
 
 
-def recorded(tmp_path: Path, files: dict[str, str], commands: dict[tuple[str, ...], str] | None = None, env: str = "") -> dict[str, object]:
+def recorded(
+    tmp_path: Path, files: dict[str, str], commands: dict[tuple[str, ...], str] | None = None, env: str = "", known: Facts | None = None
+) -> dict[str, object]:
     (tmp_path / "machine.toml").write_text('format = 1\nplatform = "linux"\n')
     (tmp_path / "env.toml").write_text(env)
     lines = [{"argv": list(argv), "rc": 0, "stdout": said, "stderr": ""} for argv, said in (commands or {}).items()]
@@ -59,7 +61,7 @@ def recorded(tmp_path: Path, files: dict[str, str], commands: dict[tuple[str, ..
         file = tmp_path / "files" / path.lstrip("/")
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
-    return dict(ollama.collect(open_recorded(str(tmp_path)), Facts()))
+    return dict(ollama.collect(open_recorded(str(tmp_path)), known or Facts()))
 
 
 def test_without_the_program_nothing_else_is_asked(tmp_path: Path) -> None:
@@ -151,3 +153,23 @@ def test_a_small_gpu_beside_a_card_does_not_count() -> None:
 
 def test_nothing_is_derived_where_there_is_no_ollama() -> None:
     assert dict(derived.derive(Facts({"ollama.here": Known(False)}))) == {}
+
+
+def test_a_unit_of_the_user_runs_as_the_user_and_has_a_journal_of_its_own(tmp_path: Path) -> None:
+    system, snap, own = (service.show() for service in _ollama_service.SERVICES)
+    journal = _ollama_service.SERVICES[2].journal(_ollama_log.PATTERN)
+    assert "--user" in own and "--user" in journal and "--user" not in system
+    gone, shown = "LoadState=not-found\n", "LoadState=loaded\nActiveState=active\nUser=\n"
+    commands = {system: gone, snap: gone, own: shown, journal: f"{started('0.32.0')}\n{LISTED}"}
+    known = Facts({"user.name": Known("anna"), "user.groups": Known(["anna", "render"])})
+    found = recorded(tmp_path, {"/usr/bin/ollama": ""}, commands, known=known)
+    assert found["ollama.service.own"] == Known(True, "systemctl show")
+    assert (found["ollama.service.user"], found["ollama.service.groups"]) == (known.get("user.name"), known.get("user.groups"))
+    devices = found["ollama.devices"]
+    assert isinstance(devices, Known) and devices.value[0]["vendor"] == "amd"
+
+
+def test_the_snap_has_its_libraries_beside_the_real_program(tmp_path: Path) -> None:
+    files = {"/snap/bin/ollama": "", "/snap/ollama/current/lib/ollama/cuda_v12/libggml-cuda.so": ""}
+    found = recorded(tmp_path, files, env='PATH = "/usr/bin:/snap/bin"\n')
+    assert found["ollama.libraries"] == Known("/snap/ollama/current/lib/ollama", "the folder of ollama")

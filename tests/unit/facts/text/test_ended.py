@@ -157,3 +157,18 @@ def test_an_update_above_a_log_that_goes_on_to_fail_quietens_nothing(end: str) -
 )
 def test_messages_of_failures_that_sound_like_prose_or_a_cure_count(text: str) -> None:
     assert text.strip() in troubles(f"Log of the workstation\n\n{text}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{NO_KERNEL}\nI triggered this on purpose, the alarm works.",
+        "amdgpu 0000:03:00.0: amdgpu: GPU reset begin!\nWe injected the fault to test our monitoring.",
+    ],
+)
+def test_a_failure_that_was_made_for_a_test_is_none(text: str) -> None:
+    assert troubles(text) == []
+
+
+def test_a_failure_that_somebody_can_repeat_counts() -> None:
+    assert troubles(f"{NO_KERNEL}\nI triggered this by running train.py twice.")[:1] == [NO_KERNEL]

@@ -1,0 +1,49 @@
+"""Lines of a text that state nothing of the machine at hand: the quote that a reply answers, lines of files that a search found, and
+boxes of a form that nobody ticked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpudoctor.facts.text.sections import typed_in
+from gpudoctor.model.lazy_pattern import lazy
+from gpudoctor.model.signature import Numbered
+
+_MARK = lazy(r"^(?!>>>)(?:> ?){1,4}(?!>)\S")
+_ANNOUNCED = lazy(r"\b(?:wrote|writes|said|schrieb|a écrit)\b[^.]{0,20}:\s*$")
+_VERSION = lazy(r"\d\.\d")
+_FOUND = lazy(r"^[\w./\\+-]{1,200}\.\w{1,8}[:-]\d{1,6}[:-](?!\d)(?! \S)(?!\s*$)")
+"""'setup.py:12:torch==1.13', 'install.py:40:    # torch 1.7': what grep prints; a program's message has one space and its words there."""
+_OF_A_FILE = lazy(r"^[\w./\\+-]{1,200}\.\w{1,8}[:-]\S?")
+_NOT_TICKED = lazy(r"^\s*[-*+] \[ ?\] ")
+_SEARCHES = ("grep ", "rg ", "ag ", "ack ", "git grep ", "git log ", "git show ", "git diff ", "git blame ", "findstr ")
+
+
+def at_hand(lines: Sequence[Numbered]) -> list[Numbered]:
+    """The lines without those, which are empty then: their places stay."""
+    others = _answered_quote(lines)
+    searching = False
+    kept: list[Numbered] = []
+    for row, line in enumerate(lines):
+        typed = typed_in(line.text)
+        searching = typed.startswith(_SEARCHES) and "|" not in typed if typed else searching and bool(line.text.strip())
+        foreign = (
+            row in others
+            or _FOUND.match(line.text)
+            or _NOT_TICKED.match(line.text)
+            or (searching and not typed and _OF_A_FILE.match(line.text))
+        )
+        kept.append(Numbered(line.number, "") if foreign else line)
+    return kept
+
+
+def _answered_quote(lines: Sequence[Numbered]) -> frozenset[int]:
+    """The rows of a quote with which a text begins, or that it announces, where the answer below states versions of its own."""
+    quoted = [row for row, line in enumerate(lines) if line.quoted or _MARK.match(line.text)]
+    if not quoted:
+        return frozenset()
+    above = next((line.text for line in reversed(lines[: quoted[0]]) if line.text.strip()), "")
+    if above and not _ANNOUNCED.search(above):
+        return frozenset()
+    own = [line.text for row, line in enumerate(lines) if row > quoted[0] and row not in set(quoted)]
+    return frozenset(quoted) if any(_VERSION.search(text) for text in own) else frozenset()
