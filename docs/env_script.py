@@ -52,7 +52,7 @@ FURTHER = (
 """Distributions that derivations look for and no pattern of a probe names."""
 VARIABLES_OF_PROBES = (
     "LD_LIBRARY_PATH", "LD_PRELOAD", "PATH", "PWD", "VIRTUAL_ENV", "PYTHONPATH", "PYTHONHOME", "PYTHONNOUSERSITE", "CMPLR_ROOT", "MKLROOT",
-    "SETVARS_COMPLETED", "WSL_DISTRO_NAME", "container", "KUBERNETES_SERVICE_HOST", "ROCM_PATH", "OS", "PROCESSOR_ARCHITECTURE", "COMFYUI_PATH",
+    "SETVARS_COMPLETED", "WSL_DISTRO_NAME", "container", "KUBERNETES_SERVICE_HOST", "OS", "PROCESSOR_ARCHITECTURE", "COMFYUI_PATH",
     *filesystems.DATA_VARIABLES,
 )  # fmt: skip
 """Variables that probes ask for by name; the others are those of conditions of checks."""
@@ -120,7 +120,7 @@ def _words(texts: Iterable[str]) -> Iterator[str]:
 
 
 def _needed(found: set[str]) -> set[str]:
-    """Without long ones, which are several words in one, without what the script's tables and Python's library have, and without endings."""
+    """Without long ones, which are several words in one, without what the script's tables and Python's library have or endings."""
     from gpudoctor.envtext.cleaning import SUFFIXES, library_words, own_words
 
     there = own_words() | library_words()

@@ -282,7 +282,7 @@ class Asker:
                 name = name or shlex.join(argv if argv[0] != "ldd" else map(self.clean.line, argv))
                 lines = [*self.clean.lines(kept(question.keep, said.stdout)).splitlines()]
                 lines += [f"! {self.clean.line(line)}" for line in said.stderr[:600].splitlines() if line.strip()]
-                found.entries.append((question.group, "command", f"$ {name}" + (f" ({ended})" if said.rc else ""), lines))
+                found.entries.append((question.group, "command", f"$ {name}" + (f" ({ended})" if said.rc != 0 else ""), lines))
                 if said.timed_out or (said.rc == 0 and (said.stdout.strip() or len(question.commands) == 1)):
                     return
         if unknown and not found.entries:
