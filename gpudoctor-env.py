@@ -39,7 +39,15 @@ LIBRARY_FOLDERS = (
 	"/usr/lib/x86_64-linux-gnu/nvidia/current", "/usr/lib64/nvidia", "/usr/local/nvidia/lib64", "/usr/local/nvidia/lib",
 	"/run/opengl-driver/lib",
 )
-COMFY_FOLDERS = ("/workspace/ComfyUI", "/opt/ComfyUI", "/app/ComfyUI", "/ComfyUI", "/comfyui", "C:/ComfyUI_windows_portable/ComfyUI", "C:/ComfyUI")
+COMFY_FOLDERS = (
+	"/workspace/ComfyUI",
+	"/opt/ComfyUI",
+	"/app/ComfyUI",
+	"/ComfyUI",
+	"/comfyui",
+	"C:/ComfyUI_windows_portable/ComfyUI",
+	"C:/ComfyUI",
+)
 COMFY_AT_HOME = ("ComfyUI", "comfy/ComfyUI", "Documents/ComfyUI", "ComfyUI_windows_portable/ComfyUI")
 QUESTIONS = r"""
 [devices] GPUs, the drivers that are bound to them, and device nodes
@@ -84,8 +92,8 @@ read /sys/module/{i915,xe}/parameters/force_probe
 read /sys/module/ttm/parameters/pages_limit
 run 3 mokutil --sb-state
 read /proc/driver/nvidia/version
-run 8 nvidia-smi --query-gpu=index,name,uuid,pci.bus_id,driver_version,memory.total,compute_cap --format=csv,noheader,nounits
-run 8 nvidia-smi -q -x || nvidia-smi -q || nvidia-smi :: nvidia
+run 5 nvidia-smi --query-gpu=index,name,uuid,pci.bus_id,driver_version,memory.total,compute_cap --format=csv,noheader,nounits
+run 5 nvidia-smi -q -x || nvidia-smi -q || nvidia-smi :: nvidia
 else run 5 nvidia-smi -L
 run 3 modinfo -F version nvidia
 run 3 modinfo -F license nvidia
@@ -99,28 +107,28 @@ list /lib/modules/{release}/{updates/dkms,updates,extra,extra/nvidia,kernel/driv
 list /lib/modules/{release}/kernel :: ^nvidia
 read /etc/modprobe.d/*.conf :: ^\s*(options|blacklist|install)\s+(i915|xe|amdgpu|radeon|nvidia|nouveau|snd_hda_intel|ttm|amdttm)\b
 read {/usr,}/lib/modprobe.d/*.conf :: ^\s*(options|blacklist|install)\s+(i915|xe|amdgpu|nvidia|nouveau)\b
-run 8 rocminfo :: rocminfo
-run 8 /opt/rocm/bin/rocminfo :: rocminfo
+run 5 rocminfo :: rocminfo
+run 5 /opt/rocm/bin/rocminfo :: rocminfo
 run 5 amd-smi version --json
-run 8 amd-smi static --json :: json gpu|gpu_data|asic|bus|driver|bdf|market_name|target_graphics_version|version
-run 8 rocm-smi --showallinfo --json :: json system|card\d+|(?i:card series|device name|card model|pci bus|driver version)
+run 5 amd-smi static --json :: json gpu|gpu_data|asic|bus|driver|bdf|market_name|target_graphics_version|version
+run 5 rocm-smi --showallinfo --json :: json system|card\d+|(?i:card series|device name|card model|pci bus|driver version)
 run 5 xpu-smi discovery -j :: json xpu
 run 4 xpu-smi discovery -d 0 -j :: json xpu
-run 8 gc-info -l
-run 8 gc-inventory --json :: json devices|ipus|id|pci id|pci domain|target|type|driver|firmware|version|ipu architecture|error
-run 8 gc-info -i -d 0
-run 8 gc-monitor --json || gc-monitor :: json cards|devices|ipus|id|pid|ipu
-run 8 vipu list partitions
+run 5 gc-info -l
+run 5 gc-inventory --json :: json devices|ipus|id|pci id|pci domain|target|type|driver|firmware|version|ipu architecture|error
+run 5 gc-info -i -d 0
+run 5 gc-monitor --json || gc-monitor :: json cards|devices|ipus|id|pid|ipu
+run 5 vipu list partitions
 run 5 popc --version
 [runtimes] Compute runtimes: OpenCL, Level Zero, ROCm, CUDA, Vulkan, Poplar
-run 8 clinfo --json || clinfo --raw || clinfo || clinfo -l :: clinfo
+run 5 clinfo --json || clinfo --raw || clinfo || clinfo -l :: clinfo
 list /etc/OpenCL/vendors
 read /etc/OpenCL/vendors/*.icd
 list /etc/vulkan/icd.d
 list {/usr/local,/usr,/run/opengl-driver}/share/vulkan/icd.d
 read {/etc,/usr/local/share,/usr/share,/run/opengl-driver/share}/vulkan/icd.d/*.json :: json ICD|library_path|api_version
-run 8 vulkaninfo --summary || vulkaninfo :: vulkaninfo
-run 8 sycl-ls
+run 5 vulkaninfo --summary || vulkaninfo :: vulkaninfo
+run 5 sycl-ls
 there {lib}/{libze_intel_gpu.so.1,libze_intel_gpu.so,libze_intel_gpu_legacy1.so.1,libze_loader.so.1,libze_loader.so,libOpenCL.so.1,libcuda.so.1,libvulkan.so.1}
 there /opt/xilinx/xrt/{setup.sh,lib/libxrt_driver_xdna.so}
 there {lib}/intel-opencl/{libigdrcl.so,libigdrcl_legacy1.so}
@@ -178,22 +186,22 @@ list /usr/lib/wsl/lib
 list /usr/lib/wsl/drivers :: ^(nv|iigd|u0|amd)
 read /etc/ld.so.conf.d/*wsl*
 run 4 cmd.exe /c ver
-run 8 powershell.exe -NoProfile -Command 'Get-CimInstance Win32_VideoController | ConvertTo-Json' :: json adapter
+run 5 powershell.exe -NoProfile -Command 'Get-CimInstance Win32_VideoController | ConvertTo-Json' :: json adapter
 [windows] Windows
 run 4 cmd /c ver
-run 8 powershell -NoProfile -Command 'Get-CimInstance Win32_OperatingSystem | Select-Object Caption,Version,BuildNumber,OSArchitecture | ConvertTo-Json'
-run 8 powershell -NoProfile -Command 'Get-CimInstance Win32_VideoController | ConvertTo-Json' :: json adapter
-run 8 powershell -NoProfile -Command 'Get-CimInstance Win32_PnPEntity -Filter "PNPClass='"'"'ComputeAccelerator'"'"'" | ConvertTo-Json' :: json adapter
+run 5 powershell -NoProfile -Command 'Get-CimInstance Win32_OperatingSystem | Select-Object Caption,Version,BuildNumber,OSArchitecture | ConvertTo-Json'
+run 5 powershell -NoProfile -Command 'Get-CimInstance Win32_VideoController | ConvertTo-Json' :: json adapter
+run 5 powershell -NoProfile -Command 'Get-CimInstance Win32_PnPEntity -Filter "PNPClass='"'"'ComputeAccelerator'"'"'" | ConvertTo-Json' :: json adapter
 [macos] macOS
 run 3 sw_vers
 run 3 sysctl -n hw.memsize
 run 3 sysctl -n machdep.cpu.brand_string
 run 3 sysctl -n sysctl.proc_translated
-run 8 system_profiler SPDisplaysDataType -json :: json SPDisplaysDataType|_name|sppci_model|sppci_cores|spdisplays_vendor|_?spdisplays_vram|spdisplays_mtlgpufamilysupport
+run 5 system_profiler SPDisplaysDataType -json :: json SPDisplaysDataType|_name|sppci_model|sppci_cores|spdisplays_vendor|_?spdisplays_vram|spdisplays_mtlgpufamilysupport
 run 3 uname -m
 [packages] System packages that matter
 read /var/lib/dpkg/status :: dpkg
-else run 8 dpkg-query -W '-f=${db:Status-Abbrev}\t${binary:Package}\t${Version}\n' || rpm -qa --queryformat '%{NAME} %{VERSION}-%{RELEASE} %{ARCH}\n' || pacman -Q :: packages
+else run 5 dpkg-query -W '-f=${db:Status-Abbrev}\t${binary:Package}\t${Version}\n' || rpm -qa --queryformat '%{NAME} %{VERSION}-%{RELEASE} %{ARCH}\n' || pacman -Q :: packages
 else read /lib/apk/db/installed :: apk
 [programs] Programs with a runtime of their own
 there {path}/{ollama,llama-server,llama-cli,llama-bench}
@@ -279,8 +287,8 @@ COMMANDS = {
 }
 VARIABLES = """
 LD_LIBRARY_PATH LD_PRELOAD PATH PWD VIRTUAL_ENV PYTHONPATH PYTHONHOME PYTHONNOUSERSITE CMPLR_ROOT MKLROOT SETVARS_COMPLETED
-OverrideDefaultFP64Settings IGC_EnableDPEmulation WSL_DISTRO_NAME container KUBERNETES_SERVICE_HOST ROCM_PATH AMD_SERIALIZE_KERNEL
-DATASET_DIR DATA_DIR DATASET DATASET_PATH DATA_PATH DATA_ROOT TORCH_HOME HF_HOME HF_DATASETS_CACHE IMAGENET_DIR KAGGLEHUB_CACHE KERAS_HOME
+OverrideDefaultFP64Settings IGC_EnableDPEmulation WSL_DISTRO_NAME container KUBERNETES_SERVICE_HOST AMD_SERIALIZE_KERNEL DATASET_DIR
+DATA_DIR DATASET DATASET_PATH DATA_PATH DATA_ROOT TORCH_HOME HF_HOME HF_DATASETS_CACHE IMAGENET_DIR KAGGLEHUB_CACHE KERAS_HOME
 TFDS_DATA_DIR FIFTYONE_DATASET_DIR OS PROCESSOR_ARCHITECTURE VLLM_ATTENTION_BACKEND VLLM_USE_V1 VLLM_PORT VLLM_CPU_KVCACHE_SPACE
 FLASHINFER_DISABLE_VERSION_CHECK COMFYUI_PATH
 """.split()
@@ -298,51 +306,52 @@ announced anv anyitem apex apiversion apos app appdata apptainer apt apu arc arc
 aten ats attn audio aur authenticamd autoawq autocast autoconf autogptq autoreport autotune avx aws azure backports bactivate bamd
 bandwidth barcelo basekit battlemage bazzite bconda bcs bda bdrm beegfs beignet benchmark berror beside bfloat bgid bgpu billions binaries
 bios biris bitaccess bjetson black blackwell blas blob bmodule bnomodeset bnot board bochs boom boost boot bpip bprocessor brake branch
-bring broadcast broadcom broadwell brought broxton bsize buildkit bvirtualenv bwd bxpu cachyos caffe cann capable cargo carriage carries
-ccs cdna celeron celsius centos centre ceph cezanne cff cfs checkout cherryview chip cifs clang clblast clcreate clenqueue clfinish clhpp
-clover clvk cmake cmath codename coffee cold collective colossus comet comgr comm compil complains complexfloat compose computername
-contradiction contributor converge convolution cooperative coreml corrupt corruption credential crescent cse csrc ction ctl ctr ctranslate
-cubin cublaslt cuctxcreate cudamalloc cudart cudatoolkit cufft cufile cuh cui cuinit cupti cupy curand cusolver cusparse cusparselt cxxabi
-daemonset dali darktable dat datacenter dataloader dataparallel dba dcgm dch ddp deadline debian debugfs deck declaring demand dense
-deserialize despite detectron deterministic devel development deviceid devicename devicequery devicetype devuan dff dggml dgx diffusion
-dimension disabling disagrees distrobox divisible dlprimitives dma dnf dnn dnnlroot downgraded dozen dpcpp dpctl dracut dram driverdate
-driverid driverinfo drivername driverversion drvfs dtype dxgi dxgkio dylib dynamo dzn ecc echo editable edition efi efivars egg elementary
-elf elfutils elkhart endeavouros enoent ensurepip entity epp epyc exllama expandable expkeysig fabric fallen fbgemm fdf fedora
-fedoraproject fell fence fermi ffe fff ffff ffi fiji fitted fitting flash flavour flex fma fooocus forbids foreach forge fpga framebuffer
-freedreno frontier fury fuse fwd gallium garuda gaudi gbs gcc gcn gcsfuse gdrdrv geforce gemini gemm genai genuineintel gfw gfxstream gib
-gibberish glusterfs gmm gmmlib gogh gomp google gpt gptq gptqmodel gpuopencl gpustat gradient granite gre grid gru grub gsp gsplat
-gsprminit gtx guc guest guise guix habana half halo hardened hardware hasvk haswell hawk hbm headless heap heartbeat heat hibernat hide
-highvram hipblas hipblaslt hipcc hiprtc hlo honeykrisp hopper hotfix hottest hpg hpp hpu hub hwdata hypervisor ibv icdl ice idle ifwt
-igdlh igdrcl igpu image impl inactive increasing inductor infiniband ini initramfs inl insmod installation instinct intelocl interop ioctl
-iomp ipuconfig iris irtual isa island isp ivpu jasper jaxlib jetpack jetson jit joules kaby kali kepler kern keyerror kgspbootgsprm khr
-kit kmd kmg kmgt kmod koboldcpp kompute krackan kubelet kubepods kunlun lab lake lapack laptop launch lavapipe leap lends lhr libamd libcl
-libclblast libcupti libdevice libdirs libegl libelf libglx libhsakmt libigc libigdgmm libintel libllama libnvinfer libnvoptix libnvvm
-libroctracer libtcmalloc libtpu licence lightning linuxmint llmpipeline llvm llvmpipe lmem lnk loadlibrary localappdata lockable logname
-lovelace lowvram lpg lstm lts lucienne lunar lustre lvp lxcfs maker mali manifest manjaro manylinux matmul maxbuffersize maxwell mcdm mei
-memorytypes mendocino metal metax meteor mgag mhz mib micro microseconds mig miniconda miniforge minutes mit mkinitcpio mlx mmcv mobile
-moltenvk mount mpi mpl msvc mtl multiarray musa musl musllinux nable nano natten navi ncclallreduce ndarray neo neon neural neuron newest
-nfs ninja nixos nncf nnvv nobara nodevfiles noisy nonetype nonsense norm normalised normalvram notfound nova novram nowhere nstatus nvcr
-nvcuda nvdm nvidiactl nvidiafb nvjitlink nvk nvl nvlink nvlsm nvlt nvmii nvmlerror nvrtc nvshmem nvsmi nvswitch nvtoolsext nvtop nvvm
-occupied oci oculink offload oled oneccl online onnx oom ooter openclon opencv openmp opensuse opkernel opnamespace ops optimizer optimum
-orca orch orin outofmemory overlay overlayfs pace panfrost panther panvk parallel paravirtual parity partner pascal passthrough pathfinder
-pciback peak pentium pep perf persistence picasso pin pinned pjrt pkcs plan plug plugin pnpdeviceid pod podman poetry polaris ponte
-powersave powervr ppc prepack privateuse privateuseone procedure prochot productname profiling project proprietary protobuf proxmox pstate
-psu pthread pti ptx ptxas pubkey pve pybind pybuilt pyd pyenv pyhave pynvml pyopencl pypi pypoetry pypy pywrap qattn qcom quadro qualcomm
-quantization quot radeonsi radv ram raphael raptor raspbian raspi ratl ray rbln rcs rdering rdevice rdma rdna readme reboot rebuilds
-rebuilt recogni recompile recovered recovery reduction refus reg registration reinstall remap remapped remapping rembrandt remedy remov
-renoir replicas repository reserve resolver retarget retired retirement rhel ridge ring riscv risky rminitadapter rnn roce rock rockchip
-rocket rocky rom roofline rootless rosetta route rpc rpi rror rtx ruamel runtimeclass runtimeerror ryzen sage sageattention sageattn
-salloc satisfies sbatch sbin scatter sched schedutil screen sdnext sdxl sea secded secret secure secureboot sff sgl sglang shaderfloat
-shims shm sigabrt sigill sigkill sigsegv sits skylake slangpy sles slowdown slowest smb smbfs softpipe solve southern spark spconv speedup
+bridge bring broadcast broadcom broadwell brought broxton bsize buildkit bvirtualenv bwd bxpu cachyos caffe cann capable cargo carriage
+carries ccs cdna celeron celsius centos centre ceph cezanne cff cfs checkout cherryview chip cifs clang clblast clcreate clenqueue
+clfinish clhpp clover clvk cmake cmath codename coffee cold collective colossus comet comgr comm compil complains complexfloat compose
+computername contradiction contributor converge convolution cooperative coreml corrupt corruption credential crescent cse csrc ction ctl
+ctr ctranslate cubin cublaslt cuctxcreate cudamalloc cudart cudatoolkit cufft cufile cuh cui cuinit cupti cupy curand cusolver cusparse
+cusparselt cxxabi daemonset dali darktable dat datacenter dataloader dataparallel dba dcgm dch ddp deadline debian debugfs deck declaring
+demand dense deserialize despite detectron deterministic devel development deviceid devicename devicequery devicetype devuan dff dggml dgx
+diffusion dimension disabling disagrees distance distrobox divisible dlprimitives dma dnf dnn dnnlroot downgraded dozen dpcpp dpctl dracut
+dram driverdate driverid driverinfo drivername driverversion drvfs dtype dxgi dxgkio dylib dynamo dzn ecc echo edit editable edition efi
+efivars egg elementary elf elfutils elkhart endeavouros enoent ensurepip entity epp epyc exllama expandable expkeysig fabric fallen fbgemm
+fdf fedora fedoraproject fell fence fermi ffe fff ffff ffi fiji fitted fitting flash flavour flex fma fooocus forbids foreach forge fpga
+framebuffer freedreno frontier fury fuse fwd gallium garuda gaudi gbits gbs gcc gcn gcsfuse gdrdrv geforce gemini gemm genai genuineintel
+gfw gfxstream gib gibberish glusterfs gmm gmmlib gogh gomp google gpt gptq gptqmodel gpudirect gpuopencl gpustat gradient granite grants
+gre grid gru grub gsp gsplat gsprminit gtx guc guest guise guix habana half halo hardened hardware hasvk haswell hawk hbm hca headless
+heap heartbeat heat hibernat hide highvram hipblas hipblaslt hipcc hiprtc hlo honeykrisp hopper hotfix hottest hpg hpp hpu hub hwdata
+hypervisor ibv icdl ice idle ifwt igdlh igdrcl igpu image impl importerror inactive increasing inductor infiniband ini initramfs inl
+insmod installation instinct intelocl interop ioctl iomp ipuconfig iris irtual isa island isp ivpu jasper jaxlib jetpack jetson jit joules
+kaby kali kepler kern keyerror kgspbootgsprm khr kit kmd kmg kmgt kmod koboldcpp kompute krackan kubelet kubepods kunlun lab lake lanes
+lapack laptop launch lavapipe leap lends lhr libamd libcl libclblast libcupti libdevice libdirs libegl libelf libglx libhsakmt libigc
+libigdgmm libintel libllama libnvinfer libnvoptix libnvvm libroctracer libtcmalloc libtpu licence lightning linuxmint llmpipeline llvm
+llvmpipe lmem lnk loadlibrary localappdata lockable logname lovelace lowvram lpg lstm lts lucienne lunar lustre lvp lxcfs maker mali
+manifest manjaro manylinux matmul maxbuffersize maxwell mbits mcdm mei memorytypes mendocino metal metax meteor mgag mhz mib micro
+microseconds mig miniconda miniforge minutes mit mkinitcpio mlx mmcv mobile moltenvk mount mpi mpl msvc mtl mtu multiarray musa musl
+musllinux nable nano natten navi ncclallreduce ndarray neo neon neural neuron newest nfs nic ninja nixos nncf nnvv nobara nodevfiles noisy
+nonetype nonsense norm normalised normalvram notfound nova novram nowhere nstatus nvcr nvcuda nvdm nvidiactl nvidiafb nvjitlink nvk nvl
+nvlink nvlsm nvlt nvmii nvmlerror nvrtc nvshmem nvsmi nvswitch nvtoolsext nvtop nvvm occupied oci oculink offload oled oneccl online onnx
+oom ooter openclon opencv openmp opensuse operstate opkernel opnamespace ops optimizer optimum orca orch orin outofmemory overlay
+overlayfs pace panfrost panther panvk parallel paravirtual parity partner pascal passthrough pathfinder pciback peak peermem pentium pep
+perf persistence phb phys picasso pin pinned pix pjrt pkcs plan plug plugin pnpdeviceid pod podman poetry polaris ponte powersave powervr
+ppc prepack privateuse privateuseone procedure prochot productname profiling project proprietary protobuf proxmox pstate psu pthread pti
+ptx ptxas pubkey pve pxb pybind pybuilt pyd pyenv pyhave pynvml pyopencl pypi pypoetry pypy pywrap qattn qcom quadro qualcomm quantization
+quot radeonsi radv ram raphael raptor raspbian raspi ratl ray rbln rcs rdering rdevice rdma rdna readme reboot rebuilds rebuilt recogni
+recompile recovered recovery reduction refus reg registration reinstall remap remapped remapping rembrandt remedy remov renoir replicas
+repository reserve resolver retarget retired retirement rhel ridge ring riscv risky rminitadapter rnn roce rock rockchip rocket rocky rom
+roofline rootless rosetta route rpc rpi rror rtx ruamel runtimeclass runtimeerror ryzen sage sageattention sageattn salloc satisfies
+sbatch sbin scatter sched schedutil screen sdnext sdxl sea secded secret secure secureboot sff sgl sglang shaderfloat shims shm sibling
+sigabrt sigill sigkill sigsegv sits skylake slangpy sles slowdown slowest smb smbfs snap softpipe solve southern spark spconv speedup
 sphinxcontrib spirv spoke spyre sram srun sse sshfs stdc steam storagebuffer strategy strix stuck studio subgroup subgroupsize sudden sudo
 survey suse sve swap swiftshader sxm systemroot tag tagged taichi tbbroot tcc tcmlib temperature template tensor tesla tflop thermal thor
-throttle throughput tiger tile timedout today tokenizer tonga toolbox torchrun torvalds tpu train traits transformers tritonmissing
-tumbleweed turing turnip tuxedo ubuntu uhd ulimit ultra umd unallocated unasked uncorrect uncorrectable undeclared unhealthy uninstall
-unlicensed unmet unparsable unreach unrecoverable unrelated unresolvable unresponsive unsloth unsuccessful unsure upgrade upstream
-userprofile utc utilisation utilization vae valueerror vbios vecchio vector vega ven vendorid venus verb verification vgpu videodrivers
-vii virtiofs virtualenv virtualises vision visual vitis vmid vmrss volatile volta vsec watermark watts wddm webui wedged wgpu whiskey
-whisper whisperx whl wildcat windowsapps workload workspace workstation wslenv xanmod xavier xdg xen xeon xnnpack xorg xserver xtx yay
-zeinit zen zesinit zink zluda znver zope zorin zypper
+throttle throughput tiger tile timedout today tokenizer tonga toolbox topo torchrun torvalds tpu train traits transformers tritonmissing
+tumbleweed turing turnip tuxedo ubuntu uhd ulimit ultra umd unallocated uncorrect uncorrectable undeclared unhealthy uninstall unlicensed
+unmet unparsable unreach unrecoverable unrelated unresolvable unresponsive unsloth unsuccessful unsure upgrade upstream userprofile utc
+utilisation utilization uverbs vae valueerror vbios vecchio vector vega ven vendorid venus verb verification vgpu videodrivers vii
+virtiofs virtualenv virtualises vision visual vitis vmid vmrss volatile volta vsec watermark watts wddm webui wedged wgpu whiskey whisper
+whisperx whl wildcat windowsapps workload workspace workstation wslenv xanmod xavier xdg xen xeon xgmi xnnpack xorg xserver xtx yay zeinit
+zen zesinit zink zluda znver zope zorin zypper
 """.split()
 )
 
@@ -409,11 +418,11 @@ def chain(error):
 		parts.append("%s: %s" % (type(error).__name__, str(error).strip()[:1500]))
 		error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
 	return "\n".join(parts)
-def guarded(found, function, *arguments):
+def guarded(notes, function, *arguments):
 	try:
 		return function(*arguments)
 	except Exception as error:
-		found.append("%s: %s" % (type(error).__name__, str(error).strip()[:600]))
+		notes.append("%s: %s" % (type(error).__name__, str(error).strip()[:600]))
 		return None
 def torch_build(torch):
 	version = torch.version
@@ -483,13 +492,10 @@ def openvino_devices(ov):
 def openvino_graph(ov, device):
 	import importlib
 	try:
-		try:
-			operations = importlib.import_module("openvino.opset8")
-		except ImportError:  # before 2024
-			operations = importlib.import_module("openvino.runtime.opset8")
-		given = operations.parameter([1, 16], "float32")
-		model = getattr(ov, "Model", None) or importlib.import_module("openvino.runtime").Model
-		ov.Core().compile_model(model([operations.relu(given)], [given], "one_operation"), device)
+		within = "openvino" if hasattr(ov, "Model") else "openvino.runtime"  # the second up to 2022
+		home, operations = importlib.import_module(within), importlib.import_module(within + ".opset8")
+		given = operations.parameter([1, 16], home.Type.f32)
+		home.Core().compile_model(home.Model([operations.relu(given)], [given], "one_operation"), device)
 	except Exception as error:
 		return chain(error)
 	return "compiled"
@@ -612,7 +618,11 @@ def kept_name(keep, name):
 	return re.search(_LINES.get(keep, keep), name) is not None
 def _words(line):
 	found = re.match(r"(?i)(.*(?:flags|features|extensions)\s*:?\s+)(.*)", line)
-	return found[1] + " ".join(re.findall(r"(?<!\S)(?:avx|sse4|amx|fma|f16c|hypervisor|asimd|sve|lm\b)\S*|\S*fp(?:16|64)\S*", found[2])) if found else line
+	return (
+		found[1] + " ".join(re.findall(r"(?<!\S)(?:avx|sse4|amx|fma|f16c|hypervisor|asimd|sve|lm\b)\S*|\S*fp(?:16|64)\S*", found[2]))
+		if found
+		else line
+	)
 def _json(text, keys):
 	start = min((at for at in (text.find("{"), text.find("[")) if at >= 0), default=-1)
 	try:
@@ -633,8 +643,12 @@ def _largest(text):
 	return f"0x0 {max(sizes):#x} 0x200" if max(sizes) else ""
 def _display(text):
 	long = "Slot:" in text
-	blocks = [block for block in re.split("\n\n" if long else "\n(?=[0-9a-f])", text) if re.search(r"\[(03\d\d|12\d\d|0b40)\]|\[1d95", block)]
-	lines = [[line for line in block.splitlines() if re.match(r"(Slot|Class|Device|Module):|[0-9a-f]|\s+Kernel ", line)] for block in blocks]
+	blocks = [
+		block for block in re.split("\n\n" if long else "\n(?=[0-9a-f])", text) if re.search(r"\[(03\d\d|12\d\d|0b40)\]|\[1d95", block)
+	]
+	lines = [
+		[line for line in block.splitlines() if re.match(r"(Slot|Class|Device|Module):|[0-9a-f]|\s+Kernel ", line)] for block in blocks
+	]
 	return ("\n\n" if long else "\n").join("\n".join(block) for block in lines)
 def _nvidia(text):
 	root = ElementTree.fromstring(text)
@@ -664,7 +678,8 @@ def packages_in(manager, text):
 	}
 	return {name: version for name, version in re.findall(patterns.get(manager, r"^(\S+) (\S+)"), text, re.M) if PACKAGES.match(name)}
 def _log(text):
-	seen, lines = set(), []
+	seen = set()
+	lines = []
 	for line in reversed(text.splitlines()):
 		shape = re.sub(r"[\dA-Fa-fx]+", "0", re.sub(r"^\[[^\]]*\]", "", line))
 		if KERNEL_LOG.search(line) and shape not in seen:
@@ -689,7 +704,9 @@ _NUMBERS = re.compile(
 	r"|(?<![\w.])(?=(?:\D?\d){7})\d{2,}(?:-\d+)+(?!\w)|\b[0-9a-f]{4}(?:\.[0-9a-f]{4}){2}\b"  # dates and numbers in groups, Cisco's addresses
 	r"|(?<!\w)\+?\d{2,4}[ /-]\d{3,4}[ -]?\d{3,}(?!\w)"  # telephone
 )
-_ADDRESS = re.compile(r"(?<![\w.])\d{1,13}(?= *(?:\d+ +)?(?:kB|[KMG]i?B|bytes)\b)|\b[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]\b|(?<![\w:])[0-9a-f]{4}:[0-9a-f]{4}(?![\w:])")
+_ADDRESS = re.compile(
+	r"(?<![\w.])\d{1,13}(?= *(?:\d+ +)?(?:kB|[KMG]i?B|bytes)\b)|\b[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]\b|(?<![\w:])[0-9a-f]{4}:[0-9a-f]{4}(?![\w:])"
+)
 _URL = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]{1,12}://\S+|\S+@\S*[A-Za-z]\S*")
 _PIECE = re.compile(r"[^\s/\\=,:;|()\[\]{}<>\"'`&?!#%$^*~]+")
 _RUN = re.compile(r"[A-Za-z]+|\d+|[^A-Za-z\d]+")
@@ -714,7 +731,7 @@ def library_words():
 WORDS = LISTED_WORDS | own_words() | library_words()
 class Cleaner:
 	"""`user` and `hosts`: what is private here although it may be a common word. `places`: folders and what is written for them."""
-	def __init__(self, user = "", hosts=(), places=()):
+	def __init__(self, user = "", hosts = (), places = ()):
 		self._user = user if user not in ("root", "user", "") else ""
 		self._hosts = {part.lower() for host in hosts for part in (host, *host.split(".")) if len(part) > 2 and part != "localhost"}
 		self._places = sorted(((place, name) for place, name in places if len(place) > 1), key=lambda each: -len(each[0]))
@@ -722,7 +739,7 @@ class Cleaner:
 		return "\n".join(self._json(line) if line[:1] in ("{", "[") else self.line(line[:6000]) for line in text.splitlines())
 	def line(self, line, only = ""):
 		for place, name in self._places:
-			line = line if only not in ("", name) else re.sub(re.escape(place) + r"(?![\w.-])", lambda _, name=name: name, line)
+			line = line if only not in ("", name) else re.sub(re.escape(place) + r"(?![\w.-])", name.replace("\\", "/"), line)
 		line = _SECRET.sub(r"\1" + HIDDEN, _BEARER.sub(HIDDEN, line))
 		kept, end = [], 0
 		for found in re.finditer(f"({_ADDRESS.pattern})|({_URL.pattern})|({_NUMBERS.pattern})", line):
@@ -756,7 +773,9 @@ class Cleaner:
 	def allowed(self, piece):
 		if len(piece) > 90 or not piece.isascii():
 			return False
-		if re.fullmatch(r"0x[0-9a-fA-F]{1,10}|[0-9a-f]{4}", piece) or (LIBRARIES.match(piece) and re.fullmatch(r"\w{5,32}\.so(\.\d+)*", piece)):
+		if re.fullmatch(r"0x[0-9a-fA-F]{1,10}|[0-9a-f]{4}", piece) or (
+			LIBRARIES.match(piece) and re.fullmatch(r"\w{5,32}\.so(\.\d+)*", piece)
+		):
 			return True
 		for part in re.split(r"[^A-Za-z\d]+", piece):
 			if part and not self._part(part):
@@ -794,7 +813,9 @@ def environment():
 	for folder in dict.fromkeys(entry for entry in sys.path if entry and os.path.isdir(entry)):
 		here = {}
 		for name in _names(folder):
-			found = re.match(r"^(.+?)-([^-]+)\.dist-info$", name) or re.match(r"^([^-]+)-([^-]+?)(?:-py\d[\d.]*)?(?:-[\w.]+)?\.egg(?:-info)?$", name)
+			found = re.match(r"^(.+?)-([^-]+)\.dist-info$", name) or re.match(
+				r"^([^-]+)-([^-]+?)(?:-py\d[\d.]*)?(?:-[\w.]+)?\.egg(?:-info)?$", name
+			)
 			if found:
 				here.setdefault(re.sub(r"[-_.]+", "-", found[1]).lower(), []).append(found[2])
 		for name, versions in here.items():
@@ -842,13 +863,15 @@ class Question:
 		said, _, self.keep = line.strip().partition(" :: ")
 		self.group, self.number, self.otherwise = group, number, said.startswith("else ")
 		self.verb, _, self.where = said[5 if self.otherwise else 0 :].strip().partition(" ")
-		self.seconds, self.commands = 3.0, []
+		self.seconds = 3.0
+		self.commands = []
 		if self.verb == "run":
 			seconds, _, self.where = self.where.partition(" ")
 			self.seconds = float(seconds)
 			self.commands = [tuple(COMMANDS.get(part) or shlex.split(part)) for part in self.where.split(" || ")]
 def questions():
-	found, group = [], ""
+	found = []
+	group = ""
 	for line in QUESTIONS.strip().splitlines():
 		if line.startswith("["):
 			group = line[1 : line.index("]")]
@@ -877,7 +900,10 @@ def guarded(seconds, function):
 class Found:
 	"""What a question brought. `entries`: (group, form, place, content) as layout.py writes them, clean already."""
 	def __init__(self):
-		self.entries, self.told, self.missing, self.unasked = [], [], [], []
+		self.entries = []
+		self.told = []
+		self.missing = []
+		self.unasked = []
 	def add(self, other):
 		for name, value in vars(self).items():
 			value.extend(getattr(other, name))
@@ -893,11 +919,15 @@ class Asker:
 		for question in questions():
 			if (question.group in SYSTEMS and not self.is_system(question.group)) or (question.otherwise and answered):
 				continue
-			limit = min(question.seconds * max(1, len(question.commands)) + 0.5, self.clock.left())
+			limit = min(question.seconds * max(1, len(question.commands)) + 1.5, self.clock.left())
 			found, why = guarded(limit, lambda question=question: self._one(question)) if limit > 0.2 else (None, "out of time")
 			if found is None:
 				self.found.unasked.append(question.number)
-				self.troubles += [] if why == "out of time" else [f"unknown: question {question.number} ({self.clean.line(question.where[:60])}): {self.clean.line(why)}"]
+				self.troubles += (
+					[]
+					if why == "out of time"
+					else [f"unknown: question {question.number} ({self.clean.line(question.where[:60])}): {self.clean.line(why)}"]
+				)
 			else:
 				answered = bool(found.entries) or (answered and question.otherwise)
 				self.found.add(found)
@@ -922,7 +952,8 @@ class Asker:
 		return found
 	# what the table's places stand for
 	def paths(self, where):
-		found, unknown = {}, []
+		found = {}
+		unknown = []
 		for one in braces(self._filled(where)):
 			here = [""]
 			for part in one.strip("/").split("/"):
@@ -945,7 +976,7 @@ class Asker:
 		for name in re.findall(r"\{(gpu|home|prefix|site|path|lib|release|comfy)\}", where):
 			if name not in self._sets:
 				self._sets[name] = getattr(self, f"_set_{name}")() or ["\0"]
-			where = where.replace("{%s}" % name, "{%s}" % ",".join(self._sets[name]))
+			where = where.replace("{" + name + "}", "{" + ",".join(self._sets[name]) + "}")
 		return where
 	def _set_gpu(self):
 		found = []
@@ -986,7 +1017,8 @@ class Asker:
 			entries += self._there(library, question, found) or ()
 		return entries
 	def _packages(self, manager, text):
-		by_version, release = {}, (self._set_release() or ["?"])[0]
+		by_version = {}
+		release = (self._set_release() or ["?"])[0]
 		for name, version in sorted(packages_in(manager, text).items()):
 			if not re.match(r"linux-\w+-(unsigned-)?\d", name) or release in name:
 				by_version.setdefault(self.clean.version(version), []).append(name)
@@ -1033,7 +1065,7 @@ class Asker:
 				name = name or shlex.join(argv if argv[0] != "ldd" else map(self.clean.line, argv))
 				lines = [*self.clean.lines(kept(question.keep, said.stdout)).splitlines()]
 				lines += [f"! {self.clean.line(line)}" for line in said.stderr[:600].splitlines() if line.strip()]
-				found.entries.append((question.group, "command", f"$ {name}" + (f" ({ended})" if said.rc else "") , lines))
+				found.entries.append((question.group, "command", f"$ {name}" + (f" ({ended})" if said.rc != 0 else ""), lines))
 				if said.timed_out or (said.rc == 0 and (said.stdout.strip() or len(question.commands) == 1)):
 					return
 		if unknown and not found.entries:
@@ -1079,7 +1111,11 @@ def _torch(door):
 	version = torch.get("version") or (door.python.get("distributions") or {}).get("torch")
 	config = torch.get("config") or {}
 	yield f"PyTorch version: {version or 'N/A'}"
-	for label, key, none in (("Is debug build", "debug", NONE), ("CUDA used to build PyTorch", "cuda", "None"), ("ROCM used to build PyTorch", "hip", "N/A")):
+	for label, key, none in (
+		("Is debug build", "debug", NONE),
+		("CUDA used to build PyTorch", "cuda", "None"),
+		("ROCM used to build PyTorch", "hip", "N/A"),
+	):
 		value = config.get(key)
 		yield f"{label}: {(none if value is None else value) if version else 'N/A'}"
 def _system(asker):
@@ -1087,8 +1123,12 @@ def _system(asker):
 	name = _said(door, "/etc/os-release", r'PRETTY_NAME="?([^"\n]+)') or (platform.platform() if live else NONE)
 	yield ""
 	yield f"OS: {name}" + (f" ({platform.machine()})" if live else "")
-	for label, argv, pattern in (("GCC", "gcc", r"(gcc .*)"), ("Clang", "clang", r"clang version (.*)"), ("CMake", "cmake", r"cmake version (.*)")):
-		yield f"{label} version: {live and _said(door, (argv, '--version'), pattern) or NONE}"
+	for label, argv, pattern in (
+		("GCC", "gcc", r"(gcc .*)"),
+		("Clang", "clang", r"clang version (.*)"),
+		("CMake", "cmake", r"cmake version (.*)"),
+	):
+		yield f"{label} version: {(live and _said(door, (argv, '--version'), pattern)) or NONE}"
 	yield f"Libc version: {'-'.join(platform.libc_ver()) if live else 'N/A'}"
 	yield ""
 	yield f"Python version: {door.python.get('version') or NONE}" + (f" ({sys.maxsize.bit_length() + 1}-bit runtime)" if live else "")
@@ -1192,7 +1232,11 @@ def _short(told):
 		return [_short(each) for each in told[:16]]
 	return {key: _short(value) for key, value in told.items() if key != "git_version"} if isinstance(told, dict) else told
 def _entries(entries, clean, most):
-	folders, blocks, first, shown, empty = {}, [], {}, set(), []
+	folders = {}
+	blocks = []
+	first = {}
+	shown = set()
+	empty = []
 	for form, place, said in entries:
 		inline = form == "item" or (form == "text" and ("\n" not in said or place[:5] == "/sys/") and len(said) < 200)
 		path = clean.line(place) if form in ("item", "text", "list") else place
@@ -1204,7 +1248,9 @@ def _entries(entries, clean, most):
 			blocks.append((path, said))
 		else:
 			blocks.append((f"{path}:" if form == "text" else place, (said.split("\n") if form == "text" else said or [])[-most:]))
-			shown |= {f"{line.partition(': ')[0]}/{name}" for line in said if "ldconfig" in place for name in line.partition(": ")[2].split()}
+			shown |= {
+				f"{line.partition(': ')[0]}/{name}" for line in said if "ldconfig" in place for name in line.partition(": ")[2].split()
+			}
 	for folder, row in folders.items():
 		shape = (folder.rpartition("/")[0], *(re.split(r"=|->|!|\[", item)[0] for item in row))
 		name, before = first.setdefault(shape, (folder.rpartition("/")[2], row))
@@ -1230,7 +1276,7 @@ def _variables(asker):
 def _unasked(found, clean):
 	numbers = {each for each in found.unasked if isinstance(each, int)}
 	starts, ends = (sorted(number for number in numbers if number + step not in numbers) for step in (-1, 1))
-	words = [f"{start}-{end}" if start != end else f"{start}" for start, end in zip(starts, ends)]
+	words = [f"{start}-{end}" if start != end else f"{start}" for start, end in zip(starts, ends)]  # noqa: B905  (Python 3.8)
 	told = {folder for path in found.told for folder in _above(path)}
 	places = {}
 	for path in (each for each in found.unasked if isinstance(each, str)):
@@ -1313,7 +1359,7 @@ class LocalDoor:
 		return os.environ.get(name)
 	def env_names(self, prefix):
 		return sorted(name for name in os.environ if name.startswith(prefix))
-	def run(self, argv, timeout = 5.0, env=None, stdin_text = ""):
+	def run(self, argv, timeout = 5.0, env = None, stdin_text = ""):
 		key = (*argv, stdin_text)
 		if argv[0] in self._hung:
 			return Said(timed_out=True)

@@ -23,10 +23,24 @@ ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "gpudoctor" / "envtext"
 SCRIPT = ROOT / "gpudoctor-env.py"
 DERIVED = FOLDER / "derived.py"
-MODULES = ("questions", "derived", "inspecting", "kept", "cleaning", "environment_kind", "asking", "heading", "layout", "local_door", "env_script")
+MODULES = (
+    "questions",
+    "derived",
+    "inspecting",
+    "kept",
+    "cleaning",
+    "environment_kind",
+    "asking",
+    "heading",
+    "layout",
+    "local_door",
+    "env_script",
+)
 """In the order in which the script holds them."""
 TABLES = ("package-names.toml", "python-partners.toml", "onnxruntime-gpu.toml", "ipex-torch.toml")
-FURTHER_WORDS = "vitis coreml core provider gaudi ascend bindings pathfinder cusparselt cufile nvshmem nvidiafb amdvlk contributor collect xnnpack"
+FURTHER_WORDS = (
+    "vitis coreml core provider gaudi ascend bindings pathfinder cusparselt cufile nvshmem nvidiafb amdvlk contributor collect xnnpack"
+)
 NAMES_OF_PROJECTS = "apollo phoenix raven titan atlas"
 """Code names of devices that projects and hosts are called by as well."""
 SOURCES = ("gpudoctor.facts.probes", "gpudoctor.facts.derive", "gpudoctor.target.payloads")
@@ -38,7 +52,7 @@ FURTHER = (
 """Distributions that derivations look for and no pattern of a probe names."""
 VARIABLES_OF_PROBES = (
     "LD_LIBRARY_PATH", "LD_PRELOAD", "PATH", "PWD", "VIRTUAL_ENV", "PYTHONPATH", "PYTHONHOME", "PYTHONNOUSERSITE", "CMPLR_ROOT", "MKLROOT",
-    "SETVARS_COMPLETED", "WSL_DISTRO_NAME", "container", "KUBERNETES_SERVICE_HOST", "ROCM_PATH", "OS", "PROCESSOR_ARCHITECTURE", "COMFYUI_PATH",
+    "SETVARS_COMPLETED", "WSL_DISTRO_NAME", "container", "KUBERNETES_SERVICE_HOST", "OS", "PROCESSOR_ARCHITECTURE", "COMFYUI_PATH",
     *filesystems.DATA_VARIABLES,
 )  # fmt: skip
 """Variables that probes ask for by name; the others are those of conditions of checks."""
@@ -84,7 +98,9 @@ def _often(catalogue: Catalogue) -> set[str]:
     """Words that conditions of checks ask for, and those of the messages of at least two checks."""
     counted: Counter[str] = Counter()
     for check in catalogue.checks:
-        messages = (literal for signature in check.signatures if ROLES & set(signature.roles) for choices in signature.text for literal in choices)
+        messages = (
+            literal for signature in check.signatures if ROLES & set(signature.roles) for choices in signature.text for literal in choices
+        )
         counted.update(set(_words(messages)))
         counted.update(dict.fromkeys(_words([repr((check.problem, check.applies, check.suspect))]), 2))
     return {word for word, number in counted.items() if number > 1}
@@ -104,7 +120,7 @@ def _words(texts: Iterable[str]) -> Iterator[str]:
 
 
 def _needed(found: set[str]) -> set[str]:
-    """Without long ones, which are several words in one, without what the script's tables and Python's library have, and without endings."""
+    """Without long ones, which are several words in one, without what the script's tables and Python's library have or endings."""
     from gpudoctor.envtext.cleaning import SUFFIXES, library_words, own_words
 
     there = own_words() | library_words()
@@ -197,7 +213,7 @@ def _body(name: str, source: str, tree: ast.Module, imports: set[str]) -> str:
             ours = isinstance(node, ast.ImportFrom) and str(node.module).startswith("gpudoctor")
             if ours or node in tree.body:
                 dropped |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-                if not ours and "__future__" not in lines[node.lineno - 1]:
+                if not ours and not re.match("from (__future__|typing) ", lines[node.lineno - 1]):
                     imports.add("\n".join(lines[node.lineno - 1 : node.end_lineno]))
     documentation = tree.body[0]
     dropped |= set(range(1, (documentation.end_lineno or 1) + 1))
@@ -243,7 +259,9 @@ def _plain(source: str, tree: ast.Module) -> str:
             end = at(node.returns.end_lineno, node.returns.end_col_offset)
             cut.append((raw.rindex(b"->", 0, at(node.returns.lineno, node.returns.col_offset)) - 1, end))
         elif isinstance(node, ast.AnnAssign):
-            cut.append((at(node.target.end_lineno, node.target.end_col_offset), at(node.annotation.end_lineno, node.annotation.end_col_offset)))
+            cut.append(
+                (at(node.target.end_lineno, node.target.end_col_offset), at(node.annotation.end_lineno, node.annotation.end_col_offset))
+            )
     for start, end in sorted(cut, reverse=True):
         raw = raw[:start] + raw[end:]
     return raw.decode()
@@ -261,7 +279,7 @@ def main() -> None:
     names = ", ".join(str(path.relative_to(ROOT)) for path in stale)
     if stale and not write:
         raise SystemExit(f"{names}: not as the code makes them; run python docs/env_script.py --write")
-    print(f"{'wrote ' + names if stale else 'nothing to write'}; {SCRIPT.name}: {len(wanted[SCRIPT].encode())} bytes")
+    print(f"{'wrote ' + names if stale else 'nothing to write'}; {SCRIPT.name}: {len(wanted[SCRIPT].encode())} bytes")  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -69,7 +69,7 @@ def open_store(path: str) -> Store:
             from gpudoctor.capture.environment_text import entries_of_text, holds_environment  # late: few captures are texts
 
             if holds_environment(text):
-                return MemoryStore(path, entries_of_text(text), {})
+                return MemoryStore(path, dict(entries_of_text(text)), {})
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise CaptureError(f"{path}: cannot be read: {reason}") from None

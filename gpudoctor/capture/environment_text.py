@@ -25,7 +25,9 @@ _ITEM = re.compile(
     r'(?P<name>[^\s=!\[\]>"]+?)'
     r'(?:=(?P<text>"(?:[^"\\]|\\.)*"|\S*)|->(?P<target>\S+)|!(?P<trouble>[\w-]+)|\[(?P<mode>[^\]]*)\])?(?=\s|$)'
 )
-_FOLDER = re.compile(r"^(?P<path>(?:[/~{]|[A-Z]:/)[^:]*?(?::[0-9a-f]{2}[:.][0-9a-f.]+[^:]*?)*?)(?P<slash>/?)(?: like (?P<like>\S+))?:(?: (?P<items>.*))?$")
+_FOLDER = re.compile(
+    r"^(?P<path>(?:[/~{]|[A-Z]:/)[^:]*?(?::[0-9a-f]{2}[:.][0-9a-f.]+[^:]*?)*?)(?P<slash>/?)(?: like (?P<like>\S+))?:(?: (?P<items>.*))?$"
+)
 _COMMAND = re.compile(r"^\$ (?P<argv>.*?)(?: \((?:exit (?P<rc>\d{1,3})|signal (?P<signal>\d{1,3})|(?P<late>no end))\))?$")
 HOME = "/home/user"
 MOST_LINES = 2_000
@@ -225,7 +227,11 @@ class _Reader:
         out = [line for line in body if not line.startswith("! ")]
         out = [re.sub(r"\(\*\)", "", line) for line in out] if argv[0] == "id" else out
         text = "\n".join(_ldconfig(out) if argv[0].endswith("ldconfig") else out)
-        entry: dict[str, Any] = {"argv": argv, "stdout": f"{text}\n" if text else "", "stderr": "\n".join(line[2:] for line in body if line.startswith("! "))}
+        entry: dict[str, Any] = {
+            "argv": argv,
+            "stdout": f"{text}\n" if text else "",
+            "stderr": "\n".join(line[2:] for line in body if line.startswith("! ")),
+        }
         if found["late"]:
             entry["timed_out"] = True
         elif found["signal"]:
@@ -240,7 +246,12 @@ class _Reader:
                     self.files.setdefault(f"{folder}/{name}", "")
 
     def _packages(self, manager: str, listed: str) -> None:
-        names = [(name, version) for part in listed.split("; ") for version, _, all_of_it in [part.rpartition(": ")] for name in all_of_it.split()]
+        names = [
+            (name, version)
+            for part in listed.split("; ")
+            for version, _, all_of_it in [part.rpartition(": ")]
+            for name in all_of_it.split()
+        ]
         command = {
             "dpkg-query": ["dpkg-query", "-W", "-f=${db:Status-Abbrev}\\t${binary:Package}\\t${Version}\\n"],
             "rpm": ["rpm", "-qa", "--queryformat", "%{NAME} %{VERSION}-%{RELEASE} %{ARCH}\\n"],
@@ -257,7 +268,13 @@ class _Reader:
     def entries(self) -> dict[str, bytes]:
         self._implied()
         commands = [*self.commands, *({"argv": list(argv), "missing": True} for argv in self._missing_commands())]
-        machine = {"format": 1, "complete": True, "recorder": "gpudoctor-env.py", "title": "the text of gpudoctor-env.py", "platform": self.platform}
+        machine = {
+            "format": 1,
+            "complete": True,
+            "recorder": "gpudoctor-env.py",
+            "title": "the text of gpudoctor-env.py",
+            "platform": self.platform,
+        }
         found = {
             "machine.toml": toml(machine), "absent.toml": toml({"paths": self._absent()}), "env.toml": toml(self.variables),
             "commands.jsonl": b"".join(json_line(entry) for entry in commands), "folders.toml": toml(self.folders),
@@ -266,14 +283,24 @@ class _Reader:
         if self.python:
             found["python.json"] = json_table(self.python)
         folders = {parent for path in self.files for parent in _parents(path)}
-        found.update({f"files/{path.lstrip('/')}": text.encode() for path, text in self.files.items() if path not in folders and ".." not in path.split("/")})
+        found.update(
+            {
+                f"files/{path.lstrip('/')}": text.encode()
+                for path, text in self.files.items()
+                if path not in folders and ".." not in path.split("/")
+            }
+        )
         return found
 
     def _implied(self) -> None:
         """Nodes and libraries lie in folders whose listing was shortened."""
         self.variables.setdefault("HOME", HOME)
         for folder, names in self.folders.items():
-            inside = {path[len(folder) + 1 :].partition("/")[0] for path in (*self.files, *self.links, *self.modes) if path.startswith(f"{folder}/")}
+            inside = {
+                path[len(folder) + 1 :].partition("/")[0]
+                for path in (*self.files, *self.links, *self.modes)
+                if path.startswith(f"{folder}/")
+            }
             names += [name for name in sorted(inside) if name not in names]
             if folder.rstrip("/").rpartition("/")[2].startswith("lib") or "/lib" in folder:
                 for name in names:
@@ -321,7 +348,11 @@ class _Shown:
         self.python, self.platform = reader.python, reader.platform
 
     def listdir(self, path: str) -> list[str]:
-        inside = {other[len(path) + 1 :].partition("/")[0] for other in (*self._reader.files, *self._reader.links, *self._reader.modes) if other.startswith(f"{path}/")}
+        inside = {
+            other[len(path) + 1 :].partition("/")[0]
+            for other in (*self._reader.files, *self._reader.links, *self._reader.modes)
+            if other.startswith(f"{path}/")
+        }
         return sorted(inside | set(self._reader.folders.get(path, ())))
 
     def exists(self, path: str) -> bool:

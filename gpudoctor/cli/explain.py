@@ -43,7 +43,7 @@ def command(files: Sequence[str], **given: Any) -> int:
     """Find what went wrong, and how to fix it, from a log, a traceback, pasted output or a whole issue text.
 
     Reads FILE (also .gz, .tar.gz and .zip, such as a vendor's bug report), a message in quotes, or standard input. Several files or
-    a folder of them give one table, with what to ask for where a text does not show the machine; so does an archive with the logs of several
+    a folder of them give one table, with what to ask for where a text does not show the machine; so does an archive with logs of several
     machines. This machine is not examined.
     """
     from gpudoctor.services import explaining

@@ -9,6 +9,7 @@ import re
 import shlex
 import threading
 import time
+from typing import Any
 
 from gpudoctor.envtext.derived import COMMANDS
 from gpudoctor.envtext.kept import kept, kept_name, packages_in
@@ -32,16 +33,18 @@ class Question:
         said, _, self.keep = line.strip().partition(" :: ")
         self.group, self.number, self.otherwise = group, number, said.startswith("else ")
         self.verb, _, self.where = said[5 if self.otherwise else 0 :].strip().partition(" ")
-        self.seconds, self.commands = 3.0, []  # type: ignore[var-annotated]
+        self.seconds: Any = 3.0
+        self.commands: Any = []
         if self.verb == "run":
             seconds, _, self.where = self.where.partition(" ")
             self.seconds = float(seconds)
             self.commands = [tuple(COMMANDS.get(part) or shlex.split(part)) for part in self.where.split(" || ")]
 
 
-def questions() -> list:  # type: ignore[type-arg]
+def questions() -> Any:
     """The table in its order."""
-    found, group = [], ""
+    found: Any = []
+    group = ""
     for line in QUESTIONS.strip().splitlines():
         if line.startswith("["):
             group = line[1 : line.index("]")]
@@ -50,7 +53,7 @@ def questions() -> list:  # type: ignore[type-arg]
     return found
 
 
-def titles() -> dict:  # type: ignore[type-arg]
+def titles() -> Any:
     """The title of each group."""
     return dict(re.findall(r"^\[(\w+)\] (.*)$", QUESTIONS, re.M))
 
@@ -65,9 +68,9 @@ class Clock:
         return self._end - time.monotonic()
 
 
-def guarded(seconds: float, function):  # type: ignore[no-untyped-def]
+def guarded(seconds: float, function: Any) -> Any:
     """(value, '') or (None, why there is none): what raises or hangs ends here."""
-    box = []  # type: ignore[var-annotated]
+    box: Any = []
 
     def work() -> None:
         try:
@@ -85,7 +88,10 @@ class Found:
     """What a question brought. `entries`: (group, form, place, content) as layout.py writes them, clean already."""
 
     def __init__(self) -> None:
-        self.entries, self.told, self.missing, self.unasked = [], [], [], []  # type: ignore[var-annotated]
+        self.entries: Any = []
+        self.told: Any = []
+        self.missing: Any = []
+        self.unasked: Any = []
 
     def add(self, other: Found) -> None:
         for name, value in vars(self).items():
@@ -95,11 +101,11 @@ class Found:
 class Asker:
     """Puts the questions to one door. `clean` takes out what is private."""
 
-    def __init__(self, door, clock: Clock, clean) -> None:  # type: ignore[no-untyped-def]
+    def __init__(self, door: Any, clock: Clock, clean: Any) -> None:
         self.door, self.clock, self.clean = door, clock, clean
         self.found = Found()
-        self.troubles = []  # type: ignore[var-annotated]
-        self._sets = {}  # type: ignore[var-annotated]
+        self.troubles: Any = []
+        self._sets: Any = {}
 
     def ask(self) -> Asker:
         """Asks all questions for this platform; of those without an answer the number is kept, or the place of which nothing is known."""
@@ -107,11 +113,15 @@ class Asker:
         for question in questions():
             if (question.group in SYSTEMS and not self.is_system(question.group)) or (question.otherwise and answered):
                 continue
-            limit = min(question.seconds * max(1, len(question.commands)) + 0.5, self.clock.left())
+            limit = min(question.seconds * max(1, len(question.commands)) + 1.5, self.clock.left())
             found, why = guarded(limit, lambda question=question: self._one(question)) if limit > 0.2 else (None, "out of time")
             if found is None:
                 self.found.unasked.append(question.number)
-                self.troubles += [] if why == "out of time" else [f"unknown: question {question.number} ({self.clean.line(question.where[:60])}): {self.clean.line(why)}"]
+                self.troubles += (
+                    []
+                    if why == "out of time"
+                    else [f"unknown: question {question.number} ({self.clean.line(question.where[:60])}): {self.clean.line(why)}"]
+                )
             else:
                 answered = bool(found.entries) or (answered and question.otherwise)
                 self.found.add(found)
@@ -140,9 +150,10 @@ class Asker:
 
     # what the table's places stand for
 
-    def paths(self, where: str) -> tuple:  # type: ignore[type-arg]
+    def paths(self, where: str) -> Any:
         """(literal paths, places of which the door cannot tell what is there)."""
-        found, unknown = {}, []  # type: ignore[var-annotated]
+        found: Any = {}
+        unknown: Any = []
         for one in braces(self._filled(where)):
             here = [""]
             for part in one.strip("/").split("/"):
@@ -167,11 +178,11 @@ class Asker:
         for name in re.findall(r"\{(gpu|home|prefix|site|path|lib|release|comfy)\}", where):
             if name not in self._sets:
                 self._sets[name] = getattr(self, f"_set_{name}")() or ["\0"]
-            where = where.replace("{%s}" % name, "{%s}" % ",".join(self._sets[name]))
+            where = where.replace("{" + name + "}", "{" + ",".join(self._sets[name]) + "}")
         return where
 
-    def _set_gpu(self):  # type: ignore[no-untyped-def]
-        found = []  # type: ignore[var-annotated]
+    def _set_gpu(self) -> Any:
+        found: Any = []
         for address in self.door.listdir(DEVICES):
             kind, vendor = (self.door.read(f"{DEVICES}/{address}/{name}").text.strip() for name in ("class", "vendor"))
             if kind.startswith(("0x03", "0x12", "0x0b40", "0x1180")) or vendor == "0x1d95":
@@ -179,33 +190,33 @@ class Asker:
                 found += [address, *bridges[-2:]]
         return list(dict.fromkeys(found))[:MOST]
 
-    def _set_home(self):  # type: ignore[no-untyped-def]
+    def _set_home(self) -> Any:
         home = (self.door.env("HOME") or self.door.env("USERPROFILE") or "").replace("\\", "/").rstrip("/")
         return [home] if home else []
 
-    def _set_site(self):  # type: ignore[no-untyped-def]
+    def _set_site(self) -> Any:
         prefix, version = (str(self.door.python.get(name) or "").replace("\\", "/") for name in ("prefix", "version"))
         short = ".".join(version.split(".")[:2])
         return [f"{prefix}/lib/python{short}/site-packages", f"{prefix}/Lib/site-packages"] if prefix else []
 
-    def _set_path(self):  # type: ignore[no-untyped-def]
+    def _set_path(self) -> Any:
         folders = (self.door.env("PATH") or "").replace("\\", "/").split(";" if self.door.platform == "windows" else ":")
         return list(dict.fromkeys(folder.rstrip("/") for folder in folders if "/" in folder))[:24]
 
-    def _set_lib(self):  # type: ignore[no-untyped-def]
+    def _set_lib(self) -> Any:
         named = (self.door.env("LD_LIBRARY_PATH") or "").split(":")
         return list(dict.fromkeys((*LIBRARY_FOLDERS, *(folder.rstrip("/") for folder in named if folder[1:]))))[:40]
 
-    def _set_release(self):  # type: ignore[no-untyped-def]
+    def _set_release(self) -> Any:
         return self.door.read("/proc/sys/kernel/osrelease").text.split()[:1]
 
-    def _set_comfy(self):  # type: ignore[no-untyped-def]
+    def _set_comfy(self) -> Any:
         places = [*COMFY_FOLDERS, *(f"{home}/{place}" for home in self._set_home() for place in COMFY_AT_HOME)]
         return [place for place in places if any(self.door.exists(f"{place}/{name}") for name in ("custom_nodes", "main.py"))][:2]
 
     # the verbs: None where the door cannot tell
 
-    def _read(self, path: str, question: Question, found: Found):  # type: ignore[no-untyped-def]
+    def _read(self, path: str, question: Question, found: Found) -> Any:
         said = self.door.read(path, limit=40_000_000 if question.keep in ("dpkg", "apk") else 1_000_000)
         if said.problem:
             return {"not-recorded": None, "missing": []}.get(said.problem, [("item", path, f"!{said.problem}")])
@@ -217,29 +228,30 @@ class Asker:
             entries += self._there(library, question, found) or ()
         return entries
 
-    def _packages(self, manager: str, text: str):  # type: ignore[no-untyped-def]
-        by_version, release = {}, (self._set_release() or ["?"])[0]  # type: ignore[var-annotated]
+    def _packages(self, manager: str, text: str) -> Any:
+        by_version: Any = {}
+        release: Any = (self._set_release() or ["?"])[0]
         for name, version in sorted(packages_in(manager, text).items()):
             if not re.match(r"linux-\w+-(unsigned-)?\d", name) or release in name:
                 by_version.setdefault(self.clean.version(version), []).append(name)
         said = "; ".join(f"{version}: {' '.join(names)}" for version, names in by_version.items())
         return [("line", f"By {'dpkg-query' if manager == 'dpkg' else manager}: {said}", "")] if text.strip() else []
 
-    def _list(self, path: str, question: Question, found: Found):  # type: ignore[no-untyped-def]
+    def _list(self, path: str, question: Question, found: Found) -> Any:
         names = self.door.listdir(path)
         if not names and not self.door.exists(path):
             return [] if self.door.knows(path) else None
         keep = "|".join(map(re.escape, self._set_gpu())) or "$^" if question.keep == "{gpu}" else question.keep
         return [("list", path, [self.clean.line(name) for name in names if kept_name(keep, name) and " " not in name][:200])]
 
-    def _link(self, path: str, question: Question, found: Found):  # type: ignore[no-untyped-def]
+    def _link(self, path: str, question: Question, found: Found) -> Any:
         target = self.door.readlink(path)
         return [("item", path, f"->{self.clean.line(target)}")] if target is not None else [] if self._known(path) else None
 
-    def _there(self, path: str, question: Question, found: Found):  # type: ignore[no-untyped-def]
+    def _there(self, path: str, question: Question, found: Found) -> Any:
         return [("item", path, "")] if self.door.exists(path) else [] if self.door.knows(path) else None
 
-    def _node(self, path: str, question: Question, found: Found):  # type: ignore[no-untyped-def]
+    def _node(self, path: str, question: Question, found: Found) -> Any:
         if not self.door.exists(path):
             return [] if self.door.knows(path) else None
         mode, opens = self.door.mode(path), {True: "open", False: "closed"}.get(self.door.may_open(path), "?")
@@ -270,7 +282,7 @@ class Asker:
                 name = name or shlex.join(argv if argv[0] != "ldd" else map(self.clean.line, argv))
                 lines = [*self.clean.lines(kept(question.keep, said.stdout)).splitlines()]
                 lines += [f"! {self.clean.line(line)}" for line in said.stderr[:600].splitlines() if line.strip()]
-                found.entries.append((question.group, "command", f"$ {name}" + (f" ({ended})" if said.rc else "") , lines))
+                found.entries.append((question.group, "command", f"$ {name}" + (f" ({ended})" if said.rc != 0 else ""), lines))
                 if said.timed_out or (said.rc == 0 and (said.stdout.strip() or len(question.commands) == 1)):
                     return
         if unknown and not found.entries:
@@ -285,7 +297,7 @@ def _plain_path(path: str) -> str:
     return path[1:] if re.match(r"^/[A-Za-z]:", path) else path
 
 
-def braces(text: str) -> list:  # type: ignore[type-arg]
+def braces(text: str) -> Any:
     """`a{b,c}` is ab and ac."""
     found = re.search(r"\{([^{}]*)\}", text)
     if found is None:

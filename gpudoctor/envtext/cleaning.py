@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from typing import Any
 
 from gpudoctor.envtext.derived import COMMANDS, DISTRIBUTIONS, FRAMEWORKS, KERNEL_LOG, LIBRARIES, LISTED_WORDS, VARIABLE_PREFIXES, VARIABLES
 from gpudoctor.envtext.inspecting import INSPECT
@@ -25,7 +26,9 @@ _NUMBERS = re.compile(
     r"|(?<![\w.])(?=(?:\D?\d){7})\d{2,}(?:-\d+)+(?!\w)|\b[0-9a-f]{4}(?:\.[0-9a-f]{4}){2}\b"  # dates and numbers in groups, Cisco's addresses
     r"|(?<!\w)\+?\d{2,4}[ /-]\d{3,4}[ -]?\d{3,}(?!\w)"  # telephone
 )
-_ADDRESS = re.compile(r"(?<![\w.])\d{1,13}(?= *(?:\d+ +)?(?:kB|[KMG]i?B|bytes)\b)|\b[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]\b|(?<![\w:])[0-9a-f]{4}:[0-9a-f]{4}(?![\w:])")
+_ADDRESS = re.compile(
+    r"(?<![\w.])\d{1,13}(?= *(?:\d+ +)?(?:kB|[KMG]i?B|bytes)\b)|\b[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]\b|(?<![\w:])[0-9a-f]{4}:[0-9a-f]{4}(?![\w:])"
+)
 _URL = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]{1,12}://\S+|\S+@\S*[A-Za-z]\S*")
 _PIECE = re.compile(r"[^\s/\\=,:;|()\[\]{}<>\"'`&?!#%$^*~]+")
 _RUN = re.compile(r"[A-Za-z]+|\d+|[^A-Za-z\d]+")
@@ -39,15 +42,15 @@ urllib/request zipfile""".split()
 """Modules of Python's own library: their texts are the English that messages are written in."""
 
 
-def own_words() -> set:  # type: ignore[type-arg]
+def own_words() -> Any:
     """The words of this program's own tables."""
     tables = (QUESTIONS, INSPECT, LIBRARIES, KERNEL_LOG, DISTRIBUTIONS, FRAMEWORKS, VARIABLES, VARIABLE_PREFIXES, COMMANDS)
     return set(re.findall(r"[a-z]{3,24}", str(tables).lower()))
 
 
-def library_words() -> set:  # type: ignore[type-arg]
+def library_words() -> Any:
     """The words of some modules of Python's library, those in small letters: names of people are not."""
-    found = set()  # type: ignore[var-annotated]
+    found = set()
     for name in LIBRARY:
         try:
             with open(os.path.join(os.path.dirname(os.__file__), f"{name}.py"), encoding="utf-8", errors="replace") as file:
@@ -63,7 +66,7 @@ WORDS = LISTED_WORDS | own_words() | library_words()
 class Cleaner:
     """`user` and `hosts`: what is private here although it may be a common word. `places`: folders and what is written for them."""
 
-    def __init__(self, user: str = "", hosts=(), places=()) -> None:  # type: ignore[no-untyped-def]
+    def __init__(self, user: str = "", hosts: Any = (), places: Any = ()) -> None:
         self._user = user if user not in ("root", "user", "") else ""
         self._hosts = {part.lower() for host in hosts for part in (host, *host.split(".")) if len(part) > 2 and part != "localhost"}
         self._places = sorted(((place, name) for place, name in places if len(place) > 1), key=lambda each: -len(each[0]))
@@ -75,7 +78,7 @@ class Cleaner:
     def line(self, line: str, only: str = "") -> str:
         """`only`: of the places this one alone is written by its name."""
         for place, name in self._places:
-            line = line if only not in ("", name) else re.sub(re.escape(place) + r"(?![\w.-])", lambda _, name=name: name, line)
+            line = line if only not in ("", name) else re.sub(re.escape(place) + r"(?![\w.-])", name.replace("\\", "/"), line)
         line = _SECRET.sub(r"\1" + HIDDEN, _BEARER.sub(HIDDEN, line))
         kept, end = [], 0
         for found in re.finditer(f"({_ADDRESS.pattern})|({_URL.pattern})|({_NUMBERS.pattern})", line):
@@ -84,7 +87,7 @@ class Cleaner:
         whole = "".join([*kept, self._pieces(line[end:])])
         return "".join(letter if letter.isprintable() or letter == "\t" else "?" for letter in re.sub(r"\*(?:[ ,]+\*)+", HIDDEN, whole))
 
-    def value(self, value):  # type: ignore[no-untyped-def]
+    def value(self, value: Any) -> Any:
         """The same of anything that JSON can hold; numbers of a machine stay."""
         if isinstance(value, str):
             return "\n".join(map(self.line, value.split("\n")))
@@ -119,7 +122,9 @@ class Cleaner:
         """Whether every part is a known word, a short number, or both in a form that devices and versions have."""
         if len(piece) > 90 or not piece.isascii():
             return False
-        if re.fullmatch(r"0x[0-9a-fA-F]{1,10}|[0-9a-f]{4}", piece) or (LIBRARIES.match(piece) and re.fullmatch(r"\w{5,32}\.so(\.\d+)*", piece)):
+        if re.fullmatch(r"0x[0-9a-fA-F]{1,10}|[0-9a-f]{4}", piece) or (
+            LIBRARIES.match(piece) and re.fullmatch(r"\w{5,32}\.so(\.\d+)*", piece)
+        ):
             return True
         for part in re.split(r"[^A-Za-z\d]+", piece):
             if part and not self._part(part):

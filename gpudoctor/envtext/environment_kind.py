@@ -5,18 +5,21 @@ from __future__ import annotations
 import os
 import re
 import sys
+from typing import Any
 
 from gpudoctor.envtext.derived import DISTRIBUTIONS
 
 
-def environment() -> dict:  # type: ignore[type-arg]
+def environment() -> Any:
     """In the form of a capture's python.json."""
     prefix = sys.prefix.replace("\\", "/")
     installed, several, others = {}, {}, 0  # type: dict[str, str], dict[str, list[str]], int
     for folder in dict.fromkeys(entry for entry in sys.path if entry and os.path.isdir(entry)):
-        here = {}  # type: dict[str, list[str]]
+        here: Any = {}
         for name in _names(folder):
-            found = re.match(r"^(.+?)-([^-]+)\.dist-info$", name) or re.match(r"^([^-]+)-([^-]+?)(?:-py\d[\d.]*)?(?:-[\w.]+)?\.egg(?:-info)?$", name)
+            found = re.match(r"^(.+?)-([^-]+)\.dist-info$", name) or re.match(
+                r"^([^-]+)-([^-]+?)(?:-py\d[\d.]*)?(?:-[\w.]+)?\.egg(?:-info)?$", name
+            )
             if found:
                 here.setdefault(re.sub(r"[-_.]+", "-", found[1]).lower(), []).append(found[2])
         for name, versions in here.items():
@@ -32,7 +35,7 @@ def environment() -> dict:  # type: ignore[type-arg]
     }  # fmt: skip
 
 
-def _names(folder: str) -> list:  # type: ignore[type-arg]
+def _names(folder: str) -> Any:
     try:
         return sorted(os.listdir(folder))
     except OSError:

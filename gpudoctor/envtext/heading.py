@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import re
 import sys
+from typing import Any
 
 from gpudoctor.envtext.derived import DISTRIBUTIONS
 
@@ -13,7 +14,7 @@ PACKAGES_FOLLOW = "Versions of relevant libraries:"
 _QUERY = ("nvidia-smi", "--query-gpu=index,name,uuid,pci.bus_id,driver_version,memory.total,compute_cap", "--format=csv,noheader,nounits")
 
 
-def heading(asker):  # type: ignore[no-untyped-def]
+def heading(asker: Any) -> Any:
     """Its lines; of a recorded machine as far as it was recorded."""
     for line in (*_torch(asker.door), *_system(asker), *_devices(asker), *_processor(asker.door)):
         yield asker.clean.line(line)
@@ -27,41 +28,49 @@ def heading(asker):  # type: ignore[no-untyped-def]
             yield f"[pip3] {asker.clean.line(name)}=={asker.clean.version(str(version))}"
 
 
-def _said(door, argv, pattern: str = r"(?s)(.*)") -> str:  # type: ignore[no-untyped-def]
+def _said(door: Any, argv: Any, pattern: str = r"(?s)(.*)") -> str:
     """What a command says, or a file; '' where it says nothing."""
     found = re.search(pattern, door.read(argv).text if isinstance(argv, str) else door.run(argv, timeout=3.0).stdout)
     return found[1].strip() if found else ""
 
 
-def _framework(door):  # type: ignore[no-untyped-def]
+def _framework(door: Any) -> Any:
     torch = (door.python.get("frameworks") or {}).get("torch")
     return torch if isinstance(torch, dict) else {}
 
 
-def _torch(door):  # type: ignore[no-untyped-def]
+def _torch(door: Any) -> Any:
     torch = _framework(door)
     version = torch.get("version") or (door.python.get("distributions") or {}).get("torch")
     config = torch.get("config") or {}
     yield f"PyTorch version: {version or 'N/A'}"
-    for label, key, none in (("Is debug build", "debug", NONE), ("CUDA used to build PyTorch", "cuda", "None"), ("ROCM used to build PyTorch", "hip", "N/A")):
+    for label, key, none in (
+        ("Is debug build", "debug", NONE),
+        ("CUDA used to build PyTorch", "cuda", "None"),
+        ("ROCM used to build PyTorch", "hip", "N/A"),
+    ):
         value = config.get(key)
         yield f"{label}: {(none if value is None else value) if version else 'N/A'}"
 
 
-def _system(asker):  # type: ignore[no-untyped-def]
+def _system(asker: Any) -> Any:
     door, live = asker.door, getattr(asker.door, "live", True)
     name = _said(door, "/etc/os-release", r'PRETTY_NAME="?([^"\n]+)') or (platform.platform() if live else NONE)
     yield ""
     yield f"OS: {name}" + (f" ({platform.machine()})" if live else "")
-    for label, argv, pattern in (("GCC", "gcc", r"(gcc .*)"), ("Clang", "clang", r"clang version (.*)"), ("CMake", "cmake", r"cmake version (.*)")):
-        yield f"{label} version: {live and _said(door, (argv, '--version'), pattern) or NONE}"
+    for label, argv, pattern in (
+        ("GCC", "gcc", r"(gcc .*)"),
+        ("Clang", "clang", r"clang version (.*)"),
+        ("CMake", "cmake", r"cmake version (.*)"),
+    ):
+        yield f"{label} version: {(live and _said(door, (argv, '--version'), pattern)) or NONE}"
     yield f"Libc version: {'-'.join(platform.libc_ver()) if live else 'N/A'}"
     yield ""
     yield f"Python version: {door.python.get('version') or NONE}" + (f" ({sys.maxsize.bit_length() + 1}-bit runtime)" if live else "")
     yield f"Python platform: {platform.platform() if live else _said(door, '/proc/sys/kernel/osrelease') or NONE}"
 
 
-def _devices(asker):  # type: ignore[no-untyped-def]
+def _devices(asker: Any) -> Any:
     door = asker.door
     torch, installed = _framework(door), door.python.get("distributions") or {}
     ids = [str(each.get("id")) for each in torch.get("devices") or () if isinstance(each, dict)]
@@ -88,7 +97,7 @@ def _devices(asker):  # type: ignore[no-untyped-def]
     yield ""
 
 
-def _processor(door):  # type: ignore[no-untyped-def]
+def _processor(door: Any) -> Any:
     yield "CPU:"
     yield f"Model name: {_said(door, '/proc/cpuinfo', 'model name.*: (.*)') or NONE}"
     yield f"Memory: {_said(door, '/proc/meminfo', r'MemTotal: +([0-9]+ kB)') or NONE}"

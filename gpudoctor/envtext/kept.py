@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
 from xml.etree import ElementTree
 
 from gpudoctor.envtext.derived import KERNEL_LOG, LIBRARIES
@@ -76,7 +77,11 @@ def kept_name(keep: str, name: str) -> bool:
 def _words(line: str) -> str:
     """A line of flags or extensions with those alone that matter."""
     found = re.match(r"(?i)(.*(?:flags|features|extensions)\s*:?\s+)(.*)", line)
-    return found[1] + " ".join(re.findall(r"(?<!\S)(?:avx|sse4|amx|fma|f16c|hypervisor|asimd|sve|lm\b)\S*|\S*fp(?:16|64)\S*", found[2])) if found else line
+    return (
+        found[1] + " ".join(re.findall(r"(?<!\S)(?:avx|sse4|amx|fma|f16c|hypervisor|asimd|sve|lm\b)\S*|\S*fp(?:16|64)\S*", found[2]))
+        if found
+        else line
+    )
 
 
 def _json(text: str, keys: str) -> str:
@@ -88,7 +93,7 @@ def _json(text: str, keys: str) -> str:
         return text[:300]
 
 
-def _pruned(value, keys):  # type: ignore[no-untyped-def]
+def _pruned(value: Any, keys: Any) -> Any:
     if isinstance(value, list):
         return [_pruned(item, keys) for item in value[:16]]
     if isinstance(value, dict):
@@ -108,8 +113,12 @@ def _largest(text: str) -> str:
 def _display(text: str) -> str:
     """Of the blocks of lspci those of GPUs and accelerators."""
     long = "Slot:" in text
-    blocks = [block for block in re.split("\n\n" if long else "\n(?=[0-9a-f])", text) if re.search(r"\[(03\d\d|12\d\d|0b40)\]|\[1d95", block)]
-    lines = [[line for line in block.splitlines() if re.match(r"(Slot|Class|Device|Module):|[0-9a-f]|\s+Kernel ", line)] for block in blocks]
+    blocks = [
+        block for block in re.split("\n\n" if long else "\n(?=[0-9a-f])", text) if re.search(r"\[(03\d\d|12\d\d|0b40)\]|\[1d95", block)
+    ]
+    lines = [
+        [line for line in block.splitlines() if re.match(r"(Slot|Class|Device|Module):|[0-9a-f]|\s+Kernel ", line)] for block in blocks
+    ]
     return ("\n\n" if long else "\n").join("\n".join(block) for block in lines)
 
 
@@ -120,7 +129,7 @@ def _nvidia(text: str) -> str:
     return ElementTree.tostring(root, encoding="unicode").replace("</gpu><gpu", "</gpu>\n<gpu")
 
 
-def _prune(element) -> bool:  # type: ignore[no-untyped-def]
+def _prune(element: Any) -> bool:
     """Whether anything is left of an element without what nobody asks for."""
     element.tail = None
     for child in list(element):
@@ -133,7 +142,7 @@ def _prune(element) -> bool:  # type: ignore[no-untyped-def]
 
 def _libraries(text: str) -> str:
     """Names in the loader's cache by folder: those of GPU libraries for 64 bits."""
-    folders = {}  # type: ignore[var-annotated]
+    folders: Any = {}
     for name, kind, folder in re.findall(r"^\s*(\S+) \(([^)]*)\) => (\S+)/\S+$", text, re.M):
         if LIBRARIES.match(name) and ("64" in kind or "AArch64" in kind):
             folders.setdefault(folder, []).append(name)
@@ -145,7 +154,7 @@ def _uname(text: str) -> str:
     return " ".join(["Linux", "host", *words[2:3], *words[-2:]]) if words[:1] == ["Linux"] and len(words) > 3 else text
 
 
-def packages_in(manager: str, text: str) -> dict:  # type: ignore[type-arg]
+def packages_in(manager: str, text: str) -> Any:
     """Names and versions of installed packages that matter, from a package manager's list."""
     patterns = {
         "dpkg": r"^Package: (\S+)\nStatus: \S+ \S+ (?:installed|half-configured|triggers-\w+)\n(?:.+\n)*?Version: (\S+)$", "apk": r"^P:(\S+)\nV:(\S+)$",
@@ -156,7 +165,8 @@ def packages_in(manager: str, text: str) -> dict:  # type: ignore[type-arg]
 
 def _log(text: str) -> str:
     """The last lines that tell of troubles, and the last others, each kind of line once."""
-    seen, lines = set(), []  # type: ignore[var-annotated]
+    seen: Any = set()
+    lines: Any = []
     for line in reversed(text.splitlines()):
         shape = re.sub(r"[\dA-Fa-fx]+", "0", re.sub(r"^\[[^\]]*\]", "", line))
         if KERNEL_LOG.search(line) and shape not in seen:

@@ -1,17 +1,18 @@
 """Writes what was answered: first the fields of collect_env, then the answers in groups, each in a form that is read back.
 
-    /folder: name=content name->target name!denied name[crw-rw---- root:render 0:44 open]
-    /folder/: further names in it
-    /file:
-      its lines
-    $ command (how it ended, unless with 0)
-      its lines, `! ` before those of standard error
+/folder: name=content name->target name!denied name[crw-rw---- root:render 0:44 open]
+/folder/: further names in it
+/file:
+  its lines
+$ command (how it ended, unless with 0)
+  its lines, `! ` before those of standard error
 """
 
 from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
 from gpudoctor.envtext.asking import Asker, Clock, content, guarded, titles
 from gpudoctor.envtext.cleaning import Cleaner
@@ -28,7 +29,7 @@ PRIVATE = ("USER", "HOME", "HOSTNAME", "LOGNAME", "SHELL", "DISPLAY", "LANG")
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASS|AUTH|CREDENTIAL|ACCOUNT")
 
 
-def asker_of(door, clock: Clock) -> Asker:  # type: ignore[no-untyped-def]
+def asker_of(door: Any, clock: Clock) -> Asker:
     """Knows what is private on this machine: its user, its names, its folders."""
     home = (door.env("HOME") or door.env("USERPROFILE") or "").replace("\\", "/").rstrip("/")
     prefix = str(door.python.get("prefix") or "").replace("\\", "/").rstrip("/")
@@ -44,7 +45,7 @@ def asker_of(door, clock: Clock) -> Asker:  # type: ignore[no-untyped-def]
 
 def text(asker: Asker, limit: int = LIMIT) -> str:
     """The whole text, at most `limit` bytes long."""
-    left_out = []  # type: ignore[var-annotated]
+    left_out: Any = []
     first, why = guarded(4.0, lambda: list(heading(asker)))
     first = first or [f"unknown: the first part ({asker.clean.line(why)})", PACKAGES_FOLLOW, f"[pip3] {NONE}"]
     for cut in ("", *CUTS):
@@ -55,7 +56,7 @@ def text(asker: Asker, limit: int = LIMIT) -> str:
     return whole.encode("utf-8", "replace")[: limit - len(END) - 2].decode("utf-8", "ignore") + f"\n{END}\n"
 
 
-def _whole(asker: Asker, first, left_out) -> str:  # type: ignore[no-untyped-def]
+def _whole(asker: Asker, first: Any, left_out: Any) -> str:
     clean, found = asker.clean, asker.found
     lines = [*first, "", BEGIN, f"Platform: {asker.door.platform}", *_python(asker, "libraries" not in left_out)]
     for group, title in titles().items():
@@ -71,7 +72,7 @@ def _whole(asker: Asker, first, left_out) -> str:  # type: ignore[no-untyped-def
     return "\n".join([*lines, END, ""])
 
 
-def _python(asker: Asker, libraries: bool):  # type: ignore[no-untyped-def]
+def _python(asker: Asker, libraries: bool) -> Any:
     python, clean = asker.door.python, asker.clean
     if not python:
         return
@@ -81,7 +82,7 @@ def _python(asker: Asker, libraries: bool):  # type: ignore[no-untyped-def]
         if isinstance(told, dict):
             keys = [key for key in told if key not in ("libraries", "file") and (told[key] or key in ("imported", "error", "devices"))]
             yield f"Import {name}: {json.dumps(clean.value({key: _short(told[key]) for key in keys}), ensure_ascii=False)}"
-            folders = {}  # type: ignore[var-annotated]
+            folders: Any = {}
             for each in told.get("libraries") or () if libraries else ():
                 folder = clean.line(str(each.get("path") or "").rpartition("/")[0])
                 folders.setdefault(f"{each.get('origin')} {folder}", []).append(clean.line(str(each.get("soname"))))
@@ -89,7 +90,7 @@ def _python(asker: Asker, libraries: bool):  # type: ignore[no-untyped-def]
                 yield f"Loaded by {name}: " + "; ".join(f"{folder}: {' '.join(names)}" for folder, names in folders.items())
 
 
-def _short(told):  # type: ignore[no-untyped-def]
+def _short(told: Any) -> Any:
     """Messages without their middle, lists without their end."""
     if isinstance(told, str):
         return told if len(told) <= 1200 else told[:700] + " … " + told[-450:]
@@ -98,9 +99,13 @@ def _short(told):  # type: ignore[no-untyped-def]
     return {key: _short(value) for key, value in told.items() if key != "git_version"} if isinstance(told, dict) else told
 
 
-def _entries(entries, clean: Cleaner, most: int):  # type: ignore[no-untyped-def]
+def _entries(entries: Any, clean: Cleaner, most: int) -> Any:
     """The lines of a group: folders with what is in them, then files of several lines, listings and commands."""
-    folders, blocks, first, shown, empty = {}, [], {}, set(), []  # type: ignore[var-annotated]
+    folders: Any = {}
+    blocks: Any = []
+    first: Any = {}
+    shown: Any = set()
+    empty: Any = []
     for form, place, said in entries:
         inline = form == "item" or (form == "text" and ("\n" not in said or place[:5] == "/sys/") and len(said) < 200)
         path = clean.line(place) if form in ("item", "text", "list") else place
@@ -112,7 +117,9 @@ def _entries(entries, clean: Cleaner, most: int):  # type: ignore[no-untyped-def
             blocks.append((path, said))
         else:
             blocks.append((f"{path}:" if form == "text" else place, (said.split("\n") if form == "text" else said or [])[-most:]))
-            shown |= {f"{line.partition(': ')[0]}/{name}" for line in said if "ldconfig" in place for name in line.partition(": ")[2].split()}
+            shown |= {
+                f"{line.partition(': ')[0]}/{name}" for line in said if "ldconfig" in place for name in line.partition(": ")[2].split()
+            }
     for folder, row in folders.items():
         shape = (folder.rpartition("/")[0], *(re.split(r"=|->|!|\[", item)[0] for item in row))
         name, before = first.setdefault(shape, (folder.rpartition("/")[2], row))
@@ -131,7 +138,7 @@ def _entries(entries, clean: Cleaner, most: int):  # type: ignore[no-untyped-def
         yield f"Nothing {'further ' if shown else ''}in: {' '.join(empty)}"
 
 
-def _variables(asker: Asker):  # type: ignore[no-untyped-def]
+def _variables(asker: Asker) -> Any:
     names = {name for prefix in VARIABLE_PREFIXES for name in asker.door.env_names(prefix)} | set(VARIABLES)
     for name in sorted(names):
         value = asker.door.env(name)
@@ -139,20 +146,20 @@ def _variables(asker: Asker):  # type: ignore[no-untyped-def]
             yield f"{name}={asker.clean.line(value[:600])}"
 
 
-def _unasked(found, clean: Cleaner) -> str:  # type: ignore[no-untyped-def]
+def _unasked(found: Any, clean: Cleaner) -> str:
     """Numbers of questions as ranges, and places: a folder stands for all that was asked below it."""
     numbers = {each for each in found.unasked if isinstance(each, int)}
     starts, ends = (sorted(number for number in numbers if number + step not in numbers) for step in (-1, 1))
-    words = [f"{start}-{end}" if start != end else f"{start}" for start, end in zip(starts, ends)]
+    words = [f"{start}-{end}" if start != end else f"{start}" for start, end in zip(starts, ends)]  # noqa: B905  (Python 3.8)
     told = {folder for path in found.told for folder in _above(path)}
-    places = {}  # type: ignore[var-annotated]
+    places: Any = {}
     for path in (each for each in found.unasked if isinstance(each, str)):
         folder, _, name = next((folder for folder in reversed(_above(path)) if folder not in told), path).rpartition("/")
         places.setdefault(folder, {})[name] = None
     return " ".join([*words, *(clean.line(f"{folder}/{{{','.join(names)}}}") for folder, names in places.items())])
 
 
-def _above(path: str):  # type: ignore[no-untyped-def]
+def _above(path: str) -> Any:
     """The path and its folders, the nearest first."""
     parts = path.split("/")
     return ["/".join(parts[:end]) for end in range(len(parts), 1, -1)]

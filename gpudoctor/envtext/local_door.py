@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from typing import Any
 
 from gpudoctor.envtext.derived import FRAMEWORKS
 from gpudoctor.envtext.inspecting import INSPECT
@@ -55,9 +56,9 @@ class LocalDoor:
     def __init__(self) -> None:
         systems = {"win32": "windows", "cygwin": "windows", "darwin": "macos"}
         self.platform = systems.get(sys.platform, "linux")
-        self.python = {}  # type: dict[str, object]
-        self._said = {}  # type: dict[tuple, Said]
-        self._hung = set()  # type: set[str]
+        self.python: Any = {}
+        self._said: dict[Any, Said] = {}
+        self._hung: Any = set()
 
     def read(self, path: str, limit: int = 1_000_000) -> Said:
         try:
@@ -72,7 +73,7 @@ class LocalDoor:
         except OSError:
             return Said(problem="io-error")
 
-    def listdir(self, path: str) -> list:  # type: ignore[type-arg]
+    def listdir(self, path: str) -> Any:
         try:
             return sorted(os.listdir(path))
         except OSError:
@@ -84,13 +85,13 @@ class LocalDoor:
     def knows(self, path: str) -> bool:
         return True
 
-    def readlink(self, path: str):  # type: ignore[no-untyped-def]
+    def readlink(self, path: str) -> Any:
         try:
             return os.readlink(path)
         except OSError:
             return None
 
-    def mode(self, path: str):  # type: ignore[no-untyped-def]
+    def mode(self, path: str) -> Any:
         try:
             return NodeMode(os.stat(path))
         except OSError:
@@ -99,13 +100,13 @@ class LocalDoor:
     def may_open(self, path: str) -> bool:
         return os.access(path, os.R_OK | os.W_OK)
 
-    def env(self, name: str):  # type: ignore[no-untyped-def]
+    def env(self, name: str) -> Any:
         return os.environ.get(name)
 
-    def env_names(self, prefix: str) -> list:  # type: ignore[type-arg]
+    def env_names(self, prefix: str) -> Any:
         return sorted(name for name in os.environ if name.startswith(prefix))
 
-    def run(self, argv, timeout: float = 5.0, env=None, stdin_text: str = "") -> Said:  # type: ignore[no-untyped-def]
+    def run(self, argv: Any, timeout: float = 5.0, env: Any = None, stdin_text: str = "") -> Said:
         """A program that is found in a folder which only its owner and root can change, or the one that was named by its path."""
         key = (*argv, stdin_text)
         if argv[0] in self._hung:
@@ -116,7 +117,7 @@ class LocalDoor:
             self._hung.add(argv[0])
         return self._said[key]
 
-    def _run(self, argv, timeout: float, env, stdin_text: str) -> Said:  # type: ignore[no-untyped-def]
+    def _run(self, argv: Any, timeout: float, env: Any, stdin_text: str) -> Said:
         program = argv[0] if os.path.isabs(argv[0]) else shutil.which(argv[0], path=_path_without_here())
         if program is None or not os.path.exists(program):
             return Said(missing=True)
@@ -153,7 +154,7 @@ class LocalDoor:
         names = self.python["distributions"]
         assert isinstance(names, dict)
         wanted = [module for module, pattern in FRAMEWORKS.items() if any(re.fullmatch(pattern, name) for name in names)]
-        self.python["frameworks"] = found = {name: {"imported": None} for name in wanted}  # type: ignore[var-annotated]
+        self.python["frameworks"] = found = {name: {"imported": None} for name in wanted}
         workers = [threading.Thread(target=self._framework, args=(name, seconds, found), daemon=True) for name in wanted]
         for worker in workers:
             worker.start()
@@ -165,7 +166,7 @@ class LocalDoor:
         for worker in self._workers:
             worker.join(max(0.0, end - time.monotonic()))
 
-    def _framework(self, name: str, seconds: float, into: dict) -> None:  # type: ignore[type-arg]
+    def _framework(self, name: str, seconds: float, into: Any) -> None:
         environment = {key: value for key, value in QUIET.items() if key not in os.environ or key in ("CI", "KERAS_HOME")}
         said = self.run([sys.executable, "-X", "utf8", "-c", _CHILD, name], seconds, environment, INSPECT)
         told, stage = {}, ""  # type: dict[str, object], str
@@ -205,7 +206,7 @@ def _is_roots(folder: str) -> bool:
     return found.st_uid == 0 and not found.st_mode & 0o022
 
 
-def _end(child) -> None:  # type: ignore[no-untyped-def]
+def _end(child: Any) -> None:
     """Ends a child with all that it started."""
     try:
         os.killpg(child.pid, signal.SIGKILL)

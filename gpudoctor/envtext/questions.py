@@ -20,7 +20,15 @@ LIBRARY_FOLDERS = (
     "/usr/lib/x86_64-linux-gnu/nvidia/current", "/usr/lib64/nvidia", "/usr/local/nvidia/lib64", "/usr/local/nvidia/lib",
     "/run/opengl-driver/lib",
 )  # fmt: skip
-COMFY_FOLDERS = ("/workspace/ComfyUI", "/opt/ComfyUI", "/app/ComfyUI", "/ComfyUI", "/comfyui", "C:/ComfyUI_windows_portable/ComfyUI", "C:/ComfyUI")
+COMFY_FOLDERS = (
+    "/workspace/ComfyUI",
+    "/opt/ComfyUI",
+    "/app/ComfyUI",
+    "/ComfyUI",
+    "/comfyui",
+    "C:/ComfyUI_windows_portable/ComfyUI",
+    "C:/ComfyUI",
+)
 COMFY_AT_HOME = ("ComfyUI", "comfy/ComfyUI", "Documents/ComfyUI", "ComfyUI_windows_portable/ComfyUI")
 QUESTIONS = r"""
 [devices] GPUs, the drivers that are bound to them, and device nodes
@@ -65,8 +73,8 @@ read /sys/module/{i915,xe}/parameters/force_probe
 read /sys/module/ttm/parameters/pages_limit
 run 3 mokutil --sb-state
 read /proc/driver/nvidia/version
-run 8 nvidia-smi --query-gpu=index,name,uuid,pci.bus_id,driver_version,memory.total,compute_cap --format=csv,noheader,nounits
-run 8 nvidia-smi -q -x || nvidia-smi -q || nvidia-smi :: nvidia
+run 5 nvidia-smi --query-gpu=index,name,uuid,pci.bus_id,driver_version,memory.total,compute_cap --format=csv,noheader,nounits
+run 5 nvidia-smi -q -x || nvidia-smi -q || nvidia-smi :: nvidia
 else run 5 nvidia-smi -L
 run 3 modinfo -F version nvidia
 run 3 modinfo -F license nvidia
@@ -80,28 +88,28 @@ list /lib/modules/{release}/{updates/dkms,updates,extra,extra/nvidia,kernel/driv
 list /lib/modules/{release}/kernel :: ^nvidia
 read /etc/modprobe.d/*.conf :: ^\s*(options|blacklist|install)\s+(i915|xe|amdgpu|radeon|nvidia|nouveau|snd_hda_intel|ttm|amdttm)\b
 read {/usr,}/lib/modprobe.d/*.conf :: ^\s*(options|blacklist|install)\s+(i915|xe|amdgpu|nvidia|nouveau)\b
-run 8 rocminfo :: rocminfo
-run 8 /opt/rocm/bin/rocminfo :: rocminfo
+run 5 rocminfo :: rocminfo
+run 5 /opt/rocm/bin/rocminfo :: rocminfo
 run 5 amd-smi version --json
-run 8 amd-smi static --json :: json gpu|gpu_data|asic|bus|driver|bdf|market_name|target_graphics_version|version
-run 8 rocm-smi --showallinfo --json :: json system|card\d+|(?i:card series|device name|card model|pci bus|driver version)
+run 5 amd-smi static --json :: json gpu|gpu_data|asic|bus|driver|bdf|market_name|target_graphics_version|version
+run 5 rocm-smi --showallinfo --json :: json system|card\d+|(?i:card series|device name|card model|pci bus|driver version)
 run 5 xpu-smi discovery -j :: json xpu
 run 4 xpu-smi discovery -d 0 -j :: json xpu
-run 8 gc-info -l
-run 8 gc-inventory --json :: json devices|ipus|id|pci id|pci domain|target|type|driver|firmware|version|ipu architecture|error
-run 8 gc-info -i -d 0
-run 8 gc-monitor --json || gc-monitor :: json cards|devices|ipus|id|pid|ipu
-run 8 vipu list partitions
+run 5 gc-info -l
+run 5 gc-inventory --json :: json devices|ipus|id|pci id|pci domain|target|type|driver|firmware|version|ipu architecture|error
+run 5 gc-info -i -d 0
+run 5 gc-monitor --json || gc-monitor :: json cards|devices|ipus|id|pid|ipu
+run 5 vipu list partitions
 run 5 popc --version
 [runtimes] Compute runtimes: OpenCL, Level Zero, ROCm, CUDA, Vulkan, Poplar
-run 8 clinfo --json || clinfo --raw || clinfo || clinfo -l :: clinfo
+run 5 clinfo --json || clinfo --raw || clinfo || clinfo -l :: clinfo
 list /etc/OpenCL/vendors
 read /etc/OpenCL/vendors/*.icd
 list /etc/vulkan/icd.d
 list {/usr/local,/usr,/run/opengl-driver}/share/vulkan/icd.d
 read {/etc,/usr/local/share,/usr/share,/run/opengl-driver/share}/vulkan/icd.d/*.json :: json ICD|library_path|api_version
-run 8 vulkaninfo --summary || vulkaninfo :: vulkaninfo
-run 8 sycl-ls
+run 5 vulkaninfo --summary || vulkaninfo :: vulkaninfo
+run 5 sycl-ls
 there {lib}/{libze_intel_gpu.so.1,libze_intel_gpu.so,libze_intel_gpu_legacy1.so.1,libze_loader.so.1,libze_loader.so,libOpenCL.so.1,libcuda.so.1,libvulkan.so.1}
 there /opt/xilinx/xrt/{setup.sh,lib/libxrt_driver_xdna.so}
 there {lib}/intel-opencl/{libigdrcl.so,libigdrcl_legacy1.so}
@@ -159,22 +167,22 @@ list /usr/lib/wsl/lib
 list /usr/lib/wsl/drivers :: ^(nv|iigd|u0|amd)
 read /etc/ld.so.conf.d/*wsl*
 run 4 cmd.exe /c ver
-run 8 powershell.exe -NoProfile -Command 'Get-CimInstance Win32_VideoController | ConvertTo-Json' :: json adapter
+run 5 powershell.exe -NoProfile -Command 'Get-CimInstance Win32_VideoController | ConvertTo-Json' :: json adapter
 [windows] Windows
 run 4 cmd /c ver
-run 8 powershell -NoProfile -Command 'Get-CimInstance Win32_OperatingSystem | Select-Object Caption,Version,BuildNumber,OSArchitecture | ConvertTo-Json'
-run 8 powershell -NoProfile -Command 'Get-CimInstance Win32_VideoController | ConvertTo-Json' :: json adapter
-run 8 powershell -NoProfile -Command 'Get-CimInstance Win32_PnPEntity -Filter "PNPClass='"'"'ComputeAccelerator'"'"'" | ConvertTo-Json' :: json adapter
+run 5 powershell -NoProfile -Command 'Get-CimInstance Win32_OperatingSystem | Select-Object Caption,Version,BuildNumber,OSArchitecture | ConvertTo-Json'
+run 5 powershell -NoProfile -Command 'Get-CimInstance Win32_VideoController | ConvertTo-Json' :: json adapter
+run 5 powershell -NoProfile -Command 'Get-CimInstance Win32_PnPEntity -Filter "PNPClass='"'"'ComputeAccelerator'"'"'" | ConvertTo-Json' :: json adapter
 [macos] macOS
 run 3 sw_vers
 run 3 sysctl -n hw.memsize
 run 3 sysctl -n machdep.cpu.brand_string
 run 3 sysctl -n sysctl.proc_translated
-run 8 system_profiler SPDisplaysDataType -json :: json SPDisplaysDataType|_name|sppci_model|sppci_cores|spdisplays_vendor|_?spdisplays_vram|spdisplays_mtlgpufamilysupport
+run 5 system_profiler SPDisplaysDataType -json :: json SPDisplaysDataType|_name|sppci_model|sppci_cores|spdisplays_vendor|_?spdisplays_vram|spdisplays_mtlgpufamilysupport
 run 3 uname -m
 [packages] System packages that matter
 read /var/lib/dpkg/status :: dpkg
-else run 8 dpkg-query -W '-f=${db:Status-Abbrev}\t${binary:Package}\t${Version}\n' || rpm -qa --queryformat '%{NAME} %{VERSION}-%{RELEASE} %{ARCH}\n' || pacman -Q :: packages
+else run 5 dpkg-query -W '-f=${db:Status-Abbrev}\t${binary:Package}\t${Version}\n' || rpm -qa --queryformat '%{NAME} %{VERSION}-%{RELEASE} %{ARCH}\n' || pacman -Q :: packages
 else read /lib/apk/db/installed :: apk
 [programs] Programs with a runtime of their own
 there {path}/{ollama,llama-server,llama-cli,llama-bench}

@@ -32,8 +32,8 @@ from gpudoctor.services import checking
 from gpudoctor.system.report_file import LARGEST, InvalidReport, report_in
 
 if TYPE_CHECKING:
-    from gpudoctor.system.host import Host
     from gpudoctor.model.report_document import ReportDocument
+    from gpudoctor.system.host import Host
 
 MARK = BEGIN.encode()
 FOOT = "Made by gpudoctor"
@@ -184,7 +184,7 @@ def _environment(start: bytes) -> tuple[Host, str] | None:
     text = start[:MAX_TEXT].decode("utf-8-sig", "replace")
     if not holds_environment(text):
         return None
-    return RecordedHost(MemoryStore("the text", entries_of_text(text), {})), around(text)
+    return RecordedHost(MemoryStore("the text", dict(entries_of_text(text)), {})), around(text)
 
 
 def every_anchor(extra: Sequence[str] = ()) -> list[str]:

@@ -29,7 +29,9 @@ def python_of(version: str) -> str:
         asked = subprocess.run([uv, "python", "find", version], capture_output=True, text=True, check=False)
         found.append(asked.stdout.strip() if asked.returncode == 0 else "")
     for each in filter(None, found):
-        said = subprocess.run([each, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], capture_output=True, text=True, check=False)
+        said = subprocess.run(
+            [each, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], capture_output=True, text=True, check=False
+        )
         if said.stdout.strip() == version:
             return each
     pytest.skip(f"no Python {version} here: uv python install {version}")

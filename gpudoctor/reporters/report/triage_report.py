@@ -56,7 +56,12 @@ def missing(report: Report) -> list[str]:
     first = first_of(report)
     if first is not None and first.confidence == "certain":
         return []
-    asked = (("gpus", "the GPU"), ("kernel.release", "the kernel"), ("python.distributions", "the Python packages"), ("python.version", "the Python"))
+    asked = (
+        ("gpus", "the GPU"),
+        ("kernel.release", "the kernel"),
+        ("python.distributions", "the Python packages"),
+        ("python.version", "the Python"),
+    )
     return [words for name, words in asked if not _has(report.facts, name)]
 
 
@@ -70,7 +75,9 @@ def _has(facts: Mapping[str, Any], name: str) -> bool:
 def _ask_for(report: Report, width: int) -> Iterator[Line]:
     lacking = missing(report)
     if lacking:
-        yield from hanging((Span("  ask for  ", "warn"),), f"the output of python gpudoctor-env.py (not shown: {', '.join(lacking)})", width)
+        yield from hanging(
+            (Span("  ask for  ", "warn"),), f"the output of python gpudoctor-env.py (not shown: {', '.join(lacking)})", width
+        )
 
 
 def place_of(finding: Finding) -> str:
@@ -98,4 +105,11 @@ def _entry(name: str, report: Report) -> dict[str, Any]:
             "advice": finding.advice.text, "sources": list(finding.sources),
         }  # fmt: skip
     findings = [each.id for each in report.findings]
-    return {"text": name, "first": first, "findings": findings, "stacks": _stacks(report), "missing": missing(report), "incomplete": list(report.incomplete)}
+    return {
+        "text": name,
+        "first": first,
+        "findings": findings,
+        "stacks": _stacks(report),
+        "missing": missing(report),
+        "incomplete": list(report.incomplete),
+    }

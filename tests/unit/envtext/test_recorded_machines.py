@@ -47,7 +47,8 @@ def test_the_text_reads_back_to_the_findings_of_the_machine(name: str) -> None:
 def test_it_begins_with_the_fields_of_collect_env_in_their_order() -> None:
     fields = re.findall(r"^([A-Za-z][^:\n]*):", text_of(MACHINES / "rtx4090-healthy").partition(PACKAGES_FOLLOW)[0], re.MULTILINE)
     assert fields == [
-        "PyTorch version", "Is debug build", "CUDA used to build PyTorch", "ROCM used to build PyTorch", "OS", "GCC version", "Clang version",
+        "PyTorch version", "Is debug build", "CUDA used to build PyTorch",
+        "ROCM used to build PyTorch", "OS", "GCC version", "Clang version",
         "CMake version", "Libc version", "Python version", "Python platform", "Is CUDA available", "CUDA runtime version",
         "CUDA_MODULE_LOADING set to", "GPU models and configuration", "Nvidia driver version", "cuDNN version", "Is XPU available",
         "HIP runtime version", "MIOpen runtime version", "Is XNNPACK available", "CPU", "Model name", "Memory",
@@ -84,7 +85,8 @@ def test_almost_no_plant_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_nobody_is_named(tmp_path: Path) -> None:
     plant = Plant(
-        user="quillon", full_name="Quillon Abernathy", other="zebulon", host="marzipan-17", domain="hazelnut.example", project="manatee-llm",
+        user="quillon", full_name="Quillon Abernathy", other="zebulon", host="marzipan-17", domain="hazelnut.example",
+        project="manatee-llm",
         share="pelican", server="kumquat", ip="131.169.40.42", mac="3c:7c:3f:12:34:57", ipv6="2a02:8071:abcd:1200::7",
         uuid="1f0c9c7e-3a52-4c0e-9a3b-6f5f2f1f9a11", machine_id="4fd2a1c09a3e4b5f8a7d6c5b4a392817", serial="1322621068465",
         secret="Zx81kQp77LmN", token="hf_AbCdEfGhIjKlMnOpQrStUvWxYz012345", email="quillon@hazelnut.example", password="tr0ub4dor&3xy",
