@@ -21,7 +21,8 @@ from gpudoctor.services import checking
 
 NAMES = sorted(path.parent.name for path in MACHINES.glob("*/machine.toml"))
 NOT_ASKED = {
-    "h100-server-rdma": "InfiniBand adapters", "rx6800-ollama-user-unit": "systemd units of users", "macos-m3-ollama-app": "logs of Ollama's app",
+    "h100-server-rdma": "InfiniBand adapters", "rx6800-ollama-user-unit": "systemd units of users",
+    "macos-m3-ollama-app": "logs of Ollama's app",
     "windows-rtx4090-ollama-driver-too-old": "logs of Ollama on Windows", "rtx4090-ollama-snap": "logs of snaps",
     "npu-meteor-lake-openvino-for-the-gpu": "the log of a driver that told nothing",
 }  # fmt: skip
