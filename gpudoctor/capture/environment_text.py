@@ -11,6 +11,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from gpudoctor.capture.shown_paths import ShownPaths
 from gpudoctor.capture.tables import json_line, json_table, toml
 from gpudoctor.envtext.asking import LIBRARY_IN_ICD, SYSTEMS, Asker, Clock, Question, braces, questions, titles
 from gpudoctor.envtext.derived import COMMANDS
@@ -308,7 +309,7 @@ class _Reader:
                         self.files.setdefault(f"{folder}/{name}", "")
 
     def _asked(self) -> Iterator[Question]:
-        shown = _Shown(self)
+        shown = ShownPaths(self.files, self.folders, self.links, self.variables, self.python, self.platform)
         asker = Asker(shown, Clock(), None)
         return (
             question for question in questions()
@@ -326,7 +327,7 @@ class _Reader:
     def _absent(self) -> list[str]:
         """Paths that were asked for and are not shown."""
         shown = {*self.files, *self.links, *self.modes, *self.troubles, *self.folders}
-        asker = Asker(_Shown(self), Clock(), None)
+        asker = Asker(ShownPaths(self.files, self.folders, self.links, self.variables, self.python, self.platform), Clock(), None)
         found: dict[str, None] = {}
         for question in self._asked():
             if question.verb == "run" or question.keep == "never" or question.otherwise:
@@ -338,39 +339,6 @@ class _Reader:
         named = {library for path, text in self.files.items() if "icd" in path for library in LIBRARY_IN_ICD.findall(text)}
         found.update(dict.fromkeys(library for library in sorted(named) if library not in shown))
         return list(found)
-
-
-class _Shown:
-    """What the text shows, for the expansion of the table's places."""
-
-    def __init__(self, reader: _Reader) -> None:
-        self._reader = reader
-        self.python, self.platform = reader.python, reader.platform
-
-    def listdir(self, path: str) -> list[str]:
-        inside = {
-            other[len(path) + 1 :].partition("/")[0]
-            for other in (*self._reader.files, *self._reader.links, *self._reader.modes)
-            if other.startswith(f"{path}/")
-        }
-        return sorted(inside | set(self._reader.folders.get(path, ())))
-
-    def exists(self, path: str) -> bool:
-        return any(other == path or other.startswith(f"{path}/") for other in (*self._reader.files, *self._reader.folders))
-
-    def knows(self, path: str) -> bool:
-        return True
-
-    def read(self, path: str, limit: int = 0) -> Any:
-        from gpudoctor.envtext.local_door import Said
-
-        return Said(text=self._reader.files.get(path, ""))
-
-    def readlink(self, path: str) -> str | None:
-        return self._reader.links.get(path)
-
-    def env(self, name: str) -> str | None:
-        return self._reader.variables.get(name)
 
 
 def _blocks(lines: Iterable[str]) -> Iterator[tuple[str, list[str]]]:

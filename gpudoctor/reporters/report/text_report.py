@@ -1,4 +1,4 @@
-"""A report as plain text for the field of a form: the screen of `check`, then the environment in the form of gpudoctor-env.py, at most 8 KB."""
+"""A report as plain text for the field of a form: the screen of `check`, then the environment in the form of gpudoctor-env.py."""
 
 from __future__ import annotations
 
