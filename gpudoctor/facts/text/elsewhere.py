@@ -1,4 +1,4 @@
-"""Systems that a text names and that are not at hand: from which somebody logs in, on which it works, which a page supports."""
+"""Systems that a text names and that are not at hand: one from which a person logs in, one where it works, one that a page supports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A log of any size to the lines that matter: one pass, chunk by chunk, with one automaton of all literals.
+"""Reduces a log of any size to the lines that matter: one pass, chunk by chunk, with one automaton of all literals.
 
 What is kept is bounded: the beginning, the end, and some lines around the first places where each literal stands.
 """
@@ -40,7 +40,7 @@ ANCHORS = (
 
 
 def read(chunks: Iterable[bytes], literals: Callable[[], Sequence[str]], progress: Callable[[int], None] | None = None) -> list[Numbered]:
-    """Lines of a text, numbered as in the whole. `literals` are asked for a long one; `progress` is told how many bytes were read."""
+    """Lines of a text, numbered as in the whole. `literals` is called for a long one; `progress` receives the number of bytes read."""
     source = iter(chunks)
     head = bytearray()
     for chunk in source:
@@ -51,7 +51,7 @@ def read(chunks: Iterable[bytes], literals: Callable[[], Sequence[str]], progres
 
 
 def _as_utf8(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """PowerShell's files are UTF-16; everything else is searched as it is."""
+    """Recodes UTF-16, which PowerShell writes; everything else is searched as it is."""
     first = next(chunks, b"")
     if first[:2] not in (b"\xff\xfe", b"\xfe\xff"):
         yield from chain((first,), chunks)
@@ -62,7 +62,7 @@ def _as_utf8(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _reduced(chunks: Iterator[bytes], literals: Sequence[str], progress: Callable[[int], None] | None) -> list[Numbered]:
-    from ahocorasick_rs import BytesAhoCorasick  # late: most texts are short
+    from ahocorasick_rs import BytesAhoCorasick  # imported late: most texts are short
 
     wanted = [literal.encode() for literal in dict.fromkeys((*ANCHORS, *literals))]
     automaton, seen = BytesAhoCorasick(wanted), [0] * len(wanted)
@@ -89,14 +89,14 @@ def _reduced(chunks: Iterator[bytes], literals: Sequence[str], progress: Callabl
 
 
 def _pieces(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Chunks of one size, whatever the sizes were that came."""
+    """The same bytes in pieces of one size, whatever the sizes of `chunks`."""
     for chunk in chunks:
         for begin in range(0, len(chunk), CHUNK):
             yield chunk[begin : begin + CHUNK]
 
 
 class _Lines:
-    """Numbers of the lines of a piece. Matches come in order, so that each end of a line is counted about once."""
+    """Line numbers within a piece. Matches come in order, so that each line end is counted about once."""
 
     def __init__(self, text: bytes, first: int) -> None:
         self.text = text
@@ -112,7 +112,7 @@ class _Lines:
 
 
 class _Kept:
-    """Lines of the text by their number, as long as there is room for them."""
+    """Lines of the text by their number, up to a limit of bytes and lines."""
 
     def __init__(self) -> None:
         self.rows: dict[int, bytes] = {}
@@ -138,7 +138,7 @@ class _Kept:
         self.add(lines, begin, end)
 
     def add(self, lines: _Lines, begin: int, end: int, more: int = 0) -> None:
-        """`more`: bytes, and as many lines, for which there is room besides."""
+        """Keeps the lines between these positions in the piece. `more` raises the limits: by that many bytes, and by an eighth as many lines."""
         number = lines.number_at(begin)
         for row in lines.text[begin:end].split(b"\n"):
             longer = min(len(row), LONGEST_LINE) - len(self.rows.get(number, b""))

@@ -35,7 +35,7 @@ _POINTED = lazy(r"\d\.\d")
 
 @cache
 def package_pattern(name: str) -> re.Pattern[str]:
-    """Compiled for the texts that have the words."""
+    """The pattern of a product and its version, compiled only for texts that name the product."""
     return lazy(rf"(?<![\w\-/.])(?:{PRODUCTS[name]})\s{{0,2}}{_NUMBER}(?![\w*])", re.IGNORECASE)
 
 
@@ -112,8 +112,8 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
         if pair and "intel-extension-for-pytorch" not in evidence.packages:
             evidence.package("intel-extension-for-pytorch", pair["ipex"])
             evidence.package("torch", pair["torch"])
-        asked = pair is None and not _NO_LINE.search(text)
-        if asked:
+        is_statement = pair is None and not _NO_LINE.search(text)
+        if is_statement:
             if _POINTED.search(text) and not (listed and line.number == title):  # a title may be about another version than the listed one
                 _versions(text, products, evidence)
             if "/etc/os-release" not in evidence.files:
@@ -128,7 +128,7 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
 
 
 def _rows_of_a_table(sheet: Sheet, products: Products) -> set[int]:
-    """Lines that say which releases belong together: two or more that name the same products, each in another release."""
+    """Numbers of the lines of a compatibility table: two or more lines that name the same products, each in another release."""
     rows: dict[tuple[str, ...], list[tuple[int, tuple[str, ...]]]] = {}
     for line in sheet.lines:
         if not line.text or len(line.text) > LONGEST or len(_POINTED.findall(line.text)) < 2:
@@ -143,7 +143,7 @@ def _rows_of_a_table(sheet: Sheet, products: Products) -> set[int]:
 
 
 def _of_this_machine(text: str) -> str:
-    """A line without the cards that it names as examples, for comparison or as gone."""
+    """The line without cards that it names as examples, for comparison or as removed."""
     text = _CHANGED_FROM.sub(_without_a_card, _CHANGED_TO.sub(r"\g<kept> ", text))
     return _ANOTHER.sub(" ", _EXAMPLE.sub(" ", text))
 

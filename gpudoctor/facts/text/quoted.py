@@ -33,7 +33,7 @@ _REPORTS = lazy(any_of(_REPORTING), re.IGNORECASE)
 
 
 def is_only_quoted(line: str) -> bool:
-    """Every sentence with a quoted message only names it, and no other sentence of the line tells of a trouble."""
+    """Whether every sentence with a quoted message only names it, and no other sentence of the line reports a trouble."""
     if _QUOTED.search(line) is None:
         return False
     return all(_only_names(sentence) if _QUOTED.search(sentence) else polarity(sentence) != TROUBLE for sentence in sentences_of(line))

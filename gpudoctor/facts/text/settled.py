@@ -1,4 +1,4 @@
-"""Whether one line tells of a trouble that is over: somebody had a message, and the same line says what ended it."""
+"""Whether one line reports a trouble that is over: a person had a message, and the same line says what ended it."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def is_settled(line: str) -> bool:
 
 
 def _denied(text: str, at: int) -> bool:
-    """Whether a word shortly ahead of this place, in the same sentence, takes it back: 'nothing solved the error'."""
+    """Whether a word shortly before position `at`, in the same sentence, negates it: 'nothing solved the error'."""
     if _TURNS.match(text, at):
         return False
     ahead = re.split(r"[.;!?,]\s|\s(?:but|now)\b", text[max(0, at - _NEAR) : at])[-1]

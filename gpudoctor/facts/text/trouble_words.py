@@ -1,4 +1,4 @@
-"""The words by which programs and people tell of a trouble, deny one, or say that it is over. Extended here once, for all checks.
+"""The words by which programs and people report a trouble, deny one, or say that it is over. Extended here once, for all checks.
 
 Each tuple holds regular expressions (case ignored) of one kind; `any_of` joins them. They are wide on purpose: a signature asks for its own
 words besides.
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 
 def any_of(*groups: Sequence[str], whole: bool = True) -> str:
-    """One expression for all of them; `whole`: each stands for whole words."""
+    """One regular expression that matches any of `groups`; with `whole`, each matches whole words only."""
     joined = "|".join(expression for group in groups for expression in group)
     return rf"\b(?:{joined})\b" if whole else f"(?:{joined})"
 
