@@ -34,7 +34,7 @@ def read(sheet: Sheet, evidence: Evidence) -> None:
 
 
 def _framework(lines: Sequence[Numbered], index: int, message: str) -> str:
-    """The package whose import failed: that of the outermost frame in site-packages, else one that the message or the script's import names."""
+    """The package whose import failed: that of the outermost frame in site-packages, else one that the message or an import names."""
     above = lines[max(0, index - _ABOVE) : index]
     begin = next((number for number in range(len(above) - 1, -1, -1) if above[number].text.startswith("Traceback")), 0)
     for line in above[begin:]:

@@ -269,12 +269,12 @@ def _device_properties(found: re.Match[str], evidence: Evidence) -> None:
 
 def _framework(evidence: Evidence, state: _State) -> None:
     """Facts about torch from collect_env, which imports it: its build, and whether it sees a device."""
-    said = state.torch
-    built = {key: str(said[key]) for key in ("cuda", "hip", "xpu") if said.get(key)}
-    if "version" in said and (built or said.get("collected") or said.get("debug")):
-        debug = {"debug": True} if said.get("debug") else {}
-        evidence.imported("torch", str(said["version"]))
-        evidence.fact("torch.version_file", {"version": said["version"], **built, **debug}, "collect_env")
+    found = state.torch
+    built = {key: str(found[key]) for key in ("cuda", "hip", "xpu") if found.get(key)}
+    if "version" in found and (built or found.get("collected") or found.get("debug")):
+        debug = {"debug": True} if found.get("debug") else {}
+        evidence.imported("torch", str(found["version"]))
+        evidence.fact("torch.version_file", {"version": found["version"], **built, **debug}, "collect_env")
     for device in ("cuda", "xpu"):
-        if f"{device}_available" in said and "version" in said:
-            evidence.torch_sees(device, bool(said[f"{device}_available"]), str(said["version"]))
+        if f"{device}_available" in found and "version" in found:
+            evidence.torch_sees(device, bool(found[f"{device}_available"]), str(found["version"]))

@@ -138,7 +138,7 @@ class _Kept:
         self.add(lines, begin, end)
 
     def add(self, lines: _Lines, begin: int, end: int, more: int = 0) -> None:
-        """Keeps the lines between these positions in the piece. `more` raises the limits: by that many bytes, and by an eighth as many lines."""
+        """Keeps the lines between two positions of the piece. `more` raises the limit of bytes by that many, that of lines by more // 8."""
         number = lines.number_at(begin)
         for row in lines.text[begin:end].split(b"\n"):
             longer = min(len(row), LONGEST_LINE) - len(self.rows.get(number, b""))
