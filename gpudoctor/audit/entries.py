@@ -40,7 +40,7 @@ def requirement(text: str, file: str, line: int | None, **more: Any) -> AskedPac
 
 
 def named(name: str, specifier: str, file: str, line: int | None, **more: Any) -> AskedPackage:
-    """A name and a version as Poetry, Pipfile, conda and lock files write them; a version that is not PEP 440 is left open. Raises FormatError for an invalid name."""
+    """A name and a version as Poetry, Pipfile, conda and lock files write them; others than PEP 440 are left open. Raises FormatError."""
     if not _NAME.fullmatch(name):
         raise FormatError(f"{f'{file}:{line}' if line else file}: '{name[:80]}' is no name of a package")
     text = f"{name} {specifier}".strip()

@@ -29,7 +29,7 @@ _SAME_FILES = ("onnxruntime_family", "tensorflow_family", "triton_family", "torc
 
 
 def conflicts(wanted: Sequence[AskedPackage], python: str, target: AuditTarget) -> Iterator[Judged]:
-    """`wanted`: of files that are installed together, those whose markers hold. `python`: a specifier, or '' where nothing is demanded."""
+    """Conflicts among requirements of files that are installed together. `wanted`: those whose markers hold; `python`: a specifier, or ''."""
     by_name: dict[str, list[AskedPackage]] = {}
     for each in wanted:
         by_name.setdefault(each.name, []).append(each)
@@ -96,10 +96,10 @@ def _serves(name: str, target: AuditTarget) -> bool:
     return known is not None and known["status"] not in ("none", "replace", "unverified")
 
 
-def _demanded(torch: AskedPackage, by_name: dict[str, AskedPackage], target: AuditTarget) -> Iterator[Judged]:
+def _demanded(torch: AskedPackage, chosen: dict[str, AskedPackage], target: AuditTarget) -> Iterator[Judged]:
     """Programs whose releases each demand exactly one torch (Requires-Dist)."""
     for name, rows in table("audit-packages")["demands_torch"].items():
-        program, version = by_name.get(name) if _serves(name, target) else None, pinned(torch.specifier)
+        program, version = chosen.get(name) if _serves(name, target) else None, pinned(torch.specifier)
         release = pinned(program.specifier) if program else None
         wants = rows.get(release.public) if release else None
         if program is not None and wants and not admits(torch.specifier, wants):

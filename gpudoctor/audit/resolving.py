@@ -100,9 +100,9 @@ def corrected(manifests: Sequence[Manifest], rows: Sequence[Judged], target: Aud
 _FILE = re.compile(r"git\+|\.git\b|\.whl|\.zip|\.tar\.gz|^file:|^[./]")
 
 
-def clash(said: str) -> tuple[str, ...]:
+def clash(output: str) -> tuple[str, ...]:
     """The packages that pip names as conflicting; () where its output reports no conflict."""
-    found = _TOGETHER.search(said)
+    found = _TOGETHER.search(output)
     parts = re.split(r",\s*(?:and\s+)?|\s+and\s+", found[1]) if found else []
     names = [match[0] for part in parts if (match := re.match(r"[A-Za-z0-9][\w.-]*", part.strip()))]
     return tuple(dict.fromkeys(canonicalize_name(name) for name in names))
@@ -123,11 +123,11 @@ def refusal(given: InstallerRequest, python: str, folder: str, run: Run) -> str 
     return "" if status == 0 else reason(output)
 
 
-def reason(said: str) -> str | None:
+def reason(output: str) -> str | None:
     """Why pip refuses, from its output; None where the output gives no reason."""
-    lacking = _LACKING.search(said)
+    lacking = _LACKING.search(output)
     if lacking is None:
         return None
-    offered = _FOUND.search(said)
+    offered = _FOUND.search(output)
     newest = f"; the newest there is {offered[1].rpartition(', ')[2]}" if offered and offered[1] not in ("", "none") else ""
     return f"pip finds no {lacking[1]}{newest}" if lacking[1] else "pip finds no set of releases that go together"

@@ -101,10 +101,10 @@ def pyproject(data: Mapping[str, Any], text: str, file: str) -> Manifest:
     for source in _list(pdm.get("source")):
         _index(found, _table(source).get("url"))
     for section, group in groups.items():
-        for said in _table(group).values():
-            if said is not None and not isinstance(said, list):
+        for listed in _table(group).values():
+            if listed is not None and not isinstance(listed, list):
                 raise FormatError(f'{file}: [{section}] holds no list of requirements; expected ["name>=1"]')
-            for text_of_one in said or ():
+            for text_of_one in listed or ():
                 if isinstance(text_of_one, str) and len(found.wanted) <= MOST:
                     package = requirement(text_of_one, file, lines.of_text(text_of_one, section), form=lines.quote(text_of_one))
                     found.wanted.append(_from(package, sources))
@@ -197,14 +197,14 @@ def locked(data: Mapping[str, Any], text: str, file: str, kind: str) -> Manifest
     metadata = _table(data.get("metadata"))
     demanded = pep440(_text(metadata.get("python-versions"))) or _text(metadata.get("requires_python"))  # Poetry, PDM
     found.python = _text(data.get("requires-python")) or demanded
-    for number, each in enumerate(map(_table, packages)):
-        source = _table(each.get("source"))
-        if {"virtual", "editable", "directory"} & set(source) or not each.get("version"):
+    for number, entry in enumerate(map(_table, packages)):
+        source = _table(entry.get("source"))
+        if {"virtual", "editable", "directory"} & set(source) or not entry.get("version"):
             continue  # the project itself
-        index = next((_text(source.get(k)) for k in ("registry", "url", "git") if source.get(k)), "") or _text(each.get("index"))
-        marker = _text(each.get("marker")) or _text(each.get("markers"))
+        index = next((_text(source.get(k)) for k in ("registry", "url", "git") if source.get(k)), "") or _text(entry.get("index"))
+        marker = _text(entry.get("marker")) or _text(entry.get("markers"))
         line = package_lines[number] if len(package_lines) == len(packages) else None
         found.wanted.append(named(
-            _text(each.get("name")), f"=={_text(each.get('version'))}", file, line, index=without_secret(index), marker=marker, locked=True,
+            _text(entry.get("name")), f"=={_text(entry.get('version'))}", file, line, index=without_secret(index), marker=marker, locked=True,
         ))  # fmt: skip
     return found

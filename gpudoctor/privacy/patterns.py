@@ -1,4 +1,4 @@
-"""How what must not leave looks in a text: secrets, addresses, numbers of devices. Each pattern takes linear time on any text."""
+"""Patterns of what must not leave the machine: secrets, addresses, numbers of devices. Each takes linear time on any text."""
 
 from __future__ import annotations
 

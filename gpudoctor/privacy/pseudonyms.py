@@ -1,4 +1,4 @@
-"""What stands for whom: user-1, host-2, 192.0.2.3. The table can be kept in a private file, so that reports of one machine agree."""
+"""Pseudonyms and their originals: user-1, host-2, 192.0.2.3. A private file can keep the table, so that a machine's reports agree."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ _OURS = re.compile(
 
 
 def is_ours(text: str) -> bool:
-    """Whether it is a pseudonym, or as generic as one: replacing it again would hide nothing and tell two reports apart."""
+    """Whether the text is a pseudonym, or as generic as one. Replacing it again would hide nothing, and make equal reports differ."""
     return _OURS.fullmatch(text) is not None
 
 
 class Pseudonyms:
-    """Numbers by kind and original; the same original gets the same pseudonym for as long as this lives."""
+    """Pseudonyms by kind and original. The same original always gets the same pseudonym from one table."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, dict[str, int]] = {}
 
     def of(self, kind: str, original: str) -> str:
-        """`original` is compared without its case: names, addresses and numbers are written in both."""
+        """The pseudonym of `original`, which is compared without its case: names, addresses and numbers are written in either."""
         if is_ours(original):
             return original
         shape = _SHAPES.get(kind)
@@ -64,7 +64,7 @@ class Pseudonyms:
     # the private file
 
     def load(self, path: Path) -> None:
-        """What was kept by earlier reports; a file that is missing or is not ours is no table."""
+        """Loads the table of earlier reports; empty where the file is missing or has another format."""
         try:
             content: Any = json.loads(path.read_bytes())
             kept = content["numbers"] if content["format"] == FORMAT else {}
@@ -75,7 +75,7 @@ class Pseudonyms:
             return
 
     def save(self, path: Path) -> str:
-        """'' or why it could not be kept. Readable for its owner alone."""
+        """Saves the table in a file that only its owner can read. Returns '' or the reason for which it could not be saved."""
         from gpudoctor.system.state_folder import write_private
 
         numbers = {kind: list(known) for kind, known in self._numbers.items()}

@@ -1,4 +1,4 @@
-"""Words of machines and software that people and hosts are called too: such names are replaced in their own places alone."""
+"""Technical words that are also names of people and hosts: such a name is replaced only in places where nothing but a name can stand."""
 
 from __future__ import annotations
 
