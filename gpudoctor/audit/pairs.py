@@ -29,26 +29,26 @@ _SAME_FILES = ("onnxruntime_family", "tensorflow_family", "triton_family", "torc
 
 
 def conflicts(wanted: Sequence[AskedPackage], python: str, target: AuditTarget) -> Iterator[Judged]:
-    """Conflicts among requirements of files that are installed together. `wanted`: those whose markers hold; `python`: a specifier, or ''."""
+    """Conflicts among requirements that are installed together. `wanted`: those whose markers hold; `python`: a specifier, or ''."""
     by_name: dict[str, list[AskedPackage]] = {}
     for each in wanted:
         by_name.setdefault(each.name, []).append(each)
-    one = {name: min(group, key=lambda each: not pinned(each.specifier)) for name, group in by_name.items()}
-    if "torch" not in one and "pytorch" in one:
-        one["torch"] = one["pytorch"]  # conda's name of the package
-    yield from _same_files(one, target)
+    chosen = {name: min(group, key=lambda each: not pinned(each.specifier)) for name, group in by_name.items()}
+    if "torch" not in chosen and "pytorch" in chosen:
+        chosen["torch"] = chosen["pytorch"]  # conda's name of the package
+    yield from _same_files(chosen, target)
     yield from _twice(by_name)
-    torch = one.get("torch")
+    torch = chosen.get("torch")
     if torch is not None:
-        demands = [*_demanded(torch, one, target), *_built_for(torch, one, target)]
+        demands = [*_demanded(torch, chosen, target), *_built_for(torch, chosen, target)]
         yield from demands
-        torch = one["torch"] = _as_demanded(torch, demands)
+        torch = chosen["torch"] = _as_demanded(torch, demands)
         by_name["torch"] = [_as_demanded(each, demands) for each in by_name.get("torch", ())]
-        yield from _partners(by_name, one)
-        yield from _triton(torch, one)
+        yield from _partners(by_name, chosen)
+        yield from _triton(torch, chosen)
         yield from _python(torch, python, target)
-    yield from _numpy(one)
-    yield from _cuda_majors(one)
+    yield from _numpy(chosen)
+    yield from _cuda_majors(chosen)
 
 
 def _as_demanded(torch: AskedPackage, demands: Sequence[Judged]) -> AskedPackage:
@@ -108,14 +108,14 @@ def _demanded(torch: AskedPackage, chosen: dict[str, AskedPackage], target: Audi
             yield _row_on(torch, says, "conflict", f"https://pypi.org/project/{name}/", [f"torch=={wants}{local}"])
 
 
-def _partners(by_name: dict[str, list[AskedPackage]], one: dict[str, AskedPackage]) -> Iterator[Judged]:
+def _partners(by_name: dict[str, list[AskedPackage]], chosen: dict[str, AskedPackage]) -> Iterator[Judged]:
     rows = table("python-partners")["torch"]
     for name in PARTNERS:
-        partner = one.get(name)
+        partner = chosen.get(name)
         if partner is None:
             continue
         # Where several torches are pinned, the one of the same file counts.
-        torch = next((each for each in by_name.get("torch", ()) if each.file == partner.file and pinned(each.specifier)), one["torch"])
+        torch = next((each for each in by_name.get("torch", ()) if each.file == partner.file and pinned(each.specifier)), chosen["torch"])
         version = pinned(torch.specifier)
         theirs = pinned(partner.specifier)
         row = torch_row(version.public) if version else None
@@ -147,8 +147,8 @@ def _partners(by_name: dict[str, list[AskedPackage]], one: dict[str, AskedPackag
             yield _row_on(partner, says, "conflict", _SOURCE, [f"{name}=={right[-1]}"] if right else [])
 
 
-def _triton(torch: AskedPackage, one: dict[str, AskedPackage]) -> Iterator[Judged]:
-    version, triton = pinned(torch.specifier), one.get("triton")
+def _triton(torch: AskedPackage, chosen: dict[str, AskedPackage]) -> Iterator[Judged]:
+    version, triton = pinned(torch.specifier), chosen.get("triton")
     right = table("audit-packages")["triton"].get(version.base_version) if version else None
     if triton is None or right is None or not triton.specifier or (version and (version.local or "").startswith(("rocm", "xpu", "cpu"))):
         return
@@ -162,7 +162,7 @@ def _triton(torch: AskedPackage, one: dict[str, AskedPackage]) -> Iterator[Judge
         )
 
 
-def _built_for(torch: AskedPackage, one: dict[str, AskedPackage], target: AuditTarget) -> Iterator[Judged]:
+def _built_for(torch: AskedPackage, chosen: dict[str, AskedPackage], target: AuditTarget) -> Iterator[Judged]:
     """Extensions that demand exactly one torch: IPEX, torch-directml, PopTorch. On other backends the last two must be removed."""
     for name, data, key, backends in (
         ("intel-extension-for-pytorch", "ipex-torch", "ipex", BACKENDS),
@@ -171,7 +171,7 @@ def _built_for(torch: AskedPackage, one: dict[str, AskedPackage], target: AuditT
     ):
         if target.backend not in backends:
             continue
-        extension = one.get(name)
+        extension = chosen.get(name)
         version = pinned(extension.specifier) if extension else None
         tables = table(data)
         if extension is not None and not extension.specifier and name == "torch-directml" and pinned(torch.specifier):
@@ -262,10 +262,10 @@ def _python(torch: AskedPackage, python: str, target: AuditTarget) -> Iterator[J
         )
 
 
-def _numpy(one: dict[str, AskedPackage]) -> Iterator[Judged]:
-    numpy = one.get("numpy")
+def _numpy(chosen: dict[str, AskedPackage]) -> Iterator[Judged]:
+    numpy = chosen.get("numpy")
     for row in table("audit-packages")["numpy2"]:
-        dependent = one.get(row["package"])
+        dependent = chosen.get(row["package"])
         version = pinned(dependent.specifier) if dependent else None
         if dependent is None or version is None or version >= Version(row["version"]):
             continue
@@ -289,9 +289,9 @@ def _numpy(one: dict[str, AskedPackage]) -> Iterator[Judged]:
             yield _row_on(numpy, f"{says}; this line admits NumPy 2", "conflict", row["source"], ["numpy<2"], "warning")
 
 
-def _same_files(one: dict[str, AskedPackage], target: AuditTarget) -> Iterator[Judged]:
+def _same_files(chosen: dict[str, AskedPackage], target: AuditTarget) -> Iterator[Judged]:
     for family in _SAME_FILES:
-        found = [name for name in FAMILIES[family] if name in one]
+        found = [name for name in FAMILIES[family] if name in chosen]
         if family == "tensorflow_family":
             found = [name for name in found if name not in ("tensorflow-macos", "tf-nightly")]
         if len(found) < 2:
@@ -303,18 +303,18 @@ def _same_files(one: dict[str, AskedPackage], target: AuditTarget) -> Iterator[J
         keep = keep or (found[-1] if family == "tensorflow_family" else next((name for name in found if name != "onnxruntime"), found[0]))
         for name in found:
             if name != keep:
-                here = one[name].line is None
-                says = f"overwrites the files of {keep}{_place(one[keep])}: " + (
+                here = chosen[name].line is None
+                says = f"overwrites the files of {keep}{_place(chosen[keep])}: " + (
                     "keep one, and install that again" if here else "remove it"
                 )
                 use = [f"pip uninstall -y {' '.join(found)}", f"pip install {keep}"] if here else []
                 source = "https://onnxruntime.ai/docs/install/" if "onnx" in family else f"https://pypi.org/project/{keep}/"
-                yield _row_on(one[name], says, "same-files", source, use)
+                yield _row_on(chosen[name], says, "same-files", source, use)
 
 
-def _cuda_majors(one: dict[str, AskedPackage]) -> Iterator[Judged]:
+def _cuda_majors(chosen: dict[str, AskedPackage]) -> Iterator[Judged]:
     majors: dict[str, list[AskedPackage]] = {}
-    for name, wanted in one.items():
+    for name, wanted in chosen.items():
         stem, _, major = name.rpartition("-cu")
         if stem in ("nvidia-cublas", "nvidia-cuda-runtime", "nvidia-cudnn", "nvidia-cufft") and major.isdigit():
             majors.setdefault(major, []).append(wanted)

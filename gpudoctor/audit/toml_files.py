@@ -205,6 +205,7 @@ def locked(data: Mapping[str, Any], text: str, file: str, kind: str) -> Manifest
         marker = _text(entry.get("marker")) or _text(entry.get("markers"))
         line = package_lines[number] if len(package_lines) == len(packages) else None
         found.wanted.append(named(
-            _text(entry.get("name")), f"=={_text(entry.get('version'))}", file, line, index=without_secret(index), marker=marker, locked=True,
+            _text(entry.get("name")), f"=={_text(entry.get('version'))}", file, line, index=without_secret(index), marker=marker,
+            locked=True,
         ))  # fmt: skip
     return found

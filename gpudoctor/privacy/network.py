@@ -38,7 +38,7 @@ class ServerNames:
         return patterns.URL.sub(self._url, text) if "://" in text else text
 
     def shares(self, line: str) -> str:
-        """A line of /proc/mounts, mountinfo or df; //server/share and \\\\server\\share anywhere."""
+        """Redacts the sources in a line of /proc/mounts, mountinfo or df; //server/share and \\\\server\\share anywhere."""
         if "/" in line:
             if line[-1:].isdigit():
                 line = patterns.MOUNT.sub(self._mount, line)
@@ -64,7 +64,9 @@ class ServerNames:
         """Redacts the path on a public server: known words, versions and files of packages stay."""
         plain, mark, query = re.split(r"([?#])", path, maxsplit=1) if re.search(r"[?#]", path) else (path, "", "")
         parts = ["" if not part else part if self._public(part) else self._namer.stand_in("folder", part) for part in plain.split("/")]
-        if len(parts) > 2 and parts[1] == "t" and parts[2] and not is_ours(parts[2]):  # conda: the part after /t/ is the token of a private channel
+        if (
+            len(parts) > 2 and parts[1] == "t" and parts[2] and not is_ours(parts[2])
+        ):  # conda: the part after /t/ is the token of a private channel
             parts[2] = self._namer.secret()
         return "/".join(parts) + mark + query
 

@@ -95,14 +95,14 @@ class Paths:
         return _ELSEWHERE.sub(self._elsewhere, text) if "/" in text else text
 
     def _elsewhere(self, match: re.Match[str]) -> str:
-        """The path with known words kept, since sources of software lie in such places, too (/pytorch/aten/src)."""
+        """Redacts a path but for known words, since sources of software lie in such places, too (/pytorch/aten/src)."""
         if match["first"].lower() in _OF_SYSTEMS or _STARTS.match(match.string, match.start()):
             return match[0]
         parts = [part if self._known(part) or is_ours(part) else self.part(part) for part in match[0].split("/")[1:]]
         return "".join(f"/{part}" for part in parts)
 
     def whole(self, path: str) -> str:
-        """A path that is known to lead to a private folder, wherever it begins: /opt/merger/venv."""
+        """Redacts a path that is known to lead to a private folder, wherever it begins: /opt/merger/venv."""
         found = _STARTS.match(path)
         if found is not None:
             return self._found(found, path[found.end("root") :])
@@ -171,5 +171,5 @@ class Paths:
 
 
 def _looks_private(lowered: str, words: list[str]) -> bool:
-    """Whether a number is long: a long one identifies (a job, a student), a short one is a version."""
+    """Whether the name is a long number without a dot, which identifies (a job, a student); a short number is a version."""
     return not words and len(re.sub(r"\D", "", lowered)) >= 6 and "." not in lowered

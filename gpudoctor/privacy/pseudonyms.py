@@ -64,7 +64,7 @@ class Pseudonyms:
     # the private file
 
     def load(self, path: Path) -> None:
-        """Loads the table of earlier reports; empty where the file is missing or has another format."""
+        """Loads the table of earlier reports. A file that is missing or has another format is ignored."""
         try:
             content: Any = json.loads(path.read_bytes())
             kept = content["numbers"] if content["format"] == FORMAT else {}

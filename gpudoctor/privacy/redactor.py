@@ -285,7 +285,7 @@ class Redactor:
         return found
 
     def _read(self, line: str, free: bool) -> str:
-        """Redacts the line as written, and decoded (percent signs, escapes); returns the one in which more was found."""
+        """Redacts a line. Where its decoded form (percent signs, escapes) has something to redact, returns that form, redacted."""
         plain = decoded(line)
         if plain != line:
             changed = self._settled(plain, free)
@@ -345,7 +345,7 @@ class Redactor:
         return self.stand_in("serial", number)
 
     def _learn_serial(self, number: str) -> None:
-        """Elsewhere it stands without its name."""
+        """Adds a serial number to the known names, since other lines hold it without its label."""
         if len(number) >= 6 and re.search(r"\d", number) and self._words.get(number) is None:
             self._words.add(number, "serial", number)
             self._generation += 1

@@ -1,4 +1,4 @@
-"""The use case of `validate`: look, choose devices and jobs, measure each in a worker while it is watched, and judge what came of it."""
+"""The use case of `validate`: examine, choose devices and jobs, measure each in a worker under a monitor, and judge the results."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Validated(Struct, frozen=True, kw_only=True):
     """The estimated seconds of --full on this machine; 0 where nothing was left out."""
     not_kept: str = ""
     """Why the measurements could not be saved for later checks; empty where they were."""
-    broken: tuple[str, ...] = ()  # frameworks that cannot be imported, a line each
+    broken: tuple[str, ...] = ()  # one line for each framework that cannot be imported
     interrupted: bool = False
     """Whether a person interrupted the run; the report then holds the finished measurements."""
 
@@ -126,12 +126,13 @@ def validate(request: ValidateRequest, progress: Progress | None = None, watcher
 
 
 def _idle(job: Job) -> float | None:
-    """A worker that only waits for a program which measures takes no processor time, and neither may one that waits for a compiler."""
+    """Seconds without processor time after which a worker counts as hanging. None where a worker may wait: for another program that
+    measures, or for a compiler."""
     return IDLE if job.target.on_processor and job.compile == "none" and not job.target.program else None
 
 
 def _timed(work: Callable[[], Catalogue]) -> tuple[Catalogue, float]:
-    """What `work` gives, and how many times as long as on an idle processor it took: it only computes."""
+    """The result of `work`, and how many times as long as on an idle processor it took (`work` only computes)."""
     wall, own = time.monotonic(), thread_time()
     found = work()
     return found, max(1.0, (time.monotonic() - wall) / max(thread_time() - own, 0.02))
@@ -140,7 +141,7 @@ def _timed(work: Callable[[], Catalogue]) -> tuple[Catalogue, float]:
 def judged(
     gathered: Gathered, measurements: Sequence[Measurement], knowledge: Catalogue, check: checking.CheckRequest, origin: str
 ) -> Report:
-    """The report of `check` once more, with the measurements as facts. A person's own model is none: its faults are not the device's."""
+    """The report of `check` once more, with the measurements as facts. A person's own model is left out: its faults are its own."""
     known = [each for each in measurements if each.workload in BY_ID]
     gathered.facts.set("measurements", Known(records(known), "gpudoctor validate"))
     derive(gathered)
@@ -157,12 +158,12 @@ class Run:
         self.measurements: list[Measurement] = []
         self._budget = Budget()
         self._on_processor: dict[int, OnProcessor] = {}
-        """By their number in `measurements`."""
-        self._alone: list[tuple[int, Job]] = []  # numbers there too
+        """Measurements on the processor, by their index in `measurements`."""
+        self._alone: list[tuple[int, Job]] = []  # (index in `measurements`, job)
         self._environment = {name: value for name in MATTERS if (value := host.env(name)) is not None}
 
     def until_interrupted(self, targets: Sequence[MeasurementTarget], asked: ValidateOptions, left: float | None) -> tuple[list[str], bool]:
-        """As `all`, and whether it was interrupted: where nothing was finished by then, KeyboardInterrupt goes on."""
+        """As `all`, and whether the run was interrupted. Raises KeyboardInterrupt where nothing was finished by then."""
         try:
             return self.all(targets, asked, left), False
         except KeyboardInterrupt:
@@ -174,7 +175,7 @@ class Run:
             self.against_the_processor()
 
     def all(self, targets: Sequence[MeasurementTarget], asked: ValidateOptions, seconds: float | None) -> list[str]:
-        """Within `seconds`, shared between targets; says what was left out."""
+        """Measures all targets within `seconds`, which they share. Returns the names of the jobs that were left out."""
         waiting = turns.in_order(replica_jobs.plans(targets, asked), asked.within_budget)
         end = None if seconds is None else time.monotonic() + seconds
         if self._watcher is not None:
@@ -188,7 +189,7 @@ class Run:
         return replica_jobs.left_out(targets, asked)
 
     def against_the_processor(self) -> None:
-        """What a processor can do at most is known when all was measured: the fastest of it."""
+        """Relates measurements on the processor to its ceiling. The fastest one is that ceiling, so that this follows all of them."""
         cache = processor.last_cache(self._host)
         speeds = list(processor_speed.reached(self._on_processor.values(), cache))
         peak = processor_speed.peaks(processor.peaks(self._host), speeds)
@@ -196,7 +197,7 @@ class Run:
             self.measurements[number] = replace(row.measured, ceiling=processor_speed.roof(row, peak, cache))
 
     def _turn(self, waiting: Sequence[Turn], end: float | None, caches: Caches) -> None:
-        """The first of `waiting`. What does not fit into the time is skipped by name: the report holds what was planned."""
+        """Measures the first turn of `waiting`. Jobs that do not fit into the time become skipped ones: the report holds the whole plan."""
         left = None if end is None else end - time.monotonic()
         jobs, too_long = turns.fitting(waiting[0], self._budget, left)
         limit = None if left is None else turns.limit(waiting, self._budget, left)
@@ -211,7 +212,7 @@ class Run:
             self._watcher.left(needed if end is None else max(min(needed, end - time.monotonic()), 0.0))
 
     def full_seconds(self, targets: Sequence[MeasurementTarget], asked: ValidateOptions) -> float:
-        """What the same without a budget would take, with all that was learnt of this machine; 0 where nothing was out of time."""
+        """Seconds that the same run would take without a budget, by the speed measured so far; 0 where no job ran out of time."""
         if not any(each.out_of_time for each in self.measurements):
             return 0.0
         return turns.seconds(turns.in_order(replica_jobs.plans(targets, replace(asked, full=True, quick=False)), False), self._budget)
@@ -221,7 +222,7 @@ class Run:
         self.measurements.append(replace(skipped(job, OUT_OF_TIME), notes=(note,)))
 
     def _disturbed_again(self, end: float | None, caches: Caches) -> None:
-        """What others disturbed, once more where it is quiet now and time is left: the later one takes the place of the first."""
+        """Repeats measurements that other programs disturbed, if the device is idle now and time is left. The repetition counts."""
         for place, job in [(place, job) for place, job in self._alone if self.measurements[place].disturbed]:
             left = None if end is None else end - time.monotonic()
             if not self._budget.fits(job, left) or not is_quiet(self._host):
@@ -244,7 +245,7 @@ class Run:
     def in_turn(
         self, jobs: Sequence[Job], caches: Caches, limit: float | None = None, variables: Mapping[str, str] | None = None
     ) -> None:  # fmt: skip
-        """Jobs that share a worker; behind one that fails the rest goes on in a new one. `limit`: seconds after which it is stopped,
+        """Carries out jobs that share a worker; after a failure, a new one does the rest. `limit`: seconds after which it is stopped,
         without blame: it did not hang."""
         end, hopeless = None if limit is None else time.monotonic() + limit, False
         while jobs:
@@ -314,7 +315,7 @@ class Run:
     def _measured(
         self, job: Job, answer: WorkerAnswer, watching: Watching, variables: Mapping[str, str] | None, took: float, begun: float | None
     ) -> None:  # fmt: skip
-        """The measurement that an answer is; what it tells of the speed of this machine is learnt. `begun`: seconds until the worker had
+        """Makes an answer a measurement, and updates the budget's estimate of this machine's speed. `begun`: seconds until the worker had
         its device, where this job was its first."""
         joules = watching.meter.total() if answer.status == OK else None
         seen, said = watching.seen(), {**answer.device, **answer.result}
@@ -331,7 +332,7 @@ class Run:
             costs = cost.per_item if cost is not None else None
             self._on_processor[len(self.measurements)] = OnProcessor(found, costs, answer.result.get("products"))
         self.measurements.append(found)
-        if found.status != FAILED:  # how fast something failed tells nothing
+        if found.status != FAILED:  # the duration of a failure does not say how fast the machine is
             reached = found.throughput.value * 1e12 if found.throughput and found.throughput.unit == "TFLOP/s" else None
             self._budget.learn(job, took, reached, begun)
         if self._watcher is not None:
@@ -380,8 +381,8 @@ class Run:
             () if job.target.on_processor else peaks_of(self._host, self._facts, job.target), len({peer.device for peer in job.peers}),
             conditions(self._host, self._facts, job, gpu_of(self._facts, job.target), seen, said),
         )  # fmt: skip
-        one = job if each.message is None else replace(job, messages=(each.message,))
-        return measurement(one, answer, seen, joules, why_not, device, self._environment, each)
+        job_of_peer = job if each.message is None else replace(job, messages=(each.message,))
+        return measurement(job_of_peer, answer, seen, joules, why_not, device, self._environment, each)
 
     def _most_addresses(self, job: Job) -> int | None:
         """The bytes of addresses for a worker on the processor: the free memory, and room for libraries and the arenas of threads. None
