@@ -1,6 +1,6 @@
 """A whole network after a set-up: ResNet-18 on the device, at batch 2 and reduced resolution, against float64 on the processor.
 
-It stands behind the first computation (setup/first_computation.py), which computes a few numbers with nothing but the framework: that
+It follows the first computation (setup/first_computation.py), which computes a few numbers with nothing but the framework: that
 one needs no NumPy, runs on whatever a recipe installs (OpenCL alone, TensorFlow 1.15, the IPU Model), names the stage of a hang, and so
 decides whether an installation works. This one tells what that cannot: whether the operators of a real network are there and right.
 Nothing is timed; where the environment lacks what it needs, it says so and blames nobody.

@@ -337,8 +337,8 @@ class Budget(Struct):
         return left is None or self.expected(job) <= left
 
     def learn(self, job: Job, took: float, flops: float | None = None, begun: float | None = None) -> None:
-        """Updates the estimates. `took`: seconds of the whole worker; `flops`: FLOP/s of a float32 matrix product; `begun`: seconds until it
-        had its device."""
+        """Updates the estimates. `took`: seconds of the whole worker; `flops`: FLOP/s of a float32 matrix product; `begun`: seconds until
+        it had its device."""
         key = _key(job.target)
         if job.network:
             start = begun if begun is not None else self.startups.get(key, startup(job))

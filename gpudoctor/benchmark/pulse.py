@@ -1,4 +1,4 @@
-"""Whether a worker still answers: a hang is told from a run that is merely late. Pure."""
+"""Whether a worker still answers, which distinguishes a hang from a run that is merely late. Pure."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Pulse:
         self.late = False
 
     def beat(self, now: float, table: Mapping[str, Any]) -> None:
-        """`table`: the line, with its stage. Every line but one of progress takes the promise back: what follows is no step."""
+        """Notes a line of the worker. `table`: the line, with its stage. Any line but one of progress cancels the promise: no step follows."""
         within, step = table.get("next_within"), table.get("step_ms")
         promised = _duration(within) if table["stage"] == "progress" else None
         self._last, self._within, self._ticks = now, promised or None, None
@@ -42,7 +42,7 @@ class Pulse:
         self._before, self.worked = None, 0.0
 
     def missing(self, now: float, ticks: float | None, done: bool) -> str:
-        """Why it is to be ended; '' while it may go on. `ticks`: the processor time that it has taken; `done`: it gave its result."""
+        """Why the worker must be ended; '' while it may go on. `ticks`: the processor time that it has used; `done`: its result is here."""
         self.silent = silent = now - self._last
         if ticks is not None:
             self._before = ticks if self._before is None else self._before
@@ -66,6 +66,6 @@ def seconds_text(seconds: float) -> str:
 
 
 def _duration(value: Any) -> float | None:
-    """What a worker says, where it is a number of seconds or milliseconds."""
+    """The value, if it is a valid number of seconds or milliseconds; else None."""
     found = not_negative_number(value)
     return found if found is not None and found < LONGEST_PROMISE else None

@@ -1,4 +1,4 @@
-"""How far two runs of the same may lie apart, beyond what the interval within a run shows: another process, another place in memory. Pure.
+"""The difference to expect between equal runs, beyond the interval within a run: another process, another layout of memory. Pure.
 
 `benchmarks/identical_runs.py` measures it: it repeats a run and says for each kind how far its medians spread between processes.
 """
@@ -20,14 +20,14 @@ MOST = 300.0
 
 
 def between_runs(one: Mapping[str, Any], other: Mapping[str, Any]) -> float:
-    """Per cent by which two measurements of the same work, as JSON has them, may differ besides."""
+    """Per cent by which two measurements of the same work (in the form of JSON) may differ in addition to their intervals."""
     kinds = PROCESSOR if "cpu" in (one.get("backend"), other.get("backend")) else ACCELERATOR
     usual = kinds.get(str(one.get("workload")), kinds.get(str(one.get("task")), OTHERWISE))
     return float((usual**2 + sum(_disturbed(each) ** 2 for each in (one, other))) ** 0.5)
 
 
 def _disturbed(measurement: Mapping[str, Any]) -> float:
-    """What others took of a processor is what a run may lack: a share of it, at random, from run to run."""
+    """Per cent by which runs on a processor may differ because other programs used it: their share varies from run to run."""
     conditions = measurement.get("conditions")
     share = conditions.get("others_share") if isinstance(conditions, Mapping) and measurement.get("backend") == "cpu" else None
     if isinstance(share, int | float) and not isinstance(share, bool) and 0 < share <= 1:
