@@ -14,7 +14,7 @@ ENDLESS, TIMES = 10.0, 4.0
 
 
 def without_blame(answer: WorkerAnswer, short: bool, expected: float = 0.0) -> WorkerAnswer:
-    """The answer, not blamed as a hang if only its time was `short`; unless it computed, without a line of output, for many times as long as
+    """The answer, not blamed for a hang if its time was `short`; unless it computed, without a line of output, for many times as long as
     all of it was `expected` to take (seconds): processor time does not depend on other programs."""
     if not (answer.late and short):
         return answer

@@ -1,4 +1,4 @@
-"""Two reports side by side: the same measurements, whether they really differ, and what differs between the machines. Pure."""
+"""Compares two reports: the same measurements, whether they differ significantly, and what differs between the machines. Pure."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ Report = Mapping[str, Any]
 
 
 class ComparisonError(ValueError):
-    """One line: what is wrong with a report, and what was expected."""
+    """A report that cannot be compared. The message is one line: what is wrong, and what was expected."""
 
 
 def compare(here: Report, there: Report, *, names: tuple[str, str] = ("here", "there")) -> Comparison:
-    """Two reports as `validate --format json` writes them. Raises ComparisonError where one has no measurements."""
+    """Compares two reports in the form of `validate --format json`. Raises ComparisonError where one has no measurements."""
     ours, theirs = (_by_key(report, name) for report, name in zip((here, there), names, strict=True))
     pairs, alone = _pairs(ours, theirs)
     rows = [row for one, other in pairs if (row := _row(one, other)) is not None]
@@ -88,7 +88,7 @@ def _pairs(
 
 
 def _only(measurements: Sequence[Mapping[str, Any]], alike: Callable[[Mapping[str, Any]], tuple[str, ...]]) -> dict[Any, Mapping[str, Any]]:
-    """By what `alike` says of them: those that no other is like."""
+    """The measurements by the key `alike`, without keys that several of them share."""
     counted = Counter(map(alike, measurements))
     return {key: each for each in measurements if counted[key := alike(each)] == 1}
 
@@ -116,12 +116,12 @@ def _row(one: Mapping[str, Any], other: Mapping[str, Any]) -> ComparisonRow | No
         return None
     ratio = ratio_of_medians(there[0], there[1] or 0.0, here[0], here[1] or 0.0, between_runs(one, other))
     assert ratio is not None
-    told = here[1] is not None and there[1] is not None
+    notes = here[1] is not None and there[1] is not None
     batch = one.get("batch")
     return ComparisonRow(
         workload=_title(one), task=str(one.get("task")), framework=_against(one, other), dtype=str(one.get("dtype")),
         batch=batch if isinstance(batch, int) else None, here_ms=here[0], there_ms=there[0], speed=ratio.value,
-        low=ratio.low if told else None, high=ratio.high if told else None, verdict=_verdict(ratio) if told else "unknown",
+        low=ratio.low if notes else None, high=ratio.high if notes else None, verdict=_verdict(ratio) if notes else "unknown",
         differs=tuple(
             f"{name} {_text(one.get(name))} here, {_text(other.get(name))} there" for name in CONDITIONS if one.get(name) != other.get(name)
         ),
@@ -129,7 +129,7 @@ def _row(one: Mapping[str, Any], other: Mapping[str, Any]) -> ComparisonRow | No
 
 
 def _against(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
-    """'torch', or 'torch-opencl by torch' where they are not the same."""
+    """'torch', or 'torch-opencl by torch' where the two frameworks differ."""
     here, there = str(one.get("framework")), str(other.get("framework"))
     return here if here == there else f"{here} by {there}"
 
@@ -141,7 +141,7 @@ def _verdict(ratio: Ratio) -> str:
 
 
 def _title(measurement: Mapping[str, Any]) -> str:
-    """The workload, and what else tells measurements of it apart; of a collective, the numbers of a message."""
+    """The workload, and all else that distinguishes its measurements; for a collective, also the size of a message."""
     replicas, shape = measurement.get("replicas"), measurement.get("input")
     several = f" x{replicas}" if isinstance(replicas, int) else ""
     message = several and not measurement.get("batch") and isinstance(shape, list) and len(shape) == 1
@@ -160,7 +160,7 @@ def _latency(measurement: Mapping[str, Any]) -> tuple[float, float | None] | Non
 
 
 def differences(here: Any, there: Any) -> Iterator[Difference]:
-    """What differs of the facts that a speed depends on: versions, drivers, devices."""
+    """Differences in the facts that a speed depends on: versions, drivers, devices."""
     if not isinstance(here, Mapping) or not isinstance(there, Mapping):
         return
     pairs = [(title, _at(here, name), _at(there, name)) for title, name in FACTS]

@@ -55,7 +55,7 @@ def slowdown(slices: Sequence[tuple[float, float]], warm_up: Sequence[float]) ->
     """The ratio of step times: after the largest change to before it, or the end of the window to the warm-up, whichever is larger.
     1.0 where the two groups of times overlap; None where there are too few steps.
 
-    `slices`: (seconds at its end, median milliseconds of a step) for each part of the window; `warm_up`: milliseconds of each step of the warm-up."""
+    `slices`: (seconds at its end, median milliseconds) for each part of the window; `warm_up`: milliseconds of each step of the warm-up."""
     if len(slices) < 6:
         return None
     times = [ms for _, ms in slices]

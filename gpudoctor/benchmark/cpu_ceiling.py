@@ -1,4 +1,4 @@
-"""What a processor can do at most, estimated: cores x clock x operations per clock. No table: they are many, and no two boost alike."""
+"""A processor's ceiling, estimated as cores x clock x operations per clock. There are too many processors for a table."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NARROW = (
 
 
 def estimate(cores: int, ghz: float, flags: Collection[str], memory_gbs: float | None = None) -> DeviceRow | None:
-    """Peaks of `cores` physical cores at `ghz` (the clock that is held under load, where known); None without a flag that says a width.
+    """Peaks of `cores` physical cores at `ghz` (the clock under load, if known); None where no flag gives the vector width.
 
     flags: as in /proc/cpuinfo. memory_gbs: where it is known or was measured; without it only the roof of arithmetic stands.
     """

@@ -34,7 +34,7 @@ class Pulse:
         self.late = False
 
     def beat(self, now: float, table: Mapping[str, Any]) -> None:
-        """Notes a line of the worker. `table`: the line, with its stage. Any line but one of progress cancels the promise: no step follows."""
+        """Notes a line of the worker. `table`: the line, with its stage. Any line but one of progress cancels the promise."""
         within, step = table.get("next_within"), table.get("step_ms")
         promised = _duration(within) if table["stage"] == "progress" else None
         self._last, self._within, self._ticks = now, promised or None, None

@@ -1,4 +1,4 @@
-"""Is one time really shorter than another? Welch's t on logarithms of times. Pure."""
+"""Whether one time is significantly shorter than another: Welch's t-test on logarithms of times. Pure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Ratio(Struct, frozen=True):
 
 
 def student(freedom: float) -> float:
-    """The 97.5 % point; between whole numbers it is linear in the inverse."""
+    """The 97.5 % point of Student's t; between whole degrees of freedom, interpolated linearly in their inverse."""
     if freedom <= 1:
         return T975[0]
     low = math.floor(freedom)
@@ -40,8 +40,8 @@ def student(freedom: float) -> float:
 
 
 def ratio_of_times(without: Sequence[float], with_it: Sequence[float]) -> Ratio | None:
-    """Geometric mean of `without` by that of `with_it`: above 1 the second is faster. None below two times on a side, or where one is
-    not positive. Times of runs spread by factors, not by amounts: so logarithms."""
+    """The geometric mean of `without` divided by that of `with_it`: above 1, the second is faster. None below two times on a side, or
+    where one is not positive. Logarithms, since times of runs differ by factors rather than by amounts."""
     if min(len(without), len(with_it)) < 2 or min(*without, *with_it) <= 0:
         return None
     sides = [[math.log(value) for value in side] for side in (without, with_it)]

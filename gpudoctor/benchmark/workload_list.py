@@ -1,4 +1,4 @@
-"""The workloads as a person sees them: what there is, under which conditions it runs, and what --quick and --full hold. Pure data."""
+"""The workloads that a person can choose: their conditions, and which of them --quick and --full include. Pure data."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MESSAGES = tuple(1024 * 8**step for step in range(7))
 
 
 class Workload(Struct, frozen=True, kw_only=True):
-    """`id` is what --workload takes; `worker` what the worker calls it where that differs."""
+    """A workload. `id`: its name for --workload; `worker`: its name in the worker, where that differs."""
 
     id: str
     title: str
@@ -148,7 +148,7 @@ BY_ID: Mapping[str, Workload] = {each.id: each for each in WORKLOADS}
 
 
 def items_per_step(workload: Workload, options: Options) -> int:
-    """Of `unit`, in one step of a network: images of a batch, one iteration, or tokens."""
+    """The number of `unit`s in one step of a network: images of a batch, one iteration, or tokens."""
     if workload.unit == "it/s":
         return 1
     if workload.unit == "tokens/s":
@@ -157,7 +157,7 @@ def items_per_step(workload: Workload, options: Options) -> int:
 
 
 def input_shape(workload: Workload, options: Options) -> tuple[int, ...] | None:
-    """Of one item, as a measurement says it: 3 x 224 x 224."""
+    """The shape of one item, in the form of a measurement: 3 x 224 x 224."""
     if "height" in options:
         channels = 4 if workload.unit == "it/s" else 3
         return channels, options["height"], options["width"]
@@ -167,7 +167,7 @@ def input_shape(workload: Workload, options: Options) -> tuple[int, ...] | None:
 
 
 def rows() -> list[dict[str, Any]]:
-    """What `gpudoctor list workloads` shows."""
+    """The rows of `gpudoctor list workloads`."""
     return [
         {
             "workload": each.id, "title": each.title, "tasks": each.tasks, "unit": each.unit, "options": dict(each.options),

@@ -1,4 +1,4 @@
-"""The processor while it is measured: load of others from /proc, clocks and throttling from sysfs."""
+"""Monitors the processor: load of other programs from /proc, clocks and throttling from sysfs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ReadingHost(Protocol):
 
 
 class ProcessorWatch(Struct):
-    """The processor: load of others from /proc, clocks and throttling from sysfs. `own`: processes whose load is the measurement."""
+    """Samples the processor. `own`: the processes whose load is the measurement."""
 
     host: CounterHost
     own: Sequence[int | str] = ()
@@ -60,12 +60,12 @@ class ProcessorWatch(Struct):
         user, nice, system, idle, waiting, irq, softirq, stolen = (float(word) for word in words[1:9])
         busy = user + nice + system + irq + softirq
         own = [ticks_of(self.host, process) for process in self.own]
-        if any(ticks is None for ticks in own):  # it is gone: what it took would look like another's
+        if any(ticks is None for ticks in own):  # one of our processes has ended: its time would count as another program's
             return None
         return busy + idle + waiting + stolen, busy, stolen, sum(ticks for ticks in own if ticks is not None)
 
     def _others_grew(self) -> bool | None:
-        """None below three samples."""
+        """The median clock; None below three samples."""
         if len(self._loads) < 3:
             return None
         middle_one = self._loads[len(self._loads) // 2]
@@ -98,7 +98,7 @@ class ProcessorWatch(Struct):
 
 
 def is_quiet(host: CounterHost, seconds: float = 1.0) -> bool:
-    """Whether others leave the processor alone now; watched for `seconds`. False where that cannot be seen."""
+    """Whether the processor is idle but for us, observed for `seconds`. False where that cannot be observed."""
     watch = ProcessorWatch(host, [os.getpid()])
     watch.sample(0.0)
     threading.Event().wait(seconds)
@@ -108,7 +108,7 @@ def is_quiet(host: CounterHost, seconds: float = 1.0) -> bool:
 
 
 def ticks_in_a_second() -> float:
-    """100 on all usual kernels."""
+    """Clock ticks in a second (USER_HZ), which is 100 on all usual kernels."""
     if sys.platform == "win32":
         return 100.0
     try:
@@ -118,7 +118,7 @@ def ticks_in_a_second() -> float:
 
 
 def ticks_of(host: ReadingHost, process: int | str) -> float | None:
-    """User and system time of a process and of its children that ended, in clock ticks; None where it is gone."""
+    """User and system time of a process and of its ended children, in clock ticks; None where the process has ended."""
     fields = host.read(f"/proc/{process}/stat", limit=10_000).text.rpartition(")")[2].split()
     return (
         sum(float(word) for word in fields[11:15])
