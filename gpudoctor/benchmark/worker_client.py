@@ -38,8 +38,8 @@ Ask = Callable[[Line, Mapping[str, str]], Said]
 
 
 def through(host: workers.WorkerHost, python: str, limit: float, caches: Caches | None = None, *, on_processor: bool = False) -> Ask:
-    """`limit`: seconds for one worker. `on_processor`: it may take no more addresses than there is memory left, so that a request for
-    too much is refused before anything is written."""
+    """A function that sends requests to workers. `limit`: seconds for one. `on_processor`: it gets no more addresses than free
+    memory, so that a request for too much is refused before anything is written."""
 
     def ask(request: Line, variables: Mapping[str, str]) -> Said:
         lines: list[Line] = []

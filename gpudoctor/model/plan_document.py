@@ -28,7 +28,7 @@ class RefusalDocument(TypedDict):
 
 
 class CommandDocument(TypedDict):
-    """What a person would type; no shell reads it."""
+    """A command that a person could type; no shell interprets it."""
 
     act: Annotated[str, Limits(const="command")]
     argv: Annotated[Sequence[str], Limits(minItems=1)]
@@ -64,7 +64,7 @@ class FetchedDocument(_Pins):
 
 
 class WordDocument(TypedDict):
-    """What only a person can do, or must know."""
+    """Something that only a person can do, or must know."""
 
     act: Annotated[str, Limits(const="word")]
     text: str
