@@ -71,7 +71,7 @@ class Correctness(Struct, frozen=True, kw_only=True):
 
 @shaped(open=True, optional=("attainable", "unit"))
 class Ceiling(Struct, frozen=True, kw_only=True):
-    """The fraction of the device's ceiling that was reached, by the roofline model."""
+    """The share of what the device can do at most, by the roofline model."""
 
     fraction: AtLeastZero
     """1.0 is all of it; boards that boost, and algorithms with fewer operations, exceed it."""

@@ -28,7 +28,7 @@ class RefusalDocument(TypedDict):
 
 
 class CommandDocument(TypedDict):
-    """A command that a person could type; no shell interprets it."""
+    """What a person would type; no shell reads it."""
 
     act: Annotated[str, Limits(const="command")]
     argv: Annotated[Sequence[str], Limits(minItems=1)]
@@ -64,7 +64,7 @@ class FetchedDocument(_Pins):
 
 
 class WordDocument(TypedDict):
-    """Something that only a person can do, or must know."""
+    """What only a person can do, or must know."""
 
     act: Annotated[str, Limits(const="word")]
     text: str
