@@ -13,9 +13,9 @@ from packaging.utils import InvalidSdistFilename, InvalidWheelFilename, canonica
 from gpudoctor.model.audit import AskedPackage, FormatError
 
 MOST = 10_000
-"""Packages of one file; a reader stops behind them, and the file is refused."""
+"""The largest number of packages of one file; a reader stops there, and the file is refused."""
 LONGEST = 2000
-"""Characters of one requirement."""
+"""The largest number of characters of one requirement."""
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,98}[A-Za-z0-9])?")
 _CARET = re.compile(r"[\^~]\s*(\d+(?:\.\d+){0,5})$")
 

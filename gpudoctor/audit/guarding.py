@@ -21,7 +21,7 @@ FORMS = ("pip", "uv", "pixi")
 _RUNTIMES = re.compile(
     r"nvidia-|intel-(?:sycl|opencl|cmplr|openmp|pti)|dpcpp-cpp-rt|mkl$|onemkl-|onemath-|oneccl|impi-rt|umf$|tcmlib$|tbb$|rocm|libtpu$|jaxlib$"
 )
-"""Libraries that a framework brings as packages of their own, and that it loads in one release alone."""
+"""Libraries that a framework installs as separate packages, and of which it needs exactly one release."""
 _BUILD = re.compile(r"\+(cpu|xpu|cu\d+|rocm[\d.]+)$")
 
 

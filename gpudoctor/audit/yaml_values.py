@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 DEEPEST = 60
 """Lists and mappings inside each other."""
 MOST = 1_000_000
-"""Values, with each alias counted as what it stands for: a few lines of aliases of aliases may stand for billions."""
+"""The largest number of values, each alias counted with all its values, since a few lines of nested aliases can have billions."""
 
 
 class Value(Struct):
@@ -27,7 +27,7 @@ class Value(Struct):
     line: int
     text: str | None = None
     quote: str = ""
-    """Of a text: its quotation mark, '' without one."""
+    """The quotation mark of a text; '' where it has none."""
     items: list[Value] | None = None
     entries: dict[str, tuple[Value, Value]] | None = None
     """Key and value by the text of the key."""

@@ -17,7 +17,7 @@ from gpudoctor.model.batch_pick import BatchPick
 from gpudoctor.model.measurement import OK, Measurement
 
 WHAT = "p95"
-"""Of the latencies of one batch: nineteen of twenty are shorter."""
+"""The statistic of one batch's latencies: 95 % of them are shorter."""
 
 
 def smoothed(points: Sequence[tuple[int, float]]) -> dict[int, float]:

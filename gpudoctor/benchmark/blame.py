@@ -10,7 +10,7 @@ from gpudoctor.benchmark.workers import WorkerAnswer
 from gpudoctor.model.measurement import OUT_OF_TIME, SKIPPED
 
 ENDLESS, TIMES = 10.0, 4.0
-"""Seconds, and times what was expected, on all cores: for longer without a word no stage computes."""
+"""Limits of processor time on all cores, in seconds and as a multiple of the expected time: no stage computes longer without a line."""
 
 
 def without_blame(answer: WorkerAnswer, short: bool, expected: float = 0.0) -> WorkerAnswer:

@@ -17,9 +17,9 @@ from gpudoctor.system.framework_child import one_line
 
 MOST = 100_000
 NEARLY_ALL = 0.9
-"""Of all pairs of a step before and a step after: fewer, and the two mix."""
+"""The share of pairs (a step before, a step after) below which the two groups overlap."""
 SLOW_STEP = 1.8
-"""Times the median: such a step is a slow one."""
+"""A step is slow from this multiple of the median on."""
 TWO_SPEEDS = 1.3
 """The least gap between two groups of steps, as a factor."""
 LEAST_STEPS = 12
@@ -28,7 +28,7 @@ GROWTH = {"process": 16 << 20, "device": 16 << 20, "addresses": 128 << 20}
 RISES, FALLS, SAME_LOSS = 0.10, 1e-3, 1e-7
 MANY = 3.0
 ENOUGH = 10
-"""Losses of one batch that is learnt again and again: in so many steps each network here falls by much more than FALLS."""
+"""The number of losses, of one batch that is learnt repeatedly, after which each network's loss has fallen by much more than FALLS."""
 LEAST_LOSSES = 5
 
 

@@ -13,7 +13,7 @@ WIDTHS = (
     ("asimd", 16, "NEON"),
     ("sse2", 8, "SSE2"),
 )
-"""float32 operations per core and clock, the widest first. Some AVX-512 cores have one FMA unit only: for them this is twice too much."""
+"""float32 operations per core and clock, the widest first. Some AVX-512 cores have only one FMA unit; for these the value is too large by a factor of two."""
 NARROW = (
     ("bf16", "amx_bf16", 1024),
     ("bf16", "avx512_bf16", 128),
@@ -21,7 +21,7 @@ NARROW = (
     ("int8", "avx512_vnni", 256),
     ("int8", "avx_vnni", 128),
 )
-"""Operations per core and clock of narrow types; of the flags of one type the first that is there counts."""
+"""Operations per core and clock of narrow types. For each type, the first flag that the processor has counts."""
 
 
 def estimate(cores: int, ghz: float, flags: Collection[str], memory_gbs: float | None = None) -> DeviceRow | None:

@@ -11,7 +11,7 @@ from gpudoctor.benchmark.reference_rows import DeviceRow
 
 _NOISE = r"\((?:r|tm|c)\)|®|™|\b(?:nvidia|amd|intel|graphcore|corporation)\b"
 _OTHER_PRODUCT = r"(?! (?:ti|super|xt|xtx|gre|d|m|laptop|mobile|max|pro|ultra|ada)\b)"
-"""Words that make another product of what stands before them."""
+"""Suffixes that make a name that of another product."""
 
 
 def identify(gpu: Mapping[str, Any], said: str | None, rows: Iterable[DeviceRow]) -> tuple[DeviceRow, ...]:

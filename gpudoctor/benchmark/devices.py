@@ -40,7 +40,7 @@ ORT_BACKENDS = {
     "MIGraphXExecutionProvider": "rocm",
 }
 RAW = ("opencl", "wgpu")
-"""What measures an interface of drivers: on a processor only where a person asked for it."""
+"""Frameworks that are plain interfaces of drivers; measured on a processor only where --device names it."""
 NO_DEVICE = ("CPUExecutionProvider", "AzureExecutionProvider")
 
 

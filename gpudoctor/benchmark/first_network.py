@@ -21,14 +21,14 @@ from gpudoctor.system.framework_child import Caches
 from gpudoctor.system.local_host import LocalHost
 
 LIMIT = 60.0
-"""Seconds: a driver that compiles its kernels for longer is not blamed."""
+"""The limit in seconds. A driver that compiles its kernels for longer is not at fault."""
 NETWORK = BY_ID["resnet18"]
 FRAMEWORKS = {
     "torch-cpu": "torch", "torch-cuda": "torch", "torch-rocm": "torch", "torch-xpu": "torch", "torch-mps": "torch",
     "pytorch-directml": "torch", "ipex": "ipex", "torch-directml": "torch-directml", "torch-opencl": "torch-opencl", "openvino": "openvino",
     "onnxruntime": "onnxruntime", "tensorflow": "tensorflow", "jax": "jax",
 }  # fmt: skip
-"""What the first computation calls it, and what a worker does. OpenCL alone has no networks; PopTorch's compiler takes minutes."""
+"""Names of frameworks in the first computation and in a worker. OpenCL alone has no networks; PopTorch's compiler takes minutes."""
 
 
 class NetworkTrial(Struct, frozen=True):

@@ -20,7 +20,7 @@ COMPILES = ("none", "default", "reduce-overhead", "max-autotune")
 OPTIMIZERS = ("sgd", "adam")
 MOST_REPLICAS = 64
 QUICK_BUDGET = 60.0
-"""Seconds for everything, the look at the machine too."""
+"""Seconds for the whole run, the examination of the machine included."""
 ABILITIES = {
     "openvino": ("inference", "micro"),
     "onnxruntime": ("inference", "micro"),
@@ -35,7 +35,7 @@ ABILITIES = {
 
 _OF_TORCH = ("torch", "ipex", "torch-directml", "torch-opencl")
 JUDGED_BY = {"operators": (*_OF_TORCH, "onnxruntime", "openvino", "jax", "opencl"), "large_tensors": _OF_TORCH}
-"""Frameworks whose workers judge operators one by one."""
+"""Frameworks whose workers give a verdict on single operators."""
 
 
 class MeasurementRequestError(ValueError):
@@ -57,9 +57,9 @@ class ValidateOptions(Struct, frozen=True, kw_only=True):
     copies: bool = False
     """Copies to the device and back are inside the clock."""
     preprocess: bool = False
-    """So is the preparation of images, and with it the copies."""
+    """Whether the preparation of images is timed, too, and with it the copies."""
     replicas: int | None = None
-    """Processes at once; None: one, which is measured alone."""
+    """The number of processes at once; None: one process, measured alone."""
     max_latency: float | None = None
     """Milliseconds: with replicas, picks the batch."""
     dataset: str = ""
@@ -87,11 +87,11 @@ class Job(Struct, frozen=True, kw_only=True):
     preprocess: bool = False
     dataset: str = ""
     peers: tuple[MeasurementTarget, ...] = ()
-    """A place for each of several processes that run at once, `target` being the first; () is one that is alone."""
+    """The targets of several processes that run at once, `target` being the first; () for a single process."""
     messages: tuple[int, ...] = ()
     """Bytes: the sizes of a collective's messages."""
     place: float = 0.0
-    """In the order of --quick: the lowest first."""
+    """The position in the order of --quick; the lowest comes first."""
 
     @property
     def replicas(self) -> int | None:

@@ -30,7 +30,7 @@ LIBRARIES = {
 FOLDERS = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib")
 
 NO_FIELDS = str.maketrans("{}", "()")
-"""Of a value that goes into a template."""
+"""Replaces braces in a value that is put into a template."""
 
 
 class TrialHost(Protocol):

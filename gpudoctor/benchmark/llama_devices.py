@@ -9,7 +9,7 @@ from gpudoctor.facts.probes.llama_cpp import GPU_BACKENDS
 from gpudoctor.model.facts import Facts
 
 BACKENDS = {"hip": "rocm", "sycl": "xpu", "metal": "mps"}
-"""Of published results, where ggml's own name is another one."""
+"""ggml's names of backends to those of published results, where they differ."""
 
 
 def llama_targets(facts: Facts, python: str, interpreter: str) -> Iterator[MeasurementTarget]:

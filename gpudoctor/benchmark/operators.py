@@ -11,9 +11,9 @@ from gpudoctor.benchmark.worker_client import Ask, Line, Said
 from gpudoctor.model.operators import VERDICTS, Coverage, OperatorChange, OperatorResult
 
 MOST_DEATHS = 40
-"""Children that may die: a device that is gone for good kills all of them."""
+"""The largest number of children that may die, since a device that was lost kills all of them."""
 ENVIRONMENT = {"PYTORCH_ENABLE_MPS_FALLBACK": "1", "PYTORCH_DEBUG_XPU_FALLBACK": "1"}
-"""So that operators fall back, and say so, instead of ending with an error."""
+"""Variables by which operators fall back to the processor, with a warning, instead of failing."""
 Progress = Callable[[int, int], None]
 """(cases that are done, all cases)"""
 

@@ -41,7 +41,7 @@ class OwnModel(Struct, frozen=True):
     """of the file, or of the file or module that holds the function"""
     function: str = ""
     folder: str = ""
-    """Where the module is looked for first."""
+    """The folder in which the module is searched first."""
 
     @property
     def title(self) -> str:

@@ -20,7 +20,7 @@ from gpudoctor.model.measurement import OK, Ceiling, Measurement
 
 MEMORY = "memory"
 BEYOND = 2.0
-"""Times the last cache: a step that moves less is not bound by memory."""
+"""A step that moves less than this many times the last-level cache is not limited by memory."""
 
 
 class Reached(Struct, frozen=True):

@@ -8,9 +8,9 @@ from typing import Any
 from gpudoctor.benchmark.worker_numbers import not_negative_number
 
 GRACE = 12.0
-"""Seconds beyond its limit that a worker gets while a step of it may be hanging: to be late is no fault, to hang is one."""
+"""Seconds beyond its limit that a worker gets, to distinguish a late step, which is no fault, from a hang."""
 LONGEST_PROMISE = 1e6
-"""Seconds: beyond it a number is none of ours."""
+"""The largest promise in seconds; a larger number is not from our worker."""
 
 
 class Pulse:
@@ -28,7 +28,7 @@ class Pulse:
         self.worked = 0.0
         """Ticks of processor time since its last word, as far as they were seen."""
         self.silent = 0.0
-        """Seconds since then."""
+        """Seconds since the last line."""
         self._ticks: tuple[float, float] | None = None
         """When it was last seen to take processor time, and how much it had taken."""
         self.late = False

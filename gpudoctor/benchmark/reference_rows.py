@@ -37,7 +37,7 @@ class ReferenceRow(Struct, frozen=True, kw_only=True):
     input: tuple[int, ...] = ()
     replicas: int = 1
     per: str = "step"
-    """step, epoch or run: what a time is of"""
+    """The unit of a time: step, epoch or run."""
     optimizer: str = ""
     compile: str = "none"
     os: str = ""
@@ -45,7 +45,7 @@ class ReferenceRow(Struct, frozen=True, kw_only=True):
     environment: Mapping[str, str] = field(default_factory=dict)
     conditions: tuple[str, ...] = ()
     usable: bool = True
-    """False: says nothing of the device itself."""
+    """False where the number says nothing about the device itself."""
 
     @property
     def images_per_second(self) -> float | None:

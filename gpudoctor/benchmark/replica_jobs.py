@@ -16,13 +16,13 @@ DEFAULT = "resnext101_32x4d"
 """Measured with replicas where nothing is named: the report of Graphcore's C2 card, batches 2 to 12."""
 DURATION = 5.0
 ENERGY_SECONDS = 60.0
-"""Images/s/W are told of measurements of this length and longer: counters of boards move slowly, and so does heat."""
+"""The shortest measurement in seconds that has a throughput per watt: counters of boards are slow, and so is the temperature."""
 COLLECTIVES = ("torch", "ipex")
 """Frameworks whose ranks can meet."""
 PATIENCE = {True: 30.0, False: 120.0}
-"""Seconds that a rank waits for another, on a processor and on cards: then it says so, and the others are ended."""
+"""Seconds that a rank waits for another, on a processor (True) and on cards (False); then it fails, and the others are ended."""
 MOST_ON_PROCESSOR = 32 << 20
-"""Bytes of the largest message between processes of one processor: beyond, it is its memory that is measured."""
+"""Bytes of the largest message between processes of one processor: larger ones would measure its memory."""
 
 
 def check(asked: ValidateOptions) -> None:

@@ -36,11 +36,11 @@ MATTERS = (
     "DNNL_DEFAULT_FPMATH_MODE", "ONEDNN_MAX_CPU_ISA", "ONEDNN_PRIMITIVE_CACHE_CAPACITY", "ATEN_CPU_CAPABILITY", "OMP_THREAD_LIMIT",
     "GOMP_CPU_AFFINITY", "HIP_LAUNCH_BLOCKING", "AMD_SERIALIZE_KERNEL", "XLA_FLAGS", "TF_ENABLE_ONEDNN_OPTS", "POCL_MAX_PTHREAD_COUNT",
 )  # fmt: skip
-"""Variables that change what is measured: said where they are set."""
+"""Environment variables that influence measurements; a measurement lists those that are set."""
 ROUNDED = sys.float_info.max
 """Stands for the share of a tolerance that a narrower type goes beyond: more than any that passed, less than a wrong result."""
 NARROW = 5.0
-"""Per cent: a median that is known no better is noisy."""
+"""Per cent: a median whose 95 % interval is wider is noisy."""
 
 
 class MeasuredDevice(Struct, frozen=True):
@@ -48,7 +48,7 @@ class MeasuredDevice(Struct, frozen=True):
 
     rows: tuple[DeviceRow, ...] = ()
     count: int = 1
-    """Of such devices, which shared the work."""
+    """The number of such devices that shared the work."""
     conditions: Conditions | None = None
 
 

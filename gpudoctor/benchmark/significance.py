@@ -57,7 +57,7 @@ def ratio_of_times(without: Sequence[float], with_it: Sequence[float]) -> Ratio 
 
 
 WIDEST = 50.0
-"""Of the logarithm of a ratio: wider intervals say nothing more."""
+"""The widest interval, for the logarithm of a ratio; a wider one would carry no information."""
 
 
 def ratio_of_medians(first: float, first_percent: float, second: float, second_percent: float, between: float = 0.0) -> Ratio | None:

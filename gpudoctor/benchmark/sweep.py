@@ -14,13 +14,13 @@ from gpudoctor.model.batch_sweep import FAILED, MEMORY, OK, SLOW, Sweep, SweepPo
 MOST = 4096
 KNEE = 0.95
 LONGEST = 20.0
-"""Seconds of one step: beyond, larger batches are not tried."""
+"""Seconds of one step, above which larger batches are not tried."""
 FINE = 8
 """The limit is found to an eighth of itself."""
 JUMP = 2.0
-"""An item more that takes so many times what one takes on average is no longer in proportion."""
+"""The memory of a further item, as a multiple of the average item's, from which it counts as out of proportion."""
 LEAST_JUMP = 500_000_000
-"""Bytes: less is what allocators and libraries take in one piece."""
+"""The smallest such jump in bytes: allocators and libraries take smaller amounts at once."""
 Progress = Callable[[SweepPoint], None]
 
 

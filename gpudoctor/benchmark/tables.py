@@ -22,7 +22,7 @@ from gpudoctor.model.published_table import PublishedNumber
 from gpudoctor.rules.conditions import did_you_mean
 
 TRIAL_SIZES = {"height": 64, "width": 64}
-"""With --quick: does all of it run?"""
+"""Sizes for --quick, which only shows whether all rows run."""
 TRIAL_SECONDS = 0.5
 
 

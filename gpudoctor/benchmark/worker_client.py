@@ -26,7 +26,7 @@ class Said(Struct, frozen=True, kw_only=True):
     """Why it failed or was skipped."""
     out_of_memory: bool = False
     silent: float = 0.0
-    """Seconds between its last word and its end."""
+    """Seconds between its last line and its end."""
 
     @property
     def ok(self) -> bool:

@@ -20,7 +20,7 @@ START = "start"
 """The file that workers wait for (gpudoctor/target/workloads/barrier.py)."""
 OTHER = "ended because another of them had failed"
 SILENT, SILENT_FOR = 10.0, "silent for "
-"""Seconds from which on it is said, and with which words."""
+"""The seconds of silence from which a reason mentions it, and the words for it."""
 Members = Callable[[str], Sequence[Mapping[str, Any]]]
 """The requests, given the folder where they meet."""
 
@@ -34,7 +34,7 @@ class _Watch(Struct):
     lock: threading.Lock
     ready: set[int]
     words: dict[int, float]
-    """By rank: when its last line came."""
+    """The time of each rank's last line."""
     ended: str = ""
 
     def receive(self, rank: int, stage: str, table: Mapping[str, Any]) -> None:

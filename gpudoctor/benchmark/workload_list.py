@@ -12,13 +12,13 @@ TASKS = ("training", "inference", "micro")
 CLASSIFIER: Options = {"batch": 16, "height": 224, "width": 224}
 """The conditions of the dlprimitives benchmark: batch 16, 224 x 224."""
 FIRST = 2
-"""Places of --quick below it: a small network's inference, which takes least and tells how fast this is, and its training."""
+"""Positions in --quick below this are the first turns: a small network's inference, the shortest test of the speed, and its training."""
 LLAMA = ("llama-cpp", "llama-bench")
 """Frameworks that have a language model of their own, and nothing else."""
 SMALL = 6
 """The place of the last of the small measurements."""
 MESSAGES = tuple(1024 * 8**step for step in range(7))
-"""Bytes, 1 KiB to 256 MiB: the small ones tell latency, the large ones bandwidth."""
+"""Sizes of messages in bytes, 1 KiB to 256 MiB: small ones show the latency, large ones the bandwidth."""
 
 
 class Workload(Struct, frozen=True, kw_only=True):
@@ -31,7 +31,7 @@ class Workload(Struct, frozen=True, kw_only=True):
     """images/s, it/s, tokens/s, FLOP/s, B/s, launches/s or files/s"""
     worker: str = ""
     options: Options = field(default_factory=dict)
-    """What a measurement is made under where nothing is said."""
+    """The default conditions of a measurement."""
     variants: tuple[Options, ...] = ()
     """Further conditions, with --full: each changes some of `options`."""
     processor: Options = field(default_factory=dict)

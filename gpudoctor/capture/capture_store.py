@@ -16,7 +16,7 @@ from gpudoctor.system.host import CaptureError
 
 MAX_ENTRIES = 100_000
 MAX_TOTAL = 96 * 1024 * 1024
-"""Bytes of an archive, unpacked: all of it is held in memory, and a command that reads one takes at most 300 MB."""
+"""The largest size of an unpacked archive in bytes: all of it is held in memory, so that a command that reads one needs at most 300 MB."""
 MAX_FILE = 32 * 1024 * 1024
 
 

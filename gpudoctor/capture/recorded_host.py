@@ -38,7 +38,7 @@ PLATFORMS = ("linux", "wsl2", "windows", "macos", "container")
 _MAX_HOPS = 40
 MOST_FOLDERS = 100_000
 _COARSE = frozenset({"/", "/sys", "/sys/class", "/sys/bus", "/sys/module", "/sys/devices", "/proc", "/usr", "/usr/lib", "/var", "/home"})
-"""Folders of which a hand-made machine holds some subfolders: a missing one proves nothing unless files lie beside it."""
+"""Folders of which a hand-made capture has only some subfolders: a missing one proves nothing unless the folder holds files."""
 _PROBLEMS: dict[str, Problem] = {"denied": "denied", "io-error": "io-error", "too-large": "too-large", "missing": "missing"}
 _DRIVE = lazy(r"^/?([A-Za-z]):(?=/|$)")
 

@@ -21,10 +21,10 @@ _PUBLIC_FILES = frozenset({"files/proc/cpuinfo", "files/proc/modules", "files/pr
 """Long files without anything personal."""
 _DPKG = "files/var/lib/dpkg/status"
 _DPKG_DROPPED = lazy(r"^(?:Maintainer|Original-Maintainer|Homepage|Bugs|Description|Conffiles|Uploaders):.*\n(?:[ \t].*\n)*", re.MULTILINE)
-"""Who packed it and what it is for: thousands of lines that no probe reads."""
+"""Maintainer and description of Debian packages: thousands of lines that no probe reads."""
 _METADATA = lazy(r"\.(?:dist-info/METADATA|egg-info/PKG-INFO)$")
 _METADATA_KEPT = lazy(r"^(?:Metadata-Version|Name|Version|Requires-Python|Requires-Dist|Provides-Extra|Platform):.*\n", re.MULTILINE)
-"""Of a distribution what installers read; not who wrote it, where they live and what it is good for."""
+"""The fields of a distribution's metadata that installers read; not its authors, their addresses or the description."""
 _TYPED = frozenset(
     """amd-smi clinfo cmd dkms dpkg-query file gc-info gc-inventory gc-monitor id ldconfig ls lsmod lspci modinfo modprobe mokutil nvcc
     nvidia-smi pacman popc powershell prime-select rocm-smi rocminfo rpm sw_vers sycl-ls sysctl system_profiler systemd-detect-virt uname

@@ -9,7 +9,7 @@ from functools import cache
 from gpudoctor.privacy.visible_text import folded
 
 MOST = 5_000
-"""Names that are looked for; what a hostile recording calls a name beyond that is replaced in its place alone."""
+"""The largest number of names to search for. Further names, of a hostile recording, are replaced only in their own places."""
 _WORD = re.compile(r"[^\W_]+")
 _LIBRARY = re.compile(r"\.(?:so|dll|dylib)\b", re.IGNORECASE)
 _LOCAL_VERSION = re.compile(r"\d\+\Z")

@@ -23,7 +23,7 @@ _COMPANY = re.compile(
     r"|\binc\b|ltd|gmbh|developers?|maintainers?|foundation|contributors|project|community|packag|authors|software|labs?\b|group",
     re.IGNORECASE,
 )
-"""Whoever makes software for others is no private person."""
+"""Words of companies, which are no private persons."""
 _BEFORE_MAIL = re.compile(
     r"()((?:[^\W\d_a-z][\w.'-]{0,40})(?: [^\W\d_a-z][\w.'-]{0,40}){1,3})(?= <(?:<email>|<credentials>|[^<>@\s]{1,64}@))"
 )

@@ -17,7 +17,7 @@ _CLOUD = re.compile(
     r"(?<![\w])((?:ip|ec2|compute|vm|host|node|worker|rank|server|static|dynamic|pool|gpu)-)(\d{1,3}(?:-\d{1,3}){3})(?![\w-]*\d-)"
     r"|(?<![\w.-])([a-z]{2,20}-)((?:10|192-168|172-(?:1[6-9]|2\d|3[01]))(?:-\d{1,3}){2,3})(?![\w-])"
 )
-"""An address in the name of a server; one of a private network whatever stands before it."""
+"""An address in the name of a server; one of a private network after any prefix."""
 _SOFTWARE = re.compile(
     r"version|release|driver|firmware|build|toolkit|runtime|library|plugin|revision|package|wheel|compiler|sdk|python|pytorch"
     r"|torch|cuda|cudnn"

@@ -27,7 +27,7 @@ FOLDERS = frozenset(
 )
 """Words of folders that say nothing of whose they are."""
 SOFTWARE = frozenset({"lib", "lib32", "lib64", "bin", "include", "share", "site-packages", "dist-packages", "scripts", "windowsapps"})
-"""Below these lies what was installed: names of software, which is what a report is about."""
+"""Folders of installed software, whose names a report needs."""
 _STARTS = re.compile(
     r"(?<![\w./\\-])(?P<start>file://)?(?P<root>"
     r"(?:/(?:var|usr|data|export|nfs|net|run))?/home\d*[\\/]{1,4}[^\s\\/:;,\"'<>|)(\]\[}]+"

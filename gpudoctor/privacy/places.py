@@ -19,7 +19,7 @@ _NOT_SUFFIXES = frozenset(
 )
 """Public suffixes that end files and members of modules far more often than servers."""
 _ADDRESSED = re.compile(r"(?<!\d)(?:\d{1,3}[.-]){3}\d{1,3}(?!\d)")
-"""A server that is called like its address."""
+"""A server whose name contains its address."""
 _PROGRAMS_ABOUT_USERS = re.compile(
     r"((?:\bsudo: {1,4}|\bfor (?:invalid )?user |\bfor user |\bAccepted \w+ for |\bFailed \w+ for |\bUserId=|\bunix-user:"
     r"|\bsu: \(to |CRON\[\d+\]: \("

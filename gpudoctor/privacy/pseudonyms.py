@@ -11,7 +11,7 @@ from typing import Any
 FILE = "pseudonyms.json"
 FORMAT = 1
 MOST = 20_000
-"""Entries of one kind; what comes later shares the last number. Nobody's machine has so many, a hostile recording may."""
+"""The largest number of entries of one kind; later ones share the last number. Only a hostile recording has so many."""
 
 _SHAPES: dict[str, Callable[[int], str]] = {
     "name": lambda n: f"name{n}",
@@ -22,7 +22,7 @@ _SHAPES: dict[str, Callable[[int], str]] = {
     "amd-uuid": lambda n: f"{n:016x}",
     "machine-id": lambda n: f"{n:032x}",
 }
-"""Addresses of documents (RFC 5737, RFC 3849, RFC 2544) and a locally administered MAC: nobody has these. Others: kind-number."""
+"""Addresses reserved for documentation and benchmarks (RFC 5737, 3849, 2544), and a locally administered MAC. Others: kind-number."""
 _OURS = re.compile(
     r"name\d+|(?:user|host|domain|share|folder|file|project|serial|label|sid)-\d+|192\.0\.2\.\d+|198\.1[89]\.\d+\.\d+|2001:db8::[0-9a-f]+"
     r"|02([:-])(?:00\1)+[0-9a-f]{2}\1[0-9a-f]{2}|00000000-0000-4000-8000-[0-9a-f]{12}|0{8}[0-9a-f]{8}|0{24}[0-9a-f]{8}|<[a-z-]+>|user\d*|host",

@@ -41,7 +41,7 @@ _MESSAGES = frozenset(
     """message messages error errors why reason note notes log logs line lines text detail details explanation evidence title stderr stdout
     output traceback trace warning warnings said stopped problem cmdline command_line environment env processes process_name""".split()
 )
-"""Fields that hold what some program said, whatever it was."""
+"""Fields that hold messages of any program."""
 _PATH_KEY = re.compile(r"[/\\@]")
 
 
@@ -80,7 +80,7 @@ class Redactor:
         self._literal_paths: dict[str, str] = {}
         self._path_pattern: re.Pattern[str] | None = None
         self._seen: dict[tuple[str, bool], tuple[str, dict[str, int]]] = {}
-        """Lines with their outcome and what was counted in them."""
+        """Redacted lines by their original, with the counts of their replacements."""
         self._generation = 0
         self._below_domain = _any_of(names.domains, r"(?<![\w.-])(?:[A-Za-z0-9_-]{1,63}\.){0,5}", r"(?![\w-])(?!\.\w)", re.IGNORECASE)
         for user in names.users:

@@ -20,7 +20,7 @@ _KEY_BLOCKS = re.compile(
     r"|Argon2-\w{1,20}):[^\n]*|" + _LINES_OF_A_KEY + r")*",
     re.DOTALL,
 )
-"""Up to their end; of one that was cut off what looks like a key, and nothing of what follows."""
+"""Key blocks up to their end; of a block that was cut off, only the lines that look like a key."""
 _PUBLIC_KEY = re.compile(
     r"(?<![A-Za-z0-9])(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-\w{1,20}|sk-ssh-ed25519@openssh\.com) AAAA[A-Za-z0-9+/=]{20,}(?: [^\s\"',]+)?"
 )

@@ -22,4 +22,4 @@ GROUPS = frozenset(
     messagebus
     """.split()
 )
-"""Groups that a system makes: who belongs to them decides what may be opened."""
+"""Groups that a system creates, which stay since membership decides which devices a user may open."""

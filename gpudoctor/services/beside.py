@@ -16,7 +16,7 @@ KEPT = {
     "kernel.release": "outside.kernel",
     "nvidia.kernel_module.version": "outside.nvidia_driver",
 }
-"""By the name of a fact of this machine, its name among the facts of a container."""
+"""Names of facts of this machine, with their names among the facts of a container."""
 
 
 _TEXTS = ("outside.kernel", "outside.nvidia_driver")

@@ -129,7 +129,7 @@ def with_measurements(entries: Mapping[str, bytes], runs: Collection[LastRun]) -
 
 
 LEAST_SECONDS, SECONDS_A_MEGABYTE = 4.0, 3.0
-"""The limit, in CPU seconds, for searching a foreign recording for names: three times what an ordinary log takes."""
+"""The limit, in CPU seconds, for searching a foreign recording for names: three times the time for an ordinary log."""
 
 
 def redactor_here(facts: Facts, knowledge: Catalogue | None = None, entries: Mapping[str, bytes] | None = None) -> Redactor:

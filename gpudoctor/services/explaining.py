@@ -45,7 +45,7 @@ class ExplainRequest(Struct, frozen=True, kw_only=True):
     """A text of any size, and the checks to add and to leave out, as for `check`."""
 
     text: Iterable[bytes]
-    """In pieces, each of which is read once."""
+    """The text in chunks, each of which is read once."""
     place: Callable[[int], str] | None = None
     """Names the file of a line, by its number, in a text that was several files."""
     checks: Sequence[str] = ()

@@ -81,7 +81,7 @@ class RecommendRequest(Struct, frozen=True, kw_only=True):
     capture: str | None = None
     """A recorded machine instead of this one."""
     purpose: str | None = None
-    """As --for takes it: training, inference and others."""
+    """The value of --for: training, inference and others."""
 
 
 class Recommended(Struct, frozen=True):

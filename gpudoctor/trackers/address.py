@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 KINDS = ("github", "gitlab", "gitea")
-"""gitea stands for Forgejo too: they have one interface."""
+"""gitea stands for Forgejo, too, since they have the same API."""
 _SHORT = re.compile(r"([A-Za-z0-9][A-Za-z0-9-]{0,38})/([A-Za-z0-9._-]{1,100})(?:#(\d{1,9}))?")
 _GITLAB = re.compile(r"/((?:[A-Za-z0-9_.-]+/)+[A-Za-z0-9_.-]+)/-/(?:issues|work_items)(?:/(\d{1,9}))?/?")
 _PLAIN = re.compile(r"/([A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+?)(?:\.git)?(?:/(?:issues|pull|pulls)(?:/(\d{1,9}))?)?/?")

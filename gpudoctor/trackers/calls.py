@@ -15,7 +15,7 @@ from gpudoctor.system import json_text
 from gpudoctor.trackers.address import TrackerPlace, project_path
 
 LONGEST = {"github": 65_536, "gitlab": 1_000_000, "gitea": 65_535}
-"""Characters of one comment. GitHub's and GitLab's are theirs; of Gitea what its databases hold in every version."""
+"""Characters of one comment: the documented limits of GitHub and GitLab; for Gitea, the limit of its databases in every version."""
 PAGE = 100
 _MARK = "gpudoctor-report"
 

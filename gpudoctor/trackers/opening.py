@@ -27,7 +27,7 @@ from gpudoctor.trackers.forms import (
 )
 
 LONGEST = 8_000
-"""Characters of an address: servers and programs that open one refuse longer ones."""
+"""The largest number of characters of an address: servers and browsers refuse longer ones."""
 FOLDERS = (".github/ISSUE_TEMPLATE", "ISSUE_TEMPLATE")
 FILES = (".github/ISSUE_TEMPLATE.md", "ISSUE_TEMPLATE.md", "docs/ISSUE_TEMPLATE.md")
 

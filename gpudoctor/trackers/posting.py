@@ -18,14 +18,14 @@ from gpudoctor.trackers.calls import Call
 
 PAGES = 10
 LOOK_BACK = 30 * 86_400
-"""Seconds: a comment older than that is not looked for."""
+"""Seconds: older comments are not searched."""
 PAUSES = (2.0, 5.0)
-"""Seconds before a lost comment is looked for: a server may still be at it."""
+"""Seconds before the searches for a lost comment, since the server may still process it."""
 _SIGNS = (("gitea", "api/v1/version", "version"), ("github", "api/v3/meta", "installed_version"), ("gitlab", "api/v4/version", ""))
-"""Where each kind answers anybody with JSON, and a key of it; GitLab answers 401."""
+"""For each kind, an address that answers with JSON without a login, and a key of that JSON; GitLab answers 401."""
 _LOST = ("timeout", "unreachable")
 _PERHAPS = (500, 502, 503, 504)
-"""Of a gateway: what stands behind it may have done its work."""
+"""Statuses of a gateway: the server behind it may have stored the comment."""
 
 
 class Issue(Struct, frozen=True, kw_only=True):

@@ -27,7 +27,7 @@ def login_command(place: TrackerPlace) -> list[str]:
 UNSET = dict.fromkeys(
     ("GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN", "GITLAB_TOKEN", "GITLAB_ACCESS_TOKEN"), ""
 )
-"""For that program: it must tell what it keeps for the host, not a variable that is meant for another."""
+"""Variables to unset for that program, so that it prints the stored token of the host and not one meant for another."""
 
 
 def advice(place: TrackerPlace) -> str:

@@ -12,7 +12,7 @@ from gpudoctor.system.host import Text
 
 POWERCAP = "/sys/class/powercap"
 SHORTEST = 0.5
-"""Seconds: below it counters that move ten times a second tell nothing."""
+"""The shortest measurement in seconds: some counters are updated only ten times a second."""
 WRAP_32 = 2**32
 """i915's counter of microjoules had 32 bits in old kernels."""
 

@@ -19,7 +19,7 @@ from gpudoctor.system.host import Ran, Text
 from gpudoctor.system.processes import Guard
 
 OTHERS = 0.10
-"""Share of all cores (or of an engine of the device) that others may take before a measurement is called noisy."""
+"""Share of all cores (or of an engine of the device) that other programs may use before a measurement counts as noisy."""
 SAG = 0.15
 """A clock that ends so much below where it began was held back."""
 N = TypeVar("N", int, float)
@@ -52,9 +52,9 @@ class Seen(Struct, frozen=True, kw_only=True):
     """Share of the time (or of the bandwidth, as the tool counts) that memory was at work, median."""
     link: Link | None = None
     others_share: float | None = None
-    """Of all cores, what others took."""
+    """The share of all cores that other programs used."""
     others_grew: bool | None = None
-    """Whether others took clearly more in the second half of the window than in the first."""
+    """Whether other programs used clearly more in the second half of the window than in the first."""
     clock_ends: tuple[float, ...] = ()
     """The clock in the first and in the last third of the window."""
     heat_ends: tuple[float, ...] = ()

@@ -20,7 +20,7 @@ from gpudoctor.benchmark.reference_rows import DeviceRow, devices
 from gpudoctor.model.facts import Facts
 
 VENDORS = {"cuda": "nvidia", "rocm": "amd", "xpu": "intel", "ipu": "graphcore", "openvino": "intel", "npu": "intel"}
-"""Of backends that serve one maker; OpenVINO's gpu is Intel's too, and is found by its framework."""
+"""The vendor of backends that support one vendor only. OpenVINO's `gpu` is Intel's, too, and is recognised by its framework."""
 
 
 def gpu_of(facts: Facts, target: MeasurementTarget) -> Mapping[str, Any] | None:

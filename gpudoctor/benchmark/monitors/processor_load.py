@@ -17,11 +17,11 @@ from gpudoctor.system.host import Text
 
 CPUS = "/sys/devices/system/cpu"
 ROSE = 0.1
-"""Share of all cores by which the load of others grew, so that it may be why steps got slower."""
+"""Growth of other programs' load, as a share of all cores, that may explain slower steps."""
 STOLEN = 0.03
-"""Share that the hypervisor may give to others."""
+"""Share of time that the hypervisor may give to other machines (steal) before a measurement counts as noisy."""
 _MOST_CPUS = 8
-"""Clocks of more are not read: they cost more than they tell."""
+"""Clocks of further processors are not read, since reading costs time and they hardly differ."""
 
 
 class ReadingHost(Protocol):

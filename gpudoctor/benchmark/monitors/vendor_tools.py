@@ -23,13 +23,13 @@ NVIDIA_REASONS = {0x8: "hardware slowdown", 0x20: "heat (software)", 0x40: "heat
 XPU_METRICS = "0,1,2,3,6,7,17,31,34,35"
 """Use, power, clock, heat, memory read and written, share of the bandwidth, compute and copy engines, reason of throttling."""
 XPU_CAUSES = ("thermal", "current", "psu")
-"""Of Level Zero's reasons those that a sound machine does not show; a power cap is how cards run under full load."""
+"""Throttle reasons of Level Zero that a healthy machine does not have. A power cap is normal under full load."""
 LONGEST_OBJECT = 1_000_000
 """Characters of an object: more is none."""
 SHORTEST_PERIOD = 100.0
 """Milliseconds: the first object comes at once and covers next to nothing."""
 IPU_EVERY = 1.0
-"""Seconds between two runs; each takes about one."""
+"""Seconds between two runs; each run takes about one second."""
 MIB = 1 << 20
 
 

@@ -26,7 +26,7 @@ _WHOLE = (
     "clinfo", "vulkaninfo", "sycl-ls", "rocminfo", "rocm-smi", "amd-smi", "nvidia-smi", "gc-", "vipu", "xpu-smi", "mokutil", "powershell",
     "system_profiler", "sysctl", "sw_vers", "lspci", "adapters", "modinfo", "dkms", "lsmod", "kernel.modules",
 )  # fmt: skip
-"""Programs that list all of their kind: where the text shows their output, what is not in it is not there."""
+"""Programs that list all items of a kind, so that an item missing from their output is absent."""
 _OF_THE_SYSTEM = ("not macOS", "no IPU software")
 """Reasons that follow from the system that the text names."""
 

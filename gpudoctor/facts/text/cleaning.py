@@ -93,7 +93,7 @@ def _rejoined(lines: Sequence[Numbered]) -> list[Numbered]:
     """The lines, with the last line of a traceback rejoined where a mail program or a form broke it before a word in small letters."""
     whole: list[Numbered] = []
     width = 0
-    """Letters of the line above where that is an exception, or goes on with one; else 0."""
+    """The length of the line above, if that is an exception or its continuation; else 0."""
     for line in lines:
         if width in _BROKEN_AT and _GOES_ON.match(line.text):
             whole[-1] = replace(whole[-1], text=f"{whole[-1].text} {line.text}")

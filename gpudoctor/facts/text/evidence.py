@@ -22,21 +22,21 @@ class Evidence(Struct):
     packages: dict[str, str] = field(default_factory=dict)
     """Python distributions by normalised name."""
     all_packages: bool = False
-    """A whole listing was there: what it lacks is not installed."""
+    """Whether the text has a whole listing of packages, so that a package missing from it is not installed."""
     partial: set[str] = field(default_factory=set)
-    """Programs of whose output the text shows a part: what that lacks may be there all the same."""
+    """Programs of whose output the text shows only a part, which proves no absence."""
     facts: dict[str, Fact] = field(default_factory=dict)
     """Facts that no command of ours gives in this form; a probe's answer outweighs them."""
     gpus: list[tuple[str, str]] = field(default_factory=list)
     """Vendor and name, or PCI id and name, of devices that the text names, in its order."""
     drivers: dict[tuple[str, str], str | None] = field(default_factory=dict)
-    """By such a device: the kernel driver that holds it; None where the text shows that none does."""
+    """The kernel driver of each such device; None where the text shows that it has none."""
     gfx: list[str] = field(default_factory=list)
     """AMD's targets that the text names."""
     platforms: list[str] = field(default_factory=list)
     """What the text runs on, most telling first: linux, wsl2, windows, macos, container."""
     frameworks: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """As python.frameworks: what a framework said of itself."""
+    """Tables in the form of python.frameworks, from what a framework printed about itself."""
     recognised: list[str] = field(default_factory=list)
     """What readers found, for a person: 'collect_env', 'nvidia-smi'."""
     _doubted: set[str] = field(default_factory=set)

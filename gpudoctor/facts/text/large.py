@@ -15,18 +15,18 @@ from gpudoctor.model.signature import Numbered
 WHOLE = 1 << 20
 """Bytes up to which a text is read as it is."""
 MOST_LINES = 40_000
-"""Lines up to which a text is read as it is, and that are kept of a longer one: each costs a look by every reader, whatever its length."""
+"""Lines up to which a text is read in full, and to which a longer one is reduced, since every reader examines each line."""
 CHUNK = 1 << 20
 ENDS = 128 << 10
 """Bytes kept of the beginning and of the end."""
 CARRIED = 32 << 10
-"""Bytes of a chunk that are seen again with the next one, so that nothing is cut in two."""
+"""Bytes at the end of a chunk that are searched again with the next one, so that no match is cut in two."""
 EACH = 20
-"""Places of one literal that are kept, while little is kept of the whole."""
+"""The largest number of places of one literal, as long as fewer than PLENTY lines are kept."""
 PLENTY = 4_000
-"""Lines kept from which on only the first place of each literal is added: what comes so often says the same each time."""
+"""The number of kept lines from which on only the first place of each literal is added, since further ones are repetitions."""
 MOST_KEPT = 6 << 20
-"""Bytes kept of all lines together, the end not counted: what is read from them takes several times as much."""
+"""The largest sum of bytes of kept lines, without the text's end. Reading them takes several times as much memory."""
 AROUND = 12
 AFTER_ANCHOR = 140
 """Lines kept after the head of a listing that readers know."""

@@ -11,7 +11,7 @@ from gpudoctor.model.facts import Known
 from gpudoctor.model.lazy_pattern import lazy
 
 MOST = 24
-"""Names that are kept: a log that misses more has one cause."""
+"""The largest number of names: a log with more missing names has one cause for all."""
 LONGEST = 1000
 """Letters of a line that are looked at."""
 _WORDS = lazy(

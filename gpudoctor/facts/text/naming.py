@@ -140,12 +140,12 @@ _WSL = lazy(r"\bWSL ?-?[12]?\b|\bWindows Subsystem for Linux\b|microsoft-standar
 
 
 _EITHER = lazy(r"\b(?:and|or|but|while|whereas|versus|vs|also)\b", re.IGNORECASE)
-"""'It works on Windows 11 and fails on Ubuntu' names two systems, and nobody knows which one is at hand."""
+"""'It works on Windows 11 and fails on Ubuntu' names two systems; it is unknown which one is at hand."""
 SYSTEM_WORDS = (
     "ubuntu", "debian", "fedora", "nobara", "arch", "cachyos", "manjaro", "endeavour", "mint", "pop", "nixos", "centos", "rocky", "alma",
     "rhel", "red hat", "opensuse", "windows", "wsl", "microsoft-standard", "macos", "os x",
 )  # fmt: skip
-"""One of these stands in whatever names a system."""
+"""Every name of a system contains one of these words."""
 
 
 def _windows_build(value: str, name: str) -> str | int | None:

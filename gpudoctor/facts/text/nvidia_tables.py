@@ -12,7 +12,7 @@ from gpudoctor.model.lazy_pattern import lazy
 _HEADER = lazy(r"^(?:[a-z][\w.]+(?: \[[\w%/]+\])?)(?:, [a-z][\w.]+(?: \[[\w%/]+\])?)*$")
 _TYPED = lazy(r"--query-gpu=(?P<columns>[\w.,]+)")
 _COLUMNS = ("index", "name", "uuid", "pci.bus_id", "driver_version", "memory.total", "compute_cap")
-"""The columns in the order in which the probe asks for them."""
+"""The columns in the order of the probe's query."""
 _ALSO = {"gpu_name": "name", "count": "count", "gpu_uuid": "uuid", "pci.bus": "pci.bus_id", "gpu_bus_id": "pci.bus_id"}
 
 

@@ -30,7 +30,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
 Products = Sequence[tuple[str, tuple[str, ...]]]
 """Those that a text names, with their words."""
 _POINTED = lazy(r"\d\.\d")
-"""In every version that is read here."""
+"""A part of every version that is read here."""
 
 
 @cache
@@ -62,14 +62,14 @@ _IPEX_PAIR = lazy(
     r"needs to work with (?:Intel-)?PyTorch (?P<ipex>\d\.\d{1,3})[\d.]*\*?,? but (?:Intel-)?PyTorch (?P<torch>\d{1,3}\.\d[\w.+]*) is found",
     re.IGNORECASE,
 )
-"""What IPEX says when it is imported beside another torch: its releases are called as the torch that they need."""
+"""IPEX's message when it is imported with another torch. Its releases have the version number of the torch that they need."""
 _EXAMPLE = lazy(
     r"\b(?:such as|(?:cards?|gpus?|devices?|hardware|models?) like|^like|e\.g\.|"
     r"for (?:example|instance)|(?:requires?|recommends?|needs?) "
     r"(?:an?|at least|something like))(?!\S)(?![^.;!?\n]{0,40}\b(?:my|our|i have|i own|mine)\b)[^.;!?\n)]{0,120}",
     re.IGNORECASE,
 )
-"""A card behind these words stands for others of its kind."""
+"""A card after these words is an example of its kind."""
 _ANOTHER = lazy(
     r"(?:\bunlike|\bcompared (?:to|with)|\bin contrast to|\bversus|\bvs\.?|\bwhereas|"
     r"\b(?:friend|colleague|coworker|brother|neighbou?r)(?:'s|’s)|\bsomeone (?:else )?with|\bothers? with|"
@@ -77,7 +77,7 @@ _ANOTHER = lazy(
     r"[^,.;:!?\n)]{0,80}",
     re.IGNORECASE,
 )
-"""A card behind these words is one that the trouble at hand is compared with."""
+"""A card after these words serves as a comparison with the one at hand."""
 _CHANGED = r"\b(?:chang|switch|mov|upgrad|swapp|migrat|exchang|replac)(?:e|es|ed|ing)?\b"
 _CHANGED_FROM = lazy(rf"{_CHANGED}[^.;!?\n]{{0,90}}?(?=\s(?:to|with|for|by|→|->)\s[^.;!?\n]{{0,30}}?\d{{3,4}})", re.IGNORECASE)
 _CHANGED_TO = lazy(rf"(?P<kept>{_CHANGED}\s(?:\w+\s)?to\b[^.;!?\n]{{0,60}}?)\bfrom\b[^.,;!?\n]{{0,60}}", re.IGNORECASE)
@@ -91,7 +91,7 @@ _NO_LINE = lazy(
     r"^\s*(?:File \"|at |#\d+ |ERROR[:!] |Traceback|warning:|E\s)|incompatible|requires|not supported|support[s]? |mismatch", re.IGNORECASE
 )
 _FOR_SOME_SYSTEMS = lazy(r"\s{0,4};\s{0,4}\(?(?:sys_platform|platform_\w+|python_version|os_name|extra)\b")
-"""A marker of a requirement: nobody says that it holds here."""
+"""An environment marker of a requirement, which may not hold here."""
 _IMAGE = lazy(r"\b(?:docker|podman|nerdctl)\s(?:run|pull|create|exec|build)\s.*")
 """The name of an image holds a system, which the host of a container need not have."""
 LONGEST = 400

@@ -10,7 +10,7 @@ from gpudoctor.model.lazy_pattern import lazy
 
 _QUOTED = lazy('"[^"\n]{10,200}"|“[^”\n]{10,200}”')
 _NAMED = lazy(r"\bxid\b", re.IGNORECASE)
-"""A word that names a trouble and tells of none by itself."""
+"""A word that names a trouble without reporting one."""
 _FEWEST = 6
 """Words around the message from which on they are a sentence of their own."""
 # fmt: off

@@ -21,7 +21,7 @@ from gpudoctor.model.signature import Numbered
 from gpudoctor.system.pasted_host import PastedHost
 
 _OF_BOTH_BUILDS = lazy(r"\d{1,2}\.\d{1,3}(?:\.\d{0,3}0)?(?:\.post\d{1,3})?")
-"""Releases of IPEX without the part that says which build it is: those for cards end in a zero."""
+"""Releases of IPEX without the local version that names the build: those for cards have a patch number that ends in zero."""
 _ARM_BOARDS = lazy(r"\bJetson\b|\bGH200\b|\bGB[123]\d{1,2}\b|\bDGX Spark\b", re.IGNORECASE)
 """NVIDIA's modules that hold the processor besides the GPU."""
 _OF_A_MAKER = lazy(r"\((?:r|tm|c)\)|[®™]|\b(?:nvidia|geforce|amd|radeon|instinct|tesla|intel|arc|graphics|gpu)\b|[\s\-]", re.IGNORECASE)

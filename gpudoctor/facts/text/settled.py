@@ -71,7 +71,7 @@ _OPEN_STILL = lazy(rf"{any_of(_NOT_OVER)}|n['’]t\b", re.IGNORECASE)
 _TURNS = lazy(r"\s?(?:but|now)\b", re.IGNORECASE)
 """What stands ahead of it is of the time before: also its 'not'."""
 _ELSEWHERE = lazy(r"\s?(?:on|under|when|if|with(?! it\b)|without)\b", re.IGNORECASE)
-"""'It works on Windows' says where it does not."""
+"""'It works on Windows' implies that it fails elsewhere."""
 
 
 def is_settled(line: str) -> bool:

@@ -44,12 +44,12 @@ VENDORS: Mapping[str, str] = {
         r"\bdarwin\b",
     ),
 }  # fmt: skip
-"""Words of one vendor's cards and stacks alone. 'cuda' is none: torch for ROCm calls its devices so as well."""
+"""Words that only one vendor's cards and stacks have. 'cuda' is not among them, since torch for ROCm uses it for its devices as well."""
 _MULTI_PROCESS_SERVICE = lazy(r"cuda[-_]mps|nvidia[- ]mps|\bmps[- ](?:control|daemon|server|sharing)|multi-process service")
 _MPS_ALONE = lazy(r"\bmps\b")
 LOOKED_AT = 100_000
 _NONE_OF_IT = r"^[^\n]{0,80}[:=]\s*(?:n/a|none|no|could not collect|not found|false|0)\s*$"
-"""A listing that says that something is not there: 'ROCM used to build PyTorch: N/A'."""
+"""A row that states an absence: 'ROCM used to build PyTorch: N/A'."""
 
 
 def vendors_of(lower: str, evidence: Evidence) -> list[str]:

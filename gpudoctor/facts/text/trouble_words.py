@@ -43,13 +43,13 @@ NOT_SO = (
     r"learn\w*",
     "progress", "response", "output", "driver", "version",
 )
-"""Words that tell of a trouble behind 'not' or 'no'."""
+"""Words that report a trouble after 'not' or 'no'."""
 NONE_OF = (
     "such", "module", "kernel", "devices?", "gpus?", "platforms?", "space", "matching", "compatible", "suitable", "usable", "supported",
     "nvidia", "cuda", "amd", "intel", "opencl", "ipus?", "response", "output", "progress", "permission", "package", "version", "graphics",
     "accelerators?", "hip", "rocm", "xpu",
 )
-"""Words that tell of a trouble behind 'no' alone."""
+"""Words that report a trouble after 'no' alone."""
 DEMANDED = (
     r"needs?\b.{0,40}\bbut", r"requires?\b.{0,60}\b(?:but|found|have|got)", r"is (?:\w+ )?required", "must (?:be|have)",
     r"expected\b.{0,60}\b(?:got|but|found)",
@@ -137,7 +137,7 @@ QUOTED_IN_VAIN = (
     rf"\bno (?:more|further|new) {_QUOTED}(?: (?:or|and|nor) [\w ]{{1,40}})?",
     rf"^before (?:I|we) .{{0,80}}\b(?:this|it) (?:failed|crashed|ended|stopped|died) (?:with|by) {_QUOTED}\. now\b",
 )
-"""A message is quoted, and the sentence says that it comes no more."""
+"""A message is quoted, and the sentence says that it no longer appears."""
 
 # --- A trouble that is over
 SETTLED = (
