@@ -13,7 +13,7 @@ WIDTHS = (
     ("asimd", 16, "NEON"),
     ("sse2", 8, "SSE2"),
 )
-"""float32 operations per core and clock, the widest first. Some AVX-512 cores have only one FMA unit; for these the value is too large by a factor of two."""
+"""float32 operations per core and clock, the widest first. For AVX-512 cores with only one FMA unit the value is twice too large."""
 NARROW = (
     ("bf16", "amx_bf16", 1024),
     ("bf16", "avx512_bf16", 128),

@@ -55,13 +55,13 @@ class ValidateOptions(Struct, frozen=True, kw_only=True):
     compile: str = "none"
     optimizer: str = "sgd"
     copies: bool = False
-    """Copies to the device and back are inside the clock."""
+    """Whether copies to the device and back are timed."""
     preprocess: bool = False
-    """Whether the preparation of images is timed, too, and with it the copies."""
+    """Whether the preparation of images is timed, and with it the copies."""
     replicas: int | None = None
     """The number of processes at once; None: one process, measured alone."""
     max_latency: float | None = None
-    """Milliseconds: with replicas, picks the batch."""
+    """The latency in milliseconds that the batch for replicas must keep; None: no batch is chosen."""
     dataset: str = ""
     model: OwnModel | None = None
     """Measured instead of the workloads."""

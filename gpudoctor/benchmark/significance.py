@@ -57,7 +57,7 @@ def ratio_of_times(without: Sequence[float], with_it: Sequence[float]) -> Ratio 
 
 
 WIDEST = 50.0
-"""The widest interval, for the logarithm of a ratio; a wider one would carry no information."""
+"""The largest half interval of a ratio's logarithm, so that its ends stay finite; wider ones carry no information either."""
 
 
 def ratio_of_medians(first: float, first_percent: float, second: float, second_percent: float, between: float = 0.0) -> Ratio | None:

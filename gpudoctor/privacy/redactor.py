@@ -1,9 +1,9 @@
 """Removes people from text, and keeps what describes the machine. `capture` and `report` share this.
 
 Only values are changed, only whole words, and the same name gets the same pseudonym everywhere. Names come from the system
-(system_names.py), and besides from places where they can be nothing else: homes, `id`, `user@host`, the host of a log line. A user or
-host that is called like a technical word (cuda, root, test) is replaced in such places alone. What was redacted can be redacted again:
-nothing changes any more.
+(system_names.py), and from places where nothing but a name can stand: homes, `id`, `user@host`, the host of a log line. A user or
+host whose name is a technical word (cuda, root, test) is replaced in such places only. Redacting a redacted text again
+changes nothing.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Redactor:
     ) -> None:
         """`protected`: words that no name may destroy (of the catalogue, names of installed packages), in lower case.
 
-        `deadline`: of what somebody sent. Lines that were not read by then go as a whole, and are counted as 'unread'.
+        `deadline`: the time limit for a foreign text. Lines that were not read by then are removed as a whole, and counted as 'unread'.
         """
         self.active = active
         self._deadline = deadline

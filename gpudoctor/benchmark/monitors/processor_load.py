@@ -19,7 +19,7 @@ CPUS = "/sys/devices/system/cpu"
 ROSE = 0.1
 """Growth of other programs' load, as a share of all cores, that may explain slower steps."""
 STOLEN = 0.03
-"""Share of time that the hypervisor may give to other machines (steal) before a measurement counts as noisy."""
+"""Share of time that the hypervisor may give to other machines (steal) before it counts as a disturbance."""
 _MOST_CPUS = 8
 """Clocks of further processors are not read, since reading costs time and they hardly differ."""
 
