@@ -1,10 +1,12 @@
-"""How often `validate --compare` calls two identical runs different, and how far medians spread between processes, by kind of work.
+"""How often `validate --compare` calls two identical runs different, whether it finds a real difference, and how far processes lie apart.
 
     python benchmarks/identical_runs.py --runs 6 --python ENV -- --workload matmul,launch,resnet18 --batch 1
 
 Runs `validate` so many times with the words behind `--`, compares each run with each other one, and prints: the share of rows that are
-called faster or slower (5 % at most is right), with its interval; for each kind the widest spread, beside what gpudoctor/benchmark/
-repeatability.py allows. Take the machine for nothing else meanwhile. `--from FOLDER` compares reports that are there.
+called faster or slower (5 % at most is right), with its interval; how many are called slower where one of the two is made slower on paper,
+by each factor of --slower; by kind of work how far two runs lie apart, how far processes of a run do, and what the table in
+gpudoctor/benchmark/repeatability.py says of processes. Take the machine for nothing else meanwhile. `--from FOLDER` compares reports that
+are there.
 """
 
 from __future__ import annotations
@@ -17,12 +19,15 @@ import os
 import statistics
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from gpudoctor.benchmark import comparison, repeatability
+from gpudoctor.model.comparison import LEAST_PROCESSES
 
 Z = 1.96
+Report = dict[str, Any]
 
 
 def one_run(python: str, words: list[str], path: Path) -> None:
@@ -38,27 +43,57 @@ def wilson(hits: int, of: int) -> tuple[float, float]:
     return middle - reach, middle + reach
 
 
-def spreads(reports: list[dict[str, Any]]) -> dict[str, tuple[float, float, int]]:
-    """By kind: (half the 95 % interval of the ratio of two runs as it was, in per cent, what is allowed, how many medians)."""
-    medians: dict[tuple[str, ...], list[float]] = {}
-    allowed: dict[str, float] = {}
+def slower(report: Report, factor: float) -> Report:
+    """The same report of a device that takes `factor` times as long."""
+    rows = []
+    for each in report["measurements"]:
+        latency = each["latency_ms"]
+        if latency is not None:
+            times = [factor * value for value in latency.get("processes", ())]
+            latency = {**latency, "median": factor * latency["median"], "processes": times}
+        rows.append({**each, "latency_ms": latency})
+    return {**report, "measurements": rows}
+
+
+def verdicts(reports: Sequence[Report], factor: float = 1.0) -> list[str]:
+    """Of each pair of runs, the first `factor` times slower."""
+    pairs = itertools.combinations(reports, 2)
+    return [row.verdict for here, there in pairs for row in comparison.compare(slower(here, factor), there).rows]
+
+
+def kind_of(row: Report) -> str:
+    return f"{row['backend']} {row['workload'] if row['task'] == 'micro' else row['task']}"
+
+
+def percent(variances: Sequence[float]) -> float:
+    """Half the 95 % interval of the ratio of two, from variances of their logarithms."""
+    return 100 * Z * math.sqrt(2 * statistics.fmean(variances))
+
+
+def spreads(reports: Sequence[Report]) -> dict[str, tuple[float, float | None, float, int]]:
+    """By kind, in per cent: how far two runs lie apart, how far two processes of a run do, what the table says of these; and how many
+    measurements there were."""
+    runs: dict[tuple[str, ...], list[float]] = {}
+    within: dict[str, list[float]] = {}
+    table: dict[str, float] = {}
     for report in reports:
         for each in report["measurements"]:
-            if each["status"] == "ok":
-                kind = each["workload"] if each["task"] == "micro" else each["task"]
-                kind = f"{each['backend']} {kind}"
-                medians.setdefault(
-                    (kind, *map(str, (each["workload"], each["task"], each["framework"], each["device"], each["dtype"], each["batch"]))), []
-                ).append(math.log(each["latency_ms"]["median"]))
-                quiet = {**each, "noisy": None, "conditions": None}
-                allowed[kind] = repeatability.between_runs(quiet, quiet)
-    found: dict[str, list[float]] = {}
-    for key, values in medians.items():
+            if each["status"] != "ok" or each["latency_ms"] is None:
+                continue
+            kind = kind_of(each)
+            key = (kind, *(str(each[name]) for name in ("workload", "task", "framework", "device", "dtype", "batch")))
+            runs.setdefault(key, []).append(math.log(each["latency_ms"]["median"]))
+            table[kind] = repeatability.usual_percent(each)
+            if len(times := repeatability.processes(each)) >= LEAST_PROCESSES:
+                within.setdefault(kind, []).append(statistics.variance(map(math.log, times)))
+    between: dict[str, list[float]] = {}
+    for key, values in runs.items():
         if len(values) >= 3:
-            found.setdefault(key[0], []).append(statistics.stdev(values))
+            between.setdefault(key[0], []).append(statistics.variance(values))
+    counts = {kind: sum(len(values) for key, values in runs.items() if key[0] == kind) for kind in between}
     return {
-        kind: (100 * Z * math.sqrt(2 * statistics.fmean(value**2 for value in values)), allowed[kind], len(values))
-        for kind, values in found.items()
+        kind: (percent(found), percent(within[kind]) if kind in within else None, table[kind], counts[kind])
+        for kind, found in between.items()
     }
 
 
@@ -68,6 +103,7 @@ def main() -> int:
     parser.add_argument("--python", default="", help="the environment to measure in")
     parser.add_argument("--folder", type=Path, default=Path("identical-runs"), help="where the reports go")
     parser.add_argument("--from", dest="there", type=Path, help="compare the reports of this folder, and run nothing")
+    parser.add_argument("--slower", type=float, action="append", help="factors, instead of 1.1, 1.3 and 2")
     parser.add_argument("words", nargs="*", help="options of validate, behind --")
     given = parser.parse_args()
     folder = given.there or given.folder
@@ -78,19 +114,23 @@ def main() -> int:
             sys.stdout.write(f"run {number + 1} of {given.runs}, load {os.getloadavg()[0]:.1f}\n")
             sys.stdout.flush()
     reports = [json.loads(path.read_text("utf-8")) for path in sorted(folder.glob("*.json"))]
-    verdicts = [row.verdict for here, there in itertools.combinations(reports, 2) for row in comparison.compare(here, there).rows]
-    different = sum(verdict in ("faster", "slower") for verdict in verdicts)
-    if not verdicts:
+    found = verdicts(reports)
+    different = sum(verdict in ("faster", "slower") for verdict in found)
+    if not found:
         sys.stdout.write("nothing to compare: two reports with measurements are needed\n")
         return 2
-    low, high = wilson(different, len(verdicts))
+    low, high = wilson(different, len(found))
     sys.stdout.write(
-        f"{different} of {len(verdicts)} rows of {len(reports)} runs are called different: {100 * different / len(verdicts):.1f} % "
-        f"({100 * low:.1f} to {100 * high:.1f} %); unknown: {verdicts.count('unknown')}\n"
+        f"{different} of {len(found)} rows of {len(reports)} runs are called different: {100 * different / len(found):.1f} % "
+        f"({100 * low:.1f} to {100 * high:.1f} %); same: {found.count('same')}, unknown: {found.count('unknown')}\n"
     )
-    for kind, (seen, allowed, count) in sorted(spreads(reports).items()):
-        sys.stdout.write(f"{kind:32} two runs within {seen:5.1f} % of each other, {allowed:4.1f} % is allowed ({count} rows)\n")
-    return 1 if different > 0.05 * len(verdicts) else 0
+    for factor in given.slower or (1.1, 1.3, 2.0):
+        changed = verdicts(reports, factor)
+        sys.stdout.write(f"made {factor:g} times slower: {changed.count('slower')} of {len(changed)} rows are called slower\n")
+    for kind, (runs, processes, allowed, count) in sorted(spreads(reports).items()):
+        of_run = f"{processes:5.1f} %" if processes is not None else "  one  "
+        sys.stdout.write(f"{kind:24} two runs {runs:5.1f} % apart, two processes {of_run}, table {allowed:4.1f} % ({count} measurements)\n")
+    return 1 if different > 0.05 * len(found) else 0
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Writes the recorded machines of tests/machines (capture v1) from the stories in machine_stories.py and machine_stories_npu.py.
+"""Writes the recorded machines of tests/machines (capture v1) from the stories in machine_stories*.py.
 
     python tests/machine_builder.py        writes them all again
 
@@ -244,7 +244,8 @@ class Machine:
 
 if __name__ == "__main__":
     from machine_stories import MACHINES
+    from machine_stories_network import NETWORK_MACHINES
     from machine_stories_npu import NPU_MACHINES
 
-    for machine in (*MACHINES, *NPU_MACHINES):
+    for machine in (*MACHINES, *NPU_MACHINES, *NETWORK_MACHINES):
         machine.write()

@@ -21,7 +21,7 @@ def with_npu(
     name: str, vendor: str, ids: str, kernel: str, *, bound: bool = True, node: bool = True, log: str = "", groups: str = "",
     packages: tuple[str, ...] = (),
 ) -> Machine:  # fmt: skip
-    """A laptop whose processor holds a GPU and an NPU. `bound`: a kernel driver has taken the NPU; `log`: the kernel's lines about it."""
+    """A laptop whose processor holds a GPU and an NPU. `bound`: a kernel driver has taken the NPU. `log`: the kernel's lines about it."""
     joined = groups or "1000(user),27(sudo),44(video),992(render)"
     machine = Machine(name).linux("ubuntu 24.04", kernel, joined)
     card, card_ids, card_driver = CARDS[vendor]
@@ -63,6 +63,7 @@ NO_AMD_FIRMWARE = (
     "[    3.0] amdxdna 0000:c4:00.1: [drm] *ERROR* aie2_init: failed to request_firmware amdnpu/17f0_10/npu.sbin, ret -2\n"
     "[    3.1] amdxdna 0000:c4:00.1: probe with driver amdxdna failed with error -2\n"
 )
+XPU = [{"id": "xpu:0", "name": "Intel Arc Graphics", "memory_bytes": None}]
 NOT_IN_RENDER = "1000(user),27(sudo),44(video)"
 PROVIDER = "VitisAIExecutionProvider"
 
@@ -73,11 +74,11 @@ def mac_with(name: str, chip: str, system: str, *providers: str) -> Machine:
 
 
 NPU_MACHINES = (
-    intel("npu-meteor-lake-healthy", log=FIRMWARE + STARTED).environment_of(
-        OPENVINO, openvino_lists("CPU", "GPU", "NPU", graph="compiled")),
+    intel("npu-meteor-lake-healthy", log=FIRMWARE + STARTED)
+    .environment_of(OPENVINO, openvino_lists("CPU", "GPU", "NPU", graph="compiled")),
     intel("npu-lunar-lake-healthy", "8086:643e").environment_of(OPENVINO, openvino_lists("CPU", "GPU", "NPU", graph="compiled")),
     intel("npu-meteor-lake-nobody-uses-it", bound=False, installed=False, log="[    1.0] [drm] Initialized i915 1.6.0 for 0000:00:02.0\n")
-    .environment_of({"torch": "2.8.0+xpu"}, {"torch": {**SEEN, "version": "2.8.0+xpu", "devices": [{"id": "xpu:0", "name": "Intel Arc"}]}}),
+    .environment_of({"torch": "2.8.0+xpu"}, {"torch": {**SEEN, "version": "2.8.0+xpu", "devices": XPU}}),
     intel("npu-meteor-lake-openvino-for-the-gpu", installed=False).environment_of(OPENVINO, openvino_lists("CPU", "GPU")),
     intel("npu-meteor-lake-old-kernel", kernel="6.2.0-39-generic", bound=False, log="[    1.0] [drm] Initialized i915 1.6.0\n")
     .environment_of(OPENVINO, openvino_lists("CPU")),
@@ -104,7 +105,7 @@ NPU_MACHINES = (
     .file("/proc/self/limits", "Max locked memory         8388608              8388608              bytes     \n")
     .environment_of(VITIS, vitis_offers(PROVIDER)),
     mac_with("macos-m3-coreml", "Apple M3", "14.6.1", "CoreMLExecutionProvider"),
-    mac_with("macos-m2-coreml-system-12", "Apple M2", "12.7.6", "CoreMLExecutionProvider"),
+    Machine("macos-m2-coremltools-system-12", platform="macos").mac("Apple M2", "12.7.6").environment_of({"coremltools": "8.1"}),
     Machine("windows-lunar-lake-openvino", platform="windows")
     .windows("Intel(R) Arc(TM) 140V GPU", "32.0.101.6734", "8086:64a0")
     .run(
@@ -141,7 +142,7 @@ NPU_EXPECTED: dict[str, tuple[list[str], str, dict[str, str]]] = {
     "npu-hawk-point-iommu-off": (["amd-npu-iommu-off"], "amd-xdna/device-node", {"amd-xdna": "broken"}),
     "npu-strix-small-memory-lock": ([], "", {"amd-xdna": "ok"}),
     "macos-m3-coreml": ([], "", {"apple-ane": "ok", "torch-mps": "incomplete"}),
-    "macos-m2-coreml-system-12": ([], "", {"apple-ane": "incomplete"}),
+    "macos-m2-coremltools-system-12": ([], "", {"apple-ane": "incomplete"}),
     "windows-lunar-lake-openvino": ([], "", {"intel-npu": "ok"}),
 }
 NPU_ALSO = {"npu-strix-small-memory-lock": ["amd-npu-memory-lock-small"]}

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from gpudoctor.benchmark.repeatability import between_runs
-from gpudoctor.benchmark.significance import Ratio, ratio_of_medians
+from gpudoctor.benchmark import repeatability
+from gpudoctor.benchmark.significance import Ratio, discoveries
 from gpudoctor.model.comparison import Comparison, ComparisonRow, Difference
 from gpudoctor.model.measurement import OUT_OF_TIME
 
@@ -24,9 +24,9 @@ FACTS = (
     ("amdgpu driver", "amd.driver.version"), ("ROCm", "rocm.version"),
 )  # fmt: skip
 STILL_SAME = 1.25
-"""An interval that contains 1 and exceeds this ratio is inconclusive, since a difference of this size would matter."""
-LEAST, MOST = 1e-12, 1e12
-"""Milliseconds, and per cent: values beyond these are no real measurement."""
+"""An interval that holds 1 and reaches further tells nothing: as much would matter to anybody."""
+RELEVANT = 1.03
+"""Less than this matters to nobody, however sure it is."""
 Report = Mapping[str, Any]
 
 
@@ -38,7 +38,7 @@ def compare(here: Report, there: Report, *, names: tuple[str, str] = ("here", "t
     """Compares two reports in the form of `validate --format json`. Raises ComparisonError where one has no measurements."""
     ours, theirs = (_by_key(report, name) for report, name in zip((here, there), names, strict=True))
     pairs, alone = _pairs(ours, theirs)
-    rows = [row for one, other in pairs if (row := _row(one, other)) is not None]
+    rows = list(_rows(pairs))
     broken = [f"{words(one)}: {_state(one)} here, {_state(other)} there" for one, other in pairs if _broken(one, other)]
     speeds = [math.log(row.speed) for row in rows]
     return Comparison(
@@ -110,18 +110,25 @@ def _work(measurement: Mapping[str, Any]) -> tuple[str, ...]:
     return _key(measurement, WORK)
 
 
-def _row(one: Mapping[str, Any], other: Mapping[str, Any]) -> ComparisonRow | None:
-    here, there = _latency(one), _latency(other)
-    if here is None or there is None:
-        return None
-    ratio = ratio_of_medians(there[0], there[1] or 0.0, here[0], here[1] or 0.0, between_runs(one, other))
-    assert ratio is not None
-    notes = here[1] is not None and there[1] is not None
+def _rows(pairs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> Iterator[ComparisonRow]:
+    """A row for each pair that was measured on both sides. They are judged together: of twenty rows one would differ by chance."""
+    timed = [pair for pair in pairs if all(repeatability.time_of(each) is not None for each in pair)]
+    ratios = [repeatability.ratio_of_times(other, one) for one, other in timed]
+    differ = iter(discoveries([found.chance(RELEVANT) for found in ratios if found is not None]))
+    for (one, other), found in zip(timed, ratios, strict=True):
+        yield _row(one, other, found, found is not None and next(differ))
+
+
+def _row(one: Mapping[str, Any], other: Mapping[str, Any], found: Ratio | None, differs: bool) -> ComparisonRow:
+    here, there = repeatability.time_of(one), repeatability.time_of(other)
+    assert here is not None and there is not None
     batch = one.get("batch")
     return ComparisonRow(
         workload=_title(one), task=str(one.get("task")), framework=_against(one, other), dtype=str(one.get("dtype")),
-        batch=batch if isinstance(batch, int) else None, here_ms=here[0], there_ms=there[0], speed=ratio.value,
-        low=ratio.low if notes else None, high=ratio.high if notes else None, verdict=_verdict(ratio) if notes else "unknown",
+        batch=batch if isinstance(batch, int) else None, here_ms=here, there_ms=there,
+        speed=there / here, low=found.low if found is not None else None,
+        high=found.high if found is not None else None, verdict=_verdict(found, differs),
+        processes=min(max(len(repeatability.processes(each)), 1) for each in (one, other)),
         differs=tuple(
             f"{name} {_text(one.get(name))} here, {_text(other.get(name))} there" for name in CONDITIONS if one.get(name) != other.get(name)
         ),
@@ -134,10 +141,12 @@ def _against(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
     return here if here == there else f"{here} by {there}"
 
 
-def _verdict(ratio: Ratio) -> str:
-    if ratio.significant:
-        return "faster" if ratio.value > 1 else "slower"
-    return "same" if ratio.low > 1 / STILL_SAME and ratio.high < STILL_SAME else "unknown"
+def _verdict(found: Ratio | None, differs: bool) -> str:
+    if found is None:
+        return "unknown"
+    if differs:
+        return "faster" if found.value > 1 else "slower"
+    return "same" if found.low > 1 / STILL_SAME and found.high < STILL_SAME else "unknown"
 
 
 def _title(measurement: Mapping[str, Any]) -> str:
@@ -146,17 +155,6 @@ def _title(measurement: Mapping[str, Any]) -> str:
     several = f" x{replicas}" if isinstance(replicas, int) else ""
     message = several and not measurement.get("batch") and isinstance(shape, list) and len(shape) == 1
     return str(measurement.get("workload")) + several + (f" {shape[0]} numbers" if message and isinstance(shape, list) else "")
-
-
-def _latency(measurement: Mapping[str, Any]) -> tuple[float, float | None] | None:
-    """(median in milliseconds, half its interval in per cent), where it was measured."""
-    latency = measurement.get("latency_ms")
-    if measurement.get("status") != "ok" or not isinstance(latency, Mapping):
-        return None
-    median, interval = latency.get("median"), latency.get("ci95_percent")
-    if not isinstance(median, int | float) or not LEAST < median < MOST:
-        return None
-    return float(median), float(interval) if isinstance(interval, int | float) and 0 <= interval < MOST else None
 
 
 def differences(here: Any, there: Any) -> Iterator[Difference]:

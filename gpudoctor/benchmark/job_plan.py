@@ -91,7 +91,9 @@ class Job(Struct, frozen=True, kw_only=True):
     messages: tuple[int, ...] = ()
     """Bytes: the sizes of a collective's messages."""
     place: float = 0.0
-    """The position in the order of --quick; the lowest comes first."""
+    """In the order of --quick: the lowest first."""
+    process: int = 1
+    """Of several that measure the same, one after another: results are checked against references in the first."""
 
     @property
     def replicas(self) -> int | None:
@@ -122,7 +124,8 @@ class Job(Struct, frozen=True, kw_only=True):
         return {
             **program, "framework": self.target.framework, "device": self.target.device, "workload": self.workload.name, "task": self.task,
             "dtype": self.dtype, "options": options, "optimizer": self.optimizer, "compile": self.compile, "duration": self.duration,
-            "warm_up": self.warm_up, "copies": self.copies, "preprocess": self.preprocess, "verify": True, **self.workload.settings,
+            "warm_up": self.warm_up, "copies": self.copies, "preprocess": self.preprocess, "verify": self.process == 1,
+            **self.workload.settings,
         }  # fmt: skip
 
     @property
@@ -141,7 +144,7 @@ class Job(Struct, frozen=True, kw_only=True):
             else ""
         )
         batch = f" batch {self.batch}" if self.network and self.batch else ""
-        several = f", {len(self.peers)} at once" if self.peers else ""
+        several = f", {len(self.peers)} at once" if self.peers else f", process {self.process}" if self.process > 1 else ""
         return f"{self.workload.id} {self.task} {self.dtype}{batch}{size} on {self.devices}{several}"
 
 
@@ -301,10 +304,10 @@ def _work(job: Job, flops: float | None) -> float:
     if step is None:
         return min(job.warm_up, 0.7) + job.duration + 0.3 + (CEILING if job.target.on_processor and job.workload.id == "matmul" else 0.0)
     speed = (flops or USUAL_SPEED[job.target.on_processor]) * EFFICIENCY[job.target.on_processor] / (2 if job.task == "training" else 1)
-    step_seconds = step.flop / speed
-    warm = step_seconds + min(max(job.warm_up, step_seconds), 11 * step_seconds)
-    timed = max(2 * step_seconds, job.duration + step_seconds / 2)
-    reference = 0.2 * step.flop / step.batch / speed * (30 if job.task == "training" else 12)
+    one = step.flop / speed
+    warm = one + min(max(job.warm_up, one), 11 * one)
+    timed = max(2 * one, job.duration + one / 2)
+    reference = 0.2 * step.flop / step.batch / speed * (30 if job.task == "training" else 12) if job.process == 1 else 0.0
     compiling = 0.0 if job.compile == "none" else 40.0
     return step.parameters * PER_PARAMETER + reference + warm + timed + compiling
 
@@ -325,13 +328,21 @@ class Budget(Struct):
     """Ratio of the measured time of networks to the estimate, by target."""
 
     def expected(self, job: Job) -> float:
+        return self.startups.get(_key(job.target), startup(job)) + self.work(job)
+
+    def work(self, job: Job) -> float:
+        """Once its worker has begun."""
         key = _key(job.target)
-        return self.startups.get(key, startup(job)) + _work(job, self.flops.get(key)) * (self.paces.get(key, 1.0) if job.network else 1.0)
+        return _work(job, self.flops.get(key)) * (self.paces.get(key, 1.0) if job.network else 1.0)
 
     def together(self, jobs: Sequence[Job]) -> float:
         """The expected seconds of jobs that share a process."""
         start = self.startups.get(_key(jobs[0].target), startup(jobs[0])) if jobs else 0.0
         return sum(self.expected(job) for job in jobs) - start * (len(jobs) - 1)
+
+    def guess(self, target: MeasurementTarget, flops: float) -> None:
+        """What a matrix product may reach there, until one was measured."""
+        self.flops = {_key(target): flops, **self.flops}
 
     def fits(self, job: Job, left: float | None) -> bool:
         return left is None or self.expected(job) <= left

@@ -1,35 +1,124 @@
-"""The difference to expect between equal runs, beyond the interval within a run: another process, another layout of memory. Pure.
+"""How well a measured time repeats in another run of the same: the one place that decides. Pure.
 
-`benchmarks/identical_runs.py` measures it: it repeats a run and says for each kind how far its medians spread between processes.
+Where several processes measured it, they show how far processes lie apart. Where there was one, a table says how far they usually do. What
+other programs took of the machine comes on top, above all where they took more in one of two runs. `benchmarks/identical_runs.py` measures
+all of it.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
-PROCESSOR = {"launch": 15.0, "memory_bandwidth": 12.0, "files": 30.0, "matmul": 8.0, "training": 8.0, "inference": 8.0}
-"""Per cent: half the 95 % interval of the ratio of two runs on a quiet machine, by workload, else by task. Threads share two cores with the
-system, and where pages lie decides on the bandwidth."""
+from gpudoctor.benchmark.significance import CERTAIN, Z975, Estimate, Ratio, of_processes, ratio
+from gpudoctor.benchmark.worker_numbers import number_of, positive_number
+from gpudoctor.model.comparison import LEAST_PROCESSES
+
+PROCESSOR = {"launch": 15.0, "memory_bandwidth": 15.0, "files": 30.0, "matmul": 9.0, "training": 9.0, "inference": 11.0}
+"""Per cent: half the 95 % interval of the ratio of two processes on a quiet machine, by workload, else by task. Threads share two cores
+with the system, and where pages lie decides on the bandwidth."""
 ACCELERATOR = {"launch": 12.0, "memory_bandwidth": 4.0, "host_to_device": 10.0, "device_to_host": 10.0, "files": 30.0, "matmul": 4.0,
                "training": 4.0, "inference": 4.0}  # fmt: skip
 OTHERWISE = 10.0
 NOISY = 10.0
-"""Per cent for a run that was disturbed by an unknown amount."""
-MOST = 300.0
+"""Of a run that says of itself that it was disturbed, without saying by how much."""
+MOST_LOST = 0.95
+"""Of a processor: a share beyond it is no measurement any more."""
+UNLIKE = 0.25
+"""Of what others took of a processor in a run, the part by which it may act otherwise on the next run, where they take as much."""
+TABLE_COUNTS = 2
+"""As many degrees of freedom as the table counts for beside measured processes: a few that happen to agree prove little."""
+ALONE = 2.0
+"""Times what the table says, for one process: nothing shows whether its machine was as quiet as those of the table. Neighbours of a virtual
+machine with two cores made it one to six times as much."""
+LASTING = 0.125
+"""The part of the variance that all processes of a run share: a neighbour of a virtual machine that works for minutes. With it 3 % of the
+rows of identical runs are called different even where the part is three times as large."""
+LEAST, LARGEST = 1e-12, 1e12
+"""Milliseconds, and per cent: values beyond these are no real measurement."""
 
 
-def between_runs(one: Mapping[str, Any], other: Mapping[str, Any]) -> float:
-    """Per cent by which two measurements of the same work (in the form of JSON) may differ in addition to their intervals."""
-    kinds = PROCESSOR if "cpu" in (one.get("backend"), other.get("backend")) else ACCELERATOR
-    usual = kinds.get(str(one.get("workload")), kinds.get(str(one.get("task")), OTHERWISE))
-    return float((usual**2 + sum(_disturbed(each) ** 2 for each in (one, other))) ** 0.5)
+def ratio_of_times(one: Mapping[str, Any], other: Mapping[str, Any]) -> Ratio | None:
+    """The time of `one` by that of `other`, measurements as JSON has them. None where one has no time, or nothing tells its error."""
+    first, second = estimate(one), estimate(other)
+    if first is None or second is None:
+        return None
+    lost = [_lost(each) for each in (one, other)]
+    reach = abs(lost[0] - lost[1]) + UNLIKE * max(lost)
+    return ratio(first, second, (reach / Z975) ** 2)
+
+
+def estimate(measurement: Mapping[str, Any]) -> Estimate | None:
+    """What a measurement says of its time, by itself."""
+    latency = measurement.get("latency_ms")
+    if measurement.get("status") != "ok" or not isinstance(latency, Mapping):
+        return None
+    usual, disturbed = (_usual(measurement) / math.sqrt(2)) ** 2, _disturbed(measurement) ** 2
+    times = processes(measurement)
+    if len(times) >= LEAST_PROCESSES:
+        found = of_processes(times)
+        seen, count = found.variance * len(times), len(times) - 1
+        with_table = (TABLE_COUNTS * usual + count * seen) / (TABLE_COUNTS + count)
+        one, freedom = (seen, count) if seen > with_table else (with_table, TABLE_COUNTS + count)
+        own = one * (1 / len(times) + LASTING)
+        return Estimate(found.log, own + disturbed, freedom * (1 + disturbed / own) ** 2)
+    median, interval = positive_number(latency.get("median")), number_of(latency.get("ci95_percent"))
+    if median is None or not LEAST < median < LARGEST or interval is None or not 0 <= interval < LARGEST:
+        return None
+    return Estimate(math.log(median), ALONE**2 * usual + disturbed + _deviation(interval) ** 2, CERTAIN)
+
+
+def processes(measurement: Mapping[str, Any]) -> tuple[float, ...]:
+    """The times of its processes in milliseconds; none where they are not all times."""
+    latency = measurement.get("latency_ms")
+    listed = latency.get("processes") if isinstance(latency, Mapping) else None
+    times = [positive_number(value) for value in listed] if isinstance(listed, list | tuple) else []
+    known = tuple(time for time in times if time is not None and LEAST < time < LARGEST)
+    return known if len(known) == len(times) else ()
+
+
+def time_of(measurement: Mapping[str, Any]) -> float | None:
+    """The time in milliseconds, where it was measured."""
+    latency = measurement.get("latency_ms")
+    if measurement.get("status") != "ok" or not isinstance(latency, Mapping):
+        return None
+    median = positive_number(latency.get("median"))
+    return median if median is not None and LEAST < median < LARGEST else None
+
+
+def usual_percent(measurement: Mapping[str, Any]) -> float:
+    """What the table says of such work: half the 95 % interval of the ratio of two processes."""
+    kinds = PROCESSOR if measurement.get("backend") == "cpu" else ACCELERATOR
+    return kinds.get(str(measurement.get("workload")), kinds.get(str(measurement.get("task")), OTHERWISE))
+
+
+def _usual(measurement: Mapping[str, Any]) -> float:
+    return _deviation(usual_percent(measurement))
+
+
+def _deviation(percent: float) -> float:
+    """The standard deviation of a logarithm whose 95 % interval reaches so far on either side."""
+    return percent / 100 / Z975
+
+
+def _lost(measurement: Mapping[str, Any]) -> float:
+    """The logarithm of the factor by which others slowed work on a processor, at most: what they took of it was missing."""
+    share = _share(measurement)
+    return -math.log1p(-min(share, MOST_LOST)) if share is not None else 0.0
+
+
+def _share(measurement: Mapping[str, Any]) -> float | None:
+    conditions = measurement.get("conditions")
+    share = number_of(conditions.get("others_share")) if isinstance(conditions, Mapping) and measurement.get("backend") == "cpu" else None
+    return share if share is not None and 0 <= share <= 1 else None
 
 
 def _disturbed(measurement: Mapping[str, Any]) -> float:
-    """Per cent by which runs on a processor may differ because other programs used it: their share varies from run to run."""
+    """Of a run that others disturbed, nobody knows how much. How far processes lie apart is no disturbance: it is in their variance."""
     conditions = measurement.get("conditions")
-    share = conditions.get("others_share") if isinstance(conditions, Mapping) and measurement.get("backend") == "cpu" else None
-    if isinstance(share, int | float) and not isinstance(share, bool) and 0 < share <= 1:
-        return min(100 * share / max(1 - share, 0.1), MOST)
-    return NOISY if measurement.get("noisy") else 0.0
+    seen = conditions if isinstance(conditions, Mapping) else {}
+    if _share(measurement) is not None:
+        return 0.0
+    noisy = seen.get("others") or seen.get("throttled") if processes(measurement) else measurement.get("noisy")
+    return _deviation(NOISY) if noisy else 0.0

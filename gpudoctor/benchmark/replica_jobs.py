@@ -20,7 +20,9 @@ ENERGY_SECONDS = 60.0
 COLLECTIVES = ("torch", "ipex")
 """Frameworks whose ranks can meet."""
 PATIENCE = {True: 30.0, False: 120.0}
-"""Seconds that a rank waits for another, on a processor (True) and on cards (False); then it fails, and the others are ended."""
+"""Seconds that a rank waits for another, on a processor and on cards: then it says so, and the others are ended."""
+LINK_MESSAGE = {True: 4 << 20, False: 64 << 20}
+"""Bytes of the message between two ranks, on a processor and on cards: large enough that its bandwidth is that of the link."""
 MOST_ON_PROCESSOR = 32 << 20
 """Bytes of the largest message between processes of one processor: larger ones would measure its memory."""
 
@@ -137,7 +139,7 @@ def members(job: Job, folder: str) -> list[dict[str, Any]]:
         alike = sum(other.device == peer.device for other in job.peers)
         options: Options = {**request["options"], "batch": batch} if job.network else {}
         one = {
-            **request, "device": peer.device, "options": {**options, "sizes": list(job.messages)} if job.messages else options,
+            **request, "device": peer.device, "options": {**options, **_messages(job)} if job.messages else options,
             "verify": peer.device not in seen,
             "worker_group": {
                 "rank": rank, "size": size, "folder": folder, "same": alike if alike > 1 else 0,
@@ -149,6 +151,11 @@ def members(job: Job, folder: str) -> list[dict[str, Any]]:
         seen.add(peer.device)
         found.append(one)
     return found
+
+
+def _messages(job: Job) -> dict[str, Any]:
+    """The sizes of a collective's messages, and that of the message between each two of its ranks."""
+    return {"sizes": list(job.messages), "link_bytes": min(max(job.messages), LINK_MESSAGE[job.target.on_processor])}
 
 
 def parts(batch: int, size: int) -> list[int]:

@@ -20,6 +20,11 @@ MAX_TOTAL = 96 * 1024 * 1024
 MAX_FILE = 32 * 1024 * 1024
 
 
+MAX_TEXT = 1024 * 1024
+"""Bytes of a text, such as an issue, that is searched for the environment of a machine."""
+ENVIRONMENT = "gpudoctor-env "
+
+
 class Store(Protocol):
     """Entries of a capture by relative POSIX name."""
 
@@ -59,10 +64,16 @@ def open_store(path: str) -> Store:
                 return _read_zip(path, handle)
             if head[:2] == b"\x1f\x8b" or head[257:262] == b"ustar":
                 return _read_tar(path, handle, packed=head[:2] == b"\x1f\x8b")
+            text = handle.read(MAX_TEXT).decode("utf-8-sig", "replace")
+        if ENVIRONMENT in text:
+            from gpudoctor.capture.environment_text import entries_of_text, holds_environment  # late: few captures are texts
+
+            if holds_environment(text):
+                return MemoryStore(path, dict(entries_of_text(text)), {})
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise CaptureError(f"{path}: cannot be read: {reason}") from None
-    raise CaptureError(f"{path}: not a capture (expected a folder, .tar.gz or .zip)")
+    raise CaptureError(f"{path}: not a capture (expected a folder, .tar.gz or .zip, or what gpudoctor-env.py printed)")
 
 
 def inside(where: str, name: str) -> str:

@@ -42,8 +42,9 @@ TOO_LARGE = "only the first files of this archive were read; for others: --membe
 def command(files: Sequence[str], **given: Any) -> int:
     """Find what went wrong, and how to fix it, from a log, a traceback, pasted output or a whole issue text.
 
-    Reads FILE (also .gz, .tar.gz and .zip, such as a vendor's bug report), a message in quotes, or standard input. Several files give
-    one table; so does an archive with the logs of several machines. This machine is not examined.
+    Reads FILE (also .gz, .tar.gz and .zip, such as a vendor's bug report), a message in quotes, or standard input. Several files or
+    a folder of them give one table, with what to ask for where a text does not show the machine; so does an archive with logs of several
+    machines. This machine is not examined.
     """
     from gpudoctor.services import explaining
     from gpudoctor.system.memory_limit import limited_memory
@@ -52,7 +53,7 @@ def command(files: Sequence[str], **given: Any) -> int:
     request = explaining.ExplainRequest(
         text=(), checks=given["checks"], ignore=frozenset(given["ignore"]), stack=given["stack"], why=bool(given["why"])
     )
-    names = files or ("-",)
+    names = _with_folders(files) or ("-",)
     if len(names) > 1 and not any(os.path.lexists(name) or name == "-" for name in names):
         raise BadInput(
             f"there is no file {' or '.join(names[:3])}{' …' if len(names) > 3 else ''}; "
@@ -70,7 +71,7 @@ def command(files: Sequence[str], **given: Any) -> int:
                 explanations[label] = _explained(name, source, request, line)
     finally:
         line.wipe()
-    if len(explanations) > 1:
+    if job is None and (len(explanations) > 1 or any(os.path.isdir(name) for name in files)):
         return _triage(explanations, given)
     (explanation,) = explanations.values()
     if given["why"]:
@@ -97,6 +98,19 @@ def command(files: Sequence[str], **given: Any) -> int:
         )
         deliver(text, given["output"])
     return FINDINGS if status(explanation.report, given["fail_on"], None) == FINDINGS else OK
+
+
+def _with_folders(names: Sequence[str]) -> tuple[str, ...]:
+    """The names, with the texts in a folder in its place. Raises BadInput for a folder without any."""
+    from gpudoctor.system.text_files import texts_in
+
+    found: list[str] = []
+    for name in names:
+        inside = texts_in(name) if os.path.isdir(name) else [name]
+        if not inside:
+            raise BadInput(f"{name}: no text file in this folder; give a folder of issue texts or logs, or a file")
+        found += inside
+    return tuple(found)
 
 
 class _Source(Struct, frozen=True):

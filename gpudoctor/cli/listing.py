@@ -68,7 +68,7 @@ def stacks(form: str, output: str | None, extra: Sequence[str]) -> int:
 @_FORMAT
 @_OUTPUT
 def trackers(form: str, output: str | None) -> int:
-    """List the projects whose forms `report --to` fills in, and when these were read."""
+    """List the projects that `report --to` can write to."""
     from gpudoctor.services.reporting import known_projects
 
     rows = [

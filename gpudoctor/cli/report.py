@@ -46,6 +46,7 @@ NEXT = {
 @click.option("--checks", multiple=True, metavar="DIR", help="Additional folder of checks; may be repeated.")
 @click.option("--ignore", multiple=True, metavar="ID", help="Leave out this check; with reasons: [ignore] in ./gpudoctor.toml.")
 @click.option("--budget", type=click.FloatRange(min=0.1, max=3600), default=60.0, metavar="SECONDS", help="Time limit (60).")
+@click.option("--replayable", is_flag=True, help="Markdown also on the screen or in a pipe with the packed facts that -o FILE has.")
 @click.option("--raw", is_flag=True, help="Redact nothing: names, addresses, serial numbers and secrets stay in the report.")
 @click.option("--show-redactions", is_flag=True, help="List what each pseudonym stands for, and write no report.")
 @click.option("--to", metavar="OWNER/REPO", help="Open the form of a new issue there in the browser, filled in from the report.")
@@ -73,6 +74,8 @@ def command(**given: Any) -> int:
     if given["show_redactions"] and given["capture"] is None:
         return _show(reporting.kept_pseudonyms())
     to = report_to.target(given)
+    if given["replayable"] and (to or (given["form"] or _form(None, given["output"])) != "markdown"):
+        raise BadInput("--replayable is for --format markdown; report.zip and report.json always replay")
     form = "markdown" if to else _form(given["form"], given["output"])
     if form == "zip" and given["output"] in (None, "-"):
         raise BadInput("--format zip needs a file: -o report.zip")
@@ -92,7 +95,7 @@ def command(**given: Any) -> int:
         return _show(made.replaced)
     if to:
         return report_to.send(made, to, given)
-    _deliver(made, form, given["output"])
+    _deliver(made, form, given["output"], given["replayable"])
     if not given["quiet"]:
         _say(made, form, given)
     return OK
@@ -109,7 +112,7 @@ def _form(given: str | None, output: str | None) -> str:
     return given or named or ("text" if shown else "markdown")
 
 
-def _deliver(made: Made, form: str, output: str | None) -> None:
+def _deliver(made: Made, form: str, output: str | None, replayable: bool) -> None:
     from gpudoctor.cli.output import deliver, terminal, write_bytes
     from gpudoctor.services import reporting
 
@@ -118,7 +121,8 @@ def _deliver(made: Made, form: str, output: str | None) -> None:
         write_bytes(reporting.archive(made, os.path.basename(output)), output)
     else:
         on_screen = output in (None, "-") and sys.stdout.isatty()
-        deliver(reporting.render(made, form, width=min(100, terminal().width) if on_screen else 100), output)
+        width = min(100, terminal().width) if on_screen else 100
+        deliver(reporting.render(made, form, width=width, replayable=replayable or output not in (None, "-")), output)
 
 
 def _say(made: Made, form: str, given: Mapping[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -18,6 +19,8 @@ FULL = (
 UNSEEN = Unknown("not probed")
 """The value of a field that was not measured or watched."""
 CONDITIONS = Conditions()
+REFERENCES = {"cpu float64": "float64 on the processor"}
+"""What a sentence calls a reference; others are words already."""
 
 
 def records(measurements: Sequence[Measurement], date: str = "", recalled: bool = False) -> list[dict[str, Any]]:
@@ -60,7 +63,7 @@ def _record(each: Measurement, all_of_them: Sequence[Measurement], date: str, re
         "training_by_inference": _by_inference(each, all_of_them), "mean_watts": energy.mean_watts if energy else UNSEEN,
         "joules_per_item": energy.joules_per_item if energy else UNSEEN, "memory_peak_bytes": _or_unseen(each.memory_peak_bytes),
         "correct": each.correctness.passed if each.correctness else UNSEEN,
-        "compared_with": each.correctness.compared_with if each.correctness else UNSEEN,
+        "compared_with": REFERENCES.get(each.correctness.compared_with, each.correctness.compared_with) if each.correctness else UNSEEN,
         "computed_in": each.correctness.computed_in if each.correctness else UNSEEN, "noisy": each.noisy,
         "memory_full": each.status == FAILED and any(word in reason for word in FULL),
         "all_failed": _all_failed(each, all_of_them),
@@ -74,7 +77,18 @@ def _record(each: Measurement, all_of_them: Sequence[Measurement], date: str, re
         "settings": UNSEEN if seen.settings is None else list(seen.settings) or None, "other_path": _or_unseen(seen.other_path),
         "other_path_speed_up": _or_unseen(seen.other_path_speed_up), "other_path_error": _or_unseen(seen.other_path_error),
         **_course(each.course, latency), "filesystem": _or_unseen(seen.filesystem), "on_windows_drive": _or_unseen(seen.on_windows_drive),
+        "slow_links": _slow_links(each),
     }  # fmt: skip
+
+
+def _slow_links(each: Measurement) -> Any:
+    """Which links of a collective are slow, each with its bandwidth; None where the links that were measured are alike."""
+    if not each.links:
+        return UNSEEN
+    slow = [link for link in each.links if link.slow]
+    usual = statistics.median(link.bytes_per_s for link in each.links)
+    words = ", ".join(f"{link.name} {link.bytes_per_s / 1e9:.3g} GB/s" for link in slow)
+    return f"{words}, where {usual / 1e9:.3g} GB/s is usual" if slow else None
 
 
 def _course(course: Course | None, latency: Latency | None) -> dict[str, Any]:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+LEAST_PROCESSES = 3
+"""So many processes of a measurement show how far processes lie apart."""
+
 
 class ComparisonRow(Struct, frozen=True, kw_only=True):
     """A measurement that both reports have. `speed` is the time there divided by the time here: above 1, here is faster. `low` and
@@ -20,7 +23,10 @@ class ComparisonRow(Struct, frozen=True, kw_only=True):
     low: float | None = None
     high: float | None = None
     verdict: str = "same"
-    """faster, slower, same (no significant difference) or unknown (no interval, or one that is too wide)."""
+    """faster, slower, same (no significant difference) or unknown (no interval, or one that is too wide). All rows are judged together, so
+    that an interval that just leaves out 1 does not decide."""
+    processes: int = 1
+    """The number of processes that measured it, of the side that has fewer. Below 3 the error is taken from a table."""
     differs: tuple[str, ...] = ()
     """The conditions of the measurement that differ: 'compile none here, default there'."""
 
@@ -47,3 +53,10 @@ class Comparison(Struct, frozen=True, kw_only=True):
     machines: tuple[Difference, ...] = ()
     speed: float | None = None
     """The geometric mean of the speeds of all rows; None without a row."""
+
+    @property
+    def words(self) -> str:
+        """What the intervals of rows rest on that too few processes measured; '' where there are none."""
+        few = sum(row.processes < LEAST_PROCESSES for row in self.rows)
+        which = "all of them" if few == len(self.rows) else f"{few} of {len(self.rows)} rows"
+        return f"Measured in one or two processes: {which}; how well such work repeats is taken from a table there." if few else ""

@@ -20,9 +20,10 @@ AtLeastZero = Annotated[float, Limits(minimum=0)]
 Positive = Annotated[int, Limits(minimum=1)]
 
 
-@shaped(open=True, optional=("p50", "p95", "p99", "mean", "stdev", "ci95_percent"))
+@shaped(open=True, optional=("p50", "p95", "p99", "mean", "stdev", "ci95_percent", "processes"))
 class Latency(Struct, frozen=True, kw_only=True):
-    """The duration of one step over the whole batch, in milliseconds."""
+    """The duration of one step over the whole batch, in milliseconds. Where several processes measured it, each number is the geometric
+    mean of theirs."""
 
     median: AtLeastZero
     p50: AtLeastZero | None = None
@@ -31,7 +32,10 @@ class Latency(Struct, frozen=True, kw_only=True):
     mean: AtLeastZero | None = None
     stdev: AtLeastZero | None = None
     ci95_percent: AtLeastZero | None = None
-    """Half the width of the 95 % confidence interval of the median, in per cent of the median."""
+    """Half the width of the 95 % confidence interval of the median, in per cent of the median: over processes where at least three
+    measured it, otherwise over the steps of one."""
+    processes: tuple[AtLeastZero, ...] = ()
+    """The median of each process, in the order in which they ran; empty where there was one process."""
 
 
 class Throughput(Struct, frozen=True, kw_only=True):
@@ -221,10 +225,10 @@ class Course(Struct, frozen=True, kw_only=True):
 
     @property
     def concern(self) -> str:
-        """The worst concern in a word; '' where there is none."""
+        """What is wrong with it in a word, the worst first; '' where nothing is. Where other programs took more and more, they slow it."""
         if self.growth is not None:
             return "leaks"
-        if self.slowdown is not None and self.slowdown >= SLOWER:
+        if self.slowdown is not None and self.slowdown >= SLOWER and not self.others_grew:
             return "slows"
         return "uneven" if self.rhythm is not None else ""
 
@@ -233,7 +237,7 @@ class Course(Struct, frozen=True, kw_only=True):
         """A sentence for each concern, with the observations that go with it."""
         found = [self.growth.words] if self.growth is not None else []
         if self.slowdown is not None and self.slowdown >= SLOWER:
-            beside = "".join(f", {words}" for words in self.beside())
+            beside = "".join(f", {words}" for words in self.beside()) + (", while other programs took more" if self.others_grew else "")
             found.append(f"a step takes {self.slowdown:.1f} times as long at the end as at the begin{beside}")
         if self.rhythm is not None:
             found.append(self.rhythm.words)
@@ -245,6 +249,23 @@ class Course(Struct, frozen=True, kw_only=True):
         return tuple(f"{values[0]:.0f} to {values[1]:.0f} {unit}" for values, unit in kinds if len(values) == 2)
 
 
+class Link(Struct, frozen=True, kw_only=True):
+    """What two ranks of a collective send to each other and back while the others are silent: the rate is that of the fastest trip."""
+
+    ranks: tuple[int, int]
+    devices: tuple[str, str]
+    bytes_per_s: Annotated[float, Limits(exclusiveMinimum=0)]
+    slow: bool = False
+    """It is at least 30 % below the median of all pairs; only three pairs or more are compared."""
+
+    @property
+    def name(self) -> str:
+        """'cuda:0 and cuda:2'; of processes on one device 'ranks 1 and 3'."""
+        if self.devices[0] != self.devices[1]:
+            return " and ".join(self.devices)
+        return f"ranks {self.ranks[0] + 1} and {self.ranks[1] + 1}"
+
+
 SLOWER = 1.5
 """The factor from which a step counts as slower at the end than at the beginning."""
 
@@ -254,7 +275,7 @@ SLOWER = 1.5
         "status", OK, then=("latency_ms", "throughput", "correctness"), otherwise=("reason",)
     ),  # operators have verdicts instead of times
     open=True,
-    optional=("stage", "first_ms", "optimizer", "replicas", "noisy", "conditions", "notes", "course"),
+    optional=("stage", "first_ms", "optimizer", "replicas", "noisy", "conditions", "notes", "course", "links"),
 )
 class Measurement(Struct, frozen=True, kw_only=True):
     """One workload on one device. The fields up to `environment` are in every report; those from `stage` on are later additions."""
@@ -304,6 +325,8 @@ class Measurement(Struct, frozen=True, kw_only=True):
     course: Course | None = None
     notes: tuple[str, ...] = ()
     """Remarks for a reader: why there is no energy, which conditions were unusual."""
+    links: tuple[Link, ...] = ()
+    """Of the largest message of a collective: the bandwidth between each two of its ranks."""
 
     @property
     def out_of_time(self) -> bool:

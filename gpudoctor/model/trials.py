@@ -24,6 +24,10 @@ class Trial(Struct, frozen=True, kw_only=True):
     """What else the fix changes: accuracy, memory, the duration of the first step, latency."""
     source: str
     date: str
+    read: str = ""
+    """When its sources were last opened and compared with the row."""
+    unread: str = ""
+    """The sources that were not opened then."""
     advice: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
     unset: tuple[str, ...] = ()

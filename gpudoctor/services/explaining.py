@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from gpudoctor.capture.capture_store import ENVIRONMENT, MAX_TEXT, MemoryStore
 from gpudoctor.diagnosis.messages import concerned, hits_in
 from gpudoctor.facts import vocabulary
 from gpudoctor.facts.collect import gather
@@ -32,6 +33,7 @@ from gpudoctor.system.report_file import LARGEST, InvalidReport, report_in
 
 if TYPE_CHECKING:
     from gpudoctor.model.report_document import ReportDocument
+    from gpudoctor.system.host import Host
 
 MARK = BEGIN.encode()
 FOOT = "Made by gpudoctor"
@@ -75,20 +77,24 @@ def explain(request: ExplainRequest, progress: Callable[[int], None] | None = No
     check_request = checking.CheckRequest(stack=request.stack, checks=request.checks, ignore=request.ignore)
     wanted = partial(every_anchor, request.checks)
     start, chunks = _beginning(request.text)
-    own_report = _own_report(start, request.name)
-    if own_report is not None:
-        around = [] if start.lstrip()[:1] == b"{" else _around_the_report(unquoted(large.read(chunks, wanted, progress)), own_report)
+    told = _own_report(start, request.name)
+    machine = _environment(start) if told is None else None
+    if told is not None or machine is not None:
+        if told is not None:
+            around = [] if start.lstrip()[:1] == b"{" else _around_the_report(unquoted(large.read(chunks, wanted, progress)), told)
+            looked = checking.gather_report(told)
+        else:
+            assert machine is not None
+            host, prose = machine
+            around, looked = unquoted(large.read([prose.encode()], wanted, progress)), checking.gather_machine(host, "capture", live=False)
         deadline = Deadline()
         text = SearchedText(around, Roles(around), deadline)
-        looked = checking.gather_report(own_report)
-        knowledge = _knowledge(request, check_request, _spoken_of(request, text), looked.gathered.facts)
-        knowledge, tool_hits = checking.match_tool_messages(looked.gathered.facts, knowledge, deadline)
-        report = checking.report_from_facts(
-            looked.gathered, knowledge, check_request, "text", hits={**tool_hits, **hits_in(text, knowledge.checks)}
-        )
+        knowledge = _knowledge(request, asked, _spoken_of(request, text), looked.gathered.facts)
+        knowledge, said = checking.match_tool_messages(looked.gathered.facts, knowledge, deadline)
+        report = checking.report_from_facts(looked.gathered, knowledge, asked, "text", hits={**said, **hits_in(text, knowledge.checks)})
         late = (*report.incomplete, *_unread(deadline))
         report = replace(report, seconds=time.monotonic() - began, measurements=looked.measurements, incomplete=late)
-        return Explanation(report=report, recognised=("a report of gpudoctor",))
+        return Explanation(report=report, recognised=("a report of gpudoctor" if told is not None else "the text of gpudoctor-env.py",))
     lines = unquoted(large.read(chunks, wanted, progress))
     if request.place is not None:
         lines = [replace(line, source=request.place(line.number)) for line in lines]
@@ -138,13 +144,17 @@ def _beginning(chunks: Iterable[bytes]) -> tuple[bytes, Iterable[bytes]]:
     source, start = iter(chunks), b""
     for chunk in source:
         start += chunk
-        if not _may_be_a_report(start):
+        if not _may_be_a_report(start) and not _may_be_an_environment(start):
             break
     return start, chain((start,), source)
 
 
 def _may_be_a_report(start: bytes) -> bool:
     return len(start) <= LARGEST and (b'"gpudoctor.report/' in start[:4096] or MARK in start)
+
+
+def _may_be_an_environment(start: bytes) -> bool:
+    return len(start) < MAX_TEXT and (b"PyTorch version:" in start or ENVIRONMENT.encode() in start)
 
 
 def _own_report(start: bytes, name: str) -> ReportDocument | None:
@@ -162,6 +172,19 @@ def _own_report(start: bytes, name: str) -> ReportDocument | None:
         return None
     except checking.BAD_INPUT:
         return None
+
+
+def _environment(start: bytes) -> tuple[Host, str] | None:
+    """The machine in a text of gpudoctor-env.py, and what else the text says; None for other texts."""
+    if ENVIRONMENT.encode() not in start[:MAX_TEXT]:
+        return None
+    from gpudoctor.capture.environment_text import around, entries_of_text, holds_environment  # late: most texts hold none
+    from gpudoctor.capture.recorded_host import RecordedHost
+
+    text = start[:MAX_TEXT].decode("utf-8-sig", "replace")
+    if not holds_environment(text):
+        return None
+    return RecordedHost(MemoryStore("the text", dict(entries_of_text(text)), {})), around(text)
 
 
 def every_anchor(extra: Sequence[str] = ()) -> list[str]:

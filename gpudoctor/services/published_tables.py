@@ -10,8 +10,9 @@ from gpudoctor.benchmark.job_plan import MeasurementRequestError
 from gpudoctor.benchmark.measurement_listener import MeasurementListener
 from gpudoctor.model.published_table import TableMeasured, TableRow
 from gpudoctor.services import checking
+from gpudoctor.services.measurement_run import Run
 from gpudoctor.services.measurement_setting import Progress, look
-from gpudoctor.services.validating import Run, ValidateRequest
+from gpudoctor.services.validating import ValidateRequest
 from gpudoctor.system.framework_child import Caches
 
 

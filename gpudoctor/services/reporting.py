@@ -133,22 +133,43 @@ def _of_document(document: ReportDocument, request: ReportRequest, knowledge: Ca
 # one file
 
 
-def render(made: Made, form: str, beside: str = "", width: int = 100) -> str:
+def render(made: Made, form: str, beside: str = "", width: int = 100, replayable: bool = True) -> str:
     """The report as text. `form`: text, markdown, html or json. `beside`: a sentence that says where the recording is; `width`: columns
-    of the form text."""
+    of the form text. `replayable`: Markdown holds the facts in a packed block as well."""
     if form == "json":
         return json_report.render(made.report, made.ignored)
     if form == "text":
         from gpudoctor.reporters.report.text_report import text
 
-        return text(made.report, made.ignored, width)
+        return text(made.report, made.ignored, width, environment=lambda limit: environment_text(made.capture, limit))
     if form == "html":
         from gpudoctor.reporters.report.html_report import html
 
         return html(made.report, beside=beside, ignored=made.ignored)
     from gpudoctor.reporters.report.markdown_report import markdown
 
-    return markdown(made.report, ignored=made.ignored, beside=beside)
+    return markdown(made.report, ignored=made.ignored, beside=beside, packed=replayable)
+
+
+def environment_text(entries: Mapping[str, bytes], limit: int) -> str:
+    """The recorded machine as gpudoctor-env.py writes it, at most `limit` bytes; empty without a recording."""
+    if not entries:
+        return ""
+    from gpudoctor.envtext.asking import Clock
+    from gpudoctor.envtext.layout import asker_of, text
+
+    door = RecordedDoor(MemoryStore("the redacted recording", dict(entries), {}), budget=30.0)
+    return text(asker_of(door, Clock(30.0)).ask(), limit)
+
+
+class RecordedDoor(RecordedHost):
+    """A recorded machine, as the questions of gpudoctor-env.py are put to it."""
+
+    live = False
+
+    def __init__(self, store: MemoryStore, *, quick: bool = False, budget: float = 30.0) -> None:
+        super().__init__(store, quick=quick, budget=budget)
+        self.python = self.python or {}
 
 
 def archive(made: Made, name: str) -> bytes:

@@ -58,6 +58,24 @@ def of_a_job(file: IO[bytes], start: bytes, name: str) -> bytes | None:
         return None
 
 
+MOST_TEXTS = 500
+"""Texts of one folder that are read."""
+
+
+def texts_in(folder: str) -> list[str]:
+    """The texts in a folder, by name: no hidden files, no folders, nothing that is empty or binary but dumps of a flight recorder."""
+    found = []
+    for name in sorted(os.listdir(folder)):
+        path = os.path.join(folder, name)
+        if name.startswith(".") or not os.path.isfile(path):
+            continue
+        with open(path, "rb") as file:
+            start = file.read(512)
+        if start.strip() and (b"\x00" not in start or start.startswith(b"\x80\x02")):
+            found.append(path)
+    return found[:MOST_TEXTS]
+
+
 def may_be_archive(name: str) -> bool:
     """Whether a file begins like an archive or a compressed text, which may hold one. Raises OSError."""
     if not os.path.isfile(name):

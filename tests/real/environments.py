@@ -33,6 +33,7 @@ WANTED: dict[str, tuple[tuple[str, ...], ...]] = {
     "pipx": (("pipx==1.18.4",),),
     "rattler-build": (("py-rattler-build==0.73.0",),),
     "pre-commit": (("pre-commit==4.7.0",),),
+    "release": (("pex==2.105.2", "pip", "build==1.6.1", "cyclonedx-bom==7.5.0"),),
     "pex": (("pex==2.105.2", "pip"),),
     "ansible-lint": (("ansible-lint==26.10.1", "ansible-core==2.19.14"),),
     # what gpudoctor needs and the SDK of its extra `mcp`; gpudoctor itself comes from this tree

@@ -15,6 +15,7 @@ import yaml
 from debian_root import DebianRoot
 from environments import build
 from installed_doctor import wheel
+from packaging.utils import canonicalize_name
 from podman_root import Podman, podman
 from pyz_builder import clone, packed
 
@@ -75,7 +76,7 @@ def test_the_container_is_built_and_looks_at_the_machine_without_root(pyz: Path,
     for source in (pyz, PACKAGING / "container" / "Containerfile"):
         with open(source, "rb") as file:
             engine.run(["sh", "-c", f"cat >/build/{source.name}"], stdin=file)
-    engine.run(["podman", "build", "-q", "--network=host", "--build-arg", "BASE=localhost/base:1", "-t", "gpudoctor", "/build"])
+    engine.run(["podman", "build", "-q", "--isolation=chroot", "--build-arg", "BASE=localhost/base:1", "-t", "gpudoctor", "/build"])
     assert engine.run(["podman", "run", "--rm", "gpudoctor", "--version"]).strip().endswith(f"gpudoctor {__version__}")
     said = engine.run(
         ["podman", "run", "--rm", "--read-only", "-v", "/:/host:ro", "gpudoctor", "check", "--root", "/host", "--format", "json"]
@@ -128,3 +129,21 @@ def test_the_wheel_is_run_without_an_installation(runner: str, tmp_path: Path) -
     done = subprocess.run(argv, cwd=tmp_path, env={**os.environ, **home}, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["schema"] == "gpudoctor.report/1"
+
+
+@pytest.mark.full_only("builds gpudoctor.pyz for five Pythons, several minutes")
+def test_the_files_of_a_release_have_checksums_and_a_list_of_what_is_in_them(tmp_path: Path) -> None:
+    checkout, out = clone(tmp_path / "clone"), tmp_path / "dist"
+    environment = {**os.environ, "PYTHON": str(build("release") / "bin" / "python"), "MACHINES": "x86_64"}
+    done = subprocess.run(
+        [str(checkout / "packaging/release/build.sh"), str(out)], env=environment, capture_output=True, text=True, timeout=1800
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert subprocess.run(["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=out, capture_output=True).returncode == 0
+    summed = {line.split()[1] for line in (out / "SHA256SUMS").read_text().splitlines()}
+    assert summed == {path.name for path in out.iterdir()} - {"SHA256SUMS"} and len(summed) == 4
+    bom = json.loads((out / "gpudoctor.cdx.json").read_text())
+    lock = json.loads((checkout / "packaging/pyz/lock.json").read_text())
+    locked = {row["project_name"] for resolve in lock["locked_resolves"] for row in resolve["locked_requirements"]}
+    listed = {str(canonicalize_name(part["name"])) for part in bom["components"]}
+    assert bom["bomFormat"] == "CycloneDX" and listed <= locked and {"click", "msgspec", "rich"} < listed

@@ -17,7 +17,11 @@ from gpudoctor.system.host import Text
 
 CPUS = "/sys/devices/system/cpu"
 ROSE = 0.1
-"""Growth of other programs' load, as a share of all cores, that may explain slower steps."""
+"""Share of all cores by which the load of others grew, so that it may be why steps got slower."""
+FELL = 0.85
+"""The part of what others left free in the first half of the window; less in the second may be why steps got slower."""
+HEAVY = 0.5
+"""Share of others from which nobody can tell: a burst of them between two looks slows a step as much as a fault."""
 STOLEN = 0.03
 """Share of time that the hypervisor may give to other machines (steal) before it counts as a disturbance."""
 _MOST_CPUS = 8
@@ -65,7 +69,7 @@ class ProcessorWatch(Struct):
         return busy + idle + waiting + stolen, busy, stolen, sum(ticks for ticks in own if ticks is not None)
 
     def _others_grew(self) -> bool | None:
-        """The median clock; None below three samples."""
+        """None below three samples, and where others took so much that nobody can tell."""
         if len(self._loads) < 3:
             return None
         middle_one = self._loads[len(self._loads) // 2]
@@ -74,7 +78,9 @@ class ProcessorWatch(Struct):
             if end[0] <= begin[0]:
                 return None
             shares.append((end[1] - begin[1] + end[2] - begin[2] - (end[3] - begin[3])) / (end[0] - begin[0]))
-        return shares[1] - shares[0] > ROSE
+        if shares[1] - shares[0] > ROSE or 1 - shares[1] < FELL * (1 - shares[0]):
+            return True
+        return None if max(shares) > HEAVY else False
 
     def seen(self) -> Seen:
         others, share, foreign = "", None, None

@@ -26,7 +26,7 @@ FIELDS = {
     "python_debug": "bool", "settings": "list", "other_path": "text", "other_path_speed_up": "float", "other_path_error": "float",
     "slowdown": "float", "slow_steps": "text", "slow_steps_times": "float", "slow_steps_every": "int", "memory_grows": "text",
     "memory_grows_bytes": "float", "clock_share": "float", "p99_by_median": "float", "others_grew": "bool",
-    "filesystem": "text", "on_windows_drive": "bool",
+    "filesystem": "text", "on_windows_drive": "bool", "slow_links": "text",
 }  # fmt: skip
 SPEEDS = {
     "matmul": ("measured.matmul.tflops", "best matrix product of an accelerator, else of the processor, in TFLOP/s"),
@@ -162,7 +162,7 @@ PROVIDES = (
     FactSpec("measured.first_ms", "float", "milliseconds of the longest first step, which includes compilation and the search for kernels"),
     FactSpec("measured.done", "int", "measurements that came to an end"),
     FactSpec("measured.failed", "list", "measurements that failed"),
-    FactSpec("measured.wrong", "list", "measurements whose results differ from the processor's in float64"),
+    FactSpec("measured.wrong", "list", "measurements whose results differ from those that they were compared with"),
     FactSpec("measured.noisy", "list", "measurements whose numbers are not to be relied on"),
     FactSpec("measured.throttled", "bool", "the device was held back by heat or power while it was measured"),
     FactSpec("measured.fallbacks", "list", "operators that ran on the processor instead of the device"),

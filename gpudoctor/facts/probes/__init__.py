@@ -2,9 +2,9 @@
 
 ALL = (
     "machine", "kernel", "environment", "wsl", "windows", "macos", "container", "user", "packages", "libraries",
-    "pci", "gpus", "gpu_files", "memory", "filesystems", "kernel_log", "npu",
+    "pci", "gpus", "gpu_files", "memory", "filesystems", "kernel_log", "npu", "rdma",
     "python_env", "interpreters",
-    "nvidia", "amd", "device_memory", "intel", "intel_oneapi", "opencl", "vulkan", "graphcore", "setup_folder", "directml",
+    "nvidia", "amd", "device_memory", "intel", "intel_oneapi", "gpu_links", "opencl", "vulkan", "graphcore", "setup_folder", "directml",
     "ollama", "llama_cpp", "llama_cpp_devices",
     "frameworks",
     "vllm", "comfyui",

@@ -35,6 +35,10 @@ class Service(Struct, frozen=True):
     def show(self) -> tuple[str, ...]:
         return ("systemctl", *(("--user",) if self.own else ()), "show", self.name, f"--property={','.join(SHOWN)}")
 
+    def control(self, verb: str) -> str:
+        """The command that a person gives to systemd: `sudo systemctl restart ollama.service`, or without sudo for a unit of their own."""
+        return f"systemctl --user {verb} {self.name}" if self.own else f"sudo systemctl {verb} {self.name}"
+
     def journal(self, pattern: str) -> tuple[str, ...]:
         unit = self.name.removesuffix(".service")
         return ("journalctl", *(("--user",) if self.own else ()), f"--unit={unit}", "--output=cat", "--no-pager", "--lines=400",

@@ -187,9 +187,9 @@ def _firmware(host: Host, facts: Facts, npus: list[dict[str, Any]]) -> Collected
 def _node_fact(host: Host, npus: list[dict[str, Any]] | None, vendor: str) -> Fact:
     mine = [npu["node"] for npu in npus or () if npu["vendor"] == vendor]
     if mine:
-        return (
-            Known(mine[0], "/dev/accel") if isinstance(mine[0], str) else mine[0] if isinstance(mine[0], Unknown) else Absent("/dev/accel")
-        )
+        if isinstance(mine[0], Unknown):
+            return mine[0]
+        return Known(mine[0], "/dev/accel") if mine[0] is not None else Absent("/dev/accel")
     if npus is None and vendor == "intel" and host.exists("/dev/accel/accel0"):  # a container that shows the node and no bus
         return Known("/dev/accel/accel0", "/dev/accel")
     return Absent("/dev/accel")

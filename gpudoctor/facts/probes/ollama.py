@@ -100,6 +100,8 @@ def _service(host: Host, facts: Facts, found: tuple[Service, Unit] | None) -> Co
     state = last(unit, "ActiveState")
     yield "ollama.service.state", Known(state, "systemctl show") if state else Unknown("not recorded")
     yield "ollama.service.own", Known(service.own, "systemctl show")
+    yield "ollama.service.edit_command", Known(service.control("edit"), "systemctl show")
+    yield "ollama.service.restart_command", Known(service.control("restart"), "systemctl show")
     if service.own:
         yield "ollama.service.user", facts.get("user.name")
         yield "ollama.service.groups", facts.get("user.groups")
@@ -184,6 +186,8 @@ PROBE = Probe(
         FactSpec("ollama.rocm_targets", "list", "AMD targets for which its libraries hold kernels; absent without ROCm libraries"),
         FactSpec("ollama.service", "text", "its systemd unit; absent where it has none"),
         FactSpec("ollama.service.own", "bool", "it is a unit of this user's own systemd (systemctl --user)"),
+        FactSpec("ollama.service.edit_command", "text", "the command that changes its unit"),
+        FactSpec("ollama.service.restart_command", "text", "the command that restarts it"),
         FactSpec("ollama.service.state", "text", "active, inactive, failed …"),
         FactSpec("ollama.service.user", "text", "user of the service"),
         FactSpec("ollama.service.groups", "list", "groups of the service"),

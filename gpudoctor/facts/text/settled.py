@@ -42,7 +42,8 @@ _WELL = (
 )
 _AND_SO_ON = (
     r"(?: (?:again|now|fine|well|perfectly|great|smoothly|flawlessly|since|too|here|then|for (?:me|us)|as (?:expected|it should)|"
-    r"without (?:it|problems|errors|trouble|issues|a hitch)|(?:since|after) (?:[\w+-]{1,20}(?:\.\d{1,4})*(?: |(?=[.,;!)]|$))){1,5}))*"
+    r"without (?:it|problems|errors|trouble|issues|a hitch)))*"
+    r"(?: (?:since|after) (?:[\w+-]{1,20}(?:\.\d{1,4}){0,3} ){0,4}[\w+-]{1,20}(?:\.\d{1,4}){0,3})?"
 )
 _AFTER = (
     r"(?:(?:^|[.,;:!]\s|\b(?:and|but|now|then|since|so)\s)|\b(?:now|since|after|afterwards)\b(?:[^.;]|\.\d){0,120}?\s|"

@@ -45,12 +45,12 @@ def _figure(found: Comparison) -> Element:
     ]  # fmt: skip
     description = "; ".join(f"{row.label}: {row.value}" for row in rows)
     height, shapes = charts.spans(rows, "slower here", "faster here")
-    note = element("span", " The stroke is the 95 % interval; the middle is equal speed.")
+    note = element("span", f" The stroke is the 95 % interval; the middle is equal speed. {found.words}".rstrip())
     figure = charts.figure("comparison-speed", "Speed here by speed there", description, height, shapes, caption=note)
-    heads = ("Measurement", found.here, found.there, "Speed", "95 % interval", "Verdict", "What else differs")
-    cells = ((_name(row), milliseconds(row.here_ms), milliseconds(row.there_ms), f"{row.speed:.2f} ×", _interval(row),
+    heads = ("Measurement", found.here, found.there, "Speed", "95 % interval", "Processes", "Verdict", "What else differs")
+    cells = ((_name(row), milliseconds(row.here_ms), milliseconds(row.there_ms), f"{row.speed:.2f} ×", _interval(row), str(row.processes),
               SAID.get(row.verdict, row.verdict), "; ".join(row.differs) or "–") for row in found.rows)  # fmt: skip
-    return element("div", figure, folded("The same as a table", table("Measurements of both reports", heads, cells, (1, 2, 3, 4))))
+    return element("div", figure, folded("The same as a table", table("Measurements of both reports", heads, cells, (1, 2, 3, 4, 5))))
 
 
 def _name(row: ComparisonRow) -> str:

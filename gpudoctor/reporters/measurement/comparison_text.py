@@ -18,6 +18,8 @@ def render(found: Comparison, terminal: Terminal | None = None) -> str:
     lines: list[Line] = list(_rows(found, width))
     if found.speed is not None and len(found.rows) > 1:
         lines += [(), (Span(f"All together: {found.speed:.2f}x (geometric mean; above 1 is faster here)", "bold"),)]
+    if found.words:
+        lines += [(), *hanging((), found.words, width, style="dim")]
     for title, items in (("Broken on one side", found.broken), ("Only here", found.only_here), ("Only there", found.only_there)):
         if items:
             lines.append(())

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from gpudoctor.model.batch_pick import BatchPick
+from gpudoctor.model.comparison import LEAST_PROCESSES
 from gpudoctor.model.measurement import FAILED, OK, SKIPPED, Measurement
 from gpudoctor.model.report import Report
-from gpudoctor.reporters.measurement import course_text, replicas_text, side_by_side_text
+from gpudoctor.reporters.measurement import course_text, links_text, replicas_text, side_by_side_text
 from gpudoctor.reporters.shared.advice_lines import command_lines
 from gpudoctor.reporters.shared.escape import visible
 from gpudoctor.reporters.shared.layout import Line, Span, Terminal, hanging
@@ -100,6 +101,7 @@ def render(
             parts.append(bars)
     parts.append(list(side_by_side_text.lines(report.measurements, width)))
     parts.append(list(replicas_text.lines(report.measurements, picks, width)))
+    parts.append(list(links_text.lines(report.measurements, width)))
     if not report.measurements:
         parts.append([(Span("Nothing was measured.", "bold"),)])
     parts.append(list(_meaning(report, width, verbose)))
@@ -194,6 +196,8 @@ def result_text(each: Measurement) -> str:
         return visible(each.correctness.computed_in or "WRONG")
     right = "right" if each.correctness is not None and each.correctness.passed else "timed"
     concern = each.course.concern if each.course is not None else ""
+    if concern == "slows" and each.course is not None and each.course.others_grew is None and each.disturbed:
+        concern = ""  # others took so much that it may be theirs
     return ", ".join(filter(None, (right, concern or ("noisy" if each.noisy else ""))))
 
 
@@ -262,8 +266,7 @@ def _meaning(report: Report, width: int, verbose: bool) -> Iterator[Line]:
     yield from _out_of_time(report.measurements, width, verbose)
     for text in right_ones(done):
         yield from hanging((Span("  right    ", "good"),), text, width)
-    for text in course_text.looked_at(done):
-        yield from hanging((Span("  steps    ", "good"),), text, width)
+    yield from _how_it_was_timed(done, width)
     more = [each for each in done if each.task != "micro" and not each.replicas and set(each.includes) - {"compute"}]
     for parts, names in grouped([(_clock(each), _named(each)) for each in more]):
         yield from hanging((Span("  clock    ", "dim"),), f"{names}: {parts} are inside", width)
@@ -310,6 +313,23 @@ def right_ones(done: Sequence[Measurement]) -> Iterator[str]:
     for reference in dict.fromkeys(compared):
         words = "the float64 reference on the processor" if reference == "cpu float64" else visible(reference)
         yield f"{compared.count(reference)} of {len(done)} match {words}"
+
+
+def _how_it_was_timed(done: Sequence[Measurement], width: int) -> Iterator[Line]:
+    for lead, style, texts in (("spread", "dim", spreads(done)), ("steps", "good", course_text.looked_at(done))):
+        for text in texts:
+            yield from hanging((Span(f"  {lead:9}", style),), text, width)
+
+
+def spreads(done: Sequence[Measurement]) -> Iterator[str]:
+    """What the ± of finished measurements covers: processes of the same work differ more than the steps within one."""
+    timed = [each for each in done if each.latency_ms is not None and each.latency_ms.ci95_percent is not None and not each.replicas]
+    several = [each for each in timed if each.latency_ms is not None and len(each.latency_ms.processes) >= LEAST_PROCESSES]
+    if timed:
+        rest = "within one process for the others" if several else "within one process"
+        counts = sorted({len(each.latency_ms.processes) for each in several if each.latency_ms is not None})
+        over = f"over {' or '.join(map(str, counts))} processes for {len(several)} of {len(timed)}" if several else ""
+        yield "± is " + (over if len(several) == len(timed) else ", ".join(filter(None, (over, rest))))
 
 
 def _clock(each: Measurement) -> str:

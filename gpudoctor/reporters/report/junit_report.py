@@ -159,7 +159,8 @@ def _measurements(measured: Sequence[Measurement]) -> Iterator[_Case]:
         if each.status == "skipped":
             case.outcome, case.message = "skipped", each.reason or ""
         elif each.status == "failed" or (each.correctness and not each.correctness.passed):
-            why = each.reason or "the results differ from those in float64"
+            compared = f"the results differ, compared with {each.correctness.compared_with}" if each.correctness else "no reason is known"
+            why = each.reason or compared
             case.outcome, case.message, case.kind, case.text = "failure", why, "measurement", why
         case.said += [*([f"noisy: {each.noisy}"] if each.noisy else []), *each.notes]
         yield case

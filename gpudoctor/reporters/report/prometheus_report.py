@@ -84,7 +84,7 @@ def _measured(measured: Sequence[Measurement]) -> Iterator[_Metric]:
     joules: list[Row] = [(labels, each.joules_per_item) for labels, each in energy]
     yield _Metric("gpudoctor_measurement_energy_joules", "Energy for one item.", joules)
     yield _Metric(
-        "gpudoctor_measurement_correct", "1 where the results agree with those in float64.",
+        "gpudoctor_measurement_correct", "1 where the results agree with those that they were compared with.",
         [(labels, each.correctness.passed) for labels, each in done if each.correctness],
     )  # fmt: skip
     yield _Metric(

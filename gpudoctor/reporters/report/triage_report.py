@@ -44,9 +44,40 @@ def _row(name: str, report: Report, width: int, members: Sequence[str]) -> Itera
         yield from hanging((Span("  incomplete: ", "warn"),), "; ".join(report.incomplete), width)
     if finding is None:
         yield Span("  nothing known  ", "dim"), Span(", ".join(visible(stack) for stack in _stacks(report)[:3]), "dim")
+        yield from _ask_for(report, width)
         return
     yield from hanging((Span(f"  {finding.severity:<8} ", STYLE[finding.severity]),), finding.title, width, last=finding.confidence)
+    yield from _ask_for(report, width)
     yield Span(" " * 11), Span(visible(f"{finding.id}, in {place_of(finding)}" if members and place_of(finding) else finding.id), "dim")
+
+
+def missing(report: Report) -> list[str]:
+    """What a text does not say of its machine; nothing where a finding is certain without it."""
+    first = first_of(report)
+    if first is not None and first.confidence == "certain":
+        return []
+    asked = (
+        ("gpus", "the GPU"),
+        ("kernel.release", "the kernel"),
+        ("python.distributions", "the Python packages"),
+        ("python.version", "the Python"),
+    )
+    return [words for name, words in asked if not _has(report.facts, name)]
+
+
+def _has(facts: Mapping[str, Any], name: str) -> bool:
+    place: Any = facts
+    for part in name.split("."):
+        place = place.get(part) if isinstance(place, Mapping) else None
+    return place is not None
+
+
+def _ask_for(report: Report, width: int) -> Iterator[Line]:
+    lacking = missing(report)
+    if lacking:
+        yield from hanging(
+            (Span("  ask for  ", "warn"),), f"the output of python gpudoctor-env.py (not shown: {', '.join(lacking)})", width
+        )
 
 
 def place_of(finding: Finding) -> str:
@@ -74,4 +105,11 @@ def _entry(name: str, report: Report) -> dict[str, Any]:
             "advice": finding.advice.text, "sources": list(finding.sources),
         }  # fmt: skip
     findings = [each.id for each in report.findings]
-    return {"text": name, "first": first, "findings": findings, "stacks": _stacks(report), "incomplete": list(report.incomplete)}
+    return {
+        "text": name,
+        "first": first,
+        "findings": findings,
+        "stacks": _stacks(report),
+        "missing": missing(report),
+        "incomplete": list(report.incomplete),
+    }

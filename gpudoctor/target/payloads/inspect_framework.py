@@ -172,13 +172,10 @@ def openvino_graph(ov, device):
     import importlib
 
     try:
-        try:
-            operations = importlib.import_module("openvino.opset8")
-        except ImportError:  # before 2024
-            operations = importlib.import_module("openvino.runtime.opset8")
-        given = operations.parameter([1, 16], "float32")
-        model = getattr(ov, "Model", None) or importlib.import_module("openvino.runtime").Model
-        ov.Core().compile_model(model([operations.relu(given)], [given], "one_operation"), device)
+        within = "openvino" if hasattr(ov, "Model") else "openvino.runtime"  # the second up to 2022
+        home, operations = importlib.import_module(within), importlib.import_module(within + ".opset8")
+        given = operations.parameter([1, 16], home.Type.f32)
+        home.Core().compile_model(home.Model([operations.relu(given)], [given], "one_operation"), device)
     except Exception as error:  # noqa: BLE001
         return chain(error)
     return "compiled"

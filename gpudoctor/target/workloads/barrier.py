@@ -11,6 +11,8 @@ LOOK_EVERY = 0.0005
 """The seconds between two looks for the file; the workers begin within about this time of each other."""
 LONGEST = 3600.0
 """The seconds after which a worker stops waiting, so that it ends where gpudoctor is gone."""
+MOST_ALONE = 16
+"""Ranks of which each pair is measured alone."""
 MOST_SAMPLES = 40000
 MOST_GROWTH = 4096
 SHORTEST_SAMPLE = 0.001
@@ -71,6 +73,17 @@ def bus_bytes(size, ranks):
     doc/PERFORMANCE.md, AllReduce).
     """
     return size * 2 * (ranks - 1) / ranks
+
+
+def rounds_of_pairs(ranks):
+    """Every two of `ranks` once, in rounds whose pairs share no rank. Up to 16 ranks each pair has a round, and thus all links, to itself;
+    of more, the pairs of a round measure at the same time (the circle method of tournaments)."""
+    players = list(range(ranks)) + [-1] * (ranks % 2)
+    half = len(players) // 2
+    for _ in range(len(players) - 1):
+        pairs = [tuple(sorted(pair)) for pair in zip(players[:half], reversed(players[half:])) if -1 not in pair]
+        yield from ([pairs] if ranks > MOST_ALONE else ([pair] for pair in pairs))
+        players = [players[0], players[-1], *players[1:-1]]
 
 
 def operations_of_a_sample(seconds, ranks):

@@ -78,6 +78,7 @@ def exactly(name, got, wanted, note="all of {} numbers the same as on the proces
         "note": note.format(got.size),
         "passed": True,
         "repeat_tolerance": 0.0,
+        "compared_with": "the same work on the processor",
     }
     if got.size != wanted.size:
         return dict(row, max_relative_error=None, passed=False, note=f"{got.size} numbers instead of {wanted.size}")

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import math
 import os
+import random
+import statistics
 import sys
 from pathlib import Path
 from typing import Any
@@ -36,23 +38,24 @@ def one(here: dict[str, Any], there: dict[str, Any]) -> Any:
 def test_speed_is_the_time_there_by_the_time_here_with_both_intervals() -> None:
     row = one(measured(10.0, 3.0), measured(20.0, 4.0))
     assert row.speed == 2.0 and row.verdict == "faster"
-    reach = math.hypot(3.0, 4.0, repeatability.PROCESSOR["inference"]) / 100
-    assert row.low == pytest.approx(2 * math.exp(-reach)) and row.high == pytest.approx(2 * math.exp(reach))
+    reach = math.hypot(3.0, 4.0, repeatability.ALONE * repeatability.PROCESSOR["inference"]) / 100
+    assert row.low == pytest.approx(2 * math.exp(-reach)) and row.high == pytest.approx(2 * math.exp(reach)) and row.processes == 1
     assert one(measured(20.0), measured(10.0)).verdict == "slower"
 
 
 def test_what_lies_within_the_noise_is_the_same() -> None:
-    assert one(measured(10.0, 3.0), measured(10.4, 3.0)).verdict == "same"
-    assert one(measured(10.0, 1.0), measured(11.0, 1.0)).verdict == "faster"
-    assert one(measured(10.0, 0.1), measured(10.7, 0.1)).verdict == "same"  # what two runs of the same differ by
+    assert one(measured(10.0, 3.0, backend="cuda"), measured(10.4, 3.0, backend="cuda")).verdict == "same"
+    assert one(measured(10.0, 1.0), measured(13.0, 1.0)).verdict == "faster"
+    assert one(measured(10.0, 0.1), measured(10.7, 0.1)).verdict == "unknown"  # what two runs of the same differ by
 
 
 def test_kinds_of_work_repeat_differently_well() -> None:
-    def verdict(backend: str, **changes: Any) -> str:
-        return str(one(measured(10.0, 0.1, backend=backend, **changes), measured(11.0, 0.1, backend=backend, **changes)).verdict)
+    def verdict(backend: str, there: float, **changes: Any) -> str:
+        return str(one(measured(10.0, 0.1, backend=backend, **changes), measured(there, 0.1, backend=backend, **changes)).verdict)
 
-    assert verdict("cpu") == "faster" and verdict("cpu", workload="memory_bandwidth", task="micro") == "same"
-    assert verdict("cuda", workload="memory_bandwidth", task="micro") == "faster" and verdict("cuda", workload="launch") == "same"
+    bandwidth = {"workload": "memory_bandwidth", "task": "micro"}
+    assert verdict("cpu", 12.9) == "faster" and verdict("cpu", 12.9, **bandwidth) == "unknown"
+    assert verdict("cuda", 12.2, **bandwidth) == "faster" and verdict("cuda", 12.2, workload="launch") == "unknown"
 
 
 def test_what_others_took_of_the_processor_is_what_a_run_may_lack() -> None:
@@ -64,16 +67,94 @@ def test_what_others_took_of_the_processor_is_what_a_run_may_lack() -> None:
     assert verdict(0.9, 10.0, 100.0) == "unknown"
 
 
+def test_two_runs_beside_as_much_other_work_are_compared_and_beside_more_they_are_not() -> None:
+    def verdict(here: float, there: float, slower: float) -> str:
+        shares = [{"conditions": {"others_share": share}} for share in (here, there)]
+        times = [10.0, 10.4, 9.8, 10.1, 9.9]
+        return str(one(in_processes([slower * time for time in times], **shares[0]), in_processes(times, **shares[1])).verdict)
+
+    assert verdict(0.5, 0.5, 2.0) == "slower" and verdict(0.5, 0.0, 2.0) == "unknown", "half of the processor was missing"
+    assert verdict(0.02, 0.01, 1.3) == "slower" and verdict(0.8, 0.8, 1.3) == "unknown"
+
+
 def test_a_run_that_was_disturbed_has_to_differ_by_more() -> None:
-    assert one(measured(10.0, 1.0), measured(10.8, 1.0, noisy="other processes took 40 % of the processor")).verdict == "same"
-    assert one(measured(10.0, 1.0, noisy="x"), measured(12.0, 1.0)).verdict == "faster"  # beyond both together
+    assert one(measured(10.0, 1.0), measured(12.0, 1.0, noisy="other processes took 40 % of the processor")).verdict == "unknown"
+    assert one(measured(10.0, 1.0, noisy="x"), measured(13.0, 1.0)).verdict == "faster"  # beyond both together
 
 
 def test_an_interval_that_holds_both_the_same_and_a_large_difference_tells_nothing() -> None:
     row = one(measured(10.0, 80.0), measured(18.4, 80.0))
     assert row.low < 1 < 1.84 < row.high and row.verdict == "unknown"
-    assert one(measured(10.0, 12.0), measured(10.0, 12.0)).verdict == "same"
+    assert one(measured(10.0, 8.0, backend="cuda"), measured(10.0, 8.0, backend="cuda")).verdict == "same"
     assert one(measured(10.0, 17.0), measured(10.0, 17.0)).verdict == "unknown"
+
+
+def in_processes(times: list[float], **changes: Any) -> dict[str, Any]:
+    middle = math.exp(statistics.fmean(map(math.log, times)))
+    return measured(middle, latency_ms={"median": middle, "ci95_percent": 1.0, "processes": times}, **changes)
+
+
+def runs_of(source: random.Random, middle: float, apart: float, shared: float = 0.0) -> dict[str, Any]:
+    """A report of ten rows, each of five processes that lie `apart` (a standard deviation), with a part of the variance in common."""
+    rows = []
+    for row in range(10):
+        shift = source.gauss(0, apart * math.sqrt(shared))
+        rows.append(in_processes([middle * math.exp(shift + source.gauss(0, apart)) for _ in range(5)], batch=row + 1))
+    return report(*rows)
+
+
+@pytest.mark.parametrize(("apart", "shared"), [(0.005, 0.0), (0.02, 0.3), (0.06, 0.0), (0.1, 0.3), (0.2, 0.0), (0.2, 0.3)])
+def test_of_two_identical_runs_few_rows_are_called_different_however_much_processes_differ(apart: float, shared: float) -> None:
+    source, different = random.Random(1), 0
+    for _ in range(60):
+        found = comparison.compare(runs_of(source, 10.0, apart, shared), runs_of(source, 10.0, apart, shared))
+        different += sum(row.verdict in ("faster", "slower") for row in found.rows)
+    assert different <= 0.04 * 600
+
+
+@pytest.mark.parametrize(("slower", "apart", "least"), [(1.1, 0.012, 0.95), (1.3, 0.06, 0.9), (1.3, 0.1, 0.5), (2.0, 0.15, 0.9)])
+def test_a_real_difference_is_found_where_processes_repeat_as_well_as_it_takes(slower: float, apart: float, least: float) -> None:
+    source, found = random.Random(2), 0
+    for _ in range(40):
+        rows = comparison.compare(runs_of(source, 10.0 * slower, apart, 0.1), runs_of(source, 10.0, apart, 0.1)).rows
+        found += sum(row.verdict == "slower" for row in rows)
+        assert not any(row.verdict == "faster" for row in rows)
+    assert found >= least * 400
+
+
+def test_processes_that_lie_apart_decide_and_not_the_steps_within_one() -> None:
+    wide, narrow = [9.0, 12.0, 10.0, 13.5], [10.9, 11.0, 11.1, 10.9]
+    assert one(in_processes(wide), in_processes([value * 1.3 for value in wide])).verdict == "unknown"
+    assert one(in_processes(narrow), in_processes([value * 1.3 for value in narrow])).verdict == "faster"
+    assert one(in_processes([11.0] * 4), in_processes([11.2] * 4)).verdict == "same", "four that agree by chance prove little"
+
+
+def test_processes_that_differ_are_no_disturbance_and_others_at_work_are() -> None:
+    def width(**changes: Any) -> float:
+        row = one(in_processes([10.0, 10.3, 9.9, 10.1], backend="cuda", **changes), in_processes([10.0, 10.3, 9.9, 10.1], backend="cuda"))
+        return float(row.high / row.low)
+
+    apart = "processes of the same work differ: the time is known within 12 % only"
+    assert width(noisy=apart) == width(noisy=apart, conditions={"others": "", "throttled": ""}) == width()
+    assert width(noisy="x", conditions={"throttled": "throttled by heat"}) > width() and width(conditions={"others": "python"}) > width()
+    idle = {"backend": "cpu", "conditions": {"others_share": 0.0}, "noisy": "the median is known within 6 % only"}
+    assert one(measured(10.0, 6.0, **idle), measured(10.0, 6.0)).high == one(measured(10.0, 6.0), measured(10.0, 6.0)).high
+
+
+def test_what_matters_to_nobody_is_the_same_however_sure_it_is() -> None:
+    card = {"backend": "cuda", "workload": "x", "task": "inference"}
+    assert one(in_processes([10.0] * 40, **card), in_processes([10.25] * 40, **card)).verdict == "same"
+
+
+def test_two_processes_do_not_show_how_far_they_lie_apart() -> None:
+    two = one(in_processes([10.0, 10.0]), in_processes([11.0, 11.0]))
+    assert two.processes == 2 and two.low == pytest.approx(one(measured(10.0), measured(11.0)).low)
+
+
+@pytest.mark.parametrize("listed", [["x", 1, 2, 3], [10.0, -1.0, 10.0, 10.0], {"a": 1}, [float("nan")] * 4, [True] * 4, "1234", None])
+def test_processes_that_are_no_times_are_not_believed(listed: Any) -> None:
+    row = one(measured(10.0, latency_ms={"median": 10.0, "ci95_percent": 1.0, "processes": listed}), measured(11.0))
+    assert row.processes == 1 and row.low == pytest.approx(one(measured(10.0), measured(11.0)).low)
 
 
 def test_without_an_interval_nothing_is_claimed() -> None:
@@ -121,6 +202,13 @@ def test_a_name_that_is_too_long_has_a_line_of_its_own() -> None:
     found = comparison.compare(report(measured(5.0, framework="openvino")), report(measured(6.0, framework="onnxruntime")))
     lines = comparison_text.render(found, Terminal(width=80)).splitlines()
     assert "resnet50 inference openvino by onnxruntime float32 b16" in lines and all(len(line) <= 80 for line in lines)
+
+
+def test_rows_whose_error_is_taken_from_a_table_are_counted_on_the_screen() -> None:
+    several = [in_processes([10.0, 10.1, 10.2, 9.9], batch=1), measured(5.0, batch=2)]
+    text = " ".join(comparison_text.render(comparison.compare(report(*several), report(*several))).split())
+    assert "Measured in one or two processes: 1 of 2 rows; how well such work repeats is taken from a table there." in text
+    assert "Measured in one or two" not in comparison_text.render(comparison.compare(report(several[0]), report(several[0])))
 
 
 def test_a_failure_on_one_side_is_told() -> None:

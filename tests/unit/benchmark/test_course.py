@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from gpudoctor.benchmark.course import course, faults, growth, rhythm, slowdown
+from gpudoctor.model.measurement import Course
 
 
 def even(values: list[float]) -> list[tuple[float, float]]:
@@ -131,3 +132,10 @@ def test_the_course_of_a_worker_that_says_nonsense() -> None:
     assert course({}) is None and course({"course": 3}) is None
     found = course({"course": {"slices": [[1, 2], "x", [1, 2, "3"]], "one_by_one_ms": {}, "memory": 7}, "outcomes": 5})
     assert found is not None and found.slices_ms == () and found.slowdown is None and found.rhythm is None and found.growth is None
+
+
+def test_a_slow_down_while_others_took_more_is_theirs() -> None:
+    alone, beside = (Course(slowdown=3.0, others_grew=grew) for grew in (False, True))
+    assert (alone.concern, beside.concern) == ("slows", "")
+    assert beside.words == ("a step takes 3.0 times as long at the end as at the begin, while other programs took more",)
+    assert Course(slowdown=3.0).concern == "slows", "where nobody watched it is not known to be theirs"

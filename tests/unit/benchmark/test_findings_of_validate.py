@@ -175,3 +175,21 @@ def test_the_card_that_nobody_measured_is_named() -> None:
     report = judged(measured, gpus=[igpu, CARD], **{"gpu.count": 2, "gpu.vendors": ["intel"]})
     finding = next(each for each in report.findings if each.id == "measured-integrated-instead-of-card")
     assert "Arc A770" in finding.title
+
+
+@pytest.mark.parametrize(
+    ("compared_with", "said"),
+    [
+        ("cpu float64", "float64 on the processor"),
+        ("references in plain Python", "references in plain Python"),
+        ("the first step", "the first step"),
+    ],
+)
+def test_a_wrong_result_names_what_it_was_compared_with(compared_with: str, said: str) -> None:
+    """Operators have references of their own in plain Python: 'float64' would send a reader to the wrong place."""
+    wrong = replace(
+        WRONG, reason="wrong result: relu float32 forward", correctness=replace(WRONG.correctness or RIGHT, compared_with=compared_with)
+    )
+    (finding,) = [each for each in judged(wrong).findings if each.id == "measured-results-wrong"]
+    assert f"It was compared with {said}:" in finding.explanation
+    assert ("float64" in finding.explanation) == (compared_with == "cpu float64")

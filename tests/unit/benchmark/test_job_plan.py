@@ -166,6 +166,19 @@ def test_llama_bench_has_the_devices_that_it_lists_and_needs_no_package() -> Non
     assert job.request()["program"] == "/usr/bin/llama-bench" and processor.device == "llama:cpu"
 
 
+def test_vulkan_is_measured_where_the_target_has_wgpu_and_on_a_processor_when_asked_for() -> None:
+    listed = [{"index": 0, "name": "AMD Radeon RX 6800", "type": "discrete"}, {"index": 1, "name": "llvmpipe", "type": "cpu"}]
+    assert not targets(facts(vulkan__devices=listed, python__distributions={"numpy": "2.3.5"}))
+    known = facts(vulkan__devices=listed, python__distributions={"wgpu": "0.32.0"})
+    card, processor = targets(known)
+    assert (card.device, card.on_processor, card.version) == ("vulkan:0", False, "0.32.0") and processor.on_processor
+    assert names(choose(known)) == [("wgpu", "vulkan:0", "vulkan")]
+    lavapipe = facts({"torch": framework()}, vulkan__devices=listed[1:], python__distributions={"wgpu": "0.32.0"})
+    assert names(choose(lavapipe)) == [("torch", "cpu", "cpu")] and names(choose(lavapipe, ["vulkan"])) == [("wgpu", "vulkan:0", "vulkan")]
+    done = {(job.workload.id, job.dtype) for job in plan(card, ValidateOptions(full=True))}
+    assert done == {("matmul", "float32"), ("memory_bandwidth", "float32"), ("launch", "float32")}
+
+
 # --- what is measured
 
 
@@ -277,6 +290,19 @@ def test_faster_devices_take_less_and_more_work_takes_longer() -> None:
     resnet18, resnet50 = (plan(CPU, ValidateOptions(workloads=(name,), tasks=("training",)))[0] for name in ("resnet18", "resnet50"))
     assert seconds(resnet50, 1e11) > seconds(resnet18, 1e11) > seconds(resnet18, 1e12)
     assert hang_limit(resnet18) > 2 * seconds(resnet18)
+
+
+def test_a_data_sheet_says_how_long_a_run_may_take_until_something_was_measured() -> None:
+    (network,) = plan(CPU, ValidateOptions(workloads=("resnet50",), tasks=("training",)))
+    (matmul,) = plan(CPU, ValidateOptions(workloads=("matmul",), dtypes=("float32",)))
+    budget = Budget()
+    usual = budget.expected(network)
+    budget.guess(CPU, 5e11)
+    guessed = budget.expected(network)
+    assert guessed < usual / 3
+    budget.learn(matmul, seconds(matmul), 1e11)
+    budget.guess(CPU, 5e11)
+    assert guessed < budget.expected(network) < usual, "what was measured counts"
 
 
 def test_a_matrix_product_sets_the_pace_and_a_slow_machine_is_learnt() -> None:

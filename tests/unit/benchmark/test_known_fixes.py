@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from gpudoctor.benchmark import fixes_together, known_fixes, trial_runs
 from gpudoctor.benchmark.job_plan import ABILITIES
-from gpudoctor.benchmark.significance import ratio_of_medians, ratio_of_times, student
+from gpudoctor.benchmark.significance import Ratio, discoveries, ratio_of_times, student
 from gpudoctor.benchmark.worker_client import FAILED, SKIPPED, Said
 from gpudoctor.benchmark.workload_list import TASKS
 from gpudoctor.facts import vocabulary
@@ -56,6 +56,8 @@ def test_each_trial_says_what_it_sets_and_reads_only_facts_that_there_are() -> N
         assert any(changes) != bool(trial.by_hand), trial.id
         assert trial.source and trial.date and trial.costs and trial.measures in ("step", "first"), trial.id
         assert trial.advice or trial.unset, trial.id
+        unread = set(trial.unread.split("; ")) - {""}
+        assert unread <= set(trial.source.split("; ")) and bool(trial.read) == (unread != set(trial.source.split("; "))), trial.id
         read = facts_of(trial.applies) | {name for text in (*trial.environment.values(), trial.advice) for name in fields_of(text)}
         read -= {"gpu.name"}  # of an item of gpus
         assert {name for name in read if name.startswith("trial.")} <= of_run, trial.id
@@ -321,7 +323,24 @@ def test_the_interval_covers_the_truth_in_about_95_of_100_experiments() -> None:
 
 def test_ratios_of_nothing_are_none() -> None:
     assert ratio_of_times([1.0], [1.0, 2.0]) is None and ratio_of_times([1.0, 0.0], [1.0, 2.0]) is None
-    assert ratio_of_medians(0.0, 1.0, 1.0, 1.0) is None
+
+
+@pytest.mark.parametrize(
+    ("t", "freedom", "chance"), [(2.776, 4, 0.05), (4.604, 4, 0.01), (2.228, 10, 0.05), (3.169, 10, 0.01), (1.96, 1e9, 0.05), (0.0, 5, 1.0)]
+)
+def test_the_chance_of_students_t_is_that_of_the_tables(t: float, freedom: float, chance: float) -> None:
+    assert Ratio(math.exp(0.1 * t), 1.0, 2.0, 0.1, freedom).chance(1.0) == pytest.approx(chance, abs=0.002)
+
+
+def test_a_difference_that_does_not_matter_has_no_small_chance() -> None:
+    sure = Ratio(1.02, 1.019, 1.021, 0.0005)
+    assert sure.chance(1.0) < 1e-6 and sure.chance(1.03) > 0.99
+
+
+def test_many_questions_are_answered_together() -> None:
+    assert discoveries([]) == [] and discoveries([0.04]) == [True]
+    assert discoveries([0.04, *[0.5] * 9]) == [False] * 10, "one of ten is below 5 % by chance"
+    assert discoveries([0.04] * 10) == [True] * 10 and discoveries([0.004, 0.3, 0.009]) == [True, False, True]
 
 
 def test_the_screen_says_what_to_do() -> None:

@@ -39,7 +39,18 @@ def held_against_schema(document: dict[str, Any]) -> list[str]:
 
 
 def test_keys_come_in_the_order_of_the_contract() -> None:
-    assert list(whole().to_json()) == [*KEYS, "stage", "first_ms", "optimizer", "replicas", "noisy", "conditions", "course", "notes"]
+    assert list(whole().to_json()) == [
+        *KEYS,
+        "stage",
+        "first_ms",
+        "optimizer",
+        "replicas",
+        "noisy",
+        "conditions",
+        "course",
+        "notes",
+        "links",
+    ]
 
 
 def test_a_whole_measurement_and_a_bare_one_fit_the_schema() -> None:

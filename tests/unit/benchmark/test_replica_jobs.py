@@ -21,7 +21,7 @@ from gpudoctor.benchmark.monitors.several_devices import TeamWatching
 from gpudoctor.benchmark.workers import WorkerAnswer
 from gpudoctor.model.facts import Facts, Known
 from gpudoctor.model.measurement import FAILED, OK, SKIPPED
-from gpudoctor.services import validating
+from gpudoctor.services import measurement_run
 from gpudoctor.system.local_host import LocalHost
 
 pytestmark = pytest.mark.starts_processes("replicas are processes of their own; these are small scripts")
@@ -256,7 +256,7 @@ def test_a_run_gives_a_measurement_of_all_and_one_per_message(monkeypatch: pytes
         return [answer(*([1000.0] * 30), rate=10.0 * one["options"]["batch"]) for one in requests]
 
     monkeypatch.setattr(worker_group, "run", together)
-    made = validating.Run(LocalHost(budget=0.0), Facts({"gpus": Known([])}), None)
+    made = measurement_run.Run(LocalHost(budget=0.0), Facts({"gpus": Known([])}), None)
     assert made.all([CPU], ValidateOptions(workloads=("resnext101_32x4d", "all_reduce"), replicas=2, batches=(4, 6)), None) == []
     first, second, *sizes = made.measurements
     assert (first.batch, first.replicas, first.throughput and first.throughput.value) == (4, 2, pytest.approx(40.0))

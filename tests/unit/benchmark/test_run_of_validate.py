@@ -17,7 +17,7 @@ from gpudoctor.model.facts import Facts, Known
 from gpudoctor.model.measurement import FAILED, OK, SKIPPED, Conditions, Measurement
 from gpudoctor.reporters.report import json_report
 from gpudoctor.reporters.shared.schema import complaints
-from gpudoctor.services import checking, validating
+from gpudoctor.services import checking, measurement_run, validating
 from gpudoctor.system.local_host import LocalHost
 
 CPU = MeasurementTarget(framework="torch", device="cpu", python="/p", backend="cpu", version="2.13")
@@ -41,15 +41,21 @@ class Clock:
 @pytest.fixture
 def play(monkeypatch: pytest.MonkeyPatch) -> Any:
     """`play(answers, seconds)`: each job takes so long and gives the answer of its workload, else a good one; a failure ends its worker.
-    Returns what was asked: the names of a worker's jobs, and its limit."""
+    Returns what was asked of the first process of each row: the names of a worker's jobs, and its limit; `play.further` has the names of
+    the jobs of each further one."""
     asked: list[tuple[str, float]] = []
+    further: list[str] = []
     clock = Clock()
-    monkeypatch.setattr(validating, "time", clock)
+    monkeypatch.setattr(measurement_run, "time", clock)
 
     def set_up(answers: Mapping[str, WorkerAnswer], seconds: float) -> list[tuple[str, float]]:
         def ask(host: Any, python: str, request: Mapping[str, Any], *, limit: float, **more: Any) -> WorkerAnswer:
             jobs = request.get("jobs", [request])
-            asked.append((" ".join(job["workload"] for job in jobs), limit))
+            names = " ".join(job["workload"] for job in jobs)
+            if jobs[0]["verify"]:
+                asked.append((names, limit))
+            else:
+                further.append(names)
             begun = clock.now
             for number, job in enumerate(jobs):
                 if "jobs" in request:
@@ -67,11 +73,12 @@ def play(monkeypatch: pytest.MonkeyPatch) -> Any:
         monkeypatch.setattr(workers, "ask", ask)
         return asked
 
+    set_up.further = further  # type: ignore[attr-defined]
     return set_up
 
 
 def run(targets: list[MeasurementTarget], asked: ValidateOptions, seconds: float | None) -> tuple[list[Measurement], list[str]]:
-    made = validating.Run(LocalHost(budget=0.0), Facts({"gpus": Known([])}), None)
+    made = measurement_run.Run(LocalHost(budget=0.0), Facts({"gpus": Known([])}), None)
     left_out = made.all(targets, asked, seconds)
     return made.measurements, left_out
 
@@ -164,7 +171,7 @@ def test_an_interrupted_run_keeps_what_was_finished(monkeypatch: pytest.MonkeyPa
         raise AssertionError("interrupted before")
 
     monkeypatch.setattr(workers, "ask", ask)
-    made = validating.Run(LocalHost(budget=0.0), Facts({"gpus": Known([])}), None)
+    made = measurement_run.Run(LocalHost(budget=0.0), Facts({"gpus": Known([])}), None)
     wanted = ValidateOptions(workloads=("matmul", "launch", "memory_bandwidth", "resnet18"))
     _, interrupted = made.until_interrupted([CPU], wanted, None)
     assert interrupted and [(each.workload, each.status) for each in made.measurements] == [
@@ -179,7 +186,7 @@ def test_an_interrupt_before_anything_is_finished_is_an_interrupt(monkeypatch: p
 
     monkeypatch.setattr(workers, "ask", ask)
     with pytest.raises(KeyboardInterrupt):
-        validating.Run(LocalHost(budget=0.0), Facts({"gpus": Known([])}), None).until_interrupted([CPU], ValidateOptions(), None)
+        measurement_run.Run(LocalHost(budget=0.0), Facts({"gpus": Known([])}), None).until_interrupted([CPU], ValidateOptions(), None)
 
 
 @pytest.mark.parametrize(("quiet", "seconds", "again"), [(True, None, True), (False, None, False), (True, 9.0, False)])
@@ -188,26 +195,82 @@ def test_what_others_disturbed_is_measured_again_once_where_it_is_quiet_and_time
 ) -> None:
     asked: list[str] = []
     clock = Clock()
-    monkeypatch.setattr(validating, "time", clock)
+    monkeypatch.setattr(measurement_run, "time", clock)
 
     def in_turn(self: Any, jobs: Any, caches: Any, limit: float | None = None, variables: Any = None) -> None:
         for job in jobs:
             clock.now += 4.0
-            asked.append(job.workload.id)
+            if job.process == 1:
+                asked.append(job.workload.id)
             others = "other processes took 40 % of the processor" if len(asked) == 1 else ""
             made = Measurement(
                 workload=job.workload.id, task="micro", framework="torch", backend="cpu", device="cpu", dtype="float32",
                 noisy=others or None, conditions=Conditions(others=others, others_share=0.4 if others else 0.0),
             )  # fmt: skip
-            self._alone.append((len(self.measurements), job))
+            self._alone.append(measurement_run.Row(len(self.measurements), job, 4.0, [made]))
             self.measurements.append(made)
 
-    monkeypatch.setattr(validating.Run, "in_turn", in_turn)
-    monkeypatch.setattr(validating, "is_quiet", lambda host: quiet)
+    monkeypatch.setattr(measurement_run.Run, "in_turn", in_turn)
+    monkeypatch.setattr(measurement_run, "is_quiet", lambda host: quiet)
     found, _ = run([CPU], ValidateOptions(workloads=("matmul", "launch")), seconds)
     assert asked[:1] == ["matmul"] and (asked[-1] == "matmul" and len(asked) == 3) == again
     assert [each.workload for each in found] == ["matmul", "launch"] and (found[0].noisy is None) == again
     assert any("the first time, other processes took 40 %" in note for note in found[0].notes) == again
+
+
+def test_each_row_is_measured_in_several_processes_when_all_have_had_their_first(play: Any) -> None:
+    """Spread over the run, so that what takes minutes to pass is among them; the small ones of a device share each of theirs."""
+    asked = play({}, 2.0)
+    found, _ = run([CPU], ValidateOptions(workloads=("matmul", "resnet18", "launch"), tasks=("micro", "inference")), None)
+    assert [names for names, _ in asked] == ["matmul launch", "resnet18"] and play.further == ["matmul launch", "resnet18"] * 4
+    assert [each.workload for each in found] == ["matmul", "launch", "resnet18"]
+    assert all(each.latency_ms is not None and each.latency_ms.processes == (20.0,) * 5 for each in found)
+
+
+def test_a_row_whose_processes_take_long_keeps_its_one(play: Any) -> None:
+    play({}, 20.0)
+    (found,), _ = run([CPU], ValidateOptions(workloads=("matmul",)), None)
+    assert play.further == [] and found.latency_ms is not None and found.latency_ms.processes == ()
+
+
+def test_a_minute_goes_to_further_processes_when_each_row_has_one(play: Any) -> None:
+    play({}, 1.0)
+    found, _ = run([CPU], ValidateOptions(), 20.0)
+    assert {each.status for each in found} == {OK}
+    assert play.further[:2] == ["resnet18", "resnet18"], "the first that are shown"
+    counts = [len(each.latency_ms.processes) for each in found if each.latency_ms is not None and each.workload != "operators"]
+    assert counts == sorted(counts, reverse=True) and 2 <= counts[0] < 5
+
+
+def test_a_fault_of_a_later_process_is_the_fault_of_its_row(play: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    play({}, 1.0)
+    good = workers.ask
+
+    def ask(host: Any, python: str, request: Mapping[str, Any], **more: Any) -> WorkerAnswer:
+        if not request.get("verify", True):
+            return WorkerAnswer(status=FAILED, stage="measure", reason="measure: no answer for 12 s")
+        return good(host, python, request, **more)
+
+    monkeypatch.setattr(workers, "ask", ask)
+    (found,), _ = run([CPU], ValidateOptions(workloads=("matmul",)), None)
+    assert (found.status, found.reason) == (FAILED, "measure: no answer for 12 s")
+    assert "in process 2; those before it found nothing wrong" in found.notes
+
+
+def test_an_environment_that_goes_away_costs_further_processes_and_no_row(play: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    play({}, 1.0)
+    good, gone = workers.ask, 0
+
+    def ask(host: Any, python: str, request: Mapping[str, Any], **more: Any) -> WorkerAnswer:
+        nonlocal gone
+        if not request.get("verify", True):
+            gone += 1
+            return WorkerAnswer(status=FAILED, reason="the interpreter /p is missing")
+        return good(host, python, request, **more)
+
+    monkeypatch.setattr(workers, "ask", ask)
+    (found,), _ = run([CPU], ValidateOptions(workloads=("matmul",)), None)
+    assert found.status == OK and "no further process: the interpreter /p is missing" in found.notes and gone == 1
 
 
 def test_devices_share_the_time(play: Any) -> None:

@@ -44,7 +44,7 @@ def test_a_terminal_gets_the_text_and_the_way_to_the_whole(
     monkeypatch.setenv("COLUMNS", "80")
     assert run(["report", "--capture", MACHINE]) == 0
     said = capsys.readouterr()
-    assert said.out.startswith("gpudoctor ") and "Environment" in said.out and len(said.out.encode()) <= 8192
+    assert said.out.startswith("gpudoctor ") and "PyTorch version: " in said.out and said.out.endswith("end of gpudoctor-env\n") and len(said.out.encode()) <= 8192
     assert "<details>" not in said.out, "Markdown is for a pipe"
     assert said.err.splitlines()[-1].endswith(f"gpudoctor report --capture {MACHINE} -o report.zip")
     assert [path.name for path in tmp_path.iterdir() if path.name != "state"] == [], "nobody asked for a file"

@@ -22,6 +22,7 @@ PLAIN = ("str", "int", "float", "bool", "Sequence[str]", "tuple[str, ...]", "fro
 LOOSE = {
     "checking.catalogue": "a query for the files of checks in further folders, by `list` and `show`",
     "diffing.remember": "keeps a report that was made, with the reasons of what was left out",
+    "guarding.constraints_text": "writes what was made, in a format",
     "reporting.render": "writes what was made, in a format", "reporting.archive": "writes what was made, under a name",
     "experimenting.sweep_batches": "its limit of latency", "experimenting.read_report": "reads one file",
     "experimenting.beside": "compares two reports that were read",

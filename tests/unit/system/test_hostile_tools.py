@@ -195,6 +195,12 @@ def test_surroundings(tools: Path) -> None:
     assert (ran.rc, ran.stdout) == (3, "C $(id); `id` | x\n/\n")
 
 
+def test_a_tool_that_opens_a_vulkan_device_leaves_no_cache(tools: Path) -> None:
+    """Mesa makes ~/.cache/mesa_shader_cache else, in the folder that the system knows for the user, whatever HOME says."""
+    tool(tools, "show", 'echo "$MESA_SHADER_CACHE_DISABLE"')
+    assert LocalHost().run(["show"]).stdout == "true\n"
+
+
 def test_child_gets_input_and_environment(tools: Path) -> None:
     tool(tools, "show", 'echo "$FOO"; cat; nice')
     host = LocalHost()

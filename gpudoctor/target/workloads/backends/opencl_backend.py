@@ -349,4 +349,7 @@ class ToHost(ToDevice):
 def _exact(name, note, same):
     """A row for results that have to be the same to the last bit."""
     error = 0.0 if same else None
-    return {"name": name, "tolerance": 0.0, "max_relative_error": error, "note": note, "passed": same, "repeat_tolerance": 0.0}
+    return {
+        "name": name, "tolerance": 0.0, "max_relative_error": error, "note": note, "passed": same, "repeat_tolerance": 0.0,
+        "compared_with": "what has to come out, bit by bit",
+    }  # fmt: skip

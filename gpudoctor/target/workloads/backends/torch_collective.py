@@ -3,6 +3,7 @@
 The ranks find each other by a file, so that no port is opened for that. All carry out the same number of operations, which rank 0
 decides: a rank that stopped by its own clock would leave the others waiting. The bandwidth is that of the bus, as nccl-tests define it
 (barrier.bus_bytes).
+At the end each two ranks send a message to each other and back, so that a link which is slower than the others has a name.
 """
 
 import datetime
@@ -21,6 +22,8 @@ from worker import Skipped, say
 
 LEAST, MOST = 10, 2000
 """The fewest and the most samples for one size of message."""
+TRIPS = 7
+"""Trips between the two ranks of a pair. The fastest says what the link can do: what disturbs a trip makes it slower only."""
 CHECKED = 10007
 """The number of elements that are checked, an odd one, so that faults of chunks and alignment show."""
 
@@ -42,7 +45,8 @@ def run(device, dtype, request, about):
     for number, count in enumerate(sizes):
         found.append(ring.measured(count, request.get("duration", 3.0) / len(sizes)))
         say("progress", iterations=number + 1, median_ms=timing.median(found[-1]["samples_us"]) / 1e3)
-    result = dict(about, outputs=outputs, sizes=found, collective=backend, includes=[], memory_peak_bytes=device.memory_peak())
+    links = ring.links(request["options"].get("link_bytes", 0))
+    result = dict(about, outputs=outputs, sizes=found, links=links, collective=backend, includes=[], memory_peak_bytes=device.memory_peak())
     dist.destroy_process_group()
     return result
 
@@ -147,6 +151,43 @@ class Ring:
             "bytes": carried, "samples_us": kept, "every": every, "iterations": count * repeat, "window_s": passed,
             "items_per_step": barrier.bus_bytes(carried, self.size),
         }  # fmt: skip
+
+    def links(self, size_bytes):
+        """What the lower rank of each pair timed: seconds of a message's way to the other and back. Nothing where no size was asked for."""
+        if size_bytes <= 0:
+            return []
+        tensor = self.numbers(max(1, size_bytes // torch.ones(1, dtype=self.dtype).element_size()))
+        meeting = torch.zeros(1, device=self.device.torch_device)
+        found = []
+        for pairs in barrier.rounds_of_pairs(self.size):
+            self.reduce(meeting)
+            self.sync()
+            for first, second in pairs:
+                if self.rank in (first, second):
+                    trips, error = self._trips(tensor, first, second)
+                    if self.rank == first:
+                        carried = tensor.numel() * tensor.element_size()
+                        found.append({"ranks": [first, second], "bytes": carried, "trip_s": trips, "error": error})
+        self.reduce(meeting)
+        self.sync()
+        return found
+
+    def _trips(self, tensor, first, second):
+        """(the duration of each trip, ''), or ([], why there was none). The first trip connects the two and is not counted."""
+        steps = ((self.dist.send, second), (self.dist.recv, second)) if self.rank == first else (
+            (self.dist.recv, first), (self.dist.send, first))  # fmt: skip
+        trips = []
+        try:
+            for _ in range(TRIPS + 1):
+                self.sync()
+                begin = time.perf_counter()
+                for step, other in steps:
+                    step(tensor, other)
+                self.sync()
+                trips.append(time.perf_counter() - begin)
+        except (RuntimeError, ValueError, NotImplementedError) as error:
+            return [], str(error)[:300]
+        return trips[1:], ""
 
     def _once(self, tensor, meeting, repeat):
         self.reduce(meeting)

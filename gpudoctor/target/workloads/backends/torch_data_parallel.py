@@ -114,6 +114,7 @@ class Ranks:
             "max_relative_error": 0.0,
             "passed": True,
             "note": "the same bits on each rank",
+            "compared_with": "the other ranks",
         }
         for other in range(self.size):
             lines = _read(f"{path}.{other}", self.patience).splitlines()

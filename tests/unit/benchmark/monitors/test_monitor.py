@@ -132,3 +132,15 @@ def test_samples_at_both_ends_and_between_and_leaves_no_thread() -> None:
     assert found >= 4
     time.sleep(0.15)
     assert counting.samples == found and threading.active_count() == before
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "grew"),
+    [(0.1, 0.12, False), (0.1, 0.3, True), (0.8, 0.88, True), (0.8, 0.8, None), (0.6, 0.4, None), (0.0, 0.0, False)],
+)
+def test_whether_others_took_more_in_the_second_half(tmp_path: Path, first: float, second: float, grew: bool | None) -> None:
+    """What they leave is what counts: 12 instead of 20 % of the processor is nearly half as fast. Where they take most, nobody can tell."""
+    own, busy = 10.0, (0.0, 100 * first + 10, 100 * (first + second) + 20)
+    loads = [(100.0 * half, busy[half], 0.0, own * half) for half in range(3)]
+    watch = ProcessorWatch(machine(tmp_path, load(0, 0)), [7], loads)
+    assert watch.seen().others_grew is grew

@@ -54,6 +54,13 @@ def test_bars_against_ceiling_and_reference() -> None:
     assert "0.50 of the published speed, a report (2021) (torch 1.9 then, 2.8 now)" in " ".join(text.split())
 
 
+def test_what_the_spread_covers_is_told() -> None:
+    four = measured(latency_ms=Latency(median=123.0, ci95_percent=3.0, processes=(120.0, 123.0, 124.0, 125.0)))
+    assert "spread   ± is over 4 processes for 1 of 2, within one process for the others" in shown(four, measured(workload="vgg16"))
+    assert "spread   ± is over 4 processes for 1 of 1\n" in shown(four) and "spread   ± is within one process\n" in shown(measured())
+    assert "spread   ±" not in shown(measured(latency_ms=Latency(median=1.0)))
+
+
 def test_ascii_where_there_is_nothing_else() -> None:
     place = Terminal(width=80, unicode=False)
     text = shown(measured(latency_ms=Latency(median=0.0021, ci95_percent=1.0)), place=place)

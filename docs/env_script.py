@@ -1,0 +1,286 @@
+"""Puts gpudoctor-env.py together from gpudoctor/envtext, and writes the tables that those modules take from probes and checks.
+
+`python docs/env_script.py` says whether the files are as the code makes them; `--write` writes them. A test compares the two.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from importlib import resources
+from pathlib import Path
+
+from gpudoctor.facts import vocabulary
+from gpudoctor.facts.probes import _ollama_service, dist_info, environment, filesystems, frameworks, kernel_log, libraries, ollama
+from gpudoctor.knowledge.loader import load_catalogue
+from gpudoctor.model.check import Catalogue
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "gpudoctor" / "envtext"
+SCRIPT = ROOT / "gpudoctor-env.py"
+DERIVED = FOLDER / "derived.py"
+MODULES = (
+    "questions",
+    "derived",
+    "inspecting",
+    "kept",
+    "cleaning",
+    "environment_kind",
+    "asking",
+    "heading",
+    "layout",
+    "local_door",
+    "env_script",
+)
+"""In the order in which the script holds them."""
+TABLES = ("package-names.toml", "python-partners.toml", "onnxruntime-gpu.toml", "ipex-torch.toml")
+FURTHER_WORDS = (
+    "vitis coreml core provider gaudi ascend bindings pathfinder cusparselt cufile nvshmem nvidiafb amdvlk contributor collect xnnpack"
+)
+NAMES_OF_PROJECTS = "apollo phoenix raven titan atlas"
+"""Code names of devices that projects and hosts are called by as well."""
+SOURCES = ("gpudoctor.facts.probes", "gpudoctor.facts.derive", "gpudoctor.target.payloads")
+FURTHER = (
+    "pip", "amdsmi", "flashinfer-[a-z]+", "llama-cpp-python", "causal-conv1d", "mamba-ssm", "tensorrt[a-z0-9-]*", "ocl-icd[a-z-]*",
+    "khronos-opencl-icd-loader", "plaidml", "vulkan", "kp", "kompute", "taichi", "wgpu", "gpt4all", "comfyui[a-z-]*", "amd-[a-z0-9-]+",
+    "rocm-[a-z0-9-]+", "transformers", "diffusers", "peft",
+)  # fmt: skip
+"""Distributions that derivations look for and no pattern of a probe names."""
+VARIABLES_OF_PROBES = (
+    "LD_LIBRARY_PATH", "LD_PRELOAD", "PATH", "PWD", "VIRTUAL_ENV", "PYTHONPATH", "PYTHONHOME", "PYTHONNOUSERSITE", "CMPLR_ROOT", "MKLROOT",
+    "SETVARS_COMPLETED", "WSL_DISTRO_NAME", "container", "KUBERNETES_SERVICE_HOST", "OS", "PROCESSOR_ARCHITECTURE", "COMFYUI_PATH",
+    *filesystems.DATA_VARIABLES,
+)  # fmt: skip
+"""Variables that probes ask for by name; the others are those of conditions of checks."""
+ROLES = {"failure", "complaint", "log"}
+HEAD = '''#!/usr/bin/env python3
+"""Says what GPUs, drivers and frameworks this machine and this Python have, for a bug report: at most 8 KB of text on standard output.
+
+    python gpudoctor-env.py            also: curl -sL URL | python -, or python -I gpudoctor-env.py
+
+It reads files and runs programs that only print; it changes nothing, needs no package, no root and no network, and ends within 20 seconds.
+Names of people, hosts, folders and projects, addresses, serial numbers and secrets do not leave: only known words and short numbers do.
+Python 3.8 and newer. Made by gpudoctor's docs/env_script.py from gpudoctor/envtext; to read its text: gpudoctor explain FILE
+"""
+from __future__ import annotations
+
+import sys
+
+if sys.path and not sys.flags.isolated and not getattr(sys.flags, "safe_path", False):
+    del sys.path[0]  # the folder of this file, or the current one: no module is imported from there
+'''
+
+
+# derived tables
+
+
+def words() -> list[str]:
+    """Words that may leave a machine: those of signatures of messages, of the probes' own texts and of the tables of devices."""
+    catalogue = load_catalogue(vocabulary.items())
+    found = _often(catalogue)
+    for package in SOURCES:
+        for file in resources.files(package).iterdir():
+            if file.name.endswith(".py"):
+                found |= set(_words(_constants(file.read_text(encoding="utf-8"))))
+    for file in resources.files("gpudoctor.data").iterdir():
+        if re.fullmatch(r"devices-\w+\.toml", file.name) or file.name in TABLES:
+            found |= set(_words([file.read_text(encoding="utf-8")]))
+    for name in ("kept", "questions", "heading", "layout"):
+        found |= set(_words(_constants((FOLDER / f"{name}.py").read_text(encoding="utf-8"))))
+    return sorted(_needed(found | set(FURTHER_WORDS.split())) - set(NAMES_OF_PROJECTS.split()))
+
+
+def _often(catalogue: Catalogue) -> set[str]:
+    """Words that conditions of checks ask for, and those of the messages of at least two checks."""
+    counted: Counter[str] = Counter()
+    for check in catalogue.checks:
+        messages = (
+            literal for signature in check.signatures if ROLES & set(signature.roles) for choices in signature.text for literal in choices
+        )
+        counted.update(set(_words(messages)))
+        counted.update(dict.fromkeys(_words([repr((check.problem, check.applies, check.suspect))]), 2))
+    return {word for word, number in counted.items() if number > 1}
+
+
+def _constants(source: str) -> Iterator[str]:
+    tree = ast.parse(source)
+    documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documentation:
+            yield node.value
+
+
+def _words(texts: Iterable[str]) -> Iterator[str]:
+    for text in texts:
+        yield from (word.lower() for word in re.findall(r"[A-Za-z]{3,24}", text))
+
+
+def _needed(found: set[str]) -> set[str]:
+    """Without long ones, which are several words in one, without what the script's tables and Python's library have or endings."""
+    from gpudoctor.envtext.cleaning import SUFFIXES, library_words, own_words
+
+    there = own_words() | library_words()
+    short = {word for word in found if len(word) < 14}
+    known = there | short
+    return {word for word in short - there if not any(word.endswith(ending) and word[: -len(ending)] in known for ending in SUFFIXES)}
+
+
+def derived() -> str:
+    """The text of derived.py."""
+    asked = sorted(set(re.findall(r"python\.distributions\.([a-z0-9-]+)", repr(load_catalogue(vocabulary.items())))))
+    asked = [name for name in asked if not dist_info.RELEVANT.match(name)]
+    distributions = rf"^(?:(?:{'|'.join([*asked, *FURTHER])})$|{dist_info.RELEVANT.pattern.lstrip('^')})"
+    asked_variables = {*re.findall(r"env\.([A-Za-z_]\w+)", repr(load_catalogue(vocabulary.items()))), *VARIABLES_OF_PROBES}
+    listing = textwrap.fill(" ".join(words()), 138, break_long_words=False, break_on_hyphens=False)
+    return (
+        '"""Tables that docs/env_script.py takes from the probes and checks; not to be changed by hand."""\n\n'
+        "from __future__ import annotations\n\nimport re\n\n"
+        f"LIBRARIES = re.compile({_wrapped(libraries._INTERESTING.pattern)})\n"
+        f"KERNEL_LOG = re.compile({_wrapped(kernel_log._RELEVANT.pattern)}, re.IGNORECASE)\n"
+        f"DISTRIBUTIONS = re.compile({_wrapped(distributions)})\n"
+        f"FRAMEWORKS = {_table({name: _any_of(owners) for name, owners in frameworks.FRAMEWORKS.items()})}\n"
+        f"COMMANDS = {{\n    '@ollama-show': {_ollama_service.SHOW!r},\n    '@ollama-log': {ollama.JOURNAL!r},\n}}\n"
+        f'VARIABLES = """\n{_filled(name for name in environment.RELEVANT if name in asked_variables)}\n""".split()\n'
+        f'VARIABLE_PREFIXES = """\n{_filled(environment.PREFIXES)}\n""".split()\n'
+        f'LISTED_WORDS = frozenset(\n    """\n{listing}\n""".split()\n)\n'
+    )
+
+
+def _wrapped(pattern: str) -> str:
+    parts = textwrap.wrap(pattern, 110, break_on_hyphens=False, drop_whitespace=False)
+    return "\n" + "\n".join(f'    r"{part}"' if '"' not in part else f"    r'{part}'" for part in parts) + "\n"
+
+
+def _table(table: dict[str, str]) -> str:
+    return "{\n" + "".join(f'    "{key}": r"{value}",\n' for key, value in table.items()) + "}"
+
+
+def _any_of(names: Iterable[str]) -> str:
+    """An expression for names, those that begin alike written once: onnxruntime(-gpu|-openvino)?|ort-nightly."""
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        first = next((head for head in groups if name.startswith(f"{head}-")), name)
+        groups.setdefault(first, []).extend([name[len(first) :]] if first != name else [])
+    return "|".join(head + (f"({'|'.join(rest)})?" if rest else "") for head, rest in groups.items())
+
+
+def _filled(names: Iterable[str]) -> str:
+    return textwrap.fill(" ".join(names), 138, break_long_words=False, break_on_hyphens=False)
+
+
+# the script
+
+
+def script() -> str:
+    """The text of gpudoctor-env.py."""
+    imports: set[str] = set()
+    bodies: list[str] = []
+    owners: dict[str, str] = {}
+    for name in MODULES:
+        source = DERIVED_TEXT if name == "derived" and DERIVED_TEXT else (FOLDER / f"{name}.py").read_text(encoding="utf-8")
+        tree = ast.parse(source)
+        for node in tree.body:
+            for defined in _defined(node):
+                if owners.setdefault(defined, name) != name:
+                    raise SystemExit(f"{defined} is defined in {owners[defined]}.py and in {name}.py: give one of them another name")
+        bodies.append(_body(name, source, tree, imports))
+    return "\n".join([HEAD, "\n".join(sorted(imports)), *bodies, 'if __name__ == "__main__":\n    main()\n'])
+
+
+DERIVED_TEXT = ""
+
+
+def _defined(node: ast.stmt) -> list[str]:
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        return [node.name]
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    return [target.id for target in targets if isinstance(target, ast.Name)]
+
+
+def _body(name: str, source: str, tree: ast.Module, imports: set[str]) -> str:
+    """A module without its imports and annotations, indented by tabs; its documentation becomes a comment."""
+    lines = _plain(source, tree).splitlines()
+    dropped = {
+        number for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and ast.get_docstring(node)
+        for number in range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1)
+    }  # fmt: skip
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            ours = isinstance(node, ast.ImportFrom) and str(node.module).startswith("gpudoctor")
+            if ours or node in tree.body:
+                dropped |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+                if not ours and not re.match("from (__future__|typing) ", lines[node.lineno - 1]):
+                    imports.add("\n".join(lines[node.lineno - 1 : node.end_lineno]))
+    documentation = tree.body[0]
+    dropped |= set(range(1, (documentation.end_lineno or 1) + 1))
+    if name == "inspecting":
+        payload = (ROOT / "gpudoctor" / "target" / "payloads" / "inspect_framework.py").read_text(encoding="utf-8")
+        imports.discard("from importlib import resources")
+        assert "'''" not in payload
+        rest = f"INSPECT = r'''{_without_notes(payload)}'''"
+    else:
+        rest = "\n".join(line for number, line in enumerate(lines, 1) if number not in dropped)
+    rest = re.sub(r"  # (?:type: [^\n]*|fmt: skip|noqa: \w+)(?=\n|$)", "", rest)
+    rest = re.sub(r"^(?: {4})+", lambda found: "\t" * (len(found[0]) // 4), re.sub(r"\n{2,}", "\n", rest), flags=re.MULTILINE)
+    title = textwrap.indent((ast.get_docstring(tree) or "").split("\n\n")[0], "# ")
+    return f"\n{title}\n\n{rest.strip()}\n"
+
+
+def _without_notes(source: str) -> str:
+    """A program without its comments, documentation and double empty lines."""
+    tree = ast.parse(source)
+    notes = {
+        number for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.Module)) and ast.get_docstring(node)
+        for number in range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1)
+    }  # fmt: skip
+    lines = [line for number, line in enumerate(source.splitlines(), 1) if number not in notes and not line.lstrip().startswith("#")]
+    return re.sub(r"  # noqa[^\n]*", "", re.sub(r"\n{2,}", "\n", "\n".join(lines)))
+
+
+def _plain(source: str, tree: ast.Module) -> str:
+    """The source without annotations, which Python 3.8 cannot read all of; on the same lines."""
+    lines = source.splitlines(keepends=True)
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line.encode()))
+    raw, cut = source.encode(), []
+
+    def at(line: int | None, column: int | None) -> int:
+        return starts[(line or 1) - 1] + (column or 0)
+
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg) and node.annotation is not None:
+            cut.append((at(node.lineno, node.col_offset) + len(node.arg), at(node.annotation.end_lineno, node.annotation.end_col_offset)))
+        elif isinstance(node, ast.FunctionDef) and node.returns is not None:
+            end = at(node.returns.end_lineno, node.returns.end_col_offset)
+            cut.append((raw.rindex(b"->", 0, at(node.returns.lineno, node.returns.col_offset)) - 1, end))
+        elif isinstance(node, ast.AnnAssign):
+            cut.append(
+                (at(node.target.end_lineno, node.target.end_col_offset), at(node.annotation.end_lineno, node.annotation.end_col_offset))
+            )
+    for start, end in sorted(cut, reverse=True):
+        raw = raw[:start] + raw[end:]
+    return raw.decode()
+
+
+def main() -> None:
+    write = "--write" in sys.argv[1:]
+    global DERIVED_TEXT
+    DERIVED_TEXT = derived()
+    wanted = {DERIVED: DERIVED_TEXT, SCRIPT: script()}
+    stale = [path for path, text in wanted.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    for path in stale:
+        if write:
+            path.write_text(wanted[path], encoding="utf-8")
+    names = ", ".join(str(path.relative_to(ROOT)) for path in stale)
+    if stale and not write:
+        raise SystemExit(f"{names}: not as the code makes them; run python docs/env_script.py --write")
+    print(f"{'wrote ' + names if stale else 'nothing to write'}; {SCRIPT.name}: {len(wanted[SCRIPT].encode())} bytes")  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,310 @@
+"""Asks a door the questions of the table, each in its time. A question that fails or hangs is a gap, never the end."""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import posixpath
+import re
+import shlex
+import threading
+import time
+from typing import Any
+
+from gpudoctor.envtext.derived import COMMANDS
+from gpudoctor.envtext.kept import kept, kept_name, packages_in
+from gpudoctor.envtext.questions import COMFY_AT_HOME, COMFY_FOLDERS, LIBRARY_FOLDERS, QUESTIONS
+
+SYSTEMS = ("windows", "macos", "wsl")
+"""Groups of questions that only one operating system is asked."""
+DEVICES = "/sys/bus/pci/devices"
+MOST = 64
+"""Names that one `*` stands for."""
+LIBRARY_IN_ICD = re.compile(r"/[^\s\"']+\.so[\w.]*")
+TOTAL = 20.0
+_PCI = r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]"
+_PLAIN = re.compile(r"[^\s\"\\]+")
+
+
+class Question:
+    """One line of the table."""
+
+    def __init__(self, group: str, line: str, number: int) -> None:
+        said, _, self.keep = line.strip().partition(" :: ")
+        self.group, self.number, self.otherwise = group, number, said.startswith("else ")
+        self.verb, _, self.where = said[5 if self.otherwise else 0 :].strip().partition(" ")
+        self.seconds: Any = 3.0
+        self.commands: Any = []
+        if self.verb == "run":
+            seconds, _, self.where = self.where.partition(" ")
+            self.seconds = float(seconds)
+            self.commands = [tuple(COMMANDS.get(part) or shlex.split(part)) for part in self.where.split(" || ")]
+
+
+def questions() -> Any:
+    """The table in its order."""
+    found: Any = []
+    group = ""
+    for line in QUESTIONS.strip().splitlines():
+        if line.startswith("["):
+            group = line[1 : line.index("]")]
+        else:
+            found.append(Question(group, line, len(found) + 1))
+    return found
+
+
+def titles() -> Any:
+    """The title of each group."""
+    return dict(re.findall(r"^\[(\w+)\] (.*)$", QUESTIONS, re.M))
+
+
+class Clock:
+    """The time for everything."""
+
+    def __init__(self, seconds: float = TOTAL) -> None:
+        self._end = time.monotonic() + seconds
+
+    def left(self) -> float:
+        return self._end - time.monotonic()
+
+
+def guarded(seconds: float, function: Any) -> Any:
+    """(value, '') or (None, why there is none): what raises or hangs ends here."""
+    box: Any = []
+
+    def work() -> None:
+        try:
+            box.append((function(), ""))
+        except BaseException as error:
+            box.append((None, f"{type(error).__name__}: {error}"))
+
+    worker = threading.Thread(target=work, daemon=True)
+    worker.start()
+    worker.join(max(0.05, seconds))
+    return box[0] if box else (None, f"no answer after {seconds:.0f} s")
+
+
+class Found:
+    """What a question brought. `entries`: (group, form, place, content) as layout.py writes them, clean already."""
+
+    def __init__(self) -> None:
+        self.entries: Any = []
+        self.told: Any = []
+        self.missing: Any = []
+        self.unasked: Any = []
+
+    def add(self, other: Found) -> None:
+        for name, value in vars(self).items():
+            value.extend(getattr(other, name))
+
+
+class Asker:
+    """Puts the questions to one door. `clean` takes out what is private."""
+
+    def __init__(self, door: Any, clock: Clock, clean: Any) -> None:
+        self.door, self.clock, self.clean = door, clock, clean
+        self.found = Found()
+        self.troubles: Any = []
+        self._sets: Any = {}
+
+    def ask(self) -> Asker:
+        """Asks all questions for this platform; of those without an answer the number is kept, or the place of which nothing is known."""
+        answered = False
+        for question in questions():
+            if (question.group in SYSTEMS and not self.is_system(question.group)) or (question.otherwise and answered):
+                continue
+            limit = min(question.seconds * max(1, len(question.commands)) + 1.5, self.clock.left())
+            found, why = guarded(limit, lambda question=question: self._one(question)) if limit > 0.2 else (None, "out of time")
+            if found is None:
+                self.found.unasked.append(question.number)
+                self.troubles += (
+                    []
+                    if why == "out of time"
+                    else [f"unknown: question {question.number} ({self.clean.line(question.where[:60])}): {self.clean.line(why)}"]
+                )
+            else:
+                answered = bool(found.entries) or (answered and question.otherwise)
+                self.found.add(found)
+        if self.clock.left() <= 0.2:
+            self.troubles.append("unknown: what is not told: out of time")
+        return self
+
+    def is_system(self, name: str) -> bool:
+        """Whether the questions of a group are for this operating system."""
+        if name == "wsl":
+            return self.door.platform == "wsl2" or "microsoft" in self.door.read("/proc/sys/kernel/osrelease").text.lower()
+        return bool(self.door.platform == name)
+
+    def _one(self, question: Question) -> Found:
+        found = Found()
+        if question.verb == "run":
+            self._run(question, found)
+            return found
+        paths, unknown = self.paths(question.where)
+        for path in paths:
+            entries = getattr(self, f"_{question.verb}")(path, question, found)
+            (unknown if entries is None else found.told).append(path)
+            found.entries += [(question.group, *entry) for entry in entries or ()]
+        found.unasked += unknown if found.told else [question.number] if unknown else []
+        return found
+
+    # what the table's places stand for
+
+    def paths(self, where: str) -> Any:
+        """(literal paths, places of which the door cannot tell what is there)."""
+        found: Any = {}
+        unknown: Any = []
+        for one in braces(self._filled(where)):
+            here = [""]
+            for part in one.strip("/").split("/"):
+                deeper = []
+                for folder in here:
+                    if "*" not in part:
+                        deeper.append(f"{folder}/{part}")
+                        continue
+                    place = _plain_path(folder or "/")
+                    names = fnmatch.filter(self.door.listdir(place), part)[:MOST]
+                    deeper += [f"{folder}/{name}" for name in names]
+                    if not names and not self._known(place):
+                        unknown.append(f"{place}/{part}")
+                here = deeper
+            found.update(dict.fromkeys(map(_plain_path, here)))
+        return list(found), unknown
+
+    def _known(self, path: str) -> bool:
+        return bool(self.door.exists(path) or self.door.knows(path))
+
+    def _filled(self, where: str) -> str:
+        for name in re.findall(r"\{(gpu|home|prefix|site|path|lib|release|comfy)\}", where):
+            if name not in self._sets:
+                self._sets[name] = getattr(self, f"_set_{name}")() or ["\0"]
+            where = where.replace("{" + name + "}", "{" + ",".join(self._sets[name]) + "}")
+        return where
+
+    def _set_gpu(self) -> Any:
+        found: Any = []
+        for address in self.door.listdir(DEVICES):
+            kind, vendor = (self.door.read(f"{DEVICES}/{address}/{name}").text.strip() for name in ("class", "vendor"))
+            if kind.startswith(("0x03", "0x12", "0x0b40", "0x1180")) or vendor == "0x1d95":
+                bridges = re.findall(_PCI, self.door.readlink(f"{DEVICES}/{address}") or "")[1:-1]
+                found += [address, *bridges[-2:]]
+        return list(dict.fromkeys(found))[:MOST]
+
+    def _set_home(self) -> Any:
+        home = (self.door.env("HOME") or self.door.env("USERPROFILE") or "").replace("\\", "/").rstrip("/")
+        return [home] if home else []
+
+    def _set_site(self) -> Any:
+        prefix, version = (str(self.door.python.get(name) or "").replace("\\", "/") for name in ("prefix", "version"))
+        short = ".".join(version.split(".")[:2])
+        return [f"{prefix}/lib/python{short}/site-packages", f"{prefix}/Lib/site-packages"] if prefix else []
+
+    def _set_path(self) -> Any:
+        folders = (self.door.env("PATH") or "").replace("\\", "/").split(";" if self.door.platform == "windows" else ":")
+        return list(dict.fromkeys(folder.rstrip("/") for folder in folders if "/" in folder))[:24]
+
+    def _set_lib(self) -> Any:
+        named = (self.door.env("LD_LIBRARY_PATH") or "").split(":")
+        return list(dict.fromkeys((*LIBRARY_FOLDERS, *(folder.rstrip("/") for folder in named if folder[1:]))))[:40]
+
+    def _set_release(self) -> Any:
+        return self.door.read("/proc/sys/kernel/osrelease").text.split()[:1]
+
+    def _set_comfy(self) -> Any:
+        places = [*COMFY_FOLDERS, *(f"{home}/{place}" for home in self._set_home() for place in COMFY_AT_HOME)]
+        return [place for place in places if any(self.door.exists(f"{place}/{name}") for name in ("custom_nodes", "main.py"))][:2]
+
+    # the verbs: None where the door cannot tell
+
+    def _read(self, path: str, question: Question, found: Found) -> Any:
+        said = self.door.read(path, limit=40_000_000 if question.keep in ("dpkg", "apk") else 1_000_000)
+        if said.problem:
+            return {"not-recorded": None, "missing": []}.get(said.problem, [("item", path, f"!{said.problem}")])
+        if question.keep in ("dpkg", "apk"):
+            return self._packages(question.keep, said.text)
+        text = kept(question.keep, said.text.replace("\0", "").rstrip("\n"))
+        entries = [("text", path, text if path == "/etc/os-release" else self.clean.lines(text))]
+        for library in LIBRARY_IN_ICD.findall(text) if "icd" in path else ():
+            entries += self._there(library, question, found) or ()
+        return entries
+
+    def _packages(self, manager: str, text: str) -> Any:
+        by_version: Any = {}
+        release: Any = (self._set_release() or ["?"])[0]
+        for name, version in sorted(packages_in(manager, text).items()):
+            if not re.match(r"linux-\w+-(unsigned-)?\d", name) or release in name:
+                by_version.setdefault(self.clean.version(version), []).append(name)
+        said = "; ".join(f"{version}: {' '.join(names)}" for version, names in by_version.items())
+        return [("line", f"By {'dpkg-query' if manager == 'dpkg' else manager}: {said}", "")] if text.strip() else []
+
+    def _list(self, path: str, question: Question, found: Found) -> Any:
+        names = self.door.listdir(path)
+        if not names and not self.door.exists(path):
+            return [] if self.door.knows(path) else None
+        keep = "|".join(map(re.escape, self._set_gpu())) or "$^" if question.keep == "{gpu}" else question.keep
+        return [("list", path, [self.clean.line(name) for name in names if kept_name(keep, name) and " " not in name][:200])]
+
+    def _link(self, path: str, question: Question, found: Found) -> Any:
+        target = self.door.readlink(path)
+        return [("item", path, f"->{self.clean.line(target)}")] if target is not None else [] if self._known(path) else None
+
+    def _there(self, path: str, question: Question, found: Found) -> Any:
+        return [("item", path, "")] if self.door.exists(path) else [] if self.door.knows(path) else None
+
+    def _node(self, path: str, question: Question, found: Found) -> Any:
+        if not self.door.exists(path):
+            return [] if self.door.knows(path) else None
+        mode, opens = self.door.mode(path), {True: "open", False: "closed"}.get(self.door.may_open(path), "?")
+        told = "? ?:? ?:?"
+        if mode is not None:
+            owners = ":".join(self.clean.line(name) or "?" for name in (mode.owner, mode.group))
+            told = f"{mode.mode} {owners} {':'.join('?' if each is None else str(each) for each in (mode.uid, mode.gid))}"
+        return [("item", path, f"[{told} {opens}]")]
+
+    def _run(self, question: Question, found: Found) -> None:
+        unknown = False
+        for argv in question.commands:
+            if argv[0] == "ldd":
+                argv = (*argv[:1], *[path for path in self.paths(argv[1])[0] if self.door.exists(path)][:1])
+            if argv == ("ldd",) or ("ollama" in question.where and argv[0] != "ollama" and not self._has("ollama")):
+                continue
+            said = self.door.run(argv, timeout=min(question.seconds, max(0.2, self.clock.left())))
+            if said.missing or said.not_recorded:
+                found.missing += [argv[0]] if said.missing else []
+                unknown = unknown or not said.missing
+            elif argv[0] in ("dpkg-query", "rpm", "pacman"):
+                if said.rc == 0 and said.stdout.strip():
+                    found.entries += [(question.group, *entry) for entry in self._packages(argv[0], said.stdout)]
+                    return
+            else:
+                ended = "no end" if said.timed_out else f"signal {said.signal}" if said.signal is not None else f"exit {said.rc}"
+                name = next((name for name, words in COMMANDS.items() if tuple(words) == argv), "")
+                name = name or shlex.join(argv if argv[0] != "ldd" else map(self.clean.line, argv))
+                lines = [*self.clean.lines(kept(question.keep, said.stdout)).splitlines()]
+                lines += [f"! {self.clean.line(line)}" for line in said.stderr[:600].splitlines() if line.strip()]
+                found.entries.append((question.group, "command", f"$ {name}" + (f" ({ended})" if said.rc != 0 else ""), lines))
+                if said.timed_out or (said.rc == 0 and (said.stdout.strip() or len(question.commands) == 1)):
+                    return
+        if unknown and not found.entries:
+            found.unasked.append(question.number)
+
+    def _has(self, program: str) -> bool:
+        return any(form == "item" and place.endswith(f"/{program}") for _, form, place, _ in self.found.entries)
+
+
+def _plain_path(path: str) -> str:
+    path = posixpath.normpath(path)
+    return path[1:] if re.match(r"^/[A-Za-z]:", path) else path
+
+
+def braces(text: str) -> Any:
+    """`a{b,c}` is ab and ac."""
+    found = re.search(r"\{([^{}]*)\}", text)
+    if found is None:
+        return [] if "\0" in text else [text]
+    return [whole for word in found[1].split(",") for whole in braces(text[: found.start()] + word + text[found.end() :])]
+
+
+def content(text: str) -> str:
+    """A file's content in one word, quoted where it has to be."""
+    return text if _PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=False)

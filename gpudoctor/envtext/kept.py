@@ -1,0 +1,180 @@
+"""What of an answer is kept: the part that probes read. Pure functions of text."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+from xml.etree import ElementTree
+
+from gpudoctor.envtext.derived import KERNEL_LOG, LIBRARIES
+
+LOG_LINES = 40
+_TROUBLE = re.compile(r"error|fail|fault|timed? ?out|reset|hang|xid|reject|refus|denied|unsupported|not supported|taint|oom|killed", re.I)
+_MODULES = re.compile(
+    r"^(nvidia|nouveau|nova|amd|radeon|i915|xe$|intel_vpu|accel|drm|ttm|gpu|ipu|vfio|mei|dxg|intel_vsec|virtio|bochs|ast$|mgag|nv_peer|gdrdrv|habana|snd_hda_intel|Module)"
+)
+PACKAGES = re.compile(
+    r"^(nvidia|libnvidia-(compute|ml|cfg)|(akmod|kmod|xorg-x11-drv)-nvidia|linux-(image|headers|firmware|modules-nvidia|objects-nvidia|generic)|dkms$"
+    r"|cuda(-drivers|-toolkit|-runtime|-nvcc)?(-[\d-]+)?$|libcuda|(lib)?(cudnn|cublas|nccl)|intel-(opencl|level|igc|compute|gmm|i915|platform|oneapi"
+    r"|basekit|npu|driver|graphics)|libze|level-zero|oneapi-level|libigc|libigdgmm|ocl-icd|(lib)?opencl|libOpenCL|(lib)?pocl|clinfo|mesa-(vulkan|opencl)"
+    r"|(lib)?vulkan|amdgpu|amdvlk|(amd)?rocm|hip|(lib)?hsa|rocblas|miopen|comgr|beignet|clvk|firmware-|poplar|(lib)?xrt)"
+)
+_NVIDIA = re.compile(
+    r"driver_version|cuda_(umd_)?version|product_(name|architecture)|pci_(bus|device)_id|(current|pending)_mig|mig_device|compute_mode|persistence_mode"
+    r"|current_dm|virtualization_mode|license_status|((current|default)_)?power_limit|clocks_\w+_reasons?_\w+|(max|current)_link_(gen|width)|current_ecc"
+    r"|(sram|dram)_uncorrectable\w*|pending_retirement|remapped_row_\w+|state|status|gpu_recovery_action|gsp_firmware_version|used_memory|total|used"
+)
+_UNUSED = ("N/A", "[N/A]", "", "0", "No", "Not Active", "None", "Unknown")
+_CL = (
+    r"platforms|devices|online|icd_loader|raw|CL_(PLATFORM|DEVICE)_(NAME|VENDOR|VERSION)|CL_DEVICE_(BOARD_NAME_AMD|EXTENSIONS|GLOBAL_MEM_SIZE"
+    r"|MAX_COMPUTE_UNITS|MAX_MEM_ALLOC_SIZE|PCI_BUS\w+|TOPOLOGY_AMD|TYPE|VENDOR_ID|OPENCL_C_FEATURES)|CL_DRIVER_VERSION|CL_ICDL_(VENDOR|VERSION)|pci_\w+"
+)
+_LINES = {
+    "clinfo": rf"#PLATFORMS|({_CL})\b|^\s*(Number of (platforms|devices)|(Platform|Device) (Name|Vendor|Version|Type|Board Name|Extensions|Topology|#)"
+    r"|Driver Version|Max compute units|Global memory size|Max memory allocation|ICD loader|NULL)|Device #",
+    "vulkaninfo": r"Instance Version|^GPU\d|^\s+(apiVersion|driverVersion|vendorID|deviceID|deviceType|deviceName|driverID|driverName|driverInfo)\s*=|"
+    r"maxMemoryAllocationSize|maxBufferSize|subgroupSize|storageBuffer16BitAccess|shaderFloat16|VK_KHR_cooperative_matrix|ERROR|Cannot|failed",
+    "rocminfo": r"ROCk module|HSA Agents|^\*+|Agent \d|^\s*(Name|Marketing Name|Device Type|Compute Unit|Memory Properties):|error|[Uu]nable|fail|HSA_STATUS",
+    "nvidia": r"NVSMI|NVIDIA-SMI|Version|^GPU 0|failed|couldn't|Product Name|Bus Id|MIG Mode|^\s+(Current|Pending|Uncorrect|Default Power Limit)|: Active",
+    "cpuinfo": r"^(model name|flags|Features|CPU implementer)\s*:",
+    "modules": _MODULES.pattern, "comfy": r"^(torch|pytorch|xformers|onnxruntime|comfyui|numpy-|triton|nvidia_|intel_extension|pip-)",
+    "mountinfo": r"^(\S+ ){4}(/|/etc/hostname|/dev/shm) .*(docker|overlay|libpod|containers|lxc|kube|shm)",
+    "mounts": r"^\S+ (/|/dev/shm) |^\S+ \S+ (nfs4?|cifs|smb3|fuse.sshfs|ceph|glusterfs|drvfs|9p|virtiofs|lustre|beegfs) ",
+}  # fmt: skip
+
+
+_KEYS = {
+    "xpu": r"device_(list|id|name)|error|pci_(bdf_address|device_id)|drm_device|(driver|gfx_firmware)_version|memory_physical_size_byte|max_mem_alloc_size_byte",
+    "adapter": r"Name|Caption|AdapterCompatibility|DriverVersion|AdapterRAM|PNPDeviceID|ConfigManagerErrorCode|Status|DriverDate",
+}
+
+
+def kept(keep: str, text: str) -> str:
+    """The part of a text that `keep` of the table names."""
+    name, _, rest = keep.partition(" ")
+    if name == "json" or (name == "clinfo" and text.lstrip()[:1] == "{"):
+        return _json(text, _KEYS.get(rest, rest) or _CL)
+    if name == "words":
+        return " ".join(word for word in text.split() if re.search(rest, word))
+    if name == "nvidia" and "<nvidia_smi_log" in text:
+        return _nvidia(text[text.find("<nvidia_smi_log") :])
+    if name in _FUNCTIONS:
+        return _FUNCTIONS[name](text)
+    lines = [line.rstrip() for line in text.splitlines() if not keep or re.search(_LINES.get(keep, keep), line)]
+    if keep in ("cpuinfo", "modules", "clinfo"):
+        lines = list(dict.fromkeys(_words(line) if keep != "modules" else line.split()[0] for line in lines))
+    return "\n".join(lines)[:12_000]
+
+
+def kept_name(keep: str, name: str) -> bool:
+    """Whether a name in the listing of a folder is kept."""
+    if keep == "libraries":
+        return ".so" in name and (LIBRARIES.match(name) is not None or name.startswith("libggml"))
+    return re.search(_LINES.get(keep, keep), name) is not None
+
+
+def _words(line: str) -> str:
+    """A line of flags or extensions with those alone that matter."""
+    found = re.match(r"(?i)(.*(?:flags|features|extensions)\s*:?\s+)(.*)", line)
+    return (
+        found[1] + " ".join(re.findall(r"(?<!\S)(?:avx|sse4|amx|fma|f16c|hypervisor|asimd|sve|lm\b)\S*|\S*fp(?:16|64)\S*", found[2]))
+        if found
+        else line
+    )
+
+
+def _json(text: str, keys: str) -> str:
+    """The JSON value in a text with these keys alone; the beginning of the text where there is none."""
+    start = min((at for at in (text.find("{"), text.find("[")) if at >= 0), default=-1)
+    try:
+        return json.dumps(_pruned(json.JSONDecoder().raw_decode(text[start:])[0], re.compile(keys)), ensure_ascii=False)
+    except ValueError:
+        return text[:300]
+
+
+def _pruned(value: Any, keys: Any) -> Any:
+    if isinstance(value, list):
+        return [_pruned(item, keys) for item in value[:16]]
+    if isinstance(value, dict):
+        return {key: _pruned(item, keys) for key, item in value.items() if keys.fullmatch(str(key)) and item not in (None, "")}
+    return _words(f"extensions {value}")[11:] if isinstance(value, str) and len(value) > 400 else value
+
+
+def _largest(text: str) -> str:
+    """Of a PCI device's regions the largest."""
+    sizes = [0]
+    for line in text.splitlines()[:6]:
+        start, end, flags = (int(word, 16) for word in line.split()[:3])
+        sizes += [end - start] if flags & 0x200 else []
+    return f"0x0 {max(sizes):#x} 0x200" if max(sizes) else ""
+
+
+def _display(text: str) -> str:
+    """Of the blocks of lspci those of GPUs and accelerators."""
+    long = "Slot:" in text
+    blocks = [
+        block for block in re.split("\n\n" if long else "\n(?=[0-9a-f])", text) if re.search(r"\[(03\d\d|12\d\d|0b40)\]|\[1d95", block)
+    ]
+    lines = [
+        [line for line in block.splitlines() if re.match(r"(Slot|Class|Device|Module):|[0-9a-f]|\s+Kernel ", line)] for block in blocks
+    ]
+    return ("\n\n" if long else "\n").join("\n".join(block) for block in lines)
+
+
+def _nvidia(text: str) -> str:
+    """The fields of nvidia-smi that tell of faults; no processes, no serial numbers."""
+    root = ElementTree.fromstring(text)
+    _prune(root)
+    return ElementTree.tostring(root, encoding="unicode").replace("</gpu><gpu", "</gpu>\n<gpu")
+
+
+def _prune(element: Any) -> bool:
+    """Whether anything is left of an element without what nobody asks for."""
+    element.tail = None
+    for child in list(element):
+        if not _prune(child):
+            element.remove(child)
+    words = (element.text or "").strip()
+    element.text = None if len(element) else words
+    return bool(len(element)) or element.tag in ("nvidia_smi_log", "gpu") or bool(_NVIDIA.fullmatch(element.tag) and words not in _UNUSED)
+
+
+def _libraries(text: str) -> str:
+    """Names in the loader's cache by folder: those of GPU libraries for 64 bits."""
+    folders: Any = {}
+    for name, kind, folder in re.findall(r"^\s*(\S+) \(([^)]*)\) => (\S+)/\S+$", text, re.M):
+        if LIBRARIES.match(name) and ("64" in kind or "AArch64" in kind):
+            folders.setdefault(folder, []).append(name)
+    return "\n".join(f"{folder}: {' '.join(names)}" for folder, names in folders.items())
+
+
+def _uname(text: str) -> str:
+    words = text.split()
+    return " ".join(["Linux", "host", *words[2:3], *words[-2:]]) if words[:1] == ["Linux"] and len(words) > 3 else text
+
+
+def packages_in(manager: str, text: str) -> Any:
+    """Names and versions of installed packages that matter, from a package manager's list."""
+    patterns = {
+        "dpkg": r"^Package: (\S+)\nStatus: \S+ \S+ (?:installed|half-configured|triggers-\w+)\n(?:.+\n)*?Version: (\S+)$", "apk": r"^P:(\S+)\nV:(\S+)$",
+        "dpkg-query": r"^.[iFWt]\S?\s*\t([^\t:]+)\S*\t(\S+)",
+    }  # fmt: skip
+    return {name: version for name, version in re.findall(patterns.get(manager, r"^(\S+) (\S+)"), text, re.M) if PACKAGES.match(name)}
+
+
+def _log(text: str) -> str:
+    """The last lines that tell of troubles, and the last others, each kind of line once."""
+    seen: Any = set()
+    lines: Any = []
+    for line in reversed(text.splitlines()):
+        shape = re.sub(r"[\dA-Fa-fx]+", "0", re.sub(r"^\[[^\]]*\]", "", line))
+        if KERNEL_LOG.search(line) and shape not in seen:
+            seen.add(shape)
+            lines.append(line.rstrip()[:240])
+    troubles = [line for line in lines if _TROUBLE.search(line)][: LOG_LINES * 3 // 4]
+    others = [line for line in lines if line not in troubles][: LOG_LINES - len(troubles)]
+    return "\n".join(line for line in reversed(lines) if line in troubles or line in others)
+
+
+_FUNCTIONS = {"largest": _largest, "display": _display, "log": _log, "libraries": _libraries, "uname": _uname}

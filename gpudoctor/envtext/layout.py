@@ -1,0 +1,165 @@
+"""Writes what was answered: first the fields of collect_env, then the answers in groups, each in a form that is read back.
+
+/folder: name=content name->target name!denied name[crw-rw---- root:render 0:44 open]
+/folder/: further names in it
+/file:
+  its lines
+$ command (how it ended, unless with 0)
+  its lines, `! ` before those of standard error
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from gpudoctor.envtext.asking import Asker, Clock, content, guarded, titles
+from gpudoctor.envtext.cleaning import Cleaner
+from gpudoctor.envtext.derived import VARIABLE_PREFIXES, VARIABLES
+from gpudoctor.envtext.heading import NONE, PACKAGES_FOLLOW, heading
+from gpudoctor.envtext.questions import REVISION
+
+LIMIT = 8192
+BEGIN = f"gpudoctor-env {REVISION}: what was looked at and what was found; gpudoctor explain FILE reads it"
+END = "end of gpudoctor-env"
+CUTS = ("older log", "libraries", "log", "packages", "programs", "runtimes", "drivers", "system", "devices", "variables")
+"""What is left out, in this order, where the text would be longer than its limit."""
+PRIVATE = ("USER", "HOME", "HOSTNAME", "LOGNAME", "SHELL", "DISPLAY", "LANG")
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASS|AUTH|CREDENTIAL|ACCOUNT")
+
+
+def asker_of(door: Any, clock: Clock) -> Asker:
+    """Knows what is private on this machine: its user, its names, its folders."""
+    home = (door.env("HOME") or door.env("USERPROFILE") or "").replace("\\", "/").rstrip("/")
+    prefix = str(door.python.get("prefix") or "").replace("\\", "/").rstrip("/")
+    user = door.env("USER") or door.env("LOGNAME") or home.rpartition("/")[2]
+    hosts = [door.read(path).text.strip() for path in ("/proc/sys/kernel/hostname", "/etc/hostname")]
+    places = [(home, "~")] if home else []
+    if prefix not in ("", "/usr", "/usr/local"):
+        short = ".".join(str(door.python.get("version") or "").split(".")[:2])
+        places += [(f"{prefix}/lib/python{short}/site-packages", "{site}"), (f"{prefix}/Lib/site-packages", "{site}"), (prefix, "{prefix}")]
+    hosts += [door.env(name) or "" for name in ("HOSTNAME", "COMPUTERNAME")]
+    return Asker(door, clock, Cleaner(user, hosts, places))
+
+
+def text(asker: Asker, limit: int = LIMIT) -> str:
+    """The whole text, at most `limit` bytes long."""
+    left_out: Any = []
+    first, why = guarded(4.0, lambda: list(heading(asker)))
+    first = first or [f"unknown: the first part ({asker.clean.line(why)})", PACKAGES_FOLLOW, f"[pip3] {NONE}"]
+    for cut in ("", *CUTS):
+        left_out += [cut] if cut else []
+        whole = _whole(asker, first, left_out)
+        if len(whole.encode("utf-8", "replace")) <= limit:
+            return whole
+    return whole.encode("utf-8", "replace")[: limit - len(END) - 2].decode("utf-8", "ignore") + f"\n{END}\n"
+
+
+def _whole(asker: Asker, first: Any, left_out: Any) -> str:
+    clean, found = asker.clean, asker.found
+    lines = [*first, "", BEGIN, f"Platform: {asker.door.platform}", *_python(asker, "libraries" not in left_out)]
+    for group, title in titles().items():
+        entries = [entry[1:] for entry in found.entries if entry[0] == group and group not in left_out]
+        lines += [f"-- {title}"] if entries else []
+        lines += _entries(entries, clean, 12 if group == "log" and "older log" in left_out else 1000)
+    lines += ["-- Variables", *_variables(asker)] if "variables" not in left_out else []
+    lines += [f"Not installed: {' '.join(dict.fromkeys(found.missing))}"] if found.missing else []
+    unasked = _unasked(found, clean)
+    lines += [f"Not told, of the questions of the table: {unasked}"] if unasked else []
+    lines += asker.troubles
+    lines += [f"Left out, for want of room: {', '.join(left_out)}"] if left_out else []
+    return "\n".join([*lines, END, ""])
+
+
+def _python(asker: Asker, libraries: bool) -> Any:
+    python, clean = asker.door.python, asker.clean
+    if not python:
+        return
+    prefix = clean.line(str(python.get("prefix") or "?"), "~")
+    yield f"-- Python {python.get('version') or '?'}, {python.get('kind') or 'kind not known'}, in {prefix}"
+    for name, told in (python.get("frameworks") or {}).items():
+        if isinstance(told, dict):
+            keys = [key for key in told if key not in ("libraries", "file") and (told[key] or key in ("imported", "error", "devices"))]
+            yield f"Import {name}: {json.dumps(clean.value({key: _short(told[key]) for key in keys}), ensure_ascii=False)}"
+            folders: Any = {}
+            for each in told.get("libraries") or () if libraries else ():
+                folder = clean.line(str(each.get("path") or "").rpartition("/")[0])
+                folders.setdefault(f"{each.get('origin')} {folder}", []).append(clean.line(str(each.get("soname"))))
+            if folders:
+                yield f"Loaded by {name}: " + "; ".join(f"{folder}: {' '.join(names)}" for folder, names in folders.items())
+
+
+def _short(told: Any) -> Any:
+    """Messages without their middle, lists without their end."""
+    if isinstance(told, str):
+        return told if len(told) <= 1200 else told[:700] + " … " + told[-450:]
+    if isinstance(told, list):
+        return [_short(each) for each in told[:16]]
+    return {key: _short(value) for key, value in told.items() if key != "git_version"} if isinstance(told, dict) else told
+
+
+def _entries(entries: Any, clean: Cleaner, most: int) -> Any:
+    """The lines of a group: folders with what is in them, then files of several lines, listings and commands."""
+    folders: Any = {}
+    blocks: Any = []
+    first: Any = {}
+    shown: Any = set()
+    empty: Any = []
+    for form, place, said in entries:
+        inline = form == "item" or (form == "text" and ("\n" not in said or place[:5] == "/sys/") and len(said) < 200)
+        path = clean.line(place) if form in ("item", "text", "list") else place
+        folder, _, name = path.rpartition("/")
+        shown |= {path} if form != "list" else set()
+        if inline:
+            folders.setdefault(folder or "/", []).append(name + (said if form == "item" else f"={content(said)}"))
+        elif form == "list":
+            blocks.append((path, said))
+        else:
+            blocks.append((f"{path}:" if form == "text" else place, (said.split("\n") if form == "text" else said or [])[-most:]))
+            shown |= {
+                f"{line.partition(': ')[0]}/{name}" for line in said if "ldconfig" in place for name in line.partition(": ")[2].split()
+            }
+    for folder, row in folders.items():
+        shape = (folder.rpartition("/")[0], *(re.split(r"=|->|!|\[", item)[0] for item in row))
+        name, before = first.setdefault(shape, (folder.rpartition("/")[2], row))
+        like = before is not row and len(row) > 3
+        yield f"{folder} like {name}: {' '.join(item for item in row if item not in before)}" if like else f"{folder}: {' '.join(row)}"
+    for place, lines in blocks:
+        if place[-1:] == ":" or place[:1] == "$" or place[:3] == "By ":
+            yield from (place, *(f"  {line}" for line in lines))
+        else:
+            names = [name for name in lines if f"{place}/{name}" not in shown]
+            if names:
+                yield f"{place}/: {' '.join(names)}"
+            else:
+                empty.append(place)
+    if empty:
+        yield f"Nothing {'further ' if shown else ''}in: {' '.join(empty)}"
+
+
+def _variables(asker: Asker) -> Any:
+    names = {name for prefix in VARIABLE_PREFIXES for name in asker.door.env_names(prefix)} | set(VARIABLES)
+    for name in sorted(names):
+        value = asker.door.env(name)
+        if value is not None and name not in PRIVATE and not _SECRET_NAME.search(name) and asker.clean.line(name) == name:
+            yield f"{name}={asker.clean.line(value[:600])}"
+
+
+def _unasked(found: Any, clean: Cleaner) -> str:
+    """Numbers of questions as ranges, and places: a folder stands for all that was asked below it."""
+    numbers = {each for each in found.unasked if isinstance(each, int)}
+    starts, ends = (sorted(number for number in numbers if number + step not in numbers) for step in (-1, 1))
+    words = [f"{start}-{end}" if start != end else f"{start}" for start, end in zip(starts, ends)]  # noqa: B905  (Python 3.8)
+    told = {folder for path in found.told for folder in _above(path)}
+    places: Any = {}
+    for path in (each for each in found.unasked if isinstance(each, str)):
+        folder, _, name = next((folder for folder in reversed(_above(path)) if folder not in told), path).rpartition("/")
+        places.setdefault(folder, {})[name] = None
+    return " ".join([*words, *(clean.line(f"{folder}/{{{','.join(names)}}}") for folder, names in places.items())])
+
+
+def _above(path: str) -> Any:
+    """The path and its folders, the nearest first."""
+    parts = path.split("/")
+    return ["/".join(parts[:end]) for end in range(len(parts), 1, -1)]

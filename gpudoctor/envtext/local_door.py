@@ -1,0 +1,214 @@
+"""This machine, asked with the standard library alone: files, programs of PATH, and the Python environment that runs this."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import threading
+import time
+from typing import Any
+
+from gpudoctor.envtext.derived import FRAMEWORKS
+from gpudoctor.envtext.inspecting import INSPECT
+
+MARK = "@gpudoctor "
+FRAMEWORK_SECONDS = 14.0
+SIGNALS = {4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM"}
+QUIET = {"TF_CPP_MIN_LOG_LEVEL": "1", "TF_FORCE_GPU_ALLOW_GROWTH": "true", "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
+         "PYTHONDONTWRITEBYTECODE": "1", "PYTORCH_NVML_BASED_CUDA_CHECK": "1", "CI": "true", "KERAS_HOME": "/dev/null/none"}  # fmt: skip
+_CHILD = "import sys; sys.path[0:1] = []; __file__ = 'gpudoctor'; exec(compile(sys.stdin.read(), 'gpudoctor', 'exec'))"
+
+
+class Said:
+    """What a command or a file answered."""
+
+    def __init__(self, **said: object) -> None:
+        self.text, self.problem = "", ""
+        self.rc, self.signal, self.stdout, self.stderr = None, None, "", ""
+        self.missing = self.timed_out = self.not_recorded = False
+        vars(self).update(said)
+
+
+class NodeMode:
+    """Permissions of a path, as `ls` shows them."""
+
+    def __init__(self, found: os.stat_result) -> None:
+        self.mode, self.uid, self.gid = stat.filemode(found.st_mode), found.st_uid, found.st_gid
+        self.owner, self.group = str(self.uid), str(self.gid)
+        try:
+            import grp
+            import pwd
+
+            self.owner, self.group = pwd.getpwuid(self.uid).pw_name, grp.getgrgid(self.gid).gr_name
+        except (ImportError, KeyError):
+            pass
+
+
+class LocalDoor:
+    """Answers like any other host of gpudoctor; whatever goes wrong is an answer."""
+
+    def __init__(self) -> None:
+        systems = {"win32": "windows", "cygwin": "windows", "darwin": "macos"}
+        self.platform = systems.get(sys.platform, "linux")
+        self.python: Any = {}
+        self._said: dict[Any, Said] = {}
+        self._hung: Any = set()
+
+    def read(self, path: str, limit: int = 1_000_000) -> Said:
+        try:
+            if not stat.S_ISREG(os.stat(path).st_mode):
+                return Said(problem="io-error")
+            with open(path, "rb") as file:
+                return Said(text=file.read(limit).decode("utf-8", "replace"))
+        except (FileNotFoundError, NotADirectoryError):
+            return Said(problem="missing")
+        except PermissionError:
+            return Said(problem="denied")
+        except OSError:
+            return Said(problem="io-error")
+
+    def listdir(self, path: str) -> Any:
+        try:
+            return sorted(os.listdir(path))
+        except OSError:
+            return []
+
+    def exists(self, path: str) -> bool:
+        return os.path.exists(path)
+
+    def knows(self, path: str) -> bool:
+        return True
+
+    def readlink(self, path: str) -> Any:
+        try:
+            return os.readlink(path)
+        except OSError:
+            return None
+
+    def mode(self, path: str) -> Any:
+        try:
+            return NodeMode(os.stat(path))
+        except OSError:
+            return None
+
+    def may_open(self, path: str) -> bool:
+        return os.access(path, os.R_OK | os.W_OK)
+
+    def env(self, name: str) -> Any:
+        return os.environ.get(name)
+
+    def env_names(self, prefix: str) -> Any:
+        return sorted(name for name in os.environ if name.startswith(prefix))
+
+    def run(self, argv: Any, timeout: float = 5.0, env: Any = None, stdin_text: str = "") -> Said:
+        """A program that is found in a folder which only its owner and root can change, or the one that was named by its path."""
+        key = (*argv, stdin_text)
+        if argv[0] in self._hung:
+            return Said(timed_out=True)
+        if key not in self._said:
+            self._said[key] = self._run(argv, timeout, env, stdin_text)
+        if self._said[key].timed_out and argv[0] != sys.executable:
+            self._hung.add(argv[0])
+        return self._said[key]
+
+    def _run(self, argv: Any, timeout: float, env: Any, stdin_text: str) -> Said:
+        program = argv[0] if os.path.isabs(argv[0]) else shutil.which(argv[0], path=_path_without_here())
+        if program is None or not os.path.exists(program):
+            return Said(missing=True)
+        began = time.monotonic()
+        try:
+            child = subprocess.Popen(
+                [program, *argv[1:]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+                env={**os.environ, "LC_ALL": "C", **(env or {})}, cwd=os.path.abspath(os.sep),
+            )  # fmt: skip
+        except OSError as error:
+            return Said(missing=isinstance(error, FileNotFoundError), not_recorded=not isinstance(error, FileNotFoundError))
+        try:
+            out, err = child.communicate(stdin_text.encode(), timeout=timeout)
+            timed_out = False
+        except subprocess.TimeoutExpired:
+            _end(child)
+            timed_out = True
+            try:
+                out, err = child.communicate(timeout=0.5)
+            except (subprocess.TimeoutExpired, ValueError):
+                out = err = b""
+        code = child.returncode
+        died = -code if code is not None and code < 0 and not timed_out else None
+        return Said(
+            rc=None if timed_out or died is not None else code, signal=died, timed_out=timed_out, seconds=time.monotonic() - began,
+            stdout=out[:4_000_000].decode("utf-8", "replace"), stderr=err[:100_000].decode("utf-8", "replace"),
+        )  # fmt: skip
+
+    def inspect_python(self, seconds: float) -> None:
+        """Fills `python`: what is installed here, and what each framework says of itself in a child."""
+        from gpudoctor.envtext.environment_kind import environment
+
+        self.python = environment()
+        names = self.python["distributions"]
+        assert isinstance(names, dict)
+        wanted = [module for module, pattern in FRAMEWORKS.items() if any(re.fullmatch(pattern, name) for name in names)]
+        self.python["frameworks"] = found = {name: {"imported": None} for name in wanted}
+        workers = [threading.Thread(target=self._framework, args=(name, seconds, found), daemon=True) for name in wanted]
+        for worker in workers:
+            worker.start()
+        self._workers = workers
+
+    def wait(self, seconds: float) -> None:
+        """Until the frameworks are done, or the time is over."""
+        end = time.monotonic() + seconds
+        for worker in self._workers:
+            worker.join(max(0.0, end - time.monotonic()))
+
+    def _framework(self, name: str, seconds: float, into: Any) -> None:
+        environment = {key: value for key, value in QUIET.items() if key not in os.environ or key in ("CI", "KERAS_HOME")}
+        said = self.run([sys.executable, "-X", "utf8", "-c", _CHILD, name], seconds, environment, INSPECT)
+        told, stage = {}, ""  # type: dict[str, object], str
+        for line in said.stdout.splitlines():
+            if line.startswith(MARK):
+                part = json.loads(line[len(MARK) :])
+                stage = str(part.pop("stage", ""))
+                told.update(part)
+        told["imported"] = bool(told.get("imported"))
+        where = f"import {name}" if stage in ("import", "") else f"{name} after its import"
+        tail = "\n".join(line.strip()[:300] for line in said.stderr.splitlines() if line.strip() and "Warning" not in line)[-900:]
+        if said.timed_out:
+            told["error"] = {"kind": "timeout", "name": "timeout", "message": f"{where}: no end after {seconds:.0f} s"}
+        elif said.signal is not None:
+            label = SIGNALS.get(said.signal, f"signal {said.signal}")
+            told["error"] = {"kind": "signal", "name": label, "message": f"{where} died of {label}\n{tail}"}
+        elif stage not in ("done", "failed"):
+            told["error"] = {"kind": "exception", "name": "exit", "message": f"{where} left with status {said.rc}\n{tail}"}
+        for key in ("machine", "bits", "python", "file"):
+            told.pop(key, None)
+        into[name] = told
+
+
+def _path_without_here() -> str:
+    """PATH without relative folders; for root also without folders that are not root's."""
+    folders = [folder for folder in os.environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(folder)]
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        folders = [folder for folder in folders if _is_roots(folder)]
+    return os.pathsep.join(folders)
+
+
+def _is_roots(folder: str) -> bool:
+    try:
+        found = os.stat(folder)
+    except OSError:
+        return False
+    return found.st_uid == 0 and not found.st_mode & 0o022
+
+
+def _end(child: Any) -> None:
+    """Ends a child with all that it started."""
+    try:
+        os.killpg(child.pid, signal.SIGKILL)
+    except (AttributeError, OSError):
+        child.kill()
