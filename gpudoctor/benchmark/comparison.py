@@ -24,7 +24,7 @@ FACTS = (
     ("amdgpu driver", "amd.driver.version"), ("ROCm", "rocm.version"),
 )  # fmt: skip
 STILL_SAME = 1.25
-"""An interval that holds 1 and reaches further tells nothing: as much would matter to anybody."""
+"""An interval that contains 1 and exceeds this ratio is inconclusive, since a difference of this size would matter."""
 RELEVANT = 1.03
 """Less than this matters to nobody, however sure it is."""
 Report = Mapping[str, Any]

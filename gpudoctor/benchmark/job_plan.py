@@ -91,7 +91,7 @@ class Job(Struct, frozen=True, kw_only=True):
     messages: tuple[int, ...] = ()
     """Bytes: the sizes of a collective's messages."""
     place: float = 0.0
-    """In the order of --quick: the lowest first."""
+    """The position in the order of --quick; the lowest comes first."""
     process: int = 1
     """Of several that measure the same, one after another: results are checked against references in the first."""
 

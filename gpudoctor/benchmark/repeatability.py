@@ -22,7 +22,7 @@ ACCELERATOR = {"launch": 12.0, "memory_bandwidth": 4.0, "host_to_device": 10.0, 
                "training": 4.0, "inference": 4.0}  # fmt: skip
 OTHERWISE = 10.0
 NOISY = 10.0
-"""Of a run that says of itself that it was disturbed, without saying by how much."""
+"""Per cent for a run that was disturbed by an unknown amount."""
 MOST_LOST = 0.95
 """Of a processor: a share beyond it is no measurement any more."""
 UNLIKE = 0.25

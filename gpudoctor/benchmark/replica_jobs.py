@@ -20,7 +20,7 @@ ENERGY_SECONDS = 60.0
 COLLECTIVES = ("torch", "ipex")
 """Frameworks whose ranks can meet."""
 PATIENCE = {True: 30.0, False: 120.0}
-"""Seconds that a rank waits for another, on a processor and on cards: then it says so, and the others are ended."""
+"""Seconds that a rank waits for another, on a processor (True) and on cards (False); then it fails, and the others are ended."""
 LINK_MESSAGE = {True: 4 << 20, False: 64 << 20}
 """Bytes of the message between two ranks, on a processor and on cards: large enough that its bandwidth is that of the link."""
 MOST_ON_PROCESSOR = 32 << 20

@@ -16,7 +16,7 @@ Z975 = 1.95996
 CERTAIN = 1e9
 """Degrees of freedom of a variance that is known and not estimated."""
 WIDEST = 50.0
-"""Of the logarithm of a ratio: wider intervals say nothing more."""
+"""The largest half interval of a ratio's logarithm, so that its ends stay finite; wider ones carry no information either."""
 CHANCE = 0.05
 
 

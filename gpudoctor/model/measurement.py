@@ -271,9 +271,7 @@ SLOWER = 1.5
 
 
 @shaped(
-    Given(
-        "status", OK, then=("latency_ms", "throughput", "correctness"), otherwise=("reason",)
-    ),  # operators have verdicts instead of times
+    Given("status", OK, then=("latency_ms", "throughput", "correctness"), otherwise=("reason",)),  # operators are judged, not timed
     open=True,
     optional=("stage", "first_ms", "optimizer", "replicas", "noisy", "conditions", "notes", "course", "links"),
 )

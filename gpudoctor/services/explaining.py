@@ -77,24 +77,25 @@ def explain(request: ExplainRequest, progress: Callable[[int], None] | None = No
     check_request = checking.CheckRequest(stack=request.stack, checks=request.checks, ignore=request.ignore)
     wanted = partial(every_anchor, request.checks)
     start, chunks = _beginning(request.text)
-    told = _own_report(start, request.name)
-    machine = _environment(start) if told is None else None
-    if told is not None or machine is not None:
-        if told is not None:
-            around = [] if start.lstrip()[:1] == b"{" else _around_the_report(unquoted(large.read(chunks, wanted, progress)), told)
-            looked = checking.gather_report(told)
+    own_report = _own_report(start, request.name)
+    machine = _environment(start) if own_report is None else None
+    if own_report is not None or machine is not None:
+        if own_report is not None:
+            around = [] if start.lstrip()[:1] == b"{" else _around_the_report(unquoted(large.read(chunks, wanted, progress)), own_report)
+            looked = checking.gather_report(own_report)
         else:
             assert machine is not None
             host, prose = machine
             around, looked = unquoted(large.read([prose.encode()], wanted, progress)), checking.gather_machine(host, "capture", live=False)
         deadline = Deadline()
         text = SearchedText(around, Roles(around), deadline)
-        knowledge = _knowledge(request, asked, _spoken_of(request, text), looked.gathered.facts)
-        knowledge, said = checking.match_tool_messages(looked.gathered.facts, knowledge, deadline)
-        report = checking.report_from_facts(looked.gathered, knowledge, asked, "text", hits={**said, **hits_in(text, knowledge.checks)})
+        knowledge = _knowledge(request, check_request, _spoken_of(request, text), looked.gathered.facts)
+        knowledge, tool_hits = checking.match_tool_messages(looked.gathered.facts, knowledge, deadline)
+        hits = {**tool_hits, **hits_in(text, knowledge.checks)}
+        report = checking.report_from_facts(looked.gathered, knowledge, check_request, "text", hits=hits)
         late = (*report.incomplete, *_unread(deadline))
         report = replace(report, seconds=time.monotonic() - began, measurements=looked.measurements, incomplete=late)
-        return Explanation(report=report, recognised=("a report of gpudoctor" if told is not None else "the text of gpudoctor-env.py",))
+        return Explanation(report=report, recognised=("a report of gpudoctor" if own_report is not None else "the text of gpudoctor-env.py",))
     lines = unquoted(large.read(chunks, wanted, progress))
     if request.place is not None:
         lines = [replace(line, source=request.place(line.number)) for line in lines]

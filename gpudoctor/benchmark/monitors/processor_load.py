@@ -17,7 +17,7 @@ from gpudoctor.system.host import Text
 
 CPUS = "/sys/devices/system/cpu"
 ROSE = 0.1
-"""Share of all cores by which the load of others grew, so that it may be why steps got slower."""
+"""Growth of other programs' load, as a share of all cores, that may explain slower steps."""
 FELL = 0.85
 """The part of what others left free in the first half of the window; less in the second may be why steps got slower."""
 HEAVY = 0.5
@@ -69,7 +69,7 @@ class ProcessorWatch(Struct):
         return busy + idle + waiting + stolen, busy, stolen, sum(ticks for ticks in own if ticks is not None)
 
     def _others_grew(self) -> bool | None:
-        """None below three samples, and where others took so much that nobody can tell."""
+        """Whether other programs' load grew. None below three samples, and where they used so much that it cannot be decided."""
         if len(self._loads) < 3:
             return None
         middle_one = self._loads[len(self._loads) // 2]
