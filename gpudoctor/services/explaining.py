@@ -91,11 +91,12 @@ def explain(request: ExplainRequest, progress: Callable[[int], None] | None = No
         text = SearchedText(around, Roles(around), deadline)
         knowledge = _knowledge(request, check_request, _spoken_of(request, text), looked.gathered.facts)
         knowledge, tool_hits = checking.match_tool_messages(looked.gathered.facts, knowledge, deadline)
-        hits = {**tool_hits, **hits_in(text, knowledge.checks)}
-        report = checking.report_from_facts(looked.gathered, knowledge, check_request, "text", hits=hits)
+        all_hits = {**tool_hits, **hits_in(text, knowledge.checks)}
+        report = checking.report_from_facts(looked.gathered, knowledge, check_request, "text", hits=all_hits)
         late = (*report.incomplete, *_unread(deadline))
         report = replace(report, seconds=time.monotonic() - began, measurements=looked.measurements, incomplete=late)
-        return Explanation(report=report, recognised=("a report of gpudoctor" if own_report is not None else "the text of gpudoctor-env.py",))
+        source = "a report of gpudoctor" if own_report is not None else "the text of gpudoctor-env.py"
+        return Explanation(report=report, recognised=(source,))
     lines = unquoted(large.read(chunks, wanted, progress))
     if request.place is not None:
         lines = [replace(line, source=request.place(line.number)) for line in lines]
