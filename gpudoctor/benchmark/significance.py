@@ -1,4 +1,4 @@
-"""Is one time really shorter than another? Welch's t on logarithms of times, and a correction where many are asked at once. Pure."""
+"""Whether one time is significantly shorter than another: Welch's t-test on logarithms, corrected for several comparisons. Pure."""
 
 from __future__ import annotations
 

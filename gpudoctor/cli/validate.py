@@ -99,11 +99,11 @@ def command(**given: Any) -> int:
         raise _refused(error) from error
     finally:
         screen.clear()
-    told = _say(done, given) if other is None else validate_more.beside(done, other, given)
+    status = _say(done, given) if other is None else validate_more.beside(done, other, given)
     if done.interrupted:
         click.echo("gpudoctor: interrupted; the report holds what was finished", err=True)
         return INTERRUPTED
-    return told
+    return status
 
 
 class BrokenEnvironment(BadInput):

@@ -1,4 +1,4 @@
-"""The measurements of a run: which worker does what and when, watched while it measures, and each row kept as soon as it is finished."""
+"""The measurements of a run: assigns jobs to workers in turn, monitors them, and keeps each row as soon as it is finished."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ class Run:
         watched = [watching_for(self._host, self._facts, job.target, pids) for job in jobs]
         patience = [job_plan.hang_limit(job) for job in jobs]
         done, since, begun, steps_at, operator = 0, time.monotonic(), None, None, ""
-        told = self._attended(jobs[0], watched[0])
+        report_stage = self._attended(jobs[0], watched[0])
 
         def measured(answer: WorkerAnswer, place: int) -> None:
             took = time.monotonic() - since
@@ -232,16 +232,16 @@ class Run:
             self._measured(jobs[place], answer, watched[place], variables, took, begun if place == 0 else None, again)
 
         def on_stage(stage: str, table: Mapping[str, Any]) -> None:
-            nonlocal told, begun, since, steps_at, operator
+            nonlocal report_stage, begun, since, steps_at, operator
             operator = one_line(table.get("key")) if stage == "operator" else operator
             if stage == "device" and begun is None:
                 begun = time.monotonic() - since
             if stage == "first":
                 steps_at = time.monotonic()
             if stage != "job":
-                told(stage, table)
+                report_stage(stage, table)
             elif done:
-                told, since, steps_at = self._attended(jobs[done], watched[done]), time.monotonic(), None
+                report_stage, since, steps_at = self._attended(jobs[done], watched[done]), time.monotonic(), None
 
         def on_answer(answer: WorkerAnswer) -> None:
             nonlocal done

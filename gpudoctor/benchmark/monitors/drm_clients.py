@@ -1,6 +1,6 @@
 """Which programs use a card, and which of its engines: from /proc/*/fdinfo (the kernel's drm-usage-stats), and from AMD's KFD queues.
 
-Both are read without root for processes of one's own; those of others are told where the system shows them.
+Both are readable without root for processes of one's own, and for those of other users where the system permits it.
 """
 
 from __future__ import annotations
@@ -73,11 +73,11 @@ class ClientsWatch(Struct):
                         yield int(name), descriptor
 
     def _take(self, pid: int, text: str) -> None:
-        told = parse_client(text)
-        if told is None or told.address.lower() != self.address.lower():
+        client = parse_client(text)
+        if client is None or client.address.lower() != self.address.lower():
             return
-        for engine, (busy, clock) in told.engines.items():
-            use = self._uses.setdefault((told.client, engine), _Use(told.capacities.get(engine, 1), (busy, clock), (busy, clock)))
+        for engine, (busy, clock) in client.engines.items():
+            use = self._uses.setdefault((client.client, engine), _Use(client.capacities.get(engine, 1), (busy, clock), (busy, clock)))
             use.last = max(use.last[0], busy), max(use.last[1], clock)  # a driver's counter may decrease for a while
             use.pids.add(pid)
 
